@@ -1,0 +1,2 @@
+//! To be written.
+#![no_std]

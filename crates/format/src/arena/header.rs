@@ -1,0 +1,289 @@
+//! The first pages of an arena: what process this is, how it ended, counters, where the regions are.
+
+use core::mem::offset_of;
+use core::sync::atomic::{AtomicI32, AtomicU32, AtomicU64};
+
+use super::PAGE;
+use crate::loss::LOSS_SLOTS;
+
+/// A table of the arena. The number is its row in [`Header::regions`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+pub enum Region {
+    /// [`Header`], the executable's path, the command line.
+    Header = 0,
+    /// Level 1 of the block table.
+    Top = 1,
+    /// [`super::table::Module`] records.
+    Modules = 2,
+    /// Paths and build ids of modules.
+    Strings = 3,
+    /// [`super::table::Mapping`] records.
+    Mappings = 4,
+    /// [`super::table::Site`] records.
+    Sites = 5,
+    /// [`super::table::Node`] records.
+    Nodes = 6,
+    /// Pages handed out one by one.
+    Pages = 7,
+}
+
+/// The number of regions.
+pub const REGIONS: usize = 8;
+
+/// Where one region lies in the file and how much of it exists.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct RegionExtent {
+    /// File offset of the region.
+    pub offset: AtomicU64,
+    /// The most bytes it may ever have.
+    pub capacity: AtomicU64,
+    /// Bytes that are reserved, hence safe to touch.
+    pub reserved: AtomicU64,
+    /// Bytes handed out to records; may run ahead of `reserved` for a moment.
+    pub used: AtomicU64,
+}
+
+/// How a process (more exactly: one program image of it) ended, as far as the agent saw.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum End {
+    /// No end was seen: still running, or killed.
+    Unseen = 0,
+    /// `exit` or `_exit`, with the code.
+    Exited = 1,
+    /// Replaced by `exec`.
+    Replaced = 2,
+}
+
+/// Set in [`Header::flags`] when two blocks can share a 32-byte granule (an allocator other than glibc's).
+pub const FLAG_SHARED_GRANULES: u32 = 1;
+/// Set when the process began by `fork` from a tracked parent: its inherited blocks are not in the tables.
+pub const FLAG_FORKED: u32 = 2;
+/// Set when the agent stopped recording for good.
+pub const FLAG_BLIND: u32 = 4;
+
+/// Offset of the executable's path, zero-terminated, at most one page.
+pub const EXECUTABLE_OFFSET: usize = PAGE;
+/// Offset of the command line as in `/proc/PID/cmdline`, zero-terminated words, at most one page.
+pub const COMMAND_OFFSET: usize = 2 * PAGE;
+/// Size of the header region.
+pub const HEADER_SIZE: usize = 4 * PAGE;
+
+/// The fields of the header. All of them are atomics because the recorder reads while the agent writes.
+#[derive(Debug, Default)]
+#[repr(C, align(64))]
+pub struct Header {
+    /// [`super::MAGIC`], stored last: a file without it is not an arena yet.
+    pub magic: AtomicU64,
+    /// The process.
+    pub pid: AtomicU32,
+    /// Its parent when the arena was made.
+    pub parent: AtomicU32,
+    /// `FLAG_*`.
+    pub flags: AtomicU32,
+    /// [`End`] as a number.
+    pub end: AtomicU32,
+    /// The exit code, where `end` is [`End::Exited`].
+    pub end_code: AtomicI32,
+    /// The number of threads that hold a seat now.
+    pub seats: AtomicU32,
+    /// Mean distance of samples in bytes; 0: exact.
+    pub sample_interval: AtomicU64,
+    /// Monotonic clock when the arena was made.
+    pub start_ns: AtomicU64,
+    /// Monotonic clock at the end, 0 while none was seen.
+    pub end_ns: AtomicU64,
+    /// Resident bytes of the process when the arena was made.
+    pub rss_start: AtomicU64,
+    /// Resident bytes at the end, 0 while none was seen.
+    pub rss_end: AtomicU64,
+    /// Time stamp counter ticks spent in hooks, estimated from one hook of 256.
+    pub hook_ticks: AtomicU64,
+    /// Private memory of the agent outside the arena, in bytes (seats, rule cache): an upper bound.
+    pub private_bytes: AtomicU64,
+    /// Page (in [`Region::Pages`]) and log2 of the slot count of the trie's index: `page << 8 | bits`.
+    pub index: AtomicU64,
+    /// Sequence lock of [`Region::Mappings`]: odd while it is being changed.
+    pub mappings_sequence: AtomicU64,
+    /// Live mappings.
+    pub mappings: AtomicU64,
+    /// One counter per [`crate::Loss`].
+    pub losses: [AtomicU64; LOSS_SLOTS],
+    /// The regions.
+    pub regions: [RegionExtent; REGIONS],
+    /// The hottest words, alone on their cache line.
+    pub hot: Hot,
+}
+
+/// Live bytes and their maximum: touched by every event.
+#[derive(Debug, Default)]
+#[repr(C, align(64))]
+pub struct Hot {
+    /// Bytes in live heap blocks (weighted when sampled).
+    pub live_bytes: AtomicU64,
+    /// The largest value that `live_bytes` had.
+    pub peak_bytes: AtomicU64,
+}
+
+const _: () = assert!(size_of::<Header>() <= PAGE);
+
+/// A header as read from a file: plain bytes, every access bounded.
+#[derive(Clone, Copy, Debug)]
+pub struct HeaderView<'a>(&'a [u8]);
+
+macro_rules! field {
+    ($(#[$doc:meta])* $name:ident: $ty:ty = $($path:tt)+) => {
+        $(#[$doc])*
+        pub fn $name(&self) -> $ty {
+            const AT: usize = offset_of!(Header, $($path)+);
+            <$ty>::from_le_bytes(self.bytes(AT))
+        }
+    };
+}
+
+impl<'a> HeaderView<'a> {
+    /// Takes the first [`HEADER_SIZE`] bytes of a file; `None` when it is shorter or not (yet) an arena.
+    pub fn new(bytes: &'a [u8]) -> Option<Self> {
+        let view = Self(bytes.get(..HEADER_SIZE)?);
+        (view.magic() == super::MAGIC).then_some(view)
+    }
+
+    field!(
+        /// See [`Header::magic`].
+        magic: u64 = magic
+    );
+    field!(
+        /// See [`Header::pid`].
+        pid: u32 = pid
+    );
+    field!(
+        /// See [`Header::parent`].
+        parent: u32 = parent
+    );
+    field!(
+        /// See [`Header::flags`].
+        flags: u32 = flags
+    );
+    field!(
+        /// See [`Header::end_code`].
+        end_code: i32 = end_code
+    );
+    field!(
+        /// See [`Header::sample_interval`].
+        sample_interval: u64 = sample_interval
+    );
+    field!(
+        /// See [`Header::start_ns`].
+        start_ns: u64 = start_ns
+    );
+    field!(
+        /// See [`Header::end_ns`].
+        end_ns: u64 = end_ns
+    );
+    field!(
+        /// See [`Header::rss_start`].
+        rss_start: u64 = rss_start
+    );
+    field!(
+        /// See [`Header::rss_end`].
+        rss_end: u64 = rss_end
+    );
+    field!(
+        /// See [`Header::hook_ticks`].
+        hook_ticks: u64 = hook_ticks
+    );
+    field!(
+        /// See [`Header::private_bytes`].
+        private_bytes: u64 = private_bytes
+    );
+    field!(
+        /// See [`Header::mappings_sequence`].
+        mappings_sequence: u64 = mappings_sequence
+    );
+    field!(
+        /// See [`Header::mappings`].
+        mappings: u64 = mappings
+    );
+    field!(
+        /// See [`Hot::live_bytes`].
+        live_bytes: u64 = hot.live_bytes
+    );
+    field!(
+        /// See [`Hot::peak_bytes`].
+        peak_bytes: u64 = hot.peak_bytes
+    );
+
+    /// See [`Header::end`]; an unknown number reads as unseen.
+    pub fn end(&self) -> End {
+        match u32::from_le_bytes(self.bytes(offset_of!(Header, end))) {
+            1 => End::Exited,
+            2 => End::Replaced,
+            _ => End::Unseen,
+        }
+    }
+
+    /// The counter of one kind of loss.
+    pub fn loss(&self, slot: usize) -> u64 {
+        assert!(slot < LOSS_SLOTS, "loss slots are numbered below {LOSS_SLOTS}");
+        u64::from_le_bytes(self.bytes(offset_of!(Header, losses) + 8 * slot))
+    }
+
+    /// Offset, reserved and used bytes of a region; `used` is cut to what is reserved.
+    pub fn region(&self, region: Region) -> RegionView {
+        let row = offset_of!(Header, regions) + region as usize * size_of::<RegionExtent>();
+        let word = |at: usize| u64::from_le_bytes(self.bytes(row + at));
+        let reserved = word(offset_of!(RegionExtent, reserved)).min(word(offset_of!(RegionExtent, capacity)));
+        RegionView {
+            offset: word(offset_of!(RegionExtent, offset)),
+            reserved,
+            used: word(offset_of!(RegionExtent, used)).min(reserved),
+        }
+    }
+
+    /// Bytes of the arena that exist, over all regions.
+    pub fn reserved_bytes(&self) -> u64 {
+        const ALL: [Region; REGIONS] = [
+            Region::Header,
+            Region::Top,
+            Region::Modules,
+            Region::Strings,
+            Region::Mappings,
+            Region::Sites,
+            Region::Nodes,
+            Region::Pages,
+        ];
+        ALL.iter().fold(0, |sum, &region| sum.saturating_add(self.region(region).reserved))
+    }
+
+    /// The path of the executable, up to its terminator.
+    pub fn executable(&self) -> &'a [u8] {
+        let page = &self.0[EXECUTABLE_OFFSET..EXECUTABLE_OFFSET + PAGE];
+        page.split(|&byte| byte == 0).next().unwrap_or_default()
+    }
+
+    /// The words of the command line.
+    pub fn command(&self) -> impl Iterator<Item = &'a [u8]> {
+        let page = &self.0[COMMAND_OFFSET..COMMAND_OFFSET + PAGE];
+        let length = page.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+        page[..length].split(|&byte| byte == 0)
+    }
+
+    fn bytes<const N: usize>(&self, at: usize) -> [u8; N] {
+        let mut bytes = [0; N];
+        bytes.copy_from_slice(&self.0[at..at + N]);
+        bytes
+    }
+}
+
+/// Where a region lies and how much of it may be read.
+#[derive(Clone, Copy, Debug)]
+pub struct RegionView {
+    /// File offset.
+    pub offset: u64,
+    /// Bytes that exist.
+    pub reserved: u64,
+    /// Bytes that hold records, at most `reserved`.
+    pub used: u64,
+}

@@ -1,0 +1,29 @@
+//! The arena: the tables of one process in one sparse shared file, written by the agent, read by the recorder.
+//!
+//! ```text
+//!   HEADER   counters, region table, exe path, command line
+//!   TOP      1 GiB of address space → page of its LEAVES directory            (block table, level 1)
+//!   MODULES  loaded objects          STRINGS   their paths and build ids
+//!   MAPPINGS live mappings, sorted by address
+//!   SITES    counters of each stack that allocates
+//!   NODES    the stack trie: frame, parent
+//!   PAGES    everything that is taken page by page: leaf directories, leaves, fine cells, the trie's index
+//! ```
+//!
+//! Every region is a range of file offsets far from the next; only its first `reserved` bytes exist. The agent reserves
+//! (fallocate) before it touches, so a full disk is an error code and never a SIGBUS. The reader trusts no number:
+//! a process may have been killed between any two stores.
+
+pub mod block;
+pub mod header;
+pub mod table;
+
+pub use block::{BlockEntry, Family};
+pub use header::{End, Header, HeaderView, Region};
+pub use table::{FRAME_PSEUDO_MODULE, MAPPING_SIZE, MODULE_SIZE, NODE_SIZE, Pseudo, SITE_SIZE};
+
+/// The first word of an arena.
+pub const MAGIC: u64 = u64::from_le_bytes(*b"HLARENA\x01");
+
+/// The unit in which PAGES is handed out; also the page size of x86-64.
+pub const PAGE: usize = 4096;

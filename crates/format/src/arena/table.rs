@@ -1,0 +1,159 @@
+//! The records of the arena's tables, and what a frame of the trie looks like.
+
+use core::sync::atomic::{AtomicU32, AtomicU64};
+
+/// One frame below its callers.
+///
+/// ```text
+///   hash u64 │ frame u64: module:16 pc:48 │ parent u32 │ site u32      (24 bytes)
+/// ```
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct Node {
+    /// Hash of the path from the root; 0 while the node is being written.
+    pub hash: AtomicU64,
+    /// [`frame_word`].
+    pub frame: AtomicU64,
+    /// The node of the caller; 0 is the root.
+    pub parent: AtomicU32,
+    /// The site of this stack; 0 while nothing was allocated with it.
+    pub site: AtomicU32,
+}
+
+/// The size of a [`Node`].
+pub const NODE_SIZE: usize = 24;
+const _: () = assert!(size_of::<Node>() == NODE_SIZE);
+
+/// Counters of one side of a site. `peak_*` is the live value at the peak that `peak_tag` names (by its bytes); where
+/// `peak_tag` is not the process's peak, nothing changed here since that peak and the live value is the one at the peak.
+#[derive(Debug, Default)]
+#[repr(C, align(64))]
+pub struct Counters {
+    /// Bytes allocated here so far.
+    pub allocated_bytes: AtomicU64,
+    /// Blocks allocated here so far.
+    pub allocated_blocks: AtomicU64,
+    /// Of these, bytes freed.
+    pub freed_bytes: AtomicU64,
+    /// Of these, blocks freed.
+    pub freed_blocks: AtomicU64,
+    /// Live bytes at the peak named by `peak_tag`.
+    pub peak_bytes: AtomicU64,
+    /// Live blocks at that peak.
+    pub peak_blocks: AtomicU64,
+    /// The peak (its bytes) for which the two above hold.
+    pub peak_tag: AtomicU64,
+    /// In the owner's line: node in the low, owning seat in the high half.
+    pub identity: AtomicU64,
+}
+
+/// A stack that allocates. One thread (the seat that made the site) writes `owner` without atomic read-modify-write;
+/// all others share `shared`. The truth is the sum.
+#[derive(Debug, Default)]
+#[repr(C, align(64))]
+pub struct Site {
+    /// Written by the owning seat alone.
+    pub owner: Counters,
+    /// Written by everyone else.
+    pub shared: Counters,
+}
+
+/// The size of a [`Site`].
+pub const SITE_SIZE: usize = 128;
+const _: () = assert!(size_of::<Site>() == SITE_SIZE);
+
+/// A loaded object file, written once, published by `published`.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct Module {
+    /// What the loader added to the file's addresses.
+    pub bias: AtomicU64,
+    /// First mapped address.
+    pub start: AtomicU64,
+    /// First address behind it.
+    pub end: AtomicU64,
+    /// Path: offset in STRINGS in the high, length in the low half.
+    pub path: AtomicU64,
+    /// Build id: likewise.
+    pub build_id: AtomicU64,
+    /// 1 when the record is whole.
+    pub published: AtomicU64,
+}
+
+/// The size of a [`Module`].
+pub const MODULE_SIZE: usize = 48;
+const _: () = assert!(size_of::<Module>() == MODULE_SIZE);
+
+/// A live mapping that the program made itself.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct Mapping {
+    /// First address.
+    pub start: AtomicU64,
+    /// First address behind it.
+    pub end: AtomicU64,
+    /// The site that made it.
+    pub site: AtomicU64,
+}
+
+/// The size of a [`Mapping`].
+pub const MAPPING_SIZE: usize = 24;
+const _: () = assert!(size_of::<Mapping>() == MAPPING_SIZE);
+
+/// The module number of frames that are no code but say something about the stack.
+pub const FRAME_PSEUDO_MODULE: u16 = u16::MAX;
+
+const PC_BITS: u32 = 48;
+
+/// A frame as the trie keeps it: the module in the upper 16 bits, the return address below.
+#[inline(always)]
+pub const fn frame_word(module: u16, pc: u64) -> u64 {
+    (module as u64) << PC_BITS | (pc & ((1 << PC_BITS) - 1))
+}
+
+/// The module and the address of a frame.
+#[inline(always)]
+pub const fn split_frame(frame: u64) -> (u16, u64) {
+    ((frame >> PC_BITS) as u16, frame & ((1 << PC_BITS) - 1))
+}
+
+macro_rules! pseudo {
+    ($($(#[$doc:meta])* $name:ident = $number:literal;)*) => {
+        /// What stands below the outermost frame when the stack is not an ordinary, complete one.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[repr(u8)]
+        pub enum Pseudo { $($(#[$doc])* $name = $number),* }
+
+        impl Pseudo {
+            /// Its frame in the trie.
+            pub const fn frame(self) -> u64 {
+                frame_word(FRAME_PSEUDO_MODULE, self as u64)
+            }
+
+            /// The pseudo frame that a frame word stands for.
+            pub const fn from_frame(frame: u64) -> Option<Self> {
+                match split_frame(frame) {
+                    $((FRAME_PSEUDO_MODULE, $number) => Some(Self::$name),)*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+pseudo! {
+    /// The stack ends in code without unwind information (JIT code, hand-written assembly).
+    NoUnwindInfo = 1;
+    /// Deeper than the limit; only the innermost frames follow.
+    TooDeep = 2;
+    /// A frame led out of the stack.
+    Broken = 3;
+    /// Not a heap block: an anonymous mapping.
+    AnonymousMapping = 4;
+    /// Not a heap block: a mapped file.
+    FileMapping = 5;
+    /// Not a heap block: the program's own `brk`/`sbrk`.
+    Break = 6;
+    /// The module table was full: frames of unknown modules.
+    NoModule = 7;
+}

@@ -1,0 +1,18 @@
+//! The bytes that both banks agree on: units, the layout of an arena, the chunks of a recording, the names of
+//! environment variables. It decides nothing and reads nothing by itself.
+//!
+//! The agent inside the program writes an *arena* (tables in a shared file); the recorder outside reads it and
+//! seals a *recording* (one file). Neither side knows the other; both know this crate.
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+pub mod arena;
+pub mod environment;
+pub mod loss;
+pub mod recording;
+pub mod units;
+
+pub use loss::Loss;
+pub use units::{Addr, Bytes, ModuleId, Nanos, NodeId, Pid, SiteId};

@@ -1,0 +1,57 @@
+//! Every way in which something can go unseen. A loss is counted where it happens and shown in the report.
+
+macro_rules! losses {
+    ($($(#[$doc:meta])* $name:ident = $number:literal, $words:literal;)*) => {
+        /// A kind of loss; the number is its slot in the arena header and its tag in a recording.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[repr(u8)]
+        pub enum Loss { $($(#[$doc])* $name = $number),* }
+
+        impl Loss {
+            /// All kinds, in the order of their numbers.
+            pub const ALL: &[Self] = &[$(Self::$name),*];
+
+            /// What the report calls it: a plural noun phrase.
+            pub const fn words(self) -> &'static str {
+                match self { $(Self::$name => $words),* }
+            }
+
+            /// The kind with this number.
+            pub const fn from_number(number: u8) -> Option<Self> {
+                match number { $($number => Some(Self::$name),)* _ => None }
+            }
+        }
+    };
+}
+
+losses! {
+    /// A hook was entered while this thread was inside one (a signal handler that allocates).
+    Reentered = 0, "allocations made inside another allocation (signal handlers)";
+    /// The arena could not grow: no memory, no disk, a limit. What came after is not recorded.
+    ArenaFull = 1, "allocations not recorded because the arena could not grow";
+    /// `free` of a block that was never recorded.
+    UnknownFree = 2, "frees of blocks that were not recorded";
+    /// `free` in a forked child of a block that its parent allocated.
+    InheritedFree = 3, "frees of blocks inherited from the parent process";
+    /// A block was recorded at an address that was still live: its `free` was not seen.
+    Overwritten = 4, "blocks whose free was not seen";
+    /// More threads at once than seats: recorded, but without the cheap path.
+    NoSeat = 5, "allocations by threads beyond the limit of concurrent threads";
+    /// Two threads met while the value of a site at the peak was taken.
+    PeakRace = 6, "site values at the peak that may be off by an event in flight";
+    /// The table of mappings was busy or full.
+    MappingLost = 7, "mappings not recorded";
+    /// More modules than the table holds.
+    ModuleLost = 8, "stacks cut because the module table is full";
+    /// Stacks that end in code without unwind information.
+    StackNoUnwindInfo = 9, "stacks cut at code without unwind information";
+    /// Stacks deeper than the limit: only the innermost frames are kept.
+    StackTooDeep = 10, "stacks cut because they are too deep";
+    /// Stacks that lead out of the stack they are on.
+    StackBroken = 11, "stacks cut at a frame that leads nowhere";
+    /// Entries of a table that made no sense when it was read (the program was killed while writing).
+    TornEntry = 12, "table entries that were torn when the program was killed";
+}
+
+/// The number of loss counters in an arena header; kinds beyond it cannot be counted inside the program.
+pub const LOSS_SLOTS: usize = 16;

@@ -1,0 +1,224 @@
+//! What a recording says, as plain data: the run, its processes, and for each process its modules, stacks, sites,
+//! time-line, losses and symbols. No user data: sizes, names and lines, never contents.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::loss::Loss;
+use crate::units::{Addr, Bytes, ModuleId, Nanos, NodeId, Pid};
+
+/// A whole run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Recording {
+    /// What was run, and how it ended.
+    pub run: Run,
+    /// Every process that was recorded, in the order in which they began; shells are there too.
+    pub processes: Vec<Process>,
+}
+
+/// What was run, and how it ended.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Run {
+    /// The version of Heaplens that recorded.
+    pub heaplens: String,
+    /// The command as the user typed it.
+    pub command: Vec<String>,
+    /// How the command ended; `None` when the recorder did not see it.
+    pub exit: Option<Exit>,
+    /// When it began: nanoseconds since the Unix epoch.
+    pub started_unix: Nanos,
+    /// How long it took.
+    pub wall: Nanos,
+    /// CPU time of the whole tree, Heaplens inside the program included; 0 when unknown.
+    pub cpu: Nanos,
+    /// Mean distance of samples; `None`: exact.
+    pub sample_interval: Option<Bytes>,
+}
+
+/// How a process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// With this code.
+    Code(i32),
+    /// By this signal.
+    Signal(i32),
+}
+
+/// How one program image of a process ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ProcessEnd {
+    /// Not seen.
+    #[default]
+    Unknown,
+    /// It exited or was killed.
+    Ended(Exit),
+    /// `exec` replaced it.
+    Replaced,
+    /// It was still running when the recording was sealed.
+    Running,
+}
+
+/// One program image of one process: after an `exec` the same pid has another.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Process {
+    /// The process.
+    pub pid: Pid,
+    /// Its parent.
+    pub parent: Pid,
+    /// Its words.
+    pub command: Vec<String>,
+    /// The path of its executable.
+    pub executable: String,
+    /// Whether it began by `fork` and went on without `exec`: blocks it inherited are not in its tables.
+    pub forked: bool,
+    /// How it ended.
+    pub end: ProcessEnd,
+    /// When it began and ended, since the start of the run.
+    pub start: Nanos,
+    /// See `start`.
+    pub finish: Nanos,
+    /// CPU time, 0 when unknown.
+    pub cpu: Nanos,
+    /// Of this, what Heaplens took inside the process.
+    pub agent_cpu: Nanos,
+    /// Bytes of its arena.
+    pub arena_bytes: Bytes,
+    /// Private memory of the agent in the process.
+    pub agent_private_bytes: Bytes,
+    /// Resident memory of the program, Heaplens's own subtracted; `None` when it was never read.
+    pub rss: Option<Rss>,
+    /// Live heap bytes at their peak.
+    pub peak_live: Bytes,
+    /// Loaded objects; `ModuleId` n is entry n − 1.
+    pub modules: Vec<Module>,
+    /// The stack trie; `NodeId` n is entry n − 1, and a parent comes before its children.
+    pub nodes: Vec<Node>,
+    /// Stacks that allocated.
+    pub sites: Vec<Site>,
+    /// Readings over time.
+    pub timeline: Vec<Sample>,
+    /// What was not seen, without the kinds whose count is 0.
+    pub losses: Vec<(Loss, u64)>,
+    /// Names of frames, sorted by (module, offset); empty until they are resolved.
+    pub symbols: Vec<FrameSymbol>,
+}
+
+/// Resident memory of the program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rss {
+    /// When it began.
+    pub start: Bytes,
+    /// At most.
+    pub peak: Bytes,
+    /// Last reading.
+    pub end: Bytes,
+}
+
+/// An object file that code ran from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Module {
+    /// Its path when it was loaded.
+    pub path: String,
+    /// Its build id, empty where it has none.
+    pub build_id: Vec<u8>,
+    /// What the loader added to the file's addresses.
+    pub bias: Addr,
+}
+
+/// One frame below its callers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Node {
+    /// The caller; node 0 is the root, the empty stack.
+    pub parent: NodeId,
+    /// The frame.
+    pub frame: Frame,
+}
+
+/// What a node of the trie stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Frame {
+    /// Code: the *return address*, as an address of the object file (bias subtracted). Look up `offset - 1`.
+    Code {
+        /// The object file.
+        module: ModuleId,
+        /// Return address in the file's own addresses.
+        offset: u64,
+    },
+    /// Code that no object file covers.
+    Unknown {
+        /// Its return address in the process.
+        address: Addr,
+    },
+    /// No code, but what is to be known about the stack below.
+    Pseudo(crate::arena::Pseudo),
+}
+
+/// What a site's blocks are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SiteKind {
+    /// Blocks of the heap.
+    Heap,
+    /// Anonymous mappings that the program made itself.
+    AnonymousMapping,
+    /// Mapped files.
+    FileMapping,
+    /// `brk`/`sbrk` by the program itself.
+    Break,
+}
+
+/// A stack that allocated, with its counters. When the run was sampled they are weighted estimates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Site {
+    /// The innermost frame.
+    pub node: NodeId,
+    /// What its blocks are.
+    pub kind: SiteKind,
+    /// Live at the end.
+    pub live: Amount,
+    /// Live at the moment of the process's heap peak.
+    pub peak: Amount,
+    /// Allocated in the whole run.
+    pub allocated: Amount,
+}
+
+/// So many bytes in so many blocks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Amount {
+    /// Bytes.
+    pub bytes: Bytes,
+    /// Blocks.
+    pub blocks: u64,
+}
+
+/// One reading of the time-line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sample {
+    /// Since the start of the run.
+    pub at: Nanos,
+    /// Resident bytes of the program, Heaplens's own subtracted.
+    pub rss: Bytes,
+    /// Live heap bytes.
+    pub live: Bytes,
+}
+
+/// The names of one frame.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FrameSymbol {
+    /// The object file.
+    pub module: ModuleId,
+    /// The return address, as in [`Frame::Code`].
+    pub offset: u64,
+    /// Functions at this address, innermost inlined one first; never empty.
+    pub functions: Vec<Function>,
+}
+
+/// A function, and the line in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Function {
+    /// Demangled name; `None` when only the line is known.
+    pub name: Option<String>,
+    /// Source file; `None` without DWARF.
+    pub file: Option<String>,
+    /// Line; `None` without DWARF.
+    pub line: Option<u32>,
+}
