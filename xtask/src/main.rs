@@ -1,2 +1,47 @@
-//! Project tasks.
-fn main() {}
+//! Project tasks. `cargo xtask` without a word lists them.
+
+mod bench;
+mod check;
+mod demo;
+mod edges;
+mod packages;
+mod soak;
+mod test;
+mod workspace;
+
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+
+const WORDS: &str = "\
+cargo xtask demo          build everything and show Heaplens on an example that keeps memory
+cargo xtask test          install what the tests need, run every check and every test
+cargo xtask check-edges   do the crates depend on each other only as they may?
+cargo xtask bench         bare, Heaplens and heaptrack at stack depth 10, 30 and 80 (--write: into docs/benchmarks.md)
+cargo xtask soak [NAME]   the long runs; their output goes into docs/soak.md";
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match run(&words) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(words: &[&str]) -> Result<ExitCode> {
+    match words {
+        ["demo"] => demo::run()?,
+        ["test"] => return test::run(),
+        ["check-edges"] => edges::run()?,
+        ["bench"] => bench::run(bench::Keep::Print)?,
+        ["bench", "--write"] => bench::run(bench::Keep::Write)?,
+        ["soak", names @ ..] => soak::run(names)?,
+        [] | ["help" | "--help" | "-h"] => println!("{WORDS}"),
+        _ => bail!("no task `{}`\n\n{WORDS}", words.join(" ")),
+    }
+    Ok(ExitCode::SUCCESS)
+}

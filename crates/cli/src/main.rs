@@ -1,2 +1,41 @@
-//! The command line.
-fn main() {}
+//! The command `heaplens`: words, messages, exit codes. It records through `record`, explains through `analyze` and prints
+//! through `report`; what each of them does is not decided here.
+//!
+//! stdout is data, stderr is talk. `heaplens run` leaves stdout to the program and prints its report on stderr after the
+//! program has ended; `heaplens report` prints on stdout. A closed pipe on stdout is the reader's choice and no error.
+#![forbid(unsafe_code)]
+
+mod arguments;
+mod destination;
+mod failure;
+mod pattern;
+mod recording;
+mod render;
+mod report;
+mod run;
+mod size;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use arguments::{Typed, Word};
+use failure::Failure;
+
+/// The agent, built by `build.rs`: the binary needs no other file.
+static AGENT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libheaplens.so"));
+
+fn main() -> ExitCode {
+    let words: Vec<OsString> = std::env::args_os().collect();
+    match arguments::parse(&words).and_then(obey) {
+        Ok(status) => status,
+        Err(failure) => failure.show(),
+    }
+}
+
+fn obey(typed: Typed) -> Result<ExitCode, Failure> {
+    match typed {
+        Typed::Show(text) => render::print(text.as_bytes()).map(|()| ExitCode::SUCCESS),
+        Typed::Do(Word::Run(arguments)) => run::run(arguments, AGENT),
+        Typed::Do(Word::Report(arguments)) => report::report(&arguments),
+    }
+}

@@ -6,11 +6,13 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "recording")]
 extern crate alloc;
 
 pub mod arena;
 pub mod environment;
 pub mod loss;
+#[cfg(feature = "recording")]
 pub mod recording;
 pub mod units;
 

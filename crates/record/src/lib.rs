@@ -1,1 +1,31 @@
-//! To be written.
+//! The recorder: starts a program under the agent, follows its process tree, and turns what the agent left behind into a
+//! recording. It never links the agent and never looks at symbols.
+//!
+//! ```text
+//!   lookup ─▶ inspect ─▶ session + agent_file ─▶ launch ─▶ watch ─▶ seal ─▶ Recording
+//!   (PATH)    (can it?)  (where arenas go)                 (20 ms)  (arenas)
+//! ```
+
+pub mod arena;
+
+mod agent_file;
+mod collect;
+mod inspect;
+mod kernel;
+mod launch;
+mod lookup;
+mod procfs;
+mod run;
+mod seal;
+mod session;
+mod stopwatch;
+mod timeline;
+mod watch;
+
+pub use agent_file::NoPlaceForAgent;
+pub use collect::{CollectError, collect};
+pub use inspect::BareReason;
+pub use lookup::LookupError;
+pub use run::{Outcome, Recorded, RunError, RunOptions, run};
+pub use seal::Warning;
+pub use session::{Session, SessionError};

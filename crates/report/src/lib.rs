@@ -1,1 +1,8 @@
-//! To be written.
+//! From a profile to what people and scripts read: one module per output, each with a `write`. Reports compute nothing
+//! that another report would want as well; that is the profile's work.
+#![forbid(unsafe_code)]
+
+pub mod collapsed;
+pub mod json;
+mod label;
+pub mod text;

@@ -1,2 +1,32 @@
+//! Everything that happens inside the program: seats of threads, unwinding, the tables of the arena, counters.
+//!
+//! It is a library without exported C symbols, so that an ordinary unit test can call it; the agent is the shell around
+//! it. Nothing here allocates, locks, formats or panics on the path of an event: memory comes from the arena or from
+//! pages of our own, shared words are atomics, and what cannot be recorded is counted as a [`heaplens_format::Loss`].
+//!
+//! ```text
+//!   hook ─▶ seat (who am I, busy?) ─▶ unwind (stack) ─▶ trie (node) ─▶ sites (counters) ─▶ blocks (address → site)
+//! ```
 #![no_std]
-//! To be written.
+
+#[cfg(test)]
+extern crate std;
+
+pub mod arena;
+pub mod blocks;
+pub mod follow;
+pub mod mappings;
+pub mod modules;
+pub mod process;
+pub mod sampling;
+pub mod seat;
+pub mod settings;
+pub mod sites;
+pub mod sys;
+pub mod tracker;
+pub mod trie;
+pub mod unwind;
+
+pub use seat::{Guard, Nesting};
+pub use tracker::{Tracker, tracker};
+pub use unwind::Caller;

@@ -61,8 +61,6 @@ pub enum End {
 pub const FLAG_SHARED_GRANULES: u32 = 1;
 /// Set when the process began by `fork` from a tracked parent: its inherited blocks are not in the tables.
 pub const FLAG_FORKED: u32 = 2;
-/// Set when the agent stopped recording for good.
-pub const FLAG_BLIND: u32 = 4;
 
 /// Offset of the executable's path, zero-terminated, at most one page.
 pub const EXECUTABLE_OFFSET: usize = PAGE;
@@ -95,9 +93,9 @@ pub struct Header {
     pub start_ns: AtomicU64,
     /// Monotonic clock at the end, 0 while none was seen.
     pub end_ns: AtomicU64,
-    /// Resident bytes of the process when the arena was made.
+    /// Resident bytes of the program when the arena was made, our own subtracted.
     pub rss_start: AtomicU64,
-    /// Resident bytes at the end, 0 while none was seen.
+    /// The same at the end, 0 while none was seen.
     pub rss_end: AtomicU64,
     /// Time stamp counter ticks spent in hooks, estimated from one hook of 256.
     pub hook_ticks: AtomicU64,

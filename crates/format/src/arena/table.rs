@@ -62,6 +62,10 @@ pub struct Site {
 pub const SITE_SIZE: usize = 128;
 const _: () = assert!(size_of::<Site>() == SITE_SIZE);
 
+/// The unit of block counters in a sampled run: one block is this many, so that the weight 1/p of a large block, which is
+/// little more than one, is not lost in rounding.
+pub const SAMPLED_BLOCK: u64 = 256;
+
 /// A loaded object file, written once, published by `published`.
 #[derive(Debug, Default)]
 #[repr(C)]

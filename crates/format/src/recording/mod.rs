@@ -1,7 +1,21 @@
 //! The recording: one sealed, self-contained file from which every output derives, on any machine.
 //!
-//! [`model`] is what it says; how it is written as chunks of bytes is the business of the codec beside it.
+//! [`model`] is what it says. The codec beside it writes that as chunks of bytes ([`encode`]) and reads any bytes back
+//! ([`decode`]); it never panics, and what it cannot read it names as [`Damage`]. The layout is drawn in
+//! `docs/format.md`.
 
+mod checksum;
+mod chunk;
+mod damage;
+mod decode;
+mod encode;
 pub mod model;
+mod section;
+mod soundness;
+mod wire;
 
+pub use chunk::{Section, Version};
+pub use damage::{Damage, DecodeError, Fault, PayloadFault, Violation};
+pub use decode::{Decoded, decode};
+pub use encode::encode;
 pub use model::*;

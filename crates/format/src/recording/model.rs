@@ -2,6 +2,7 @@
 //! time-line, losses and symbols. No user data: sizes, names and lines, never contents.
 
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use crate::loss::Loss;
@@ -212,13 +213,13 @@ pub struct FrameSymbol {
     pub functions: Vec<Function>,
 }
 
-/// A function, and the line in it.
+/// A function, and the line in it. Names and files are shared: thousands of frames lie in one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Function {
     /// Demangled name; `None` when only the line is known.
-    pub name: Option<String>,
+    pub name: Option<Arc<str>>,
     /// Source file; `None` without DWARF.
-    pub file: Option<String>,
+    pub file: Option<Arc<str>>,
     /// Line; `None` without DWARF.
     pub line: Option<u32>,
 }

@@ -1,0 +1,232 @@
+//! The C allocator's functions.
+//!
+//! Each exported symbol is a naked function that hands the registers at its entry (the stack pointer at the return
+//! address, and rbp) to the hook behind it, so that unwinding begins at the caller and costs no prologue.
+
+use core::ffi::{c_int, c_void};
+
+use heaplens_format::arena::Family;
+use heaplens_format::{Addr, Bytes};
+use heaplens_tracker::{Caller, Guard, Nesting, tracker};
+
+use crate::{boot, is_ready, real};
+
+/// Exports `$name`, which passes its arguments and, in the next two argument registers, rsp and rbp to `$hook`.
+macro_rules! export {
+    (1, $name:ident => $hook:path) => { export!(@ $name, $hook, "mov rsi, rsp", "mov rdx, rbp"); };
+    (2, $name:ident => $hook:path) => { export!(@ $name, $hook, "mov rdx, rsp", "mov rcx, rbp"); };
+    (3, $name:ident => $hook:path) => { export!(@ $name, $hook, "mov rcx, rsp", "mov r8, rbp"); };
+    (@ $name:ident, $hook:path, $rsp:literal, $rbp:literal) => {
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name() {
+            core::arch::naked_asm!($rsp, $rbp, "jmp {hook}", hook = sym $hook)
+        }
+    };
+}
+pub(crate) use export;
+
+export!(1, malloc => on_malloc);
+export!(2, calloc => on_calloc);
+export!(2, realloc => on_realloc);
+export!(3, reallocarray => on_reallocarray);
+export!(3, posix_memalign => on_posix_memalign);
+export!(2, aligned_alloc => on_aligned_alloc);
+export!(2, memalign => on_memalign);
+export!(1, valloc => on_valloc);
+export!(1, pvalloc => on_pvalloc);
+
+/// Other allocators call `mmap` and each other inside; glibc's calls nothing that we hook.
+#[inline(always)]
+pub(crate) fn allocator_nesting() -> Nesting {
+    if real::OTHER_ALLOCATOR.load(core::sync::atomic::Ordering::Relaxed) { Nesting::Expected } else { Nesting::Never }
+}
+
+/// Guard, real call, record: the way of every allocation.
+#[inline(always)]
+pub(crate) fn allocate(
+    size: usize,
+    family: Family,
+    nesting: Nesting,
+    rsp: u64,
+    rbp: u64,
+    real: impl FnOnce() -> *mut c_void,
+) -> *mut c_void {
+    let guard = Guard::enter(nesting);
+    let block = real();
+    if let Some(guard) = &guard
+        && !block.is_null()
+    {
+        let addr = Addr::new(block as u64);
+        tracker().on_alloc(guard, addr, Bytes::new(size as u64), family, Caller { rsp, rbp });
+    }
+    block
+}
+
+/// Guard, record, real call: the way of every free. The record goes first, since the address may be handed out again.
+#[inline(always)]
+pub(crate) fn release(block: *mut c_void, nesting: Nesting, real: impl FnOnce()) {
+    if block.is_null() || boot::owns(block) {
+        return;
+    }
+    let guard = Guard::enter(nesting);
+    if let Some(guard) = &guard {
+        tracker().on_free(guard, Addr::new(block as u64));
+    }
+    real();
+}
+
+unsafe extern "C" fn on_malloc(size: usize, rsp: u64, rbp: u64) -> *mut c_void {
+    if !is_ready() {
+        return boot::allocate(size);
+    }
+    let Some(real) = real::MALLOC.get() else { return boot::allocate(size) };
+    // SAFETY: the real function with the program's own argument.
+    allocate(size, Family::Malloc, allocator_nesting(), rsp, rbp, || unsafe { real(size) })
+}
+
+unsafe extern "C" fn on_calloc(count: usize, size: usize, rsp: u64, rbp: u64) -> *mut c_void {
+    let whole = count.saturating_mul(size);
+    if !is_ready() {
+        return boot::allocate(whole);
+    }
+    let Some(real) = real::CALLOC.get() else { return boot::allocate(whole) };
+    // SAFETY: the real function with the program's own arguments.
+    allocate(whole, Family::Malloc, allocator_nesting(), rsp, rbp, || unsafe { real(count, size) })
+}
+
+unsafe extern "C" fn on_realloc(old: *mut c_void, size: usize, rsp: u64, rbp: u64) -> *mut c_void {
+    let Some(real) = real::REALLOC.get().filter(|_| is_ready()) else { return boot::allocate(size) };
+    // SAFETY: the real function with the program's own arguments.
+    reallocate(old, size, rsp, rbp, || unsafe { real(old, size) })
+}
+
+unsafe extern "C" fn on_reallocarray(
+    old: *mut c_void,
+    count: usize,
+    size: usize,
+    rsp: u64,
+    rbp: u64,
+) -> *mut c_void {
+    let whole = count.saturating_mul(size);
+    let Some(real) = real::REALLOC.get().filter(|_| is_ready()) else { return boot::allocate(whole) };
+    if count.checked_mul(size).is_none() {
+        // SAFETY: the real function fails on overflow and sets errno; where it is missing so do we.
+        return match real::REALLOCARRAY.get() {
+            Some(real) => unsafe { real(old, count, size) },
+            None => core::ptr::null_mut(),
+        };
+    }
+    // SAFETY: without overflow this is what reallocarray does.
+    reallocate(old, whole, rsp, rbp, || unsafe { real(old, whole) })
+}
+
+/// The old block is claimed before the real call, since its address may be handed out during it, and settled after.
+#[inline(always)]
+fn reallocate(
+    old: *mut c_void,
+    size: usize,
+    rsp: u64,
+    rbp: u64,
+    real: impl FnOnce() -> *mut c_void,
+) -> *mut c_void {
+    if old.is_null() {
+        return allocate(size, Family::Malloc, allocator_nesting(), rsp, rbp, real);
+    }
+    if boot::owns(old) {
+        return move_from_boot(old, size, rsp, rbp);
+    }
+    let guard = Guard::enter(allocator_nesting());
+    let Some(guard) = &guard else { return real() };
+    let claimed = tracker().before_realloc(guard, Addr::new(old as u64));
+    let new = real();
+    if new.is_null() && size != 0 {
+        tracker().after_failed_realloc(claimed);
+        return new;
+    }
+    tracker().after_realloc(guard, claimed);
+    if !new.is_null() {
+        let addr = Addr::new(new as u64);
+        tracker().on_alloc(guard, addr, Bytes::new(size as u64), Family::Malloc, Caller { rsp, rbp });
+    }
+    new
+}
+
+#[cold]
+fn move_from_boot(old: *mut c_void, size: usize, rsp: u64, rbp: u64) -> *mut c_void {
+    // SAFETY: an ordinary allocation in the name of the caller.
+    let new = unsafe { on_malloc(size, rsp, rbp) };
+    if !new.is_null() {
+        // SAFETY: both blocks have at least this many bytes and are different.
+        unsafe { core::ptr::copy_nonoverlapping(old.cast::<u8>(), new.cast::<u8>(), size.min(boot::size_of(old))) };
+    }
+    new
+}
+
+unsafe extern "C" fn on_posix_memalign(
+    result: *mut *mut c_void,
+    alignment: usize,
+    size: usize,
+    rsp: u64,
+    rbp: u64,
+) -> c_int {
+    let Some(real) = real::POSIX_MEMALIGN.get().filter(|_| is_ready()) else { return libc::ENOMEM };
+    let mut status = 0;
+    allocate(size, Family::Malloc, allocator_nesting(), rsp, rbp, || {
+        // SAFETY: the real function with the program's own arguments; on success it wrote the block to `result`.
+        unsafe {
+            status = real(result, alignment, size);
+            if status == 0 { *result } else { core::ptr::null_mut() }
+        }
+    });
+    status
+}
+
+unsafe extern "C" fn on_aligned_alloc(alignment: usize, size: usize, rsp: u64, rbp: u64) -> *mut c_void {
+    let Some(real) = real::ALIGNED_ALLOC.get().filter(|_| is_ready()) else { return core::ptr::null_mut() };
+    // SAFETY: the real function with the program's own arguments.
+    allocate(size, Family::Malloc, allocator_nesting(), rsp, rbp, || unsafe { real(alignment, size) })
+}
+
+unsafe extern "C" fn on_memalign(alignment: usize, size: usize, rsp: u64, rbp: u64) -> *mut c_void {
+    let Some(real) = real::MEMALIGN.get().filter(|_| is_ready()) else { return core::ptr::null_mut() };
+    // SAFETY: the real function with the program's own arguments.
+    allocate(size, Family::Malloc, allocator_nesting(), rsp, rbp, || unsafe { real(alignment, size) })
+}
+
+unsafe extern "C" fn on_valloc(size: usize, rsp: u64, rbp: u64) -> *mut c_void {
+    let Some(real) = real::VALLOC.get().filter(|_| is_ready()) else { return core::ptr::null_mut() };
+    // SAFETY: the real function with the program's own argument.
+    allocate(size, Family::Malloc, allocator_nesting(), rsp, rbp, || unsafe { real(size) })
+}
+
+unsafe extern "C" fn on_pvalloc(size: usize, rsp: u64, rbp: u64) -> *mut c_void {
+    let Some(real) = real::PVALLOC.get().filter(|_| is_ready()) else { return core::ptr::null_mut() };
+    // SAFETY: the real function with the program's own argument.
+    allocate(size, Family::Malloc, allocator_nesting(), rsp, rbp, || unsafe { real(size) })
+}
+
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn free(block: *mut c_void) {
+    let Some(real) = real::FREE.get().filter(|_| is_ready()) else { return };
+    // SAFETY: the real function with the program's own argument.
+    release(block, allocator_nesting(), || unsafe { real(block) });
+}
+
+/// # Safety
+/// As C23's: `block` has this size.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn free_sized(block: *mut c_void, _size: usize) {
+    // SAFETY: a sized free is a free.
+    unsafe { free(block) }
+}
+
+/// # Safety
+/// As C23's: `block` has this alignment and size.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn free_aligned_sized(block: *mut c_void, _alignment: usize, _size: usize) {
+    // SAFETY: a sized free is a free.
+    unsafe { free(block) }
+}

@@ -1,0 +1,228 @@
+//! C++'s operators. The family of a block is kept, so that a later look can tell `new[]` from `new`.
+//!
+//! `operator new` throws, and no exception may pass a Rust frame or leave a guard behind. So the real operator is called
+//! from a frame in assembly, whose personality routine drops the guard when an exception passes:
+//!
+//! ```text
+//!   _Znwm ─▶ heaplens_new ─▶ before_new (guard)
+//!                  │  ├─ inside a hook already ─▶ jumps to the real operator, no frame left
+//!                  │  ╰─ calls the real operator ──── exception ──▶ personality: guard dropped, goes on to the program
+//!                  ╰──▶ after_new (record, guard dropped)
+//! ```
+
+use core::arch::{global_asm, naked_asm};
+use core::ffi::{CStr, c_int, c_void};
+
+use heaplens_format::arena::Family;
+use heaplens_format::{Addr, Bytes};
+use heaplens_tracker::{Caller, Guard, Nesting, tracker};
+
+use crate::malloc::release;
+use crate::real::Real;
+use crate::{is_ready, real};
+
+/// All forms take the size first; what follows (alignment, nothrow tag) is passed on as it came.
+type New = unsafe extern "C" fn(usize, usize, usize) -> *mut c_void;
+type Delete = unsafe extern "C" fn(*mut c_void, usize);
+
+/// Where the operators are when a program loaded its C++ library into a scope of its own, as Python does.
+const CXX_LIBRARIES: [&CStr; 3] = [c"libstdc++.so.6", c"libc++abi.so.1", c"libc++.so.1"];
+
+/// A form of `operator new`.
+struct Operator {
+    real: Real<New>,
+    family: Family,
+}
+
+const fn operator(symbol: &'static CStr, family: Family) -> Operator {
+    Operator { real: Real::new(symbol), family }
+}
+
+static OPERATORS: [Operator; 8] = [
+    operator(c"_Znwm", Family::New),
+    operator(c"_Znam", Family::NewArray),
+    operator(c"_ZnwmRKSt9nothrow_t", Family::New),
+    operator(c"_ZnamRKSt9nothrow_t", Family::NewArray),
+    operator(c"_ZnwmSt11align_val_t", Family::AlignedNew),
+    operator(c"_ZnamSt11align_val_t", Family::AlignedNewArray),
+    operator(c"_ZnwmSt11align_val_tRKSt9nothrow_t", Family::AlignedNew),
+    operator(c"_ZnamSt11align_val_tRKSt9nothrow_t", Family::AlignedNewArray),
+];
+
+/// Exports the forms; each hands its number in [`OPERATORS`] to `heaplens_new`.
+macro_rules! export_new {
+    ($($name:ident = $number:literal;)*) => {$(
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name() {
+            naked_asm!("mov r11d, {number}", "jmp heaplens_new", number = const $number)
+        }
+    )*};
+}
+
+export_new! {
+    _Znwm = 0;
+    _Znam = 1;
+    _ZnwmRKSt9nothrow_t = 2;
+    _ZnamRKSt9nothrow_t = 3;
+    _ZnwmSt11align_val_t = 4;
+    _ZnamSt11align_val_t = 5;
+    _ZnwmSt11align_val_tRKSt9nothrow_t = 6;
+    _ZnamSt11align_val_tRKSt9nothrow_t = 7;
+}
+
+// rdi, rsi, rdx: the program's arguments; r11: the number of the form; at the entry rsp points to the return address.
+global_asm!(
+    ".text",
+    ".hidden heaplens_new",
+    ".globl heaplens_new",
+    ".type heaplens_new,@function",
+    "heaplens_new:",
+    ".cfi_startproc",
+    ".cfi_personality 0x1b, {personality}", // pc-relative, four bytes
+    "push rdi",
+    ".cfi_adjust_cfa_offset 8",
+    "push rsi",
+    ".cfi_adjust_cfa_offset 8",
+    "push rdx",
+    ".cfi_adjust_cfa_offset 8",
+    "push r11",
+    ".cfi_adjust_cfa_offset 8",
+    "sub rsp, 8",
+    ".cfi_adjust_cfa_offset 8",
+    "mov edi, r11d",
+    "call {before}", // rax: the real operator, rdx: 1 when we hold the guard
+    "test rdx, rdx",
+    "mov rdx, [rsp + 16]",
+    "mov rsi, [rsp + 24]",
+    "mov rdi, [rsp + 32]",
+    "jnz 2f",
+    ".cfi_remember_state",
+    "add rsp, 40",
+    ".cfi_adjust_cfa_offset -40",
+    "jmp rax",
+    ".cfi_restore_state",
+    "2:",
+    "call rax",
+    "mov rdi, rax",
+    "mov rsi, [rsp + 32]",
+    "mov edx, [rsp + 8]",
+    "lea rcx, [rsp + 40]",
+    "mov r8, rbp",
+    "call {after}",
+    "add rsp, 40",
+    ".cfi_adjust_cfa_offset -40",
+    "ret",
+    ".cfi_endproc",
+    ".size heaplens_new, . - heaplens_new",
+    before = sym before_new,
+    after = sym after_new,
+    personality = sym personality,
+);
+
+/// What `before_new` answers, in rax and rdx.
+#[repr(C)]
+struct Start {
+    real: New,
+    holds_guard: usize,
+}
+
+extern "C" fn before_new(number: u32) -> Start {
+    let ready = is_ready();
+    let operator = &OPERATORS[number as usize & 7];
+    let found = operator.real.get().or_else(|| operator.real.get_late(&CXX_LIBRARIES));
+    let guard = if ready { Guard::enter(Nesting::Expected) } else { None };
+    let holds_guard = usize::from(guard.is_some());
+    core::mem::forget(guard); // `after_new` or `personality` resumes it
+    Start { real: found.unwrap_or(new_by_malloc), holds_guard }
+}
+
+extern "C" fn after_new(block: *mut c_void, size: usize, number: u32, rsp: u64, rbp: u64) -> *mut c_void {
+    // SAFETY: `heaplens_new` comes here only when `before_new` took the guard, on this thread.
+    let guard = unsafe { Guard::resume() };
+    if !block.is_null() {
+        let family = OPERATORS[number as usize & 7].family;
+        tracker().on_alloc(&guard, Addr::new(block as u64), Bytes::new(size as u64), family, Caller { rsp, rbp });
+    }
+    block
+}
+
+/// An exception passes the frame of `heaplens_new`, which exists only while it holds the guard.
+extern "C" fn personality(_version: c_int, actions: c_int, _class: u64, _exception: usize, _context: usize) -> c_int {
+    const CLEANUP_PHASE: c_int = 2;
+    const CONTINUE_UNWIND: c_int = 8;
+    if actions & CLEANUP_PHASE != 0 {
+        // SAFETY: as above; after this phase the frame is gone.
+        drop(unsafe { Guard::resume() });
+    }
+    CONTINUE_UNWIND
+}
+
+/// No C++ library is to be found although its operator was called: what every implementation does underneath.
+unsafe extern "C" fn new_by_malloc(size: usize, _second: usize, _third: usize) -> *mut c_void {
+    // SAFETY: an ordinary allocation.
+    real::MALLOC.get().map_or(core::ptr::null_mut(), |real| unsafe { real(size.max(1)) })
+}
+
+/// Exports the forms of `operator delete` with no or one further argument, which is passed on.
+macro_rules! export_delete {
+    ($($name:ident($($second:ident)?) = $symbol:literal;)*) => {$(
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name(block: *mut c_void $(, $second: usize)?) {
+            static REAL: Real<Delete> = Real::new($symbol);
+            let second = [0usize $(, $second)?];
+            // SAFETY: the program's own call.
+            unsafe { delete(block, second[second.len() - 1], &REAL) }
+        }
+    )*};
+}
+
+export_delete! {
+    _ZdlPv() = c"_ZdlPv";
+    _ZdaPv() = c"_ZdaPv";
+    _ZdlPvm(size) = c"_ZdlPvm";
+    _ZdaPvm(size) = c"_ZdaPvm";
+    _ZdlPvRKSt9nothrow_t(tag) = c"_ZdlPvRKSt9nothrow_t";
+    _ZdaPvRKSt9nothrow_t(tag) = c"_ZdaPvRKSt9nothrow_t";
+    _ZdlPvSt11align_val_t(alignment) = c"_ZdlPvSt11align_val_t";
+    _ZdaPvSt11align_val_t(alignment) = c"_ZdaPvSt11align_val_t";
+}
+
+/// The forms with three arguments end in those with two: the size only helps an allocator to be quick, the tag is empty.
+macro_rules! export_delete_aligned {
+    ($($name:ident($($argument:ident),*) => $inner:ident($alignment:ident);)*) => {$(
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name(block: *mut c_void $(, $argument: usize)*) {
+            // SAFETY: the program's own call.
+            unsafe { $inner(block, $alignment) }
+        }
+    )*};
+}
+
+export_delete_aligned! {
+    _ZdlPvmSt11align_val_t(_size, alignment) => _ZdlPvSt11align_val_t(alignment);
+    _ZdaPvmSt11align_val_t(_size, alignment) => _ZdaPvSt11align_val_t(alignment);
+    _ZdlPvSt11align_val_tRKSt9nothrow_t(alignment, _tag) => _ZdlPvSt11align_val_t(alignment);
+    _ZdaPvSt11align_val_tRKSt9nothrow_t(alignment, _tag) => _ZdaPvSt11align_val_t(alignment);
+}
+
+#[inline(always)]
+unsafe fn delete(block: *mut c_void, second: usize, real: &Real<Delete>) {
+    if !is_ready() {
+        return;
+    }
+    let real = real.get().or_else(|| real.get_late(&CXX_LIBRARIES));
+    release(block, Nesting::Expected, || match real {
+        // SAFETY: the real function with the program's own arguments.
+        Some(real) => unsafe { real(block, second) },
+        None => free_block(block),
+    });
+}
+
+#[cold]
+fn free_block(block: *mut c_void) {
+    if let Some(real) = real::FREE.get() {
+        // SAFETY: what every implementation does underneath.
+        unsafe { real(block) }
+    }
+}

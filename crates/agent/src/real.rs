@@ -1,0 +1,112 @@
+//! The functions behind our hooks: those that the program would have called without us.
+
+use core::ffi::{CStr, c_char, c_int, c_void};
+use core::sync::atomic::{AtomicBool, AtomicUsize};
+use core::sync::atomic::Ordering::Relaxed;
+
+/// A function that is looked up behind us in the search order.
+pub struct Real<F> {
+    address: AtomicUsize,
+    name: &'static CStr,
+    signature: core::marker::PhantomData<F>,
+}
+
+// SAFETY: only the address is shared, and it is an atomic.
+unsafe impl<F> Sync for Real<F> {}
+
+impl<F: Copy> Real<F> {
+    pub const fn new(name: &'static CStr) -> Self {
+        const { assert!(size_of::<F>() == size_of::<usize>(), "a function pointer") };
+        Self { address: AtomicUsize::new(0), name, signature: core::marker::PhantomData }
+    }
+
+    fn resolve(&self) {
+        // SAFETY: the name is zero-terminated.
+        let address = unsafe { libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()) };
+        self.address.store(address as usize, Relaxed);
+    }
+
+    /// The function, where there is one.
+    #[inline(always)]
+    pub fn get(&self) -> Option<F> {
+        let address = self.address.load(Relaxed);
+        // SAFETY: `F` is a function pointer type (checked in `new`), and the symbol of this name has its signature.
+        (address != 0).then(|| unsafe { core::mem::transmute_copy(&address) })
+    }
+
+    /// The function, looked up again where it was not found: the library may have been loaded meanwhile, but into a
+    /// scope of its own.
+    pub fn get_late(&self, libraries: &[&CStr]) -> Option<F> {
+        if self.get().is_none() {
+            self.resolve();
+        }
+        for library in libraries {
+            if self.get().is_some() {
+                break;
+            }
+            // SAFETY: RTLD_NOLOAD only finds what is loaded; the names are zero-terminated.
+            unsafe {
+                let handle = libc::dlopen(library.as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_LAZY);
+                if !handle.is_null() {
+                    self.address.store(libc::dlsym(handle, self.name.as_ptr()) as usize, Relaxed);
+                }
+            }
+        }
+        self.get()
+    }
+}
+
+macro_rules! real_functions {
+    ($($name:ident: $symbol:literal, $signature:ty;)*) => {
+        $(pub static $name: Real<$signature> = Real::new($symbol);)*
+
+        fn resolve_all() {
+            $($name.resolve();)*
+        }
+    };
+}
+
+type Size = usize;
+type Block = *mut c_void;
+type Argv = *const *const c_char;
+
+real_functions! {
+    MALLOC: c"malloc", unsafe extern "C" fn(Size) -> Block;
+    CALLOC: c"calloc", unsafe extern "C" fn(Size, Size) -> Block;
+    REALLOC: c"realloc", unsafe extern "C" fn(Block, Size) -> Block;
+    REALLOCARRAY: c"reallocarray", unsafe extern "C" fn(Block, Size, Size) -> Block;
+    FREE: c"free", unsafe extern "C" fn(Block);
+    POSIX_MEMALIGN: c"posix_memalign", unsafe extern "C" fn(*mut Block, Size, Size) -> c_int;
+    ALIGNED_ALLOC: c"aligned_alloc", unsafe extern "C" fn(Size, Size) -> Block;
+    MEMALIGN: c"memalign", unsafe extern "C" fn(Size, Size) -> Block;
+    VALLOC: c"valloc", unsafe extern "C" fn(Size) -> Block;
+    PVALLOC: c"pvalloc", unsafe extern "C" fn(Size) -> Block;
+    MMAP: c"mmap", unsafe extern "C" fn(Block, Size, c_int, c_int, c_int, i64) -> Block;
+    MREMAP: c"mremap", unsafe extern "C" fn(Block, Size, Size, c_int, Block) -> Block;
+    MUNMAP: c"munmap", unsafe extern "C" fn(Block, Size) -> c_int;
+    BRK: c"brk", unsafe extern "C" fn(Block) -> c_int;
+    SBRK: c"sbrk", unsafe extern "C" fn(isize) -> Block;
+    DLCLOSE: c"dlclose", unsafe extern "C" fn(Block) -> c_int;
+    EXECVE: c"execve", unsafe extern "C" fn(*const c_char, Argv, Argv) -> c_int;
+    EXECVPE: c"execvpe", unsafe extern "C" fn(*const c_char, Argv, Argv) -> c_int;
+    FEXECVE: c"fexecve", unsafe extern "C" fn(c_int, Argv, Argv) -> c_int;
+    EXECVEAT: c"execveat", unsafe extern "C" fn(c_int, *const c_char, Argv, Argv, c_int) -> c_int;
+    POSIX_SPAWN: c"posix_spawn", unsafe extern "C" fn(*mut c_int, *const c_char, Block, Block, Argv, Argv) -> c_int;
+    POSIX_SPAWNP: c"posix_spawnp", unsafe extern "C" fn(*mut c_int, *const c_char, Block, Block, Argv, Argv) -> c_int;
+    EXIT_NOW: c"_exit", unsafe extern "C" fn(c_int) -> !;
+    QUICK_EXIT: c"quick_exit", unsafe extern "C" fn(c_int) -> !;
+}
+
+/// Whether `malloc` is not glibc's own, whose blocks never share a 32-byte granule and which calls none of our hooks.
+pub static OTHER_ALLOCATOR: AtomicBool = AtomicBool::new(false);
+
+/// Looks up all functions, and whose allocator it is.
+pub fn resolve() {
+    resolve_all();
+    // SAFETY: the handle of a loaded library and a zero-terminated name.
+    let own = unsafe {
+        let libc = libc::dlopen(c"libc.so.6".as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_LAZY);
+        if libc.is_null() { core::ptr::null_mut() } else { libc::dlsym(libc, c"malloc".as_ptr()) }
+    };
+    OTHER_ALLOCATOR.store(own as usize != MALLOC.address.load(Relaxed), Relaxed);
+}

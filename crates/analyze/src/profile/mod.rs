@@ -1,0 +1,199 @@
+//! The profile: everything a report says about one process of a run, summed and sorted, and nothing about how it
+//! looks.
+
+mod choice;
+mod losses;
+mod margin;
+mod sites;
+mod stacks;
+
+use heaplens_format::recording::{
+    Damage, Decoded, Exit, Process, ProcessEnd, Recording, Rss, Run, Sample, SiteKind,
+};
+use heaplens_format::{Bytes, Nanos, Pid};
+
+pub use losses::LossLine;
+pub use margin::Margin;
+pub use sites::{Layer, Measure, SiteProfile, Totals};
+pub use stacks::{Cut, StackFrame, StackId};
+
+use stacks::Stacks;
+
+/// The process that was asked for is not in the recording.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("process {pid} was not recorded")]
+pub struct NoSuchProcess {
+    /// What was asked for.
+    pub pid: Pid,
+    /// What there is.
+    pub known: Vec<Pid>,
+}
+
+/// What a report says.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Profile {
+    /// The run as a whole.
+    pub run: Run,
+    /// How the command ended, from the recorder or else from the process shown.
+    pub exit: Option<Exit>,
+    /// The process shown; `None` when nothing was recorded.
+    pub pid: Option<Pid>,
+    /// The processes of the tree, without shells and wrappers.
+    pub processes: Vec<ProcessRow>,
+    /// What Heaplens took.
+    pub cost: Cost,
+    /// Resident memory of the process shown.
+    pub rss: Option<Rss>,
+    /// Readings of the process shown.
+    pub timeline: Vec<Sample>,
+    /// Mean distance of samples; `None`: exact.
+    pub sampled: Option<Bytes>,
+    /// Sums over the heap sites.
+    pub heap: Totals,
+    /// Sums over anonymous mappings and breaks that the program made itself.
+    pub anonymous: Totals,
+    /// Sums over mapped files.
+    pub files: Totals,
+    /// Stacks that allocated, by live bytes, then by bytes at the peak.
+    pub sites: Vec<SiteProfile>,
+    /// What was lost while the process ran.
+    pub losses: Vec<LossLine>,
+    /// What could not be read from the recording.
+    pub damage: Vec<Damage>,
+    stacks: Stacks,
+}
+
+/// One process of the tree.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProcessRow {
+    /// The process.
+    pub pid: Pid,
+    /// Its parent.
+    pub parent: Pid,
+    /// Its words, or its executable where they are not known.
+    pub command: Vec<String>,
+    /// How it ended.
+    pub end: ProcessEnd,
+    /// Whether it is the one shown.
+    pub shown: bool,
+    /// Live heap bytes at its end.
+    pub live: Bytes,
+    /// Live heap bytes at their peak.
+    pub peak: Bytes,
+    /// Resident memory.
+    pub rss: Option<Rss>,
+}
+
+/// What Heaplens took, over all processes of the run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cost {
+    /// CPU time inside the programs.
+    pub agent_cpu: Nanos,
+    /// CPU time of everything, 0 when unknown.
+    pub total_cpu: Nanos,
+    /// Bytes of the arenas.
+    pub arena: Bytes,
+    /// Private memory inside the programs.
+    pub private: Bytes,
+}
+
+impl Cost {
+    /// The part of the CPU time that Heaplens took, 0 to 1; `None` when the CPU time is not known.
+    pub fn share(&self) -> Option<f64> {
+        let total = self.total_cpu.get();
+        (total > 0).then(|| self.agent_cpu.get() as f64 / total as f64)
+    }
+}
+
+/// Analyses one process: the main one, or the one with this pid.
+///
+/// # Errors
+/// When `pid` is given and was not recorded.
+pub fn profile(decoded: &Decoded, pid: Option<Pid>) -> Result<Profile, NoSuchProcess> {
+    let recording = &decoded.recording;
+    let choice = choice::choose(&recording.processes, pid)?;
+    let process = choice.shown.map(|at| &recording.processes[at]);
+    let rows = choice.visible.iter().map(|&at| row(&recording.processes[at], choice.shown == Some(at)));
+    let profile = process.map_or_else(Profile::default, |process| of_process(process, recording));
+    Ok(Profile {
+        run: recording.run.clone(),
+        exit: recording.run.exit.or_else(|| process.and_then(exit_of)),
+        processes: rows.collect(),
+        cost: cost(recording),
+        sampled: recording.run.sample_interval,
+        damage: decoded.damage.clone(),
+        ..profile
+    })
+}
+
+impl Profile {
+    /// The stack of a site, innermost frame first.
+    pub fn stack(&self, site: &SiteProfile) -> impl Iterator<Item = &StackFrame> {
+        self.stacks.frames(site.stack)
+    }
+
+    /// Why the stack of a site ends early, where it does.
+    pub fn cut(&self, site: &SiteProfile) -> Option<Cut> {
+        self.stacks.cut(site.stack)
+    }
+
+    /// The sites of the heap.
+    pub fn heap_sites(&self) -> impl Iterator<Item = &SiteProfile> {
+        self.sites.iter().filter(|site| site.kind == SiteKind::Heap)
+    }
+
+    /// The process shown.
+    pub fn shown(&self) -> Option<&ProcessRow> {
+        self.processes.iter().find(|row| row.shown)
+    }
+}
+
+fn of_process(process: &Process, recording: &Recording) -> Profile {
+    let stacks = Stacks::new(process);
+    let sites = sites::merge(process, &stacks, recording.run.sample_interval);
+    Profile {
+        pid: Some(process.pid),
+        rss: process.rss,
+        timeline: process.timeline.clone(),
+        heap: sites::heap_totals(&sites, process, recording.run.sample_interval),
+        anonymous: sites::totals(&sites, Layer::MappedAnonymous, None),
+        files: sites::totals(&sites, Layer::MappedFiles, None),
+        losses: losses::losses(process, &sites, &stacks),
+        sites,
+        stacks,
+        ..Profile::default()
+    }
+}
+
+fn row(process: &Process, shown: bool) -> ProcessRow {
+    let words = process.command.iter().filter(|word| !word.is_empty()).count();
+    let heap = process.sites.iter().filter(|site| site.kind == SiteKind::Heap);
+    ProcessRow {
+        pid: process.pid,
+        parent: process.parent,
+        command: if words == 0 { vec![process.executable.clone()] } else { process.command.clone() },
+        end: process.end,
+        shown,
+        live: heap.map(|site| site.live.bytes).sum(),
+        peak: process.peak_live,
+        rss: process.rss,
+    }
+}
+
+fn cost(recording: &Recording) -> Cost {
+    let processes = &recording.processes;
+    let time = processes.iter().fold(0u64, |sum, process| sum.saturating_add(process.agent_cpu.get()));
+    Cost {
+        agent_cpu: Nanos::new(time),
+        total_cpu: recording.run.cpu,
+        arena: processes.iter().map(|process| process.arena_bytes).sum(),
+        private: processes.iter().map(|process| process.agent_private_bytes).sum(),
+    }
+}
+
+fn exit_of(process: &Process) -> Option<Exit> {
+    match process.end {
+        ProcessEnd::Ended(exit) => Some(exit),
+        ProcessEnd::Unknown | ProcessEnd::Replaced | ProcessEnd::Running => None,
+    }
+}

@@ -1,0 +1,169 @@
+//! Sites of one process: those with the same stack and kind are one, each with its margin when the run was sampled,
+//! and their sums.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
+use heaplens_format::Bytes;
+use heaplens_format::recording::{Amount, Process, Site, SiteKind};
+
+use super::margin::{Margin, Variance};
+use super::stacks::{StackId, Stacks};
+
+/// Who a byte belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Layer {
+    /// Heap blocks of native code.
+    Native,
+    /// Anonymous memory that the program mapped itself.
+    MappedAnonymous,
+    /// Files that the program mapped itself.
+    MappedFiles,
+}
+
+impl Layer {
+    /// Its name in every output.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Native => "native",
+            Self::MappedAnonymous => "mapped-anonymous",
+            Self::MappedFiles => "mapped-files",
+        }
+    }
+
+    /// The layer of a kind of site.
+    pub const fn of(kind: SiteKind) -> Self {
+        match kind {
+            SiteKind::Heap => Self::Native,
+            SiteKind::AnonymousMapping | SiteKind::Break => Self::MappedAnonymous,
+            SiteKind::FileMapping => Self::MappedFiles,
+        }
+    }
+}
+
+/// An amount, with its margin when it was sampled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Measure {
+    /// Bytes.
+    pub bytes: Bytes,
+    /// Blocks.
+    pub blocks: u64,
+    /// How far from the truth, at 95 %; `None`: exact.
+    pub margin: Option<Margin>,
+}
+
+/// Sums over sites.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Live at the end.
+    pub live: Measure,
+    /// Live at the heap's peak.
+    pub peak: Measure,
+    /// Allocated in the whole run.
+    pub allocated: Measure,
+}
+
+/// A stack that allocated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SiteProfile {
+    /// What its blocks are.
+    pub kind: SiteKind,
+    /// Live at the end.
+    pub live: Measure,
+    /// Live at the heap's peak.
+    pub peak: Measure,
+    /// Allocated in the whole run.
+    pub allocated: Measure,
+    /// The stack, for [`super::Profile::stack`].
+    pub stack: StackId,
+}
+
+impl SiteProfile {
+    /// Who its bytes belong to.
+    pub fn layer(&self) -> Layer {
+        Layer::of(self.kind)
+    }
+}
+
+/// The sites, each stack and kind once, by live bytes, then by bytes at the peak.
+pub(super) fn merge(process: &Process, stacks: &Stacks, interval: Option<Bytes>) -> Vec<SiteProfile> {
+    let mut merged = HashMap::<(StackId, SiteKind), Sum>::new();
+    for site in &process.sites {
+        merged.entry((stacks.of(site.node), site.kind)).or_default().add(site);
+    }
+    let sites = merged.into_iter().map(|((stack, kind), sum)| sum.site(stack, kind, interval));
+    let mut sites: Vec<_> = sites.collect();
+    sites.sort_by_key(|site| {
+        let bytes = (site.live.bytes, site.peak.bytes, site.allocated.bytes);
+        (Reverse(bytes), site.stack, site.kind)
+    });
+    sites
+}
+
+/// The sums over the heap. The peak is the one the agent saw, to the byte; what sites remember of it may be off by an
+/// event in flight.
+pub(super) fn heap_totals(sites: &[SiteProfile], process: &Process, interval: Option<Bytes>) -> Totals {
+    let mut totals = totals(sites, Layer::Native, interval);
+    if process.peak_live > Bytes::ZERO {
+        totals.peak.bytes = process.peak_live;
+    }
+    totals
+}
+
+/// The sums over one layer.
+pub(super) fn totals(sites: &[SiteProfile], layer: Layer, interval: Option<Bytes>) -> Totals {
+    let of_layer = || sites.iter().filter(move |site| site.layer() == layer);
+    Totals {
+        live: sum(of_layer().map(|site| site.live), interval),
+        peak: sum(of_layer().map(|site| site.peak), interval),
+        allocated: sum(of_layer().map(|site| site.allocated), interval),
+    }
+}
+
+fn sum(measures: impl Iterator<Item = Measure>, interval: Option<Bytes>) -> Measure {
+    let mut sum = Amount::default();
+    let mut variance = Variance::default();
+    for measure in measures {
+        let amount = Amount { bytes: measure.bytes, blocks: measure.blocks };
+        add(&mut sum, amount);
+        variance.add(interval.map_or_else(Variance::default, |interval| Variance::of(amount, interval)));
+    }
+    Measure { bytes: sum.bytes, blocks: sum.blocks, margin: interval.map(|_| variance.margin()) }
+}
+
+fn add(to: &mut Amount, amount: Amount) {
+    to.bytes += amount.bytes;
+    to.blocks = to.blocks.wrapping_add(amount.blocks);
+}
+
+#[derive(Default)]
+struct Sum {
+    live: Amount,
+    peak: Amount,
+    allocated: Amount,
+}
+
+impl Sum {
+    fn add(&mut self, site: &Site) {
+        add(&mut self.live, site.live);
+        add(&mut self.peak, site.peak);
+        add(&mut self.allocated, site.allocated);
+    }
+
+    fn site(self, stack: StackId, kind: SiteKind, interval: Option<Bytes>) -> SiteProfile {
+        // Mappings are rare and always recorded, also in a sampled run.
+        let interval = interval.filter(|_| kind == SiteKind::Heap);
+        let measure = |amount: Amount| sum(std::iter::once(measure(amount)), interval);
+        SiteProfile {
+            kind,
+            live: measure(self.live),
+            peak: measure(self.peak),
+            allocated: measure(self.allocated),
+            stack,
+        }
+    }
+}
+
+fn measure(amount: Amount) -> Measure {
+    Measure { bytes: amount.bytes, blocks: amount.blocks, margin: None }
+}

@@ -1,0 +1,42 @@
+//! Mangled names made readable: C++ without parameters and return types (the line tells overloads apart, and the
+//! report is read by people), Rust without the hash.
+
+use cpp_demangle::{DemangleOptions, Symbol};
+
+/// The readable name, or the name itself where it is not mangled.
+pub(super) fn demangle(name: &str) -> String {
+    if let Ok(rust) = rustc_demangle::try_demangle(name) {
+        return format!("{rust:#}");
+    }
+    cpp(name).unwrap_or_else(|| name.to_owned())
+}
+
+fn cpp(name: &str) -> Option<String> {
+    if !name.starts_with("_Z") {
+        return None;
+    }
+    let options = DemangleOptions::new().no_params().no_return_type();
+    Symbol::new(name).ok()?.demangle_with_options(&options).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cpp_name_loses_its_parameters() {
+        assert_eq!(demangle("_ZN4Rows4fillEm"), "Rows::fill");
+        assert_eq!(demangle("_Znwm"), "operator new");
+    }
+
+    #[test]
+    fn a_rust_name_loses_its_hash() {
+        assert_eq!(demangle("_ZN4core3fmt5write17h0123456789abcdefE"), "core::fmt::write");
+    }
+
+    #[test]
+    fn a_plain_name_stays_as_it_is() {
+        assert_eq!(demangle("main"), "main");
+        assert_eq!(demangle("_Znonsense"), "_Znonsense");
+    }
+}

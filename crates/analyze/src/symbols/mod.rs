@@ -1,0 +1,94 @@
+//! Names and lines of frames, from the object files that the program ran. A name is given only where the file is the
+//! one that ran (its build id says so) and a function covers the address; what is not known stays unknown.
+//!
+//! All addresses of one object file, over all processes, are looked up together, then the file is closed again: a
+//! process tree of fifty shells opens libc once, and one large library at a time is in memory.
+
+mod covering;
+mod debug_file;
+mod demangle;
+mod lines;
+mod object_file;
+mod strings;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::Path;
+
+use heaplens_format::ModuleId;
+use heaplens_format::recording::{Frame, FrameSymbol, Function, Module, Process, Recording};
+
+use strings::Strings;
+
+/// An object file as recorded: path and build id.
+type FileKey = (String, Vec<u8>);
+/// The functions at each return address of an object file that has any.
+type Names = HashMap<u64, Vec<Function>>;
+
+/// Fills [`Process::symbols`] of every process from the files on this machine.
+pub fn resolve_symbols(recording: &mut Recording) {
+    let mut strings = Strings::default();
+    let mut names = HashMap::new();
+    for (key, addresses) in wanted(recording) {
+        let found = look_up(&key, &addresses, &mut strings);
+        names.insert(key, found);
+    }
+    recording.processes.iter_mut().for_each(|process| hand_out(process, &names));
+}
+
+/// The address of the call before a return address: the return address itself may belong to the next line, or to the
+/// next function where the call never returns. The only place that knows this rule.
+fn call_before(return_address: u64) -> u64 {
+    return_address.saturating_sub(1)
+}
+
+/// Every distinct return address, by object file.
+fn wanted(recording: &Recording) -> BTreeMap<FileKey, BTreeSet<u64>> {
+    let mut wanted = BTreeMap::<FileKey, BTreeSet<u64>>::new();
+    for process in &recording.processes {
+        for (module, offset) in code_frames(process) {
+            if let Some(module) = module_of(process, module) {
+                wanted.entry(key_of(module)).or_default().insert(offset);
+            }
+        }
+    }
+    wanted
+}
+
+/// The distinct code frames of a process, sorted.
+fn code_frames(process: &Process) -> BTreeSet<(ModuleId, u64)> {
+    let code = process.nodes.iter().filter_map(|node| match node.frame {
+        Frame::Code { module, offset } => Some((module, offset)),
+        Frame::Unknown { .. } | Frame::Pseudo(_) => None,
+    });
+    code.collect()
+}
+
+fn module_of(process: &Process, id: ModuleId) -> Option<&Module> {
+    process.modules.get(usize::from(id.get()).checked_sub(1)?)
+}
+
+fn key_of(module: &Module) -> FileKey {
+    (module.path.clone(), module.build_id.clone())
+}
+
+fn look_up((path, build_id): &FileKey, addresses: &BTreeSet<u64>, strings: &mut Strings) -> Names {
+    let Some(mut file) = object_file::ObjectFile::open(Path::new(path), build_id) else {
+        return Names::new();
+    };
+    let named = addresses.iter().filter_map(|&address| {
+        let functions = file.functions(call_before(address), strings);
+        (!functions.is_empty()).then_some((address, functions))
+    });
+    named.collect()
+}
+
+fn hand_out(process: &mut Process, names: &HashMap<FileKey, Names>) {
+    let mut symbols = Vec::new();
+    for (id, offset) in code_frames(process) {
+        let names = module_of(process, id).and_then(|module| names.get(&key_of(module)));
+        if let Some(functions) = names.and_then(|names| names.get(&offset)) {
+            symbols.push(FrameSymbol { module: id, offset, functions: functions.clone() });
+        }
+    }
+    process.symbols = symbols;
+}

@@ -1,0 +1,199 @@
+//! One object file: is it the one that ran, what does it say about an address. Symbol tables are read in pieces,
+//! never the whole file: some libraries have hundreds of megabytes.
+
+use std::cmp::Reverse;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::BufReader;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use heaplens_format::recording::Function;
+use object::elf::{self, Sym64};
+use object::read::ReadCache;
+use object::read::elf::{ElfFile64, SectionHeader, Sym, SymbolTable};
+use object::{Endianness, Object};
+
+use super::covering::{Covering, Span};
+use super::debug_file::{self, Clues};
+use super::demangle::demangle;
+use super::lines::Lines;
+use super::strings::Strings;
+
+type Cache = ReadCache<BufReader<File>>;
+type Elf<'a> = ElfFile64<'a, Endianness, &'a Cache>;
+type Symbols<'a> = SymbolTable<'a, elf::FileHeader64<Endianness>, &'a Cache>;
+
+/// A file whose build id is the recorded one.
+pub(super) struct ObjectFile {
+    lines: Option<Lines>,
+    tables: Vec<Table>,
+}
+
+impl ObjectFile {
+    /// Opens the file at `path`; `None` when it is gone, is no object file or has another build id.
+    pub(super) fn open(path: &Path, build_id: &[u8]) -> Option<Self> {
+        let facts = Facts::read(path)?;
+        if !build_id.is_empty() && facts.clues.build_id != build_id {
+            return None;
+        }
+        let debug = debug_file::find(path, &facts.clues);
+        let lines = open_lines(path, &facts).or_else(|| {
+            let debug = debug.as_deref()?;
+            open_lines(debug, &Facts::read(debug)?)
+        });
+        let files = [Some(path), debug.as_deref()];
+        Some(Self { lines, tables: files.into_iter().flatten().filter_map(Table::read).collect() })
+    }
+
+    /// The functions at an address, innermost first; empty where nothing is known.
+    pub(super) fn functions(&mut self, address: u64, strings: &mut Strings) -> Vec<Function> {
+        let mut functions =
+            self.lines.as_ref().map_or_else(Vec::new, |lines| lines.functions(address, strings));
+        if functions.last().is_none_or(|outermost| outermost.name.is_none())
+            && let Some(name) = self.covering_name(address)
+        {
+            let name = Some(strings.share(&name));
+            match functions.last_mut() {
+                Some(outermost) => outermost.name = name,
+                None => functions.push(Function { name, file: None, line: None }),
+            }
+        }
+        functions.retain(|function| function.name.is_some() || function.line.is_some());
+        functions
+    }
+
+    fn covering_name(&self, address: u64) -> Option<String> {
+        self.tables.iter().find_map(|table| table.name(address)).map(|name| demangle(&name))
+    }
+}
+
+/// The build id of the file at `path`: empty when it has none, `None` when it is no object file.
+pub(super) fn build_id_of(path: &Path) -> Option<Vec<u8>> {
+    Facts::read(path).map(|facts| facts.clues.build_id)
+}
+
+fn open_lines(path: &Path, facts: &Facts) -> Option<Lines> {
+    if !facts.has_lines {
+        return None;
+    }
+    let supplement = facts.supplement.as_ref();
+    let supplement = supplement.and_then(|(name, id)| debug_file::find_supplement(path, name, id));
+    Lines::open(path, supplement.as_deref())
+}
+
+/// What the section headers say.
+struct Facts {
+    clues: Clues,
+    has_lines: bool,
+    /// Name and build id of the file with shared debug information.
+    supplement: Option<(PathBuf, Vec<u8>)>,
+}
+
+impl Facts {
+    fn read(path: &Path) -> Option<Self> {
+        let cache = open_cache(path)?;
+        let file = object::File::parse(&cache).ok()?;
+        let build_id = file.build_id().ok().flatten().unwrap_or_default().to_vec();
+        let link = file.gnu_debuglink().ok().flatten();
+        let supplement = file.gnu_debugaltlink().ok().flatten();
+        Some(Self {
+            clues: Clues { build_id, link: link.map(|(name, crc)| (path_from(name), crc)) },
+            has_lines: file.section_by_name(".debug_info").is_some(),
+            supplement: supplement.map(|(name, id)| (path_from(name), id.to_vec())),
+        })
+    }
+}
+
+fn open_cache(path: &Path) -> Option<Cache> {
+    let file = File::open(path).ok()?;
+    let plain = file.metadata().ok()?.is_file();
+    plain.then(|| ReadCache::new(BufReader::new(file)))
+}
+
+fn path_from(name: &[u8]) -> PathBuf {
+    PathBuf::from(OsStr::from_bytes(name))
+}
+
+/// Functions of the symbol tables of one file. Names are few hundred bytes each and a file may have a million, so
+/// only places are kept and a name is read when an address needs it.
+struct Table {
+    cache: Cache,
+    covering: Covering<Name>,
+}
+
+/// Where a name lies in the file, and how good it is among several for the same function.
+#[derive(Clone, Copy)]
+struct Name {
+    offset: u64,
+    end: u64,
+    rank: u8,
+}
+
+impl Table {
+    fn read(path: &Path) -> Option<Self> {
+        // The tables themselves are read through another cache, which goes when they are sorted.
+        let spans = read_spans(&open_cache(path)?)?;
+        Some(Self { cache: open_cache(path)?, covering: Covering::new(spans) })
+    }
+
+    /// The best name that covers an address: the function that begins last, then a global one, then the plainest.
+    fn name(&self, address: u64) -> Option<String> {
+        let start = self.covering.at(address).next()?.start;
+        let aliases = self.covering.at(address).take_while(|span| span.start == start);
+        let names = aliases.filter_map(|span| Some((span.symbol.rank, self.read_name(span.symbol)?)));
+        let best =
+            names.min_by_key(|(rank, name)| (Reverse(*rank), underscores(name), name.len(), name.clone()));
+        best.map(|(_, name)| name)
+    }
+
+    fn read_name(&self, name: Name) -> Option<String> {
+        let bytes = object::ReadRef::read_bytes_at_until(&self.cache, name.offset..name.end, 0).ok()?;
+        (!bytes.is_empty()).then(|| String::from_utf8_lossy(bytes).into_owned())
+    }
+}
+
+fn underscores(name: &str) -> usize {
+    // A mangled C++ or Rust name begins with one that says nothing.
+    let name = if name.starts_with("_Z") || name.starts_with("_R") { "" } else { name };
+    name.bytes().take_while(|&byte| byte == b'_').count()
+}
+
+fn read_spans(cache: &Cache) -> Option<Vec<Span<Name>>> {
+    let file = ElfFile64::<Endianness, _>::parse(cache).ok()?;
+    let mut spans = Vec::new();
+    for table in [file.elf_symbol_table(), file.elf_dynamic_symbol_table()] {
+        spans.extend(spans_of(&file, table).into_iter().flatten());
+    }
+    Some(spans)
+}
+
+fn spans_of<'a>(
+    file: &Elf<'a>,
+    table: &'a Symbols<'a>,
+) -> Option<impl Iterator<Item = Span<Name>> + use<'a>> {
+    let endian = file.endian();
+    let strings = file.elf_section_table().section(table.string_section()).ok()?;
+    let (start, size) = strings.file_range(endian)?;
+    let functions = table.iter().filter(move |symbol| is_function(symbol, endian));
+    Some(functions.map(move |symbol| {
+        let offset = start.saturating_add(symbol.st_name(endian).into());
+        Span {
+            start: symbol.st_value(endian),
+            size: symbol.st_size(endian),
+            symbol: Name { offset, end: start.saturating_add(size), rank: rank(symbol.st_bind()) },
+        }
+    }))
+}
+
+fn is_function(symbol: &Sym64<Endianness>, endian: Endianness) -> bool {
+    matches!(symbol.st_type(), elf::STT_FUNC | elf::STT_GNU_IFUNC) && !symbol.is_undefined(endian)
+}
+
+fn rank(binding: u8) -> u8 {
+    match binding {
+        elf::STB_GLOBAL => 2,
+        elf::STB_WEAK => 1,
+        _ => 0,
+    }
+}

@@ -1,0 +1,88 @@
+//! Builds the agent and checks that it can be loaded anywhere, so that the binary can carry it inside itself.
+//!
+//! The agent is another build than the rest: no_std, fat LTO, a panic handler of its own. Built beside the others it would
+//! get their features (`--workspace` unifies them), so a cargo of its own builds it here, in a folder of its own.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use object::LittleEndian;
+use object::elf::DT_NEEDED;
+use object::read::elf::{Dyn, ElfFile64, FileHeader};
+
+/// What every process on a glibc system has loaded anyway.
+const ALLOWED: [&str; 2] = ["libc.so.6", "ld-linux-x86-64.so.2"];
+
+/// Settings of the outer build that must not reach the agent: wrappers (clippy), flags (coverage), another target.
+const NOT_INHERITED: [&str; 7] = [
+    "RUSTC_WORKSPACE_WRAPPER",
+    "RUSTC_WRAPPER",
+    "CARGO_ENCODED_RUSTFLAGS",
+    "RUSTFLAGS",
+    "CARGO_BUILD_RUSTFLAGS",
+    "CARGO_BUILD_TARGET",
+    "CARGO_TARGET_DIR",
+];
+
+fn main() {
+    // One `cargo::error` per line: cargo shows them and stops.
+    for line in carry_agent().err().unwrap_or_default().lines() {
+        println!("cargo::error={line}");
+    }
+}
+
+fn carry_agent() -> Result<(), String> {
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    for input in ["crates/format", "crates/tracker", "crates/agent", "Cargo.toml"] {
+        println!("cargo::rerun-if-changed={}", workspace.join(input).display());
+    }
+    let out = PathBuf::from(variable("OUT_DIR")?);
+    let library = build_agent(&workspace, &out.join("agent"))?;
+    check_needs(&library)?;
+    let copied = std::fs::copy(&library, out.join("libheaplens.so"));
+    copied.map(drop).map_err(|error| format!("cannot copy the agent {}: {error}", library.display()))
+}
+
+fn variable(name: &str) -> Result<String, String> {
+    env::var(name).map_err(|error| format!("{name}, which cargo sets for build scripts: {error}"))
+}
+
+fn build_agent(workspace: &Path, target: &Path) -> Result<PathBuf, String> {
+    let mut cargo = Command::new(variable("CARGO")?);
+    cargo.args(["build", "--profile", "agent", "-p", "heaplens-agent", "--manifest-path"]);
+    cargo.arg(workspace.join("Cargo.toml")).arg("--target-dir").arg(target);
+    for name in NOT_INHERITED {
+        cargo.env_remove(name);
+    }
+    let output = cargo.output().map_err(|error| format!("cannot start cargo for the agent: {error}"))?;
+    match output.status.success() {
+        true => Ok(target.join("agent/libheaplens.so")),
+        false => Err(format!("the agent does not build:\n{}", String::from_utf8_lossy(&output.stderr))),
+    }
+}
+
+/// A library that needs more than libc would bring it into every program, or fail to load where it is missing.
+fn check_needs(library: &Path) -> Result<(), String> {
+    let bytes = std::fs::read(library)
+        .map_err(|error| format!("cannot read the agent {}: {error}", library.display()))?;
+    let needed = needed(&bytes).map_err(|error| format!("the agent is no sound ELF file: {error}"))?;
+    let foreign: Vec<_> = needed.iter().filter(|name| !ALLOWED.contains(&name.as_str())).collect();
+    match foreign.is_empty() {
+        true => Ok(()),
+        false => Err(format!("the agent may need nothing but {ALLOWED:?}, but it needs {foreign:?}")),
+    }
+}
+
+fn needed(bytes: &[u8]) -> object::read::Result<Vec<String>> {
+    let elf = ElfFile64::<LittleEndian>::parse(bytes)?;
+    let sections = elf.elf_header().sections(LittleEndian, bytes)?;
+    let Some((entries, link)) = sections.dynamic(LittleEndian, bytes)? else { return Ok(Vec::new()) };
+    let strings = sections.strings(LittleEndian, bytes, link)?;
+    let needed = entries.iter().filter(|entry| entry.d_tag(LittleEndian) == u64::from(DT_NEEDED));
+    needed
+        .map(|entry| {
+            entry.string(LittleEndian, strings).map(|name| String::from_utf8_lossy(name).into_owned())
+        })
+        .collect()
+}

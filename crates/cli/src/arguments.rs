@@ -1,0 +1,283 @@
+//! What was typed. It gives words their place and explains those that have none; what they mean is decided elsewhere.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use heaplens_format::Bytes;
+
+use crate::failure::Failure;
+use crate::size;
+
+/// Why does the memory of this program grow, and what to do about it.
+#[derive(Debug, Parser)]
+#[command(name = "heaplens", version, arg_required_else_help = true, disable_help_subcommand = true)]
+pub(crate) struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) word: Word,
+}
+
+/// The words that heaplens knows.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Word {
+    /// Run a program, record every allocation of it and of its children, and report when it ends
+    Run(RunArguments),
+    /// Report on a recording, or seal and report what a killed recorder left behind
+    Report(ReportArguments),
+}
+
+/// `heaplens run`. The report goes to stderr: stdout stays the program's own.
+#[derive(Debug, Args)]
+pub(crate) struct RunArguments {
+    /// Seal the recording as FILE (%p: process id, %q{VAR}: environment variable, %%: percent sign)
+    #[arg(short, long, value_name = "FILE", default_value = "heaplens.%p.hlr")]
+    pub(crate) output: OsString,
+    /// Write the report as JSON too (the same % spellings)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<OsString>,
+    /// Record about one allocation in SIZE bytes (such as 512KiB) instead of every one
+    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    pub(crate) sample: Option<Bytes>,
+    /// Record the programs that the program starts
+    #[arg(long, value_name = "yes|no", default_value = "yes", hide_possible_values = true)]
+    pub(crate) trace_children: YesNo,
+    /// Print no report, only seal the recording
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+    /// Colour in the report
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    pub(crate) color: Color,
+    /// The program and its arguments
+    #[arg(required = true, trailing_var_arg = true, value_names = ["PROGRAM", "ARGS"])]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// `heaplens report`. The report goes to stdout.
+#[derive(Debug, Args)]
+pub(crate) struct ReportArguments {
+    /// A recording, or the directory that a killed recorder left behind
+    #[arg(value_name = "FILE|DIR")]
+    pub(crate) input: PathBuf,
+    /// The form of the report
+    #[arg(long, default_value = "text")]
+    pub(crate) format: Format,
+    /// Report on this process alone
+    #[arg(long, value_name = "N")]
+    pub(crate) pid: Option<u32>,
+    /// Write the report to FILE instead of stdout
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Colour in the report
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    pub(crate) color: Color,
+}
+
+/// The forms of a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// A page to read
+    Text,
+    /// For scripts (schema heaplens-report/1)
+    Json,
+    /// Collapsed stacks for flame graphs
+    Collapsed,
+}
+
+/// When to colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Color {
+    /// On a terminal, unless NO_COLOR is set
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+/// Memcheck's spelling of a switch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum YesNo {
+    /// On
+    Yes,
+    /// Off
+    No,
+}
+
+/// What comes of reading the words.
+#[derive(Debug)]
+pub(crate) enum Typed {
+    /// Something to do.
+    Do(Word),
+    /// Text that was asked for (`--help`, `--version`).
+    Show(String),
+}
+
+/// Reads the words of the command line, the program's own name first.
+pub(crate) fn parse(words: &[OsString]) -> Result<Typed, Failure> {
+    match Arguments::try_parse_from(words) {
+        Ok(arguments) => Ok(Typed::Do(arguments.word)),
+        Err(error) if !error.use_stderr() => Ok(Typed::Show(error.render().to_string())),
+        Err(error) => Err(explain(&error, words)),
+    }
+}
+
+fn explain(error: &clap::Error, words: &[OsString]) -> Failure {
+    match error.kind() {
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => nothing_to_do(words),
+        ErrorKind::InvalidSubcommand => unknown_word(&context(error, ContextKind::InvalidSubcommand)),
+        ErrorKind::UnknownArgument => unknown_option(error, words),
+        ErrorKind::MissingRequiredArgument => nothing_to_do(words),
+        ErrorKind::InvalidValue => match context(error, ContextKind::ValidValue).as_str() {
+            "" => Failure::new(first_line(error)).hint(help_of(words)),
+            known => Failure::new(first_line(error)).hint(format!("it can be {known}")),
+        },
+        _ => Failure::new(first_line(error)).hint(help_of(words)),
+    }
+}
+
+fn nothing_to_do(words: &[OsString]) -> Failure {
+    match word_of(words) {
+        Some("run") => Failure::new("there is no program to run").hint("heaplens run -- PROGRAM ARGS…"),
+        Some("report") => Failure::new("there is no recording to report on").hint("heaplens report FILE"),
+        _ => Failure::new("there is nothing to do")
+            .hint("heaplens run -- PROGRAM records a program, heaplens report FILE shows a recording, heaplens --help says more"),
+    }
+}
+
+fn unknown_word(word: &str) -> Failure {
+    Failure::new(format!("'{word}' is no command of heaplens"))
+        .hint(format!("to record a program: heaplens run -- {word}; heaplens --help lists the commands"))
+}
+
+fn unknown_option(error: &clap::Error, words: &[OsString]) -> Failure {
+    let option = context(error, ContextKind::InvalidArg);
+    let failure = match word_of(words) {
+        Some(word) => Failure::new(format!("heaplens {word} has no option '{option}'")),
+        None => Failure::new(format!("heaplens has no option '{option}'")),
+    };
+    match context(error, ContextKind::SuggestedArg).as_str() {
+        "" => failure.hint(format!("{}; options of the program stand behind its name", help_of(words))),
+        similar => failure.hint(format!("did you mean '{similar}'?")),
+    }
+}
+
+fn help_of(words: &[OsString]) -> String {
+    match word_of(words) {
+        Some(word) => format!("heaplens {word} --help lists the options"),
+        None => "heaplens --help lists the commands".to_owned(),
+    }
+}
+
+fn word_of(words: &[OsString]) -> Option<&str> {
+    let known = ["run", "report"];
+    words.get(1)?.to_str().filter(|word| known.contains(word))
+}
+
+fn context(error: &clap::Error, kind: ContextKind) -> String {
+    match error.get(kind) {
+        Some(ContextValue::String(text)) => text.clone(),
+        Some(ContextValue::Strings(texts)) => texts.join(", "),
+        _ => String::new(),
+    }
+}
+
+fn first_line(error: &clap::Error) -> String {
+    let text = error.render().to_string();
+    let line = text.lines().next().unwrap_or_default();
+    line.strip_prefix("error: ").unwrap_or(line).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn typed(line: &str) -> Result<Typed, Failure> {
+        let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+        parse(&words)
+    }
+
+    fn run_of(line: &str) -> RunArguments {
+        match typed(line) {
+            Ok(Typed::Do(Word::Run(run))) => run,
+            other => panic!("{line}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn options_behind_the_program_are_the_programs() {
+        let run = run_of("heaplens run -q ./prog --output x -q");
+        assert_eq!(run.command, ["./prog", "--output", "x", "-q"]);
+        assert!(run.quiet && run.output == "heaplens.%p.hlr");
+    }
+
+    #[test]
+    fn two_dashes_end_the_options() {
+        assert_eq!(run_of("heaplens run -- -odd-name -x").command, ["-odd-name", "-x"]);
+        assert_eq!(run_of("heaplens run prog -- x").command, ["prog", "--", "x"]);
+    }
+
+    #[test]
+    fn memchecks_spelling_of_children_is_understood() {
+        assert_eq!(run_of("heaplens run --trace-children=no prog").trace_children, YesNo::No);
+        assert_eq!(run_of("heaplens run prog").trace_children, YesNo::Yes);
+    }
+
+    #[test]
+    fn a_program_without_the_word_run_gets_the_hint() {
+        let failure = typed("heaplens ./prog arg").unwrap_err();
+        let expected = Failure::new("'./prog' is no command of heaplens")
+            .hint("to record a program: heaplens run -- ./prog; heaplens --help lists the commands");
+        assert_eq!(failure, expected);
+    }
+
+    #[test]
+    fn an_unknown_option_is_named() {
+        let failure = typed("heaplens run --frobnicate prog").unwrap_err();
+        let expected = Failure::new("heaplens run has no option '--frobnicate'")
+            .hint("heaplens run --help lists the options; options of the program stand behind its name");
+        assert_eq!(failure, expected);
+    }
+
+    #[test]
+    fn a_misspelt_option_gets_the_right_one_as_hint() {
+        let failure = typed("heaplens run --smaple 1KiB prog").unwrap_err();
+        let expected = Failure::new("heaplens run has no option '--smaple'").hint("did you mean '--sample'?");
+        assert_eq!(failure, expected);
+    }
+
+    #[test]
+    fn a_missing_program_is_said_in_plain_words() {
+        let expected = Failure::new("there is no program to run").hint("heaplens run -- PROGRAM ARGS…");
+        assert_eq!(typed("heaplens run").unwrap_err(), expected);
+        assert_eq!(typed("heaplens run -q --").unwrap_err(), expected);
+    }
+
+    #[test]
+    fn a_bad_size_says_what_a_size_is() {
+        let failure = typed("heaplens run --sample 5parsecs prog").unwrap_err();
+        assert!(format!("{failure:?}").contains("'parsecs' is no unit"), "{failure:?}");
+    }
+
+    #[test]
+    fn a_value_that_is_not_known_gets_those_that_are() {
+        let failure = typed("heaplens report --format xml a.hlr").unwrap_err();
+        let expected = Failure::new("invalid value 'xml' for '--format <FORMAT>'")
+            .hint("it can be text, json, collapsed");
+        assert_eq!(failure, expected);
+    }
+
+    #[test]
+    fn help_and_version_are_no_errors() {
+        for line in ["heaplens --help", "heaplens --version", "heaplens run --help", "heaplens report -h"] {
+            assert!(matches!(typed(line), Ok(Typed::Show(_))), "{line}");
+        }
+    }
+
+    #[test]
+    fn the_definition_of_the_words_is_sound() {
+        use clap::CommandFactory;
+        Arguments::command().debug_assert();
+    }
+}

@@ -1,0 +1,177 @@
+//! `heaplens run`: the program first, then the recording, then the report. Whatever becomes of ours, the exit status of the
+//! program is passed on.
+
+use std::env;
+use std::ffi::OsString;
+use std::io::{Write, stderr};
+use std::path::Path;
+use std::process::ExitCode;
+
+use heaplens_analyze::Profile;
+use heaplens_format::Pid;
+use heaplens_format::recording::{Exit, Recording};
+use heaplens_record::{BareReason, LookupError, Recorded, RunError, RunOptions, Session};
+
+use crate::arguments::{Color, Format, RunArguments, YesNo};
+use crate::destination;
+use crate::failure::{Failure, NOT_EXECUTABLE, NOT_FOUND, tell};
+use crate::pattern::Pattern;
+use crate::recording::{Sealed, left_behind, seal};
+use crate::render::{look, plain, render};
+
+/// Runs, seals, reports.
+pub(crate) fn run(arguments: RunArguments, agent: &'static [u8]) -> Result<ExitCode, Failure> {
+    let outputs = Outputs::prepare(&arguments)?;
+    let options = RunOptions {
+        command: arguments.command,
+        agent: Some(agent),
+        sample: arguments.sample,
+        follow: arguments.trace_children == YesNo::Yes,
+    };
+    let outcome = heaplens_record::run(options).map_err(explain)?;
+    for warning in &outcome.warnings {
+        tell(&format!("warning: {warning}"));
+    }
+    match outcome.recorded {
+        Recorded::Bare(reason) => outputs.say_bare(&reason),
+        Recorded::Whole { recording, session } => outputs.deliver(*recording, outcome.pid, session)?,
+    }
+    Ok(ExitCode::from(status_of(outcome.exit)))
+}
+
+/// The status that a shell would give: 128 and the signal for a program that was killed.
+fn status_of(exit: Exit) -> u8 {
+    match exit {
+        Exit::Code(code) => code as u8,
+        Exit::Signal(signal) => 128u8.wrapping_add(signal as u8),
+    }
+}
+
+/// Where the results go.
+struct Outputs {
+    recording: Pattern,
+    json: Option<Pattern>,
+    quiet: bool,
+    color: Color,
+}
+
+impl Outputs {
+    /// Reads the names and asks whether they can be written, before the program runs for hours.
+    fn prepare(arguments: &RunArguments) -> Result<Self, Failure> {
+        let recording = checked(&arguments.output)?;
+        let json = arguments.json.as_ref().map(checked).transpose()?;
+        Ok(Self { recording, json, quiet: arguments.quiet, color: arguments.color })
+    }
+
+    fn say_bare(&self, reason: &BareReason) {
+        tell(&format!("heaplens: nothing was recorded: {reason}"));
+    }
+
+    fn deliver(&self, recording: Recording, pid: Pid, session: Session) -> Result<(), Failure> {
+        let sealed = seal(recording, &self.recording.expand(pid), pid, session.path())?;
+        // A directory that cannot be removed is in memory or temporary space and holds nothing that is still needed.
+        session.remove().ok();
+        let profile = heaplens_analyze::profile(&sealed.decoded, None).map_err(|error| {
+            Failure::new(error).hint(format!("heaplens report {}", sealed.path.display()))
+        })?;
+        self.show(&profile, &sealed);
+        self.write_json(&profile, pid, &sealed)
+    }
+
+    /// The report is talk here: a stderr that is closed loses it, and the recording still has it.
+    fn show(&self, profile: &Profile, sealed: &Sealed) {
+        if self.quiet {
+            return;
+        }
+        let page = render(profile, Format::Text, look(self.color, &stderr()));
+        stderr().write_all(&page).ok();
+        tell(&format!("heaplens: sealed {0} (heaplens report {0} prints this again)", sealed.path.display()));
+    }
+
+    fn write_json(&self, profile: &Profile, pid: Pid, sealed: &Sealed) -> Result<(), Failure> {
+        let Some(pattern) = &self.json else { return Ok(()) };
+        let (path, bytes) = (pattern.expand(pid), render(profile, Format::Json, plain()));
+        destination::write(&path, &bytes).map_err(|error| {
+            Failure::new(format!("cannot write {}: {error}", path.display()))
+                .hint(format!("heaplens report --format json {}", sealed.path.display()))
+        })
+    }
+}
+
+fn checked(typed: &OsString) -> Result<Pattern, Failure> {
+    let pattern = Pattern::parse(typed, |name| env::var_os(name))?;
+    if !pattern.folder_is_open() {
+        destination::check(&pattern.expand(Pid::new(std::process::id())))?;
+    }
+    Ok(pattern)
+}
+
+fn explain(error: RunError) -> Failure {
+    let failure = Failure::new(&error);
+    match error {
+        RunError::Program { program, source } => explain_program(failure, &program, &source),
+        RunError::Start { source, .. } => explain_start(failure, &source),
+        RunError::Agent(_) => {
+            failure.hint("name a folder that may hold programs: XDG_CACHE_HOME=/a/folder heaplens run …")
+        }
+        RunError::Session(_) => {
+            failure.hint("name a folder with room in it: TMPDIR=/a/folder heaplens run …")
+        }
+        RunError::Lost { session: Some(directory), .. } => failure.hint(left_behind(&directory)),
+        RunError::Lost { session: None, .. } | RunError::Unready(_) | RunError::NoCommand => failure,
+    }
+}
+
+fn explain_program(failure: Failure, program: &Path, why: &LookupError) -> Failure {
+    match why {
+        LookupError::NotInPath if program.exists() => failure
+            .hint(format!("the one in this folder: heaplens run -- ./{}", program.display()))
+            .status(NOT_FOUND),
+        LookupError::NotInPath | LookupError::NotFound => failure
+            .hint("check the spelling; heaplens run -- PROGRAM ARGS… takes it as a shell would")
+            .status(NOT_FOUND),
+        LookupError::NotExecutable { path } => {
+            failure.hint(format!("if it is a program: chmod +x {}", path.display())).status(NOT_EXECUTABLE)
+        }
+        LookupError::Directory { .. } => failure.hint("name a program in it").status(NOT_EXECUTABLE),
+    }
+}
+
+fn explain_start(failure: Failure, why: &std::io::Error) -> Failure {
+    match why.kind() {
+        std::io::ErrorKind::NotFound => {
+            failure.hint("the file is there, but the interpreter that it names is not").status(NOT_FOUND)
+        }
+        _ => failure.status(NOT_EXECUTABLE),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statuses_are_those_of_a_shell() {
+        assert_eq!(status_of(Exit::Code(3)), 3);
+        assert_eq!(status_of(Exit::Signal(9)), 137);
+        assert_eq!(status_of(Exit::Signal(15)), 143);
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_is_127_and_one_that_cannot_run_126() {
+        let not_found = |source| explain(RunError::Program { program: "x".into(), source });
+        let shown = |failure: Failure| format!("{failure:?}");
+        assert!(shown(not_found(LookupError::NotInPath)).contains("status: 127"));
+        assert!(shown(not_found(LookupError::NotExecutable { path: "x".into() })).contains("status: 126"));
+        let start = |kind: std::io::ErrorKind| RunError::Start { program: "x".into(), source: kind.into() };
+        assert!(shown(explain(start(std::io::ErrorKind::NotFound))).contains("status: 127"));
+        assert!(shown(explain(start(std::io::ErrorKind::PermissionDenied))).contains("status: 126"));
+    }
+
+    #[test]
+    fn a_run_that_was_lost_names_what_is_left() {
+        let source = std::io::ErrorKind::Other.into();
+        let failure = explain(RunError::Lost { session: Some("/dev/shm/heaplens-1-2".into()), source });
+        assert!(format!("{failure:?}").contains("heaplens report /dev/shm/heaplens-1-2"));
+    }
+}

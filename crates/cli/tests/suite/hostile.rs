@@ -1,0 +1,43 @@
+//! Programs and limits that leave us little room: the program must not notice, and what we miss must be counted.
+
+use crate::harness::{Finished, Heaplens, assert_exact, program};
+
+/// Runs `plain.c` below a shell that sets a limit first; its output and status must be its own.
+fn plain_with(limit: &str) -> Finished {
+    let script = format!("{limit}; exec '{}'", program("plain.c").display());
+    let run = Heaplens::on("/bin/sh".as_ref(), &[]).arg("-c").arg(script).finish().expect_status(4);
+    assert_eq!(run.truth().rows.len(), 2, "the program did its work: {}", run.stdout());
+    assert!(run.stderr().contains("plain: a line on stderr\n"), "{}", run.stderr());
+    run
+}
+
+#[test]
+fn a_limit_on_the_size_of_files_does_not_kill_the_program() {
+    plain_with("ulimit -f 100");
+}
+
+#[test]
+fn a_limit_on_address_space_does_not_kill_the_program() {
+    plain_with("ulimit -v 100000");
+}
+
+#[test]
+fn no_descriptors_left_do_not_kill_the_program() {
+    plain_with("ulimit -n 4");
+}
+
+#[test]
+fn a_program_that_closes_all_descriptors_keeps_its_own_files() {
+    let folder = crate::harness::Folder::new();
+    let run = Heaplens::on(&program("closes_all.c"), &[]).arg(folder.file("own")).finish().expect_status(0);
+    let truth = run.truth();
+    let report = run.report();
+    if report.loss("arena could not grow") == 0 {
+        assert_exact(&truth, truth.pid(), &report);
+    }
+}
+
+#[test]
+fn threads_with_the_smallest_stacks_are_exact() {
+    Heaplens::on(&program("small_stacks.c"), &[]).finish().expect_status(0).assert_exact();
+}

@@ -1,0 +1,18 @@
+//! Heaplens against programs that print the truth about themselves (`tests/programs`), through the command line alone.
+//!
+//! One file per theme. A test that cannot run on this machine prints `skipped: NAME: REASON` and passes; `cargo xtask test`
+//! counts it as skipped.
+
+mod bad_input;
+mod bounded;
+mod concurrent_targets;
+mod exactness;
+mod harness;
+mod hostile;
+mod kill;
+mod processes;
+mod recorder_killed;
+mod report;
+mod sampling;
+mod stacks;
+mod unrecordable;

@@ -1,0 +1,62 @@
+//! The payload of each section, its writer beside its reader. A reader fills the model row by row and stops at the
+//! first thing that makes no sense; what it read before stays. Rules that need two sections are checked later.
+
+pub(super) mod identity;
+pub(super) mod losses;
+pub(super) mod modules;
+pub(super) mod run;
+pub(super) mod sites;
+pub(super) mod stacks;
+pub(super) mod symbols;
+pub(super) mod timeline;
+
+use super::damage::{PayloadFault, Violation};
+use super::wire::{Reader, Writer};
+use crate::units::Nanos;
+
+/// What a reader returns.
+pub(super) type Outcome = Result<(), PayloadFault>;
+
+/// Rows that had to be changed or left out, counted by the rule they broke.
+#[derive(Default)]
+pub(super) struct Tally(alloc::vec::Vec<(Violation, u64)>);
+
+impl Tally {
+    pub(super) fn add(&mut self, violation: Violation) {
+        match self.0.iter_mut().find(|(known, _)| *known == violation) {
+            Some((_, count)) => *count += 1,
+            None => self.0.push((violation, 1)),
+        }
+    }
+
+    pub(super) fn into_counts(self) -> impl Iterator<Item = (Violation, u64)> {
+        self.0.into_iter()
+    }
+}
+
+fn read_nanos(from: &mut Reader<'_>) -> Result<Nanos, PayloadFault> {
+    from.number().map(Nanos::new)
+}
+
+fn write_exit(exit: super::Exit, to: &mut Writer) {
+    match exit {
+        super::Exit::Code(code) => {
+            to.number(1);
+            to.signed(code.into());
+        }
+        super::Exit::Signal(signal) => {
+            to.number(2);
+            to.signed(signal.into());
+        }
+    }
+}
+
+/// Reads what [`write_exit`] wrote, its tag already taken.
+fn read_exit(tag: u64, from: &mut Reader<'_>) -> Result<super::Exit, PayloadFault> {
+    let value = i32::try_from(from.signed()?).map_err(|_| PayloadFault::NumberTooLarge)?;
+    match tag {
+        1 => Ok(super::Exit::Code(value)),
+        2 => Ok(super::Exit::Signal(value)),
+        _ => Err(PayloadFault::UnknownTag(tag)),
+    }
+}

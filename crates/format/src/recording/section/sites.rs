@@ -1,0 +1,59 @@
+//! ```text
+//!   rows: node │ kind: 0 heap, 1 anonymous mapping, 2 mapped file, 3 break
+//!         bytes │ blocks, live at the end    bytes │ blocks, at the peak    bytes │ blocks, allocated
+//! ```
+
+use alloc::vec::Vec;
+
+use super::Outcome;
+use crate::recording::damage::PayloadFault;
+use crate::recording::model::{Amount, Site, SiteKind};
+use crate::recording::wire::{Reader, Writer};
+use crate::units::{Bytes, NodeId};
+
+pub(crate) fn write(sites: &[Site], to: &mut Writer) {
+    to.count(sites.len());
+    for site in sites {
+        to.number(site.node.get().into());
+        to.number(kind_tag(site.kind));
+        for amount in [site.live, site.peak, site.allocated] {
+            to.number(amount.bytes.get());
+            to.number(amount.blocks);
+        }
+    }
+}
+
+pub(crate) fn read(sites: &mut Vec<Site>, from: &mut Reader<'_>) -> Outcome {
+    from.rows(8, sites, |from| {
+        Ok(Site {
+            node: NodeId::new(from.small()?),
+            kind: read_kind(from.number()?)?,
+            live: read_amount(from)?,
+            peak: read_amount(from)?,
+            allocated: read_amount(from)?,
+        })
+    })
+}
+
+fn kind_tag(kind: SiteKind) -> u64 {
+    match kind {
+        SiteKind::Heap => 0,
+        SiteKind::AnonymousMapping => 1,
+        SiteKind::FileMapping => 2,
+        SiteKind::Break => 3,
+    }
+}
+
+fn read_kind(tag: u64) -> Result<SiteKind, PayloadFault> {
+    match tag {
+        0 => Ok(SiteKind::Heap),
+        1 => Ok(SiteKind::AnonymousMapping),
+        2 => Ok(SiteKind::FileMapping),
+        3 => Ok(SiteKind::Break),
+        _ => Err(PayloadFault::UnknownTag(tag)),
+    }
+}
+
+fn read_amount(from: &mut Reader<'_>) -> Result<Amount, PayloadFault> {
+    Ok(Amount { bytes: Bytes::new(from.number()?), blocks: from.number()? })
+}

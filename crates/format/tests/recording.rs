@@ -1,0 +1,268 @@
+//! The codec of recordings from outside: what goes in comes out, and any bytes give an answer.
+
+#[path = "recording/sample.rs"]
+mod sample;
+#[path = "recording/strategy.rs"]
+mod strategy;
+
+use heaplens_format::recording::{
+    DecodeError, Decoded, Fault, Frame, Recording, Section, Version, Violation, decode, encode,
+};
+use heaplens_format::{ModuleId, NodeId, Pid};
+use proptest::prelude::*;
+
+use sample::sample;
+use strategy::recording;
+
+/// Length of the head of a file; see docs/format.md.
+const FILE_HEADER: usize = 16;
+/// Length of the head of a chunk.
+const CHUNK_HEADER: usize = 24;
+
+/// The offset of each chunk and what lies behind the last.
+fn chunk_offsets(bytes: &[u8]) -> Vec<usize> {
+    let mut offsets = vec![FILE_HEADER];
+    while let Some(at) = offsets.last().copied().filter(|&at| at < bytes.len()) {
+        let length = u64::from_le_bytes(bytes[at + 8..at + 16].try_into().unwrap());
+        offsets.push(at + CHUNK_HEADER + length as usize);
+    }
+    offsets
+}
+
+fn missing(decoded: &Decoded) -> Vec<(Option<u32>, &'static str)> {
+    let missing = decoded.damage.iter().filter(|damage| damage.fault == Fault::Missing);
+    missing.map(|damage| (damage.process, damage.section.map_or("", Section::words))).collect()
+}
+
+/// What the model promises of every recording.
+fn assert_sound(recording: &Recording) {
+    for process in &recording.processes {
+        let modules = process.modules.len();
+        let in_range = |module: ModuleId| (1..=modules).contains(&usize::from(module.get()));
+        for (own, node) in (1..).zip(&process.nodes) {
+            assert!(node.parent.get() < own, "a caller comes before its callee");
+            if let Frame::Code { module, .. } = node.frame {
+                assert!(in_range(module), "the module of a frame exists");
+            }
+        }
+        assert!(process.sites.iter().all(|site| site.node.get() as usize <= process.nodes.len()));
+        assert!(process.symbols.iter().all(|symbol| in_range(symbol.module) && !symbol.functions.is_empty()));
+        let keys = process.symbols.iter().map(|symbol| (symbol.module, symbol.offset));
+        assert!(keys.clone().zip(keys.skip(1)).all(|(before, after)| before < after));
+    }
+}
+
+proptest! {
+    #[test]
+    fn what_is_written_reads_back(recording in recording()) {
+        let decoded = decode(&encode(&recording)).unwrap();
+        prop_assert_eq!(decoded, Decoded { recording, damage: vec![] });
+    }
+
+    #[test]
+    fn flipped_bytes_are_noticed_and_never_break_the_model(
+        recording in recording(),
+        flips in prop::collection::vec((any::<prop::sample::Index>(), 1u8..), 1..4),
+    ) {
+        let mut bytes = encode(&recording);
+        let whole = bytes.clone();
+        for (index, flip) in flips {
+            let at = index.index(bytes.len());
+            bytes[at] ^= flip;
+        }
+        if let Ok(decoded) = decode(&bytes) {
+            prop_assert!(bytes == whole || !decoded.damage.is_empty());
+            assert_sound(&decoded.recording);
+        }
+    }
+
+    #[test]
+    fn a_payload_of_any_bytes_under_sound_checksums_never_breaks_the_model(
+        kind in 1u16..11,
+        payload in prop::collection::vec(any::<u8>(), 0..200),
+    ) {
+        let bytes = with_chunk(&encode(&Recording::default()), kind, &payload);
+        assert_sound(&decode(&bytes).unwrap().recording);
+    }
+
+    #[test]
+    fn any_bytes_give_an_answer(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        if let Ok(decoded) = decode(&bytes) {
+            assert_sound(&decoded.recording);
+        }
+    }
+}
+
+/// Puts a chunk of process 0 before the closing one, its checksums sound.
+fn with_chunk(file: &[u8], kind: u16, payload: &[u8]) -> Vec<u8> {
+    let offsets = chunk_offsets(file);
+    let end = offsets[offsets.len() - 2];
+    let mut chunk = Vec::new();
+    chunk.extend(u32::from(kind).to_le_bytes());
+    chunk.extend(0u32.to_le_bytes());
+    chunk.extend((payload.len() as u64).to_le_bytes());
+    chunk.extend(crc32c(payload).to_le_bytes());
+    chunk.extend(crc32c(&chunk).to_le_bytes());
+    [&file[..end], &chunk, payload, &file[end..]].concat()
+}
+
+/// Bit by bit, after the definition: the naive twin of the table-driven one.
+fn crc32c(bytes: &[u8]) -> u32 {
+    let mut crc = !0u32;
+    for bit in bytes.iter().flat_map(|byte| (0..8).map(move |at| u32::from(byte >> at & 1))) {
+        crc = crc >> 1 ^ if crc & 1 ^ bit == 1 { 0x82f6_3b78 } else { 0 };
+    }
+    !crc
+}
+
+#[test]
+fn every_truncation_gives_the_whole_chunks_before_it() {
+    let bytes = encode(&sample());
+    let offsets = chunk_offsets(&bytes);
+    for length in 0..bytes.len() {
+        let decoded = match decode(&bytes[..length]) {
+            Ok(decoded) => decoded,
+            Err(error) => {
+                assert_eq!(error, if length == 0 { DecodeError::Empty } else { DecodeError::NotARecording });
+                assert!(length < 8, "a file with its magic is a recording");
+                continue;
+            }
+        };
+        assert!(decoded.damage.iter().any(|damage| damage.fault == Fault::NotSealed));
+        let whole = offsets.iter().skip(1).filter(|&&end| end <= length).count();
+        assert_eq!(decoded.recording.run.command.is_empty(), whole < 1, "the run is there after its chunk");
+        let sections = whole.saturating_sub(1);
+        assert_eq!(decoded.recording.processes.len(), sections.div_ceil(7));
+        let expected = if sections.is_multiple_of(7) { 0 } else { 7 - sections % 7 };
+        let missing = missing(&decoded).iter().filter(|(process, _)| process.is_some()).count();
+        assert_eq!(missing, expected, "at length {length}");
+    }
+}
+
+#[test]
+fn a_torn_file_names_the_missing_sections_of_each_process() {
+    let bytes = encode(&sample());
+    let offsets = chunk_offsets(&bytes);
+    // Run, then identity, modules and stacks of the first process, and a part of its sites.
+    let decoded = decode(&bytes[..offsets[4] + 30]).unwrap();
+    let sections = ["sites", "time-line", "losses", "symbols"].map(|section| (Some(0), section));
+    assert_eq!(missing(&decoded), sections);
+    assert!(decoded.damage.iter().any(|damage| damage.fault == Fault::MissingProcesses { count: 1 }));
+    let torn = &decoded.damage[0];
+    assert_eq!((torn.offset, torn.section, torn.process), (offsets[4] as u64, Some(Section::Sites), Some(0)));
+    assert_eq!(decoded.recording.processes[0].nodes, sample().processes[0].nodes);
+}
+
+#[test]
+fn a_damaged_payload_costs_its_own_section_alone() {
+    let mut bytes = encode(&sample());
+    let modules = chunk_offsets(&bytes)[2];
+    bytes[modules + CHUNK_HEADER] ^= 1;
+    let decoded = decode(&bytes).unwrap();
+    assert!(matches!(decoded.damage[0].fault, Fault::Checksum { .. }));
+    assert_eq!(missing(&decoded), [(Some(0), "modules")]);
+    let (found, whole) = (&decoded.recording.processes[0], &sample().processes[0]);
+    assert_eq!(found.sites, whole.sites, "sizes outlive the names of modules");
+    assert_eq!(decoded.recording.processes[1], sample().processes[1]);
+    assert_sound(&decoded.recording);
+}
+
+#[test]
+fn sites_without_their_stacks_keep_their_sizes() {
+    let mut bytes = encode(&sample());
+    let stacks = chunk_offsets(&bytes)[3];
+    bytes[stacks + CHUNK_HEADER] ^= 1;
+    let decoded = decode(&bytes).unwrap();
+    let sites = &decoded.recording.processes[0].sites;
+    assert!(sites.iter().all(|site| site.node == NodeId::default()));
+    assert_eq!(sites[0].live, sample().processes[0].sites[0].live);
+    let count = sites.len() as u64;
+    let dropped = Fault::Dropped { violation: Violation::SiteWithoutStack, count };
+    assert!(decoded.damage.iter().any(|damage| damage.fault == dropped));
+}
+
+#[test]
+fn an_unknown_chunk_is_skipped_and_named() {
+    let bytes = with_chunk(&encode(&sample()), 77, b"what a later version adds");
+    let decoded = decode(&bytes).unwrap();
+    assert_eq!(decoded.recording, sample());
+    let version = Version { major: 1, minor: 0 };
+    assert_eq!(decoded.damage[0].fault, Fault::UnknownKind { kind: 77, version });
+}
+
+#[test]
+fn a_second_chunk_for_a_section_is_skipped_and_named() {
+    let bytes = with_chunk(&encode(&sample()), Section::Sites as u16, &[0]);
+    let decoded = decode(&bytes).unwrap();
+    assert_eq!(decoded.recording, sample());
+    assert_eq!(decoded.damage[0].fault, Fault::Repeated);
+}
+
+#[test]
+fn a_seal_that_counts_other_chunks_is_named() {
+    let largest = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1];
+    let decoded = decode(&with_chunk(&encode(&sample()), Section::End as u16, &largest)).unwrap();
+    assert_eq!(decoded.damage[0].fault, Fault::WrongCount { expected: u64::MAX, found: 15 });
+}
+
+#[test]
+fn bytes_behind_the_seal_are_named() {
+    let bytes = [encode(&sample()), b"more".to_vec()].concat();
+    let decoded = decode(&bytes).unwrap();
+    assert_eq!(decoded.recording, sample());
+    assert_eq!(decoded.damage.len(), 1);
+}
+
+#[test]
+fn a_newer_major_version_is_refused_with_both_versions() {
+    let error = decode(&with_version(&encode(&sample()), 2, 3)).unwrap_err();
+    let (found, known) = (Version { major: 2, minor: 3 }, Version { major: 1, minor: 0 });
+    assert_eq!(error, DecodeError::NewerVersion { found, known });
+    assert_eq!(error.to_string(), "it has format 2.3, and this heaplens reads formats up to 1.0");
+}
+
+#[test]
+fn a_newer_minor_version_is_read() {
+    let decoded = decode(&with_version(&encode(&sample()), 1, 9)).unwrap();
+    assert_eq!(decoded, Decoded { recording: sample(), damage: vec![] });
+}
+
+fn with_version(file: &[u8], major: u16, minor: u16) -> Vec<u8> {
+    let mut file = file.to_vec();
+    file[8..10].copy_from_slice(&major.to_le_bytes());
+    file[10..12].copy_from_slice(&minor.to_le_bytes());
+    let checksum = crc32c(&file[..12]);
+    file[12..16].copy_from_slice(&checksum.to_le_bytes());
+    file
+}
+
+#[test]
+fn foreign_bytes_are_refused() {
+    assert_eq!(decode(b""), Err(DecodeError::Empty));
+    assert_eq!(decode(b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0"), Err(DecodeError::NotARecording));
+}
+
+#[test]
+fn every_seed_of_the_fuzzer_gives_an_answer() {
+    let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/fuzz/corpus/decode");
+    let seeds: Vec<_> = std::fs::read_dir(corpus).unwrap().map(|seed| seed.unwrap().path()).collect();
+    assert!(seeds.len() >= 5, "the corpus is committed");
+    for seed in seeds {
+        if let Ok(decoded) = decode(&std::fs::read(&seed).unwrap()) {
+            assert_sound(&decoded.recording);
+        }
+    }
+}
+
+/// Never regenerate it: a recording that was once written must stay readable for ever.
+#[test]
+fn the_recording_that_format_1_0_wrote_is_still_read() {
+    let decoded = decode(include_bytes!("fixtures/format-1.0.recording")).unwrap();
+    assert_eq!(decoded, Decoded { recording: sample(), damage: vec![] });
+}
+
+#[test]
+fn the_sample_stands_for_a_real_tree() {
+    let pids: Vec<Pid> = sample().processes.iter().map(|process| process.pid).collect();
+    assert_eq!(pids, [Pid::new(4711), Pid::new(4712)]);
+}

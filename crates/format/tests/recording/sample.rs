@@ -1,0 +1,120 @@
+//! One small recording in which every part of the model says something. It is the content of the fixture of format
+//! 1.0: a change here needs a new fixture beside the old one.
+
+use heaplens_format::arena::Pseudo;
+use heaplens_format::recording::{
+    Amount, Exit, Frame, FrameSymbol, Function, Module, Node, Process, ProcessEnd, Recording, Rss, Run,
+    Sample, Site, SiteKind,
+};
+use heaplens_format::{Addr, Bytes, Loss, ModuleId, Nanos, NodeId, Pid};
+
+/// A shell that was replaced by a program.
+pub fn sample() -> Recording {
+    Recording {
+        run: Run {
+            heaplens: "0.1.0".into(),
+            command: vec!["./rows".into(), "--fast".into()],
+            exit: Some(Exit::Signal(9)),
+            started_unix: Nanos::new(1_767_225_600_000_000_000),
+            wall: Nanos::new(1_500_000_000),
+            cpu: Nanos::new(1_200_000_000),
+            sample_interval: Some(Bytes::new(512 * 1024)),
+        },
+        processes: vec![program(), shell()],
+    }
+}
+
+fn program() -> Process {
+    Process {
+        pid: Pid::new(4711),
+        parent: Pid::new(1),
+        command: vec!["./rows".into(), "--fast".into()],
+        executable: "/opt/rows".into(),
+        forked: false,
+        end: ProcessEnd::Ended(Exit::Signal(9)),
+        start: Nanos::new(10),
+        finish: Nanos::new(1_400_000_000),
+        cpu: Nanos::new(1_100_000_000),
+        agent_cpu: Nanos::new(20_000_000),
+        arena_bytes: Bytes::new(4 << 20),
+        agent_private_bytes: Bytes::new(64 << 10),
+        rss: Some(Rss { start: Bytes::new(3 << 20), peak: Bytes::new(90 << 20), end: Bytes::new(80 << 20) }),
+        peak_live: Bytes::new(70 << 20),
+        modules: modules(),
+        nodes: nodes(),
+        sites: vec![site(2, SiteKind::Heap, 60 << 20), site(4, SiteKind::FileMapping, 8192)],
+        timeline: vec![sample_at(5_000_000, 3 << 20), sample_at(9_000_000, 90 << 20)],
+        losses: vec![(Loss::Reentered, 3), (Loss::TornEntry, 1)],
+        symbols: symbols(),
+    }
+}
+
+fn shell() -> Process {
+    Process {
+        pid: Pid::new(4712),
+        parent: Pid::new(4711),
+        command: vec!["sh".into()],
+        executable: "/bin/dash".into(),
+        forked: true,
+        end: ProcessEnd::Replaced,
+        ..Process::default()
+    }
+}
+
+fn modules() -> Vec<Module> {
+    let module = |path: &str, build_id: &[u8], bias| Module {
+        path: path.into(),
+        build_id: build_id.to_vec(),
+        bias: Addr::new(bias),
+    };
+    vec![
+        module("/opt/rows", &[0xab, 0xcd], 0x5555_5555_4000),
+        module("/lib/libc.so.6", &[], 0x7fff_0000_0000),
+    ]
+}
+
+fn nodes() -> Vec<Node> {
+    let code = |module, offset| Frame::Code { module: ModuleId::new(module), offset };
+    let node = |parent, frame| Node { parent: NodeId::new(parent), frame };
+    vec![
+        node(0, code(1, 0x1234)),
+        node(1, code(2, 0x9_8765)),
+        node(0, Frame::Pseudo(Pseudo::FileMapping)),
+        node(3, Frame::Unknown { address: Addr::new(0x7000_0000) }),
+    ]
+}
+
+fn site(node: u32, kind: SiteKind, bytes: u64) -> Site {
+    let amount = |bytes, blocks| Amount { bytes: Bytes::new(bytes), blocks };
+    Site {
+        node: NodeId::new(node),
+        kind,
+        live: amount(bytes, 1_000),
+        peak: amount(bytes + 1, 1_001),
+        allocated: amount(2 * bytes, 2_000),
+    }
+}
+
+fn sample_at(at: u64, rss: u64) -> Sample {
+    Sample { at: Nanos::new(at), rss: Bytes::new(rss), live: Bytes::new(rss / 2) }
+}
+
+fn symbols() -> Vec<FrameSymbol> {
+    let function = |name: Option<&str>, line| Function {
+        name: name.map(Into::into),
+        file: Some("/src/rows.cpp".into()),
+        line: Some(line),
+    };
+    vec![
+        FrameSymbol {
+            module: ModuleId::new(1),
+            offset: 0x1234,
+            functions: vec![function(Some("Rows::fill"), 42), function(None, 80)],
+        },
+        FrameSymbol {
+            module: ModuleId::new(2),
+            offset: 0x9_8765,
+            functions: vec![Function { name: Some("malloc".into()), file: None, line: None }],
+        },
+    ]
+}

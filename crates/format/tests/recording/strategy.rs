@@ -1,0 +1,175 @@
+//! Arbitrary recordings that keep the rules of the model.
+
+use heaplens_format::arena::Pseudo;
+use heaplens_format::recording::{
+    Amount, Exit, Frame, FrameSymbol, Function, Module, Node, Process, ProcessEnd, Recording, Rss, Run,
+    Sample, Site, SiteKind,
+};
+use heaplens_format::{Addr, Bytes, Loss, ModuleId, Nanos, NodeId, Pid};
+use proptest::collection::{btree_map, vec};
+use proptest::option;
+use proptest::prelude::*;
+
+/// Any recording that keeps the rules.
+pub fn recording() -> impl Strategy<Value = Recording> {
+    (run(), vec(process(), 0..4)).prop_map(|(run, processes)| Recording { run, processes })
+}
+
+fn run() -> impl Strategy<Value = Run> {
+    let times = (nanos(), nanos(), nanos());
+    (any::<String>(), vec(any::<String>(), 0..4), option::of(exit()), times, option::of(0..u64::MAX))
+        .prop_map(|(heaplens, command, exit, (started_unix, wall, cpu), interval)| Run {
+            heaplens,
+            command,
+            exit,
+            started_unix,
+            wall,
+            cpu,
+            sample_interval: interval.map(Bytes::new),
+        })
+}
+
+fn process() -> impl Strategy<Value = Process> {
+    (identity(), 0usize..4, 0usize..12).prop_flat_map(|(identity, modules, nodes)| {
+        let tables = (
+            vec(module(), modules),
+            (0..nodes as u32).map(|before| node(before, modules as u16)).collect::<Vec<_>>(),
+            vec(site(nodes as u32), 0..6),
+            vec(sample(), 0..6),
+            vec((loss(), any::<u64>()), 0..4),
+            symbols(modules as u16),
+        );
+        tables.prop_map(move |(modules, nodes, sites, timeline, losses, symbols)| Process {
+            modules,
+            nodes,
+            sites,
+            timeline,
+            losses,
+            symbols,
+            ..identity.clone()
+        })
+    })
+}
+
+fn identity() -> impl Strategy<Value = Process> {
+    let names = (any::<u32>(), any::<u32>(), vec(any::<String>(), 0..3), any::<String>(), any::<bool>());
+    let times = (nanos(), nanos(), nanos(), nanos());
+    let sizes = (bytes(), bytes(), option::of((bytes(), bytes(), bytes())), bytes());
+    (names, end(), times, sizes).prop_map(|(names, end, times, sizes)| Process {
+        pid: Pid::new(names.0),
+        parent: Pid::new(names.1),
+        command: names.2,
+        executable: names.3,
+        forked: names.4,
+        end,
+        start: times.0,
+        finish: times.1,
+        cpu: times.2,
+        agent_cpu: times.3,
+        arena_bytes: sizes.0,
+        agent_private_bytes: sizes.1,
+        rss: sizes.2.map(|(start, peak, end)| Rss { start, peak, end }),
+        peak_live: sizes.3,
+        ..Process::default()
+    })
+}
+
+fn module() -> impl Strategy<Value = Module> {
+    (any::<String>(), vec(any::<u8>(), 0..20), any::<u64>()).prop_map(|(path, build_id, bias)| Module {
+        path,
+        build_id,
+        bias: Addr::new(bias),
+    })
+}
+
+fn node(before: u32, modules: u16) -> impl Strategy<Value = Node> {
+    (0..=before, frame(modules)).prop_map(|(parent, frame)| Node { parent: NodeId::new(parent), frame })
+}
+
+fn frame(modules: u16) -> BoxedStrategy<Frame> {
+    let unknown = any::<u64>().prop_map(|address| Frame::Unknown { address: Addr::new(address) });
+    let pseudo = prop::sample::select(vec![
+        Pseudo::NoUnwindInfo,
+        Pseudo::TooDeep,
+        Pseudo::Broken,
+        Pseudo::AnonymousMapping,
+        Pseudo::FileMapping,
+        Pseudo::Break,
+        Pseudo::NoModule,
+    ]);
+    let other = prop_oneof![unknown, pseudo.prop_map(Frame::Pseudo)];
+    if modules == 0 {
+        return other.boxed();
+    }
+    let code = (1..=modules, any::<u64>());
+    let code = code.prop_map(|(module, offset)| Frame::Code { module: ModuleId::new(module), offset });
+    prop_oneof![code, other].boxed()
+}
+
+fn site(nodes: u32) -> impl Strategy<Value = Site> {
+    let kind = prop::sample::select(vec![
+        SiteKind::Heap,
+        SiteKind::AnonymousMapping,
+        SiteKind::FileMapping,
+        SiteKind::Break,
+    ]);
+    (0..=nodes, kind, amount(), amount(), amount()).prop_map(|(node, kind, live, peak, allocated)| Site {
+        node: NodeId::new(node),
+        kind,
+        live,
+        peak,
+        allocated,
+    })
+}
+
+fn symbols(modules: u16) -> BoxedStrategy<Vec<FrameSymbol>> {
+    if modules == 0 {
+        return Just(vec![]).boxed();
+    }
+    let rows = btree_map((1..=modules, any::<u64>()), vec(function(), 1..4), 0..5);
+    let symbol =
+        |((module, offset), functions)| FrameSymbol { module: ModuleId::new(module), offset, functions };
+    rows.prop_map(move |rows| rows.into_iter().map(symbol).collect()).boxed()
+}
+
+fn function() -> impl Strategy<Value = Function> {
+    let text = || option::of("[ab]{0,3}");
+    (text(), text(), option::of(any::<u32>())).prop_map(|(name, file, line)| Function {
+        name: name.map(Into::into),
+        file: file.map(Into::into),
+        line,
+    })
+}
+
+fn sample() -> impl Strategy<Value = Sample> {
+    (nanos(), bytes(), bytes()).prop_map(|(at, rss, live)| Sample { at, rss, live })
+}
+
+fn amount() -> impl Strategy<Value = Amount> {
+    (bytes(), any::<u64>()).prop_map(|(bytes, blocks)| Amount { bytes, blocks })
+}
+
+fn exit() -> impl Strategy<Value = Exit> {
+    prop_oneof![any::<i32>().prop_map(Exit::Code), any::<i32>().prop_map(Exit::Signal)]
+}
+
+fn end() -> impl Strategy<Value = ProcessEnd> {
+    prop_oneof![
+        Just(ProcessEnd::Unknown),
+        exit().prop_map(ProcessEnd::Ended),
+        Just(ProcessEnd::Replaced),
+        Just(ProcessEnd::Running),
+    ]
+}
+
+fn loss() -> impl Strategy<Value = Loss> {
+    prop::sample::select(Loss::ALL)
+}
+
+fn nanos() -> impl Strategy<Value = Nanos> {
+    any::<u64>().prop_map(Nanos::new)
+}
+
+fn bytes() -> impl Strategy<Value = Bytes> {
+    any::<u64>().prop_map(Bytes::new)
+}

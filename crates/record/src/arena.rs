@@ -1,0 +1,379 @@
+//! Reads an arena from the outside, also while its process writes or after it was killed in the middle of a store.
+//!
+//! Everything is copied with `pread` and then looked at: no number is trusted, an entry that makes no sense is counted as
+//! torn and left out. What comes out upholds the invariants of the recording's model.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
+use heaplens_format::arena::header::{FLAG_FORKED, HEADER_SIZE, RegionView};
+use heaplens_format::arena::table::{Counters, Module as ModuleRecord, Node as NodeRecord, SAMPLED_BLOCK, split_frame};
+use heaplens_format::arena::{
+    End, FRAME_PSEUDO_MODULE, HeaderView, MODULE_SIZE, NODE_SIZE, Pseudo, Region, SITE_SIZE,
+};
+use heaplens_format::loss::LOSS_SLOTS;
+use heaplens_format::recording::{
+    Amount, Exit, Frame, Module, Node, Process, ProcessEnd, Rss, Site, SiteKind,
+};
+use heaplens_format::{Addr, Bytes, Loss, ModuleId, Nanos, NodeId, Pid};
+
+/// Why an arena cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ArenaError {
+    /// The file could not be read.
+    #[error("cannot read the arena: {0}")]
+    Io(#[from] std::io::Error),
+    /// The file is too short or lacks the magic: the process ended before its arena was ready.
+    #[error("the file is not an arena: its process ended before it was ready")]
+    NotAnArena,
+    /// A region says that it reaches beyond the file.
+    #[error("the arena's region {region:?} claims {claimed} bytes at offset {offset}, beyond the end of the file")]
+    OutOfFile {
+        /// Which region.
+        region: Region,
+        /// Its offset.
+        offset: u64,
+        /// Its length as the header says.
+        claimed: u64,
+    },
+}
+
+/// The counters of an arena at one moment.
+#[derive(Clone, Copy, Debug)]
+pub struct Snapshot {
+    /// The process.
+    pub pid: Pid,
+    /// Its parent when the arena was made.
+    pub parent: Pid,
+    /// Live heap bytes.
+    pub live: Bytes,
+    /// Their peak.
+    pub peak: Bytes,
+    /// Heaplens's own resident memory in the process.
+    pub own_bytes: Bytes,
+    /// How the program image ended.
+    pub end: End,
+    /// When it began, on the monotonic clock.
+    pub start: Nanos,
+}
+
+/// Reads the counters alone: one `pread` of the header.
+pub fn read_header(file: &File) -> Result<Snapshot, ArenaError> {
+    let bytes = header_bytes(file)?;
+    let header = HeaderView::new(&bytes).ok_or(ArenaError::NotAnArena)?;
+    Ok(Snapshot {
+        pid: Pid::new(header.pid()),
+        parent: Pid::new(header.parent()),
+        live: Bytes::new(header.live_bytes()),
+        peak: Bytes::new(header.peak_bytes()),
+        own_bytes: Bytes::new(header.reserved_bytes().saturating_add(header.private_bytes())),
+        end: header.end(),
+        start: Nanos::new(header.start_ns()),
+    })
+}
+
+/// Reads a whole arena. CPU time, time-line, symbols and an end that the process did not see are left to the caller.
+pub fn read_process(file: &File, start_of_run: Nanos, ticks_per_second: f64) -> Result<Process, ArenaError> {
+    let bytes = header_bytes(file)?;
+    let header = HeaderView::new(&bytes).ok_or(ArenaError::NotAnArena)?;
+    let mut reader = Reader { file, header, torn: 0 };
+    let modules = reader.modules()?;
+    let (nodes, sites) = reader.stacks(&modules)?;
+    let since_start = |ns: u64| Nanos::new(ns.saturating_sub(start_of_run.get()));
+    Ok(Process {
+        pid: Pid::new(header.pid()),
+        parent: Pid::new(header.parent()),
+        command: header.command().map(text).collect(),
+        executable: text(header.executable()),
+        forked: header.flags() & FLAG_FORKED != 0,
+        end: end_of(&header),
+        start: since_start(header.start_ns()),
+        finish: since_start(header.end_ns()),
+        agent_cpu: Nanos::new((header.hook_ticks() as f64 / ticks_per_second * 1e9) as u64),
+        arena_bytes: Bytes::new(header.reserved_bytes()),
+        agent_private_bytes: Bytes::new(header.private_bytes()),
+        rss: rss_of(&header),
+        peak_live: Bytes::new(header.peak_bytes()),
+        modules,
+        nodes,
+        sites,
+        losses: reader.losses(),
+        ..Process::default()
+    })
+}
+
+fn header_bytes(file: &File) -> Result<Vec<u8>, ArenaError> {
+    let mut bytes = vec![0; HEADER_SIZE];
+    match file.read_exact_at(&mut bytes, 0) {
+        Ok(()) => Ok(bytes),
+        Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => Err(ArenaError::NotAnArena),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn end_of(header: &HeaderView<'_>) -> ProcessEnd {
+    match header.end() {
+        End::Unseen => ProcessEnd::Unknown,
+        End::Exited => ProcessEnd::Ended(Exit::Code(header.end_code())),
+        End::Replaced => ProcessEnd::Replaced,
+    }
+}
+
+fn rss_of(header: &HeaderView<'_>) -> Option<Rss> {
+    let (start, end) = (header.rss_start(), header.rss_end());
+    let end = if end == 0 { start } else { end };
+    (start != 0).then(|| Rss { start: Bytes::new(start), peak: Bytes::new(start.max(end)), end: Bytes::new(end) })
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// A word of a record, by its offset.
+fn word(record: &[u8], at: usize) -> u64 {
+    record.get(at..at + 8).and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_le_bytes)
+}
+
+struct Reader<'a> {
+    file: &'a File,
+    header: HeaderView<'a>,
+    torn: u64,
+}
+
+/// What a node of the arena becomes in the recording.
+#[derive(Clone, Copy)]
+struct Path {
+    node: NodeId,
+    kind: SiteKind,
+}
+
+impl Reader<'_> {
+    fn region(&self, region: Region) -> Result<Vec<u8>, ArenaError> {
+        let RegionView { offset, used, .. } = self.header.region(region);
+        let length = self.file.metadata()?.len();
+        if offset.checked_add(used).is_none_or(|end| end > length) {
+            return Err(ArenaError::OutOfFile { region, offset, claimed: used });
+        }
+        let mut bytes = vec![0; used as usize];
+        self.file.read_exact_at(&mut bytes, offset)?;
+        Ok(bytes)
+    }
+
+    fn modules(&mut self) -> Result<Vec<Module>, ArenaError> {
+        let strings = self.region(Region::Strings)?;
+        let records = self.region(Region::Modules)?;
+        Ok(records.chunks_exact(MODULE_SIZE).map(|record| self.module(record, &strings)).collect())
+    }
+
+    fn module(&mut self, record: &[u8], strings: &[u8]) -> Module {
+        let field = |at: usize| word(record, at);
+        if field(std::mem::offset_of!(ModuleRecord, published)) != 1 {
+            self.torn += 1;
+            return Module::default();
+        }
+        let string = |word: u64| {
+            let start = (word >> 32) as usize;
+            strings.get(start..start + word as u32 as usize).unwrap_or_default()
+        };
+        Module {
+            path: text(string(field(std::mem::offset_of!(ModuleRecord, path)))),
+            build_id: string(field(std::mem::offset_of!(ModuleRecord, build_id))).to_vec(),
+            bias: Addr::new(field(std::mem::offset_of!(ModuleRecord, bias))),
+        }
+    }
+
+    /// The sites that ever allocated, and of the trie what lies below them.
+    fn stacks(&mut self, modules: &[Module]) -> Result<(Vec<Node>, Vec<Site>), ArenaError> {
+        // Sites first: nodes that appear in between are read, too.
+        let sites = self.region(Region::Sites)?;
+        let nodes = self.region(Region::Nodes)?;
+        let mut trie = Trie::new(&nodes, modules);
+        let mut found = Vec::new();
+        for record in sites.chunks_exact(SITE_SIZE) {
+            if let Some(site) = self.site(record, &mut trie) {
+                found.push(site);
+            }
+        }
+        let (order, torn) = trie.finish();
+        self.torn += torn;
+        found.iter_mut().for_each(|site| site.node = order.place(site.node));
+        Ok((order.nodes, found))
+    }
+
+    fn site(&mut self, record: &[u8], trie: &mut Trie<'_>) -> Option<Site> {
+        let (owner, shared) = record.split_at(SITE_SIZE / 2);
+        let (owner, shared) = (Line(owner), Line(shared));
+        let allocated = owner.allocated().plus(shared.allocated());
+        if allocated.blocks == 0 {
+            return None;
+        }
+        let live = owner.live().plus(shared.live());
+        let peak = self.header.peak_bytes();
+        let at_peak = owner.at_peak(peak).plus(shared.at_peak(peak));
+        let identity = word(record, std::mem::offset_of!(Counters, identity));
+        let path = trie.enter(identity as u32)?;
+        let amount = |sum: Sum| self.amount(sum, path.kind);
+        Some(Site { node: path.node, kind: path.kind, live: amount(live), peak: amount(at_peak), allocated: amount(allocated) })
+    }
+
+    /// A count that a kill in the middle of an event left below zero is zero.
+    fn amount(&self, sum: Sum, kind: SiteKind) -> Amount {
+        let (bytes, blocks) = (sum.bytes.max(0) as u64, sum.blocks.max(0) as u64);
+        let sampled = self.header.sample_interval() != 0 && kind == SiteKind::Heap;
+        let blocks = if sampled { (blocks + SAMPLED_BLOCK / 2) / SAMPLED_BLOCK } else { blocks };
+        Amount { bytes: Bytes::new(bytes), blocks }
+    }
+
+    fn losses(&self) -> Vec<(Loss, u64)> {
+        let count = |loss: Loss| {
+            let slot = loss as usize;
+            let counted = if slot < LOSS_SLOTS { self.header.loss(slot) } else { 0 };
+            counted + if loss == Loss::TornEntry { self.torn } else { 0 }
+        };
+        Loss::ALL.iter().map(|&loss| (loss, count(loss))).filter(|&(_, count)| count > 0).collect()
+    }
+}
+
+/// Signed sums: one side of a site frees what the other allocated.
+#[derive(Clone, Copy)]
+struct Sum {
+    bytes: i64,
+    blocks: i64,
+}
+
+impl Sum {
+    fn plus(self, other: Self) -> Self {
+        Self { bytes: self.bytes.wrapping_add(other.bytes), blocks: self.blocks.wrapping_add(other.blocks) }
+    }
+}
+
+/// One line of counters of a site.
+struct Line<'a>(&'a [u8]);
+
+impl Line<'_> {
+    fn get(&self, at: usize) -> i64 {
+        word(self.0, at) as i64
+    }
+
+    fn allocated(&self) -> Sum {
+        Sum {
+            bytes: self.get(std::mem::offset_of!(Counters, allocated_bytes)),
+            blocks: self.get(std::mem::offset_of!(Counters, allocated_blocks)),
+        }
+    }
+
+    fn live(&self) -> Sum {
+        let allocated = self.allocated();
+        Sum {
+            bytes: allocated.bytes.wrapping_sub(self.get(std::mem::offset_of!(Counters, freed_bytes))),
+            blocks: allocated.blocks.wrapping_sub(self.get(std::mem::offset_of!(Counters, freed_blocks))),
+        }
+    }
+
+    /// The live value at the peak: the kept one where something changed since, else the present one.
+    fn at_peak(&self, peak: u64) -> Sum {
+        if word(self.0, std::mem::offset_of!(Counters, peak_tag)) != peak {
+            return self.live();
+        }
+        Sum {
+            bytes: self.get(std::mem::offset_of!(Counters, peak_bytes)),
+            blocks: self.get(std::mem::offset_of!(Counters, peak_blocks)),
+        }
+    }
+}
+
+/// The trie of the arena, of which the nodes below sites are marked.
+struct Trie<'a> {
+    records: &'a [u8],
+    modules: &'a [Module],
+    wanted: Vec<bool>,
+    torn: u64,
+}
+
+impl<'a> Trie<'a> {
+    fn new(records: &'a [u8], modules: &'a [Module]) -> Self {
+        Self { records, modules, wanted: vec![false; records.len() / NODE_SIZE], torn: 0 }
+    }
+
+    /// Hash, frame and parent of a node; `None` for the root and for what is torn.
+    fn node(&self, number: u32) -> Option<(u64, u32)> {
+        let start = number as usize * NODE_SIZE;
+        let record = self.records.get(start..start + NODE_SIZE)?;
+        let parent = word(record, std::mem::offset_of!(NodeRecord, parent)) as u32;
+        let whole = word(record, std::mem::offset_of!(NodeRecord, hash)) != 0 && parent < number;
+        whole.then(|| (word(record, std::mem::offset_of!(NodeRecord, frame)), parent))
+    }
+
+    /// Marks the path of a site; its kind is what stands below the outermost frame.
+    fn enter(&mut self, number: u32) -> Option<Path> {
+        if number as usize >= self.wanted.len() {
+            self.torn += 1;
+            return None;
+        }
+        let mut kind = SiteKind::Heap;
+        let mut at = number;
+        while at != 0 {
+            let Some((frame, parent)) = self.node(at) else {
+                self.torn += 1;
+                break;
+            };
+            kind = kind_of(frame).unwrap_or(kind);
+            self.wanted[at as usize] = true;
+            at = parent;
+        }
+        Some(Path { node: NodeId::new(number), kind })
+    }
+
+    /// Numbers the marked nodes anew, parents before children, without the pseudo frames that only tell the kind.
+    fn finish(self) -> (Order, u64) {
+        let mut order = Order { nodes: Vec::new(), places: vec![0; self.wanted.len()] };
+        for number in 1..self.wanted.len() as u32 {
+            if !self.wanted[number as usize] {
+                continue;
+            }
+            let Some((frame, parent)) = self.node(number) else { continue };
+            let parent = order.places[parent as usize];
+            if kind_of(frame).is_some() {
+                order.places[number as usize] = parent;
+                continue;
+            }
+            order.nodes.push(Node { parent: NodeId::new(parent), frame: self.frame(frame) });
+            order.places[number as usize] = order.nodes.len() as u32;
+        }
+        (order, self.torn)
+    }
+
+    fn frame(&self, frame: u64) -> Frame {
+        if let Some(pseudo) = Pseudo::from_frame(frame) {
+            return Frame::Pseudo(pseudo);
+        }
+        let (module, address) = split_frame(frame);
+        match self.modules.get(usize::from(module).wrapping_sub(1)) {
+            Some(object) if module != FRAME_PSEUDO_MODULE => {
+                Frame::Code { module: ModuleId::new(module), offset: address.wrapping_sub(object.bias.get()) }
+            }
+            _ => Frame::Unknown { address: Addr::new(address) },
+        }
+    }
+}
+
+fn kind_of(frame: u64) -> Option<SiteKind> {
+    match Pseudo::from_frame(frame)? {
+        Pseudo::AnonymousMapping => Some(SiteKind::AnonymousMapping),
+        Pseudo::FileMapping => Some(SiteKind::FileMapping),
+        Pseudo::Break => Some(SiteKind::Break),
+        Pseudo::NoUnwindInfo | Pseudo::TooDeep | Pseudo::Broken | Pseudo::NoModule => None,
+    }
+}
+
+/// The nodes in their new order, and where each old one went.
+struct Order {
+    nodes: Vec<Node>,
+    places: Vec<u32>,
+}
+
+impl Order {
+    fn place(&self, old: NodeId) -> NodeId {
+        NodeId::new(self.places.get(old.get() as usize).copied().unwrap_or(0))
+    }
+}

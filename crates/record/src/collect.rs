@@ -1,0 +1,109 @@
+//! Sealing a session whose recorder was killed: everything that the arenas alone tell.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use heaplens_format::arena::HeaderView;
+use heaplens_format::arena::header::HEADER_SIZE;
+use heaplens_format::recording::{Process, Recording, Run};
+use heaplens_format::{Bytes, Nanos};
+
+use crate::arena;
+use crate::seal::{self, Known, Warning};
+use crate::session::{self, ArenaName};
+use crate::stopwatch::Stopwatch;
+
+/// Why nothing could be collected from a directory.
+#[derive(Debug, thiserror::Error)]
+pub enum CollectError {
+    /// It cannot be listed.
+    #[error("cannot list {}: {source}", directory.display())]
+    Unreadable {
+        /// The directory.
+        directory: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// It holds no arena.
+    #[error("{} holds no arena", directory.display())]
+    NoArena {
+        /// The directory.
+        directory: PathBuf,
+    },
+    /// It holds arenas, and none can be read.
+    #[error("{} holds no arena that can be read: {first}", directory.display())]
+    AllUnreadable {
+        /// The directory.
+        directory: PathBuf,
+        /// What the first one said.
+        first: Warning,
+    },
+}
+
+/// A recording of what is in a session's directory. Nothing in it is changed; processes may still run.
+pub fn collect(directory: &Path) -> Result<Recording, CollectError> {
+    let arenas = session::arenas(directory)
+        .map_err(|source| CollectError::Unreadable { directory: directory.to_owned(), source })?;
+    let known = Known {
+        start: earliest(&arenas),
+        ticks_per_second: Stopwatch::start().ticks_per_second(),
+        ..Known::default()
+    };
+    let (processes, warnings) = seal::processes(&arenas, &known);
+    match (processes.is_empty(), warnings.into_iter().next()) {
+        (false, _) => Ok(Recording { run: run_of(&processes, &arenas, known.start), processes }),
+        (true, Some(first)) => Err(CollectError::AllUnreadable { directory: directory.to_owned(), first }),
+        (true, None) => Err(CollectError::NoArena { directory: directory.to_owned() }),
+    }
+}
+
+fn earliest(arenas: &[(ArenaName, PathBuf)]) -> Nanos {
+    let start = |path: &PathBuf| arena::read_header(&File::open(path).ok()?).ok().map(|header| header.start);
+    arenas.iter().filter_map(|(_, path)| start(path)).min().unwrap_or_default()
+}
+
+/// The first process is the command's own: nothing of the tree began before it.
+fn run_of(processes: &[Process], arenas: &[(ArenaName, PathBuf)], start: Nanos) -> Run {
+    Run {
+        heaplens: env!("CARGO_PKG_VERSION").to_owned(),
+        command: processes.first().map(|process| process.command.clone()).unwrap_or_default(),
+        exit: None,
+        started_unix: seal::unix_time_of(start),
+        wall: processes.iter().map(|process| process.finish).max().unwrap_or_default(),
+        cpu: Nanos::default(),
+        sample_interval: arenas.iter().find_map(|(_, path)| sample_interval(path)),
+    }
+}
+
+fn sample_interval(path: &Path) -> Option<Bytes> {
+    let mut bytes = vec![0; HEADER_SIZE];
+    File::open(path).ok()?.read_exact_at(&mut bytes, 0).ok()?;
+    let interval = HeaderView::new(&bytes)?.sample_interval();
+    (interval > 0).then(|| Bytes::new(interval))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_without_arenas_is_no_session() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(matches!(collect(folder.path()), Err(CollectError::NoArena { .. })));
+    }
+
+    #[test]
+    fn a_directory_that_is_not_there_is_named() {
+        let error = collect(Path::new("/nowhere/heaplens-1-2")).unwrap_err();
+        assert!(error.to_string().starts_with("cannot list /nowhere/heaplens-1-2: "), "{error}");
+    }
+
+    #[test]
+    fn arenas_that_cannot_be_read_are_reported_with_the_reason() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("1.0.arena"), "").unwrap();
+        assert!(matches!(collect(folder.path()), Err(CollectError::AllUnreadable { .. })));
+    }
+}

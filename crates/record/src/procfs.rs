@@ -1,0 +1,91 @@
+//! Readings of a living process from `/proc`. It keeps nothing between two readings.
+
+use std::path::Path;
+
+use heaplens_format::{Bytes, Pid};
+
+/// Resident memory of a process, Heaplens's own part included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Resident {
+    /// Now.
+    pub(crate) now: Bytes,
+    /// At most since its program began (`exec` begins anew).
+    pub(crate) peak: Bytes,
+}
+
+/// Reads it; `None` when the process is gone or a zombie, which has no memory any more.
+pub(crate) fn resident(process: Pid) -> Option<Resident> {
+    let statm = std::fs::read_to_string(format!("/proc/{process}/statm")).ok()?;
+    let now = resident_of_statm(&statm)?;
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok();
+    let peak = status.as_deref().and_then(peak_of_status).unwrap_or(now);
+    Some(Resident { now, peak: peak.max(now) })
+}
+
+fn resident_of_statm(statm: &str) -> Option<Bytes> {
+    let pages: u64 = statm.split_ascii_whitespace().nth(1)?.parse().ok()?;
+    (pages > 0).then(|| Bytes::new(pages * rustix::param::page_size() as u64))
+}
+
+fn peak_of_status(status: &str) -> Option<Bytes> {
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kib: u64 = line.split_ascii_whitespace().next()?.parse().ok()?;
+    Some(Bytes::new(kib * 1024))
+}
+
+/// Whether an ended child had children of its own that it waited for: their page faults are in its account.
+pub(crate) fn waited_for_children(zombie: Pid) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{zombie}/stat")).unwrap_or_default();
+    child_faults_of_stat(&stat) != Some(0)
+}
+
+/// Fields 11 and 13 of proc_pid_stat(5), counted from behind the name, which may hold blanks and brackets.
+fn child_faults_of_stat(stat: &str) -> Option<u64> {
+    let (_, fields) = stat.rsplit_once(')')?;
+    let mut fields = fields.split_ascii_whitespace();
+    let minor: u64 = fields.nth(8)?.parse().ok()?;
+    let major: u64 = fields.nth(1)?.parse().ok()?;
+    Some(minor + major)
+}
+
+/// Whether a process has this file mapped. A process whose maps are hidden counts as gone.
+pub(crate) fn maps_file(process: Pid, file: &Path) -> bool {
+    let Some(file) = file.to_str() else { return false };
+    let maps = std::fs::read_to_string(format!("/proc/{process}/maps")).unwrap_or_default();
+    maps.lines().any(|line| line.ends_with(file))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_process_is_resident() {
+        let resident = resident(Pid::new(std::process::id())).unwrap();
+        assert!(resident.now > Bytes::ZERO && resident.peak >= resident.now);
+    }
+
+    #[test]
+    fn a_zombie_has_no_memory() {
+        assert_eq!(resident_of_statm("0 0 0 0 0 0 0\n"), None);
+    }
+
+    #[test]
+    fn the_peak_is_read_from_its_line() {
+        let status = "Name:\tx\nVmPeak:\t  900 kB\nVmHWM:\t  12 kB\nVmRSS:\t  8 kB\n";
+        assert_eq!(peak_of_status(status), Some(Bytes::new(12 * 1024)));
+    }
+
+    #[test]
+    fn a_name_with_brackets_does_not_shift_the_fields() {
+        let stat = "7 (a) b (c)) Z 1 7 7 0 -1 4228364 100 25 3 4 0 0";
+        assert_eq!(child_faults_of_stat(stat), Some(29));
+    }
+
+    #[test]
+    fn this_process_maps_its_own_executable() {
+        let (own, me) = (std::env::current_exe().unwrap(), Pid::new(std::process::id()));
+        assert!(maps_file(me, &own));
+        assert!(!maps_file(me, Path::new("/nowhere/1.0.arena")));
+    }
+}

@@ -1,0 +1,219 @@
+//! One run from the command's words to its recording. The order of the steps lives here, how each is done lives elsewhere.
+
+use std::env;
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use heaplens_format::recording::{Exit, Recording, Run};
+use heaplens_format::{Bytes, Pid};
+
+use crate::agent_file::{self, Folders, NoPlaceForAgent};
+use crate::inspect::{BareReason, inspect};
+use crate::kernel::{self, HeldSignals};
+use crate::launch::{self, Preload};
+use crate::lookup::{self, LookupError};
+use crate::seal::{self, Known, Warning};
+use crate::session::{self, Session, SessionError};
+use crate::stopwatch::Stopwatch;
+use crate::watch::{self, Ended};
+
+/// What to run, and how.
+#[derive(Clone, Debug)]
+pub struct RunOptions {
+    /// The command: a program, as a shell would find it, and its words.
+    pub command: Vec<OsString>,
+    /// The bytes of the agent library; without them the program runs bare.
+    pub agent: Option<&'static [u8]>,
+    /// Mean distance of samples; `None`: every allocation.
+    pub sample: Option<Bytes>,
+    /// Whether programs that the command starts are recorded too.
+    pub follow: bool,
+}
+
+/// How a run went.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The command's own process.
+    pub pid: Pid,
+    /// How it ended.
+    pub exit: Exit,
+    /// What came of it.
+    pub recorded: Recorded,
+    /// What is missing from the recording.
+    pub warnings: Vec<Warning>,
+}
+
+/// What came of a run.
+#[derive(Debug)]
+pub enum Recorded {
+    /// Nothing, for a reason that the user should read.
+    Bare(BareReason),
+    /// A recording. The session's directory is kept until the caller has written the recording and removes it.
+    Whole {
+        /// The recording, without symbols.
+        recording: Box<Recording>,
+        /// The directory with the arenas.
+        session: Session,
+    },
+}
+
+/// Why a run could not be recorded.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The command has no words.
+    #[error("there is no command to run")]
+    NoCommand,
+    /// The first word names no program.
+    #[error("cannot run {}: {source}", program.display())]
+    Program {
+        /// The word.
+        program: PathBuf,
+        /// Why.
+        source: LookupError,
+    },
+    /// The kernel refused to start it.
+    #[error("cannot start {}: {source}", program.display())]
+    Start {
+        /// The file.
+        program: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// There is no directory for the arenas.
+    #[error(transparent)]
+    Session(#[from] SessionError),
+    /// There is no folder for the agent.
+    #[error(transparent)]
+    Agent(#[from] NoPlaceForAgent),
+    /// The recorder could not get itself ready.
+    #[error("cannot get ready to watch the program: {0}")]
+    Unready(io::Error),
+    /// The program was started and then lost sight of. What it left is still there.
+    #[error("lost sight of the program: {source}")]
+    Lost {
+        /// The directory with the arenas; `None` for a bare run.
+        session: Option<PathBuf>,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+/// Runs a command to its end and reads what the agent left behind.
+///
+/// The caller must have no other children: orphans of the tree become children of this process, and any that ends is reaped.
+pub fn run(options: RunOptions) -> Result<Outcome, RunError> {
+    let word = options.command.first().ok_or(RunError::NoCommand)?;
+    let program = lookup::find(word, env::var_os("PATH").as_deref())
+        .map_err(|source| RunError::Program { program: word.into(), source })?;
+    match bare_reason(&options, &program) {
+        Some(reason) => run_bare(&options, &program, reason),
+        None => run_recorded(&options, &program),
+    }
+}
+
+fn bare_reason(options: &RunOptions, program: &Path) -> Option<BareReason> {
+    match options.agent {
+        None => Some(BareReason::NoAgent),
+        Some(_) => inspect(program),
+    }
+}
+
+fn run_bare(options: &RunOptions, program: &Path, reason: BareReason) -> Result<Outcome, RunError> {
+    let (ended, _) = run_to_end(options, program, None)?;
+    Ok(outcome(&ended, Recorded::Bare(reason), Vec::new()))
+}
+
+fn run_recorded(options: &RunOptions, program: &Path) -> Result<Outcome, RunError> {
+    let temporary = env::var_os("TMPDIR");
+    let agent = place_agent(options, temporary.clone())?;
+    let session = Session::create(temporary)?;
+    let preload = Preload {
+        agent,
+        directory: session.path().to_owned(),
+        sample: options.sample,
+        follow: options.follow,
+    };
+    match run_to_end(options, program, Some(&preload)) {
+        Ok((ended, clock)) => seal_run(options, ended, clock, session),
+        Err(error) => {
+            drop_unless_started(session, &error);
+            Err(error)
+        }
+    }
+}
+
+fn place_agent(options: &RunOptions, temporary: Option<OsString>) -> Result<PathBuf, NoPlaceForAgent> {
+    let folders = Folders { cache: env::var_os("XDG_CACHE_HOME"), home: env::var_os("HOME"), temporary };
+    agent_file::place(options.agent.unwrap_or_default(), &folders.candidates())
+}
+
+fn run_to_end(
+    options: &RunOptions,
+    program: &Path,
+    preload: Option<&Preload>,
+) -> Result<(Ended, Stopwatch), RunError> {
+    let signals = HeldSignals::hold().map_err(RunError::Unready)?;
+    kernel::adopt_orphans().map_err(RunError::Unready)?;
+    let clock = Stopwatch::start();
+    let main = launch::spawn(program, &options.command, preload, &signals)
+        .map_err(|source| RunError::Start { program: program.to_owned(), source })?;
+    let directory = preload.map(|preload| preload.directory.as_path());
+    let lost = |source| RunError::Lost { session: directory.map(Path::to_owned), source };
+    let ended = watch::until_end(main, directory, clock, &signals).map_err(lost)?;
+    Ok((ended, clock))
+}
+
+/// A program that never ran left nothing; after that the directory is the user's.
+fn drop_unless_started(session: Session, error: &RunError) {
+    if !matches!(error, RunError::Lost { .. }) {
+        session.remove().ok();
+    }
+}
+
+fn seal_run(
+    options: &RunOptions,
+    ended: Ended,
+    clock: Stopwatch,
+    session: Session,
+) -> Result<Outcome, RunError> {
+    let arenas = session::arenas(session.path())
+        .map_err(|source| RunError::Lost { session: Some(session.path().to_owned()), source })?;
+    if arenas.is_empty() {
+        session.remove().ok();
+        return Ok(outcome(&ended, Recorded::Bare(BareReason::NoArena), Vec::new()));
+    }
+    let run = describe(options, &ended, clock);
+    let (pid, exit) = (ended.pid, ended.main.exit);
+    let (processes, warnings) = seal::processes(&arenas, &known(ended, clock));
+    let recording = Box::new(Recording { run, processes });
+    Ok(Outcome { pid, exit, recorded: Recorded::Whole { recording, session }, warnings })
+}
+
+fn outcome(ended: &Ended, recorded: Recorded, warnings: Vec<Warning>) -> Outcome {
+    Outcome { pid: ended.pid, exit: ended.main.exit, recorded, warnings }
+}
+
+fn describe(options: &RunOptions, ended: &Ended, clock: Stopwatch) -> Run {
+    Run {
+        heaplens: env!("CARGO_PKG_VERSION").to_owned(),
+        command: options.command.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
+        exit: Some(ended.main.exit),
+        started_unix: seal::unix_time_of(clock.started()),
+        wall: ended.wall,
+        cpu: ended.cpu,
+        sample_interval: options.sample,
+    }
+}
+
+fn known(ended: Ended, clock: Stopwatch) -> Known {
+    let peak = ended.peak_is_its_own.then_some((ended.pid, ended.main.tree_peak_rss));
+    Known {
+        start: clock.started(),
+        wall: ended.wall,
+        ticks_per_second: clock.ticks_per_second(),
+        exits: ended.exits,
+        readings: ended.readings,
+        peak,
+    }
+}

@@ -1,0 +1,189 @@
+//! The directory of a session, where every process of the tree puts its arena. It never reads an arena, and it removes the
+//! directory only when told to: what is there is all that is left of a run when the recorder fails.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::DirBuilder;
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use heaplens_format::environment::ARENA_SUFFIX;
+use heaplens_format::{Bytes, Pid};
+use rustix::rand::{GetRandomFlags, getrandom};
+
+/// Memory-backed space with less room than this is left alone: a container's default is 64 MiB, and a full one makes
+/// every arena blind.
+const ENOUGH_MEMORY: Bytes = Bytes::new(512 << 20);
+
+const MEMORY: &str = "/dev/shm";
+
+/// A directory that belongs to one run.
+#[derive(Debug)]
+#[must_use = "the directory stays until it is removed"]
+pub struct Session {
+    path: PathBuf,
+}
+
+/// No directory could be made for the arenas.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot make a directory for the session in {}: {source}", parent.display())]
+pub struct SessionError {
+    /// Where it was tried last.
+    pub parent: PathBuf,
+    /// Why it failed.
+    pub source: io::Error,
+}
+
+impl Session {
+    /// Makes a directory that only this user can enter, in memory where there is room.
+    pub(crate) fn create(temporary: Option<OsString>) -> Result<Self, SessionError> {
+        let mut failure = None;
+        for parent in ranked(&measured(temporary)) {
+            match create_in(&parent) {
+                Ok(session) => return Ok(session),
+                Err(source) => failure = Some(SessionError { parent, source }),
+            }
+        }
+        let missing = || SessionError { parent: "/tmp".into(), source: io::ErrorKind::NotFound.into() };
+        Err(failure.unwrap_or_else(missing))
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Removes it with all arenas. A process that still runs keeps the arena that it has mapped.
+    pub fn remove(self) -> io::Result<()> {
+        std::fs::remove_dir_all(&self.path)
+    }
+}
+
+/// Whose arena a file is. The images of one process sort by the order in which they ran.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct ArenaName {
+    /// The process.
+    pub(crate) pid: Pid,
+    /// How many times the process had called `exec` before.
+    pub(crate) execs: u32,
+}
+
+impl ArenaName {
+    fn parse(name: &OsStr) -> Option<Self> {
+        let (pid, execs) = name.to_str()?.strip_suffix(ARENA_SUFFIX)?.split_once('.')?;
+        Some(Self { pid: Pid::new(pid.parse().ok()?), execs: execs.parse().ok()? })
+    }
+}
+
+/// The arenas that are in a directory now, in the order of their names; other files are passed over.
+pub(crate) fn arenas(directory: &Path) -> io::Result<Vec<(ArenaName, PathBuf)>> {
+    let mut arenas = Vec::new();
+    for entry in std::fs::read_dir(directory)? {
+        let entry = entry?;
+        arenas.extend(ArenaName::parse(&entry.file_name()).map(|name| (name, entry.path())));
+    }
+    arenas.sort();
+    Ok(arenas)
+}
+
+/// A directory in which a session may be made.
+#[derive(Clone, Debug)]
+struct Place {
+    path: PathBuf,
+    free: Bytes,
+}
+
+fn measured(temporary: Option<OsString>) -> Vec<Place> {
+    let temporary = temporary.map(PathBuf::from).filter(|path| path.is_absolute());
+    let paths = [Some(PathBuf::from(MEMORY)), temporary, Some(PathBuf::from("/tmp"))];
+    paths.into_iter().flatten().filter_map(measure).collect()
+}
+
+fn measure(path: PathBuf) -> Option<Place> {
+    let space = rustix::fs::statvfs(&path).ok()?;
+    let free = Bytes::new(space.f_bavail.saturating_mul(space.f_frsize));
+    Some(Place { path, free })
+}
+
+/// Memory first where it has enough, then by free space; memory that has not enough comes last.
+fn ranked(places: &[Place]) -> Vec<PathBuf> {
+    let in_memory = |place: &Place| place.path == Path::new(MEMORY);
+    let rank = |place: &Place| match in_memory(place) {
+        true if place.free >= ENOUGH_MEMORY => 0,
+        true => 2,
+        false => 1,
+    };
+    let mut places = places.to_vec();
+    places.sort_by_key(|place| (rank(place), std::cmp::Reverse(place.free)));
+    places.into_iter().map(|place| place.path).collect()
+}
+
+fn create_in(parent: &Path) -> io::Result<Session> {
+    let mut random = [0u8; 8];
+    getrandom(&mut random, GetRandomFlags::empty())?;
+    let name = format!("heaplens-{}-{:016x}", std::process::id(), u64::from_le_bytes(random));
+    let path = parent.join(name);
+    DirBuilder::new().mode(0o700).create(&path)?;
+    Ok(Session { path })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::MetadataExt;
+
+    use super::*;
+
+    fn place(path: &str, mebibytes: u64) -> Place {
+        Place { path: path.into(), free: Bytes::new(mebibytes << 20) }
+    }
+
+    fn first(places: &[Place]) -> PathBuf {
+        ranked(places).remove(0)
+    }
+
+    #[test]
+    fn memory_is_taken_while_it_has_512_mebibytes() {
+        assert_eq!(first(&[place("/tmp", 90_000), place(MEMORY, 512)]), Path::new(MEMORY));
+    }
+
+    #[test]
+    fn scarce_memory_gives_way_to_the_roomiest_disk() {
+        let places = [place(MEMORY, 64), place("/scratch", 100), place("/tmp", 900)];
+        assert_eq!(ranked(&places), [Path::new("/tmp"), Path::new("/scratch"), Path::new(MEMORY)]);
+    }
+
+    #[test]
+    fn a_session_is_private_and_goes_when_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let session = create_in(folder.path()).unwrap();
+        let mode = std::fs::metadata(session.path()).unwrap().mode();
+        assert_eq!(mode & 0o777, 0o700);
+        std::fs::write(session.path().join("1.0.arena"), b"x").unwrap();
+        session.remove().unwrap();
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn only_files_named_like_arenas_are_listed() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["12.1.arena", "12.0.arena", "7.0.arena", "x.0.arena", "7.arena", "notes"] {
+            std::fs::write(folder.path().join(name), "").unwrap();
+        }
+        let found = arenas(folder.path()).unwrap();
+        let names: Vec<_> = found.iter().map(|(name, _)| (name.pid.get(), name.execs)).collect();
+        assert_eq!(names, [(7, 0), (12, 0), (12, 1)]);
+    }
+
+    #[test]
+    fn two_sessions_of_one_process_do_not_meet() {
+        let folder = tempfile::tempdir().unwrap();
+        let (one, other) = (create_in(folder.path()).unwrap(), create_in(folder.path()).unwrap());
+        assert_ne!(one.path(), other.path());
+    }
+
+    #[test]
+    fn a_relative_temporary_directory_is_not_used() {
+        let places = measured(Some("relative".into()));
+        assert!(places.iter().all(|place| place.path.is_absolute()));
+    }
+}

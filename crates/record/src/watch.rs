@@ -1,0 +1,214 @@
+//! Watching the process tree while it runs: a reading of each living process every 20 ms, signals passed on, orphans reaped.
+//! It changes nothing in the program and keeps what it read in bounded space; arenas are read whole only after the end.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use heaplens_format::arena::End;
+use heaplens_format::recording::{Exit, Sample};
+use heaplens_format::{Bytes, Nanos, Pid};
+
+use crate::arena;
+use crate::kernel::{self, Arrived, HeldSignals, Reaped};
+use crate::procfs;
+use crate::session::{self, ArenaName};
+use crate::stopwatch::{Stopwatch, since};
+use crate::timeline::Timeline;
+
+/// The distance of two readings: 50 a second cost the recorder some 0.2 % of one core.
+const INTERVAL: Nanos = Nanos::new(20_000_000);
+
+/// What was read of one program image while it ran.
+#[derive(Debug)]
+pub(crate) struct Readings {
+    /// Readings over time.
+    pub(crate) timeline: Timeline,
+    /// The most resident memory that the kernel counted, Heaplens's own subtracted.
+    pub(crate) peak_rss: Bytes,
+    /// CPU time, 0 when it was never read.
+    pub(crate) cpu: Nanos,
+}
+
+impl Default for Readings {
+    fn default() -> Self {
+        Self { timeline: Timeline::new(), peak_rss: Bytes::ZERO, cpu: Nanos::default() }
+    }
+}
+
+/// What is known when the command's own process has ended.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    /// The command's own process.
+    pub(crate) pid: Pid,
+    /// What the kernel said about it.
+    pub(crate) main: Reaped,
+    /// Whether `main.tree_peak_rss` is that of the process alone.
+    pub(crate) peak_is_its_own: bool,
+    /// How it and the orphans that were reaped ended.
+    pub(crate) exits: BTreeMap<Pid, Exit>,
+    /// CPU time of the whole tree as far as it was reaped.
+    pub(crate) cpu: Nanos,
+    /// How long it took.
+    pub(crate) wall: Nanos,
+    /// What was read of each image.
+    pub(crate) readings: BTreeMap<ArenaName, Readings>,
+}
+
+/// Watches until the process `main` has ended; descendants may run on. `directory` is `None` for a bare run.
+pub(crate) fn until_end(
+    main: Pid,
+    directory: Option<&Path>,
+    clock: Stopwatch,
+    signals: &HeldSignals,
+) -> io::Result<Ended> {
+    let own_peak = kernel::own_peak_rss();
+    let mut watch = Watch::new(directory, clock);
+    while !kernel::has_ended(main) {
+        watch.reap_orphans(main)?;
+        watch.read_all();
+        wait_for_next(main, signals)?;
+    }
+    watch.settle(main, own_peak)
+}
+
+/// Lets one interval pass, or less when a child ended or a signal arrived.
+fn wait_for_next(main: Pid, signals: &HeldSignals) -> io::Result<()> {
+    match signals.wait(INTERVAL)? {
+        Some(Arrived::FromProcess(signal)) => pass_on(main, signal),
+        Some(Arrived::Child | Arrived::FromTerminal) | None => {}
+    }
+    Ok(())
+}
+
+/// The process is not reaped yet, so the pid is still its own. A failure leaves nothing to be done: it has ended.
+fn pass_on(main: Pid, signal: i32) {
+    let pid = rustix::process::Pid::from_raw(main.get() as i32);
+    let signal = rustix::process::Signal::from_named_raw(signal);
+    if let (Some(pid), Some(signal)) = (pid, signal) {
+        rustix::process::kill_process(pid, signal).ok();
+    }
+}
+
+struct Watch<'a> {
+    directory: Option<&'a Path>,
+    clock: Stopwatch,
+    images: BTreeMap<ArenaName, Image>,
+    exits: BTreeMap<Pid, Exit>,
+    cpu: u64,
+}
+
+impl<'a> Watch<'a> {
+    fn new(directory: Option<&'a Path>, clock: Stopwatch) -> Self {
+        Self { directory, clock, images: BTreeMap::new(), exits: BTreeMap::new(), cpu: 0 }
+    }
+
+    fn read_all(&mut self) {
+        self.discover();
+        let now = self.clock.elapsed();
+        for (name, image) in &mut self.images {
+            image.read(name.pid, now);
+        }
+    }
+
+    /// Takes up new arenas. A directory that cannot be listed now is listed again at the next reading and at the end.
+    fn discover(&mut self) {
+        let Some(directory) = self.directory else { return };
+        for (name, path) in session::arenas(directory).unwrap_or_default() {
+            if !self.images.contains_key(&name) {
+                self.retire_before(name);
+                self.images.insert(name, Image::new(name, &path));
+            }
+        }
+    }
+
+    /// A newer image of the same process has taken the place of the older ones.
+    fn retire_before(&mut self, name: ArenaName) {
+        let oldest = ArenaName { pid: name.pid, execs: 0 };
+        self.images.range_mut(oldest..name).for_each(|(_, image)| image.file = None);
+    }
+
+    fn reap_orphans(&mut self, main: Pid) -> io::Result<()> {
+        while let Some(child) = kernel::ended_child().filter(|&child| child != main) {
+            let reaped = kernel::reap(child)?;
+            self.note(child, &reaped);
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, child: Pid, reaped: &Reaped) {
+        self.exits.insert(child, reaped.exit);
+        self.cpu += reaped.tree_cpu.get();
+    }
+
+    /// Reads what a zombie still tells, reaps it, and then the orphans that it left.
+    fn settle(mut self, main: Pid, own_peak: Bytes) -> io::Result<Ended> {
+        self.discover();
+        self.read_last_cpu(main);
+        let alone = !procfs::waited_for_children(main);
+        let reaped = kernel::reap(main)?;
+        self.note(main, &reaped);
+        self.reap_orphans(main)?;
+        let readings = self.images.into_iter().map(|(name, image)| (name, image.readings)).collect();
+        Ok(Ended {
+            pid: main,
+            main: reaped,
+            // The kernel's peak begins with the recorder's own copy between fork and exec.
+            peak_is_its_own: alone && reaped.tree_peak_rss > own_peak,
+            exits: self.exits,
+            cpu: Nanos::new(self.cpu),
+            wall: self.clock.elapsed(),
+            readings,
+        })
+    }
+
+    fn read_last_cpu(&mut self, main: Pid) {
+        let last = self.images.iter_mut().rev().find(|(name, _)| name.pid == main);
+        if let Some((_, image)) = last {
+            image.read_cpu(main);
+        }
+    }
+}
+
+/// One program image that is being watched.
+struct Image {
+    /// Open while the image lives. Thousands of ended ones must not use up the descriptors.
+    file: Option<File>,
+    /// CPU time that the process had used before this image began.
+    cpu_before: Nanos,
+    readings: Readings,
+}
+
+impl Image {
+    fn new(name: ArenaName, path: &Path) -> Self {
+        let file = File::open(path).ok();
+        let cpu_before = match name.execs {
+            0 => Nanos::default(),
+            _ => kernel::cpu_of(name.pid).unwrap_or_default(),
+        };
+        Self { file, cpu_before, readings: Readings::default() }
+    }
+
+    fn read(&mut self, pid: Pid, now: Nanos) {
+        let Some(file) = &self.file else { return };
+        // An arena whose header is not written yet is asked again next time.
+        let Ok(header) = arena::read_header(file) else { return };
+        let resident = procfs::resident(pid).filter(|_| header.end == End::Unseen);
+        let Some(resident) = resident else {
+            self.file = None;
+            return;
+        };
+        let rss = resident.now.saturating_sub(header.own_bytes);
+        self.readings.timeline.push(Sample { at: now, rss, live: header.live });
+        let peak = resident.peak.saturating_sub(header.own_bytes);
+        self.readings.peak_rss = self.readings.peak_rss.max(peak);
+        self.read_cpu(pid);
+    }
+
+    fn read_cpu(&mut self, pid: Pid) {
+        if let Some(cpu) = kernel::cpu_of(pid) {
+            self.readings.cpu = since(self.cpu_before, cpu);
+        }
+    }
+}

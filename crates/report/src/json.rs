@@ -1,0 +1,298 @@
+//! The report as JSON, schema `heaplens-report/1`. Fields are never renamed nor given another meaning within a
+//! version; what has no data is `null`, never missing. Written as it is read from the profile: a large one needs no
+//! second copy in memory.
+
+use std::io::{self, Write};
+
+use heaplens_analyze::Profile;
+use heaplens_analyze::profile::{Cost, Margin, Measure, ProcessRow, SiteProfile, StackFrame, Totals};
+use heaplens_format::recording::{Exit, Rss, SiteKind};
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+const SCHEMA: &str = "heaplens-report/1";
+
+/// Writes the report as one line of JSON.
+///
+/// # Errors
+/// When `out` cannot be written.
+pub fn write(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
+    let mut buffered = io::BufWriter::new(out);
+    serde_json::to_writer(&mut buffered, &Report(profile))?;
+    writeln!(buffered)?;
+    buffered.flush()
+}
+
+struct Report<'a>(&'a Profile);
+
+impl Serialize for Report<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let profile = self.0;
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("schema", SCHEMA)?;
+        map.serialize_entry("heaplens", version(profile))?;
+        map.serialize_entry("command", &profile.run.command)?;
+        map.serialize_entry("exit", &exit(profile.exit))?;
+        map.serialize_entry("pid", &profile.pid.map(|pid| pid.get()))?;
+        map.serialize_entry("processes", &profile.processes.iter().map(process).collect::<Vec<_>>())?;
+        map.serialize_entry("cost", &cost(&profile.cost))?;
+        map.serialize_entry("sampled", &sampled(profile))?;
+        for absent in ["verdict", "iterations"] {
+            map.serialize_entry(absent, &())?;
+        }
+        map.serialize_entry("rss", &profile.rss.map(rss))?;
+        for absent in ["findings", "ledger", "lost"] {
+            map.serialize_entry(absent, &())?;
+        }
+        map.serialize_entry("totals", &totals(&profile.heap))?;
+        map.serialize_entry("mapped", &Mapped::of(profile))?;
+        map.serialize_entry("sites", &Sites(profile))?;
+        map.serialize_entry("losses", &losses(profile))?;
+        map.end()
+    }
+}
+
+fn version(profile: &Profile) -> &str {
+    match profile.run.heaplens.as_str() {
+        "" => env!("CARGO_PKG_VERSION"),
+        recorded => recorded,
+    }
+}
+
+#[derive(serde::Serialize)]
+struct ExitFields {
+    code: Option<i32>,
+    signal: Option<i32>,
+}
+
+fn exit(exit: Option<Exit>) -> ExitFields {
+    match exit {
+        Some(Exit::Code(code)) => ExitFields { code: Some(code), signal: None },
+        Some(Exit::Signal(signal)) => ExitFields { code: None, signal: Some(signal) },
+        None => ExitFields { code: None, signal: None },
+    }
+}
+
+#[derive(serde::Serialize)]
+struct ProcessFields {
+    pid: u32,
+    parent: u32,
+    command: String,
+    main: bool,
+    live_bytes: u64,
+    peak_bytes: u64,
+}
+
+fn process(row: &ProcessRow) -> ProcessFields {
+    ProcessFields {
+        pid: row.pid.get(),
+        parent: row.parent.get(),
+        command: row.command.join(" "),
+        main: row.shown,
+        live_bytes: row.live.get(),
+        peak_bytes: row.peak.get(),
+    }
+}
+
+#[derive(serde::Serialize)]
+struct CostFields {
+    agent_cpu_seconds: f64,
+    cpu_seconds: Option<f64>,
+    arena_bytes: u64,
+    private_bytes: u64,
+}
+
+fn cost(cost: &Cost) -> CostFields {
+    let seconds = |nanos: u64| nanos as f64 / 1e9;
+    let cpu = cost.total_cpu.get();
+    CostFields {
+        agent_cpu_seconds: seconds(cost.agent_cpu.get()),
+        cpu_seconds: (cpu > 0).then(|| seconds(cpu)),
+        arena_bytes: cost.arena.get(),
+        private_bytes: cost.private.get(),
+    }
+}
+
+/// How good the numbers of a sampled run are: half-widths of the 95 % intervals.
+#[derive(serde::Serialize)]
+struct SampledFields {
+    interval_bytes: u64,
+    confidence: f64,
+    live_bytes_margin: u64,
+    live_blocks_margin: u64,
+    peak_bytes_margin: u64,
+    peak_blocks_margin: u64,
+    allocated_bytes_margin: u64,
+    allocated_blocks_margin: u64,
+}
+
+fn sampled(profile: &Profile) -> Option<SampledFields> {
+    let Totals { live, peak, allocated } = profile.heap;
+    let margin = |measure: Measure| measure.margin.unwrap_or_default();
+    profile.sampled.map(|interval| SampledFields {
+        interval_bytes: interval.get(),
+        confidence: 0.95,
+        live_bytes_margin: margin(live).bytes.get(),
+        live_blocks_margin: margin(live).blocks,
+        peak_bytes_margin: margin(peak).bytes.get(),
+        peak_blocks_margin: margin(peak).blocks,
+        allocated_bytes_margin: margin(allocated).bytes.get(),
+        allocated_blocks_margin: margin(allocated).blocks,
+    })
+}
+
+#[derive(serde::Serialize)]
+struct RssFields {
+    start: u64,
+    end: u64,
+    peak: u64,
+    bytes_per_iteration: Option<f64>,
+    low: Option<f64>,
+    high: Option<f64>,
+    shape: Option<&'static str>,
+}
+
+fn rss(rss: Rss) -> RssFields {
+    RssFields {
+        start: rss.start.get(),
+        end: rss.end.get(),
+        peak: rss.peak.get(),
+        bytes_per_iteration: None,
+        low: None,
+        high: None,
+        shape: None,
+    }
+}
+
+#[derive(serde::Serialize)]
+struct Amounts {
+    live_bytes: u64,
+    live_blocks: u64,
+    peak_bytes: u64,
+    peak_blocks: u64,
+    allocated_bytes: u64,
+    allocated_blocks: u64,
+}
+
+fn amounts(live: Measure, peak: Measure, allocated: Measure) -> Amounts {
+    Amounts {
+        live_bytes: live.bytes.get(),
+        live_blocks: live.blocks,
+        peak_bytes: peak.bytes.get(),
+        peak_blocks: peak.blocks,
+        allocated_bytes: allocated.bytes.get(),
+        allocated_blocks: allocated.blocks,
+    }
+}
+
+fn totals(totals: &Totals) -> Amounts {
+    amounts(totals.live, totals.peak, totals.allocated)
+}
+
+#[derive(serde::Serialize)]
+struct Mapped {
+    anonymous: Amounts,
+    files: Amounts,
+}
+
+impl Mapped {
+    fn of(profile: &Profile) -> Self {
+        Self { anonymous: totals(&profile.anonymous), files: totals(&profile.files) }
+    }
+}
+
+struct Sites<'a>(&'a Profile);
+
+impl Serialize for Sites<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.sites.iter().map(|site| SiteFields::of(self.0, site)))
+    }
+}
+
+#[derive(serde::Serialize)]
+struct SiteFields<'a> {
+    #[serde(flatten)]
+    amounts: Amounts,
+    live_bytes_margin: Option<u64>,
+    peak_bytes_margin: Option<u64>,
+    bytes_per_iteration: Option<f64>,
+    layer: &'static str,
+    kind: &'static str,
+    stack_cut: bool,
+    stack: Stack<'a>,
+}
+
+impl<'a> SiteFields<'a> {
+    fn of(profile: &'a Profile, site: &'a SiteProfile) -> Self {
+        let bytes = |margin: Option<Margin>| margin.map(|margin| margin.bytes.get());
+        Self {
+            amounts: amounts(site.live, site.peak, site.allocated),
+            live_bytes_margin: bytes(site.live.margin),
+            peak_bytes_margin: bytes(site.peak.margin),
+            bytes_per_iteration: None,
+            layer: site.layer().name(),
+            kind: kind(site.kind),
+            stack_cut: profile.cut(site).is_some(),
+            stack: Stack(profile, site),
+        }
+    }
+}
+
+fn kind(kind: SiteKind) -> &'static str {
+    match kind {
+        SiteKind::Heap => "heap",
+        SiteKind::AnonymousMapping => "anonymous-mapping",
+        SiteKind::FileMapping => "file-mapping",
+        SiteKind::Break => "break",
+    }
+}
+
+struct Stack<'a>(&'a Profile, &'a SiteProfile);
+
+impl Serialize for Stack<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.stack(self.1).map(frame))
+    }
+}
+
+#[derive(serde::Serialize)]
+struct FrameFields<'a> {
+    function: Option<&'a str>,
+    file: Option<&'a str>,
+    line: Option<u32>,
+    module: Option<&'a str>,
+    offset: u64,
+    language: &'static str,
+}
+
+fn frame(frame: &StackFrame) -> FrameFields<'_> {
+    FrameFields {
+        function: frame.function.as_deref(),
+        file: frame.file.as_deref(),
+        line: frame.line,
+        module: frame.module.as_deref(),
+        offset: frame.offset,
+        language: "native",
+    }
+}
+
+#[derive(serde::Serialize)]
+struct LossFields {
+    what: String,
+    count: u64,
+    of: Option<u64>,
+}
+
+/// What the process lost, then what the recording lost.
+fn losses(profile: &Profile) -> Vec<LossFields> {
+    let seen = profile.losses.iter().map(|line| LossFields {
+        what: line.what.clone(),
+        count: line.count,
+        of: line.of,
+    });
+    let damage = profile.damage.iter().map(|damage| LossFields {
+        what: format!("damaged parts of the recording, {damage}"),
+        count: 1,
+        of: None,
+    });
+    seen.chain(damage).collect()
+}

@@ -1,0 +1,22 @@
+//! What a frame is called where there is room for one word: its function, else module and offset, else the address.
+
+use heaplens_analyze::profile::StackFrame;
+
+/// The name of a frame.
+pub(crate) fn label(frame: &StackFrame) -> String {
+    match (&frame.function, &frame.module) {
+        (Some(function), _) => function.to_string(),
+        (None, Some(module)) => format!("{}+0x{:x}", file_name(module), frame.offset),
+        (None, None) => format!("0x{:x}", frame.offset),
+    }
+}
+
+/// The last component of a path.
+pub(crate) fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// What stands where a stack has no frame.
+pub(crate) const NO_STACK: &str = "[no stack]";
+/// What stands where a stack does not reach its outermost frame.
+pub(crate) const CUT: &str = "[stack cut]";

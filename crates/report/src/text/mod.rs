@@ -1,0 +1,263 @@
+//! The page that a user sees first: how the run ended, how much memory, which sites, what was lost, what it cost.
+//! Short and ranked; the whole is in the JSON.
+
+mod fold;
+mod number;
+mod sites;
+
+use std::io::{self, Write};
+
+use heaplens_analyze::Profile;
+use heaplens_analyze::profile::{LossLine, Measure, ProcessRow};
+use heaplens_format::Bytes;
+use heaplens_format::recording::{Exit, ProcessEnd};
+
+use number::{count, percent, seconds, size};
+
+/// How the page looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Columns of the terminal; lines are cut there.
+    pub width: usize,
+    /// Whether to emphasise with escape sequences; never more than the words say.
+    pub colour: bool,
+    /// Sites at exit.
+    pub top: usize,
+    /// Sites at the peak.
+    pub top_at_peak: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { width: 110, colour: false, top: 10, top_at_peak: 5 }
+    }
+}
+
+/// Processes beside the one shown that are named.
+const OTHERS: usize = 8;
+/// Losses that are named.
+const LOSSES: usize = 12;
+
+/// Writes the page without colour, for a file or a pipe.
+///
+/// # Errors
+/// When `out` cannot be written.
+pub fn write(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
+    write_with(profile, Options::default(), out)
+}
+
+/// Writes the page.
+///
+/// # Errors
+/// When `out` cannot be written.
+pub fn write_with(profile: &Profile, options: Options, out: &mut dyn Write) -> io::Result<()> {
+    let mut page = Page { options, out };
+    page.head(profile)?;
+    if profile.pid.is_none() {
+        page.line("")?;
+        page.line("  Nothing was recorded.")?;
+        return if profile.damage.is_empty() { Ok(()) } else { page.losses(profile) };
+    }
+    page.figures(profile)?;
+    sites::write(profile, &mut page)?;
+    page.others(profile)?;
+    page.losses(profile)?;
+    page.cost(profile)
+}
+
+/// The place that lines go to.
+struct Page<'a> {
+    options: Options,
+    out: &'a mut dyn Write,
+}
+
+impl Page<'_> {
+    /// One line, cut to the width, without blanks at its end.
+    fn line(&mut self, text: &str) -> io::Result<()> {
+        writeln!(self.out, "{}", cut(text.trim_end(), self.options.width))
+    }
+
+    /// A line whose first `plain` characters are plain and whose rest is emphasised.
+    fn emphasised(&mut self, plain: &str, rest: &str) -> io::Result<()> {
+        if !self.options.colour {
+            return self.line(&format!("{plain}{rest}"));
+        }
+        let room = self.options.width.saturating_sub(plain.chars().count());
+        writeln!(self.out, "{plain}\x1b[1m{}\x1b[0m", cut(rest.trim_end(), room))
+    }
+
+    fn title(&mut self, text: &str) -> io::Result<()> {
+        self.line("")?;
+        self.emphasised("  ", text)
+    }
+
+    fn head(&mut self, profile: &Profile) -> io::Result<()> {
+        let mut parts = vec![profile.run.command.join(" "), ending(profile.exit)];
+        if profile.run.wall.get() > 0 {
+            parts.push(seconds(profile.run.wall));
+        }
+        if let Some(share) = profile.cost.share() {
+            parts.push(format!("Heaplens took {} of the CPU time", percent(share)));
+        }
+        // The command may be long; what follows it must not be lost.
+        let rest = parts[1..].join(" · ");
+        let room = self.options.width.saturating_sub(rest.chars().count() + "heaplens   · ".len()).max(20);
+        let command = cut(&one_line(&parts[0]), room);
+        self.line(&format!("heaplens  {command} · {rest}"))
+    }
+
+    fn figures(&mut self, profile: &Profile) -> io::Result<()> {
+        self.line("")?;
+        if let Some(row) = profile.shown().filter(|row| row.command != profile.run.command) {
+            self.line(&format!("  process         {} ({})", row.pid, one_line(&row.command.join(" "))))?;
+        }
+        if let Some(rss) = profile.rss {
+            let [start, peak, end] = [rss.start, rss.peak, rss.end].map(size);
+            self.line(&format!("  RSS             start {start} · peak {peak} · end {end}"))?;
+        }
+        self.measure("live at exit", profile.heap.live)?;
+        self.measure("live at peak", profile.heap.peak)?;
+        self.measure("allocated", profile.heap.allocated)?;
+        self.mapped(profile)?;
+        if let Some(interval) = profile.sampled {
+            let text = "  sampled         one point every {} on average: all numbers are estimates, ± holds 95 % of runs";
+            self.line(&text.replace("{}", &size(interval)))?;
+        }
+        Ok(())
+    }
+
+    fn measure(&mut self, what: &str, measure: Measure) -> io::Result<()> {
+        let margin = measure.margin.map_or_else(String::new, |margin| format!(" ± {}", size(margin.bytes)));
+        let blocks = measure.margin.map_or_else(String::new, |margin| format!(" ± {}", count(margin.blocks)));
+        let (bytes, number) = (size(measure.bytes), count(measure.blocks));
+        self.line(&format!(
+            "  {what:<15} {bytes}{margin} in {number}{blocks} {}",
+            plural(measure.blocks, "block")
+        ))
+    }
+
+    fn mapped(&mut self, profile: &Profile) -> io::Result<()> {
+        let [anonymous, files] = [profile.anonymous.live.bytes, profile.files.live.bytes];
+        if anonymous == Bytes::ZERO && files == Bytes::ZERO {
+            return Ok(());
+        }
+        self.line(&format!("  mapped at exit  {} anonymous · {} of files", size(anonymous), size(files)))
+    }
+
+    fn others(&mut self, profile: &Profile) -> io::Result<()> {
+        let mut others: Vec<&ProcessRow> = profile.processes.iter().filter(|row| !row.shown).collect();
+        if others.is_empty() {
+            return Ok(());
+        }
+        others.sort_by_key(|row| std::cmp::Reverse(row.peak));
+        self.title(&format!("{:<23}{:>11}{:>14}   {}", "Other processes", "at exit", "at peak", "command"))?;
+        for row in others.iter().take(OTHERS) {
+            let (live, peak) = (size(row.live), size(row.peak));
+            let command = one_line(&row.command.join(" "));
+            let end = process_end(row.end);
+            self.line(&format!("  {:>8}  {end:<12} {live:>11}{peak:>14}   {command}", row.pid.get()))?;
+        }
+        match others.len().saturating_sub(OTHERS) {
+            0 => Ok(()),
+            more => self.line(&format!("            and {} more", count(more as u64))),
+        }
+    }
+
+    fn losses(&mut self, profile: &Profile) -> io::Result<()> {
+        let damage = profile.damage.iter().map(|damage| format!("the recording is damaged {damage}"));
+        let losses: Vec<String> = profile.losses.iter().map(loss_words).chain(damage).collect();
+        if losses.is_empty() {
+            self.line("")?;
+            return self.line("  Nothing was lost, no stack was cut.");
+        }
+        self.title("Lost or cut")?;
+        for loss in losses.iter().take(LOSSES) {
+            self.line(&format!("    {loss}"))?;
+        }
+        match losses.len().saturating_sub(LOSSES) {
+            0 => Ok(()),
+            more => self.line(&format!("    and {} more", count(more as u64))),
+        }
+    }
+
+    fn cost(&mut self, profile: &Profile) -> io::Result<()> {
+        let cost = &profile.cost;
+        let cpu = match cost.share() {
+            Some(share) => {
+                let (own, all) = (seconds(cost.agent_cpu), seconds(cost.total_cpu));
+                format!("{} of the CPU time ({own} of {all})", percent(share))
+            }
+            None => format!("{} of CPU time", seconds(cost.agent_cpu)),
+        };
+        self.line("")?;
+        let (arena, private) = (size(cost.arena), size(cost.private));
+        self.line(&format!("  Heaplens: {cpu} · arena {arena} · private {private}"))
+    }
+}
+
+fn ending(exit: Option<Exit>) -> String {
+    match exit {
+        Some(Exit::Code(code)) => format!("exit {code}"),
+        Some(Exit::Signal(signal)) => format!("killed by {}", signal_name(signal)),
+        None => "end not seen".to_owned(),
+    }
+}
+
+fn process_end(end: ProcessEnd) -> String {
+    match end {
+        ProcessEnd::Unknown => "end not seen".to_owned(),
+        ProcessEnd::Ended(Exit::Signal(signal)) => signal_name(signal),
+        ProcessEnd::Ended(exit) => ending(Some(exit)),
+        ProcessEnd::Replaced => "replaced".to_owned(),
+        ProcessEnd::Running => "running".to_owned(),
+    }
+}
+
+/// Linux x86-64 numbers of the signals that end programs.
+fn signal_name(signal: i32) -> String {
+    let name = match signal {
+        1 => "SIGHUP",
+        2 => "SIGINT",
+        3 => "SIGQUIT",
+        4 => "SIGILL",
+        5 => "SIGTRAP",
+        6 => "SIGABRT",
+        7 => "SIGBUS",
+        8 => "SIGFPE",
+        9 => "SIGKILL",
+        10 => "SIGUSR1",
+        11 => "SIGSEGV",
+        12 => "SIGUSR2",
+        13 => "SIGPIPE",
+        14 => "SIGALRM",
+        15 => "SIGTERM",
+        24 => "SIGXCPU",
+        25 => "SIGXFSZ",
+        31 => "SIGSYS",
+        _ => return format!("signal {signal}"),
+    };
+    name.to_owned()
+}
+
+fn loss_words(loss: &LossLine) -> String {
+    match loss.of {
+        Some(of) => format!("{} of {} {}", count(loss.count), count(of), loss.what),
+        None => format!("{} {}", count(loss.count), loss.what),
+    }
+}
+
+fn plural(number: u64, noun: &str) -> String {
+    if number == 1 { noun.to_owned() } else { format!("{noun}s") }
+}
+
+/// A text from the program, made harmless: a newline or an escape sequence in a name must not change the page.
+fn one_line(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
+}
+
+fn cut(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
+    }
+    text.chars().take(width.saturating_sub(1)).chain(['…']).collect()
+}

@@ -1,0 +1,169 @@
+//! The outputs as snapshots, and what must be true of them whatever they look like.
+
+mod sample;
+
+use std::collections::BTreeSet;
+
+use heaplens_analyze::{Profile, profile};
+use heaplens_format::recording::Decoded;
+use heaplens_format::{Bytes, Pid};
+use heaplens_report::{collapsed, json, text};
+use serde_json::Value;
+
+use sample::{recording, tree};
+
+fn profiled(decoded: &Decoded) -> Profile {
+    profile(decoded, None).unwrap()
+}
+
+fn written(write: fn(&Profile, &mut dyn std::io::Write) -> std::io::Result<()>, profile: &Profile) -> String {
+    let mut out = Vec::new();
+    write(profile, &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+fn parsed(profile: &Profile) -> Value {
+    serde_json::from_str(&written(json::write, profile)).unwrap()
+}
+
+fn sampled() -> Decoded {
+    let mut decoded = recording();
+    decoded.recording.run.sample_interval = Some(Bytes::new(512 * 1024));
+    decoded
+}
+
+#[test]
+fn the_page_of_a_plain_run() {
+    insta::assert_snapshot!(written(text::write, &profiled(&recording())));
+}
+
+#[test]
+fn the_page_of_a_tree_with_losses_and_damage() {
+    insta::assert_snapshot!(written(text::write, &profiled(&tree())));
+}
+
+#[test]
+fn the_page_of_a_sampled_run() {
+    insta::assert_snapshot!(written(text::write, &profiled(&sampled())));
+}
+
+#[test]
+fn the_page_of_a_run_that_was_not_recorded() {
+    let mut decoded = recording();
+    decoded.recording.processes.clear();
+    insta::assert_snapshot!(written(text::write, &profiled(&decoded)));
+}
+
+#[test]
+fn a_file_torn_before_its_first_process_says_so() {
+    let mut decoded = tree();
+    decoded.recording.processes.clear();
+    assert!(written(text::write, &profiled(&decoded)).contains("the recording is damaged at byte 40960"));
+}
+
+#[test]
+fn the_json_of_a_plain_run() {
+    insta::assert_snapshot!(serde_json::to_string_pretty(&parsed(&profiled(&recording()))).unwrap());
+}
+
+#[test]
+fn the_collapsed_stacks_of_a_plain_run() {
+    insta::assert_snapshot!(written(collapsed::write, &profiled(&recording())));
+}
+
+#[test]
+fn colour_changes_nothing_but_emphasis() {
+    let profile = profiled(&recording());
+    let mut coloured = Vec::new();
+    text::write_with(&profile, text::Options { colour: true, ..text::Options::default() }, &mut coloured)
+        .unwrap();
+    let plain = String::from_utf8(coloured).unwrap().replace("\x1b[1m", "").replace("\x1b[0m", "");
+    assert_eq!(plain, written(text::write, &profile));
+}
+
+#[test]
+fn no_line_is_wider_than_the_terminal() {
+    for decoded in [recording(), tree(), sampled()] {
+        let mut page = Vec::new();
+        let options = text::Options { width: 80, ..text::Options::default() };
+        text::write_with(&profiled(&decoded), options, &mut page).unwrap();
+        let page = String::from_utf8(page).unwrap();
+        assert!(page.lines().all(|line| line.chars().count() <= 80), "{page}");
+    }
+}
+
+#[test]
+fn the_page_does_not_judge_what_is_only_live() {
+    for decoded in [recording(), tree(), sampled()] {
+        assert!(!written(text::write, &profiled(&decoded)).contains("leak"));
+    }
+}
+
+#[test]
+fn a_name_cannot_write_its_own_lines() {
+    let mut decoded = recording();
+    let process = &mut decoded.recording.processes[0];
+    process.symbols[0].functions[0].name = Some("evil\n\x1b[2Jname;x".into());
+    let profile = profiled(&decoded);
+    assert!(written(text::write, &profile).contains("evil??[2Jname;x"));
+    assert!(written(collapsed::write, &profile).contains("evil\\n\x1b[2Jname\\x3bx"));
+}
+
+#[test]
+fn the_json_has_every_field_of_the_schema() {
+    let report = parsed(&profiled(&recording()));
+    let fields: BTreeSet<&str> = report.as_object().unwrap().keys().map(String::as_str).collect();
+    for field in [
+        "schema",
+        "heaplens",
+        "command",
+        "exit",
+        "processes",
+        "cost",
+        "verdict",
+        "iterations",
+        "rss",
+        "findings",
+        "ledger",
+        "lost",
+        "sites",
+        "losses",
+    ] {
+        assert!(fields.contains(field), "{field} is missing");
+    }
+    for absent in ["verdict", "iterations", "findings", "ledger", "lost", "sampled"] {
+        assert!(report[absent].is_null(), "{absent} has no data yet");
+    }
+    assert_eq!(report["schema"], "heaplens-report/1");
+}
+
+#[test]
+fn the_sums_of_the_json_are_its_totals() {
+    let report = parsed(&profiled(&recording()));
+    let heap: Vec<&Value> =
+        report["sites"].as_array().unwrap().iter().filter(|site| site["layer"] == "native").collect();
+    for field in
+        ["live_bytes", "live_blocks", "peak_bytes", "peak_blocks", "allocated_bytes", "allocated_blocks"]
+    {
+        let sum: u64 = heap.iter().map(|site| site[field].as_u64().unwrap()).sum();
+        assert_eq!(report["totals"][field], sum, "{field}");
+    }
+}
+
+#[test]
+fn the_collapsed_lines_add_up_to_the_live_total() {
+    let profile = profiled(&recording());
+    let lines = written(collapsed::write, &profile);
+    let sum: u64 = lines.lines().map(|line| line.rsplit(' ').next().unwrap().parse::<u64>().unwrap()).sum();
+    assert_eq!(sum, profile.heap.live.bytes.get());
+}
+
+#[test]
+fn another_process_of_the_tree_can_be_shown() {
+    let profile = profile(&tree(), Some(Pid::new(4713))).unwrap();
+    let report = parsed(&profile);
+    assert_eq!(report["pid"], 4713);
+    let shown: Vec<_> =
+        report["processes"].as_array().unwrap().iter().filter(|row| row["main"] == true).collect();
+    assert_eq!((shown.len(), &shown[0]["pid"]), (1, &Value::from(4713)));
+}

@@ -1,0 +1,157 @@
+//! Following a child program whose environment was cleaned: the agent puts itself back into the list that `exec` gets.
+//!
+//! The new list is built on the stack, because `exec` is also called in the child of a `vfork`, which runs on its parent's
+//! memory. A list that does not fit is passed on as it is: the child then runs unseen, never broken.
+
+use core::ffi::{CStr, c_char};
+
+use heaplens_format::environment;
+
+use crate::process::settings;
+use crate::settings::Path;
+
+/// The longest environment that can be completed.
+const MOST_VARIABLES: usize = 1000;
+/// Room for the text of the variables that we add.
+const TEXT_LENGTH: usize = 6 << 10;
+
+/// An environment as `exec` takes it: pointers to `NAME=value`, the last one null.
+pub type Environment = *const *const c_char;
+
+/// Calls `action` with the environment completed, or with the given one when there is nothing to add.
+///
+/// # Safety
+/// `given` is null or a null-terminated array of zero-terminated strings.
+pub unsafe fn with_agent<R>(given: Environment, action: impl FnOnce(Environment) -> R) -> R {
+    let settings = settings();
+    if !settings.follow || settings.agent.is_empty() || given.is_null() {
+        return action(given);
+    }
+    let mut list = List { variables: [core::ptr::null(); MOST_VARIABLES], count: 0, text: [0; TEXT_LENGTH], used: 0 };
+    // SAFETY: as the caller says.
+    match unsafe { list.complete(given, &settings.agent) } {
+        Some(()) => action(list.variables.as_ptr()),
+        None => action(given),
+    }
+}
+
+struct List {
+    variables: [*const c_char; MOST_VARIABLES],
+    count: usize,
+    text: [u8; TEXT_LENGTH],
+    used: usize,
+}
+
+impl List {
+    /// Copies the list and adds what is missing; `None` when nothing is or when it does not fit.
+    ///
+    /// # Safety
+    /// As for [`with_agent`].
+    unsafe fn complete(&mut self, given: Environment, agent: &Path) -> Option<()> {
+        let mut preload: &[u8] = b"";
+        let mut cursor = given;
+        // SAFETY: the array ends with a null pointer, and each string with a zero.
+        while let Some(variable) = unsafe { (*cursor).as_ref() } {
+            // SAFETY: as above.
+            let text = unsafe { CStr::from_ptr(variable) }.to_bytes();
+            match value_of(text, environment::PRELOAD) {
+                Some(value) if value.windows(agent.bytes().len()).any(|part| part == agent.bytes()) => return None,
+                Some(value) => preload = value,
+                None if self.is_ours(text) => {}
+                None => self.push(variable)?,
+            }
+            // SAFETY: not past the null pointer.
+            cursor = unsafe { cursor.add(1) };
+        }
+        let separator: &[u8] = if preload.is_empty() { b"" } else { b":" };
+        self.push_text(environment::PRELOAD, &[agent.bytes(), separator, preload])?;
+        self.push_settings(agent)?;
+        self.push(core::ptr::null())
+    }
+
+    fn is_ours(&self, text: &[u8]) -> bool {
+        [environment::DIRECTORY, environment::AGENT, environment::SAMPLE]
+            .iter()
+            .any(|name| value_of(text, name).is_some())
+    }
+
+    fn push_settings(&mut self, agent: &Path) -> Option<()> {
+        let settings = settings();
+        self.push_text(environment::AGENT, &[agent.bytes()])?;
+        if !settings.directory.is_empty() {
+            self.push_text(environment::DIRECTORY, &[settings.directory.bytes()])?;
+        }
+        if settings.sample_interval != 0 {
+            let mut number = Path::EMPTY;
+            number.push_number(settings.sample_interval.min(u64::from(u32::MAX)) as u32);
+            self.push_text(environment::SAMPLE, &[number.bytes()])?;
+        }
+        Some(())
+    }
+
+    fn push(&mut self, variable: *const c_char) -> Option<()> {
+        *self.variables.get_mut(self.count)? = variable;
+        self.count += 1;
+        Some(())
+    }
+
+    fn push_text(&mut self, name: &str, value: &[&[u8]]) -> Option<()> {
+        let start = self.used;
+        self.append(name.as_bytes())?;
+        self.append(b"=")?;
+        value.iter().try_for_each(|part| self.append(part))?;
+        self.append(b"\0")?;
+        let variable = self.text.get(start)? as *const u8;
+        self.push(variable.cast())
+    }
+
+    fn append(&mut self, part: &[u8]) -> Option<()> {
+        let end = self.used + part.len();
+        self.text.get_mut(self.used..end)?.copy_from_slice(part);
+        self.used = end;
+        Some(())
+    }
+}
+
+fn value_of<'t>(text: &'t [u8], name: &str) -> Option<&'t [u8]> {
+    text.strip_prefix(name.as_bytes())?.strip_prefix(b"=")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::vec::Vec;
+
+    fn completed(given: &[&CStr], agent: &[u8]) -> Option<Vec<Vec<u8>>> {
+        let mut pointers: Vec<*const c_char> = given.iter().map(|text| text.as_ptr()).collect();
+        pointers.push(core::ptr::null());
+        let mut list = List { variables: [core::ptr::null(); MOST_VARIABLES], count: 0, text: [0; TEXT_LENGTH], used: 0 };
+        // SAFETY: `pointers` is a null-terminated array of C strings.
+        unsafe { list.complete(pointers.as_ptr(), &Path::new(agent)) }?;
+        let variables = &list.variables[..list.count - 1];
+        // SAFETY: `complete` stores only C strings before the null pointer.
+        Some(variables.iter().map(|&variable| unsafe { CStr::from_ptr(variable) }.to_bytes().to_vec()).collect())
+    }
+
+    #[test]
+    fn a_cleaned_environment_gets_the_agent_back() {
+        let list = completed(&[c"A=1", c"B="], b"/x/libheaplens.so").unwrap();
+        assert_eq!(list[0], b"A=1");
+        assert_eq!(list[1], b"B=");
+        assert_eq!(list[2], b"LD_PRELOAD=/x/libheaplens.so");
+        assert_eq!(list[3], b"HEAPLENS_AGENT=/x/libheaplens.so");
+    }
+
+    #[test]
+    fn what_the_program_preloads_stays_behind_the_agent() {
+        let list = completed(&[c"LD_PRELOAD=libjemalloc.so.2"], b"/a.so").unwrap();
+        assert_eq!(list[0], b"LD_PRELOAD=/a.so:libjemalloc.so.2");
+        assert_eq!(completed(&[c"LD_PRELOAD=/a.so:libother.so"], b"/a.so"), None);
+    }
+
+    #[test]
+    fn an_environment_that_does_not_fit_is_left_alone() {
+        let many: Vec<&CStr> = (0..MOST_VARIABLES).map(|_| c"A=1").collect();
+        assert_eq!(completed(&many, b"/a.so"), None);
+    }
+}

@@ -1,0 +1,148 @@
+//! What the recorder asked for, read once from the environment that the kernel gave the process.
+//!
+//! `environ` is not set yet when the first allocation comes from the dynamic linker, so `/proc/self/environ` is read.
+
+use heaplens_format::environment;
+
+use crate::sys::{self, Descriptor};
+
+/// The longest path that is kept, with its terminator.
+pub const PATH_LENGTH: usize = 1024;
+
+/// A zero-terminated path in a fixed place.
+#[derive(Clone, Copy, Debug)]
+pub struct Path {
+    bytes: [u8; PATH_LENGTH],
+    length: usize,
+}
+
+impl Path {
+    /// The empty path.
+    pub const EMPTY: Self = Self { bytes: [0; PATH_LENGTH], length: 0 };
+
+    /// Copies a path; one that is too long becomes empty, since a cut path would be another file.
+    pub fn new(path: &[u8]) -> Self {
+        let mut copy = Self::EMPTY;
+        copy.push(path);
+        copy
+    }
+
+    /// Appends; on overflow the whole path becomes empty.
+    pub fn push(&mut self, part: &[u8]) {
+        let end = self.length + part.len();
+        if end >= PATH_LENGTH {
+            *self = Self::EMPTY;
+            return;
+        }
+        self.bytes[self.length..end].copy_from_slice(part);
+        self.length = end;
+        self.bytes[end] = 0;
+    }
+
+    /// Appends a decimal number.
+    pub fn push_number(&mut self, number: u32) {
+        let mut digits = [0u8; 10];
+        let mut start = digits.len();
+        let mut rest = number;
+        loop {
+            start -= 1;
+            digits[start] = b'0' + (rest % 10) as u8;
+            rest /= 10;
+            if rest == 0 {
+                break;
+            }
+        }
+        self.push(&digits[start..]);
+    }
+
+    /// The bytes without the terminator.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.length]
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    /// For the kernel.
+    pub fn as_c_str(&self) -> &core::ffi::CStr {
+        core::ffi::CStr::from_bytes_until_nul(&self.bytes).unwrap_or_default()
+    }
+}
+
+/// What the recorder asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// The session's directory; empty: none was named.
+    pub directory: Path,
+    /// The agent's own path, to be put back into cleaned environments; empty: do not.
+    pub agent: Path,
+    /// Mean distance of samples; 0: exact.
+    pub sample_interval: u64,
+    /// Whether children are followed across `exec`.
+    pub follow: bool,
+}
+
+impl Settings {
+    /// Nothing was asked for.
+    pub const NONE: Self =
+        Self { directory: Path::EMPTY, agent: Path::EMPTY, sample_interval: 0, follow: true };
+
+    /// Reads the environment that the process was started with.
+    pub fn from_process() -> Self {
+        const CHUNK: usize = 1 << 20;
+        let mut settings = Self::NONE;
+        let Some(pages) = sys::private_pages(CHUNK) else { return settings };
+        if let Ok(file) = Descriptor::open(c"/proc/self/environ", libc::O_RDONLY, 0) {
+            // SAFETY: the pages were mapped above with this length and nobody else knows them.
+            let buffer = unsafe { core::slice::from_raw_parts_mut(pages as *mut u8, CHUNK) };
+            settings.read(file.read(buffer));
+        }
+        // SAFETY: `settings` holds copies, nothing points into the pages.
+        unsafe { sys::unmap(pages, CHUNK) };
+        settings
+    }
+
+    fn read(&mut self, environ: &[u8]) {
+        for variable in environ.split(|&byte| byte == 0) {
+            let Some(split) = variable.iter().position(|&byte| byte == b'=') else { continue };
+            let (name, value) = (&variable[..split], &variable[split + 1..]);
+            if name == environment::DIRECTORY.as_bytes() {
+                self.directory = Path::new(value);
+            } else if name == environment::AGENT.as_bytes() {
+                self.agent = Path::new(value);
+            } else if name == environment::SAMPLE.as_bytes() {
+                self.sample_interval = sys::parse_decimal(value).unwrap_or(0);
+            } else if name == environment::NO_FOLLOW.as_bytes() {
+                self.follow = value != b"1";
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_environment_is_read_by_name() {
+        let mut settings = Settings::NONE;
+        settings.read(b"HOME=/root\0HEAPLENS_DIR=/dev/shm/x\0HEAPLENS_SAMPLE=4096\0NOVALUE\0HEAPLENS_NO_FOLLOW=1");
+        assert_eq!(settings.directory.bytes(), b"/dev/shm/x");
+        assert_eq!(settings.sample_interval, 4096);
+        assert!(!settings.follow);
+        assert!(settings.agent.is_empty());
+    }
+
+    #[test]
+    fn a_path_that_is_too_long_is_no_path() {
+        assert!(Path::new(&[b'x'; PATH_LENGTH]).is_empty());
+        let mut path = Path::new(b"/a/");
+        path.push_number(4_294_967_295);
+        path.push(b".");
+        path.push_number(0);
+        assert_eq!(path.bytes(), b"/a/4294967295.0");
+        assert_eq!(path.as_c_str(), c"/a/4294967295.0");
+    }
+}

@@ -1,0 +1,238 @@
+//! Counters of sites, the live total and its peak, and what each site held at the peak.
+//!
+//! A site belongs to the seat that made it: that thread counts with plain stores, everyone else on a second line with
+//! atomic additions; the truth is the sum. The value at the peak is kept lazily, in constant time per event:
+//!
+//! ```text
+//!   event ──▶ site.peak_tag == peak? ──no──▶ peak_* := live_*, peak_tag := peak      (first change since that peak)
+//!                   │ yes                          │
+//!                   ▼                              ▼
+//!              count the event ◀───────────────────┘       then: live_bytes += n, and peak := live_bytes if larger
+//! ```
+//!
+//! A peak is named by its bytes, which only ever rise. A site that nobody touched since the peak still holds the value
+//! that it had then; one that was touched has it in `peak_*`.
+
+use core::sync::atomic::AtomicU64;
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+
+use heaplens_format::arena::block::MAX_SITE;
+use heaplens_format::arena::table::{Counters, Site};
+use heaplens_format::arena::{Region, SITE_SIZE};
+use heaplens_format::{Loss, NodeId, SiteId};
+
+use crate::arena::Arena;
+use crate::seat::SeatId;
+
+/// In `peak_tag` of the shared line: a thread is copying the values.
+const COPYING: u64 = u64::MAX;
+/// How long to wait for it: a copy is three stores, so only a thread that lost its core takes longer.
+const PATIENCE: usize = 2_000;
+
+/// Bytes and blocks of one event; blocks are in units of [`heaplens_format::arena::table::SAMPLED_BLOCK`] when sampled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Weight {
+    /// Bytes.
+    pub bytes: u64,
+    /// Blocks.
+    pub blocks: u64,
+}
+
+/// Whether the event belongs to the heap, whose live total and peak are kept, or to mappings, whose are not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Space {
+    /// Heap blocks.
+    Heap,
+    /// Mappings.
+    Mappings,
+}
+
+#[derive(Clone, Copy)]
+enum Direction {
+    In,
+    Out,
+}
+
+/// Takes a number for the site of a node. `None`: the arena is full, or 16 million sites are.
+pub fn create(arena: &Arena, node: NodeId, owner: SeatId) -> Option<SiteId> {
+    if arena.extent(Region::Sites).used.load(Relaxed) == 0 {
+        arena.take(Region::Sites, SITE_SIZE as u64)?; // site 0 does not exist
+    }
+    let number = u32::try_from(arena.take(Region::Sites, SITE_SIZE as u64)? / SITE_SIZE).ok()?;
+    if number > MAX_SITE {
+        return None;
+    }
+    let identity = u64::from(node.get()) | u64::from(owner.get()) << 32;
+    // Release: a reader that sees the identity sees a site.
+    site(arena, SiteId::new(number)).owner.identity.store(identity, Release);
+    Some(SiteId::new(number))
+}
+
+/// Counts an allocation.
+#[inline]
+pub fn on_alloc(arena: &Arena, id: SiteId, seat: SeatId, weight: Weight, space: Space) {
+    count(arena, id, seat, weight, Direction::In);
+    if space == Space::Heap {
+        let hot = &arena.header().hot;
+        let live = hot.live_bytes.fetch_add(weight.bytes, Relaxed).wrapping_add(weight.bytes);
+        if live > hot.peak_bytes.load(Relaxed) {
+            hot.peak_bytes.fetch_max(live, Relaxed);
+        }
+    }
+}
+
+/// Counts the end of a block.
+#[inline]
+pub fn on_free(arena: &Arena, id: SiteId, seat: SeatId, weight: Weight, space: Space) {
+    count(arena, id, seat, weight, Direction::Out);
+    if space == Space::Heap {
+        arena.header().hot.live_bytes.fetch_sub(weight.bytes, Relaxed);
+    }
+}
+
+#[inline(always)]
+fn count(arena: &Arena, id: SiteId, seat: SeatId, weight: Weight, direction: Direction) {
+    let site = site(arena, id);
+    let peak = arena.header().hot.peak_bytes.load(Relaxed);
+    if seat != SeatId::NONE && (site.owner.identity.load(Relaxed) >> 32) as u32 == seat.get() {
+        let line = &site.owner;
+        if line.peak_tag.load(Relaxed) != peak {
+            copy_live(line);
+            line.peak_tag.store(peak, Relaxed);
+        }
+        let (bytes, blocks) = fields(line, direction);
+        bytes.store(bytes.load(Relaxed).wrapping_add(weight.bytes), Relaxed);
+        blocks.store(blocks.load(Relaxed).wrapping_add(weight.blocks), Relaxed);
+    } else {
+        count_shared(arena, &site.shared, peak, weight, direction);
+    }
+}
+
+#[inline]
+fn count_shared(arena: &Arena, line: &Counters, peak: u64, weight: Weight, direction: Direction) {
+    if line.peak_tag.load(Acquire) != peak && !keep_peak(line, peak) {
+        arena.lose(Loss::PeakRace);
+    }
+    let (bytes, blocks) = fields(line, direction);
+    bytes.fetch_add(weight.bytes, Relaxed);
+    blocks.fetch_add(weight.blocks, Relaxed);
+}
+
+/// Keeps the live value for a peak, once, among threads that may all find it missing; `false` when one was too slow.
+fn keep_peak(line: &Counters, peak: u64) -> bool {
+    for _ in 0..PATIENCE {
+        // Acquire: pairs with the Release below, so that nobody counts before the copy is done.
+        let tag = line.peak_tag.load(Acquire);
+        if tag == peak {
+            return true;
+        }
+        if tag != COPYING && line.peak_tag.compare_exchange(tag, COPYING, AcqRel, Acquire).is_ok() {
+            copy_live(line);
+            line.peak_tag.store(peak, Release);
+            return true;
+        }
+        core::hint::spin_loop();
+    }
+    false
+}
+
+#[inline(always)]
+fn copy_live(line: &Counters) {
+    let live = |allocated: &AtomicU64, freed: &AtomicU64| allocated.load(Relaxed).wrapping_sub(freed.load(Relaxed));
+    line.peak_bytes.store(live(&line.allocated_bytes, &line.freed_bytes), Relaxed);
+    line.peak_blocks.store(live(&line.allocated_blocks, &line.freed_blocks), Relaxed);
+}
+
+#[inline(always)]
+fn fields(line: &Counters, direction: Direction) -> (&AtomicU64, &AtomicU64) {
+    match direction {
+        Direction::In => (&line.allocated_bytes, &line.allocated_blocks),
+        Direction::Out => (&line.freed_bytes, &line.freed_blocks),
+    }
+}
+
+#[inline(always)]
+fn site(arena: &Arena, id: SiteId) -> &Site {
+    // SAFETY: ids come from `create`, which took the record, or from the block table, which holds only such ids.
+    unsafe { arena.record(Region::Sites, id.get() as usize * SITE_SIZE) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arena::tests::scratch;
+    use proptest::prelude::*;
+    use std::vec;
+    use std::vec::Vec;
+
+    fn one(bytes: u64) -> Weight {
+        Weight { bytes, blocks: 1 }
+    }
+
+    fn at_peak(arena: &Arena, id: SiteId) -> (i64, i64) {
+        let peak = arena.header().hot.peak_bytes.load(Relaxed);
+        let part = |line: &Counters| {
+            if line.peak_tag.load(Relaxed) != peak {
+                copy_live(line);
+            }
+            (line.peak_bytes.load(Relaxed) as i64, line.peak_blocks.load(Relaxed) as i64)
+        };
+        let (owner, shared) = (part(&site(arena, id).owner), part(&site(arena, id).shared));
+        (owner.0.wrapping_add(shared.0), owner.1.wrapping_add(shared.1))
+    }
+
+    proptest! {
+        /// The naive twin copies all counters whenever the total rises above its maximum.
+        #[test]
+        fn the_value_at_the_peak_equals_that_of_a_full_copy(
+            events in prop::collection::vec((0usize..5, 0u32..3, 1u64..1000, any::<bool>()), 1..300)
+        ) {
+            let arena = scratch();
+            let ids: Vec<_> = (0..5).map(|n| create(&arena, NodeId::new(n + 1), SeatId::new(1 + n % 2)).unwrap()).collect();
+            let mut live: Vec<Vec<u64>> = vec![vec![]; 5];
+            let (mut total, mut peak) = (0u64, 0u64);
+            let mut copy = vec![(0i64, 0i64); 5];
+            for (which, seat, bytes, is_alloc) in events {
+                let seat = SeatId::new(seat);
+                if is_alloc {
+                    on_alloc(&arena, ids[which], seat, one(bytes), Space::Heap);
+                    live[which].push(bytes);
+                    total += bytes;
+                    if total > peak {
+                        peak = total;
+                        copy = live.iter().map(|site| (site.iter().sum::<u64>() as i64, site.len() as i64)).collect();
+                    }
+                } else if let Some(bytes) = live[which].pop() {
+                    on_free(&arena, ids[which], seat, one(bytes), Space::Heap);
+                    total -= bytes;
+                }
+            }
+            prop_assert_eq!(arena.header().hot.live_bytes.load(Relaxed), total);
+            prop_assert_eq!(arena.header().hot.peak_bytes.load(Relaxed), peak);
+            let found: Vec<_> = ids.iter().map(|&id| at_peak(&arena, id)).collect();
+            prop_assert_eq!(found, copy);
+        }
+    }
+
+    #[test]
+    fn threads_that_free_together_after_a_peak_leave_its_value_exact() {
+        for _ in 0..50 {
+            let arena = scratch();
+            let id = create(&arena, NodeId::new(1), SeatId::new(9)).unwrap();
+            for _ in 0..4000 {
+                on_alloc(&arena, id, SeatId::new(1), one(10), Space::Heap);
+            }
+            std::thread::scope(|scope| {
+                for seat in 1..5 {
+                    let arena = &arena;
+                    scope.spawn(move || {
+                        (0..1000).for_each(|_| on_free(arena, id, SeatId::new(seat), one(10), Space::Heap));
+                    });
+                }
+            });
+            assert_eq!(at_peak(&arena, id), (40_000, 4000));
+            assert_eq!(arena.header().hot.live_bytes.load(Relaxed), 0);
+            assert_eq!(arena.header().losses[Loss::PeakRace as usize].load(Relaxed), 0);
+        }
+    }
+}

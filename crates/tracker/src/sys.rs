@@ -1,0 +1,231 @@
+//! System calls, made directly: libc's wrappers set `errno`, can be cancellation points, and some are our own hooks.
+//! Every function returns what the kernel returned; nothing here is on the path of an ordinary event.
+
+use core::arch::asm;
+use core::ffi::CStr;
+
+use libc::{c_int, c_long};
+
+/// An error number of the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Errno(pub c_int);
+
+/// Makes a system call.
+///
+/// # Safety
+/// The arguments must be what the call expects: the kernel writes where they point.
+#[inline(always)]
+pub unsafe fn syscall(number: c_long, args: [usize; 6]) -> Result<usize, Errno> {
+    let result: isize;
+    // SAFETY: the x86-64 system call convention; the caller answers for the arguments.
+    unsafe {
+        asm!("syscall", inlateout("rax") number as isize => result, in("rdi") args[0], in("rsi") args[1],
+            in("rdx") args[2], in("r10") args[3], in("r8") args[4], in("r9") args[5],
+            lateout("rcx") _, lateout("r11") _, options(nostack));
+    }
+    if (-4095..0).contains(&result) { Err(Errno(-result as c_int)) } else { Ok(result as usize) }
+}
+
+/// A file descriptor that is closed when dropped.
+#[derive(Debug)]
+pub struct Descriptor(c_int);
+
+impl Descriptor {
+    /// Opens a file, close-on-exec.
+    pub fn open(path: &CStr, flags: c_int, mode: u32) -> Result<Self, Errno> {
+        let flags = flags | libc::O_CLOEXEC;
+        let args = [libc::AT_FDCWD as usize, path.as_ptr() as usize, flags as usize, mode as usize, 0, 0];
+        // SAFETY: `path` is zero-terminated and lives over the call.
+        unsafe { syscall(libc::SYS_openat, args) }.map(|fd| Self(fd as c_int))
+    }
+
+    /// Takes over a descriptor that was opened elsewhere.
+    pub fn from_number(number: c_int) -> Self {
+        Self(number)
+    }
+
+    /// The number, for calls that are not wrapped here.
+    pub fn number(&self) -> c_int {
+        self.0
+    }
+
+    /// Reads until the buffer is full or the file ends; the part that was read.
+    pub fn read<'b>(&self, buffer: &'b mut [u8]) -> &'b mut [u8] {
+        let mut filled = 0;
+        while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+            let args = [self.0 as usize, rest.as_mut_ptr() as usize, rest.len(), 0, 0, 0];
+            // SAFETY: the kernel writes at most `rest.len()` bytes into `rest`.
+            match unsafe { syscall(libc::SYS_read, args) } {
+                Ok(0) => break,
+                Ok(count) => filled += count,
+                Err(Errno(libc::EINTR)) => {}
+                Err(_) => break,
+            }
+        }
+        &mut buffer[..filled]
+    }
+
+    /// Sets the length of the file; what is added is a hole.
+    pub fn set_length(&self, length: u64) -> Result<(), Errno> {
+        // SAFETY: ftruncate takes no pointer.
+        unsafe { syscall(libc::SYS_ftruncate, [self.0 as usize, length as usize, 0, 0, 0, 0]) }.map(drop)
+    }
+
+    /// Makes sure that `length` bytes from `offset` on exist: they can be touched without a fault that kills.
+    pub fn allocate(&self, offset: u64, length: u64) -> Result<(), Errno> {
+        let args = [self.0 as usize, 0, offset as usize, length as usize, 0, 0];
+        loop {
+            // SAFETY: fallocate takes no pointer.
+            match unsafe { syscall(libc::SYS_fallocate, args) } {
+                Ok(_) => return Ok(()),
+                Err(Errno(libc::EINTR)) => {}
+                Err(errno) => return Err(errno),
+            }
+        }
+    }
+}
+
+impl Drop for Descriptor {
+    fn drop(&mut self) {
+        // SAFETY: close takes no pointer; the descriptor is ours.
+        let _ = unsafe { syscall(libc::SYS_close, [self.0 as usize, 0, 0, 0, 0, 0]) };
+    }
+}
+
+/// Maps memory.
+///
+/// # Safety
+/// With `MAP_FIXED` the range must be ours to replace.
+pub unsafe fn map(
+    at: usize,
+    length: usize,
+    protection: c_int,
+    flags: c_int,
+    file: Option<&Descriptor>,
+) -> Result<usize, Errno> {
+    let fd = file.map_or(-1, Descriptor::number);
+    let args = [at, length, protection as usize, flags as usize, fd as isize as usize, 0];
+    // SAFETY: without MAP_FIXED a new mapping disturbs nothing; with it the caller answers.
+    unsafe { syscall(libc::SYS_mmap, args) }
+}
+
+/// Fresh zeroed private pages, or nothing.
+pub fn private_pages(length: usize) -> Option<usize> {
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+    // SAFETY: an anonymous mapping at an address of the kernel's choice.
+    unsafe { map(0, length, libc::PROT_READ | libc::PROT_WRITE, flags, None) }.ok()
+}
+
+/// Gives pages back.
+///
+/// # Safety
+/// Nobody may use the range any more.
+pub unsafe fn unmap(at: usize, length: usize) {
+    // SAFETY: as the caller says.
+    let _ = unsafe { syscall(libc::SYS_munmap, [at, length, 0, 0, 0, 0]) };
+}
+
+/// Gives the kernel advice on a range of our own.
+pub fn advise(at: usize, length: usize, advice: c_int) -> Result<(), Errno> {
+    // SAFETY: only advice that keeps the contents for this process is used here.
+    unsafe { syscall(libc::SYS_madvise, [at, length, advice as usize, 0, 0, 0]) }.map(drop)
+}
+
+/// Makes a directory that only its owner can enter.
+pub fn make_directory(path: &CStr) -> Result<(), Errno> {
+    // SAFETY: `path` is zero-terminated and lives over the call.
+    unsafe { syscall(libc::SYS_mkdir, [path.as_ptr() as usize, 0o700, 0, 0, 0, 0]) }.map(drop)
+}
+
+/// Where a symbolic link leads; the part of the buffer that holds it.
+pub fn read_link<'b>(path: &CStr, buffer: &'b mut [u8]) -> &'b [u8] {
+    let args = [path.as_ptr() as usize, buffer.as_mut_ptr() as usize, buffer.len(), 0, 0, 0];
+    // SAFETY: the kernel writes at most `buffer.len()` bytes.
+    let length = unsafe { syscall(libc::SYS_readlink, args) }.unwrap_or(0);
+    &buffer[..length]
+}
+
+/// The working directory; the part of the buffer that holds it, without the terminator.
+pub fn working_directory(buffer: &mut [u8]) -> &[u8] {
+    let args = [buffer.as_mut_ptr() as usize, buffer.len(), 0, 0, 0, 0];
+    // SAFETY: the kernel writes at most `buffer.len()` bytes.
+    let length = unsafe { syscall(libc::SYS_getcwd, args) }.unwrap_or(0);
+    &buffer[..length.saturating_sub(1)]
+}
+
+/// This process.
+pub fn process_id() -> u32 {
+    // SAFETY: no arguments.
+    unsafe { syscall(libc::SYS_getpid, [0; 6]) }.unwrap_or(0) as u32
+}
+
+/// Its parent.
+pub fn parent_id() -> u32 {
+    // SAFETY: no arguments.
+    unsafe { syscall(libc::SYS_getppid, [0; 6]) }.unwrap_or(0) as u32
+}
+
+/// This thread.
+pub fn thread_id() -> u32 {
+    // SAFETY: no arguments.
+    unsafe { syscall(libc::SYS_gettid, [0; 6]) }.unwrap_or(0) as u32
+}
+
+/// A resource limit; the largest number when there is none.
+pub fn soft_limit(resource: u32) -> u64 {
+    let mut limit = [u64::MAX; 2];
+    let args = [0, resource as usize, 0, limit.as_mut_ptr() as usize, 0, 0];
+    // SAFETY: the kernel writes two words into `limit`.
+    let _ = unsafe { syscall(libc::SYS_prlimit64, args) };
+    limit[0]
+}
+
+/// The monotonic clock in nanoseconds.
+pub fn monotonic_ns() -> u64 {
+    let mut time = [0u64; 2];
+    let args = [libc::CLOCK_MONOTONIC as usize, time.as_mut_ptr() as usize, 0, 0, 0, 0];
+    // SAFETY: the kernel writes two words into `time`.
+    let _ = unsafe { syscall(libc::SYS_clock_gettime, args) };
+    time[0].wrapping_mul(1_000_000_000).wrapping_add(time[1])
+}
+
+/// Resident bytes of this process, 0 when they cannot be read.
+pub fn resident_bytes() -> u64 {
+    let mut buffer = [0u8; 128];
+    let Ok(file) = Descriptor::open(c"/proc/self/statm", libc::O_RDONLY, 0) else { return 0 };
+    let mut words = file.read(&mut buffer).split(|&byte| byte == b' ');
+    let pages = words.nth(1).and_then(parse_decimal).unwrap_or(0);
+    pages.wrapping_mul(4096)
+}
+
+/// A decimal number and nothing else.
+pub fn parse_decimal(text: &[u8]) -> Option<u64> {
+    if text.is_empty() {
+        return None;
+    }
+    text.iter().try_fold(0u64, |value, &byte| {
+        let digit = byte.checked_sub(b'0').filter(|&digit| digit < 10)?;
+        value.checked_mul(10)?.checked_add(u64::from(digit))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimals_are_parsed_whole_or_not_at_all() {
+        assert_eq!(parse_decimal(b"524288"), Some(524_288));
+        assert_eq!(parse_decimal(b""), None);
+        assert_eq!(parse_decimal(b"12a"), None);
+        assert_eq!(parse_decimal(b"99999999999999999999"), None);
+    }
+
+    #[test]
+    fn the_kernel_answers() {
+        assert_eq!(process_id(), std::process::id());
+        assert!(resident_bytes() > 100_000);
+        assert!(soft_limit(libc::RLIMIT_NOFILE) > 0);
+        assert_eq!(Descriptor::open(c"/nowhere/at/all", 0, 0).unwrap_err(), Errno(libc::ENOENT));
+    }
+}

@@ -1,0 +1,231 @@
+//! The stack trie: one node per frame and its callers, found by a hash of the whole path.
+//!
+//! Nodes stand densely in their region; an open-addressed index of node numbers leads from a path's hash to its node.
+//! Inserting takes no lock. Two threads that meet may both insert the same path, and a path may be inserted again while
+//! the index grows: the reader merges equal paths, so a duplicate costs 24 bytes and nothing else.
+
+use core::sync::atomic::AtomicBool;
+use core::sync::atomic::AtomicU64;
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+
+use heaplens_format::arena::table::Node;
+use heaplens_format::arena::{NODE_SIZE, PAGE, Region};
+use heaplens_format::{NodeId, SiteId};
+
+use crate::arena::Arena;
+use crate::seat::SeatId;
+use crate::sites;
+
+/// The hash of the empty path.
+pub const ROOT_HASH: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// log2 of the slots of the first index: 32 KiB.
+const FIRST_BITS: u32 = 13;
+
+/// The hash of a path from that of its callers and its innermost frame. Never 0, which marks an unwritten node.
+#[inline(always)]
+pub fn extend_hash(callers: u64, frame: u64) -> u64 {
+    let product = u128::from(callers.rotate_left(5) ^ frame) * 0x9e37_79b9_7f4a_7c15;
+    ((product as u64) ^ (product >> 64) as u64) | 1
+}
+
+/// The trie of an arena.
+#[derive(Debug, Default)]
+pub struct Trie {
+    /// `page << 8 | log2(slots)`; 0 before the first insertion.
+    index: AtomicU64,
+    growing: AtomicBool,
+}
+
+impl Trie {
+    /// An empty trie.
+    pub const fn new() -> Self {
+        Self { index: AtomicU64::new(0), growing: AtomicBool::new(false) }
+    }
+
+    /// Makes the root and the first index in a fresh arena. `false`: the arena is full.
+    pub fn reset(&self, arena: &Arena) -> bool {
+        self.growing.store(false, Relaxed);
+        self.index.store(0, Relaxed);
+        if arena.take(Region::Nodes, NODE_SIZE as u64) != Some(0) {
+            return false;
+        }
+        self.node(arena, NodeId::new(0)).hash.store(ROOT_HASH, Relaxed);
+        self.new_index(arena, FIRST_BITS).is_some()
+    }
+
+    /// The node of a path.
+    #[inline]
+    pub fn find(&self, arena: &Arena, hash: u64) -> Option<NodeId> {
+        // Acquire: pairs with the Release that published the index.
+        let index = self.index.load(Acquire);
+        let mut at = Self::home(hash);
+        loop {
+            let number = NodeId::new(self.slot(arena, index, at).load(Acquire));
+            if number.get() == 0 {
+                return None;
+            }
+            if self.node(arena, number).hash.load(Relaxed) == hash {
+                return Some(number);
+            }
+            at = at.wrapping_add(1);
+        }
+    }
+
+    /// Inserts the path `parent` + `frame`. `None`: the arena is full.
+    pub fn insert(&self, arena: &Arena, parent: NodeId, frame: u64, hash: u64) -> Option<NodeId> {
+        let offset = arena.take(Region::Nodes, NODE_SIZE as u64)?;
+        let number = NodeId::new(u32::try_from(offset / NODE_SIZE).ok()?);
+        let node = self.node(arena, number);
+        node.frame.store(frame, Relaxed);
+        node.parent.store(parent.get(), Relaxed);
+        // Release: whoever reads the hash reads a whole node.
+        node.hash.store(hash, Release);
+        self.make_room(arena, number);
+        if u64::from(number.get()) * 4 >= Self::slots(self.index.load(Acquire)) * 3 {
+            // `find` relies on free slots. While another thread makes room the node stays out of the index, and its path
+            // is inserted again next time; when there is no room to be had, that is the end of new paths.
+            return self.growing.load(Relaxed).then_some(number);
+        }
+        self.enter(arena, self.index.load(Acquire), number, hash)
+    }
+
+    /// Puts a node into the index; the answer is the node that stands for the path, which may be another thread's.
+    fn enter(&self, arena: &Arena, index: u64, number: NodeId, hash: u64) -> Option<NodeId> {
+        let mut at = Self::home(hash);
+        for _ in 0..=Self::slots(index) {
+            let slot = self.slot(arena, index, at);
+            // AcqRel: publishes the node, and on failure shows the other's.
+            let Err(other) = slot.compare_exchange(0, number.get(), AcqRel, Acquire) else { return Some(number) };
+            if self.node(arena, NodeId::new(other)).hash.load(Relaxed) == hash {
+                return Some(NodeId::new(other));
+            }
+            at = at.wrapping_add(1);
+        }
+        None
+    }
+
+    /// Doubles the index when it is more than half full. One thread does it, the others go on with the old one.
+    fn make_room(&self, arena: &Arena, newest: NodeId) {
+        let index = self.index.load(Acquire);
+        if u64::from(newest.get()) * 2 < Self::slots(index) || self.growing.swap(true, AcqRel) {
+            return;
+        }
+        let bits = (index & 0xff) as u32;
+        if u64::from(newest.get()) * 2 >= Self::slots(self.index.load(Acquire)) {
+            self.new_index(arena, bits + 1);
+        }
+        self.growing.store(false, Release);
+    }
+
+    #[cold]
+    fn new_index(&self, arena: &Arena, bits: u32) -> Option<()> {
+        let pages = ((4u64 << bits) / PAGE as u64).max(1);
+        let index = u64::from(arena.take_pages(pages)?) << 8 | u64::from(bits);
+        let count = arena.extent(Region::Nodes).used.load(Relaxed).min(arena.extent(Region::Nodes).reserved.load(Acquire));
+        for number in 1..count / NODE_SIZE as u64 {
+            let number = NodeId::new(number as u32);
+            let hash = self.node(arena, number).hash.load(Acquire);
+            if hash != 0 {
+                self.enter(arena, index, number, hash);
+            }
+        }
+        // Release: the index is filled. Nodes entered meanwhile into the old one are found no more: duplicates.
+        self.index.store(index, Release);
+        arena.header().index.store(index, Relaxed);
+        Some(())
+    }
+
+    /// The site of a node, made at its first allocation.
+    #[inline]
+    pub fn site(&self, arena: &Arena, node: NodeId, seat: SeatId) -> Option<SiteId> {
+        let slot = &self.node(arena, node).site;
+        // Acquire: pairs with the Release in `sites::create` by way of the exchange below.
+        match slot.load(Acquire) {
+            0 => {
+                let site = sites::create(arena, node, seat)?;
+                match slot.compare_exchange(0, site.get(), AcqRel, Acquire) {
+                    Ok(_) => Some(site),
+                    Err(other) => Some(SiteId::new(other)),
+                }
+            }
+            site => Some(SiteId::new(site)),
+        }
+    }
+
+    #[inline(always)]
+    fn node<'a>(&self, arena: &'a Arena, number: NodeId) -> &'a Node {
+        // SAFETY: numbers come from `insert` or from the index, which holds only such numbers.
+        unsafe { arena.record(Region::Nodes, number.get() as usize * NODE_SIZE) }
+    }
+
+    #[inline(always)]
+    fn slot<'a>(&self, arena: &'a Arena, index: u64, at: u64) -> &'a core::sync::atomic::AtomicU32 {
+        let position = (at & (Self::slots(index) - 1)) as usize;
+        // SAFETY: the index was taken in `new_index` with `slots` words.
+        unsafe { arena.page_u32((index >> 8) as u32, position) }
+    }
+
+    #[inline(always)]
+    fn slots(index: u64) -> u64 {
+        1 << (index & 0xff)
+    }
+
+    #[inline(always)]
+    fn home(hash: u64) -> u64 {
+        hash >> 20
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arena::tests::scratch;
+    use std::collections::HashMap;
+    use std::vec::Vec;
+
+    #[test]
+    fn a_million_paths_are_found_again_after_the_index_grew() {
+        let (arena, trie) = (scratch(), Trie::new());
+        assert!(trie.reset(&arena));
+        let mut twin = HashMap::new();
+        for frame in 0..1_000_000u64 {
+            let (parent, callers) = twin.get(&(frame / 3)).copied().unwrap_or((NodeId::new(0), ROOT_HASH));
+            let hash = extend_hash(callers, frame);
+            assert_eq!(trie.find(&arena, hash), None);
+            let node = trie.insert(&arena, parent, frame, hash).unwrap();
+            twin.insert(frame, (node, hash));
+        }
+        assert!(twin.values().all(|&(node, hash)| trie.find(&arena, hash) == Some(node)));
+        let (node, _) = twin[&999_999];
+        let parent = trie.node(&arena, node).parent.load(Relaxed);
+        assert_eq!(parent, twin[&333_333].0.get());
+    }
+
+    #[test]
+    fn threads_that_insert_the_same_paths_agree_on_what_they_say() {
+        let (arena, trie) = (scratch(), Trie::new());
+        assert!(trie.reset(&arena));
+        let chains: Vec<Vec<NodeId>> = std::thread::scope(|scope| {
+            let workers: Vec<_> = (0..4)
+                .map(|_| {
+                    scope.spawn(|| {
+                        (1..50_000u64)
+                            .map(|frame| {
+                                let hash = extend_hash(ROOT_HASH, frame);
+                                let known = trie.find(&arena, hash);
+                                known.or_else(|| trie.insert(&arena, NodeId::new(0), frame, hash)).unwrap()
+                            })
+                            .collect()
+                    })
+                })
+                .collect();
+            workers.into_iter().map(|worker| worker.join().unwrap()).collect()
+        });
+        for chain in chains {
+            for (frame, node) in (1..).zip(chain) {
+                assert_eq!(trie.node(&arena, node).frame.load(Relaxed), frame);
+            }
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! The rule of a code address: a cache over the unwind tables, shared by all threads without a lock.
+//!
+//! An entry is two words, the rule and `rule ^ address`: a reader that catches a writer between the two stores sees an
+//! address that does not fit and takes the slow way. A `dlclose` empties the cache and raises the generation, which also
+//! drops what every thread remembers of its last stack.
+
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use core::sync::atomic::{AtomicU32, AtomicU64};
+
+use super::cfi;
+use super::rule::Rule;
+use crate::arena::Arena;
+use crate::modules::Modules;
+
+const BITS: u32 = 16;
+const ENTRIES: usize = 1 << BITS;
+const ENTRIES_PER_PAGE: usize = 4096 / size_of::<Entry>();
+
+#[derive(Debug)]
+#[repr(C, align(16))]
+struct Entry {
+    check: AtomicU64,
+    rule: AtomicU64,
+}
+
+/// Rules and modules of this process.
+#[derive(Debug)]
+pub struct Unwinder {
+    generation: AtomicU32,
+    entries: [Entry; ENTRIES],
+    /// One bit for each page of `entries` that was written: how much of it is resident.
+    touched: [AtomicU64; ENTRIES / ENTRIES_PER_PAGE / 64],
+    /// The modules.
+    pub modules: Modules,
+}
+
+impl Unwinder {
+    /// Nothing is known yet.
+    pub const fn new() -> Self {
+        const EMPTY: Entry = Entry { check: AtomicU64::new(0), rule: AtomicU64::new(0) };
+        Self {
+            generation: AtomicU32::new(1),
+            entries: [EMPTY; ENTRIES],
+            touched: [const { AtomicU64::new(0) }; ENTRIES / ENTRIES_PER_PAGE / 64],
+            modules: Modules::new(),
+        }
+    }
+
+    /// Raised whenever what was known may be wrong.
+    #[inline(always)]
+    pub fn generation(&self) -> u32 {
+        // Acquire: pairs with the Release in `forget`, after which no old rule is found.
+        self.generation.load(Acquire)
+    }
+
+    /// A library was unloaded.
+    pub fn on_unload(&self) {
+        self.modules.doubt();
+        self.forget();
+    }
+
+    /// The arena was replaced: module numbers begin anew, and so must the rules that carry them.
+    pub fn reset(&self) {
+        self.modules.reset();
+        self.forget();
+    }
+
+    fn forget(&self) {
+        for (page, entries) in self.entries.chunks(ENTRIES_PER_PAGE).enumerate() {
+            if self.touched[page / 64].load(Relaxed) >> (page % 64) & 1 == 1 {
+                entries.iter().for_each(|entry| entry.check.store(0, Relaxed));
+            }
+        }
+        self.generation.fetch_add(1, Release);
+    }
+
+    /// The rule of the code at an address.
+    #[inline(always)]
+    pub fn rule(&self, arena: &Arena, address: u64) -> Rule {
+        let entry = &self.entries[Self::slot(address)];
+        let rule = entry.rule.load(Relaxed);
+        if entry.check.load(Relaxed) ^ rule == address {
+            return Rule::from_raw(rule);
+        }
+        self.look_up(arena, address)
+    }
+
+    #[inline(always)]
+    fn slot(address: u64) -> usize {
+        (address ^ address >> 20) as usize & (ENTRIES - 1)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn look_up(&self, arena: &Arena, address: u64) -> Rule {
+        let generation = self.generation();
+        let rule = self.compute(arena, address);
+        if generation == self.generation() {
+            self.keep(arena, address, rule);
+        }
+        rule
+    }
+
+    fn compute(&self, arena: &Arena, address: u64) -> Rule {
+        let Some(found) = self.modules.find(arena, address) else { return Rule::UNKNOWN };
+        let Some(module) = found.number else { return Rule::UNKNOWN };
+        let rule = cfi::rule_at(found.segment, found.unwind_header, address);
+        rule.unwrap_or(Rule::UNKNOWN).in_module(module)
+    }
+
+    fn keep(&self, arena: &Arena, address: u64, rule: Rule) {
+        let slot = Self::slot(address);
+        let entry = &self.entries[slot];
+        entry.rule.store(rule.raw(), Relaxed);
+        entry.check.store(rule.raw() ^ address, Relaxed);
+        let page = slot / ENTRIES_PER_PAGE;
+        let bit = 1 << (page % 64);
+        if self.touched[page / 64].fetch_or(bit, Relaxed) & bit == 0 {
+            arena.header().private_bytes.fetch_add(4096, Relaxed);
+        }
+    }
+}
+
+impl Default for Unwinder {
+    fn default() -> Self {
+        Self::new()
+    }
+}

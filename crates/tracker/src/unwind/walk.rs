@@ -1,0 +1,231 @@
+//! One step from a frame to its caller, and a plain walk for stacks that no thread remembers.
+//!
+//! A frame is known by the *slot* that holds its return address. Code is looked up at `return address − 1`, which lies in
+//! the call instruction; below a signal frame the address is exact and nothing is subtracted. The trie keeps
+//! `lookup + 1` for both, so that readers subtract one always.
+
+use heaplens_format::arena::Pseudo;
+use heaplens_format::arena::table::frame_word;
+
+use super::cache::Unwinder;
+use super::rule::{Kind, Rule};
+use super::stacks;
+use crate::arena::Arena;
+
+/// The registers at the entry of a hook: rsp points to the return address.
+#[derive(Clone, Copy, Debug)]
+pub struct Caller {
+    /// Stack pointer.
+    pub rsp: u64,
+    /// Frame pointer, or whatever the caller keeps there.
+    pub rbp: u64,
+}
+
+/// The step reached the caller.
+pub const NEXT: u32 = 1;
+/// The step used rbp for the CFA or to find the saved rbp.
+pub const USED_RBP: u32 = 2;
+/// The step loaded the caller's rbp from memory.
+pub const LOADED_RBP: u32 = 4;
+/// The outermost frame was reached.
+pub const COMPLETE: u32 = 8;
+/// The stack is cut; the pseudo frame's number is above these bits.
+pub const CUT: u32 = 16;
+const CUT_SHIFT: u32 = 8;
+
+/// The red zone: an epilogue may have popped rbp's slot already, which then lies below rsp.
+const RED_ZONE: u64 = 128;
+
+/// The dynamic linker's entry (`_dl_start_user`) has no unwind information, and needs none: nothing is above it. Its frame
+/// is known by its place, this close to the end of the first stack.
+const OUTERMOST: u64 = 64;
+
+const fn cut(reason: Pseudo) -> u32 {
+    CUT | (reason as u32) << CUT_SHIFT
+}
+
+/// Why a step ended the stack; `None`: it was complete.
+pub fn cut_reason(outcome: u32) -> Option<Pseudo> {
+    if outcome & CUT == 0 {
+        return None;
+    }
+    Pseudo::from_frame(frame_word(heaplens_format::arena::FRAME_PSEUDO_MODULE, u64::from(outcome >> CUT_SHIFT)))
+}
+
+/// Where an unwinder stands.
+#[derive(Clone, Copy, Debug)]
+pub struct Cursor {
+    /// The address that holds the return address of this frame.
+    pub slot: u64,
+    /// The address at which its code is looked up.
+    pub lookup: u64,
+    /// Its rbp.
+    pub rbp: u64,
+    /// The slot from which `rbp` was loaded, 0 when it was not.
+    pub rbp_slot: u64,
+    /// The registers of the signal context directly above, 0 where there is none.
+    pub context: u64,
+    /// The first address behind the stack that the frame is on.
+    pub end: u64,
+}
+
+impl Cursor {
+    /// At the caller of a hook, on a stack that ends at `end`.
+    #[inline(always)]
+    pub fn new(caller: Caller, end: u64) -> Self {
+        let lookup = load(caller.rsp).wrapping_sub(1);
+        Self { slot: caller.rsp, lookup, rbp: caller.rbp, rbp_slot: 0, context: 0, end }
+    }
+
+    /// Moves to the caller; `loaded` hears every word that the result depends on, except the saved rbp, which is in
+    /// `rbp_slot`.
+    #[inline(always)]
+    pub fn step(&mut self, rule: Rule, mut loaded: impl FnMut(u64, u64)) -> u32 {
+        if !rule.is_simple() {
+            return self.step_rare(rule, loaded);
+        }
+        let base = if rule.is_rbp_based() { self.rbp } else { self.slot + 8 };
+        let cfa = base.wrapping_add(rule.cfa_offset() as u64);
+        if !self.may_be_cfa(cfa) {
+            return cut(Pseudo::Broken);
+        }
+        let mut flags = if rule.is_rbp_based() { NEXT | USED_RBP } else { NEXT };
+        self.rbp_slot = 0;
+        if rule.saves_rbp_at_cfa() {
+            let saved = cfa.wrapping_add(rule.rbp_offset() as u64);
+            if !self.may_hold_rbp(saved) {
+                return cut(Pseudo::Broken);
+            }
+            self.rbp_slot = saved;
+            self.rbp = load(saved);
+            flags |= LOADED_RBP;
+        }
+        self.arrive(cfa, flags, &mut loaded)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn step_rare(&mut self, rule: Rule, mut loaded: impl FnMut(u64, u64)) -> u32 {
+        let rsp = self.slot + 8;
+        let mut flags = NEXT;
+        let cfa = match rule.kind() {
+            Kind::End => return COMPLETE,
+            Kind::Signal => return self.step_signal(loaded),
+            Kind::Unknown if self.end - self.slot <= OUTERMOST => return COMPLETE,
+            Kind::Unknown => return cut(Pseudo::NoUnwindInfo),
+            Kind::Rsp => rsp.wrapping_add(rule.cfa_offset() as u64),
+            Kind::Rbp => {
+                flags |= USED_RBP;
+                self.rbp.wrapping_add(rule.cfa_offset() as u64)
+            }
+            // Only an exact address is ever in a stub: it jumps, it does not call.
+            Kind::Plt => rsp + 8 + if self.lookup & 15 >= 11 { 8 } else { 0 },
+            Kind::R10 if self.context != 0 => {
+                const R10: u64 = 2;
+                let (slot, value) = (self.context + R10 * 8, load(self.context + R10 * 8));
+                loaded(slot, value);
+                value.wrapping_add(rule.cfa_offset() as u64)
+            }
+            Kind::R10 => return cut(Pseudo::NoUnwindInfo),
+            Kind::DerefRbp | Kind::DerefRspPlus8 => {
+                let of_rbp = rule.kind() == Kind::DerefRbp;
+                let base = if of_rbp { self.rbp } else { rsp };
+                let at = base.wrapping_add(rule.cfa_offset() as u64);
+                if at < rsp || at > self.end - 8 || at & 7 != 0 {
+                    return cut(Pseudo::Broken);
+                }
+                let value = load(at);
+                loaded(at, value);
+                flags |= if of_rbp { USED_RBP } else { 0 };
+                if of_rbp { value } else { value.wrapping_add(8) }
+            }
+        };
+        if !self.may_be_cfa(cfa) {
+            return cut(Pseudo::Broken);
+        }
+        if rule.saves_rbp_at_cfa() || rule.saves_rbp_at_rbp() {
+            let base = if rule.saves_rbp_at_cfa() { cfa } else { self.rbp };
+            flags |= if rule.saves_rbp_at_cfa() { 0 } else { USED_RBP };
+            let saved = base.wrapping_add(rule.rbp_offset() as u64);
+            if !self.may_hold_rbp(saved) {
+                return cut(Pseudo::Broken);
+            }
+            self.rbp_slot = saved;
+            self.rbp = load(saved);
+            flags |= LOADED_RBP;
+        } else {
+            self.rbp_slot = 0;
+        }
+        self.arrive(cfa, flags, &mut loaded)
+    }
+
+    /// Through a signal frame: the kernel put a `ucontext_t` on the stack, with all registers in it.
+    fn step_signal(&mut self, mut loaded: impl FnMut(u64, u64)) -> u32 {
+        const REGISTERS: u64 = 40; // offset of uc_mcontext.gregs in ucontext_t
+        const RBP: u64 = 10;
+        const RSP: u64 = 15;
+        const RIP: u64 = 16;
+        let registers = self.slot + 8 + REGISTERS;
+        if registers + RIP * 8 > self.end - 8 {
+            return cut(Pseudo::Broken);
+        }
+        let register = |number: u64| (registers + number * 8, load(registers + number * 8));
+        let ((rsp_at, rsp), (rip_at, rip), (rbp_at, rbp)) = (register(RSP), register(RIP), register(RBP));
+        loaded(rsp_at, rsp);
+        loaded(rip_at, rip);
+        // A handler with a stack of its own (sigaltstack) interrupted code on another one.
+        let end = if rsp > self.slot && rsp < self.end { self.end } else { stacks::end_of(rsp) };
+        if rip == 0 || rsp & 7 != 0 || end < rsp + 8 {
+            return cut(Pseudo::Broken);
+        }
+        *self = Self { slot: rsp - 8, lookup: rip, rbp, rbp_slot: rbp_at, context: registers, end };
+        NEXT | LOADED_RBP
+    }
+
+    /// Takes the frame whose return address lies just below `cfa`.
+    #[inline(always)]
+    fn arrive(&mut self, cfa: u64, flags: u32, loaded: &mut impl FnMut(u64, u64)) -> u32 {
+        let slot = cfa - 8;
+        let address = load(slot);
+        loaded(slot, address);
+        self.slot = slot;
+        self.lookup = address.wrapping_sub(1);
+        self.context = 0;
+        if address == 0 { COMPLETE } else { flags }
+    }
+
+    /// Above this frame, inside the stack, aligned.
+    #[inline(always)]
+    fn may_be_cfa(&self, cfa: u64) -> bool {
+        cfa.wrapping_sub(self.slot + 9) < self.end.wrapping_sub(self.slot + 8) && cfa & 7 == 0
+    }
+
+    #[inline(always)]
+    fn may_hold_rbp(&self, at: u64) -> bool {
+        let low = self.slot - RED_ZONE;
+        at.wrapping_sub(low) <= (self.end - 8).wrapping_sub(low) && at & 7 == 0
+    }
+}
+
+/// Reads a word of the program's stack.
+#[inline(always)]
+pub fn load(address: u64) -> u64 {
+    // SAFETY: callers check that the address is aligned and lies between the hook's stack pointer (less the red zone)
+    // and the end of the same stack, all of which is mapped while the thread runs on it.
+    unsafe { (address as *const u64).read_volatile() }
+}
+
+/// Walks a stack without memory of the last one; frames go to `frames`, innermost first, their number and the outcome
+/// come back. A stack that does not fit is cut as too deep.
+pub fn walk(unwinder: &Unwinder, arena: &Arena, caller: Caller, end: u64, frames: &mut [u64]) -> (usize, u32) {
+    let mut cursor = Cursor::new(caller, end);
+    for (count, frame) in frames.iter_mut().enumerate() {
+        let rule = unwinder.rule(arena, cursor.lookup);
+        *frame = frame_word(rule.module(), cursor.lookup + 1);
+        let outcome = cursor.step(rule, |_, _| ());
+        if outcome & NEXT == 0 {
+            return (count + 1, outcome);
+        }
+    }
+    (frames.len(), cut(Pseudo::TooDeep))
+}

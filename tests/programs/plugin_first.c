@@ -1,0 +1,6 @@
+/* A library that allocates and is unloaded again. Its twin has the same size and, most of the time, the same address. */
+#include "truth.h"
+
+FRAME struct block first_take(long bytes) {
+    return TAKE(malloc((size_t)bytes), bytes);
+}

@@ -1,0 +1,87 @@
+//! Debian packages that a task needs: installed when root, named when not.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::workspace::printed;
+
+/// A package, and a file whose presence shows that it (or something as good) is there.
+pub struct Package {
+    name: &'static str,
+    witness: &'static str,
+}
+
+/// What the tests need. Tests whose package cannot be had are skipped, and say so.
+pub const FOR_TESTS: &[Package] = &[
+    Package { name: "gcc", witness: "/usr/bin/cc" },
+    Package { name: "g++", witness: "/usr/bin/c++" },
+    Package { name: "binutils", witness: "/usr/bin/readelf" },
+    Package { name: "libjemalloc2", witness: "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2" },
+    Package { name: "libtcmalloc-minimal4", witness: "/usr/lib/x86_64-linux-gnu/libtcmalloc_minimal.so.4" },
+    Package { name: "libmimalloc2.0", witness: "/usr/lib/x86_64-linux-gnu/libmimalloc.so.2.0" },
+];
+
+/// What the benchmark compares with.
+pub const FOR_BENCHMARKS: &[Package] = &[
+    Package { name: "g++", witness: "/usr/bin/c++" },
+    Package { name: "heaptrack", witness: "/usr/bin/heaptrack" },
+    Package { name: "libheaptrack", witness: "/usr/lib/heaptrack/libheaptrack_preload.so" },
+];
+
+/// What the demo compiles with.
+pub const FOR_DEMO: &[Package] = &[Package { name: "g++", witness: "/usr/bin/c++" }];
+
+/// Installs what is missing, or says what is.
+pub fn provide(packages: &[Package]) {
+    let missing = missing(packages);
+    if missing.is_empty() {
+        return;
+    }
+    if is_root() && install(&missing) {
+        return;
+    }
+    let names = missing.join(" ");
+    eprintln!("these Debian packages are missing, what needs them is skipped: {names}");
+    eprintln!("hint: sudo apt-get install {names}");
+}
+
+/// Makes sure that the toolchain has its formatter and linter.
+pub fn provide_components() {
+    for (component, word) in [("rustfmt", "fmt"), ("clippy", "clippy")] {
+        let there = Command::new("cargo")
+            .args([word, "--version"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status();
+        if !there.is_ok_and(|status| status.success()) {
+            let added = Command::new("rustup").args(["component", "add", component]).status();
+            if !added.is_ok_and(|status| status.success()) {
+                eprintln!("the Rust component {component} is missing and could not be added");
+            }
+        }
+    }
+}
+
+fn missing(packages: &[Package]) -> Vec<&'static str> {
+    packages
+        .iter()
+        .filter(|package| !Path::new(package.witness).exists())
+        .map(|package| package.name)
+        .collect()
+}
+
+fn is_root() -> bool {
+    printed(Command::new("id").arg("-u")).is_ok_and(|id| id.trim() == "0")
+}
+
+/// A fresh machine has no package lists yet: then they are loaded first.
+fn install(names: &[&str]) -> bool {
+    let apt = |arguments: &[&str]| {
+        let mut command = Command::new("apt-get");
+        command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive").stdout(Stdio::null());
+        command.status().is_ok_and(|status| status.success())
+    };
+    let words: Vec<&str> =
+        ["install", "-y", "-q", "--no-install-recommends"].into_iter().chain(names.iter().copied()).collect();
+    apt(&words) || (apt(&["update", "-q"]) && apt(&words))
+}
