@@ -7,7 +7,9 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 
 use heaplens_format::arena::header::{FLAG_FORKED, HEADER_SIZE, RegionView};
-use heaplens_format::arena::table::{Counters, Module as ModuleRecord, Node as NodeRecord, SAMPLED_BLOCK, split_frame};
+use heaplens_format::arena::table::{
+    Counters, Module as ModuleRecord, Node as NodeRecord, SAMPLED_BLOCK, split_frame,
+};
 use heaplens_format::arena::{
     End, FRAME_PSEUDO_MODULE, HeaderView, MODULE_SIZE, NODE_SIZE, Pseudo, Region, SITE_SIZE,
 };
@@ -27,7 +29,9 @@ pub enum ArenaError {
     #[error("the file is not an arena: its process ended before it was ready")]
     NotAnArena,
     /// A region says that it reaches beyond the file.
-    #[error("the arena's region {region:?} claims {claimed} bytes at offset {offset}, beyond the end of the file")]
+    #[error(
+        "the arena's region {region:?} claims {claimed} bytes at offset {offset}, beyond the end of the file"
+    )]
     OutOfFile {
         /// Which region.
         region: Region,
@@ -122,7 +126,11 @@ fn end_of(header: &HeaderView<'_>) -> ProcessEnd {
 fn rss_of(header: &HeaderView<'_>) -> Option<Rss> {
     let (start, end) = (header.rss_start(), header.rss_end());
     let end = if end == 0 { start } else { end };
-    (start != 0).then(|| Rss { start: Bytes::new(start), peak: Bytes::new(start.max(end)), end: Bytes::new(end) })
+    (start != 0).then(|| Rss {
+        start: Bytes::new(start),
+        peak: Bytes::new(start.max(end)),
+        end: Bytes::new(end),
+    })
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -213,7 +221,13 @@ impl Reader<'_> {
         let identity = word(record, std::mem::offset_of!(Counters, identity));
         let path = trie.enter(identity as u32)?;
         let amount = |sum: Sum| self.amount(sum, path.kind);
-        Some(Site { node: path.node, kind: path.kind, live: amount(live), peak: amount(at_peak), allocated: amount(allocated) })
+        Some(Site {
+            node: path.node,
+            kind: path.kind,
+            live: amount(live),
+            peak: amount(at_peak),
+            allocated: amount(allocated),
+        })
     }
 
     /// A count that a kill in the middle of an event left below zero is zero.
