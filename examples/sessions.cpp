@@ -11,7 +11,8 @@ struct Session {
     std::vector<char> history;
 };
 
-static std::map<std::string, std::unique_ptr<Session>> sessions;
+// Made once and never destroyed, as servers do: threads may still use it while the program ends.
+static auto &sessions = *new std::map<std::string, std::unique_ptr<Session>>;
 
 static std::string key_of(const std::string &user, int number) {
     return user == "guest" ? user + "-" + std::to_string(number) : user;

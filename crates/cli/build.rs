@@ -33,7 +33,8 @@ fn main() {
 }
 
 fn carry_agent() -> Result<(), String> {
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    // Asked now, not when this script was compiled: two checkouts that share a target folder share the script.
+    let workspace = Path::new(&variable("CARGO_MANIFEST_DIR")?).join("../..");
     for input in ["crates/format", "crates/tracker", "crates/agent", "Cargo.toml"] {
         println!("cargo::rerun-if-changed={}", workspace.join(input).display());
     }

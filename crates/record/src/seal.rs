@@ -68,12 +68,13 @@ fn complete(mut process: Process, name: ArenaName, newest: bool, path: &Path, kn
     let nothing = Readings::default();
     let readings = known.readings.get(&name).unwrap_or(&nothing);
     let exit = known.exits.get(&name.pid).copied().filter(|_| newest);
+    let agent_rss = process.rss.map(|rss| agent_rss(rss, process.end));
     let running = || newest && procfs::maps_file(name.pid, path);
     process.end = end(process.end, exit, newest, running);
     process.timeline = readings.timeline.samples();
     process.finish = finish(&process, known.wall);
     process.cpu = readings.cpu;
-    process.rss = rss(process.rss, readings, kernel_peak(&process, newest, known));
+    process.rss = rss(agent_rss, readings, kernel_peak(&process, newest && name.execs == 0, known));
     process
 }
 
@@ -98,10 +99,19 @@ fn finish(process: &Process, wall: Nanos) -> Nanos {
     }
 }
 
-fn kernel_peak(process: &Process, newest: bool, known: &Known) -> Option<Bytes> {
+/// The kernel keeps one peak for a process, over all its images: it tells nothing when there were several.
+fn kernel_peak(process: &Process, only_image: bool, known: &Known) -> Option<Bytes> {
     let own = process.arena_bytes + process.agent_private_bytes;
-    let (_, peak) = known.peak.filter(|&(pid, _)| newest && pid == process.pid)?;
+    let (_, peak) = known.peak.filter(|&(pid, _)| only_image && pid == process.pid)?;
     Some(peak.saturating_sub(own))
+}
+
+/// The agent reads the resident memory once more when the program ends; without that its last reading is the first one.
+fn agent_rss(rss: Rss, seen: ProcessEnd) -> Rss {
+    match seen {
+        ProcessEnd::Unknown | ProcessEnd::Running => Rss { end: Bytes::ZERO, ..rss },
+        ProcessEnd::Ended(_) | ProcessEnd::Replaced => rss,
+    }
 }
 
 /// Start and end as the agent saw them, else the first and last reading; the peak is the largest of all that is known.
@@ -173,6 +183,13 @@ mod tests {
     fn the_agents_start_and_end_come_before_readings() {
         let found = rss(Some(bytes_of(10, 0, 40)), &readings(&[20, 70, 30]), None);
         assert_eq!(found, Some(bytes_of(10, 70, 40)));
+    }
+
+    #[test]
+    fn an_end_that_the_agent_did_not_see_has_no_resident_memory() {
+        let seen = bytes_of(10, 10, 10);
+        assert_eq!(agent_rss(seen, ProcessEnd::Unknown), bytes_of(10, 10, 0));
+        assert_eq!(agent_rss(seen, ProcessEnd::Replaced), seen);
     }
 
     #[test]

@@ -194,11 +194,14 @@ impl Image {
         let Some(file) = &self.file else { return };
         // An arena whose header is not written yet is asked again next time.
         let Ok(header) = arena::read_header(file) else { return };
-        let resident = procfs::resident(pid).filter(|_| header.end == End::Unseen);
-        let Some(resident) = resident else {
+        let Some(resident) = procfs::resident(pid) else {
             self.file = None;
             return;
         };
+        // Not closed: an `exec` that fails takes its word back.
+        if header.end != End::Unseen {
+            return;
+        }
         let rss = resident.now.saturating_sub(header.own_bytes);
         self.readings.timeline.push(Sample { at: now, rss, live: header.live });
         let peak = resident.peak.saturating_sub(header.own_bytes);

@@ -12,10 +12,14 @@ use heaplens_format::recording::{Exit, Process, ProcessEnd, Recording};
 use heaplens_format::{Bytes, Nanos};
 use heaplens_record::{Outcome, Recorded, RunOptions, collect, run};
 
-/// The recorder reaps every child of its process, compilers of other tests included.
+/// The recorder reaps every child of its process, compilers of other tests included. The stand-in does not go to the
+/// user's own cache.
 fn one_at_a_time() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
-    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+    let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    // SAFETY: the threads of this test read and change the environment only while they have their turn.
+    unsafe { std::env::set_var("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR")) };
+    turn
 }
 
 /// Built once, under the lock of the first test that asks.
@@ -42,7 +46,10 @@ fn run_with_stand_in(command: &[&str]) -> Outcome {
 
 /// Runs a script and hands out what was recorded; the session's directory is gone afterwards.
 fn recorded(script: &str) -> (Exit, Recording) {
-    let outcome = run_with_stand_in(&["sh", "-c", script]);
+    whole(run_with_stand_in(&["sh", "-c", script]))
+}
+
+fn whole(outcome: Outcome) -> (Exit, Recording) {
     assert!(outcome.warnings.is_empty(), "{:?}", outcome.warnings);
     match outcome.recorded {
         Recorded::Whole { recording, session } => {
@@ -112,7 +119,7 @@ fn the_peak_of_resident_memory_is_seen_however_short() {
     let program = folder.path().join("spike");
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/spike.c");
     assert!(Command::new("gcc").arg("-o").arg(&program).arg(source).status().unwrap().success());
-    let (_, recording) = recorded(&format!("exec {}", program.display()));
+    let (_, recording) = whole(run_with_stand_in(&[program.to_str().unwrap()]));
     let rss = recording.processes.last().unwrap().rss.expect("the kernel told the peak");
     assert!(rss.peak >= Bytes::new(64 << 20), "{rss:?}");
 }

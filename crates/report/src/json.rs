@@ -45,7 +45,9 @@ impl Serialize for Report<'_> {
         }
         map.serialize_entry("totals", &totals(&profile.heap))?;
         map.serialize_entry("mapped", &Mapped::of(profile))?;
-        map.serialize_entry("sites", &Sites(profile))?;
+        let (sites, omitted) = choose_sites(profile);
+        map.serialize_entry("sites", &Sites(profile, sites))?;
+        map.serialize_entry("sites_omitted", &omitted)?;
         map.serialize_entry("losses", &losses(profile))?;
         map.end()
     }
@@ -200,11 +202,67 @@ impl Mapped {
     }
 }
 
-struct Sites<'a>(&'a Profile);
+/// How many frames are written, over the stacks of all sites. A TensorFlow program has half a million sites with stacks
+/// hundreds deep, which would be gigabytes; those that lead by live bytes, by bytes at the peak or by allocated bytes are
+/// written, some 20 MB of them.
+const MOST_FRAMES: usize = 100_000;
+
+/// What the sites that are not written have together.
+#[derive(serde::Serialize)]
+struct Omitted {
+    count: usize,
+    #[serde(flatten)]
+    amounts: Amounts,
+}
+
+/// The sites to write, in the profile's order, and the sum of the others; `None` when all are written.
+fn choose_sites(profile: &Profile) -> (Vec<&SiteProfile>, Option<Omitted>) {
+    let sites = &profile.sites;
+    let chosen = leading(profile);
+    if chosen.iter().all(|&chosen| chosen) {
+        return (sites.iter().collect(), None);
+    }
+    let (written, left): (Vec<_>, Vec<_>) = sites.iter().zip(chosen).partition(|&(_, chosen)| chosen);
+    let sum = |moment: fn(&SiteProfile) -> Measure| Measure {
+        bytes: left.iter().map(|(site, _)| moment(site).bytes).sum(),
+        blocks: left.iter().map(|(site, _)| moment(site).blocks).sum(),
+        margin: None,
+    };
+    let amounts = amounts(sum(|site| site.live), sum(|site| site.peak), sum(|site| site.allocated));
+    let omitted = Omitted { count: left.len(), amounts };
+    (written.into_iter().map(|(site, _)| site).collect(), Some(omitted))
+}
+
+/// Marks the leading sites by each moment in turn, until the frames are used up.
+fn leading(profile: &Profile) -> Vec<bool> {
+    let sites = &profile.sites;
+    let moments = [|s: &SiteProfile| s.live, |s: &SiteProfile| s.peak, |s: &SiteProfile| s.allocated];
+    let orders = moments.map(|moment| {
+        let mut order: Vec<usize> = (0..sites.len()).collect();
+        order.sort_by_key(|&at| std::cmp::Reverse(moment(&sites[at]).bytes));
+        order
+    });
+    let mut chosen = vec![false; sites.len()];
+    let mut frames = 0;
+    for rank in 0..sites.len() {
+        for order in &orders {
+            let at = order[rank];
+            if !std::mem::replace(&mut chosen[at], true) {
+                frames += profile.stack(&sites[at]).count();
+            }
+        }
+        if frames >= MOST_FRAMES {
+            break;
+        }
+    }
+    chosen
+}
+
+struct Sites<'a>(&'a Profile, Vec<&'a SiteProfile>);
 
 impl Serialize for Sites<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.sites.iter().map(|site| SiteFields::of(self.0, site)))
+        serializer.collect_seq(self.1.iter().map(|site| SiteFields::of(self.0, site)))
     }
 }
 

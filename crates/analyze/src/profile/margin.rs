@@ -42,6 +42,18 @@ pub struct Margin {
     pub blocks: u64,
 }
 
+impl Margin {
+    /// The margin of the sum of two independent amounts.
+    #[must_use]
+    pub fn with(self, other: Self) -> Self {
+        let both = |one: u64, other: u64| (one as f64).hypot(other as f64).ceil() as u64;
+        Self {
+            bytes: Bytes::new(both(self.bytes.get(), other.bytes.get())),
+            blocks: both(self.blocks, other.blocks),
+        }
+    }
+}
+
 /// The variance of an amount; variances of independent amounts add up.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Variance {

@@ -128,7 +128,7 @@ pub fn profile(decoded: &Decoded, pid: Option<Pid>) -> Result<Profile, NoSuchPro
 
 impl Profile {
     /// The stack of a site, innermost frame first.
-    pub fn stack(&self, site: &SiteProfile) -> impl Iterator<Item = &StackFrame> {
+    pub fn stack(&self, site: &SiteProfile) -> impl Iterator<Item = &StackFrame> + Clone {
         self.stacks.frames(site.stack)
     }
 

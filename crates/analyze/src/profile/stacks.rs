@@ -77,7 +77,7 @@ impl Stacks {
     }
 
     /// The frames of a stack, innermost first.
-    pub(super) fn frames(&self, stack: StackId) -> impl Iterator<Item = &StackFrame> {
+    pub(super) fn frames(&self, stack: StackId) -> impl Iterator<Item = &StackFrame> + Clone {
         let nodes = std::iter::successors(self.node(stack), |node| self.node(node.caller));
         nodes.flat_map(|node| &self.frames[node.frames.0 as usize..node.frames.1 as usize])
     }

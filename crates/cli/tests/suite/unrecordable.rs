@@ -11,8 +11,8 @@ const ASAN: (&str, &str) = ("ASAN_OPTIONS", "detect_leaks=0");
 fn runs_bare(program: &Path, why: &str) {
     let folder = Folder::new();
     let mut command = Heaplens::bare(["run", "-o"]);
-    let output =
-        command.arg(folder.file("run.hlr")).arg("--").arg(program).output().expect("heaplens starts");
+    command.arg(folder.file("run.hlr")).arg("--").arg(program).env(ASAN.0, ASAN.1);
+    let output = command.output().expect("heaplens starts");
     let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert_eq!(output.status.code(), Some(4), "{stdout}{stderr}");
     assert!(stdout.contains("truth-end "), "the program did its work: {stdout}");
@@ -32,23 +32,16 @@ fn a_static_program_runs_bare() {
 
 #[test]
 fn a_program_with_address_sanitizer_runs_bare() {
-    match program_with("plain.c", "plain-asan", &["-fsanitize=address"]) {
-        Ok(path)
-            if Command::new(&path)
-                .env(ASAN.0, ASAN.1)
-                .output()
-                .is_ok_and(|output| output.status.code() == Some(4)) =>
-        {
-            runs_bare(&path, "sanitizer");
-        }
-        Ok(_) => skip(
-            "unrecordable::a_program_with_address_sanitizer_runs_bare",
-            "it does not run here alone either",
-        ),
-        Err(why) => {
-            skip("unrecordable::a_program_with_address_sanitizer_runs_bare", &format!("no libasan: {why}"))
-        }
+    let test = "unrecordable::a_program_with_address_sanitizer_runs_bare";
+    let path = match program_with("plain.c", "plain-asan", &["-fsanitize=address"]) {
+        Ok(path) => path,
+        Err(why) => return skip(test, &format!("no libasan: {why}")),
+    };
+    let alone = Command::new(&path).env(ASAN.0, ASAN.1).output();
+    if !alone.is_ok_and(|output| output.status.code() == Some(4)) {
+        return skip(test, "it does not run here alone either");
     }
+    runs_bare(&path, "sanitizer");
 }
 
 #[test]

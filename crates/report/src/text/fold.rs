@@ -80,6 +80,11 @@ pub(super) struct Folded<'a> {
     pub(super) hidden: usize,
 }
 
+/// The frame that a site is named by: the innermost one that is not library code, else the innermost.
+pub(super) fn headline<'a>(stack: impl Iterator<Item = &'a StackFrame> + Clone) -> Option<&'a StackFrame> {
+    stack.clone().find(|frame| !is_library(frame)).or_else(|| stack.clone().next())
+}
+
 /// Folds a stack.
 pub(super) fn fold<'a>(stack: &[&'a StackFrame]) -> Folded<'a> {
     let outer = stack.iter().rposition(|frame| !is_runtime(frame)).map_or(stack.len(), |last| last + 1);

@@ -1,13 +1,16 @@
-//! The ranked sites: at exit, at the peak, and those of the program's own mappings.
+//! The ranked places: at exit, at the peak, and those of the program's own mappings. A place is a function and a line;
+//! the stacks that meet there are one row, shown by the heaviest of them.
 
 use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::io;
 
 use heaplens_analyze::Profile;
 use heaplens_analyze::profile::{Layer, Measure, SiteProfile, StackFrame};
 use heaplens_format::Bytes;
 
-use super::fold::{Folded, fold};
+use super::fold::{Folded, fold, headline};
 use super::number::{count, share, size};
 use super::{Page, cut, one_line, plural};
 use crate::label::{CUT, NO_STACK, label};
@@ -65,18 +68,49 @@ fn peak_is_at_exit(profile: &Profile) -> bool {
         && profile.heap_sites().all(|site| site.live.bytes == site.peak.bytes)
 }
 
+/// The sites that allocate at one place.
+struct Place<'a> {
+    measure: Measure,
+    heaviest: &'a SiteProfile,
+    stacks: u64,
+}
+
+/// What tells one place from another: function, file and line, or the address where these are not known.
+type Key<'a> = (Option<&'a str>, Option<&'a str>, Option<u32>, Option<&'a str>, u64);
+
+fn key(frame: &StackFrame) -> Key<'_> {
+    let offset = if frame.function.is_some() { 0 } else { frame.offset };
+    (frame.function.as_deref(), frame.file.as_deref(), frame.line, frame.module.as_deref(), offset)
+}
+
 impl Table {
     fn write(&self, page: &mut Page<'_>, profile: &Profile) -> io::Result<()> {
-        let mut sites: Vec<&SiteProfile> = profile.sites.iter().filter(|site| self.has(site)).collect();
-        if sites.is_empty() {
+        let places = self.places(profile);
+        if places.is_empty() {
             return Ok(());
         }
-        sites.sort_by_key(|site| Reverse(((self.moment)(site).bytes, (self.moment)(site).blocks)));
         page.title(&format!("{:<width$}{}", self.title, self.verb, width = self.indent() - 2))?;
-        for (rank, site) in (1..).zip(sites.iter().take(self.top)) {
-            self.row(page, profile, rank, site)?;
+        for (rank, place) in (1..).zip(places.iter().take(self.top)) {
+            self.row(page, profile, rank, place)?;
         }
-        self.rest(page, sites.get(self.top..).unwrap_or_default())
+        self.rest(page, places.get(self.top..).unwrap_or_default())
+    }
+
+    /// The places of this table, the heaviest first.
+    fn places<'a>(&self, profile: &'a Profile) -> Vec<Place<'a>> {
+        let mut places: HashMap<Option<Key<'a>>, Place<'a>> = HashMap::new();
+        for site in profile.sites.iter().filter(|site| self.has(site)) {
+            let measure = (self.moment)(site);
+            match places.entry(headline(profile.stack(site)).map(key)) {
+                Entry::Vacant(entry) => {
+                    entry.insert(Place { measure, heaviest: site, stacks: 1 });
+                }
+                Entry::Occupied(entry) => entry.into_mut().add(site, measure, self.moment),
+            }
+        }
+        let mut places: Vec<_> = places.into_values().collect();
+        places.sort_by_key(|place| (Reverse((place.measure.bytes, place.measure.blocks)), place.heaviest.stack));
+        places
     }
 
     fn has(&self, site: &SiteProfile) -> bool {
@@ -84,35 +118,39 @@ impl Table {
         site.layer() == self.layer && (measure.bytes > Bytes::ZERO || measure.blocks > 0)
     }
 
-    fn row(&self, page: &mut Page<'_>, profile: &Profile, rank: usize, site: &SiteProfile) -> io::Result<()> {
-        let stack: Vec<&StackFrame> = profile.stack(site).collect();
+    fn row(&self, page: &mut Page<'_>, profile: &Profile, rank: usize, row: &Place<'_>) -> io::Result<()> {
+        let stack: Vec<&StackFrame> = profile.stack(row.heaviest).collect();
         let Folded { frames, hidden } = fold(&stack);
         let room = page.options.width.saturating_sub(self.indent());
         let headline = frames.first().map_or_else(|| NO_STACK.to_owned(), |frame| place(frame, room));
-        page.emphasised(&self.figures(&rank.to_string(), (self.moment)(site)), &headline)?;
+        page.emphasised(&self.figures(&rank.to_string(), row.measure), &headline)?;
         for (at, frame) in frames.iter().enumerate().skip(1) {
             if hidden > 0 && at + 1 == frames.len() {
                 self.below(page, &format!("… {hidden} more {}", plural(hidden as u64, "frame")))?;
             }
             self.below(page, &place(frame, room.saturating_sub(2)))?;
         }
-        if profile.cut(site).is_some() {
+        if profile.cut(row.heaviest).is_some() {
             self.below(page, CUT)?;
+        }
+        if row.stacks > 1 {
+            let share = size((self.moment)(row.heaviest).bytes);
+            self.below(page, &format!("({share} by this stack, the heaviest of {})", count(row.stacks)))?;
         }
         Ok(())
     }
 
-    fn rest(&self, page: &mut Page<'_>, sites: &[&SiteProfile]) -> io::Result<()> {
-        if sites.is_empty() {
+    fn rest(&self, page: &mut Page<'_>, places: &[Place<'_>]) -> io::Result<()> {
+        if places.is_empty() {
             return Ok(());
         }
         let sum = Measure {
-            bytes: sites.iter().map(|site| (self.moment)(site).bytes).sum(),
-            blocks: sites.iter().map(|site| (self.moment)(site).blocks).sum(),
+            bytes: places.iter().map(|place| place.measure.bytes).sum(),
+            blocks: places.iter().map(|place| place.measure.blocks).sum(),
             margin: None,
         };
-        let number = sites.len() as u64;
-        page.line(&format!("{}{} more {}", self.figures("", sum), count(number), plural(number, "site")))
+        let number = places.len() as u64;
+        page.line(&format!("{}{} more {}", self.figures("", sum), count(number), plural(number, "place")))
     }
 
     /// Rank, bytes, share and blocks.
@@ -134,6 +172,19 @@ impl Table {
 
     fn bytes_width(&self) -> usize {
         if self.total.margin.is_some() { BYTES_AND_MARGIN } else { BYTES }
+    }
+}
+
+impl<'a> Place<'a> {
+    fn add(&mut self, site: &'a SiteProfile, measure: Measure, moment: fn(&SiteProfile) -> Measure) {
+        self.measure.bytes += measure.bytes;
+        self.measure.blocks += measure.blocks;
+        // Independent samples: variances add, so margins add as the sides of a right triangle.
+        self.measure.margin = self.measure.margin.zip(measure.margin).map(|(one, other)| one.with(other));
+        self.stacks += 1;
+        if measure.bytes > moment(self.heaviest).bytes {
+            self.heaviest = site;
+        }
     }
 }
 

@@ -39,7 +39,7 @@ impl Unwinder {
     pub const fn new() -> Self {
         const EMPTY: Entry = Entry { check: AtomicU64::new(0), rule: AtomicU64::new(0) };
         Self {
-            generation: AtomicU32::new(1),
+            generation: AtomicU32::new(0),
             entries: [EMPTY; ENTRIES],
             touched: [const { AtomicU64::new(0) }; ENTRIES / ENTRIES_PER_PAGE / 64],
             modules: Modules::new(),

@@ -65,10 +65,14 @@ struct Check {
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 struct Fresh {
-    cursor: Cursor,
+    slot: u64,
+    lookup: u64,
+    rbp: u64,
+    rbp_slot: u64,
     word: u64,
     checks: u32,
     outcome: u32,
+    is_exact: bool,
 }
 
 /// The previous stack of one thread, and room to unwind the next. Zero pages are an empty memo.
@@ -201,7 +205,14 @@ impl Memo {
                 return Err(TooDeep);
             }
             let rule = unwinder.rule(arena, cursor.lookup);
-            let (before, word) = (cursor, frame_word(rule.module(), cursor.lookup + 1));
+            // Word by word: a copy of the whole cursor would wait for stores that are still on their way.
+            let item = self.fresh(fresh);
+            item.slot = cursor.slot;
+            item.lookup = cursor.lookup;
+            item.rbp = cursor.rbp;
+            item.rbp_slot = cursor.rbp_slot;
+            item.word = frame_word(rule.module(), cursor.lookup + 1);
+            item.is_exact = cursor.context != 0;
             let reached = checks;
             let outcome = cursor.step(rule, |address, value| {
                 *self.fresh_check(checks) = Check { address, value };
@@ -209,7 +220,9 @@ impl Memo {
             });
             // The words that ended the stack belong to its outermost frame; others to the frame that they lead to.
             let own = if outcome & NEXT == 0 { checks } else { reached };
-            *self.fresh(fresh) = Fresh { cursor: before, word, checks: own as u32, outcome };
+            let item = self.fresh(fresh);
+            item.checks = own as u32;
+            item.outcome = outcome;
             fresh += 1;
             if outcome & NEXT == 0 {
                 self.bottom = if outcome & CUT == 0 { None } else { cut_reason(outcome) };
@@ -243,8 +256,8 @@ impl Memo {
                 *self.check_mut(checks) = *self.fresh_check(number);
                 checks += 1;
             }
-            if live && item.cursor.rbp_slot != 0 {
-                *self.check_mut(checks) = Check { address: item.cursor.rbp_slot, value: item.cursor.rbp };
+            if live && item.rbp_slot != 0 {
+                *self.check_mut(checks) = Check { address: item.rbp_slot, value: item.rbp };
                 checks += 1;
             }
             hash = extend_hash(hash, item.word);
@@ -312,11 +325,11 @@ impl Memo {
 impl Frame {
     #[inline(always)]
     fn new(item: &Fresh, hash: u64, checks: usize, live: bool) -> Self {
-        let state = if live { RBP_IS_LIVE } else { 0 } | if item.cursor.context != 0 { NEVER_JOIN } else { 0 };
+        let state = if live { RBP_IS_LIVE } else { 0 } | if item.is_exact { NEVER_JOIN } else { 0 };
         Self {
-            slot: item.cursor.slot,
-            lookup: item.cursor.lookup,
-            rbp: item.cursor.rbp,
+            slot: item.slot,
+            lookup: item.lookup,
+            rbp: item.rbp,
             hash,
             word: item.word,
             node: 0,

@@ -82,7 +82,11 @@ impl Cursor {
     #[inline(always)]
     pub fn step(&mut self, rule: Rule, mut loaded: impl FnMut(u64, u64)) -> u32 {
         if !rule.is_simple() {
-            return self.step_rare(rule, loaded);
+            // By value, so that the cursor of the ordinary path can stay in registers.
+            let rare = self.step_rare(rule);
+            *self = rare.cursor;
+            rare.loads[..rare.count].iter().for_each(|&(address, value)| loaded(address, value));
+            return rare.outcome;
         }
         let base = if rule.is_rbp_based() { self.rbp } else { self.slot + 8 };
         let cfa = base.wrapping_add(rule.cfa_offset() as u64);
@@ -100,52 +104,45 @@ impl Cursor {
             self.rbp = load(saved);
             flags |= LOADED_RBP;
         }
-        self.arrive(cfa, flags, &mut loaded)
+        let slot = cfa - 8;
+        let address = load(slot);
+        loaded(slot, address);
+        self.arrive(slot, address, flags)
     }
 
     #[cold]
     #[inline(never)]
-    fn step_rare(&mut self, rule: Rule, mut loaded: impl FnMut(u64, u64)) -> u32 {
+    fn step_rare(mut self, rule: Rule) -> Rare {
+        let mut loads = Loads { items: [(0, 0); MOST_LOADS], count: 0 };
+        let outcome = self.step_by_kind(rule, &mut loads);
+        Rare { cursor: self, outcome, loads: loads.items, count: loads.count }
+    }
+
+    fn step_by_kind(&mut self, rule: Rule, loads: &mut Loads) -> u32 {
         let rsp = self.slot + 8;
-        let mut flags = NEXT;
         let cfa = match rule.kind() {
             Kind::End => return COMPLETE,
-            Kind::Signal => return self.step_signal(loaded),
+            Kind::Signal => return self.step_signal(loads),
             Kind::Unknown if self.end - self.slot <= OUTERMOST => return COMPLETE,
             Kind::Unknown => return cut(Pseudo::NoUnwindInfo),
-            Kind::Rsp => rsp.wrapping_add(rule.cfa_offset() as u64),
-            Kind::Rbp => {
-                flags |= USED_RBP;
-                self.rbp.wrapping_add(rule.cfa_offset() as u64)
-            }
+            Kind::Rsp => Some(rsp.wrapping_add(rule.cfa_offset() as u64)),
+            Kind::Rbp => Some(self.rbp.wrapping_add(rule.cfa_offset() as u64)),
             // Only an exact address is ever in a stub: it jumps, it does not call.
-            Kind::Plt => rsp + 8 + if self.lookup & 15 >= 11 { 8 } else { 0 },
-            Kind::R10 if self.context != 0 => {
+            Kind::Plt => Some(rsp + 8 + if self.lookup & 15 >= 11 { 8 } else { 0 }),
+            Kind::R10 if self.context == 0 => return cut(Pseudo::NoUnwindInfo),
+            Kind::R10 => {
                 const R10: u64 = 2;
-                let (slot, value) = (self.context + R10 * 8, load(self.context + R10 * 8));
-                loaded(slot, value);
-                value.wrapping_add(rule.cfa_offset() as u64)
+                Some(loads.load(self.context + R10 * 8).wrapping_add(rule.cfa_offset() as u64))
             }
-            Kind::R10 => return cut(Pseudo::NoUnwindInfo),
-            Kind::DerefRbp | Kind::DerefRspPlus8 => {
-                let of_rbp = rule.kind() == Kind::DerefRbp;
-                let base = if of_rbp { self.rbp } else { rsp };
-                let at = base.wrapping_add(rule.cfa_offset() as u64);
-                if at < rsp || at > self.end - 8 || at & 7 != 0 {
-                    return cut(Pseudo::Broken);
-                }
-                let value = load(at);
-                loaded(at, value);
-                flags |= if of_rbp { USED_RBP } else { 0 };
-                if of_rbp { value } else { value.wrapping_add(8) }
-            }
+            Kind::DerefRbp => self.deref(self.rbp, rule, loads),
+            Kind::DerefRspPlus8 => self.deref(rsp, rule, loads).map(|value| value.wrapping_add(8)),
         };
-        if !self.may_be_cfa(cfa) {
-            return cut(Pseudo::Broken);
-        }
+        let Some(cfa) = cfa.filter(|&cfa| self.may_be_cfa(cfa)) else { return cut(Pseudo::Broken) };
+        let of_rbp = matches!(rule.kind(), Kind::Rbp | Kind::DerefRbp) || rule.saves_rbp_at_rbp();
+        let mut flags = if of_rbp { NEXT | USED_RBP } else { NEXT };
+        self.rbp_slot = 0;
         if rule.saves_rbp_at_cfa() || rule.saves_rbp_at_rbp() {
             let base = if rule.saves_rbp_at_cfa() { cfa } else { self.rbp };
-            flags |= if rule.saves_rbp_at_cfa() { 0 } else { USED_RBP };
             let saved = base.wrapping_add(rule.rbp_offset() as u64);
             if !self.may_hold_rbp(saved) {
                 return cut(Pseudo::Broken);
@@ -153,14 +150,19 @@ impl Cursor {
             self.rbp_slot = saved;
             self.rbp = load(saved);
             flags |= LOADED_RBP;
-        } else {
-            self.rbp_slot = 0;
         }
-        self.arrive(cfa, flags, &mut loaded)
+        let address = loads.load(cfa - 8);
+        self.arrive(cfa - 8, address, flags)
+    }
+
+    /// The word at `base` + the rule's offset, when it lies on the stack.
+    fn deref(&self, base: u64, rule: Rule, loads: &mut Loads) -> Option<u64> {
+        let at = base.wrapping_add(rule.cfa_offset() as u64);
+        (at > self.slot && at <= self.end - 8 && at & 7 == 0).then(|| loads.load(at))
     }
 
     /// Through a signal frame: the kernel put a `ucontext_t` on the stack, with all registers in it.
-    fn step_signal(&mut self, mut loaded: impl FnMut(u64, u64)) -> u32 {
+    fn step_signal(&mut self, loads: &mut Loads) -> u32 {
         const REGISTERS: u64 = 40; // offset of uc_mcontext.gregs in ucontext_t
         const RBP: u64 = 10;
         const RSP: u64 = 15;
@@ -169,25 +171,20 @@ impl Cursor {
         if registers + RIP * 8 > self.end - 8 {
             return cut(Pseudo::Broken);
         }
-        let register = |number: u64| (registers + number * 8, load(registers + number * 8));
-        let ((rsp_at, rsp), (rip_at, rip), (rbp_at, rbp)) = (register(RSP), register(RIP), register(RBP));
-        loaded(rsp_at, rsp);
-        loaded(rip_at, rip);
+        let (rsp, rip) = (loads.load(registers + RSP * 8), loads.load(registers + RIP * 8));
+        let (rbp_slot, rbp) = (registers + RBP * 8, load(registers + RBP * 8));
         // A handler with a stack of its own (sigaltstack) interrupted code on another one.
         let end = if rsp > self.slot && rsp < self.end { self.end } else { stacks::end_of(rsp) };
         if rip == 0 || rsp & 7 != 0 || end < rsp + 8 {
             return cut(Pseudo::Broken);
         }
-        *self = Self { slot: rsp - 8, lookup: rip, rbp, rbp_slot: rbp_at, context: registers, end };
+        *self = Self { slot: rsp - 8, lookup: rip, rbp, rbp_slot, context: registers, end };
         NEXT | LOADED_RBP
     }
 
-    /// Takes the frame whose return address lies just below `cfa`.
+    /// Takes the frame whose return address is in `slot`.
     #[inline(always)]
-    fn arrive(&mut self, cfa: u64, flags: u32, loaded: &mut impl FnMut(u64, u64)) -> u32 {
-        let slot = cfa - 8;
-        let address = load(slot);
-        loaded(slot, address);
+    fn arrive(&mut self, slot: u64, address: u64, flags: u32) -> u32 {
         self.slot = slot;
         self.lookup = address.wrapping_sub(1);
         self.context = 0;
@@ -204,6 +201,34 @@ impl Cursor {
     fn may_hold_rbp(&self, at: u64) -> bool {
         let low = self.slot - RED_ZONE;
         at.wrapping_sub(low) <= (self.end - 8).wrapping_sub(low) && at & 7 == 0
+    }
+}
+
+/// The result of a step that is not simple.
+struct Rare {
+    cursor: Cursor,
+    outcome: u32,
+    loads: [(u64, u64); MOST_LOADS],
+    count: usize,
+}
+
+/// The most words that one step depends on: two registers of a context, or a pointer and the return address.
+const MOST_LOADS: usize = 3;
+
+/// Words that were read, with their addresses.
+struct Loads {
+    items: [(u64, u64); MOST_LOADS],
+    count: usize,
+}
+
+impl Loads {
+    fn load(&mut self, address: u64) -> u64 {
+        let value = load(address);
+        if let Some(item) = self.items.get_mut(self.count) {
+            *item = (address, value);
+            self.count += 1;
+        }
+        value
     }
 }
 
