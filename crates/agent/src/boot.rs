@@ -17,7 +17,8 @@ static USED: AtomicUsize = AtomicUsize::new(0);
 
 /// Zeroed memory, or null when there is none left. The 16 bytes before it hold its size.
 pub fn allocate(size: usize) -> *mut c_void {
-    let Some(whole) = size.checked_next_multiple_of(ALIGNMENT).and_then(|size| size.checked_add(ALIGNMENT)) else {
+    let Some(whole) = size.checked_next_multiple_of(ALIGNMENT).and_then(|size| size.checked_add(ALIGNMENT))
+    else {
         return core::ptr::null_mut();
     };
     let start = USED.fetch_add(whole, Relaxed);

@@ -39,7 +39,11 @@ export!(1, pvalloc => on_pvalloc);
 /// Other allocators call `mmap` and each other inside; glibc's calls nothing that we hook.
 #[inline(always)]
 pub(crate) fn allocator_nesting() -> Nesting {
-    if real::OTHER_ALLOCATOR.load(core::sync::atomic::Ordering::Relaxed) { Nesting::Expected } else { Nesting::Never }
+    if real::OTHER_ALLOCATOR.load(core::sync::atomic::Ordering::Relaxed) {
+        Nesting::Expected
+    } else {
+        Nesting::Never
+    }
 }
 
 /// Guard, real call, record: the way of every allocation.
@@ -54,11 +58,13 @@ pub(crate) fn allocate(
 ) -> *mut c_void {
     let guard = Guard::enter(nesting);
     let block = real();
-    if let Some(guard) = &guard
-        && !block.is_null()
-    {
-        let addr = Addr::new(block as u64);
-        tracker().on_alloc(guard, addr, Bytes::new(size as u64), family, Caller { rsp, rbp });
+    match &guard {
+        Some(guard) if !block.is_null() => {
+            let addr = Addr::new(block as u64);
+            tracker().on_alloc(guard, addr, Bytes::new(size as u64), family, Caller { rsp, rbp });
+        }
+        None if block.is_null() => Guard::on_failed_malloc(),
+        _ => {}
     }
     block
 }
@@ -111,8 +117,8 @@ unsafe extern "C" fn on_reallocarray(
     let whole = count.saturating_mul(size);
     let Some(real) = real::REALLOC.get().filter(|_| is_ready()) else { return boot::allocate(whole) };
     if count.checked_mul(size).is_none() {
-        // SAFETY: the real function fails on overflow and sets errno; where it is missing so do we.
         return match real::REALLOCARRAY.get() {
+            // SAFETY: the real function fails on overflow and sets errno.
             Some(real) => unsafe { real(old, count, size) },
             None => core::ptr::null_mut(),
         };
@@ -158,7 +164,9 @@ fn move_from_boot(old: *mut c_void, size: usize, rsp: u64, rbp: u64) -> *mut c_v
     let new = unsafe { on_malloc(size, rsp, rbp) };
     if !new.is_null() {
         // SAFETY: both blocks have at least this many bytes and are different.
-        unsafe { core::ptr::copy_nonoverlapping(old.cast::<u8>(), new.cast::<u8>(), size.min(boot::size_of(old))) };
+        unsafe {
+            core::ptr::copy_nonoverlapping(old.cast::<u8>(), new.cast::<u8>(), size.min(boot::size_of(old)))
+        };
     }
     new
 }

@@ -27,7 +27,6 @@ export_six!(mremap => on_mremap);
 export!(1, sbrk => on_sbrk);
 export!(1, brk => on_brk);
 
-#[expect(clippy::too_many_arguments, reason = "mmap's six and the two registers")]
 unsafe extern "C" fn on_mmap(
     at: *mut c_void,
     length: usize,
@@ -38,7 +37,9 @@ unsafe extern "C" fn on_mmap(
     rsp: u64,
     rbp: u64,
 ) -> *mut c_void {
-    let Some(real) = real::MMAP.get().filter(|_| is_ready()) else { return raw_mmap(at, length, protection, flags, file, offset) };
+    let Some(real) = real::MMAP.get().filter(|_| is_ready()) else {
+        return raw_mmap(at, length, protection, flags, file, offset);
+    };
     let guard = Guard::enter(Nesting::Expected);
     // SAFETY: the real function with the program's own arguments.
     let start = unsafe { real(at, length, protection, flags, file, offset) };
@@ -46,15 +47,29 @@ unsafe extern "C" fn on_mmap(
         && start != libc::MAP_FAILED
     {
         let kind = if flags & libc::MAP_ANONYMOUS != 0 { MappingKind::Anonymous } else { MappingKind::File };
-        tracker().on_map(guard, Addr::new(start as u64), Bytes::new(length as u64), kind, Caller { rsp, rbp });
+        tracker().on_map(
+            guard,
+            Addr::new(start as u64),
+            Bytes::new(length as u64),
+            kind,
+            Caller { rsp, rbp },
+        );
     }
     start
 }
 
 /// Before the real function is known; the dynamic linker does not come here, so errno is nobody's concern yet.
 #[cold]
-fn raw_mmap(at: *mut c_void, length: usize, protection: c_int, flags: c_int, file: c_int, offset: i64) -> *mut c_void {
-    let args = [at as usize, length, protection as usize, flags as usize, file as isize as usize, offset as usize];
+fn raw_mmap(
+    at: *mut c_void,
+    length: usize,
+    protection: c_int,
+    flags: c_int,
+    file: c_int,
+    offset: i64,
+) -> *mut c_void {
+    let args =
+        [at as usize, length, protection as usize, flags as usize, file as isize as usize, offset as usize];
     // SAFETY: the program's own arguments.
     match unsafe { heaplens_tracker::sys::syscall(libc::SYS_mmap, args) } {
         Ok(start) => start as *mut c_void,
@@ -62,7 +77,6 @@ fn raw_mmap(at: *mut c_void, length: usize, protection: c_int, flags: c_int, fil
     }
 }
 
-#[expect(clippy::too_many_arguments, reason = "mremap's five, one unused register, and the two registers")]
 unsafe extern "C" fn on_mremap(
     old: *mut c_void,
     old_length: usize,
@@ -109,13 +123,20 @@ unsafe extern "C" fn on_sbrk(increment: isize, rsp: u64, rbp: u64) -> *mut c_voi
     if let Some(guard) = &guard
         && old != libc::MAP_FAILED
     {
-        record_break(guard, old as u64, (old as u64).wrapping_add_signed(increment as i64), Caller { rsp, rbp });
+        record_break(
+            guard,
+            old as u64,
+            (old as u64).wrapping_add_signed(increment as i64),
+            Caller { rsp, rbp },
+        );
     }
     old
 }
 
 unsafe extern "C" fn on_brk(end: *mut c_void, rsp: u64, rbp: u64) -> c_int {
-    let (Some(real), Some(sbrk)) = (real::BRK.get().filter(|_| is_ready()), real::SBRK.get()) else { return -1 };
+    let (Some(real), Some(sbrk)) = (real::BRK.get().filter(|_| is_ready()), real::SBRK.get()) else {
+        return -1;
+    };
     let guard = Guard::enter(Nesting::Expected);
     // SAFETY: sbrk(0) only asks; then the real function with the program's own argument.
     let (old, status) = unsafe { (sbrk(0), real(end)) };

@@ -131,7 +131,7 @@ extern "C" fn before_new(number: u32) -> Start {
     let ready = is_ready();
     let operator = &OPERATORS[number as usize & 7];
     let found = operator.real.get().or_else(|| operator.real.get_late(&CXX_LIBRARIES));
-    let guard = if ready { Guard::enter(Nesting::Expected) } else { None };
+    let guard = if ready { Guard::enter(Nesting::New) } else { None };
     let holds_guard = usize::from(guard.is_some());
     core::mem::forget(guard); // `after_new` or `personality` resumes it
     Start { real: found.unwrap_or(new_by_malloc), holds_guard }
@@ -139,21 +139,36 @@ extern "C" fn before_new(number: u32) -> Start {
 
 extern "C" fn after_new(block: *mut c_void, size: usize, number: u32, rsp: u64, rbp: u64) -> *mut c_void {
     // SAFETY: `heaplens_new` comes here only when `before_new` took the guard, on this thread.
-    let guard = unsafe { Guard::resume() };
-    if !block.is_null() {
+    let held = unsafe { Guard::resume_new() };
+    if block.is_null() {
+        return block;
+    }
+    let addr = Addr::new(block as u64);
+    let guard = held.or_else(|| {
+        // The first try failed and a new-handler found memory: the `malloc` inside recorded the block as its own.
+        let guard = Guard::enter(Nesting::Never);
+        guard.inspect(|guard| tracker().forget(guard, addr))
+    });
+    if let Some(guard) = &guard {
         let family = OPERATORS[number as usize & 7].family;
-        tracker().on_alloc(&guard, Addr::new(block as u64), Bytes::new(size as u64), family, Caller { rsp, rbp });
+        tracker().on_alloc(guard, addr, Bytes::new(size as u64), family, Caller { rsp, rbp });
     }
     block
 }
 
-/// An exception passes the frame of `heaplens_new`, which exists only while it holds the guard.
-extern "C" fn personality(_version: c_int, actions: c_int, _class: u64, _exception: usize, _context: usize) -> c_int {
+/// An exception passes the frame of `heaplens_new`, which exists only when it took the guard.
+extern "C" fn personality(
+    _version: c_int,
+    actions: c_int,
+    _class: u64,
+    _exception: usize,
+    _context: usize,
+) -> c_int {
     const CLEANUP_PHASE: c_int = 2;
     const CONTINUE_UNWIND: c_int = 8;
     if actions & CLEANUP_PHASE != 0 {
         // SAFETY: as above; after this phase the frame is gone.
-        drop(unsafe { Guard::resume() });
+        drop(unsafe { Guard::resume_new() });
     }
     CONTINUE_UNWIND
 }

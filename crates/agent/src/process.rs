@@ -80,10 +80,18 @@ unsafe extern "C" fn fexecve(file: c_int, argv: Argv, envp: Argv) -> c_int {
 /// # Safety
 /// As libc's.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn execveat(directory: c_int, path: *const c_char, argv: Argv, envp: Argv, flags: c_int) -> c_int {
+unsafe extern "C" fn execveat(
+    directory: c_int,
+    path: *const c_char,
+    argv: Argv,
+    envp: Argv,
+    flags: c_int,
+) -> c_int {
     // SAFETY: the real function with the program's own arguments.
     unsafe {
-        follow_exec(envp, |envp| real::EXECVEAT.get().map_or(-1, |real| real(directory, path, argv, envp, flags)))
+        follow_exec(envp, |envp| {
+            real::EXECVEAT.get().map_or(-1, |real| real(directory, path, argv, envp, flags))
+        })
     }
 }
 
@@ -205,6 +213,7 @@ unsafe extern "C" fn quick_exit(code: c_int) -> ! {
 fn end_group(code: c_int) -> ! {
     loop {
         // SAFETY: ends this process; the loop only satisfies the type.
-        let _ = unsafe { heaplens_tracker::sys::syscall(libc::SYS_exit_group, [code as usize, 0, 0, 0, 0, 0]) };
+        let _ =
+            unsafe { heaplens_tracker::sys::syscall(libc::SYS_exit_group, [code as usize, 0, 0, 0, 0, 0]) };
     }
 }

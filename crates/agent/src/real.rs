@@ -1,8 +1,8 @@
 //! The functions behind our hooks: those that the program would have called without us.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
-use core::sync::atomic::{AtomicBool, AtomicUsize};
 use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::{AtomicBool, AtomicUsize};
 
 /// A function that is looked up behind us in the search order.
 pub struct Real<F> {

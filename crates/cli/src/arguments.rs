@@ -151,15 +151,18 @@ fn unknown_word(word: &str) -> Failure {
         .hint(format!("to record a program: heaplens run -- {word}; heaplens --help lists the commands"))
 }
 
+/// Also a word too many: clap counts it as an option.
 fn unknown_option(error: &clap::Error, words: &[OsString]) -> Failure {
     let option = context(error, ContextKind::InvalidArg);
-    let failure = match word_of(words) {
-        Some(word) => Failure::new(format!("heaplens {word} has no option '{option}'")),
-        None => Failure::new(format!("heaplens has no option '{option}'")),
-    };
-    match context(error, ContextKind::SuggestedArg).as_str() {
-        "" => failure.hint(format!("{}; options of the program stand behind its name", help_of(words))),
-        similar => failure.hint(format!("did you mean '{similar}'?")),
+    let what = if option.starts_with('-') { "has no option" } else { "does not know what to do with" };
+    let who = word_of(words).map_or("heaplens".to_owned(), |word| format!("heaplens {word}"));
+    let failure = Failure::new(format!("{who} {what} '{option}'"));
+    match (context(error, ContextKind::SuggestedArg).as_str(), word_of(words)) {
+        ("", Some("run")) => {
+            failure.hint(format!("{}; options of the program stand behind its name", help_of(words)))
+        }
+        ("", _) => failure.hint(help_of(words)),
+        (similar, _) => failure.hint(format!("did you mean '{similar}'?")),
     }
 }
 
@@ -237,6 +240,14 @@ mod tests {
         let failure = typed("heaplens run --frobnicate prog").unwrap_err();
         let expected = Failure::new("heaplens run has no option '--frobnicate'")
             .hint("heaplens run --help lists the options; options of the program stand behind its name");
+        assert_eq!(failure, expected);
+    }
+
+    #[test]
+    fn a_second_recording_is_one_word_too_many() {
+        let failure = typed("heaplens report a.hlr b.hlr").unwrap_err();
+        let expected = Failure::new("heaplens report does not know what to do with 'b.hlr'")
+            .hint("heaplens report --help lists the options");
         assert_eq!(failure, expected);
     }
 

@@ -3,8 +3,8 @@
 //! It owns the mapping and hands out offsets; what they mean is the business of the tables. Growth is the only place that
 //! makes system calls. It needs no lock: reserving the same range twice does no harm.
 
-use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::cell::UnsafeCell;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize};
 
 use heaplens_format::Loss;

@@ -10,7 +10,9 @@ use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 
 use heaplens_format::arena::PAGE;
-use heaplens_format::arena::block::{ADDRESS_BITS, CELL_WORDS, DIRECTORY_ENTRIES, LEAF_WORDS, Shape, split_address};
+use heaplens_format::arena::block::{
+    ADDRESS_BITS, CELL_WORDS, DIRECTORY_ENTRIES, LEAF_WORDS, Shape, split_address,
+};
 use heaplens_format::arena::{BlockEntry, Family};
 use heaplens_format::{Addr, Bytes, SiteId};
 
@@ -72,7 +74,13 @@ impl Blocks {
     }
 
     #[cold]
-    fn insert_slow(&self, arena: &Arena, word: &AtomicU64, offset: u64, block: Block) -> Result<Option<Block>, Full> {
+    fn insert_slow(
+        &self,
+        arena: &Arena,
+        word: &AtomicU64,
+        offset: u64,
+        block: Block,
+    ) -> Result<Option<Block>, Full> {
         let entry = self.entry_for(arena, block, offset)?;
         for _ in 0..ATTEMPTS {
             let old = BlockEntry::from_raw(word.load(Acquire));

@@ -24,10 +24,11 @@ pub type Environment = *const *const c_char;
 /// `given` is null or a null-terminated array of zero-terminated strings.
 pub unsafe fn with_agent<R>(given: Environment, action: impl FnOnce(Environment) -> R) -> R {
     let settings = settings();
-    if !settings.follow || settings.agent.is_empty() || given.is_null() {
+    if !settings.follow || settings.agent.is_empty() {
         return action(given);
     }
-    let mut list = List { variables: [core::ptr::null(); MOST_VARIABLES], count: 0, text: [0; TEXT_LENGTH], used: 0 };
+    let mut list =
+        List { variables: [core::ptr::null(); MOST_VARIABLES], count: 0, text: [0; TEXT_LENGTH], used: 0 };
     // SAFETY: as the caller says.
     match unsafe { list.complete(given, &settings.agent) } {
         Some(()) => action(list.variables.as_ptr()),
@@ -48,31 +49,35 @@ impl List {
     /// # Safety
     /// As for [`with_agent`].
     unsafe fn complete(&mut self, given: Environment, agent: &Path) -> Option<()> {
+        let empty: *const c_char = core::ptr::null();
         let mut preload: &[u8] = b"";
-        let mut cursor = given;
+        let mut has_directory = false;
+        let mut cursor = if given.is_null() { &raw const empty } else { given };
         // SAFETY: the array ends with a null pointer, and each string with a zero.
         while let Some(variable) = unsafe { (*cursor).as_ref() } {
             // SAFETY: as above.
             let text = unsafe { CStr::from_ptr(variable) }.to_bytes();
+            has_directory |= value_of(text, environment::DIRECTORY).is_some();
             match value_of(text, environment::PRELOAD) {
-                Some(value) if value.windows(agent.bytes().len()).any(|part| part == agent.bytes()) => return None,
                 Some(value) => preload = value,
-                None if self.is_ours(text) => {}
+                None if is_ours(text) => {}
                 None => self.push(variable)?,
             }
             // SAFETY: not past the null pointer.
             cursor = unsafe { cursor.add(1) };
         }
-        let separator: &[u8] = if preload.is_empty() { b"" } else { b":" };
-        self.push_text(environment::PRELOAD, &[agent.bytes(), separator, preload])?;
+        let has_agent = preload.windows(agent.bytes().len()).any(|part| part == agent.bytes());
+        if has_agent && has_directory {
+            return None;
+        }
+        let first: [&[u8]; 2] = match (has_agent, preload.is_empty()) {
+            (true, _) => [b"", b""],
+            (false, true) => [agent.bytes(), b""],
+            (false, false) => [agent.bytes(), b":"],
+        };
+        self.push_text(environment::PRELOAD, &[first[0], first[1], preload])?;
         self.push_settings(agent)?;
         self.push(core::ptr::null())
-    }
-
-    fn is_ours(&self, text: &[u8]) -> bool {
-        [environment::DIRECTORY, environment::AGENT, environment::SAMPLE]
-            .iter()
-            .any(|name| value_of(text, name).is_some())
     }
 
     fn push_settings(&mut self, agent: &Path) -> Option<()> {
@@ -113,6 +118,12 @@ impl List {
     }
 }
 
+fn is_ours(text: &[u8]) -> bool {
+    [environment::DIRECTORY, environment::AGENT, environment::SAMPLE]
+        .iter()
+        .any(|name| value_of(text, name).is_some())
+}
+
 fn value_of<'t>(text: &'t [u8], name: &str) -> Option<&'t [u8]> {
     text.strip_prefix(name.as_bytes())?.strip_prefix(b"=")
 }
@@ -125,12 +136,22 @@ mod tests {
     fn completed(given: &[&CStr], agent: &[u8]) -> Option<Vec<Vec<u8>>> {
         let mut pointers: Vec<*const c_char> = given.iter().map(|text| text.as_ptr()).collect();
         pointers.push(core::ptr::null());
-        let mut list = List { variables: [core::ptr::null(); MOST_VARIABLES], count: 0, text: [0; TEXT_LENGTH], used: 0 };
+        let mut list = List {
+            variables: [core::ptr::null(); MOST_VARIABLES],
+            count: 0,
+            text: [0; TEXT_LENGTH],
+            used: 0,
+        };
         // SAFETY: `pointers` is a null-terminated array of C strings.
         unsafe { list.complete(pointers.as_ptr(), &Path::new(agent)) }?;
         let variables = &list.variables[..list.count - 1];
         // SAFETY: `complete` stores only C strings before the null pointer.
-        Some(variables.iter().map(|&variable| unsafe { CStr::from_ptr(variable) }.to_bytes().to_vec()).collect())
+        Some(
+            variables
+                .iter()
+                .map(|&variable| unsafe { CStr::from_ptr(variable) }.to_bytes().to_vec())
+                .collect(),
+        )
     }
 
     #[test]
@@ -146,7 +167,11 @@ mod tests {
     fn what_the_program_preloads_stays_behind_the_agent() {
         let list = completed(&[c"LD_PRELOAD=libjemalloc.so.2"], b"/a.so").unwrap();
         assert_eq!(list[0], b"LD_PRELOAD=/a.so:libjemalloc.so.2");
-        assert_eq!(completed(&[c"LD_PRELOAD=/a.so:libother.so"], b"/a.so"), None);
+        let whole = [c"LD_PRELOAD=/a.so:libother.so", c"HEAPLENS_DIR=/x"];
+        assert_eq!(completed(&whole, b"/a.so"), None);
+        let list = completed(&whole[..1], b"/a.so").unwrap();
+        assert_eq!(list[0], b"LD_PRELOAD=/a.so:libother.so");
+        assert_eq!(list[1], b"HEAPLENS_AGENT=/a.so");
     }
 
     #[test]

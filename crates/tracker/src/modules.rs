@@ -69,8 +69,12 @@ pub struct Modules {
 impl Modules {
     /// None yet.
     pub const fn new() -> Self {
-        const NONE: Private = Private { start: AtomicU64::new(0), generation: AtomicU32::new(0) };
-        Self { count: AtomicU32::new(0), generation: AtomicU32::new(0), private: [NONE; CAPACITY] }
+        Self {
+            count: AtomicU32::new(0),
+            generation: AtomicU32::new(0),
+            private: [const { Private { start: AtomicU64::new(0), generation: AtomicU32::new(0) } };
+                CAPACITY],
+        }
     }
 
     /// Forgets everything: the arena was replaced.
@@ -216,7 +220,8 @@ impl Image {
     fn of(object: &FoundObject) -> Option<Self> {
         // SAFETY: the loader maps the first page of every object readable; it begins with the ELF header.
         let header = unsafe { &*(object.map_start as *const libc::Elf64_Ehdr) };
-        if header.e_ident[..4] != *b"\x7fELF" || header.e_phentsize as usize != size_of::<libc::Elf64_Phdr>() {
+        if header.e_ident[..4] != *b"\x7fELF" || header.e_phentsize as usize != size_of::<libc::Elf64_Phdr>()
+        {
             return None;
         }
         let (offset, count) = (header.e_phoff, header.e_phnum as usize);
@@ -224,8 +229,9 @@ impl Image {
             return None; // beyond what is surely mapped
         }
         // SAFETY: within the first page, as checked; the loader read the same table.
-        let headers =
-            unsafe { core::slice::from_raw_parts((object.map_start + offset) as *const libc::Elf64_Phdr, count) };
+        let headers = unsafe {
+            core::slice::from_raw_parts((object.map_start + offset) as *const libc::Elf64_Phdr, count)
+        };
         Some(Self { bias: bias(object), headers })
     }
 
@@ -245,7 +251,11 @@ impl Image {
 
     /// The build id, or nothing.
     fn build_id(&self) -> &'static [u8] {
-        self.headers.iter().filter(|header| header.p_type == libc::PT_NOTE).find_map(|h| self.build_id_in(h)).unwrap_or(&[])
+        self.headers
+            .iter()
+            .filter(|header| header.p_type == libc::PT_NOTE)
+            .find_map(|h| self.build_id_in(h))
+            .unwrap_or(&[])
     }
 
     fn build_id_in(&self, header: &libc::Elf64_Phdr) -> Option<&'static [u8]> {
@@ -255,7 +265,8 @@ impl Image {
         let offset = usize::try_from(address - segment.start).ok()?;
         let mut notes = segment.bytes.get(offset..)?.get(..header.p_filesz as usize)?;
         loop {
-            let word = |at: usize| notes.get(at..at + 4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]));
+            let word =
+                |at: usize| notes.get(at..at + 4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]));
             let (name, data, kind) = (word(0)? as usize, word(4)? as usize, word(8)?);
             let data_start = 12 + name.next_multiple_of(4);
             if kind == GNU_BUILD_ID && notes.get(12..16)? == b"GNU\0" {

@@ -66,8 +66,11 @@ impl SeatId {
 pub enum Nesting {
     /// It is not: whoever enters meanwhile is a signal handler, and what it allocates is a loss.
     Never = 1,
-    /// It is (`operator new` calls `malloc`): whoever enters meanwhile belongs to this event.
+    /// It is: whoever enters meanwhile belongs to this event.
     Expected = 2,
+    /// It is `operator new`, which calls `malloc`: what that gives belongs to this event. Where it gives nothing, the
+    /// program's new-handler runs and exceptions are made, all of it events of their own: the guard is dropped early.
+    New = 3,
 }
 
 const UNSEATED: u64 = 1;
@@ -177,21 +180,30 @@ impl Guard {
         Some(Self { seat: core::ptr::null_mut(), stays_here: PhantomData })
     }
 
-    /// The guard of this thread that was forgotten on the way through a frame that is not Rust's.
+    /// The guard of `operator new` that was forgotten on the way through its frame in assembly; `None` when
+    /// [`Guard::on_failed_malloc`] dropped it.
     ///
     /// # Safety
-    /// This thread entered a guard, forgot it, and did not resume it yet.
+    /// This thread entered a guard with [`Nesting::New`], forgot it, and did not resume it yet.
     #[inline(always)]
-    pub unsafe fn resume() -> Self {
-        // SAFETY: the word belongs to this thread.
-        let word = unsafe { *thread_word() };
-        let seat = if word & UNSEATED == 0 { word as *mut Seat } else { core::ptr::null_mut() };
-        Self { seat, stays_here: PhantomData }
+    pub unsafe fn resume_new() -> Option<Self> {
+        let (seat, busy) = holder();
+        (busy == Nesting::New as u32).then_some(Self { seat, stays_here: PhantomData })
+    }
+
+    /// A `malloc` that found the thread inside a hook failed: if that hook is `operator new`, its guard ends here.
+    #[cold]
+    pub fn on_failed_malloc() {
+        // SAFETY: a guard with `Nesting::New` is only ever held by a frame that asks for it by `resume_new`.
+        drop(unsafe { Self::resume_new() });
     }
 
     /// The seat, where the thread has one.
     #[inline(always)]
-    #[expect(clippy::mut_from_ref, reason = "a guard exists once per thread at a time, and a seat belongs to one thread")]
+    #[expect(
+        clippy::mut_from_ref,
+        reason = "a guard exists once per thread at a time, and a seat belongs to one thread"
+    )]
     pub fn seat(&self) -> Option<&mut Seat> {
         // SAFETY: null or held by this thread; busy, so that no other guard of this thread exists.
         unsafe { self.seat.as_mut() }
@@ -214,6 +226,20 @@ impl Drop for Guard {
                 false => (&raw mut (*self.seat).busy).write_volatile(0),
                 true => *thread_word() = UNSEATED,
             }
+        }
+    }
+}
+
+/// The seat of this thread, or null, and who is busy on it.
+#[inline(always)]
+fn holder() -> (*mut Seat, u32) {
+    // SAFETY: the word belongs to this thread; a pointer in it leads to the seat that the thread holds.
+    unsafe {
+        let word = *thread_word();
+        match word & UNSEATED {
+            _ if word == 0 => (core::ptr::null_mut(), 0),
+            0 => (word as *mut Seat, (&raw const (*(word as *mut Seat)).busy).read_volatile()),
+            _ => (core::ptr::null_mut(), (word >> UNSEATED_BUSY_SHIFT) as u32),
         }
     }
 }

@@ -128,7 +128,9 @@ mod tests {
     #[test]
     fn an_environment_is_read_by_name() {
         let mut settings = Settings::NONE;
-        settings.read(b"HOME=/root\0HEAPLENS_DIR=/dev/shm/x\0HEAPLENS_SAMPLE=4096\0NOVALUE\0HEAPLENS_NO_FOLLOW=1");
+        settings.read(
+            b"HOME=/root\0HEAPLENS_DIR=/dev/shm/x\0HEAPLENS_SAMPLE=4096\0NOVALUE\0HEAPLENS_NO_FOLLOW=1",
+        );
         assert_eq!(settings.directory.bytes(), b"/dev/shm/x");
         assert_eq!(settings.sample_interval, 4096);
         assert!(!settings.follow);

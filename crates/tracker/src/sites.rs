@@ -90,6 +90,13 @@ pub fn on_free(arena: &Arena, id: SiteId, seat: SeatId, weight: Weight, space: S
     }
 }
 
+/// Undoes the counting of a heap allocation. Sums of counters wrap, so that a negative number can be added.
+pub fn take_back(arena: &Arena, id: SiteId, seat: SeatId, weight: Weight) {
+    let negative = Weight { bytes: weight.bytes.wrapping_neg(), blocks: weight.blocks.wrapping_neg() };
+    count(arena, id, seat, negative, Direction::In);
+    arena.header().hot.live_bytes.fetch_sub(weight.bytes, Relaxed);
+}
+
 #[inline(always)]
 fn count(arena: &Arena, id: SiteId, seat: SeatId, weight: Weight, direction: Direction) {
     let site = site(arena, id);
@@ -138,7 +145,8 @@ fn keep_peak(line: &Counters, peak: u64) -> bool {
 
 #[inline(always)]
 fn copy_live(line: &Counters) {
-    let live = |allocated: &AtomicU64, freed: &AtomicU64| allocated.load(Relaxed).wrapping_sub(freed.load(Relaxed));
+    let live =
+        |allocated: &AtomicU64, freed: &AtomicU64| allocated.load(Relaxed).wrapping_sub(freed.load(Relaxed));
     line.peak_bytes.store(live(&line.allocated_bytes, &line.freed_bytes), Relaxed);
     line.peak_blocks.store(live(&line.allocated_blocks, &line.freed_blocks), Relaxed);
 }

@@ -128,6 +128,16 @@ impl Tracker {
         timer.stop(guard, &self.arena);
     }
 
+    /// Takes back that a block was recorded, as if it had not been: it will be recorded again under another name.
+    #[cold]
+    pub fn forget(&self, guard: &Guard, addr: Addr) {
+        if process::is_recording(guard)
+            && let Some(block) = self.blocks.remove(&self.arena, addr)
+        {
+            sites::take_back(&self.arena, block.site, guard.seat_id(), self.weight(block.size));
+        }
+    }
+
     /// Takes a block out of the table before `realloc`: afterwards its address may belong to somebody else.
     pub fn before_realloc(&self, guard: &Guard, addr: Addr) -> Option<Claimed> {
         if !process::is_recording(guard) {

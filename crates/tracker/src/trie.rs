@@ -82,10 +82,12 @@ impl Trie {
         // Release: whoever reads the hash reads a whole node.
         node.hash.store(hash, Release);
         self.make_room(arena, number);
+        // Looked at before the index: who was done by then has published the larger one.
+        let growing = self.growing.load(Acquire);
         if u64::from(number.get()) * 4 >= Self::slots(self.index.load(Acquire)) * 3 {
             // `find` relies on free slots. While another thread makes room the node stays out of the index, and its path
             // is inserted again next time; when there is no room to be had, that is the end of new paths.
-            return self.growing.load(Relaxed).then_some(number);
+            return growing.then_some(number);
         }
         self.enter(arena, self.index.load(Acquire), number, hash)
     }
@@ -96,7 +98,9 @@ impl Trie {
         for _ in 0..=Self::slots(index) {
             let slot = self.slot(arena, index, at);
             // AcqRel: publishes the node, and on failure shows the other's.
-            let Err(other) = slot.compare_exchange(0, number.get(), AcqRel, Acquire) else { return Some(number) };
+            let Err(other) = slot.compare_exchange(0, number.get(), AcqRel, Acquire) else {
+                return Some(number);
+            };
             if self.node(arena, NodeId::new(other)).hash.load(Relaxed) == hash {
                 return Some(NodeId::new(other));
             }
@@ -122,7 +126,11 @@ impl Trie {
     fn new_index(&self, arena: &Arena, bits: u32) -> Option<()> {
         let pages = ((4u64 << bits) / PAGE as u64).max(1);
         let index = u64::from(arena.take_pages(pages)?) << 8 | u64::from(bits);
-        let count = arena.extent(Region::Nodes).used.load(Relaxed).min(arena.extent(Region::Nodes).reserved.load(Acquire));
+        let count = arena
+            .extent(Region::Nodes)
+            .used
+            .load(Relaxed)
+            .min(arena.extent(Region::Nodes).reserved.load(Acquire));
         for number in 1..count / NODE_SIZE as u64 {
             let number = NodeId::new(number as u32);
             let hash = self.node(arena, number).hash.load(Acquire);

@@ -1,12 +1,12 @@
 #include "check.h"
 
+#include "reference.h"
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
-#include <memory>
-#include <unwind.h>
 
 namespace {
 
@@ -27,26 +27,6 @@ struct Event {
     std::atomic<const char*> name;
     std::atomic<uint64_t> value;
 } events[16];
-
-// libgcc's view. An address directly below a signal frame is exact; the tracker keeps it plus one, since readers of its
-// frames always subtract one.
-struct Reference {
-    uint64_t* frames;
-    bool* exact;
-    size_t capacity;
-    size_t count = 0;
-};
-
-_Unwind_Reason_Code note_frame(_Unwind_Context* context, void* argument) {
-    auto& reference = *static_cast<Reference*>(argument);
-    int exact = 0;
-    const uint64_t address = _Unwind_GetIPInfo(context, &exact);
-    // Behind a frame whose return address is undefined libgcc reports one more, at 0; the tracker does not.
-    if (address == 0 || reference.count == reference.capacity) return _URC_END_OF_STACK;
-    reference.exact[reference.count] = exact != 0;
-    reference.frames[reference.count++] = address + (exact != 0);
-    return _URC_NO_REASON;
-}
 
 const char* name_of(Cut cut) {
     switch (cut) {
@@ -72,9 +52,9 @@ void show_fault(const char* what, const Stack& ours, const Reference& reference)
             ours.count, name_of(ours.cut), reference.count);
     for (size_t index = 1; index < std::max<size_t>(ours.count, reference.count) && index < 80; ++index) {
         const uint64_t mine = index < ours.count ? address_of_frame(ours.frames[index]) : 0;
-        const uint64_t theirs = index < reference.count ? reference.frames[index] : 0;
+        const uint64_t theirs = index < reference.count ? reference.frames[index].address : 0;
         fprintf(stderr, "  %2zu%s", index, mine == theirs ? " " : "*");
-        show_address(index < reference.count && reference.exact[index] ? "!" : " ", theirs);
+        show_address(index < reference.count && reference.frames[index].interrupted ? "!" : " ", theirs);
         if (mine != theirs) show_address("| ours", mine);
         fputc('\n', stderr);
     }
@@ -84,11 +64,9 @@ void show_fault(const char* what, const Stack& ours, const Reference& reference)
 size_t equal_frames(const Stack& ours, const Reference& reference) {
     const size_t count = std::min<size_t>(ours.count, reference.count);
     size_t index = 1;
-    while (index < count && address_of_frame(ours.frames[index]) == reference.frames[index]) ++index;
+    while (index < count && address_of_frame(ours.frames[index]) == reference.frames[index].address) ++index;
     return index;
 }
-
-#include "explained.inc"
 
 bool compare(const Stack& ours, const Reference& reference) {
     const size_t equal = equal_frames(ours, reference);
@@ -98,8 +76,9 @@ bool compare(const Stack& ours, const Reference& reference) {
         show_fault("WRONG FRAME", ours, reference);
     } else if (ours.cut == Cut::too_deep && ours.count == ours.capacity) {
         ++counts.explained;  // the scenario asked for less than there is
-    } else if (is_explained(ours, reference)) {
+    } else if (is_lazy_binding(reference, ours.count - 1)) {
         ++counts.explained;
+        count_event("lazy-binding");
     } else {
         ++counts.truncated;
         show_fault("TRUNCATED", ours, reference);
@@ -165,15 +144,27 @@ void count_capture(Way way, const Stack& memo, const Stack& walk, const Referenc
 }  // namespace
 
 [[gnu::noinline]] Finding check() {
-    uint64_t memo[ordinary_depth], walk[ordinary_depth], frames[ordinary_depth];
-    bool exact[ordinary_depth];
-    return check_in(memo, walk, {frames, exact, ordinary_depth});
+    uint64_t memo[ordinary_depth], walk[ordinary_depth];
+    ReferenceFrame frames[ordinary_depth];
+    return check_in(memo, walk, {frames, ordinary_depth, 0});
+}
+
+[[gnu::noinline]] void check_memo_against_walk() {
+    uint64_t memo_frames[ordinary_depth], walk_frames[ordinary_depth];
+    Stack memo{memo_frames, ordinary_depth, 0, Cut::complete}, walk{walk_frames, ordinary_depth, 0, Cut::complete};
+    const Way way = unwind_check_by_memo(&memo), second = unwind_check_by_walk(&walk);
+    if (way == Way::wrong_hash) report_wrong("the memo's hash is not that of its frames");
+    if (way == Way::refused || second == Way::refused) {
+        report_wrong("a capture was refused outside of any other");
+    } else if (!agree(memo, walk)) {
+        ++counts.disagreements;
+    }
 }
 
 [[gnu::noinline]] Finding check_deep() {
-    static uint64_t memo[greatest_depth], walk[greatest_depth], frames[greatest_depth];
-    static bool exact[greatest_depth];
-    return check_in(memo, walk, {frames, exact, greatest_depth});
+    static uint64_t memo[greatest_depth], walk[greatest_depth];
+    static ReferenceFrame frames[greatest_depth];
+    return check_in(memo, walk, {frames, greatest_depth, 0});
 }
 
 void report_wrong(const char* what) {

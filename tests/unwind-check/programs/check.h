@@ -17,7 +17,10 @@ struct Finding {
 // Captures the caller's stack and compares. May be called anywhere, also in a signal handler in the middle of itself.
 Finding check();
 
-// The same with room for stacks of any depth; needs a mutex-free single caller at a time.
+// Captures by the memo and by the plain walk alone, without libgcc: short enough to be interrupted at each instruction.
+void check_memo_against_walk();
+
+// The same as check with room for stacks of any depth; one caller at a time.
 Finding check_deep();
 
 // A fault that only the scenario can see; it is counted as a wrong frame.

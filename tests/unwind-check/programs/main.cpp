@@ -10,11 +10,21 @@ namespace {
 
 constexpr struct {
     const char* name;
-    void (*run)(uint64_t seed, uint64_t captures);
+    Scenario* run;
 } scenarios[] = {
-    {"tree", tree}, {"exceptions", exceptions}, {"jumps", jumps},
-    {"threads", threads}, {"steps", steps}, {"steps-on-alternate-stack", steps_on_alternate_stack},
-    {"timer", timer}, {"timer-on-alternate-stack", timer_on_alternate_stack},
+    {"tree", tree},
+    {"exceptions", exceptions},
+    {"jumps", jumps},
+    {"threads", threads},
+    {"steps", steps},
+    {"steps-on-alternate-stack", steps_on_alternate_stack},
+    {"timer", timer},
+    {"timer-on-alternate-stack", timer_on_alternate_stack},
+    {"coroutines", coroutines},
+    {"reload", reload},
+    {"hostile", hostile},
+    {"endings", endings},
+    {"deep", deep},
 };
 
 }  // namespace

@@ -2,13 +2,11 @@
 #pragma once
 #include <cstdint>
 
-void tree(uint64_t seed, uint64_t captures);
-void exceptions(uint64_t seed, uint64_t captures);
-void jumps(uint64_t seed, uint64_t captures);
-void threads(uint64_t seed, uint64_t captures);
-void steps(uint64_t seed, uint64_t captures);
-void steps_on_alternate_stack(uint64_t seed, uint64_t captures);
-void timer(uint64_t seed, uint64_t captures);
-void timer_on_alternate_stack(uint64_t seed, uint64_t captures);
-void deep(uint64_t seed, uint64_t captures);
-void endings(uint64_t seed, uint64_t captures);
+using Scenario = void(uint64_t seed, uint64_t captures);
+
+Scenario tree, exceptions, jumps, threads;                               // calls.cpp
+Scenario steps, steps_on_alternate_stack, timer, timer_on_alternate_stack;  // signals.cpp
+Scenario coroutines;                                                     // coroutines.cpp
+Scenario reload;                                                         // reload.cpp
+Scenario hostile;                                                        // hostile.cpp
+Scenario endings, deep;                                                  // endings.cpp

@@ -58,9 +58,9 @@ void large_frame(Walk& walk, unsigned depth) {
     hide(buffer);
 }
 
-// More than a page: a hardened compiler touches it page by page in a loop.
+// Several pages: a hardened compiler touches them one by one, in a loop whose frame is held by r11.
 void huge_frame(Walk& walk, unsigned depth) {
-    char buffer[12'000];
+    char buffer[24'000];
     hide(buffer);
     descend(walk, depth);
     hide(buffer);

@@ -69,16 +69,23 @@ void handle(int signal, void (*handler)(int, siginfo_t*, void*), int flags) {
 
 void on_step(int, siginfo_t*, void* context) {
     check();
-    if (--steps_left == 0) static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_EFL] &= ~trap_flag;
+    steps_left = steps_left - 1;
+    if (steps_left == 0) static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_EFL] &= ~trap_flag;
 }
 
-// The leaves do nothing: what is looked at is every instruction on the way to them.
+// What is looked at is every instruction on the way to the leaves; some of them capture, to be interrupted in it.
+void capture_at_some(Walk& walk) {
+    if (walk.random(8) != 0) return;
+    check_memo_against_walk();
+    count_event("interrupted-captures");
+}
+
 void step(uint64_t seed, uint64_t captures, int flags) {
     handle(SIGTRAP, on_step, flags);
     Walk walk{seed, 0};
-    walk.at_leaf = [](Walk&) {};
+    walk.at_leaf = capture_at_some;
     walk.works = true;
-    walk.throws_once_in = 400;
+    walk.throws_once_in = 100;
     steps_left = captures;
     set_trap_flag();
     while (steps_left > 0) wander(walk, 100, deepest);

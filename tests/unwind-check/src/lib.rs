@@ -81,7 +81,10 @@ extern "C" fn unwind_check_unmapping(start: *mut c_void, length: usize) {
 /// # Safety
 /// `callback` may be called with `data`.
 #[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn unwind_check_through_rust(callback: extern "C-unwind" fn(*mut c_void), data: *mut c_void) {
+unsafe extern "C-unwind" fn unwind_check_through_rust(
+    callback: extern "C-unwind" fn(*mut c_void),
+    data: *mut c_void,
+) {
     let mut numbers = [2, 1];
     numbers.sort_by(|a, b| {
         callback(data);

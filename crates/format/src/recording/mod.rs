@@ -1,7 +1,7 @@
 //! The recording: one sealed, self-contained file from which every output derives, on any machine.
 //!
-//! [`model`] is what it says. The codec beside it writes that as chunks of bytes ([`encode`]) and reads any bytes back
-//! ([`decode`]); it never panics, and what it cannot read it names as [`Damage`]. The layout is drawn in
+//! [`model`] is what it says. The codec beside it writes that as chunks of bytes ([`encode()`]) and reads any bytes back
+//! ([`decode()`]); it never panics, and what it cannot read it names as [`Damage`]. The layout is drawn in
 //! `docs/format.md`.
 
 mod checksum;

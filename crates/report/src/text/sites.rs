@@ -109,7 +109,9 @@ impl Table {
             }
         }
         let mut places: Vec<_> = places.into_values().collect();
-        places.sort_by_key(|place| (Reverse((place.measure.bytes, place.measure.blocks)), place.heaviest.stack));
+        places.sort_by_key(|place| {
+            (Reverse((place.measure.bytes, place.measure.blocks)), place.heaviest.stack)
+        });
         places
     }
 

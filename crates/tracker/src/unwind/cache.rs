@@ -37,10 +37,9 @@ pub struct Unwinder {
 impl Unwinder {
     /// Nothing is known yet.
     pub const fn new() -> Self {
-        const EMPTY: Entry = Entry { check: AtomicU64::new(0), rule: AtomicU64::new(0) };
         Self {
             generation: AtomicU32::new(0),
-            entries: [EMPTY; ENTRIES],
+            entries: [const { Entry { check: AtomicU64::new(0), rule: AtomicU64::new(0) } }; ENTRIES],
             touched: [const { AtomicU64::new(0) }; ENTRIES / ENTRIES_PER_PAGE / 64],
             modules: Modules::new(),
         }

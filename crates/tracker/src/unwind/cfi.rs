@@ -255,8 +255,13 @@ fn split_sleb(bytes: &[u8]) -> Option<(i64, &[u8])> {
 
 /// Runs the instructions of the CIE and then those of the FDE up to `pc`.
 fn run<'a>(fde: &Fde<'a>, pc: u64) -> Option<Row<'a>> {
-    let mut machine =
-        Machine { row: Row::START, initial: Row::START, remembered: [Row::START; REMEMBERED], depth: 0, location: fde.begin };
+    let mut machine = Machine {
+        row: Row::START,
+        initial: Row::START,
+        remembered: [Row::START; REMEMBERED],
+        depth: 0,
+        location: fde.begin,
+    };
     machine.execute(&fde.cie, fde.cie.instructions, u64::MAX)?;
     machine.initial = machine.row;
     machine.execute(&fde.cie, fde.instructions, pc)?;
@@ -355,7 +360,8 @@ impl<'a> Machine<'a> {
                 self.row.set(register, Saved::AtCfa(code.sleb()?.wrapping_mul(align)));
             }
             0x12 => {
-                self.row.cfa = Cfa::Register { number: code.uleb()?, offset: code.sleb()?.wrapping_mul(align) };
+                self.row.cfa =
+                    Cfa::Register { number: code.uleb()?, offset: code.sleb()?.wrapping_mul(align) };
             }
             0x13 => self.set_cfa_offset(code.sleb()?.wrapping_mul(align))?,
             0x14 | 0x15 => {

@@ -1,13 +1,19 @@
 //! The interpreter against gimli's, row by row, on real libraries of the machine.
 
 use super::*;
-use gimli::{BaseAddresses, CfaRule, EhFrame, EndianSlice, LittleEndian, RegisterRule, UnwindContext, UnwindSection};
+use gimli::{
+    BaseAddresses, CfaRule, EhFrame, EndianSlice, LittleEndian, RegisterRule, UnwindContext, UnwindSection,
+};
 use object::{Object, ObjectSection, ObjectSegment};
 use std::vec::Vec;
 
 /// The rule that gimli's row stands for, by the definitions of `Kind`; `None` where we say "not understood", too.
-fn rule_of_row(row: &gimli::UnwindTableRow<usize>, frames: &EhFrame<EndianSlice<'_, LittleEndian>>) -> Option<Rule> {
-    let bytes_of = |expression: &gimli::UnwindExpression<usize>| expression.get(frames).unwrap().0.slice().to_vec();
+fn rule_of_row(
+    row: &gimli::UnwindTableRow<usize>,
+    frames: &EhFrame<EndianSlice<'_, LittleEndian>>,
+) -> Option<Rule> {
+    let bytes_of =
+        |expression: &gimli::UnwindExpression<usize>| expression.get(frames).unwrap().0.slice().to_vec();
     match row.register(gimli::Register(16)) {
         None | Some(RegisterRule::Undefined) => return Some(Rule::plain(Kind::End)),
         Some(RegisterRule::Offset(-8)) => {}
@@ -52,8 +58,11 @@ fn compare_file(path: &str) -> usize {
         let mut context = UnwindContext::new();
         let mut table = fde.rows(&frames, &bases, &mut context).unwrap();
         while let Some(row) = table.next_row().unwrap() {
-            let expected =
-                if fde.is_signal_trampoline() { Some(Rule::plain(Kind::Signal)) } else { rule_of_row(row, &frames) };
+            let expected = if fde.is_signal_trampoline() {
+                Some(Rule::plain(Kind::Signal))
+            } else {
+                rule_of_row(row, &frames)
+            };
             for pc in [row.start_address(), row.end_address() - 1] {
                 assert_eq!(rule_at(segment, header, pc), expected, "{path} at {pc:#x}");
             }

@@ -117,7 +117,8 @@ impl Memo {
             return None;
         }
         let pages = |depth: usize| {
-            let arrays = [size_of::<Frame>(), 2 * size_of::<Check>(), size_of::<Fresh>(), 2 * size_of::<Check>()];
+            let arrays =
+                [size_of::<Frame>(), 2 * size_of::<Check>(), size_of::<Fresh>(), 2 * size_of::<Check>()];
             arrays.iter().map(|size| (size * depth).div_ceil(4096) as u64).sum::<u64>()
         };
         let grown = (pages(self.depth) - pages(self.deepest)) * 4096;
@@ -129,7 +130,13 @@ impl Memo {
     ///
     /// Benchmark: `cargo xtask bench`, pairs at depth 10 / 30 / 80.
     #[inline]
-    pub fn capture(&mut self, unwinder: &Unwinder, arena: &Arena, caller: Caller, end: u64) -> Result<(), TooDeep> {
+    pub fn capture(
+        &mut self,
+        unwinder: &Unwinder,
+        arena: &Arena,
+        caller: Caller,
+        end: u64,
+    ) -> Result<(), TooDeep> {
         let generation = unwinder.generation();
         if self.generation != generation {
             self.generation = generation;

@@ -19,7 +19,8 @@ struct Bounds {
 }
 
 static MEMORY: [Bounds; REMEMBERED] =
-    [const { Bounds { low: AtomicU64::new(0), high: AtomicU64::new(0), check: AtomicU64::new(0) } }; REMEMBERED];
+    [const { Bounds { low: AtomicU64::new(0), high: AtomicU64::new(0), check: AtomicU64::new(0) } };
+        REMEMBERED];
 static EPOCH: AtomicU64 = AtomicU64::new(1);
 
 /// Forgets all stacks that are not a thread's own.

@@ -49,7 +49,10 @@ pub fn cut_reason(outcome: u32) -> Option<Pseudo> {
     if outcome & CUT == 0 {
         return None;
     }
-    Pseudo::from_frame(frame_word(heaplens_format::arena::FRAME_PSEUDO_MODULE, u64::from(outcome >> CUT_SHIFT)))
+    Pseudo::from_frame(frame_word(
+        heaplens_format::arena::FRAME_PSEUDO_MODULE,
+        u64::from(outcome >> CUT_SHIFT),
+    ))
 }
 
 /// Where an unwinder stands.
@@ -242,7 +245,13 @@ pub fn load(address: u64) -> u64 {
 
 /// Walks a stack without memory of the last one; frames go to `frames`, innermost first, their number and the outcome
 /// come back. A stack that does not fit is cut as too deep.
-pub fn walk(unwinder: &Unwinder, arena: &Arena, caller: Caller, end: u64, frames: &mut [u64]) -> (usize, u32) {
+pub fn walk(
+    unwinder: &Unwinder,
+    arena: &Arena,
+    caller: Caller,
+    end: u64,
+    frames: &mut [u64],
+) -> (usize, u32) {
     let mut cursor = Cursor::new(caller, end);
     for (count, frame) in frames.iter_mut().enumerate() {
         let rule = unwinder.rule(arena, cursor.lookup);

@@ -1,0 +1,99 @@
+// Coroutines by ucontext: each walks on a stack of its own, mapped or from malloc, and gives way to another one at some
+// of its leaves, deep in its calls. Stacks end and begin all the time, in different sizes at the same places.
+#include "check.h"
+#include "scenarios.h"
+#include "walk.h"
+
+#include <cstdlib>
+#include <memory>
+#include <sys/mman.h>
+#include <ucontext.h>
+#include <vector>
+
+namespace {
+
+constexpr unsigned deepest = 8;
+constexpr uint64_t leaves_of_one = 60;
+
+class Coroutine {
+public:
+    Coroutine(uint64_t seed, ucontext_t& scheduler) : walk{seed, 0}, scheduler(scheduler) {
+        walk.at_leaf = look_and_give_way;
+        walk.context = this;
+        is_mapped = walk.random(2) == 0;
+        size = (512 << 10) + (walk.random(128) << 12);
+        stack = is_mapped ? mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+                          : malloc(size);
+        getcontext(&context);
+        context.uc_stack.ss_sp = stack;
+        context.uc_stack.ss_size = size;
+        context.uc_link = &scheduler;
+        const auto self = reinterpret_cast<uint64_t>(this);
+        makecontext(&context, reinterpret_cast<void (*)()>(start), 2, int(self >> 32), int(self));
+    }
+    ~Coroutine() {
+        if (is_mapped) {
+            unwind_check_unmapping(stack, size);
+            munmap(stack, size);
+        } else {
+            free(stack);
+        }
+    }
+    Coroutine(const Coroutine&) = delete;
+    Coroutine& operator=(const Coroutine&) = delete;
+
+    void go_on() { swapcontext(&scheduler, &context); }
+    bool is_done = false;
+
+private:
+    static void start(unsigned high, unsigned low) {
+        auto& self = *reinterpret_cast<Coroutine*>(uint64_t(high) << 32 | low);
+        wander(self.walk, leaves_of_one, deepest);
+        self.is_done = true;
+    }
+    static void look_and_give_way(Walk& walk) {
+        auto& self = *static_cast<Coroutine*>(walk.context);
+        check();
+        if (walk.random(3) != 0) return;
+        count_event("switches");
+        swapcontext(&self.context, &self.scheduler);
+        check();
+    }
+
+    Walk walk;
+    ucontext_t& scheduler;
+    ucontext_t context;
+    bool is_mapped;
+    size_t size;
+    void* stack;
+};
+
+// The scheduler is at a different depth of the thread's own stack each time.
+struct Scheduler {
+    std::vector<std::unique_ptr<Coroutine>> coroutines;
+    ucontext_t context;
+    Walk own;
+};
+
+void switch_to_one(Walk& walk) {
+    auto& scheduler = *static_cast<Scheduler*>(walk.context);
+    auto& coroutine = scheduler.coroutines[walk.random(scheduler.coroutines.size())];
+    if (coroutine == nullptr || coroutine->is_done) {
+        coroutine = nullptr;
+        coroutine = std::make_unique<Coroutine>(walk.random(), scheduler.context);
+        count_event("coroutines");
+    }
+    coroutine->go_on();
+    check();
+}
+
+}  // namespace
+
+void coroutines(uint64_t seed, uint64_t captures) {
+    Scheduler scheduler{{}, {}, {seed, 0}};
+    scheduler.coroutines.resize(20);
+    scheduler.own.context = &scheduler;
+    scheduler.own.at_leaf = switch_to_one;
+    // A switch ends with one check here, and there are about four for it on the other side.
+    wander(scheduler.own, captures / 5, deepest);
+}
