@@ -167,3 +167,50 @@ fn another_process_of_the_tree_can_be_shown() {
         report["processes"].as_array().unwrap().iter().filter(|row| row["main"] == true).collect();
     assert_eq!((shown.len(), &shown[0]["pid"]), (1, &Value::from(4713)));
 }
+
+/// A run of 3,000 sites whose stacks are 100 frames deep: three times what the JSON has room for.
+fn deep() -> Decoded {
+    use heaplens_format::recording::{Amount, Frame, Node, Site, SiteKind};
+    use heaplens_format::{Addr, NodeId};
+    let mut decoded = recording();
+    let process = &mut decoded.recording.processes[0];
+    (process.nodes, process.sites) = (Vec::new(), Vec::new());
+    for site in 0..3_000u64 {
+        for depth in 0..100 {
+            let parent = if depth == 0 { 0 } else { process.nodes.len() as u32 };
+            let frame = Frame::Unknown { address: Addr::new(site * 4096 + depth) };
+            process.nodes.push(Node { parent: NodeId::new(parent), frame });
+        }
+        let amount = |bytes: u64| Amount { bytes: Bytes::new(bytes), blocks: 1 };
+        process.sites.push(Site {
+            node: NodeId::new(process.nodes.len() as u32),
+            kind: SiteKind::Heap,
+            live: amount(site),
+            peak: amount(3_000 - site),
+            allocated: amount(10_000),
+        });
+    }
+    decoded
+}
+
+#[test]
+fn json_beyond_its_budget_keeps_the_leading_sites_and_the_sum_of_the_others() {
+    let report = parsed(&profiled(&deep()));
+    let sites = report["sites"].as_array().unwrap();
+    let sum = |field: &str| sites.iter().map(|site| site[field].as_u64().unwrap()).sum::<u64>();
+    let omitted = &report["sites_omitted"];
+    assert!((1_000..1_003).contains(&sites.len()), "{} sites", sites.len());
+    assert_eq!(sites.len() as u64 + omitted["count"].as_u64().unwrap(), 3_000);
+    let truths = [
+        ("live_bytes", (0..3_000).sum()),
+        ("live_blocks", 3_000),
+        ("peak_bytes", (1..=3_000).sum::<u64>()),
+        ("peak_blocks", 3_000),
+        ("allocated_bytes", 30_000_000),
+    ];
+    for (field, truth) in truths {
+        assert_eq!(sum(field) + omitted[field].as_u64().unwrap(), truth, "{field}");
+    }
+    assert_eq!(sites[0]["live_bytes"], 2_999);
+    assert!(sites.iter().any(|site| site["peak_bytes"] == 3_000), "the site that led at the peak is there");
+}

@@ -12,6 +12,7 @@ use heaplens_format::arena::block::TOP_ENTRIES;
 use heaplens_format::arena::header::{HEADER_SIZE, REGIONS, RegionExtent};
 use heaplens_format::arena::{Header, MODULE_SIZE, PAGE, Region};
 
+use crate::cost::timed;
 use crate::settings::Path;
 use crate::sys::{self, Descriptor, Errno};
 
@@ -232,7 +233,10 @@ impl Arena {
         let wanted = end.max(reserved + step).next_multiple_of(PAGE as u64);
         let wanted = wanted.min(extent.capacity.load(Relaxed));
         let offset = extent.offset.load(Relaxed) + reserved;
-        if end > wanted || self.full.load(Relaxed) || self.reserve(offset, wanted - reserved).is_err() {
+        if end > wanted
+            || self.full.load(Relaxed)
+            || timed(self, || self.reserve(offset, wanted - reserved)).is_err()
+        {
             self.full.store(true, Relaxed);
             return false;
         }

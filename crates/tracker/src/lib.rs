@@ -14,6 +14,7 @@ extern crate std;
 
 pub mod arena;
 pub mod blocks;
+pub mod cost;
 pub mod follow;
 pub mod mappings;
 pub mod modules;

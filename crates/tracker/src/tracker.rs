@@ -3,7 +3,6 @@
 //! It owns the tables of this process and the order in which an event touches them. It never decides whether a real
 //! function is called; that is the agent's.
 
-use core::arch::x86_64::_rdtsc;
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
 
@@ -12,6 +11,7 @@ use heaplens_format::{Addr, Bytes, Loss, NodeId, SiteId};
 
 use crate::arena::Arena;
 use crate::blocks::{Block, Blocks};
+use crate::cost::{Timer, ticks};
 use crate::mappings;
 use crate::process::{self, Life};
 use crate::sampling;
@@ -24,8 +24,6 @@ use crate::unwind::{Caller, Unwinder, stacks};
 
 /// Frames that are kept of a stack that is walked without a memo: coroutines, ending threads, stacks too deep.
 const PLAIN_DEPTH: usize = 192;
-/// One event of so many is timed.
-const TIMED_EVERY: u32 = 256;
 
 /// The tables of this process.
 #[derive(Debug)]
@@ -111,7 +109,7 @@ impl Tracker {
         if interval == 0 || self.is_sampled(guard, size, interval) {
             self.record_alloc(guard, addr, size, family, caller);
         }
-        timer.stop(guard, &self.arena);
+        timer.stop(&self.arena);
     }
 
     /// A block is about to be freed.
@@ -125,7 +123,7 @@ impl Tracker {
             Some(block) => self.count_free(guard, block),
             None => self.count_unknown_free(),
         }
-        timer.stop(guard, &self.arena);
+        timer.stop(&self.arena);
     }
 
     /// Takes back that a block was recorded, as if it had not been: it will be recorded again under another name.
@@ -371,31 +369,4 @@ impl Tracker {
 
 const fn page_round(length: Bytes) -> Bytes {
     Bytes::new(length.get().saturating_add(4095) & !4095)
-}
-
-fn ticks() -> u64 {
-    // SAFETY: every x86-64 processor has a time stamp counter, and Linux lets programs read it.
-    unsafe { _rdtsc() }
-}
-
-/// Times one event of [`TIMED_EVERY`], for the share of CPU time that Heaplens takes.
-struct Timer(u64);
-
-impl Timer {
-    #[inline(always)]
-    fn start(guard: &Guard) -> Self {
-        let Some(seat) = guard.seat() else { return Self(0) };
-        seat.events = seat.events.wrapping_add(1);
-        if seat.events % TIMED_EVERY == 0 { Self(ticks()) } else { Self(0) }
-    }
-
-    #[inline(always)]
-    fn stop(self, _guard: &Guard, arena: &Arena) {
-        if self.0 != 0 {
-            let spent = ticks().saturating_sub(self.0);
-            // An event that lost its core in the middle would count for 256 such losses.
-            const LONGEST: u64 = 200_000;
-            arena.header().hook_ticks.fetch_add(spent.min(LONGEST) * u64::from(TIMED_EVERY), Relaxed);
-        }
-    }
 }

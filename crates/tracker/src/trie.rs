@@ -13,6 +13,7 @@ use heaplens_format::arena::{NODE_SIZE, PAGE, Region};
 use heaplens_format::{NodeId, SiteId};
 
 use crate::arena::Arena;
+use crate::cost::timed;
 use crate::seat::SeatId;
 use crate::sites;
 
@@ -117,7 +118,7 @@ impl Trie {
         }
         let bits = (index & 0xff) as u32;
         if u64::from(newest.get()) * 2 >= Self::slots(self.index.load(Acquire)) {
-            self.new_index(arena, bits + 1);
+            timed(arena, || self.new_index(arena, bits + 1));
         }
         self.growing.store(false, Release);
     }
