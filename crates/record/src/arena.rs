@@ -8,7 +8,7 @@ use std::os::unix::fs::FileExt;
 
 use heaplens_format::arena::header::{FLAG_FORKED, HEADER_SIZE, RegionView};
 use heaplens_format::arena::table::{
-    Counters, Module as ModuleRecord, Node as NodeRecord, SAMPLED_BLOCK, split_frame,
+    Module as ModuleRecord, Node as NodeRecord, SAMPLED_BLOCK, Site as SiteRecord, SiteIdentity, split_frame,
 };
 use heaplens_format::arena::{
     End, FRAME_PSEUDO_MODULE, HeaderView, MODULE_SIZE, NODE_SIZE, Pseudo, Region, SITE_SIZE,
@@ -198,7 +198,10 @@ impl Reader<'_> {
         let mut trie = Trie::new(&nodes, modules);
         let mut found = Vec::new();
         for record in sites.chunks_exact(SITE_SIZE) {
-            if let Some(site) = self.site(record, &mut trie) {
+            let identity = word(record, std::mem::offset_of!(SiteRecord, identity));
+            if let Some(identity) = SiteIdentity::from_raw(identity)
+                && let Some(site) = self.site(identity, record, &sites, &mut trie)
+            {
                 found.push(site);
             }
         }
@@ -208,9 +211,11 @@ impl Reader<'_> {
         Ok((order.nodes, found))
     }
 
-    fn site(&mut self, record: &[u8], trie: &mut Trie<'_>) -> Option<Site> {
-        let (owner, shared) = record.split_at(SITE_SIZE / 2);
-        let (owner, shared) = (Line(owner), Line(shared));
+    fn site(&self, identity: SiteIdentity, record: &[u8], all: &[u8], trie: &mut Trie<'_>) -> Option<Site> {
+        const NONE: &[u8] = &[0; SITE_SIZE];
+        let second = identity.second() as usize * SITE_SIZE;
+        let second = if second == 0 { NONE } else { all.get(second..second + SITE_SIZE).unwrap_or(NONE) };
+        let (owner, shared) = (Line(record), Line(second));
         let allocated = owner.allocated().plus(shared.allocated());
         if allocated.blocks == 0 {
             return None;
@@ -218,8 +223,7 @@ impl Reader<'_> {
         let live = owner.live().plus(shared.live());
         let peak = self.header.peak_bytes();
         let at_peak = owner.at_peak(peak).plus(shared.at_peak(peak));
-        let identity = word(record, std::mem::offset_of!(Counters, identity));
-        let path = trie.enter(identity as u32)?;
+        let path = trie.enter(identity.node())?;
         let amount = |sum: Sum| self.amount(sum, path.kind);
         Some(Site {
             node: path.node,
@@ -261,7 +265,7 @@ impl Sum {
     }
 }
 
-/// One line of counters of a site.
+/// One record of counters of a site.
 struct Line<'a>(&'a [u8]);
 
 impl Line<'_> {
@@ -271,27 +275,27 @@ impl Line<'_> {
 
     fn allocated(&self) -> Sum {
         Sum {
-            bytes: self.get(std::mem::offset_of!(Counters, allocated_bytes)),
-            blocks: self.get(std::mem::offset_of!(Counters, allocated_blocks)),
+            bytes: self.get(std::mem::offset_of!(SiteRecord, allocated_bytes)),
+            blocks: self.get(std::mem::offset_of!(SiteRecord, allocated_blocks)),
         }
     }
 
     fn live(&self) -> Sum {
         let allocated = self.allocated();
         Sum {
-            bytes: allocated.bytes.wrapping_sub(self.get(std::mem::offset_of!(Counters, freed_bytes))),
-            blocks: allocated.blocks.wrapping_sub(self.get(std::mem::offset_of!(Counters, freed_blocks))),
+            bytes: allocated.bytes.wrapping_sub(self.get(std::mem::offset_of!(SiteRecord, freed_bytes))),
+            blocks: allocated.blocks.wrapping_sub(self.get(std::mem::offset_of!(SiteRecord, freed_blocks))),
         }
     }
 
     /// The live value at the peak: the kept one where something changed since, else the present one.
     fn at_peak(&self, peak: u64) -> Sum {
-        if word(self.0, std::mem::offset_of!(Counters, peak_tag)) != peak {
+        if word(self.0, std::mem::offset_of!(SiteRecord, peak_tag)) != peak {
             return self.live();
         }
         Sum {
-            bytes: self.get(std::mem::offset_of!(Counters, peak_bytes)),
-            blocks: self.get(std::mem::offset_of!(Counters, peak_blocks)),
+            bytes: self.get(std::mem::offset_of!(SiteRecord, peak_bytes)),
+            blocks: self.get(std::mem::offset_of!(SiteRecord, peak_blocks)),
         }
     }
 }

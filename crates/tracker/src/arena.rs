@@ -37,7 +37,7 @@ const WIDE: Layout = Layout {
         (MIB, MODULES_SIZE),
         (8 * MIB, 32 * MIB),
         (64 * MIB, 32 * MIB),
-        (GIB, 2 * GIB),
+        (GIB, GIB),
         (4 * GIB, 3 * GIB),
         (8 * GIB, 56 * GIB),
     ],

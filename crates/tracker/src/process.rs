@@ -105,9 +105,6 @@ fn restart(guard: &Guard) -> bool {
     FORKED.store(true, Relaxed);
     seat::on_fork(guard.seat_id());
     tracker().unwinder.reset();
-    if let Some(seat) = guard.seat() {
-        seat.memo.clear();
-    }
     let ready = make_arena(tracker(), true).is_ok();
     if ready {
         set_life(Life::Recording);

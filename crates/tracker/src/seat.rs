@@ -20,6 +20,7 @@ use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicPtr, AtomicU32, compiler_fence};
 
 use heaplens_format::Loss;
+use heaplens_format::arena::table::SiteIdentity;
 
 use crate::sampling::Distance;
 use crate::sys;
@@ -77,7 +78,7 @@ const UNSEATED: u64 = 1;
 const UNSEATED_BUSY_SHIFT: u32 = 1;
 
 /// The most threads at a time that have a seat.
-const CAPACITY: usize = 4096;
+const CAPACITY: usize = SiteIdentity::MAX_SEAT as usize;
 static SEATS: [AtomicPtr<Seat>; CAPACITY] = [const { AtomicPtr::new(core::ptr::null_mut()) }; CAPACITY];
 static COUNT: AtomicU32 = AtomicU32::new(0);
 static THREAD_KEY: AtomicU32 = AtomicU32::new(u32::MAX);
@@ -116,7 +117,7 @@ impl Seat {
 
     fn sit_down(&mut self) {
         (self.low, self.high) = own_stack();
-        self.memo.clear();
+        self.memo.forget_stack();
         self.too_deep_below = 0;
         let thread = u64::from(sys::thread_id()) << 32 ^ sys::monotonic_ns();
         self.distance = Distance::new(thread, tracker().sample_interval().max(1));
@@ -272,14 +273,13 @@ pub fn watch_thread_ends() {
     }
 }
 
-/// In a forked child only the calling thread lives: all other seats are free.
+/// In a forked child only the calling thread lives: all other seats are free, and the arena is another.
 pub fn on_fork(own: SeatId) {
     for entry in &SEATS[..count()] {
         // SAFETY: entries below the count point to seats that are never unmapped; the child has its own copy.
-        if let Some(seat) = unsafe { entry.load(Acquire).as_ref() }
-            && seat.id != own
-        {
-            seat.taken.store(0, Relaxed);
+        if let Some(seat) = unsafe { entry.load(Acquire).as_mut() } {
+            seat.memo.clear();
+            seat.taken.store(u32::from(seat.id == own), Relaxed);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Counters of sites, the live total and its peak, and what each site held at the peak.
 //!
-//! A site belongs to the seat that made it: that thread counts with plain stores, everyone else on a second line with
+//! A site belongs to the seat that made it: that thread counts with plain stores, everyone else in a second record with
 //! atomic additions; the truth is the sum. The value at the peak is kept lazily, in constant time per event:
 //!
 //! ```text
@@ -17,14 +17,14 @@ use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 use heaplens_format::arena::block::MAX_SITE;
-use heaplens_format::arena::table::{Counters, Site};
+use heaplens_format::arena::table::{Site, SiteIdentity};
 use heaplens_format::arena::{Region, SITE_SIZE};
 use heaplens_format::{Loss, NodeId, SiteId};
 
 use crate::arena::Arena;
 use crate::seat::SeatId;
 
-/// In `peak_tag` of the shared line: a thread is copying the values.
+/// In `peak_tag` of a second record: a thread is copying the values.
 const COPYING: u64 = u64::MAX;
 /// How long to wait for it: a copy is three stores, so only a thread that lost its core takes longer.
 const PATIENCE: usize = 2_000;
@@ -55,17 +55,19 @@ enum Direction {
 
 /// Takes a number for the site of a node. `None`: the arena is full, or 16 million sites are.
 pub fn create(arena: &Arena, node: NodeId, owner: SeatId) -> Option<SiteId> {
+    let number = take_record(arena)?;
+    let identity = SiteIdentity::new(node.get(), owner.get())?;
+    // Release: a reader that sees the identity sees a site.
+    record(arena, number).identity.store(identity.raw(), Release);
+    Some(SiteId::new(number))
+}
+
+fn take_record(arena: &Arena) -> Option<u32> {
     if arena.extent(Region::Sites).used.load(Relaxed) == 0 {
-        arena.take(Region::Sites, SITE_SIZE as u64)?; // site 0 does not exist
+        arena.take(Region::Sites, SITE_SIZE as u64)?; // record 0 stands for "none"
     }
     let number = u32::try_from(arena.take(Region::Sites, SITE_SIZE as u64)? / SITE_SIZE).ok()?;
-    if number > MAX_SITE {
-        return None;
-    }
-    let identity = u64::from(node.get()) | u64::from(owner.get()) << 32;
-    // Release: a reader that sees the identity sees a site.
-    site(arena, SiteId::new(number)).owner.identity.store(identity, Release);
-    Some(SiteId::new(number))
+    (number <= MAX_SITE).then_some(number)
 }
 
 /// Counts an allocation.
@@ -99,34 +101,63 @@ pub fn take_back(arena: &Arena, id: SiteId, seat: SeatId, weight: Weight) {
 
 #[inline(always)]
 fn count(arena: &Arena, id: SiteId, seat: SeatId, weight: Weight, direction: Direction) {
-    let site = site(arena, id);
+    let site = record(arena, id.get());
     let peak = arena.header().hot.peak_bytes.load(Relaxed);
-    if seat != SeatId::NONE && (site.owner.identity.load(Relaxed) >> 32) as u32 == seat.get() {
-        let line = &site.owner;
-        if line.peak_tag.load(Relaxed) != peak {
-            copy_live(line);
-            line.peak_tag.store(peak, Relaxed);
-        }
-        let (bytes, blocks) = fields(line, direction);
-        bytes.store(bytes.load(Relaxed).wrapping_add(weight.bytes), Relaxed);
-        blocks.store(blocks.load(Relaxed).wrapping_add(weight.blocks), Relaxed);
-    } else {
-        count_shared(arena, &site.shared, peak, weight, direction);
+    let Some(identity) = SiteIdentity::from_raw(site.identity.load(Relaxed)) else { return };
+    if seat == SeatId::NONE || identity.seat() != seat.get() {
+        return count_shared(arena, site, identity, peak, weight, direction);
     }
+    if site.peak_tag.load(Relaxed) != peak {
+        copy_live(site);
+        site.peak_tag.store(peak, Relaxed);
+    }
+    let (bytes, blocks) = fields(site, direction);
+    bytes.store(bytes.load(Relaxed).wrapping_add(weight.bytes), Relaxed);
+    blocks.store(blocks.load(Relaxed).wrapping_add(weight.blocks), Relaxed);
 }
 
-#[inline]
-fn count_shared(arena: &Arena, line: &Counters, peak: u64, weight: Weight, direction: Direction) {
-    if line.peak_tag.load(Acquire) != peak && !keep_peak(line, peak) {
+#[inline(never)]
+fn count_shared(
+    arena: &Arena,
+    site: &Site,
+    identity: SiteIdentity,
+    peak: u64,
+    weight: Weight,
+    direction: Direction,
+) {
+    let second = match identity.second() {
+        0 => add_second(arena, site),
+        number => Some(number),
+    };
+    let Some(second) = second else { return arena.lose(Loss::ArenaFull) };
+    let shared = record(arena, second);
+    if shared.peak_tag.load(Acquire) != peak && !keep_peak(shared, peak) {
         arena.lose(Loss::PeakRace);
     }
-    let (bytes, blocks) = fields(line, direction);
+    let (bytes, blocks) = fields(shared, direction);
     bytes.fetch_add(weight.bytes, Relaxed);
     blocks.fetch_add(weight.blocks, Relaxed);
 }
 
+/// Gives a site its second record; of two threads that try at once, one record is wasted.
+#[cold]
+fn add_second(arena: &Arena, site: &Site) -> Option<u32> {
+    let number = take_record(arena)?;
+    loop {
+        let identity = SiteIdentity::from_raw(site.identity.load(Acquire))?;
+        if identity.second() != 0 {
+            return Some(identity.second());
+        }
+        // AcqRel: the zeroed record is published with its number.
+        let new = identity.with_second(number).raw();
+        if site.identity.compare_exchange(identity.raw(), new, AcqRel, Acquire).is_ok() {
+            return Some(number);
+        }
+    }
+}
+
 /// Keeps the live value for a peak, once, among threads that may all find it missing; `false` when one was too slow.
-fn keep_peak(line: &Counters, peak: u64) -> bool {
+fn keep_peak(line: &Site, peak: u64) -> bool {
     for _ in 0..PATIENCE {
         // Acquire: pairs with the Release below, so that nobody counts before the copy is done.
         let tag = line.peak_tag.load(Acquire);
@@ -144,7 +175,7 @@ fn keep_peak(line: &Counters, peak: u64) -> bool {
 }
 
 #[inline(always)]
-fn copy_live(line: &Counters) {
+fn copy_live(line: &Site) {
     let live =
         |allocated: &AtomicU64, freed: &AtomicU64| allocated.load(Relaxed).wrapping_sub(freed.load(Relaxed));
     line.peak_bytes.store(live(&line.allocated_bytes, &line.freed_bytes), Relaxed);
@@ -152,7 +183,7 @@ fn copy_live(line: &Counters) {
 }
 
 #[inline(always)]
-fn fields(line: &Counters, direction: Direction) -> (&AtomicU64, &AtomicU64) {
+fn fields(line: &Site, direction: Direction) -> (&AtomicU64, &AtomicU64) {
     match direction {
         Direction::In => (&line.allocated_bytes, &line.allocated_blocks),
         Direction::Out => (&line.freed_bytes, &line.freed_blocks),
@@ -160,9 +191,9 @@ fn fields(line: &Counters, direction: Direction) -> (&AtomicU64, &AtomicU64) {
 }
 
 #[inline(always)]
-fn site(arena: &Arena, id: SiteId) -> &Site {
-    // SAFETY: ids come from `create`, which took the record, or from the block table, which holds only such ids.
-    unsafe { arena.record(Region::Sites, id.get() as usize * SITE_SIZE) }
+fn record(arena: &Arena, number: u32) -> &Site {
+    // SAFETY: numbers come from `take_record`, or from the block table and identities, which hold only such numbers.
+    unsafe { arena.record(Region::Sites, number as usize * SITE_SIZE) }
 }
 
 #[cfg(test)]
@@ -179,13 +210,15 @@ mod tests {
 
     fn at_peak(arena: &Arena, id: SiteId) -> (i64, i64) {
         let peak = arena.header().hot.peak_bytes.load(Relaxed);
-        let part = |line: &Counters| {
-            if line.peak_tag.load(Relaxed) != peak {
+        let part = |number: u32| {
+            let line = record(arena, number);
+            if number != 0 && line.peak_tag.load(Relaxed) != peak {
                 copy_live(line);
             }
             (line.peak_bytes.load(Relaxed) as i64, line.peak_blocks.load(Relaxed) as i64)
         };
-        let (owner, shared) = (part(&site(arena, id).owner), part(&site(arena, id).shared));
+        let identity = SiteIdentity::from_raw(record(arena, id.get()).identity.load(Relaxed)).unwrap();
+        let (owner, shared) = (part(id.get()), part(identity.second()));
         (owner.0.wrapping_add(shared.0), owner.1.wrapping_add(shared.1))
     }
 

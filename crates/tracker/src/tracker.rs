@@ -284,13 +284,19 @@ impl Tracker {
         if let Some(grown) = seat.memo.newly_resident() {
             self.arena.header().private_bytes.fetch_add(grown, Relaxed);
         }
-        if let Some(top) = seat.memo.frames().last()
-            && top.site != 0
-        {
-            return Some(SiteId::new(top.site));
+        let (hash, known) = seat.memo.frames().last().map_or((0, 0), |top| (top.hash, top.site));
+        if known != 0 {
+            return Some(SiteId::new(known));
         }
-        let node = self.node_of_memo(seat);
-        let site = self.trie.site(&self.arena, node, id)?;
+        let site = match seat.memo.kept_site(hash) {
+            Some(kept) => SiteId::new(kept),
+            None => {
+                let node = self.node_of_memo(seat);
+                let site = self.trie.site(&self.arena, node, id)?;
+                seat.memo.keep_site(hash, site.get());
+                site
+            }
+        };
         if let Some(top) = seat.memo.frames().last_mut() {
             top.site = site.get();
         }

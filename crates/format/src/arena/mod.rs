@@ -5,7 +5,7 @@
 //!   TOP      1 GiB of address space → page of its LEAVES directory            (block table, level 1)
 //!   MODULES  loaded objects          STRINGS   their paths and build ids
 //!   MAPPINGS live mappings, sorted by address
-//!   SITES    counters of each stack that allocates
+//!   SITES    counters of each stack that allocates (one or two records)
 //!   NODES    the stack trie: frame, parent
 //!   PAGES    everything that is taken page by page: leaf directories, leaves, fine cells, the trie's index
 //! ```

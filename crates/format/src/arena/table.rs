@@ -24,11 +24,16 @@ pub struct Node {
 pub const NODE_SIZE: usize = 24;
 const _: () = assert!(size_of::<Node>() == NODE_SIZE);
 
-/// Counters of one side of a site. `peak_*` is the live value at the peak that `peak_tag` names (by its bytes); where
-/// `peak_tag` is not the process's peak, nothing changed here since that peak and the live value is the one at the peak.
+/// Counters of a site, or of the part of a site that is not its owner's.
+///
+/// The thread (the seat) that made a site counts in the site's own record, without atomic read-modify-write. Everyone
+/// else counts in a second record of the same shape, taken at the first such event. The truth is the sum.
+///
+/// `peak_*` is the live value at the peak that `peak_tag` names (by its bytes); where `peak_tag` is not the process's
+/// peak, nothing changed here since that peak and the live value is the one at the peak.
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
-pub struct Counters {
+pub struct Site {
     /// Bytes allocated here so far.
     pub allocated_bytes: AtomicU64,
     /// Blocks allocated here so far.
@@ -43,24 +48,77 @@ pub struct Counters {
     pub peak_blocks: AtomicU64,
     /// The peak (its bytes) for which the two above hold.
     pub peak_tag: AtomicU64,
-    /// In the owner's line: node in the low, owning seat in the high half.
+    /// [`SiteIdentity`]; 0 in a record that is the second one of a site.
     pub identity: AtomicU64,
 }
 
-/// A stack that allocates. One thread (the seat that made the site) writes `owner` without atomic read-modify-write;
-/// all others share `shared`. The truth is the sum.
-#[derive(Debug, Default)]
-#[repr(C, align(64))]
-pub struct Site {
-    /// Written by the owning seat alone.
-    pub owner: Counters,
-    /// Written by everyone else.
-    pub shared: Counters,
-}
-
 /// The size of a [`Site`].
-pub const SITE_SIZE: usize = 128;
+pub const SITE_SIZE: usize = 64;
 const _: () = assert!(size_of::<Site>() == SITE_SIZE);
+
+/// Whose site it is, and where its other record is.
+///
+/// ```text
+///   │ 63 set │ 62 … 39 second record, 0 while there is none │ 38 … 27 owning seat │ 26 … 0 node │
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct SiteIdentity(u64);
+
+impl SiteIdentity {
+    const NODE_BITS: u32 = 27;
+    const SEAT_BITS: u32 = 12;
+    const SECOND_SHIFT: u32 = Self::NODE_BITS + Self::SEAT_BITS;
+    const SET: u64 = 1 << 63;
+
+    /// The largest number of a seat that fits.
+    pub const MAX_SEAT: u32 = (1 << Self::SEAT_BITS) - 1;
+
+    /// The site of a node, made by a seat; `None` when a number does not fit.
+    pub const fn new(node: u32, seat: u32) -> Option<Self> {
+        if node >> Self::NODE_BITS != 0 || seat > Self::MAX_SEAT {
+            return None;
+        }
+        Some(Self(Self::SET | (seat as u64) << Self::NODE_BITS | node as u64))
+    }
+
+    /// From the raw word; `None` when it is no identity.
+    #[inline(always)]
+    pub const fn from_raw(raw: u64) -> Option<Self> {
+        if raw & Self::SET != 0 { Some(Self(raw)) } else { None }
+    }
+
+    /// The raw word.
+    pub const fn raw(self) -> u64 {
+        self.0
+    }
+
+    /// The innermost frame.
+    pub const fn node(self) -> u32 {
+        self.0 as u32 & ((1 << Self::NODE_BITS) - 1)
+    }
+
+    /// The seat that counts in this record.
+    #[inline(always)]
+    pub const fn seat(self) -> u32 {
+        (self.0 >> Self::NODE_BITS) as u32 & Self::MAX_SEAT
+    }
+
+    /// The number of the record in which everyone else counts, 0 while there is none.
+    #[inline(always)]
+    pub const fn second(self) -> u32 {
+        (self.0 >> Self::SECOND_SHIFT) as u32 & 0x00ff_ffff
+    }
+
+    /// The same with a second record.
+    pub const fn with_second(self, number: u32) -> Self {
+        Self(
+            self.0 & ((1 << Self::SECOND_SHIFT) - 1)
+                | Self::SET
+                | (number as u64 & 0x00ff_ffff) << Self::SECOND_SHIFT,
+        )
+    }
+}
 
 /// The unit of block counters in a sampled run: one block is this many, so that the weight 1/p of a large block, which is
 /// little more than one, is not lost in rounding.
@@ -160,4 +218,21 @@ pseudo! {
     Break = 6;
     /// The module table was full: frames of unknown modules.
     NoModule = 7;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_identity_reads_back() {
+        let identity = SiteIdentity::new((1 << 27) - 1, 4095).unwrap();
+        assert_eq!((identity.node(), identity.seat(), identity.second()), ((1 << 27) - 1, 4095, 0));
+        let both = identity.with_second(0x00ab_cdef);
+        assert_eq!((both.node(), both.seat(), both.second()), ((1 << 27) - 1, 4095, 0x00ab_cdef));
+        assert_eq!(SiteIdentity::from_raw(both.raw()), Some(both));
+        assert_eq!(SiteIdentity::from_raw(7), None);
+        assert_eq!(SiteIdentity::new(1 << 27, 1), None);
+        assert_eq!(SiteIdentity::new(1, 4096), None);
+    }
 }

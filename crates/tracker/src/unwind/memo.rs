@@ -19,6 +19,7 @@ use heaplens_format::arena::Pseudo;
 use heaplens_format::arena::table::frame_word;
 
 use super::cache::Unwinder;
+use super::rule::Rule;
 use super::walk::{CUT, Caller, Cursor, LOADED_RBP, NEXT, USED_RBP, cut_reason, load};
 use crate::arena::Arena;
 use crate::trie::{ROOT_HASH, extend_hash};
@@ -75,18 +76,57 @@ struct Fresh {
     is_exact: bool,
 }
 
+/// log2 of the rules that a thread keeps at hand.
+const RULE_BITS: u32 = 10;
+
+/// A rule that this thread used: `check` is the address, the rule and the generation in one.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+struct KeptRule {
+    check: u64,
+    rule: u64,
+}
+
+/// log2 of the stacks that a thread keeps at hand.
+const STACK_BITS: u32 = 11;
+
+/// The site of a stack that this thread allocated from.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+struct KeptSite {
+    hash: u64,
+    site: u32,
+}
+
 /// The previous stack of one thread, and room to unwind the next. Zero pages are an empty memo.
+///
+/// The rules and sites at hand are what a loop needs again and again: the shared tables are megabytes, whose lines the
+/// program's own work drives out of the caches (half of the time of an event in a TensorFlow step went into waiting).
 #[repr(C)]
 pub struct Memo {
     depth: usize,
     generation: u32,
+    /// The stack led through a signal frame to another one, whose words may be unmapped before the next capture: none of
+    /// them may be looked at again.
+    leads_away: bool,
     bottom: Option<Pseudo>,
     /// The deepest that it ever was: how much of the arrays is resident.
     deepest: usize,
+    rules: [KeptRule; 1 << RULE_BITS],
+    sites: [KeptSite; 1 << STACK_BITS],
     frames: [Frame; MAX_DEPTH],
     checks: [Check; MAX_CHECKS],
     fresh: [Fresh; MAX_DEPTH],
     fresh_checks: [Check; MAX_CHECKS],
+}
+
+/// The changed top of a stack: how many frames are kept below it, how many are fresh, how many words the fresh ones
+/// depend on, and where the unwinder stood in the end.
+struct Top {
+    kept: usize,
+    fresh: usize,
+    checks: usize,
+    last: Cursor,
 }
 
 /// The stack is deeper than a memo holds.
@@ -94,9 +134,41 @@ pub struct Memo {
 pub struct TooDeep;
 
 impl Memo {
-    /// Forgets the previous stack.
-    pub fn clear(&mut self) {
+    /// Forgets the previous stack: the thread is another.
+    pub fn forget_stack(&mut self) {
         self.depth = 0;
+    }
+
+    /// Forgets everything: the arena was replaced.
+    pub fn clear(&mut self) {
+        self.forget_stack();
+        self.sites.fill(KeptSite { hash: 0, site: 0 });
+        self.rules.fill(KeptRule { check: 0, rule: 0 });
+    }
+
+    /// The site of the stack with this hash, if this thread used it lately.
+    #[inline(always)]
+    pub fn kept_site(&self, hash: u64) -> Option<u32> {
+        let kept = &self.sites[(hash >> 20) as usize & ((1 << STACK_BITS) - 1)];
+        (kept.hash == hash).then_some(kept.site)
+    }
+
+    /// Keeps the site of a stack at hand.
+    pub fn keep_site(&mut self, hash: u64, site: u32) {
+        self.sites[(hash >> 20) as usize & ((1 << STACK_BITS) - 1)] = KeptSite { hash, site };
+    }
+
+    /// The rule of an address, from what is at hand or from the cache that all threads share.
+    #[inline(always)]
+    fn rule(&mut self, unwinder: &Unwinder, arena: &Arena, address: u64) -> Rule {
+        let seal = address ^ u64::from(self.generation) << 48;
+        let kept = &mut self.rules[(address ^ address >> 9) as usize & ((1 << RULE_BITS) - 1)];
+        if kept.check ^ kept.rule == seal {
+            return Rule::from_raw(kept.rule);
+        }
+        let rule = unwinder.rule(arena, address);
+        *kept = KeptRule { check: seal ^ rule.raw(), rule: rule.raw() };
+        rule
     }
 
     /// Why the stack ends below its outermost frame; `None`: it is complete.
@@ -116,12 +188,13 @@ impl Memo {
         if self.depth <= self.deepest {
             return None;
         }
+        let at_hand = if self.deepest == 0 { size_of_val(&self.rules) + size_of_val(&self.sites) } else { 0 };
         let pages = |depth: usize| {
             let arrays =
                 [size_of::<Frame>(), 2 * size_of::<Check>(), size_of::<Fresh>(), 2 * size_of::<Check>()];
             arrays.iter().map(|size| (size * depth).div_ceil(4096) as u64).sum::<u64>()
         };
-        let grown = (pages(self.depth) - pages(self.deepest)) * 4096;
+        let grown = (pages(self.depth) - pages(self.deepest)) * 4096 + at_hand as u64;
         self.deepest = self.depth;
         Some(grown)
     }
@@ -138,13 +211,14 @@ impl Memo {
         end: u64,
     ) -> Result<(), TooDeep> {
         let generation = unwinder.generation();
-        if self.generation != generation {
+        if self.generation != generation || self.leads_away {
             self.generation = generation;
             self.depth = 0;
         }
         let verified = self.verify(caller.rsp);
-        let (joined, fresh) = self.unwind_top(unwinder, arena, caller, end, verified)?;
-        self.splice(joined, fresh)
+        let top = self.unwind_top(unwinder, arena, caller, end, verified)?;
+        self.leads_away = top.last.end != end;
+        self.splice(&top)
     }
 
     /// How many of the remembered frames, from the outermost on, are still what they were.
@@ -187,7 +261,7 @@ impl Memo {
         index
     }
 
-    /// Unwinds until a verified frame is met in the same state; how many frames are kept, and how many are fresh.
+    /// Unwinds until a verified frame is met in the same state.
     #[inline(always)]
     fn unwind_top(
         &mut self,
@@ -196,7 +270,7 @@ impl Memo {
         caller: Caller,
         end: u64,
         verified: usize,
-    ) -> Result<(usize, usize), TooDeep> {
+    ) -> Result<Top, TooDeep> {
         let mut cursor = Cursor::new(caller, end);
         let (mut kept, mut fresh, mut checks) = (verified, 0, 1);
         *self.fresh_check(0) = Check { address: cursor.slot, value: cursor.lookup.wrapping_add(1) };
@@ -205,13 +279,13 @@ impl Memo {
                 kept -= 1;
             }
             if kept > 0 && self.frame(kept - 1).joins(&cursor) {
-                return Ok((kept, fresh));
+                return Ok(Top { kept, fresh, checks, last: cursor });
             }
             if fresh + 1 >= MAX_DEPTH || checks + CHECKS_PER_FRAME >= MAX_CHECKS {
                 self.depth = 0;
                 return Err(TooDeep);
             }
-            let rule = unwinder.rule(arena, cursor.lookup);
+            let rule = self.rule(unwinder, arena, cursor.lookup);
             // Word by word: a copy of the whole cursor would wait for stores that are still on their way.
             let item = self.fresh(fresh);
             item.slot = cursor.slot;
@@ -233,22 +307,26 @@ impl Memo {
             fresh += 1;
             if outcome & NEXT == 0 {
                 self.bottom = if outcome & CUT == 0 { None } else { cut_reason(outcome) };
-                return Ok((0, fresh));
+                return Ok(Top { kept: 0, fresh, checks, last: cursor });
             }
         }
     }
 
     /// Puts the fresh frames on top of the kept ones, with their hashes and the checks they depend on.
     #[inline(always)]
-    fn splice(&mut self, kept: usize, fresh: usize) -> Result<(), TooDeep> {
+    fn splice(&mut self, top: &Top) -> Result<(), TooDeep> {
+        let (kept, fresh) = (top.kept, top.fresh);
         if kept + fresh > MAX_DEPTH {
             self.depth = 0;
             return Err(TooDeep);
         }
         let (mut hash, mut checks, mut live) = self.state_below(kept);
-        if checks + self.checks_of(fresh) + fresh >= MAX_CHECKS {
+        if checks + top.checks + fresh + 1 >= MAX_CHECKS {
             self.depth = 0;
             return Err(TooDeep);
+        }
+        if kept > 0 && fresh > 0 {
+            checks = self.keep_joint(top, checks, live);
         }
         let mut depth = kept;
         for index in (0..fresh).rev() {
@@ -286,10 +364,22 @@ impl Memo {
         (frame.hash, frame.checks as usize, frame.state & RBP_IS_LIVE != 0)
     }
 
-    /// Checks that the fresh frames bring.
+    /// The words that led from the last fresh frame to the kept one. The kept frame has the words that led to it when it
+    /// was fresh itself, maybe from another frame: only what these do not cover is added.
     #[inline(always)]
-    fn checks_of(&mut self, fresh: usize) -> usize {
-        if fresh == 0 { 0 } else { self.fresh(fresh - 1).checks as usize }
+    fn keep_joint(&mut self, top: &Top, mut checks: usize, live: bool) -> usize {
+        for number in self.fresh(top.fresh - 1).checks as usize..top.checks {
+            let check = *self.fresh_check(number);
+            if check.address != top.last.slot {
+                *self.check_mut(checks) = check;
+                checks += 1;
+            }
+        }
+        if live && top.last.rbp_slot != 0 {
+            *self.check_mut(checks) = Check { address: top.last.rbp_slot, value: top.last.rbp };
+            checks += 1;
+        }
+        checks
     }
 
     #[inline(always)]
