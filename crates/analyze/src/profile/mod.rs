@@ -84,7 +84,7 @@ pub struct ProcessRow {
     pub rss: Option<Rss>,
 }
 
-/// What Heaplens took, over all processes of the run.
+/// What Heaplens took inside the process shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
     /// CPU time inside the programs.
@@ -119,7 +119,7 @@ pub fn profile(decoded: &Decoded, pid: Option<Pid>) -> Result<Profile, NoSuchPro
         run: recording.run.clone(),
         exit: recording.run.exit.or_else(|| process.and_then(exit_of)),
         processes: rows.collect(),
-        cost: cost(recording),
+        cost: cost(recording, process),
         sampled: recording.run.sample_interval,
         damage: decoded.damage.clone(),
         ..profile
@@ -180,12 +180,19 @@ fn row(process: &Process, shown: bool) -> ProcessRow {
     }
 }
 
-fn cost(recording: &Recording) -> Cost {
-    let processes = &recording.processes;
+/// Of the process shown; where its CPU time is not known, of the whole tree.
+fn cost(recording: &Recording, shown: Option<&Process>) -> Cost {
+    match shown {
+        Some(process) if process.cpu > Nanos::new(0) => cost_of(std::slice::from_ref(process), process.cpu),
+        _ => cost_of(&recording.processes, recording.run.cpu),
+    }
+}
+
+fn cost_of(processes: &[Process], total_cpu: Nanos) -> Cost {
     let time = processes.iter().fold(0u64, |sum, process| sum.saturating_add(process.agent_cpu.get()));
     Cost {
         agent_cpu: Nanos::new(time),
-        total_cpu: recording.run.cpu,
+        total_cpu,
         arena: processes.iter().map(|process| process.arena_bytes).sum(),
         private: processes.iter().map(|process| process.agent_private_bytes).sum(),
     }

@@ -6,8 +6,10 @@ use heaplens_analyze::profile::StackFrame;
 
 use crate::label::file_name;
 
-/// How many frames of a folded stack are shown.
-const SHOWN: usize = 5;
+/// How many frames of a folded stack are shown for the heaviest places.
+pub(super) const SHOWN: usize = 5;
+/// And for the others.
+pub(super) const SHOWN_BRIEFLY: usize = 3;
 
 /// Functions that allocate for others.
 const ALLOCATORS: &[&str] = &[
@@ -85,20 +87,20 @@ pub(super) fn headline<'a>(stack: impl Iterator<Item = &'a StackFrame> + Clone) 
     stack.clone().find(|frame| !is_library(frame)).or_else(|| stack.clone().next())
 }
 
-/// Folds a stack.
-pub(super) fn fold<'a>(stack: &[&'a StackFrame]) -> Folded<'a> {
+/// Folds a stack to at most so many frames.
+pub(super) fn fold<'a>(stack: &[&'a StackFrame], shown: usize) -> Folded<'a> {
     let outer = stack.iter().rposition(|frame| !is_runtime(frame)).map_or(stack.len(), |last| last + 1);
     let inner = stack[..outer].iter().position(|frame| !is_library(frame)).unwrap_or(0);
-    shorten(&stack[inner..outer])
+    shorten(&stack[inner..outer], shown)
 }
 
-fn shorten<'a>(stack: &[&'a StackFrame]) -> Folded<'a> {
-    if stack.len() <= SHOWN {
+fn shorten<'a>(stack: &[&'a StackFrame], shown: usize) -> Folded<'a> {
+    if stack.len() <= shown {
         return Folded { frames: stack.to_vec(), hidden: 0 };
     }
-    let mut frames = stack[..SHOWN - 1].to_vec();
+    let mut frames = stack[..shown - 1].to_vec();
     frames.extend(stack.last());
-    Folded { frames, hidden: stack.len() - SHOWN }
+    Folded { frames, hidden: stack.len() - shown }
 }
 
 fn is_library(frame: &StackFrame) -> bool {
@@ -134,7 +136,7 @@ mod tests {
 
     fn folded(names: &[&str]) -> (Vec<String>, usize) {
         let frames = frames(names);
-        let folded = fold(&frames.iter().collect::<Vec<_>>());
+        let folded = fold(&frames.iter().collect::<Vec<_>>(), SHOWN);
         (
             folded.frames.iter().map(|frame| frame.function.as_deref().unwrap().to_owned()).collect(),
             folded.hidden,

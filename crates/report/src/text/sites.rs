@@ -10,11 +10,13 @@ use heaplens_analyze::Profile;
 use heaplens_analyze::profile::{Layer, Measure, SiteProfile, StackFrame};
 use heaplens_format::Bytes;
 
-use super::fold::{Folded, fold, headline};
+use super::fold::{Folded, SHOWN, SHOWN_BRIEFLY, fold, headline};
 use super::number::{count, share, size};
 use super::{Page, cut, one_line, plural};
 use crate::label::{CUT, NO_STACK, label};
 
+/// Places whose stacks are shown at length.
+const HEAVIEST: usize = 3;
 /// Mapping sites that are named.
 const MAPPINGS: usize = 3;
 /// Columns of the bytes of a site, without and with its margin.
@@ -122,7 +124,8 @@ impl Table {
 
     fn row(&self, page: &mut Page<'_>, profile: &Profile, rank: usize, row: &Place<'_>) -> io::Result<()> {
         let stack: Vec<&StackFrame> = profile.stack(row.heaviest).collect();
-        let Folded { frames, hidden } = fold(&stack);
+        let shown = if rank <= HEAVIEST { SHOWN } else { SHOWN_BRIEFLY };
+        let Folded { frames, hidden } = fold(&stack, shown);
         let room = page.options.width.saturating_sub(self.indent());
         let headline = frames.first().map_or_else(|| NO_STACK.to_owned(), |frame| place(frame, room));
         page.emphasised(&self.figures(&rank.to_string(), row.measure), &headline)?;
