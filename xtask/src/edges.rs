@@ -16,6 +16,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("heaplens-analyze", &["heaplens-format"]),
     ("heaplens-report", &["heaplens-analyze", "heaplens-format"]),
     ("heaplens", &["heaplens-record", "heaplens-analyze", "heaplens-report", "heaplens-format"]),
+    ("heaplens-unwind-check", &["heaplens-tracker", "heaplens-format"]),
     ("xtask", &[]),
 ];
 

@@ -20,7 +20,7 @@ macro_rules! export {
         #[unsafe(naked)]
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $name() {
-            core::arch::naked_asm!($rsp, $rbp, "jmp {hook}", hook = sym $hook)
+            core::arch::naked_asm!(".cfi_startproc", $rsp, $rbp, "jmp {hook}", ".cfi_endproc", hook = sym $hook)
         }
     };
 }

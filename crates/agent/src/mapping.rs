@@ -16,7 +16,20 @@ macro_rules! export_six {
         #[unsafe(naked)]
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $name() {
-            naked_asm!("mov rax, rsp", "sub rsp, 8", "push rbp", "push rax", "call {hook}", "add rsp, 24", "ret",
+            naked_asm!(
+                ".cfi_startproc",
+                "mov rax, rsp",
+                "sub rsp, 8",
+                ".cfi_adjust_cfa_offset 8",
+                "push rbp",
+                ".cfi_adjust_cfa_offset 8",
+                "push rax",
+                ".cfi_adjust_cfa_offset 8",
+                "call {hook}",
+                "add rsp, 24",
+                ".cfi_adjust_cfa_offset -24",
+                "ret",
+                ".cfi_endproc",
                 hook = sym $hook)
         }
     )*};

@@ -55,7 +55,7 @@ macro_rules! export_new {
         #[unsafe(naked)]
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $name() {
-            naked_asm!("mov r11d, {number}", "jmp heaplens_new", number = const $number)
+            naked_asm!(".cfi_startproc", "mov r11d, {number}", "jmp heaplens_new", ".cfi_endproc", number = const $number)
         }
     )*};
 }

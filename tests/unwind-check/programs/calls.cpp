@@ -17,6 +17,13 @@ void tree(uint64_t seed, uint64_t captures) {
     wander(walk, captures, deepest);
 }
 
+// Frames of the same functions at the same places again and again, called by others than before.
+void gaps(uint64_t seed, uint64_t captures) {
+    Walk walk{seed, 0};
+    walk.stays_loose = true;
+    wander(walk, captures, 5);
+}
+
 void exceptions(uint64_t seed, uint64_t captures) {
     Walk walk{seed, 0};
     walk.throws_once_in = 60;

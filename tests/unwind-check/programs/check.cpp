@@ -149,7 +149,7 @@ void count_capture(Way way, const Stack& memo, const Stack& walk, const Referenc
     return check_in(memo, walk, {frames, ordinary_depth, 0});
 }
 
-[[gnu::noinline]] void check_memo_against_walk() {
+[[gnu::noinline]] Cut check_memo_against_walk() {
     uint64_t memo_frames[ordinary_depth], walk_frames[ordinary_depth];
     Stack memo{memo_frames, ordinary_depth, 0, Cut::complete}, walk{walk_frames, ordinary_depth, 0, Cut::complete};
     const Way way = unwind_check_by_memo(&memo), second = unwind_check_by_walk(&walk);
@@ -159,6 +159,7 @@ void count_capture(Way way, const Stack& memo, const Stack& walk, const Referenc
     } else if (!agree(memo, walk)) {
         ++counts.disagreements;
     }
+    return walk.cut;
 }
 
 [[gnu::noinline]] Finding check_deep() {

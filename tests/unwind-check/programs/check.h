@@ -18,7 +18,8 @@ struct Finding {
 Finding check();
 
 // Captures by the memo and by the plain walk alone, without libgcc: short enough to be interrupted at each instruction.
-void check_memo_against_walk();
+// How the stack ends.
+Cut check_memo_against_walk();
 
 // The same as check with room for stacks of any depth; one caller at a time.
 Finding check_deep();

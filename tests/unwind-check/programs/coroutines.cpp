@@ -1,9 +1,12 @@
 // Coroutines by ucontext: each walks on a stack of its own, mapped or from malloc, and gives way to another one at some
-// of its leaves, deep in its calls. Stacks end and begin all the time, in different sizes at the same places.
+// of its leaves, deep in its calls. Stacks end and begin all the time, in different sizes at the same places. In one of
+// the scenarios their leaves are interrupted by a signal whose handler runs on a part of the thread's own stack: then
+// what the thread remembers of its own stack leads to one that may be gone at the next look.
 #include "check.h"
 #include "scenarios.h"
 #include "walk.h"
 
+#include <csignal>
 #include <cstdlib>
 #include <memory>
 #include <sys/mman.h>
@@ -15,9 +18,12 @@ namespace {
 constexpr unsigned deepest = 8;
 constexpr uint64_t leaves_of_one = 60;
 
+// Either a check, or a signal whose handler checks.
+using Look = void (*)();
+
 class Coroutine {
 public:
-    Coroutine(uint64_t seed, ucontext_t& scheduler) : walk{seed, 0}, scheduler(scheduler) {
+    Coroutine(uint64_t seed, ucontext_t& scheduler, Look look) : walk{seed, 0}, scheduler(scheduler), look(look) {
         walk.at_leaf = look_and_give_way;
         walk.context = this;
         is_mapped = walk.random(2) == 0;
@@ -53,15 +59,16 @@ private:
     }
     static void look_and_give_way(Walk& walk) {
         auto& self = *static_cast<Coroutine*>(walk.context);
-        check();
+        self.look();
         if (walk.random(3) != 0) return;
         count_event("switches");
         swapcontext(&self.context, &self.scheduler);
-        check();
+        self.look();
     }
 
     Walk walk;
     ucontext_t& scheduler;
+    Look look;
     ucontext_t context;
     bool is_mapped;
     size_t size;
@@ -73,27 +80,56 @@ struct Scheduler {
     std::vector<std::unique_ptr<Coroutine>> coroutines;
     ucontext_t context;
     Walk own;
+    Look look;
 };
 
 void switch_to_one(Walk& walk) {
     auto& scheduler = *static_cast<Scheduler*>(walk.context);
     auto& coroutine = scheduler.coroutines[walk.random(scheduler.coroutines.size())];
-    if (coroutine == nullptr || coroutine->is_done) {
-        coroutine = nullptr;
-        coroutine = std::make_unique<Coroutine>(walk.random(), scheduler.context);
+    if (coroutine == nullptr) {
+        coroutine = std::make_unique<Coroutine>(walk.random(), scheduler.context, scheduler.look);
         count_event("coroutines");
     }
     coroutine->go_on();
+    if (coroutine->is_done) coroutine = nullptr;
     check();
 }
 
-}  // namespace
-
-void coroutines(uint64_t seed, uint64_t captures) {
-    Scheduler scheduler{{}, {}, {seed, 0}};
+void run(uint64_t seed, uint64_t captures, Look look) {
+    Scheduler scheduler{{}, {}, {seed, 0}, look};
     scheduler.coroutines.resize(20);
     scheduler.own.context = &scheduler;
     scheduler.own.at_leaf = switch_to_one;
     // A switch ends with one check here, and there are about four for it on the other side.
     wander(scheduler.own, captures / 5, deepest);
+}
+
+void check_once() {
+    check();
+    asm volatile("");
+}
+
+void on_signal(int) {
+    count_event("signals");
+    check();
+    asm volatile("");
+}
+
+}  // namespace
+
+void coroutines(uint64_t seed, uint64_t captures) { run(seed, captures, check_once); }
+
+void signals_in_coroutines(uint64_t seed, uint64_t captures) {
+    alignas(64) char memory[128 << 10];
+    stack_t stack{};
+    stack.ss_sp = memory;
+    stack.ss_size = sizeof memory;
+    sigaltstack(&stack, nullptr);
+    struct sigaction action{};
+    action.sa_handler = on_signal;
+    action.sa_flags = SA_ONSTACK;
+    sigaction(SIGUSR1, &action, nullptr);
+    run(seed, captures, [] { raise(SIGUSR1); });
+    stack.ss_flags = SS_DISABLE;
+    sigaltstack(&stack, nullptr);
 }

@@ -13,6 +13,7 @@ constexpr struct {
     Scenario* run;
 } scenarios[] = {
     {"tree", tree},
+    {"gaps", gaps},
     {"exceptions", exceptions},
     {"jumps", jumps},
     {"threads", threads},
@@ -21,6 +22,8 @@ constexpr struct {
     {"timer", timer},
     {"timer-on-alternate-stack", timer_on_alternate_stack},
     {"coroutines", coroutines},
+    {"signals-in-coroutines", signals_in_coroutines},
+    {"growing-stacks", growing_stacks},
     {"reload", reload},
     {"hostile", hostile},
     {"endings", endings},

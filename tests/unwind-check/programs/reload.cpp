@@ -58,6 +58,10 @@ void reload(uint64_t seed, uint64_t captures) {
     Walk walk{seed, 0};
     walk_here = &walk;
     uint64_t modules[2] = {};
+    // As many unloadings as a short counter would take for none.
+    load_and_unload(paths[0]);
+    for (unsigned unloaded = 1; unloaded < 1 << 16; ++unloaded) unwind_check_unloaded();
+    load_and_unload(paths[1]);
     // Another thread looks around meanwhile: it must not bring old rules back.
     std::atomic<bool> stop = false;
     std::thread other([&] {

@@ -4,9 +4,10 @@
 
 using Scenario = void(uint64_t seed, uint64_t captures);
 
-Scenario tree, exceptions, jumps, threads;                               // calls.cpp
+Scenario tree, gaps, exceptions, jumps, threads;                            // calls.cpp
 Scenario steps, steps_on_alternate_stack, timer, timer_on_alternate_stack;  // signals.cpp
-Scenario coroutines;                                                     // coroutines.cpp
-Scenario reload;                                                         // reload.cpp
-Scenario hostile;                                                        // hostile.cpp
-Scenario endings, deep;                                                  // endings.cpp
+Scenario coroutines, signals_in_coroutines;                                 // coroutines.cpp
+Scenario growing_stacks;                                                    // growing.cpp
+Scenario reload;                                                            // reload.cpp
+Scenario hostile;                                                           // hostile.cpp
+Scenario endings, deep;                                                     // endings.cpp

@@ -7,10 +7,12 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <dlfcn.h>
 #include <sys/mman.h>
 #include <sys/time.h>
 #include <thread>
 #include <ucontext.h>
+#include <unwind.h>
 #include <vector>
 
 extern "C" void set_trap_flag();
@@ -36,6 +38,18 @@ constexpr greg_t trap_flag = 0x100;
 constexpr unsigned deepest = 12;
 
 volatile uint64_t steps_left;
+
+struct Range {
+    uint64_t start, end;
+    bool has(uint64_t address) const { return address - start < end - start; }
+};
+
+// The object file that holds an address.
+Range code_around(uint64_t address) {
+    dl_find_object object;
+    if (_dl_find_object(reinterpret_cast<void*>(address), &object) != 0) abort();
+    return {reinterpret_cast<uint64_t>(object.dlfo_map_start), reinterpret_cast<uint64_t>(object.dlfo_map_end)};
+}
 
 // A stack of its own for handlers of this thread, as long as this object lives.
 class AlternateStack {
@@ -67,29 +81,49 @@ void handle(int signal, void (*handler)(int, siginfo_t*, void*), int flags) {
     sigaction(signal, &action, nullptr);
 }
 
+// Whether libgcc is at work on an exception, or has just called something small. When it has found the landing pad it
+// overwrites the registers that its own frames have saved, then its return address: until the landing pad runs there is
+// no stack that tables could describe, and libgcc itself reads anywhere when it is asked for one.
+bool is_throwing(const greg_t* registers) {
+    static const Range libgcc = code_around(reinterpret_cast<uint64_t>(&_Unwind_Resume));
+    return libgcc.has(uint64_t(registers[REG_RIP])) || libgcc.has(*reinterpret_cast<uint64_t*>(registers[REG_RSP]));
+}
+
 void on_step(int, siginfo_t*, void* context) {
-    check();
+    auto& registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
+    if (is_throwing(registers)) {
+        count_event("throwing");
+    } else {
+        check();
+    }
     steps_left = steps_left - 1;
-    if (steps_left == 0) static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_EFL] &= ~trap_flag;
+    if (steps_left == 0) registers[REG_EFL] &= ~trap_flag;
 }
 
 // What is looked at is every instruction on the way to the leaves; some of them capture, to be interrupted in it.
 void capture_at_some(Walk& walk) {
-    if (walk.random(8) != 0) return;
+    if (walk.random(20) != 0) return;
     check_memo_against_walk();
     count_event("interrupted-captures");
 }
 
+void step_through(Walk& walk, uint64_t steps) {
+    steps_left = steps;
+    set_trap_flag();
+    while (steps_left > 0) wander(walk, 100, deepest);
+    count_event("steps", steps);
+}
+
+// First with everything that is bound at its first call, then with exceptions, whose own calls are bound before.
 void step(uint64_t seed, uint64_t captures, int flags) {
     handle(SIGTRAP, on_step, flags);
     Walk walk{seed, 0};
     walk.at_leaf = capture_at_some;
     walk.works = true;
-    walk.throws_once_in = 100;
-    steps_left = captures;
-    set_trap_flag();
-    while (steps_left > 0) wander(walk, 100, deepest);
-    count_event("steps", captures);
+    step_through(walk, captures / 2);
+    walk.throws_once_in = 8;
+    wander(walk, 1000, deepest);
+    step_through(walk, captures / 2);
 }
 
 void on_timer(int, siginfo_t*, void*) {

@@ -45,6 +45,7 @@ uint64_t Walk::random() {  // splitmix64
 }
 
 Shape Walk::pick() {
+    if (stays_loose) return shapes_O2.functions[random(shapes_O2.loose)];
     const Shapes& shapes = *all_shapes[random(all_shapes.size())];
     return shapes.functions[random(shapes.count)];
 }

@@ -25,6 +25,7 @@ struct Walk {
     void* context = nullptr;               // for at_leaf
     unsigned throws_once_in = 0;           // leaves, on average; 0: never
     unsigned jumps_once_in = 0;            // the same
+    bool stays_loose = false;              // only functions whose frames are aligned more than their callers'
     bool works = false;                    // functions also do something worth interrupting
     Jump* jumps = nullptr;                 // innermost first
 

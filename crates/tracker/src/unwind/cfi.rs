@@ -8,7 +8,6 @@ use super::rule::{Kind, RbpRule, Rule};
 
 const RBP: u64 = 6;
 const RSP: u64 = 7;
-const R10: u64 = 10;
 const RETURN_ADDRESS: u64 = 16;
 
 /// Depth of remember_state; compilers use one level.
@@ -214,8 +213,9 @@ impl<'a> Row<'a> {
         match self.cfa {
             Cfa::Register { number: RSP, offset } => Some((Kind::Rsp, offset)),
             Cfa::Register { number: RBP, offset } => Some((Kind::Rbp, offset)),
-            Cfa::Register { number: R10, offset } => Some((Kind::R10, offset)),
-            Cfa::Register { .. } => None,
+            Cfa::Register { number, offset } => {
+                Some((Kind::Register, Rule::register_offset(number, offset)?))
+            }
             Cfa::Expression(bytes) => expression_rule(bytes),
         }
     }
@@ -226,12 +226,18 @@ const OP_PLUS_UCONST: u8 = 0x23;
 const OP_BREG_RBP: u8 = 0x70 + RBP as u8;
 const OP_BREG_RSP: u8 = 0x70 + RSP as u8;
 
-/// `rsp + 8 + ((rip & 15) >= 11) << 3`: what every linker writes for the stubs of the procedure linkage table.
-const PLT_EXPRESSION: [u8; 11] = [0x77, 0x08, 0x80, 0x00, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22];
+/// `rsp + 8 + ((rip & 15) >= N) << 3`: what linkers write for the stubs of the procedure linkage table, before and behind
+/// the constant N, which depends on the stub (11, or 9 with control-flow protection).
+const PLT_BEFORE: [u8; 6] = [0x77, 0x08, 0x80, 0x00, 0x3f, 0x1a];
+const PLT_BEHIND: [u8; 4] = [0x2a, 0x33, 0x24, 0x22];
+const OP_LIT0: u8 = 0x30;
 
 fn expression_rule(bytes: &[u8]) -> Option<(Kind, i64)> {
-    if bytes == PLT_EXPRESSION {
-        return Some((Kind::Plt, 8));
+    if let Some(rest) = bytes.strip_prefix(&PLT_BEFORE)
+        && let [literal @ OP_LIT0..=0x3f, behind @ ..] = rest
+        && *behind == PLT_BEHIND
+    {
+        return Some((Kind::Plt, i64::from(literal - OP_LIT0) << 3));
     }
     let (&register, rest) = bytes.split_first()?;
     let (offset, rest) = split_sleb(rest)?;

@@ -22,8 +22,9 @@ fn rule_of_row(
     let (kind, cfa) = match row.cfa() {
         CfaRule::RegisterAndOffset { register: gimli::Register(7), offset } => (Kind::Rsp, *offset),
         CfaRule::RegisterAndOffset { register: gimli::Register(6), offset } => (Kind::Rbp, *offset),
-        CfaRule::RegisterAndOffset { register: gimli::Register(10), offset } => (Kind::R10, *offset),
-        CfaRule::RegisterAndOffset { .. } => return None,
+        CfaRule::RegisterAndOffset { register, offset } => {
+            (Kind::Register, Rule::register_offset(u64::from(register.0), *offset)?)
+        }
         CfaRule::Expression(expression) => expression_rule(&bytes_of(expression))?,
     };
     let (rbp, slot) = match row.register(gimli::Register(6)) {

@@ -79,7 +79,7 @@ struct Fresh {
 /// log2 of the rules that a thread keeps at hand.
 const RULE_BITS: u32 = 10;
 
-/// A rule that this thread used: `check` is the address, the rule and the generation in one.
+/// A rule that this thread used: `check` is the address and the rule in one.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 struct KeptRule {
@@ -161,13 +161,12 @@ impl Memo {
     /// The rule of an address, from what is at hand or from the cache that all threads share.
     #[inline(always)]
     fn rule(&mut self, unwinder: &Unwinder, arena: &Arena, address: u64) -> Rule {
-        let seal = address ^ u64::from(self.generation) << 48;
         let kept = &mut self.rules[(address ^ address >> 9) as usize & ((1 << RULE_BITS) - 1)];
-        if kept.check ^ kept.rule == seal {
+        if kept.check ^ kept.rule == address {
             return Rule::from_raw(kept.rule);
         }
         let rule = unwinder.rule(arena, address);
-        *kept = KeptRule { check: seal ^ rule.raw(), rule: rule.raw() };
+        *kept = KeptRule { check: address ^ rule.raw(), rule: rule.raw() };
         rule
     }
 
@@ -211,8 +210,12 @@ impl Memo {
         end: u64,
     ) -> Result<(), TooDeep> {
         let generation = unwinder.generation();
-        if self.generation != generation || self.leads_away {
+        if self.generation != generation {
             self.generation = generation;
+            self.depth = 0;
+            self.rules.fill(KeptRule { check: 0, rule: 0 });
+        }
+        if self.leads_away {
             self.depth = 0;
         }
         let verified = self.verify(caller.rsp);

@@ -20,10 +20,11 @@ pub enum Kind {
     Signal = 5,
     /// The outermost frame of a thread.
     End = 6,
-    /// A stub of the procedure linkage table: depends on the position in the stub.
+    /// A stub of the procedure linkage table: one word more from a position in the stub on, which is the offset / 8.
     Plt = 7,
-    /// r10 + offset: the prologue of a realigning function, known only directly below a signal frame.
-    R10 = 8,
+    /// Another register + offset: the prologue of a function that realigns its stack (r10) or touches it page by page
+    /// (r11), the last instructions of one that leaves by an exception (rcx). Known only directly below a signal frame.
+    Register = 8,
     /// No unwind information covers the address, or it says something that is not known here.
     Unknown = 9,
 }
@@ -67,6 +68,20 @@ impl Rule {
         }
         let slot = ((slot >> 3) as u64 & 0xffff) << SLOT_SHIFT;
         Some(Self(((cfa >> 3) as u64) << CFA_SHIFT | slot | (rbp as u64) << RBP_SHIFT | kind as u64))
+    }
+
+    /// What [`Rule::new`] takes for the offset of [`Kind::Register`]: the number of the register, 0 to 15, lies below it.
+    pub const fn register_offset(number: u64, offset: i64) -> Option<i64> {
+        if number > 15 || offset & 7 != 0 || !fits(offset, 32) {
+            return None;
+        }
+        Some(offset << 4 | (number << 3) as i64)
+    }
+
+    /// The register and the offset of [`Kind::Register`].
+    pub const fn register_and_offset(self) -> (usize, i64) {
+        let both = self.cfa_offset();
+        ((both >> 3 & 15) as usize, both >> 7 << 3)
     }
 
     /// The same rule in this module.
@@ -138,7 +153,7 @@ impl Rule {
             5 => Kind::Signal,
             6 => Kind::End,
             7 => Kind::Plt,
-            8 => Kind::R10,
+            8 => Kind::Register,
             _ => Kind::Unknown,
         }
     }
@@ -160,6 +175,12 @@ mod tests {
             assert_eq!((rule.cfa_offset(), rule.rbp_offset(), rule.module()), (cfa, slot, 0xabcd));
             assert!(rule.is_simple() && rule.is_rbp_based() && rule.saves_rbp_at_cfa());
         }
+        for (number, offset) in [(0, 0), (10, 8), (11, 20_488), (15, -16)] {
+            let both = Rule::register_offset(number, offset).unwrap();
+            let rule = Rule::new(Kind::Register, both, RbpRule::AtCfa, -16).unwrap().in_module(7);
+            assert_eq!((rule.register_and_offset(), rule.rbp_offset()), ((number as usize, offset), -16));
+        }
+        assert_eq!(Rule::register_offset(16, 8), None);
         assert_eq!(Rule::new(Kind::Rsp, 12, RbpRule::Same, 0), None);
         assert_eq!(Rule::new(Kind::Rsp, 1 << 40, RbpRule::Same, 0), None);
         assert!(!Rule::new(Kind::Rsp, 8, RbpRule::AtRbp, 0).unwrap().is_simple());

@@ -2,10 +2,11 @@
 //! others, which are looked up in `/proc/self/maps` once and remembered.
 //!
 //! What is remembered may go stale when such a stack is unmapped. Every `munmap` that we see and every end of a thread
-//! therefore forgets all of it.
+//! therefore forgets all of it. A mapping may also grow, by calls inside libc that we do not see: the heap does, under
+//! blocks that serve as stacks. So an end that is in the way is looked up again.
 
-use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::{AtomicU32, AtomicU64};
 
 use crate::sys::{self, Descriptor};
 
@@ -31,17 +32,48 @@ pub fn forget() {
 /// The end of the mapping that holds a stack pointer; the pointer itself when it is in none.
 #[cold]
 pub fn end_of(rsp: u64) -> u64 {
-    let entry = &MEMORY[(rsp >> 14) as usize % REMEMBERED];
-    let epoch = EPOCH.load(Relaxed);
-    let (low, high) = (entry.low.load(Relaxed), entry.high.load(Relaxed));
-    if entry.check.load(Relaxed) == seal(low, high, epoch) && (low..high).contains(&rsp) {
-        return high;
+    remembered(rsp).or_else(|| look_up(rsp)).unwrap_or(rsp)
+}
+
+/// The end of the mapping that holds a stack pointer, where it is farther than `end`, which is remembered. Also `None`
+/// for a thread's own stack, which is never looked up, and for most calls of a program that asks in vain all the time.
+#[cold]
+#[inline(never)]
+pub fn grown_end(rsp: u64, end: u64) -> Option<u64> {
+    const PATIENCE: u32 = 16;
+    const SELDOM: u32 = 64;
+    static IN_VAIN: AtomicU32 = AtomicU32::new(0);
+    if remembered(rsp) != Some(end) {
+        return None;
     }
-    let Some((low, high)) = mapping_of(rsp) else { return rsp };
+    let in_vain = IN_VAIN.fetch_add(1, Relaxed);
+    if in_vain >= PATIENCE && !in_vain.is_multiple_of(SELDOM) {
+        return None;
+    }
+    let grown = look_up(rsp).filter(|&now| now > end)?;
+    IN_VAIN.store(0, Relaxed);
+    Some(grown)
+}
+
+fn entry(rsp: u64) -> &'static Bounds {
+    &MEMORY[(rsp >> 14) as usize % REMEMBERED]
+}
+
+fn remembered(rsp: u64) -> Option<u64> {
+    let entry = entry(rsp);
+    let (low, high) = (entry.low.load(Relaxed), entry.high.load(Relaxed));
+    let is_whole = entry.check.load(Relaxed) == seal(low, high, EPOCH.load(Relaxed));
+    (is_whole && (low..high).contains(&rsp)).then_some(high)
+}
+
+fn look_up(rsp: u64) -> Option<u64> {
+    let epoch = EPOCH.load(Relaxed);
+    let (low, high) = mapping_of(rsp)?;
+    let entry = entry(rsp);
     entry.low.store(low, Relaxed);
     entry.high.store(high, Relaxed);
     entry.check.store(seal(low, high, epoch), Relaxed);
-    high
+    Some(high)
 }
 
 fn seal(low: u64, high: u64, epoch: u64) -> u64 {

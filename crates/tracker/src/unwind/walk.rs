@@ -23,7 +23,7 @@ pub struct Caller {
 
 /// The step reached the caller.
 pub const NEXT: u32 = 1;
-/// The step used rbp for the CFA or to find the saved rbp.
+/// The step used rbp for the CFA or to find the saved rbp; also where it ended the stack.
 pub const USED_RBP: u32 = 2;
 /// The step loaded the caller's rbp from memory.
 pub const LOADED_RBP: u32 = 4;
@@ -39,6 +39,10 @@ const RED_ZONE: u64 = 128;
 /// The dynamic linker's entry (`_dl_start_user`) has no unwind information, and needs none: nothing is above it. Its frame
 /// is known by its place, this close to the end of the first stack.
 const OUTERMOST: u64 = 64;
+
+/// Where the registers, in the order of DWARF (rax, rdx, rcx, rbx, rsi, rdi, rbp, rsp, r8 … r15), are in the context of a
+/// signal.
+const CONTEXT_PLACES: [u64; 16] = [13, 12, 14, 11, 9, 8, 10, 15, 0, 1, 2, 3, 4, 5, 6, 7];
 
 const fn cut(reason: Pseudo) -> u32 {
     CUT | (reason as u32) << CUT_SHIFT
@@ -70,6 +74,8 @@ pub struct Cursor {
     pub context: u64,
     /// The first address behind the stack that the frame is on.
     pub end: u64,
+    /// The address by which `end` was looked up, where it was.
+    anchor: u64,
 }
 
 impl Cursor {
@@ -77,7 +83,7 @@ impl Cursor {
     #[inline(always)]
     pub fn new(caller: Caller, end: u64) -> Self {
         let lookup = load(caller.rsp).wrapping_sub(1);
-        Self { slot: caller.rsp, lookup, rbp: caller.rbp, rbp_slot: 0, context: 0, end }
+        Self { slot: caller.rsp, lookup, rbp: caller.rbp, rbp_slot: 0, context: 0, end, anchor: caller.rsp }
     }
 
     /// Moves to the caller; `loaded` hears every word that the result depends on, except the saved rbp, which is in
@@ -93,15 +99,19 @@ impl Cursor {
         }
         let base = if rule.is_rbp_based() { self.rbp } else { self.slot + 8 };
         let cfa = base.wrapping_add(rule.cfa_offset() as u64);
+        let used = if rule.is_rbp_based() { USED_RBP } else { 0 };
         if !self.may_be_cfa(cfa) {
-            return cut(Pseudo::Broken);
+            self.end = stacks::grown_end(self.anchor, self.end).unwrap_or(self.end);
+            if !self.may_be_cfa(cfa) {
+                return cut(Pseudo::Broken) | used;
+            }
         }
-        let mut flags = if rule.is_rbp_based() { NEXT | USED_RBP } else { NEXT };
+        let mut flags = NEXT | used;
         self.rbp_slot = 0;
         if rule.saves_rbp_at_cfa() {
             let saved = cfa.wrapping_add(rule.rbp_offset() as u64);
             if !self.may_hold_rbp(saved) {
-                return cut(Pseudo::Broken);
+                return cut(Pseudo::Broken) | used;
             }
             self.rbp_slot = saved;
             self.rbp = load(saved);
@@ -115,7 +125,18 @@ impl Cursor {
 
     #[cold]
     #[inline(never)]
-    fn step_rare(mut self, rule: Rule) -> Rare {
+    fn step_rare(self, rule: Rule) -> Rare {
+        let rare = self.try_rare(rule);
+        if cut_reason(rare.outcome) != Some(Pseudo::Broken) {
+            return rare;
+        }
+        match stacks::grown_end(self.anchor, self.end) {
+            Some(end) => Self { end, ..self }.try_rare(rule),
+            None => rare,
+        }
+    }
+
+    fn try_rare(mut self, rule: Rule) -> Rare {
         let mut loads = Loads { items: [(0, 0); MOST_LOADS], count: 0 };
         let outcome = self.step_by_kind(rule, &mut loads);
         Rare { cursor: self, outcome, loads: loads.items, count: loads.count }
@@ -131,24 +152,28 @@ impl Cursor {
             Kind::Rsp => Some(rsp.wrapping_add(rule.cfa_offset() as u64)),
             Kind::Rbp => Some(self.rbp.wrapping_add(rule.cfa_offset() as u64)),
             // Only an exact address is ever in a stub: it jumps, it does not call.
-            Kind::Plt => Some(rsp + 8 + if self.lookup & 15 >= 11 { 8 } else { 0 }),
-            Kind::R10 if self.context == 0 => return cut(Pseudo::NoUnwindInfo),
-            Kind::R10 => {
-                const R10: u64 = 2;
-                Some(loads.load(self.context + R10 * 8).wrapping_add(rule.cfa_offset() as u64))
+            Kind::Plt => {
+                let pushed = self.lookup & 15 >= rule.cfa_offset() as u64 >> 3;
+                Some(rsp + if pushed { 16 } else { 8 })
+            }
+            Kind::Register if self.context == 0 => return cut(Pseudo::NoUnwindInfo),
+            Kind::Register => {
+                let (number, offset) = rule.register_and_offset();
+                Some(loads.load(self.context + CONTEXT_PLACES[number] * 8).wrapping_add(offset as u64))
             }
             Kind::DerefRbp => self.deref(self.rbp, rule, loads),
             Kind::DerefRspPlus8 => self.deref(rsp, rule, loads).map(|value| value.wrapping_add(8)),
         };
-        let Some(cfa) = cfa.filter(|&cfa| self.may_be_cfa(cfa)) else { return cut(Pseudo::Broken) };
         let of_rbp = matches!(rule.kind(), Kind::Rbp | Kind::DerefRbp) || rule.saves_rbp_at_rbp();
-        let mut flags = if of_rbp { NEXT | USED_RBP } else { NEXT };
+        let used = if of_rbp { USED_RBP } else { 0 };
+        let Some(cfa) = cfa.filter(|&cfa| self.may_be_cfa(cfa)) else { return cut(Pseudo::Broken) | used };
+        let mut flags = NEXT | used;
         self.rbp_slot = 0;
         if rule.saves_rbp_at_cfa() || rule.saves_rbp_at_rbp() {
             let base = if rule.saves_rbp_at_cfa() { cfa } else { self.rbp };
             let saved = base.wrapping_add(rule.rbp_offset() as u64);
             if !self.may_hold_rbp(saved) {
-                return cut(Pseudo::Broken);
+                return cut(Pseudo::Broken) | used;
             }
             self.rbp_slot = saved;
             self.rbp = load(saved);
@@ -177,11 +202,12 @@ impl Cursor {
         let (rsp, rip) = (loads.load(registers + RSP * 8), loads.load(registers + RIP * 8));
         let (rbp_slot, rbp) = (registers + RBP * 8, load(registers + RBP * 8));
         // A handler with a stack of its own (sigaltstack) interrupted code on another one.
-        let end = if rsp > self.slot && rsp < self.end { self.end } else { stacks::end_of(rsp) };
-        if rip == 0 || rsp & 7 != 0 || end < rsp + 8 {
+        let same = rsp > self.slot && rsp < self.end;
+        let (end, anchor) = if same { (self.end, self.anchor) } else { (stacks::end_of(rsp), rsp) };
+        if rip == 0 || rsp & 7 != 0 || end < rsp.saturating_add(8) {
             return cut(Pseudo::Broken);
         }
-        *self = Self { slot: rsp - 8, lookup: rip, rbp, rbp_slot, context: registers, end };
+        *self = Self { slot: rsp - 8, lookup: rip, rbp, rbp_slot, context: registers, end, anchor };
         NEXT | LOADED_RBP
     }
 
@@ -191,7 +217,7 @@ impl Cursor {
         self.slot = slot;
         self.lookup = address.wrapping_sub(1);
         self.context = 0;
-        if address == 0 { COMPLETE } else { flags }
+        if address == 0 { COMPLETE | flags & USED_RBP } else { flags }
     }
 
     /// Above this frame, inside the stack, aligned.

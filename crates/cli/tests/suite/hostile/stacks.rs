@@ -1,0 +1,51 @@
+//! Stacks that are large, deep, many, or go through code that is unloaded behind our back.
+
+use crate::harness::{Heaplens, Report, program, shared_library, skip};
+
+#[test]
+fn stacks_beyond_the_first_limit_and_of_a_gibibyte_are_exact() {
+    Heaplens::on(&program("huge_stacks.c"), &[]).finish().expect_status(0).assert_exact();
+}
+
+#[test]
+fn ten_thousand_frames_are_all_there() {
+    let run = Heaplens::on(&program("stacks.cpp"), &[]).arg("10000").finish().expect_status(0);
+    run.assert_exact();
+    let sites = run.report().sites();
+    let deepest = sites.iter().max_by_key(|site| site.stack.len()).expect("there are sites");
+    let named = |name: &str| deepest.stack.iter().filter(|f| f.function.as_deref() == Some(name)).count();
+    assert_eq!((named("recurse"), named("main")), (10_001, 1));
+}
+
+/// Not a timed test: a look into `/proc/self/maps` for every allocation would take minutes here, and the suite says so
+/// by being slow.
+#[test]
+fn two_thousand_coroutines_are_exact() {
+    Heaplens::on(&program("many_coroutines.c"), &[]).arg("2000").finish().expect_status(0).assert_exact();
+}
+
+/// Forty rounds open a converter of each character set once, and its module allocates once.
+#[test]
+fn modules_that_libc_unloads_silently_keep_their_own_blocks() {
+    let (first, second) = (shared_library("plugin_first.c"), shared_library("plugin_second.c"));
+    let run =
+        Heaplens::on(&program("unload_inside.c"), &[]).arg(&first).arg(&second).finish().expect_status(0);
+    if !run.stdout().contains("note converters 320\n") {
+        let test = "hostile::stacks::modules_that_libc_unloads_silently_keep_their_own_blocks";
+        return skip(test, "this system has not all character sets");
+    }
+    run.assert_exact();
+    let report = run.report();
+    for module in ["UTF-7.so", "UTF-16.so", "UTF-32.so", "ISO-2022-JP.so"] {
+        assert_eq!(allocated_by(&report, module), 40, "blocks of {module}");
+    }
+}
+
+/// Blocks whose innermost frame is in this module.
+fn allocated_by(report: &Report, module: &str) -> i64 {
+    let sites = report.sites().into_iter().filter(|site| {
+        let innermost = site.stack.first().and_then(|frame| frame.module.as_deref());
+        innermost.is_some_and(|path| path.ends_with(&format!("/{module}")))
+    });
+    sites.map(|site| site.amounts[3]).sum()
+}
