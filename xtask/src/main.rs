@@ -1,6 +1,7 @@
 //! Project tasks. `cargo xtask` without a word lists them.
 
 mod bench;
+mod campaign;
 mod check;
 mod demo;
 mod edges;
@@ -17,7 +18,8 @@ const WORDS: &str = "\
 cargo xtask demo          build everything and show Heaplens on an example that keeps memory
 cargo xtask test          install what the tests need, run every check and every test
 cargo xtask check-edges   do the crates depend on each other only as they may?
-cargo xtask bench         bare, Heaplens and heaptrack at stack depth 10, 30 and 80 (--write: into docs/benchmarks.md)
+cargo xtask bench         bare, Heaplens and its peers in one run: --only ROW, --runs N, --python PATH,
+                          --write (into docs/benchmarks.md)
 cargo xtask soak [NAME]   the long runs; their output goes into docs/soak.md";
 
 fn main() -> ExitCode {
@@ -37,8 +39,7 @@ fn run(words: &[&str]) -> Result<ExitCode> {
         ["demo"] => demo::run()?,
         ["test"] => return test::run(),
         ["check-edges"] => edges::run()?,
-        ["bench"] => bench::run(bench::Keep::Print)?,
-        ["bench", "--write"] => bench::run(bench::Keep::Write)?,
+        ["bench", options @ ..] => bench::run(options)?,
         ["soak", names @ ..] => soak::run(names)?,
         [] | ["help" | "--help" | "-h"] => println!("{WORDS}"),
         _ => bail!("no task `{}`\n\n{WORDS}", words.join(" ")),

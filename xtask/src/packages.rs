@@ -19,13 +19,26 @@ pub const FOR_TESTS: &[Package] = &[
     Package { name: "libjemalloc2", witness: "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2" },
     Package { name: "libtcmalloc-minimal4", witness: "/usr/lib/x86_64-linux-gnu/libtcmalloc_minimal.so.4" },
     Package { name: "libmimalloc2.0", witness: "/usr/lib/x86_64-linux-gnu/libmimalloc.so.2.0" },
+    Package { name: "sqlite3", witness: "/usr/bin/sqlite3" },
+    Package { name: "git", witness: "/usr/bin/git" },
+    Package { name: "perl", witness: "/usr/bin/perl" },
+    Package { name: "nodejs", witness: "/usr/bin/node" },
+    Package { name: "openssl", witness: "/usr/bin/openssl" },
+    Package { name: "libpython3.11-testsuite", witness: "/usr/lib/python3.11/test/test_gc.py" },
 ];
+
+/// What the long runs need besides.
+pub const FOR_SOAK: &[Package] = &[Package { name: "postgresql", witness: "/usr/bin/pg_ctlcluster" }];
 
 /// What the benchmark compares with.
 pub const FOR_BENCHMARKS: &[Package] = &[
     Package { name: "g++", witness: "/usr/bin/c++" },
     Package { name: "heaptrack", witness: "/usr/bin/heaptrack" },
     Package { name: "libheaptrack", witness: "/usr/lib/heaptrack/libheaptrack_preload.so" },
+    Package { name: "libgoogle-perftools4", witness: "/usr/lib/x86_64-linux-gnu/libtcmalloc.so.4" },
+    Package { name: "liblsan0", witness: "/usr/lib/x86_64-linux-gnu/liblsan.so.0" },
+    Package { name: "valgrind", witness: "/usr/bin/valgrind" },
+    Package { name: "python3-venv", witness: "/usr/lib/python3.11/ensurepip/__init__.py" },
 ];
 
 /// What the demo compiles with.

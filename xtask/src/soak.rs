@@ -7,6 +7,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::check::{Count, tests};
+use crate::packages::{self, FOR_SOAK, FOR_TESTS};
 use crate::workspace::{cargo, commit, root};
 
 /// A test of the ordinary suite, asked for more.
@@ -25,6 +26,36 @@ const SOAKS: &[Soak] = &[
         variable: "HEAPLENS_PAIRS",
         value: "1000000000",
     },
+    Soak {
+        name: "sqlite",
+        test: "real_programs::databases::sqlite",
+        variable: "HEAPLENS_SQLITE_ROWS",
+        value: "1700000",
+    },
+    Soak {
+        name: "git",
+        test: "real_programs::databases::git",
+        variable: "HEAPLENS_GIT_COMMITS",
+        value: "3000",
+    },
+    Soak {
+        name: "pgbench",
+        test: "real_programs::databases::postgres",
+        variable: "HEAPLENS_PGBENCH_SECONDS",
+        value: "60",
+    },
+    Soak {
+        name: "g++",
+        test: "real_programs::compilers::a_cpp_compiler_on_a_large_file",
+        variable: "HEAPLENS_CPP_PARTS",
+        value: "200",
+    },
+    Soak {
+        name: "python-tests",
+        test: "real_programs::python",
+        variable: "HEAPLENS_PYTHON_TESTS",
+        value: "test_gc test_threading test_subprocess test_multiprocessing_spawn test_asyncio test_ctypes",
+    },
 ];
 
 /// Runs the named ones, or all.
@@ -33,6 +64,8 @@ pub fn run(names: &[&str]) -> Result<()> {
         let known: Vec<&str> = SOAKS.iter().map(|soak| soak.name).collect();
         bail!("no long run `{unknown}`; there are: {}", known.join(", "));
     }
+    packages::provide(FOR_TESTS);
+    packages::provide(FOR_SOAK);
     for soak in SOAKS.iter().filter(|soak| names.is_empty() || names.contains(&soak.name)) {
         run_one(soak)?;
     }
@@ -44,7 +77,7 @@ fn run_one(soak: &Soak) -> Result<()> {
         ["test", "--release", "--package", "heaplens", "--test", "suite", "--", "--nocapture", soak.test];
     let start = Instant::now();
     let count = tests(soak.name, cargo(&words).env(soak.variable, soak.value))?;
-    let line = format!("{}={} cargo {}", soak.variable, soak.value, words.join(" "));
+    let line = format!("{}='{}' cargo {}", soak.variable, soak.value, words.join(" "));
     keep(soak.name, &line, count, start.elapsed().as_secs())?;
     ensure!(count.failed == 0 && count.passed > 0, "the long run `{}` failed", soak.name);
     Ok(())

@@ -6,6 +6,7 @@
 #![no_std]
 
 mod boot;
+mod limits;
 mod malloc;
 mod mapping;
 mod new;
@@ -38,6 +39,9 @@ fn start() -> bool {
     real::resolve();
     STATE.store(READY, Release);
     heaplens_tracker::process::start(real::OTHER_ALLOCATOR.load(Relaxed));
+    if real::has_own_malloc() {
+        heaplens_tracker::tracker().lose(heaplens_format::Loss::OwnMalloc);
+    }
     process::watch_exit();
     true
 }

@@ -27,6 +27,7 @@ macro_rules! export {
 pub(crate) use export;
 
 export!(1, malloc => on_malloc);
+export!(1, free => on_free);
 export!(2, calloc => on_calloc);
 export!(2, realloc => on_realloc);
 export!(3, reallocarray => on_reallocarray);
@@ -214,13 +215,22 @@ unsafe extern "C" fn on_pvalloc(size: usize, rsp: u64, rbp: u64) -> *mut c_void 
     allocate(size, Family::Malloc, allocator_nesting(), rsp, rbp, || unsafe { real(size) })
 }
 
-/// # Safety
-/// As libc's.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn free(block: *mut c_void) {
+unsafe extern "C" fn on_free(block: *mut c_void, rsp: u64, _rbp: u64) {
     let Some(real) = real::FREE.get().filter(|_| is_ready()) else { return };
+    // SAFETY: at the entry of `free` rsp points to the return address.
+    if real::is_in_loader(unsafe { (rsp as *const usize).read() }) {
+        tracker().unwinder.suspect_unload(); // the dynamic linker frees what it knew of a library, and much else
+    }
     // SAFETY: the real function with the program's own argument.
     release(block, allocator_nesting(), || unsafe { real(block) });
+}
+
+/// Frees without a caller that could be the dynamic linker.
+unsafe fn free_plainly(block: *mut c_void) {
+    if let Some(real) = real::FREE.get().filter(|_| is_ready()) {
+        // SAFETY: the real function with the program's own argument.
+        release(block, allocator_nesting(), || unsafe { real(block) });
+    }
 }
 
 /// # Safety
@@ -228,7 +238,7 @@ unsafe extern "C" fn free(block: *mut c_void) {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn free_sized(block: *mut c_void, _size: usize) {
     // SAFETY: a sized free is a free.
-    unsafe { free(block) }
+    unsafe { free_plainly(block) }
 }
 
 /// # Safety
@@ -236,5 +246,5 @@ unsafe extern "C" fn free_sized(block: *mut c_void, _size: usize) {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn free_aligned_sized(block: *mut c_void, _alignment: usize, _size: usize) {
     // SAFETY: a sized free is a free.
-    unsafe { free(block) }
+    unsafe { free_plainly(block) }
 }

@@ -51,7 +51,15 @@ unsafe extern "C" fn on_mmap(
     rbp: u64,
 ) -> *mut c_void {
     let Some(real) = real::MMAP.get().filter(|_| is_ready()) else {
-        return raw_mmap(at, length, protection, flags, file, offset);
+        let args = [
+            at as usize,
+            length,
+            protection as usize,
+            flags as usize,
+            file as isize as usize,
+            offset as usize,
+        ];
+        return raw(libc::SYS_mmap, args) as *mut c_void;
     };
     let guard = Guard::enter(Nesting::Expected);
     // SAFETY: the real function with the program's own arguments.
@@ -71,22 +79,19 @@ unsafe extern "C" fn on_mmap(
     start
 }
 
-/// Before the real function is known; the dynamic linker does not come here, so errno is nobody's concern yet.
+/// A system call in place of a function that is not known yet: an allocator inside the program may start up while we look
+/// the functions up. Sets errno, as libc does.
 #[cold]
-fn raw_mmap(
-    at: *mut c_void,
-    length: usize,
-    protection: c_int,
-    flags: c_int,
-    file: c_int,
-    offset: i64,
-) -> *mut c_void {
-    let args =
-        [at as usize, length, protection as usize, flags as usize, file as isize as usize, offset as usize];
-    // SAFETY: the program's own arguments.
-    match unsafe { heaplens_tracker::sys::syscall(libc::SYS_mmap, args) } {
-        Ok(start) => start as *mut c_void,
-        Err(_) => libc::MAP_FAILED,
+fn raw(number: libc::c_long, args: [usize; 6]) -> isize {
+    // SAFETY: the program's own arguments, and this thread's errno.
+    unsafe {
+        match heaplens_tracker::sys::syscall(number, args) {
+            Ok(value) => value as isize,
+            Err(errno) => {
+                *libc::__errno_location() = errno.0;
+                -1
+            }
+        }
     }
 }
 
@@ -100,7 +105,10 @@ unsafe extern "C" fn on_mremap(
     rsp: u64,
     rbp: u64,
 ) -> *mut c_void {
-    let Some(real) = real::MREMAP.get().filter(|_| is_ready()) else { return libc::MAP_FAILED };
+    let Some(real) = real::MREMAP.get().filter(|_| is_ready()) else {
+        let args = [old as usize, old_length, new_length, flags as usize, at as usize, 0];
+        return raw(libc::SYS_mremap, args) as *mut c_void;
+    };
     let guard = Guard::enter(Nesting::Expected);
     // SAFETY: the real function with the program's own arguments; it reads the fifth only with MREMAP_FIXED.
     let new = unsafe { real(old, old_length, new_length, flags, at) };
@@ -117,7 +125,9 @@ unsafe extern "C" fn on_mremap(
 /// As libc's.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn munmap(start: *mut c_void, length: usize) -> c_int {
-    let Some(real) = real::MUNMAP.get().filter(|_| is_ready()) else { return -1 };
+    let Some(real) = real::MUNMAP.get().filter(|_| is_ready()) else {
+        return raw(libc::SYS_munmap, [start as usize, length, 0, 0, 0, 0]) as c_int;
+    };
     let guard = Guard::enter(Nesting::Expected);
     if let Some(guard) = &guard
         && start as usize & 4095 == 0

@@ -4,9 +4,10 @@
 //! its kin so that the end is seen where no exit handler runs.
 
 use core::arch::naked_asm;
-use core::ffi::{c_char, c_int, c_void};
+use core::ffi::{CStr, c_char, c_int, c_void};
 
-use heaplens_tracker::{follow, process};
+use heaplens_tracker::follow::{self, Program};
+use heaplens_tracker::process;
 
 use crate::{is_ready, real};
 
@@ -27,12 +28,24 @@ extern "C" fn at_exit(code: c_int, _argument: *mut c_void) {
     process::on_exit(code);
 }
 
+/// The program at a path; libc fails on a null one, and there is nothing to look at.
+unsafe fn at<'a>(path: *const c_char) -> Program<'a> {
+    // SAFETY: where it is not null it is the program's own zero-terminated path, which outlives the call.
+    if path.is_null() { Program::Descriptor } else { Program::Path(unsafe { CStr::from_ptr(path) }) }
+}
+
+/// The program of a name.
+unsafe fn named<'a>(file: *const c_char) -> Program<'a> {
+    // SAFETY: as in `at`.
+    if file.is_null() { Program::Descriptor } else { Program::Name(unsafe { CStr::from_ptr(file) }) }
+}
+
 /// Calls an `exec` with the agent in its environment. Where it returns, it failed.
-unsafe fn follow_exec(envp: Argv, call: impl FnOnce(Argv) -> c_int) -> c_int {
+unsafe fn follow_exec(program: Program<'_>, envp: Argv, call: impl FnOnce(Argv) -> c_int) -> c_int {
     is_ready();
     process::before_exec();
     // SAFETY: the program's own environment, which is null-terminated.
-    let status = unsafe { follow::with_agent(envp, call) };
+    let status = unsafe { follow::with_agent(program, envp, call) };
     process::after_failed_exec();
     status
 }
@@ -42,7 +55,9 @@ unsafe fn follow_exec(envp: Argv, call: impl FnOnce(Argv) -> c_int) -> c_int {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn execve(path: *const c_char, argv: Argv, envp: Argv) -> c_int {
     // SAFETY: the real function with the program's own path and words.
-    unsafe { follow_exec(envp, |envp| real::EXECVE.get().map_or(-1, |real| real(path, argv, envp))) }
+    unsafe {
+        follow_exec(at(path), envp, |envp| real::EXECVE.get().map_or(-1, |real| real(path, argv, envp)))
+    }
 }
 
 /// # Safety
@@ -58,7 +73,9 @@ unsafe extern "C" fn execv(path: *const c_char, argv: Argv) -> c_int {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn execvpe(file: *const c_char, argv: Argv, envp: Argv) -> c_int {
     // SAFETY: the real function with the program's own file and words.
-    unsafe { follow_exec(envp, |envp| real::EXECVPE.get().map_or(-1, |real| real(file, argv, envp))) }
+    unsafe {
+        follow_exec(named(file), envp, |envp| real::EXECVPE.get().map_or(-1, |real| real(file, argv, envp)))
+    }
 }
 
 /// # Safety
@@ -74,7 +91,11 @@ unsafe extern "C" fn execvp(file: *const c_char, argv: Argv) -> c_int {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn fexecve(file: c_int, argv: Argv, envp: Argv) -> c_int {
     // SAFETY: the real function with the program's own file and words.
-    unsafe { follow_exec(envp, |envp| real::FEXECVE.get().map_or(-1, |real| real(file, argv, envp))) }
+    unsafe {
+        follow_exec(Program::Descriptor, envp, |envp| {
+            real::FEXECVE.get().map_or(-1, |real| real(file, argv, envp))
+        })
+    }
 }
 
 /// # Safety
@@ -89,7 +110,7 @@ unsafe extern "C" fn execveat(
 ) -> c_int {
     // SAFETY: the real function with the program's own arguments.
     unsafe {
-        follow_exec(envp, |envp| {
+        follow_exec(Program::Descriptor, envp, |envp| {
             real::EXECVEAT.get().map_or(-1, |real| real(directory, path, argv, envp, flags))
         })
     }
@@ -158,7 +179,7 @@ unsafe extern "C" fn posix_spawn(
     is_ready();
     let Some(real) = real::POSIX_SPAWN.get() else { return libc::ENOSYS };
     // SAFETY: the real function with the program's own arguments.
-    unsafe { follow::with_agent(envp, |envp| real(pid, path, actions, attributes, argv, envp)) }
+    unsafe { follow::with_agent(at(path), envp, |envp| real(pid, path, actions, attributes, argv, envp)) }
 }
 
 /// # Safety
@@ -175,7 +196,7 @@ unsafe extern "C" fn posix_spawnp(
     is_ready();
     let Some(real) = real::POSIX_SPAWNP.get() else { return libc::ENOSYS };
     // SAFETY: the real function with the program's own arguments.
-    unsafe { follow::with_agent(envp, |envp| real(pid, file, actions, attributes, argv, envp)) }
+    unsafe { follow::with_agent(named(file), envp, |envp| real(pid, file, actions, attributes, argv, envp)) }
 }
 
 /// # Safety

@@ -86,6 +86,10 @@ real_functions! {
     MUNMAP: c"munmap", unsafe extern "C" fn(Block, Size) -> c_int;
     BRK: c"brk", unsafe extern "C" fn(Block) -> c_int;
     SBRK: c"sbrk", unsafe extern "C" fn(isize) -> Block;
+    PRCTL: c"prctl", unsafe extern "C" fn(c_int, usize, usize, usize, usize) -> c_int;
+    MLOCKALL: c"mlockall", unsafe extern "C" fn(c_int) -> c_int;
+    SETRLIMIT: c"setrlimit", unsafe extern "C" fn(c_int, *const c_void) -> c_int;
+    PRLIMIT: c"prlimit", unsafe extern "C" fn(c_int, c_int, *const c_void, *mut c_void) -> c_int;
     DLCLOSE: c"dlclose", unsafe extern "C" fn(Block) -> c_int;
     EXECVE: c"execve", unsafe extern "C" fn(*const c_char, Argv, Argv) -> c_int;
     EXECVPE: c"execvpe", unsafe extern "C" fn(*const c_char, Argv, Argv) -> c_int;
@@ -100,9 +104,43 @@ real_functions! {
 /// Whether `malloc` is not glibc's own, whose blocks never share a 32-byte granule and which calls none of our hooks.
 pub static OTHER_ALLOCATOR: AtomicBool = AtomicBool::new(false);
 
+/// Where the dynamic linker's code is.
+static LOADER: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
+
+/// Whether an address is in the dynamic linker.
+#[inline(always)]
+pub fn is_in_loader(address: usize) -> bool {
+    let (start, end) = (LOADER[0].load(Relaxed), LOADER[1].load(Relaxed));
+    address.wrapping_sub(start) < end.wrapping_sub(start)
+}
+
+/// Finds the dynamic linker by a function that it defines.
+fn find_loader() {
+    unsafe extern "C" {
+        fn _dl_find_object(address: *mut c_void, result: *mut c_void) -> c_int;
+    }
+    if let Some((start, end)) = heaplens_tracker::modules::range_of(_dl_find_object as *const () as u64) {
+        LOADER[0].store(start as usize, Relaxed);
+        LOADER[1].store(end as usize, Relaxed);
+    }
+}
+
+/// Whether the program calls a `malloc` that is not ours: its executable defines one, which comes first.
+pub fn has_own_malloc() -> bool {
+    // SAFETY: a zero-terminated name.
+    let called = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"malloc".as_ptr()) } as u64;
+    // Our exports can be interposed like any other, so that their names do not lead to them; this function's does.
+    heaplens_tracker::modules::range_of(resolve as *const () as u64)
+        .is_some_and(|(start, end)| !(start..end).contains(&called))
+}
+
 /// Looks up all functions, and whose allocator it is.
 pub fn resolve() {
     resolve_all();
+    find_loader();
+    // SAFETY: a zero-terminated name.
+    let syscall = unsafe { libc::dlsym(libc::RTLD_NEXT, c"syscall".as_ptr()) };
+    crate::limits::SYSCALL.store(syscall as usize, Relaxed);
     // SAFETY: the handle of a loaded library and a zero-terminated name.
     let own = unsafe {
         let libc = libc::dlopen(c"libc.so.6".as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_LAZY);

@@ -51,6 +51,10 @@ losses! {
     StackBroken = 11, "stacks cut at a frame that leads nowhere";
     /// Entries of a table that made no sense when it was read (the program was killed while writing).
     TornEntry = 12, "table entries that were torn when the program was killed";
+    /// A child that began by `fork` could not make an arena; counted in its parent's.
+    ProcessUnseen = 13, "child processes not recorded";
+    /// The program brings its own `malloc`, which our hooks cannot see into.
+    OwnMalloc = 14, "programs with a malloc of its own, whose blocks are not seen";
 }
 
 /// The number of loss counters in an arena header; kinds beyond it cannot be counted inside the program.

@@ -30,17 +30,25 @@ pub(crate) struct Folders {
 }
 
 impl Folders {
-    /// The user's own cache first: shared folders are often mounted noexec.
+    /// The user's own cache first: shared folders are often mounted noexec. Root's programs change their user, who cannot
+    /// enter root's home and would hear of it from the dynamic linker: for root the folders that all can enter come first.
     pub(crate) fn candidates(&self) -> Vec<PathBuf> {
-        let shared = format!("heaplens-{}", rustix::process::getuid().as_raw());
+        self.candidates_of(rustix::process::getuid())
+    }
+
+    fn candidates_of(&self, user: rustix::process::Uid) -> Vec<PathBuf> {
+        let shared = format!("heaplens-{}", user.as_raw());
         let path = |variable: &Option<OsString>| variable.as_ref().map(PathBuf::from);
-        let all = [
+        let mut all = [
             path(&self.cache).map(|folder| folder.join("heaplens")),
             path(&self.home).map(|folder| folder.join(".cache/heaplens")),
             path(&self.temporary).map(|folder| folder.join(&shared)),
             Some(Path::new("/tmp").join(&shared)),
             Some(Path::new("/var/tmp").join(&shared)),
         ];
+        if user.is_root() {
+            all.rotate_left(3);
+        }
         all.into_iter().flatten().collect()
     }
 }
@@ -59,7 +67,7 @@ pub(crate) fn place(agent: &[u8], folders: &[PathBuf]) -> Result<PathBuf, NoPlac
 
 fn place_in(agent: &[u8], folder: &Path) -> Result<PathBuf, String> {
     check_name(folder)?;
-    DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(|error| error.to_string())?;
+    DirBuilder::new().recursive(true).mode(0o755).create(folder).map_err(|error| error.to_string())?;
     check_folder(folder)?;
     let path = folder.join(format!("libheaplens-{:016x}.so", fingerprint(agent)));
     if std::fs::read(&path).is_ok_and(|found| found == agent) {
@@ -169,8 +177,11 @@ mod tests {
     fn the_users_own_cache_comes_before_shared_folders() {
         let folders =
             Folders { cache: None, home: Some("/home/u".into()), temporary: Some("/scratch".into()) };
-        let candidates = folders.candidates();
+        let candidates = folders.candidates_of(rustix::process::Uid::from_raw(1000));
         assert_eq!(candidates[0], Path::new("/home/u/.cache/heaplens"));
         assert!(candidates[1].starts_with("/scratch") && candidates[2].starts_with("/tmp"));
+        let of_root = folders.candidates_of(rustix::process::Uid::ROOT);
+        assert_eq!(of_root[0], Path::new("/tmp/heaplens-0"));
+        assert_eq!(of_root[2], Path::new("/home/u/.cache/heaplens"));
     }
 }

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use heaplens_format::recording::{Exit, Process, ProcessEnd, Rss, Sample};
-use heaplens_format::{Bytes, Nanos, Pid};
+use heaplens_format::{Bytes, Loss, Nanos, Pid};
 
 use crate::arena::{self, ArenaError};
 use crate::procfs;
@@ -46,16 +46,28 @@ pub(crate) struct Known {
 
 /// Reads every arena, in the order in which their images began.
 pub(crate) fn processes(arenas: &[(ArenaName, PathBuf)], known: &Known) -> (Vec<Process>, Vec<Warning>) {
-    let (mut processes, mut warnings) = (Vec::new(), Vec::new());
+    let (mut processes, mut warnings, mut unborn) = (Vec::new(), Vec::new(), 0);
     for (index, (name, path)) in arenas.iter().enumerate() {
         let newest = arenas.get(index + 1).is_none_or(|(next, _)| next.pid != name.pid);
         match read(path, known) {
             Ok(process) => processes.push(complete(process, *name, newest, path, known)),
+            Err(ArenaError::NotAnArena) if arenas.len() > 1 => unborn += 1,
             Err(source) => warnings.push(Warning::Arena { path: path.clone(), source }),
         }
     }
     processes.sort_by_key(|process| (process.start, process.pid));
+    if let Some(first) = processes.first_mut().filter(|_| unborn > 0) {
+        count_unborn(first, unborn);
+    }
     (processes, warnings)
+}
+
+/// A child that was killed before its arena was ready is nobody's fault, but it is missing: its tree's root says so.
+fn count_unborn(root: &mut Process, unborn: u64) {
+    match root.losses.iter_mut().find(|(loss, _)| *loss == Loss::ProcessUnseen) {
+        Some((_, count)) => *count += unborn,
+        None => root.losses.push((Loss::ProcessUnseen, unborn)),
+    }
 }
 
 fn read(path: &Path, known: &Known) -> Result<Process, ArenaError> {

@@ -59,6 +59,9 @@ const NARROW: Layout = Layout {
     length: 512 * MIB,
 };
 
+/// Room to grow that a program with limited address space leaves us, in the order of [`Region`].
+const ROOM: [u64; REGIONS] = [0, 0, MIB, MIB, MIB, 16 * MIB, 32 * MIB, 64 * MIB];
+
 /// The tables of this process. No descriptor stays open: programs close what they did not open, and reuse the number.
 #[derive(Debug)]
 pub struct Arena {
@@ -66,6 +69,8 @@ pub struct Arena {
     length: AtomicUsize,
     offsets: [AtomicUsize; REGIONS],
     full: AtomicBool,
+    /// Whether what is not reserved is inaccessible.
+    protected: AtomicBool,
     path: PathCell,
 }
 
@@ -89,23 +94,40 @@ impl Arena {
             length: AtomicUsize::new(0),
             offsets: [const { AtomicUsize::new(0) }; REGIONS],
             full: AtomicBool::new(false),
+            protected: AtomicBool::new(false),
             path: PathCell(UnsafeCell::new(Path::EMPTY)),
         }
     }
 
     /// Maps a fresh file and writes the region table. The magic is not stored: the caller does that last, through
-    /// [`Arena::publish`]. A second call (in a forked child) replaces the mapping at the same address.
+    /// [`Arena::publish`]. In a forked child the parent's arena is there until this one is ready, and then unmapped.
     pub fn create(&self, file: Descriptor, path: Path) -> Result<(), Errno> {
         let layout = Self::choose_layout()?;
+        let length = layout.length as usize;
+        file.set_length(layout.length)?; // sparse: nothing exists yet
+        let flags = libc::MAP_SHARED | libc::MAP_NORESERVE;
+        // SAFETY: a new mapping at an address of the kernel's choice.
+        let base = unsafe { sys::map(0, length, libc::PROT_READ | libc::PROT_WRITE, flags, Some(&file)) }?;
+        let _ = sys::advise(base, length, libc::MADV_DONTDUMP);
+        let first = [Region::Header, Region::Top].map(|region| layout.regions[region as usize]);
+        if let Err(errno) = first.iter().try_for_each(|&(at, size)| reserve(base, &path, at, size)) {
+            // SAFETY: nobody knows the new mapping yet.
+            unsafe { sys::unmap(base, length) };
+            return Err(errno);
+        }
+        self.take_over(base, layout, path);
+        Ok(())
+    }
+
+    /// From here on the new mapping is the arena.
+    fn take_over(&self, base: usize, layout: &Layout, path: Path) {
+        let (old, old_length) = (self.base.load(Relaxed), self.length.load(Relaxed));
         // SAFETY: see `PathCell`.
         unsafe { *self.path.0.get() = path };
-        file.set_length(layout.length)?; // sparse: nothing exists yet
-        self.map(&file, layout.length as usize)?;
+        self.base.store(base, Release);
+        self.length.store(layout.length as usize, Relaxed);
         self.full.store(false, Relaxed);
-        for region in [Region::Header, Region::Top] {
-            let (offset, size) = layout.regions[region as usize];
-            self.reserve(offset, size)?;
-        }
+        self.protected.store(false, Relaxed);
         for (row, &(offset, capacity)) in layout.regions.iter().enumerate() {
             self.offsets[row].store(offset as usize, Relaxed);
             let extent = &self.header().regions[row];
@@ -116,7 +138,10 @@ impl Arena {
             self.extent(region).reserved.store(size, Relaxed);
             self.extent(region).used.store(size, Relaxed);
         }
-        Ok(())
+        if old != 0 {
+            // SAFETY: the parent's arena, which nothing in this child refers to any more.
+            unsafe { sys::unmap(old, old_length) };
+        }
     }
 
     /// The widest layout that the limits of the process allow; a file beyond its limit would raise SIGXFSZ.
@@ -126,20 +151,6 @@ impl Arena {
             .into_iter()
             .find(|layout| space / 4 >= layout.length && file >= layout.length)
             .ok_or(Errno(libc::EFBIG))
-    }
-
-    fn map(&self, file: &Descriptor, length: usize) -> Result<(), Errno> {
-        let (old, old_length) = (self.base.load(Relaxed), self.length.load(Relaxed));
-        let replace = old != 0 && old_length == length;
-        let fixed = if replace { libc::MAP_FIXED } else { 0 };
-        let flags = libc::MAP_SHARED | libc::MAP_NORESERVE | fixed;
-        let at = if replace { old } else { 0 };
-        // SAFETY: MAP_FIXED only replaces our own earlier mapping of the same length.
-        let base = unsafe { sys::map(at, length, libc::PROT_READ | libc::PROT_WRITE, flags, Some(file)) }?;
-        let _ = sys::advise(base, length, libc::MADV_DONTDUMP);
-        self.base.store(base, Release);
-        self.length.store(length, Relaxed);
-        Ok(())
     }
 
     /// Stores the magic: from now on the file is an arena to its readers.
@@ -245,19 +256,72 @@ impl Arena {
         true
     }
 
-    /// Makes a range of the file exist: afterwards no access can fail. No space is an error code, never a SIGBUS.
     fn reserve(&self, offset: u64, length: u64) -> Result<(), Errno> {
-        let address = self.base.load(Relaxed) + offset as usize;
-        match sys::advise(address, length as usize, MADV_POPULATE_WRITE) {
-            Err(Errno(libc::EINVAL)) => self.reserve_by_descriptor(offset, length), // before Linux 5.14
-            result => result,
+        let base = self.base.load(Relaxed);
+        if self.protected.load(Relaxed) {
+            sys::protect(base + offset as usize, length as usize, libc::PROT_READ | libc::PROT_WRITE)?;
+        }
+        // SAFETY: see `PathCell`.
+        reserve(base, unsafe { &*self.path.0.get() }, offset, length)
+    }
+
+    /// Makes sure that the first `end` bytes of a region exist, for a table that keeps its own count.
+    pub fn ensure(&self, region: Region, end: u64) -> bool {
+        let extent = self.extent(region);
+        // Acquire: as in `take`.
+        let exists = end <= extent.reserved.load(Acquire) || self.grow(region, end);
+        if exists {
+            extent.used.fetch_max(end, Relaxed);
+        }
+        exists
+    }
+
+    /// The program is about to limit its address space: all of ours beyond some room to grow is given up.
+    pub fn shrink(&self) {
+        for (row, room) in ROOM.iter().enumerate() {
+            let extent = &self.header().regions[row];
+            let (start, reserved) = (extent.offset.load(Relaxed), extent.reserved.load(Relaxed));
+            let end = (reserved + room).min(extent.capacity.load(Relaxed)).next_multiple_of(PAGE as u64);
+            extent.capacity.store(end, Relaxed);
+            let (tail, next) = (start + end, self.end_of_row(row));
+            if next > tail {
+                // SAFETY: beyond the capacity, which was lowered before: growth there is refused from now on.
+                unsafe { sys::unmap(self.base.load(Relaxed) + tail as usize, (next - tail) as usize) };
+            }
         }
     }
 
-    fn reserve_by_descriptor(&self, offset: u64, length: u64) -> Result<(), Errno> {
-        // SAFETY: see `PathCell`.
-        let path = unsafe { &*self.path.0.get() };
-        Descriptor::open(path.as_c_str(), libc::O_RDWR, 0)?.allocate(offset, length)
+    /// The program is about to lock all its memory, which would make the whole sparse file exist: what is not reserved
+    /// becomes inaccessible until growth needs it.
+    pub fn protect(&self) {
+        self.protected.store(true, Relaxed);
+        for row in 0..REGIONS {
+            let extent = &self.header().regions[row];
+            let tail =
+                (extent.offset.load(Relaxed) + extent.reserved.load(Relaxed)).next_multiple_of(PAGE as u64);
+            let next = self.end_of_row(row);
+            if next > tail {
+                let address = self.base.load(Relaxed) + tail as usize;
+                let _ = sys::protect(address, (next - tail) as usize, libc::PROT_NONE);
+            }
+        }
+    }
+
+    /// Makes more of the growing regions exist than is needed now: soon there will be no growth.
+    pub fn stock_up(&self) {
+        const LEAST: u64 = 4 * MIB;
+        for region in [Region::Sites, Region::Nodes, Region::Pages] {
+            let extent = self.extent(region);
+            let reserved = extent.reserved.load(Relaxed);
+            let wanted = (reserved + (reserved / 2).max(LEAST)).min(extent.capacity.load(Relaxed));
+            self.grow(region, wanted);
+        }
+    }
+
+    /// Where the address space of a region ends: at the next one.
+    fn end_of_row(&self, row: usize) -> u64 {
+        let next = self.header().regions.get(row + 1);
+        next.map_or(self.length.load(Relaxed) as u64, |extent| extent.offset.load(Relaxed))
     }
 
     /// The row of a region in the header.
@@ -275,6 +339,17 @@ impl Arena {
     /// Whether growth failed: nothing new can be recorded, what is there stays exact.
     pub fn is_full(&self) -> bool {
         self.full.load(Relaxed)
+    }
+}
+
+/// Makes a range of the file exist: afterwards no access can fail. No space is an error code, never a SIGBUS.
+fn reserve(base: usize, path: &Path, offset: u64, length: u64) -> Result<(), Errno> {
+    match sys::advise(base + offset as usize, length as usize, MADV_POPULATE_WRITE) {
+        // Before Linux 5.14.
+        Err(Errno(libc::EINVAL)) => {
+            Descriptor::open(path.as_c_str(), libc::O_RDWR, 0)?.allocate(offset, length)
+        }
+        result => result,
     }
 }
 
@@ -306,6 +381,28 @@ pub(crate) mod tests {
             word.store(7, Relaxed);
         }
         assert!(arena.extent(Region::Pages).reserved.load(Relaxed) >= 1000 * PAGE as u64);
+    }
+
+    #[test]
+    fn a_shrunk_arena_keeps_what_it_has_and_grows_into_the_room_that_is_left() {
+        let arena = scratch();
+        let page = arena.take_pages(300).unwrap();
+        arena.shrink();
+        // SAFETY: the pages were handed out before.
+        unsafe { arena.page_u64(page + 299, 511) }.store(9, Relaxed);
+        let more = (0..1_000_000).map_while(|_| arena.take_pages(1)).count() as u64;
+        assert!((16_000..17_000).contains(&more), "{more} pages in 64 MiB");
+    }
+
+    #[test]
+    fn a_protected_arena_grows_on() {
+        let arena = scratch();
+        arena.protect();
+        for _ in 0..10_000 {
+            let page = arena.take_pages(1).unwrap();
+            // SAFETY: the page was just handed out.
+            unsafe { arena.page_u64(page, 511) }.store(1, Relaxed);
+        }
     }
 
     #[test]

@@ -5,9 +5,8 @@
 //! the same word; only when an allocator packs two blocks into one granule can two threads meet, and then every change
 //! of the word is a compare-and-swap.
 
-use core::sync::atomic::AtomicBool;
-use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
+use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU64};
 
 use heaplens_format::arena::PAGE;
 use heaplens_format::arena::block::{
@@ -37,24 +36,47 @@ pub struct Block {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Full;
 
+/// log2 of the counters that tell, in a sampled run, that a block is surely not in the table.
+const FILTER_BITS: u32 = 16;
+
 /// The block table of an arena.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Blocks {
     /// Whether a granule can hold two blocks: any allocator but glibc's.
     shared_granules: AtomicBool,
+    /// Whether few blocks are in the table and most frees are of others.
+    sampled: AtomicBool,
+    /// How many blocks of the table have this hash, when sampled; 255 stays. A free of a block that was not recorded then
+    /// costs a look into 64 KiB instead of a miss in the shadow of the whole heap.
+    filter: [AtomicU8; 1 << FILTER_BITS],
     /// The cell page that is being filled, and how much of it is: `page << 32 | next`.
     cells: AtomicU64,
+}
+
+impl Default for Blocks {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 impl Blocks {
     /// An empty table.
     pub const fn new() -> Self {
-        Self { shared_granules: AtomicBool::new(false), cells: AtomicU64::new(0) }
+        Self {
+            shared_granules: AtomicBool::new(false),
+            sampled: AtomicBool::new(false),
+            filter: [const { AtomicU8::new(0) }; 1 << FILTER_BITS],
+            cells: AtomicU64::new(0),
+        }
     }
 
     /// Forgets everything: the arena was replaced.
-    pub fn reset(&self, shared_granules: bool) {
+    pub fn reset(&self, shared_granules: bool, sampled: bool) {
         self.shared_granules.store(shared_granules, Relaxed);
+        self.sampled.store(sampled, Relaxed);
+        if sampled {
+            self.filter.iter().for_each(|counter| counter.store(0, Relaxed));
+        }
         self.cells.store(0, Relaxed);
     }
 
@@ -63,6 +85,9 @@ impl Blocks {
     pub fn insert(&self, arena: &Arena, addr: Addr, block: Block) -> Result<Option<Block>, Full> {
         let (top, directory, index, offset) = split_address(addr.get());
         let word = Self::word_or_new(arena, top, directory, index).ok_or(Full)?;
+        if self.sampled.load(Relaxed) {
+            self.count_in_filter(addr, 1);
+        }
         if let Some(entry) = BlockEntry::pack(block.site, block.size, block.family, offset)
             && !self.shared_granules.load(Relaxed)
             && word.load(Relaxed) == 0
@@ -125,6 +150,37 @@ impl Blocks {
     /// Removes the block that begins at an address.
     #[inline]
     pub fn remove(&self, arena: &Arena, addr: Addr) -> Option<Block> {
+        if self.sampled.load(Relaxed) {
+            self.remove_sampled(arena, addr)
+        } else {
+            self.remove_recorded(arena, addr)
+        }
+    }
+
+    #[inline]
+    fn remove_sampled(&self, arena: &Arena, addr: Addr) -> Option<Block> {
+        if self.counter(addr).load(Relaxed) == 0 {
+            return None;
+        }
+        let block = self.remove_recorded(arena, addr)?;
+        self.count_in_filter(addr, -1);
+        Some(block)
+    }
+
+    #[inline(always)]
+    fn counter(&self, addr: Addr) -> &AtomicU8 {
+        let hash = (addr.get() >> 3).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - FILTER_BITS);
+        &self.filter[hash as usize]
+    }
+
+    #[cold]
+    fn count_in_filter(&self, addr: Addr, change: i8) {
+        let counted = |count: u8| if count == u8::MAX { None } else { count.checked_add_signed(change) };
+        let _ = self.counter(addr).fetch_update(Relaxed, Relaxed, counted);
+    }
+
+    #[inline]
+    fn remove_recorded(&self, arena: &Arena, addr: Addr) -> Option<Block> {
         let (top, directory, index, offset) = split_address(addr.get());
         let word = Self::word(arena, top, directory, index)?;
         let entry = BlockEntry::from_raw(word.load(Relaxed));
@@ -285,6 +341,23 @@ mod tests {
     }
 
     #[test]
+    fn in_a_sampled_run_every_recorded_block_is_found_and_most_others_cost_no_look() {
+        let (arena, blocks) = (scratch(), Blocks::new());
+        blocks.reset(false, true);
+        let addr = |number: u64| Addr::new(0x6000_0000_0000 + number * 32);
+        for number in (0..100_000).step_by(50) {
+            assert_eq!(blocks.insert(&arena, addr(number), block(1, number)), Ok(None));
+        }
+        let silent = (0..100_000).filter(|&number| blocks.counter(addr(number)).load(Relaxed) == 0).count();
+        assert!(silent > 90_000, "{silent}");
+        for number in 0..100_000 {
+            let expected = (number % 50 == 0).then(|| block(1, number));
+            assert_eq!(blocks.remove(&arena, addr(number)), expected);
+        }
+        assert!(blocks.filter.iter().all(|counter| counter.load(Relaxed) == 0));
+    }
+
+    #[test]
     fn a_block_of_five_gibibytes_keeps_its_size() {
         let (arena, blocks) = (scratch(), Blocks::new());
         let addr = Addr::new(0x7f00_0000_0010);
@@ -298,7 +371,7 @@ mod tests {
         #[test]
         fn the_table_equals_a_map(events in prop::collection::vec((0u64..64, any::<bool>(), 0u64..200, 1u32..50), 1..400)) {
             let (arena, blocks) = (scratch(), Blocks::new());
-            blocks.reset(true);
+            blocks.reset(true, false);
             let mut twin = HashMap::new();
             for (slot, is_insert, size, site) in events {
                 let addr = Addr::new(0x6000_0000_0000 + slot * 8);
@@ -324,7 +397,7 @@ mod tests {
     #[test]
     fn threads_sharing_granules_lose_nothing() {
         let (arena, blocks) = (scratch(), Blocks::new());
-        blocks.reset(true);
+        blocks.reset(true, false);
         std::thread::scope(|scope| {
             let workers: Vec<_> = (0..4u64)
                 .map(|lane| {

@@ -7,8 +7,10 @@ use core::ffi::{CStr, c_char};
 
 use heaplens_format::environment;
 
+use crate::inspect;
 use crate::process::settings;
 use crate::settings::Path;
+use crate::sys;
 
 /// The longest environment that can be completed.
 const MOST_VARIABLES: usize = 1000;
@@ -18,22 +20,68 @@ const TEXT_LENGTH: usize = 6 << 10;
 /// An environment as `exec` takes it: pointers to `NAME=value`, the last one null.
 pub type Environment = *const *const c_char;
 
-/// Calls `action` with the environment completed, or with the given one when there is nothing to add.
+/// What is about to be started.
+#[derive(Clone, Copy, Debug)]
+pub enum Program<'a> {
+    /// The file at this path.
+    Path(&'a CStr),
+    /// The first file of this name in `PATH`.
+    Name(&'a CStr),
+    /// Something open.
+    Descriptor,
+}
+
+/// Calls `action` with the environment completed, or with the given one when there is nothing to change. A program that
+/// could not load the agent gets none.
 ///
 /// # Safety
 /// `given` is null or a null-terminated array of zero-terminated strings.
-pub unsafe fn with_agent<R>(given: Environment, action: impl FnOnce(Environment) -> R) -> R {
+pub unsafe fn with_agent<R>(
+    program: Program<'_>,
+    given: Environment,
+    action: impl FnOnce(Environment) -> R,
+) -> R {
     let settings = settings();
     if !settings.follow || settings.agent.is_empty() {
         return action(given);
     }
     let mut list =
         List { variables: [core::ptr::null(); MOST_VARIABLES], count: 0, text: [0; TEXT_LENGTH], used: 0 };
-    // SAFETY: as the caller says.
-    match unsafe { list.complete(given, &settings.agent) } {
+    let done = match sys::may_read(settings.agent.as_c_str()) && !program.refuses_agent() {
+        // SAFETY: as the caller says.
+        true => unsafe { list.complete(given, &settings.agent) },
+        // SAFETY: as the caller says.
+        false => unsafe { list.strip(given, &settings.agent) },
+    };
+    match done {
         Some(()) => action(list.variables.as_ptr()),
         None => action(given),
     }
+}
+
+impl Program<'_> {
+    fn refuses_agent(self) -> bool {
+        match self {
+            Self::Path(path) => inspect::refuses_agent(path),
+            Self::Name(name) if name.to_bytes().contains(&b'/') => inspect::refuses_agent(name),
+            Self::Name(name) => in_path(name).is_some_and(|path| inspect::refuses_agent(path.as_c_str())),
+            Self::Descriptor => false,
+        }
+    }
+}
+
+/// The file that a name means, as `execvp` looks it up.
+fn in_path(name: &CStr) -> Option<Path> {
+    // SAFETY: `getenv` reads the environment that `execvp` itself is about to read.
+    let variable = unsafe { libc::getenv(c"PATH".as_ptr()).as_ref() };
+    // SAFETY: a variable's value is zero-terminated.
+    let folders = variable.map_or(&b"/bin:/usr/bin"[..], |value| unsafe { CStr::from_ptr(value) }.to_bytes());
+    folders.split(|&byte| byte == b':').find_map(|folder| {
+        let mut path = Path::new(if folder.is_empty() { b"." } else { folder });
+        path.push(b"/");
+        path.push(name.to_bytes());
+        (!path.is_empty() && sys::may_read(path.as_c_str())).then_some(path)
+    })
 }
 
 struct List {
@@ -78,6 +126,50 @@ impl List {
         self.push_text(environment::PRELOAD, &[first[0], first[1], preload])?;
         self.push_settings(agent)?;
         self.push(core::ptr::null())
+    }
+
+    /// Copies the list without the agent, which the next program could not load: the dynamic linker would complain on its
+    /// stderr. `None` when it is not in it.
+    ///
+    /// # Safety
+    /// As for [`with_agent`].
+    unsafe fn strip(&mut self, given: Environment, agent: &Path) -> Option<()> {
+        let mut found = false;
+        let mut cursor = given;
+        // SAFETY: the array ends with a null pointer, and each string with a zero.
+        while let Some(variable) = unsafe { cursor.as_ref().and_then(|first| first.as_ref()) } {
+            // SAFETY: as above.
+            let text = unsafe { CStr::from_ptr(variable) }.to_bytes();
+            match value_of(text, environment::PRELOAD) {
+                Some(value) if value.windows(agent.bytes().len()).any(|part| part == agent.bytes()) => {
+                    found = true;
+                    self.push_preload_without(value, agent)?;
+                }
+                _ => self.push(variable)?,
+            }
+            // SAFETY: not past the null pointer.
+            cursor = unsafe { cursor.add(1) };
+        }
+        self.push(core::ptr::null())?;
+        found.then_some(())
+    }
+
+    fn push_preload_without(&mut self, value: &[u8], agent: &Path) -> Option<()> {
+        let start = self.used;
+        let mut others = value
+            .split(|byte| b": ".contains(byte))
+            .filter(|part| !part.is_empty() && *part != agent.bytes());
+        let Some(first) = others.next() else { return Some(()) };
+        self.append(environment::PRELOAD.as_bytes())?;
+        self.append(b"=")?;
+        self.append(first)?;
+        for other in others {
+            self.append(b":")?;
+            self.append(other)?;
+        }
+        self.append(b"\0")?;
+        let variable = self.text.get(start)? as *const u8;
+        self.push(variable.cast())
     }
 
     fn push_settings(&mut self, agent: &Path) -> Option<()> {
@@ -172,6 +264,21 @@ mod tests {
         let list = completed(&whole[..1], b"/a.so").unwrap();
         assert_eq!(list[0], b"LD_PRELOAD=/a.so:libother.so");
         assert_eq!(list[1], b"HEAPLENS_AGENT=/a.so");
+    }
+
+    #[test]
+    fn an_agent_that_cannot_be_read_is_taken_out() {
+        let given = [c"A=1".as_ptr(), c"LD_PRELOAD=libx.so:/a.so liby.so".as_ptr(), core::ptr::null()];
+        let mut list = List {
+            variables: [core::ptr::null(); MOST_VARIABLES],
+            count: 0,
+            text: [0; TEXT_LENGTH],
+            used: 0,
+        };
+        // SAFETY: a null-terminated array of C strings.
+        unsafe { list.strip(given.as_ptr(), &Path::new(b"/a.so")) }.unwrap();
+        // SAFETY: `strip` stored a C string there.
+        assert_eq!(unsafe { CStr::from_ptr(list.variables[1]) }, c"LD_PRELOAD=libx.so:liby.so");
     }
 
     #[test]

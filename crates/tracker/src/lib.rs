@@ -16,6 +16,7 @@ pub mod arena;
 pub mod blocks;
 pub mod cost;
 pub mod follow;
+pub mod inspect;
 pub mod mappings;
 pub mod modules;
 pub mod process;

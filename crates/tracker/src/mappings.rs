@@ -121,8 +121,7 @@ impl Table<'_> {
 
     fn make_room(&mut self, index: usize) -> bool {
         let needed = ((self.count + 1) * MAPPING_SIZE) as u64;
-        let used = self.arena.extent(Region::Mappings).used.load(Relaxed);
-        if needed > used && self.arena.take(Region::Mappings, needed - used).is_none() {
+        if !self.arena.ensure(Region::Mappings, needed) {
             return false;
         }
         self.count += 1;

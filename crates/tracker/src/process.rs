@@ -14,10 +14,12 @@ use core::cell::UnsafeCell;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32};
 
+use heaplens_format::Loss;
 use heaplens_format::arena::header::{COMMAND_OFFSET, EXECUTABLE_OFFSET, FLAG_FORKED, FLAG_SHARED_GRANULES};
 use heaplens_format::arena::{End, PAGE};
 use heaplens_format::environment::ARENA_SUFFIX;
 
+use crate::cost;
 use crate::seat::{self, Guard};
 use crate::settings::{Path, Settings};
 use crate::sys::{self, Descriptor, Errno};
@@ -38,6 +40,8 @@ pub enum Life {
 static BEFORE_START: AtomicU32 = AtomicU32::new(Life::Unborn as u32);
 static LIFE: AtomicPtr<AtomicU32> = AtomicPtr::new((&raw const BEFORE_START).cast_mut());
 static STARTED: AtomicBool = AtomicBool::new(false);
+/// This process as it numbers itself; the arena has the number that the recorder knows it by.
+static OWN_PID: AtomicU32 = AtomicU32::new(0);
 static FORKED: AtomicBool = AtomicBool::new(false);
 static SHARED_GRANULES: AtomicBool = AtomicBool::new(false);
 
@@ -88,6 +92,7 @@ pub fn start(shared_granules: bool) {
     unsafe { *SETTINGS.0.get() = Settings::from_process() };
     SHARED_GRANULES.store(shared_granules, Relaxed);
     tracker().interval.store(settings().sample_interval, Relaxed);
+    cost::calibrate();
     seat::watch_thread_ends();
     make_life_page();
     STARTED.store(true, Release);
@@ -108,6 +113,8 @@ fn restart(guard: &Guard) -> bool {
     let ready = make_arena(tracker(), true).is_ok();
     if ready {
         set_life(Life::Recording);
+    } else {
+        tracker().arena.lose(Loss::ProcessUnseen); // the parent's, which is mapped here still
     }
     ready
 }
@@ -127,18 +134,23 @@ fn make_life_page() {
 }
 
 fn make_arena(tracker: &Tracker, forked: bool) -> Result<(), Errno> {
-    let (file, path) = create_file(sys::process_id())?;
-    tracker.arena.create(file, path)?;
+    let numbers = sys::process_numbers();
+    let (file, path) = create_file(numbers.pid)?;
+    if let Err(errno) = tracker.arena.create(file, path) {
+        sys::remove_file(path.as_c_str());
+        return Err(errno);
+    }
+    OWN_PID.store(sys::process_id(), Relaxed);
     let arena = &tracker.arena;
     let shared = SHARED_GRANULES.load(Relaxed);
-    tracker.blocks.reset(shared);
+    tracker.blocks.reset(shared, tracker.sample_interval() != 0);
     arena.take_pages(1).ok_or(Errno(libc::ENOSPC))?; // page 0 stands for "none"
     if !tracker.trie.reset(arena) {
         return Err(Errno(libc::ENOSPC));
     }
     let header = arena.header();
-    header.pid.store(sys::process_id(), Relaxed);
-    header.parent.store(sys::parent_id(), Relaxed);
+    header.pid.store(numbers.pid, Relaxed);
+    header.parent.store(numbers.parent, Relaxed);
     let flags = if shared { FLAG_SHARED_GRANULES } else { 0 } | if forked { FLAG_FORKED } else { 0 };
     header.flags.store(flags, Relaxed);
     header.sample_interval.store(tracker.sample_interval(), Relaxed);
@@ -224,5 +236,5 @@ pub fn after_failed_exec() {
 
 /// Whether the arena belongs to this process: the child of a `vfork` runs on its parent's memory.
 fn is_own_arena() -> bool {
-    life() == Life::Recording && tracker().arena.header().pid.load(Relaxed) == sys::process_id()
+    life() == Life::Recording && OWN_PID.load(Relaxed) == sys::process_id()
 }

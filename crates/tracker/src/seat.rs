@@ -22,6 +22,7 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, compiler_fence};
 use heaplens_format::Loss;
 use heaplens_format::arena::table::SiteIdentity;
 
+use crate::process::{self, Life};
 use crate::sampling::Distance;
 use crate::sys;
 use crate::tracker::tracker;
@@ -165,6 +166,9 @@ impl Guard {
     fn enter_without_seat(word: *mut u64, nesting: Nesting) -> Option<Self> {
         // SAFETY: the word belongs to this thread.
         unsafe {
+            if *word == 0 && process::life() == Life::Blind {
+                return None; // nothing will be recorded, and a seat takes address space
+            }
             if *word == 0 {
                 *word = take_seat().map_or(UNSEATED, |seat| seat as u64);
                 if *word & UNSEATED == 0 {
@@ -368,16 +372,9 @@ fn first_stack() -> (u64, u64) {
     (high.saturating_sub(sys::soft_limit(libc::RLIMIT_STACK).min(UNLIMITED)), high)
 }
 
+/// Of any other thread: the mapping that it runs on. `pthread_getattr_np` would tell, but it holds the thread's own lock
+/// while it allocates, and a thread whose first allocation is that one would wait for itself (JVM threads do).
 fn pthread_stack() -> (u64, u64) {
-    // SAFETY: the attributes are filled by pthread_getattr_np before they are read, and destroyed once.
-    unsafe {
-        let mut attributes: libc::pthread_attr_t = core::mem::zeroed();
-        if libc::pthread_getattr_np(libc::pthread_self(), &mut attributes) != 0 {
-            return (0, 0);
-        }
-        let (mut low, mut size) = (core::ptr::null_mut(), 0);
-        libc::pthread_attr_getstack(&attributes, &mut low, &mut size);
-        libc::pthread_attr_destroy(&mut attributes);
-        (low as u64, low as u64 + size as u64)
-    }
+    let here = 0u8;
+    stacks::mapping_of(&raw const here as u64).unwrap_or((0, 0))
 }

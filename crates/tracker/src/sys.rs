@@ -3,6 +3,8 @@
 
 use core::arch::asm;
 use core::ffi::CStr;
+use core::sync::atomic::AtomicBool;
+use core::sync::atomic::Ordering::Relaxed;
 
 use libc::{c_int, c_long};
 
@@ -10,12 +12,23 @@ use libc::{c_int, c_long};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Errno(pub c_int);
 
+/// Set for good when the program gives up system calls (seccomp): the next one that it did not foresee would end it.
+static CONFINED: AtomicBool = AtomicBool::new(false);
+
+/// From now on no system call is made here; each fails with `EPERM` instead, and what needed it goes without.
+pub fn confine() {
+    CONFINED.store(true, Relaxed);
+}
+
 /// Makes a system call.
 ///
 /// # Safety
 /// The arguments must be what the call expects: the kernel writes where they point.
 #[inline(always)]
 pub unsafe fn syscall(number: c_long, args: [usize; 6]) -> Result<usize, Errno> {
+    if CONFINED.load(Relaxed) {
+        return Err(Errno(libc::EPERM));
+    }
     let result: isize;
     // SAFETY: the x86-64 system call convention; the caller answers for the arguments.
     unsafe {
@@ -63,6 +76,14 @@ impl Descriptor {
             }
         }
         &mut buffer[..filled]
+    }
+
+    /// Reads at an offset; the part that was read.
+    pub fn read_at<'b>(&self, buffer: &'b mut [u8], offset: u64) -> &'b [u8] {
+        let args = [self.0 as usize, buffer.as_mut_ptr() as usize, buffer.len(), offset as usize, 0, 0];
+        // SAFETY: the kernel writes at most `buffer.len()` bytes into `buffer`.
+        let count = unsafe { syscall(libc::SYS_pread64, args) }.unwrap_or(0);
+        &buffer[..count]
     }
 
     /// Sets the length of the file; what is added is a hole.
@@ -131,6 +152,12 @@ pub fn advise(at: usize, length: usize, advice: c_int) -> Result<(), Errno> {
     unsafe { syscall(libc::SYS_madvise, [at, length, advice as usize, 0, 0, 0]) }.map(drop)
 }
 
+/// Changes the protection of a range of our own.
+pub fn protect(at: usize, length: usize, protection: c_int) -> Result<(), Errno> {
+    // SAFETY: callers change only ranges that nothing refers to yet, or make them accessible.
+    unsafe { syscall(libc::SYS_mprotect, [at, length, protection as usize, 0, 0, 0]) }.map(drop)
+}
+
 /// Makes a directory that only its owner can enter.
 pub fn make_directory(path: &CStr) -> Result<(), Errno> {
     // SAFETY: `path` is zero-terminated and lives over the call.
@@ -159,10 +186,49 @@ pub fn process_id() -> u32 {
     unsafe { syscall(libc::SYS_getpid, [0; 6]) }.unwrap_or(0) as u32
 }
 
-/// Its parent.
-pub fn parent_id() -> u32 {
+/// A process and its parent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProcessNumbers {
+    /// The process.
+    pub pid: u32,
+    /// Its parent.
+    pub parent: u32,
+}
+
+/// The numbers by which `/proc` knows this process: a program in a PID namespace of its own calls itself 1.
+pub fn process_numbers() -> ProcessNumbers {
+    let mut buffer = [0u8; 256];
+    let known = Descriptor::open(c"/proc/self/stat", libc::O_RDONLY, 0)
+        .ok()
+        .and_then(|file| parse_numbers(file.read(&mut buffer)));
     // SAFETY: no arguments.
-    unsafe { syscall(libc::SYS_getppid, [0; 6]) }.unwrap_or(0) as u32
+    let parent = || unsafe { syscall(libc::SYS_getppid, [0; 6]) }.unwrap_or(0) as u32;
+    known.unwrap_or_else(|| ProcessNumbers { pid: process_id(), parent: parent() })
+}
+
+/// `pid (name) state ppid …`; the name may hold anything, a closing parenthesis too.
+fn parse_numbers(stat: &[u8]) -> Option<ProcessNumbers> {
+    let pid = stat.split(|&byte| byte == b' ').next().and_then(parse_decimal)?;
+    let behind = stat.get(stat.iter().rposition(|&byte| byte == b')')? + 1..)?;
+    let parent = behind.split(|&byte| byte == b' ').nth(2).and_then(parse_decimal)?;
+    Some(ProcessNumbers { pid: u32::try_from(pid).ok()?, parent: u32::try_from(parent).ok()? })
+}
+
+/// Removes a file of ours.
+pub fn remove_file(path: &CStr) {
+    // SAFETY: `path` is zero-terminated and lives over the call.
+    let _ = unsafe { syscall(libc::SYS_unlink, [path.as_ptr() as usize, 0, 0, 0, 0, 0]) };
+}
+
+/// Whether the process, with the rights that it has now, may read a file.
+pub fn may_read(path: &CStr) -> bool {
+    const AT_EACCESS: usize = 0x200;
+    let args = [libc::AT_FDCWD as usize, path.as_ptr() as usize, libc::R_OK as usize, AT_EACCESS, 0, 0];
+    // SAFETY: `path` is zero-terminated and lives over the call.
+    match unsafe { syscall(libc::SYS_faccessat2, args) } {
+        Err(Errno(libc::ENOSYS)) => Descriptor::open(path, libc::O_RDONLY, 0).is_ok(), // before Linux 5.8
+        result => result.is_ok(),
+    }
 }
 
 /// This thread.
@@ -219,6 +285,14 @@ mod tests {
         assert_eq!(parse_decimal(b""), None);
         assert_eq!(parse_decimal(b"12a"), None);
         assert_eq!(parse_decimal(b"99999999999999999999"), None);
+    }
+
+    #[test]
+    fn the_numbers_of_a_process_are_found_behind_any_name() {
+        let numbers = parse_numbers(b"123 (a) b (c)) S 45 123 0 -1").unwrap();
+        assert_eq!(numbers, ProcessNumbers { pid: 123, parent: 45 });
+        assert_eq!(parse_numbers(b"123"), None);
+        assert_eq!(process_numbers().pid, std::process::id());
     }
 
     #[test]

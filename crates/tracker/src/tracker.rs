@@ -11,12 +11,13 @@ use heaplens_format::{Addr, Bytes, Loss, NodeId, SiteId};
 
 use crate::arena::Arena;
 use crate::blocks::{Block, Blocks};
-use crate::cost::{Timer, ticks};
+use crate::cost::{Timer, stop_clock, ticks};
 use crate::mappings;
 use crate::process::{self, Life};
 use crate::sampling;
 use crate::seat::{Guard, Seat};
 use crate::sites::{self, Space, Weight};
+use crate::sys;
 use crate::trie::{ROOT_HASH, Trie, extend_hash};
 use crate::unwind::memo::TooDeep;
 use crate::unwind::walk::{cut_reason, walk};
@@ -104,12 +105,12 @@ impl Tracker {
         if !process::is_recording(guard) {
             return;
         }
-        let timer = Timer::start(guard);
         let interval = self.sample_interval();
         if interval == 0 || self.is_sampled(guard, size, interval) {
+            let timer = Timer::start(guard);
             self.record_alloc(guard, addr, size, family, caller);
+            timer.stop(&self.arena);
         }
-        timer.stop(&self.arena);
     }
 
     /// A block is about to be freed.
@@ -213,6 +214,29 @@ impl Tracker {
         mappings::on_map(&self.arena, guard.seat_id(), new.0, page_round(new.1), site);
     }
 
+    /// The program is about to limit its address space.
+    pub fn on_limit(&self) {
+        if process::life() == Life::Recording {
+            self.arena.shrink();
+        }
+    }
+
+    /// The program is about to give up system calls that we would make, and in one mode the time stamp counter, too.
+    pub fn on_confine(&self) {
+        if process::life() == Life::Recording {
+            self.arena.stock_up();
+        }
+        stop_clock();
+        sys::confine();
+    }
+
+    /// The program is about to lock all memory that it has.
+    pub fn on_lock_all(&self) {
+        if process::life() == Life::Recording {
+            self.arena.protect();
+        }
+    }
+
     /// A library may have been unloaded.
     pub fn on_unload(&self) {
         self.unwinder.on_unload();
@@ -265,6 +289,7 @@ impl Tracker {
     /// The site of the caller's stack.
     #[inline]
     fn site(&self, guard: &Guard, caller: Caller) -> Option<SiteId> {
+        self.unwinder.check_suspicion();
         if let Some(seat) = guard.seat()
             && let Some(end) = seat.own_stack_end(caller.rsp)
             && caller.rsp > seat.too_deep_below

@@ -5,7 +5,7 @@
 //! drops what every thread remembers of its last stack.
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use core::sync::atomic::{AtomicU32, AtomicU64};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 
 use super::cfi;
 use super::rule::Rule;
@@ -27,6 +27,8 @@ struct Entry {
 #[derive(Debug)]
 pub struct Unwinder {
     generation: AtomicU32,
+    /// The dynamic linker freed something: a library may be gone without a `dlclose` that we saw.
+    suspects: AtomicBool,
     entries: [Entry; ENTRIES],
     /// One bit for each page of `entries` that was written: how much of it is resident.
     touched: [AtomicU64; ENTRIES / ENTRIES_PER_PAGE / 64],
@@ -39,6 +41,7 @@ impl Unwinder {
     pub const fn new() -> Self {
         Self {
             generation: AtomicU32::new(0),
+            suspects: AtomicBool::new(false),
             entries: [const { Entry { check: AtomicU64::new(0), rule: AtomicU64::new(0) } }; ENTRIES],
             touched: [const { AtomicU64::new(0) }; ENTRIES / ENTRIES_PER_PAGE / 64],
             modules: Modules::new(),
@@ -50,6 +53,29 @@ impl Unwinder {
     pub fn generation(&self) -> u32 {
         // Acquire: pairs with the Release in `forget`, after which no old rule is found.
         self.generation.load(Acquire)
+    }
+
+    /// The dynamic linker freed something. libc unloads libraries of its own (character sets, name services) without
+    /// `dlclose`; what the linker knew of them it frees.
+    pub fn suspect_unload(&self) {
+        self.suspects.store(true, Relaxed);
+    }
+
+    /// Looks whether a library is gone, if there is reason to. Before every capture.
+    #[inline(always)]
+    pub fn check_suspicion(&self) {
+        if self.suspects.load(Relaxed) {
+            self.look_for_unloads();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn look_for_unloads(&self) {
+        self.suspects.store(false, Relaxed);
+        if self.modules.any_has_left() {
+            self.on_unload();
+        }
     }
 
     /// A library was unloaded.

@@ -10,7 +10,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64};
 
 use crate::sys::{self, Descriptor};
 
-const REMEMBERED: usize = 256;
+const REMEMBERED: usize = 8192;
 
 /// The bounds of a mapping; `check` tells a torn or forgotten entry from a whole one.
 struct Bounds {
@@ -81,7 +81,7 @@ fn seal(low: u64, high: u64, epoch: u64) -> u64 {
 }
 
 /// The readable and writable mapping around an address. Cold: some microseconds per thousand mappings.
-fn mapping_of(address: u64) -> Option<(u64, u64)> {
+pub fn mapping_of(address: u64) -> Option<(u64, u64)> {
     const LENGTH: usize = 64 << 10;
     let file = Descriptor::open(c"/proc/self/maps", libc::O_RDONLY, 0).ok()?;
     let pages = sys::private_pages(LENGTH)?;

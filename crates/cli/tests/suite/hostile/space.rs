@@ -69,6 +69,27 @@ fn a_full_disk_is_counted_to_the_last_block() {
     }
 }
 
+/// Each child needs an arena of its own, so the disk fills while the program maps memory.
+#[test]
+fn mappings_on_a_full_disk_do_not_kill_the_program() {
+    let test = "hostile::space::mappings_on_a_full_disk_do_not_kill_the_program";
+    let folder = Folder::new();
+    let disk = folder.file("disk");
+    std::fs::create_dir(&disk).expect("the folder is writable");
+    for kib in [700, 1233, 1500, 2239, 4000] {
+        let script = format!(
+            "mount -t tmpfs -o size={kib}k none {disk} || exit 97
+            HEAPLENS_DIR={disk} LD_PRELOAD={agent} exec {program}",
+            disk = disk.display(),
+            agent = agent(),
+            program = program("raw_clone.c").display(),
+        );
+        let Some(output) = with_own_mounts(&script) else { return skip(test, "this user may not mount") };
+        assert_eq!(output.status.code(), Some(0), "{kib} KiB: {:?}", output.status);
+        assert_eq!(Truth::parse(&String::from_utf8_lossy(&output.stdout)).pids.len(), 21);
+    }
+}
+
 #[test]
 fn a_session_that_cannot_be_written_does_not_disturb_the_program() {
     let test = "hostile::space::a_session_that_cannot_be_written_does_not_disturb_the_program";

@@ -41,3 +41,8 @@ fn ten_million_live_blocks_are_exact() {
     // Blocks of 16 to 40 bytes lie 32 to 48 apart, and every 32 bytes have a word of 8.
     assert!(arena < 10_000_000 * 12, "the arena has {arena} bytes");
 }
+
+#[test]
+fn a_thread_that_first_allocates_under_its_own_lock_does_not_wait_for_itself() {
+    exact("asks_for_its_stack.c", &[]);
+}

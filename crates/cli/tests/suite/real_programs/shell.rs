@@ -19,7 +19,7 @@ TEXT
         diff <(seq 1 5) <(seq 2 6) || echo "differ $?"
         (exit 3) || echo "subshell $?"
         (set -o pipefail; yes | head -n 1000 | wc -l) || echo "pipe $?"
-        (kill -9 $BASHPID) 2>/dev/null || echo "killed $?"
+        { (kill -9 $BASHPID) || echo "killed $?"; } 2>/dev/null
         coproc cat
         echo there >&"${COPROC[1]}"; read -r back <&"${COPROC[0]}"; echo "$back and back"
         exec 9>ninth; echo kept >&9; exec 9>&-

@@ -7,7 +7,7 @@ use super::{found, tree};
 use crate::harness::{Folder, Heaplens, Report, skip};
 
 /// Long enough for the slowest long run on a slow machine: reached only by a program that hangs.
-const MOST_SECONDS: &str = "3000";
+const MOST_SECONDS: &str = "1200";
 /// The exit status of `timeout` when it had to end the program.
 const HUNG: i32 = 124;
 
@@ -18,7 +18,7 @@ pub struct Trial {
     variables: Vec<(&'static str, String)>,
     /// The script's own input files, laid out before each run.
     inputs: Vec<(String, String)>,
-    as_nobody: bool,
+    is_nobody: bool,
 }
 
 /// What one run of it did.
@@ -35,7 +35,7 @@ impl Trial {
             return None;
         }
         let (folder, variables, inputs) = (Folder::new(), Vec::new(), Vec::new());
-        Some(Self { name, folder, variables, inputs, as_nobody: false })
+        Some(Self { name, folder, variables, inputs, is_nobody: false })
     }
 
     /// A variable that the script reads.
@@ -51,8 +51,8 @@ impl Trial {
     }
 
     /// Runs both as an unprivileged user, Heaplens included. For programs that refuse root.
-    pub fn as_nobody(mut self) -> Self {
-        self.as_nobody = true;
+    pub fn unprivileged(mut self) -> Self {
+        self.is_nobody = true;
         self
     }
 
@@ -68,11 +68,8 @@ impl Trial {
         let recorded = self.run("recorded", self.heaplens(), script);
         let code = recorded.output.status.code();
         assert_ne!(code, Some(HUNG), "it hangs when recorded; until then:\n{}", talk(&recorded.output));
-        assert_eq!(
-            talk(&recorded.output),
-            talk(&alone.output),
-            "stdout and stderr (left: recorded, right: alone)"
-        );
+        let (was, is) = (talk(&alone.output), talk(&recorded.output));
+        assert!(was == is, "stdout or stderr differ:\n{}", first_difference(&was, &is));
         assert_eq!(code, Some(status), "{}", talk(&recorded.output));
         let differences = tree::differences(&alone.files, &recorded.files);
         assert!(differences.is_empty(), "the files differ:\n{differences}");
@@ -101,7 +98,7 @@ impl Trial {
                 .expect("the folder is writable");
             std::fs::write(file, contents).expect("the folder is writable");
         }
-        if self.as_nobody {
+        if self.is_nobody {
             give_to_nobody(self.folder.path());
         }
         let output = self.bounded(command).args(["-euc", script]).current_dir(&work).output();
@@ -114,7 +111,7 @@ impl Trial {
     fn bounded(&self, command: Command) -> Command {
         let mut bounded = Command::new("timeout");
         bounded.args(["--kill-after=10", MOST_SECONDS]);
-        if self.as_nobody {
+        if self.is_nobody {
             bounded.args(["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"]);
             bounded.env("HOME", self.folder.file("home"));
         }
@@ -141,6 +138,18 @@ impl Trial {
 fn give_to_nobody(folder: &Path) {
     let given = Command::new("chown").args(["-R", "nobody:nogroup"]).arg(folder).status();
     assert!(given.is_ok_and(|status| status.success()), "cannot give {} to nobody", folder.display());
+}
+
+/// What is said from the first line on that is not the same, without what is the same again at the end.
+fn first_difference(alone: &str, recorded: &str) -> String {
+    let same = alone.lines().zip(recorded.lines()).take_while(|(was, is)| was == is).count();
+    let rest = |text: &str| text.lines().skip(same).map(str::to_owned).collect::<Vec<_>>();
+    let (mut was, mut is) = (rest(alone), rest(recorded));
+    while was.last().is_some() && was.last() == is.last() {
+        was.pop();
+        is.pop();
+    }
+    format!("line {}, alone:\n{}\nrecorded:\n{}", same + 1, was.join("\n"), is.join("\n"))
 }
 
 fn talk(output: &Output) -> String {

@@ -1,0 +1,100 @@
+"""What TensorFlow costs: its import, and one training step eagerly, as a tf.function and by Session.run.
+
+Arguments: import, eager, function or session; then the number of steps. Prints the line that measure.h describes: the CPU
+time of the whole process for the import, that of one step for the others.
+"""
+
+import resource
+import sys
+import time
+
+STEPS_TO_WARM_UP = 30
+BATCH, INPUTS, HIDDEN = 32, 64, 64
+
+
+def cpu_ns():
+    """User and system time of this process with all its threads, and of the children that it has waited for."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time_ns() + int((children.ru_utime + children.ru_stime) * 1e9)
+
+
+def peak_kib():
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("VmHWM:"))
+
+
+def tell_measured(cost_ns):
+    peak = peak_kib()
+    print(f"measured cpu_ns={cost_ns:.3f} peak_kib={peak} ended_ns={time.time_ns()}", flush=True)
+
+
+def variables(tf):
+    def matrix(rows, columns):
+        return tf.random.stateless_normal([rows, columns], seed=[rows, columns]) * 0.1
+
+    return [tf.Variable(matrix(INPUTS, HIDDEN)), tf.Variable(matrix(HIDDEN, 1))]
+
+
+def batch(tf):
+    inputs = tf.random.stateless_normal([BATCH, INPUTS], seed=[1, 2])
+    return inputs, tf.reduce_sum(inputs, axis=1, keepdims=True)
+
+
+def train(tf, weights, inputs, wanted):
+    """A network of two layers, its loss, its gradients, and one step down."""
+    with tf.GradientTape() as tape:
+        found = tf.matmul(tf.nn.relu(tf.matmul(inputs, weights[0])), weights[1])
+        loss = tf.reduce_mean(tf.square(found - wanted))
+    for weight, slope in zip(weights, tape.gradient(loss, weights)):
+        weight.assign_sub(0.01 * slope)
+    return loss
+
+
+def eager_step(tf):
+    weights, (inputs, wanted) = variables(tf), batch(tf)
+    return lambda: train(tf, weights, inputs, wanted)
+
+
+def function_step(tf):
+    weights, (inputs, wanted) = variables(tf), batch(tf)
+    step = tf.function(lambda inputs, wanted: train(tf, weights, inputs, wanted))
+    return lambda: step(inputs, wanted)
+
+
+def session_step(tf):
+    import numpy
+
+    v1 = tf.compat.v1
+    v1.disable_eager_execution()
+    inputs = v1.placeholder(tf.float32, [BATCH, INPUTS])
+    layers = [v1.get_variable("first", [INPUTS, HIDDEN]), v1.get_variable("second", [HIDDEN, 1])]
+    found = tf.matmul(tf.nn.relu(tf.matmul(inputs, layers[0])), layers[1])
+    loss = tf.reduce_mean(tf.square(found - tf.reduce_sum(inputs, axis=1, keepdims=True)))
+    train_op = v1.train.GradientDescentOptimizer(0.01).minimize(loss)
+    session = v1.Session()
+    session.run(v1.global_variables_initializer())
+    values = [[(row * column) % 7 / 7 for column in range(INPUTS)] for row in range(BATCH)]
+    feed = {inputs: numpy.array(values, dtype="float32")}
+    return lambda: session.run([train_op, loss], feed)
+
+
+STEPS = {"eager": eager_step, "function": function_step, "session": session_step}
+
+
+def main():
+    what, count = sys.argv[1], int(sys.argv[2])
+    import tensorflow as tf
+
+    if what == "import":
+        tell_measured(cpu_ns())
+        return
+    step = STEPS[what](tf)
+    for _ in range(STEPS_TO_WARM_UP):
+        step()
+    start = cpu_ns()
+    for _ in range(count):
+        step()
+    tell_measured((cpu_ns() - start) / count)
+
+
+main()

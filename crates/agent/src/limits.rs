@@ -1,0 +1,118 @@
+//! Calls by which a program limits itself. Before it limits or locks its address space, our arena, which reserves far more
+//! than it uses, gives up what it does not need, so that the limit meets the program's own memory. Before it gives up
+//! system calls or the time stamp counter, we stop to use them.
+
+use core::ffi::{c_int, c_void};
+use core::sync::atomic::AtomicUsize;
+
+use heaplens_tracker::tracker;
+
+use crate::{is_ready, real};
+
+/// # Safety
+/// As libc's; the variadic arguments are words, all of them are passed on.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn prctl(operation: c_int, a: usize, b: usize, c: usize, d: usize) -> c_int {
+    let Some(real) = real::PRCTL.get().filter(|_| is_ready()) else { return -1 };
+    match operation {
+        libc::PR_SET_SECCOMP => tracker().on_confine(),
+        libc::PR_SET_TSC if a == libc::PR_TSC_SIGSEGV as usize => heaplens_tracker::cost::stop_clock(),
+        _ => {}
+    }
+    // SAFETY: the real function with the program's own arguments.
+    unsafe { real(operation, a, b, c, d) }
+}
+
+/// The real `syscall`, for the jump below.
+pub static SYSCALL: AtomicUsize = AtomicUsize::new(0);
+
+// `syscall` takes up to seven arguments, one on the stack: it is jumped to with all of them in place. Only `seccomp` (317),
+// which has no function of its own in libc, is looked at before.
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+unsafe extern "C" fn syscall() {
+    core::arch::naked_asm!(
+        ".cfi_startproc",
+        "cmp rdi, 317",
+        "je 2f",
+        "mov rax, [rip + {real}]",
+        "test rax, rax",
+        "jz 2f",
+        "jmp rax",
+        "2:",
+        "push rdi",
+        "push rsi",
+        "push rdx",
+        "push rcx",
+        "push r8",
+        "push r9",
+        "sub rsp, 8",
+        ".cfi_adjust_cfa_offset 56",
+        "call {before}",
+        "add rsp, 8",
+        "pop r9",
+        "pop r8",
+        "pop rcx",
+        "pop rdx",
+        "pop rsi",
+        "pop rdi",
+        ".cfi_adjust_cfa_offset -56",
+        "mov rax, [rip + {real}]",
+        "jmp rax",
+        ".cfi_endproc",
+        real = sym SYSCALL,
+        before = sym before_syscall,
+    )
+}
+
+/// Resolves the real function, which libc always has, and notices `seccomp`.
+extern "C" fn before_syscall(number: usize) {
+    if is_ready() && number == libc::SYS_seccomp as usize {
+        tracker().on_confine();
+    }
+}
+
+const ADDRESS_SPACE: c_int = libc::RLIMIT_AS as c_int;
+
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn mlockall(flags: c_int) -> c_int {
+    let Some(real) = real::MLOCKALL.get().filter(|_| is_ready()) else { return -1 };
+    if flags & libc::MCL_CURRENT != 0 {
+        tracker().on_lock_all();
+    }
+    // SAFETY: the real function with the program's own argument.
+    unsafe { real(flags) }
+}
+
+/// Exports both names of a function that sets a limit; `$limits` is null when the program only asks.
+macro_rules! export_limit {
+    ($($name:ident, $name64:ident => $real:ident($($argument:ident: $type:ty),*) if $resource:ident with $limits:ident;)*) => {$(
+        /// # Safety
+        /// As libc's.
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name($($argument: $type),*) -> c_int {
+            let Some(real) = real::$real.get().filter(|_| is_ready()) else { return -1 };
+            if $resource == ADDRESS_SPACE && !$limits.is_null() {
+                tracker().on_limit();
+            }
+            // SAFETY: the real function with the program's own arguments.
+            unsafe { real($($argument),*) }
+        }
+
+        /// # Safety
+        /// As libc's; on x86-64 the two are one.
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name64($($argument: $type),*) -> c_int {
+            // SAFETY: the same function.
+            unsafe { $name($($argument),*) }
+        }
+    )*};
+}
+
+export_limit! {
+    setrlimit, setrlimit64 => SETRLIMIT(resource: c_int, limits: *const c_void) if resource with limits;
+    prlimit, prlimit64 => PRLIMIT(pid: c_int, resource: c_int, limits: *const c_void, old: *mut c_void)
+        if resource with limits;
+}

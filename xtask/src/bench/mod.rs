@@ -1,0 +1,69 @@
+//! `cargo xtask bench`: what Heaplens and its peers cost the program that they watch. Every program measures itself (see
+//! bench/measure.h); runs of all tools are interleaved, and of each number the minimum counts. It judges the targets, and
+//! never fails because one is missed.
+
+mod measure;
+mod options;
+mod python;
+mod rows;
+mod targets;
+mod text;
+mod ways;
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+
+use crate::packages::{self, FOR_BENCHMARKS};
+use crate::workspace::{compile, heaplens, target};
+use measure::Results;
+use options::Options;
+use rows::{Program, Row};
+use ways::Places;
+
+/// What becomes of the tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keep {
+    /// Printed.
+    Print,
+    /// Printed, and put into `docs/benchmarks.md`.
+    Write,
+}
+
+/// Measures what was asked for, prints, keeps.
+pub fn run(words: &[&str]) -> Result<()> {
+    let options = Options::parse(words)?;
+    let rows = rows::chosen(&options.only)?;
+    packages::provide(FOR_BENCHMARKS);
+    let places = places(&rows, &options)?;
+    let ways = ways::all(&places);
+    let results = Results::measure(&rows, &ways, &places, options.runs)?;
+    let tables = text::tables(&results, options.runs);
+    println!("{tables}");
+    if options.keep == Keep::Write { text::write(&tables, words) } else { Ok(()) }
+}
+
+/// Builds what the rows need, and nothing else.
+fn places(rows: &[&Row], options: &Options) -> Result<Places> {
+    let mut places = Places { heaplens: heaplens()?, python: None, folder: empty_folder()? };
+    for row in rows {
+        match row.program {
+            Program::Cpp(name) => drop(compile(&format!("bench/{name}.cpp"), "bench")?),
+            Program::TensorFlow if places.python.is_none() => {
+                places.python = Some(python::provide(options.python.as_deref())?);
+            }
+            Program::TensorFlow => {}
+        }
+    }
+    Ok(places)
+}
+
+/// A folder for what the programs and the tools leave: profiles of every process and every run would pile up.
+fn empty_folder() -> Result<PathBuf> {
+    let folder = target().join("bench");
+    if folder.exists() {
+        std::fs::remove_dir_all(&folder).with_context(|| format!("cannot empty {}", folder.display()))?;
+    }
+    std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    Ok(folder)
+}

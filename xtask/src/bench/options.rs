@@ -1,0 +1,79 @@
+//! What was typed after `cargo xtask bench`.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail, ensure};
+
+use super::Keep;
+
+const WORDS: &str = "cargo xtask bench [--only ROW]… [--runs N] [--python PATH] [--write]";
+const RUNS: usize = 5;
+
+/// What to measure, how often, and what becomes of it.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Beginnings of row names; none means all rows.
+    pub only: Vec<String>,
+    /// Runs of each tool on each row.
+    pub runs: usize,
+    /// A Python that has TensorFlow, instead of the one that is set up below the build folder.
+    pub python: Option<PathBuf>,
+    /// Print or write.
+    pub keep: Keep,
+}
+
+impl Options {
+    /// Gives every word its place, or says which has none.
+    pub fn parse(words: &[&str]) -> Result<Self> {
+        let mut options = Self { only: Vec::new(), runs: RUNS, python: None, keep: Keep::Print };
+        let mut words = words.iter();
+        while let Some(word) = words.next() {
+            let mut value = || words.next().with_context(|| format!("{word} asks for a value\n\n{WORDS}"));
+            match *word {
+                "--only" => options.only.push((*value()?).to_owned()),
+                "--runs" => options.runs = runs(value()?)?,
+                "--python" => options.python = Some(value()?.into()),
+                "--write" => options.keep = Keep::Write,
+                _ => bail!("bench knows no `{word}`\n\n{WORDS}"),
+            }
+        }
+        let partial = options.keep == Keep::Write && !options.only.is_empty();
+        ensure!(!partial, "--write keeps whole tables: leave out --only");
+        Ok(options)
+    }
+}
+
+fn runs(typed: &str) -> Result<usize> {
+    let runs = typed.parse().with_context(|| format!("--runs asks for a number, not `{typed}`"))?;
+    ensure!(runs > 0, "--runs asks for at least one");
+    Ok(runs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_named_one_by_one() {
+        let options = Options::parse(&["--only", "pairs", "--runs", "3", "--only", "mixed"]).unwrap();
+        assert_eq!(options.only, ["pairs", "mixed"]);
+        assert_eq!(options.runs, 3);
+        assert_eq!(options.keep, Keep::Print);
+    }
+
+    #[test]
+    fn a_word_without_its_value_is_refused() {
+        let error = Options::parse(&["--runs"]).unwrap_err().to_string();
+        assert!(error.contains("--runs asks for a value"), "{error}");
+    }
+
+    #[test]
+    fn no_runs_at_all_are_refused() {
+        assert!(Options::parse(&["--runs", "0"]).is_err());
+    }
+
+    #[test]
+    fn a_part_of_the_table_is_not_written() {
+        assert!(Options::parse(&["--only", "pairs", "--write"]).is_err());
+    }
+}

@@ -1,0 +1,160 @@
+//! The results as Markdown, printed and kept in `docs/benchmarks.md`.
+
+use std::fmt::Write;
+
+use anyhow::{Context, Result};
+
+use super::measure::{Cell, Cost, Results};
+use super::rows::Row;
+use super::targets::{Verdict, verdicts};
+use crate::workspace::{commit, root};
+
+const BEGIN: &str = "<!-- cargo xtask bench --write: begin -->\n";
+const END: &str = "<!-- cargo xtask bench --write: end -->\n";
+
+/// How a cost is shown in one table, beside that of the bare program.
+type Show = fn(&Row, Cost, Cost) -> String;
+
+/// All tables, with the facts that they were made under.
+pub fn tables(results: &Results, runs: usize) -> String {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut text = format!("{cores} cores, minima of {runs} runs.\n");
+    section(&mut text, "CPU time inside the program", &grid(results, cpu));
+    section(&mut text, "Resident memory of the program, tool included", &grid(results, memory));
+    section(&mut text, "After the program ends: wall time until the command is done", &grid(results, after));
+    section(&mut text, "Targets", &judged(&verdicts(results)));
+    section(&mut text, "Not measured", &reasons(results));
+    text
+}
+
+/// Puts the tables between the two marks of `docs/benchmarks.md`; what stands around them is written by hand.
+pub fn write(tables: &str, words: &[&str]) -> Result<()> {
+    let path = root().join("docs/benchmarks.md");
+    let text = std::fs::read_to_string(&path).context("cannot read docs/benchmarks.md")?;
+    let facts = format!("`cargo xtask bench {}` at {}, ", without_paths(words).join(" "), commit()?);
+    let text = replaced(&text, &(facts + tables))?;
+    std::fs::write(&path, text).context("cannot write docs/benchmarks.md")
+}
+
+fn replaced(text: &str, body: &str) -> Result<String> {
+    let (before, rest) = text.split_once(BEGIN).context("docs/benchmarks.md has lost its first mark")?;
+    let (_, after) = rest.split_once(END).context("docs/benchmarks.md has lost its second mark")?;
+    Ok(format!("{before}{BEGIN}{body}{END}{after}"))
+}
+
+/// A path of this machine says nothing to a reader on another.
+fn without_paths(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| if word.contains('/') { "PATH".to_owned() } else { (*word).to_owned() }).collect()
+}
+
+fn section(text: &mut String, title: &str, body: &str) {
+    if !body.is_empty() {
+        write!(text, "\n### {title}\n\n{body}").expect("a string takes all");
+    }
+}
+
+fn grid(results: &Results, show: Show) -> String {
+    let mut text = line(std::iter::once("").chain(results.columns.iter().copied()));
+    text += &rule(results.columns.len() + 1);
+    for (row, cells) in &results.rows {
+        let bare = cells.first().and_then(Cell::cost);
+        let shown = cells.iter().map(|cell| match (cell.cost(), bare) {
+            (Some(cost), Some(bare)) => show(row, cost, bare),
+            _ => "–".to_owned(),
+        });
+        text += &line(std::iter::once(row.title.to_owned()).chain(shown));
+    }
+    text
+}
+
+fn cpu(row: &Row, cost: Cost, bare: Cost) -> String {
+    format!("{} ({:.2}x)", row.unit.show(cost.cpu_ns), cost.cpu_ns / bare.cpu_ns)
+}
+
+fn memory(_: &Row, cost: Cost, bare: Cost) -> String {
+    format!("{:.1} MiB ({:.2}x)", cost.peak_kib / 1024.0, cost.peak_kib / bare.peak_kib)
+}
+
+fn after(_: &Row, cost: Cost, _: Cost) -> String {
+    format!("{:.2} s", cost.after_ns / 1e9)
+}
+
+fn judged(verdicts: &[Verdict]) -> String {
+    if verdicts.is_empty() {
+        return String::new();
+    }
+    let mut text = line(["row", "what", "at most", "measured", ""]) + &rule(5);
+    for verdict in verdicts {
+        let found = verdict.found.map_or_else(|| "–".to_owned(), |found| format!("{found:.3}"));
+        let at_most = format!("{:.2}", verdict.at_most);
+        text += &line([verdict.row, &verdict.what, &at_most, &found, verdict.word()]);
+    }
+    text
+}
+
+/// One line for each tool and reason, with the rows that it left empty.
+fn reasons(results: &Results) -> String {
+    let mut found: Vec<(&str, &str, Vec<&str>)> = Vec::new();
+    for (row, cells) in &results.rows {
+        for (column, cell) in results.columns.iter().zip(cells) {
+            let Cell::None(reason) = cell else { continue };
+            match found.iter_mut().find(|(tool, why, _)| tool == column && why == reason) {
+                Some((_, _, rows)) => rows.push(row.name),
+                None => found.push((column, reason, vec![row.name])),
+            }
+        }
+    }
+    found.iter().map(|(tool, why, rows)| format!("- {tool}: {why} ({})\n", rows.join(", "))).collect()
+}
+
+fn line<T: AsRef<str>>(cells: impl IntoIterator<Item = T>) -> String {
+    let mut text = String::from("|");
+    for cell in cells {
+        write!(text, " {} |", cell.as_ref()).expect("a string takes all");
+    }
+    text + "\n"
+}
+
+fn rule(columns: usize) -> String {
+    format!("|{}\n", "---|".repeat(columns))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::rows::ROWS;
+    use super::*;
+
+    fn results(peer: Cell) -> Results {
+        let bare = Cell::Cost(Cost { cpu_ns: 25.0, peak_kib: 2048.0, after_ns: 0.0 });
+        let row = ROWS.iter().find(|row| row.name == "pairs-30").unwrap();
+        Results { columns: vec!["bare", "heaptrack"], rows: vec![(row, vec![bare, peer])] }
+    }
+
+    #[test]
+    fn a_number_stands_beside_its_ratio_to_bare() {
+        let peer = Cell::Cost(Cost { cpu_ns: 554.0, peak_kib: 4096.0, after_ns: 2e9 });
+        let text = tables(&results(peer), 3);
+        assert!(text.contains("| malloc/free pair, depth 30 | 25 ns (1.00x) | 554 ns (22.16x) |"), "{text}");
+        assert!(text.contains("| 2.0 MiB (1.00x) | 4.0 MiB (2.00x) |"), "{text}");
+        assert!(text.contains("| 0.00 s | 2.00 s |"), "{text}");
+    }
+
+    #[test]
+    fn an_empty_cell_has_its_reason_below() {
+        let text = tables(&results(Cell::None("more than 180 s".to_owned())), 3);
+        assert!(text.contains("| 25 ns (1.00x) | – |"), "{text}");
+        assert!(text.contains("- heaptrack: more than 180 s (pairs-30)"), "{text}");
+    }
+
+    #[test]
+    fn what_stands_around_the_tables_stays() {
+        let text = format!("above\n{BEGIN}old\n{END}below\n");
+        assert_eq!(replaced(&text, "new\n").unwrap(), format!("above\n{BEGIN}new\n{END}below\n"));
+        assert!(replaced("no marks\n", "new\n").is_err());
+    }
+
+    #[test]
+    fn paths_of_this_machine_are_not_written_down() {
+        assert_eq!(without_paths(&["--python", "/a/b", "--write"]), ["--python", "PATH", "--write"]);
+    }
+}
