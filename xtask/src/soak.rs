@@ -58,17 +58,29 @@ const SOAKS: &[Soak] = &[
     },
 ];
 
-/// Runs the named ones, or all.
+/// Runs the named ones, or all; `campaign [RUNS [SEED]]` is the fault campaign.
 pub fn run(names: &[&str]) -> Result<()> {
+    if let ["campaign", words @ ..] = names {
+        return run_campaign(words);
+    }
     if let Some(unknown) = names.iter().find(|name| SOAKS.iter().all(|soak| soak.name != **name)) {
         let known: Vec<&str> = SOAKS.iter().map(|soak| soak.name).collect();
-        bail!("no long run `{unknown}`; there are: {}", known.join(", "));
+        bail!("no long run `{unknown}`; there are: {}, campaign", known.join(", "));
     }
     packages::provide(FOR_TESTS);
     packages::provide(FOR_SOAK);
     for soak in SOAKS.iter().filter(|soak| names.is_empty() || names.contains(&soak.name)) {
         run_one(soak)?;
     }
+    Ok(())
+}
+
+fn run_campaign(words: &[&str]) -> Result<()> {
+    let start = Instant::now();
+    let count = crate::campaign::run(words)?;
+    let line = format!("cargo xtask soak campaign {}", words.join(" "));
+    keep("campaign", line.trim_end(), count, start.elapsed().as_secs())?;
+    ensure!(count.failed == 0, "the campaign failed");
     Ok(())
 }
 

@@ -7,6 +7,7 @@ use core::sync::atomic::AtomicUsize;
 
 use heaplens_tracker::tracker;
 
+use crate::mapping::raw;
 use crate::{is_ready, real};
 
 /// # Safety
@@ -35,9 +36,10 @@ unsafe extern "C" fn syscall() {
         ".cfi_startproc",
         "cmp rdi, 317",
         "je 2f",
+        "3:",
         "mov rax, [rip + {real}]",
         "test rax, rax",
-        "jz 2f",
+        "jz {early}",
         "jmp rax",
         "2:",
         "push rdi",
@@ -57,19 +59,30 @@ unsafe extern "C" fn syscall() {
         "pop rsi",
         "pop rdi",
         ".cfi_adjust_cfa_offset -56",
-        "mov rax, [rip + {real}]",
-        "jmp rax",
+        "jmp 3b",
         ".cfi_endproc",
         real = sym SYSCALL,
-        before = sym before_syscall,
+        before = sym before_seccomp,
+        early = sym early_syscall,
     )
 }
 
-/// Resolves the real function, which libc always has, and notices `seccomp`.
-extern "C" fn before_syscall(number: usize) {
-    if is_ready() && number == libc::SYS_seccomp as usize {
-        tracker().on_confine();
-    }
+extern "C" fn before_seccomp() {
+    tracker().on_confine();
+}
+
+/// Before the real function is known: an allocator inside the program that starts up under its own lock must not be made
+/// to wait for the look-up of everything else, which may allocate.
+unsafe extern "C" fn early_syscall(
+    number: usize,
+    a: usize,
+    b: usize,
+    c: usize,
+    d: usize,
+    e: usize,
+    f: usize,
+) -> isize {
+    raw(number as libc::c_long, [a, b, c, d, e, f])
 }
 
 const ADDRESS_SPACE: c_int = libc::RLIMIT_AS as c_int;

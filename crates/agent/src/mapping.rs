@@ -82,7 +82,7 @@ unsafe extern "C" fn on_mmap(
 /// A system call in place of a function that is not known yet: an allocator inside the program may start up while we look
 /// the functions up. Sets errno, as libc does.
 #[cold]
-fn raw(number: libc::c_long, args: [usize; 6]) -> isize {
+pub fn raw(number: libc::c_long, args: [usize; 6]) -> isize {
     // SAFETY: the program's own arguments, and this thread's errno.
     unsafe {
         match heaplens_tracker::sys::syscall(number, args) {

@@ -141,10 +141,8 @@ pub fn resolve() {
     // SAFETY: a zero-terminated name.
     let syscall = unsafe { libc::dlsym(libc::RTLD_NEXT, c"syscall".as_ptr()) };
     crate::limits::SYSCALL.store(syscall as usize, Relaxed);
-    // SAFETY: the handle of a loaded library and a zero-terminated name.
-    let own = unsafe {
-        let libc = libc::dlopen(c"libc.so.6".as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_LAZY);
-        if libc.is_null() { core::ptr::null_mut() } else { libc::dlsym(libc, c"malloc".as_ptr()) }
-    };
-    OTHER_ALLOCATOR.store(own as usize != MALLOC.address.load(Relaxed), Relaxed);
+    // By place, not by `dlopen`: that would allocate, maybe from an allocator that is starting up above us.
+    let module = |address: usize| heaplens_tracker::modules::range_of(address as u64);
+    let is_glibc = module(MALLOC.address.load(Relaxed)) == module(libc::abort as *const () as usize);
+    OTHER_ALLOCATOR.store(!is_glibc, Relaxed);
 }
