@@ -25,8 +25,11 @@ pub enum ArenaError {
     /// The file could not be read.
     #[error("cannot read the arena: {0}")]
     Io(#[from] std::io::Error),
-    /// The file is too short or lacks the magic: the process ended before its arena was ready.
-    #[error("the file is not an arena: its process ended before it was ready")]
+    /// The file is empty as yet: the process ended before its arena was ready.
+    #[error("the arena is empty: its process ended before it was ready")]
+    Unborn,
+    /// The file does not begin as an arena does.
+    #[error("the file is not an arena of this version")]
     NotAnArena,
     /// A region says that it reaches beyond the file.
     #[error(
@@ -109,10 +112,15 @@ pub fn read_process(file: &File, start_of_run: Nanos, ticks_per_second: f64) -> 
 fn header_bytes(file: &File) -> Result<Vec<u8>, ArenaError> {
     let mut bytes = vec![0; HEADER_SIZE];
     match file.read_exact_at(&mut bytes, 0) {
+        Ok(()) if word(&bytes, 0) == 0 => Err(ArenaError::Unborn),
         Ok(()) => Ok(bytes),
-        Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => Err(ArenaError::NotAnArena),
+        Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => short_file(file),
         Err(error) => Err(error.into()),
     }
+}
+
+fn short_file(file: &File) -> Result<Vec<u8>, ArenaError> {
+    Err(if file.metadata()?.len() == 0 { ArenaError::Unborn } else { ArenaError::NotAnArena })
 }
 
 fn end_of(header: &HeaderView<'_>) -> ProcessEnd {

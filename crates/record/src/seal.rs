@@ -51,7 +51,7 @@ pub(crate) fn processes(arenas: &[(ArenaName, PathBuf)], known: &Known) -> (Vec<
         let newest = arenas.get(index + 1).is_none_or(|(next, _)| next.pid != name.pid);
         match read(path, known) {
             Ok(process) => processes.push(complete(process, *name, newest, path, known)),
-            Err(ArenaError::NotAnArena) if arenas.len() > 1 => unborn += 1,
+            Err(ArenaError::Unborn) if arenas.len() > 1 => unborn += 1,
             Err(source) => warnings.push(Warning::Arena { path: path.clone(), source }),
         }
     }

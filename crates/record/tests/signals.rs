@@ -9,6 +9,7 @@ use heaplens_record::{RunOptions, run};
 use libtest_mimic::{Arguments, Failed, Trial};
 
 fn main() -> ExitCode {
+    heed_signals();
     let mut arguments = Arguments::from_args();
     // One thread is the main thread here: every signal finds the thread that holds it back.
     arguments.test_threads = Some(1);
@@ -26,6 +27,14 @@ fn main() -> ExitCode {
         }),
     ];
     libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+/// A shell cannot trap what was ignored when it began, as SIGHUP is below `nohup`.
+fn heed_signals() {
+    for signal in [libc::SIGTERM, libc::SIGHUP, libc::SIGINT, libc::SIGUSR1] {
+        // SAFETY: the default disposition, before any thread exists.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    }
 }
 
 fn passed_on(signal: &'static str) -> Trial {
