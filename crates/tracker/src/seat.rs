@@ -90,7 +90,7 @@ pub struct Seat {
     busy: u32,
     taken: AtomicU32,
     id: SeatId,
-    /// Counts events, to time one of 256.
+    /// Counts events, to time some of them.
     pub events: u32,
     /// The thread's own stack.
     low: u64,

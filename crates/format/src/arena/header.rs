@@ -85,8 +85,6 @@ pub struct Header {
     pub end: AtomicU32,
     /// The exit code, where `end` is [`End::Exited`].
     pub end_code: AtomicI32,
-    /// The number of threads that hold a seat now.
-    pub seats: AtomicU32,
     /// Mean distance of samples in bytes; 0: exact.
     pub sample_interval: AtomicU64,
     /// Monotonic clock when the arena was made.
@@ -97,7 +95,7 @@ pub struct Header {
     pub rss_start: AtomicU64,
     /// The same at the end, 0 while none was seen.
     pub rss_end: AtomicU64,
-    /// Time stamp counter ticks spent in hooks, estimated from one hook of 256.
+    /// Time stamp counter ticks spent in hooks, estimated from one event of some 250, and what was timed whole.
     pub hook_ticks: AtomicU64,
     /// Private memory of the agent outside the arena, in bytes (seats, rule cache): an upper bound.
     pub private_bytes: AtomicU64,
