@@ -17,6 +17,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("heaplens-report", &["heaplens-analyze", "heaplens-format"]),
     ("heaplens", &["heaplens-record", "heaplens-analyze", "heaplens-report", "heaplens-format"]),
     ("heaplens-unwind-check", &["heaplens-tracker", "heaplens-format"]),
+    ("heaplens-interleavings", &["heaplens-tracker", "heaplens-format"]),
     ("xtask", &[]),
 ];
 
@@ -104,8 +105,9 @@ mod tests {
 
     #[test]
     fn the_two_banks_meet_in_format_alone() {
-        // The check of the unwinder is a program with the tracker inside.
-        let inside = ["heaplens-agent", "heaplens-tracker", "heaplens-unwind-check"];
+        // The checks of the unwinder and of the tables are programs with the tracker inside.
+        let inside =
+            ["heaplens-agent", "heaplens-tracker", "heaplens-unwind-check", "heaplens-interleavings"];
         for (name, allowed) in EDGES.iter().filter(|(name, _)| !inside.contains(name)) {
             assert!(allowed.iter().all(|other| !inside.contains(other)), "{name}");
         }

@@ -1,5 +1,7 @@
 //! `cargo xtask soak`: runs that are too long for every change. Each one's command, commit and result go into docs/soak.md.
 
+mod fuzz;
+
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::time::Instant;
@@ -58,14 +60,16 @@ const SOAKS: &[Soak] = &[
     },
 ];
 
-/// Runs the named ones, or all; `campaign [RUNS [SEED]]` is the fault campaign.
+/// Runs the named ones, or all; `campaign [RUNS [SEED]]` is the fault campaign, `fuzz` has every fuzzer in turn.
 pub fn run(names: &[&str]) -> Result<()> {
-    if let ["campaign", words @ ..] = names {
-        return run_campaign(words);
+    match names {
+        ["campaign", words @ ..] => return run_campaign(words),
+        ["fuzz"] => return run_fuzzers(),
+        _ => {}
     }
     if let Some(unknown) = names.iter().find(|name| SOAKS.iter().all(|soak| soak.name != **name)) {
         let known: Vec<&str> = SOAKS.iter().map(|soak| soak.name).collect();
-        bail!("no long run `{unknown}`; there are: {}, campaign", known.join(", "));
+        bail!("no long run `{unknown}`; there are: {}, campaign, fuzz", known.join(", "));
     }
     packages::provide(FOR_TESTS);
     packages::provide(FOR_SOAK);
@@ -84,6 +88,16 @@ fn run_campaign(words: &[&str]) -> Result<()> {
     Ok(())
 }
 
+fn run_fuzzers() -> Result<()> {
+    let start = Instant::now();
+    let seconds = fuzz::seconds()?;
+    let (lines, count) = fuzz::run(seconds)?;
+    let text = format!("{}='{seconds}' cargo xtask soak fuzz\n{}", fuzz::VARIABLE, lines.join("\n"));
+    keep("fuzz", &text, count, start.elapsed().as_secs())?;
+    ensure!(count.failed == 0, "a fuzzer found a crash, or did not run");
+    Ok(())
+}
+
 fn run_one(soak: &Soak) -> Result<()> {
     let words =
         ["test", "--release", "--package", "heaplens", "--test", "suite", "--", "--nocapture", soak.test];
@@ -95,11 +109,12 @@ fn run_one(soak: &Soak) -> Result<()> {
     Ok(())
 }
 
-fn keep(name: &str, command: &str, count: Count, seconds: u64) -> Result<()> {
+/// `text` is the command, and what else is worth a line.
+fn keep(name: &str, text: &str, count: Count, seconds: u64) -> Result<()> {
     let path = root().join("docs/soak.md");
     let mut file = OpenOptions::new().append(true).open(path).context("cannot open docs/soak.md")?;
     let Count { passed, failed, skipped } = count;
     let commit = commit()?;
-    writeln!(file, "\n## {name}, {commit}\n\n```\n{command}\n{passed} passed, {failed} failed, {skipped} skipped in {seconds} s\n```")
+    writeln!(file, "\n## {name}, {commit}\n\n```\n{text}\n{passed} passed, {failed} failed, {skipped} skipped in {seconds} s\n```")
         .context("cannot write docs/soak.md")
 }

@@ -10,7 +10,9 @@ mod limits;
 mod malloc;
 mod mapping;
 mod new;
+mod plain;
 mod process;
+mod python;
 mod real;
 
 use core::sync::atomic::AtomicU32;
@@ -48,6 +50,7 @@ fn start() -> bool {
 
 extern "C" fn construct() {
     is_ready();
+    python::watch();
 }
 
 #[used]

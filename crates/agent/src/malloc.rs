@@ -7,6 +7,7 @@ use core::ffi::{c_int, c_void};
 
 use heaplens_format::arena::Family;
 use heaplens_format::{Addr, Bytes};
+use heaplens_tracker::seat::passes_by;
 use heaplens_tracker::{Caller, Guard, Nesting, tracker};
 
 use crate::{boot, is_ready, real};
@@ -80,10 +81,24 @@ pub(crate) fn release(block: *mut c_void, nesting: Nesting, real: impl FnOnce())
     if let Some(guard) = &guard {
         tracker().on_free(guard, Addr::new(block as u64));
     }
+    if nesting == Nesting::Never {
+        drop(guard); // nothing is left to guard, and the real call can be a jump
+        return real();
+    }
     real();
 }
 
 unsafe extern "C" fn on_malloc(size: usize, rsp: u64, rbp: u64) -> *mut c_void {
+    match real::MALLOC.get() {
+        // SAFETY: the real function with the program's own argument.
+        Some(real) if passes_by(size) => unsafe { real(size) },
+        _ => malloc_recorded(size, rsp, rbp),
+    }
+}
+
+/// Apart, so that an event that needs nothing is a few instructions and a jump.
+#[inline(never)]
+fn malloc_recorded(size: usize, rsp: u64, rbp: u64) -> *mut c_void {
     if !is_ready() {
         return boot::allocate(size);
     }
@@ -93,6 +108,15 @@ unsafe extern "C" fn on_malloc(size: usize, rsp: u64, rbp: u64) -> *mut c_void {
 }
 
 unsafe extern "C" fn on_calloc(count: usize, size: usize, rsp: u64, rbp: u64) -> *mut c_void {
+    match real::CALLOC.get() {
+        // SAFETY: the real function with the program's own arguments.
+        Some(real) if passes_by(count.saturating_mul(size)) => unsafe { real(count, size) },
+        _ => calloc_recorded(count, size, rsp, rbp),
+    }
+}
+
+#[inline(never)]
+fn calloc_recorded(count: usize, size: usize, rsp: u64, rbp: u64) -> *mut c_void {
     let whole = count.saturating_mul(size);
     if !is_ready() {
         return boot::allocate(whole);
@@ -216,9 +240,25 @@ unsafe extern "C" fn on_pvalloc(size: usize, rsp: u64, rbp: u64) -> *mut c_void 
 }
 
 unsafe extern "C" fn on_free(block: *mut c_void, rsp: u64, _rbp: u64) {
-    let Some(real) = real::FREE.get().filter(|_| is_ready()) else { return };
     // SAFETY: at the entry of `free` rsp points to the return address.
-    if real::is_in_loader(unsafe { (rsp as *const usize).read() }) {
+    let is_loaders = real::is_in_loader(unsafe { (rsp as *const usize).read() });
+    match real::FREE.get() {
+        // SAFETY: the real function with the program's own argument.
+        Some(real) if !is_loaders && is_not_ours(block) => unsafe { real(block) },
+        _ => free_recorded(block, is_loaders),
+    }
+}
+
+/// Whether neither the tables nor the memory of the start know this block.
+#[inline(always)]
+pub(crate) fn is_not_ours(block: *mut c_void) -> bool {
+    tracker().surely_lacks(Addr::new(block as u64)) && !boot::owns(block)
+}
+
+#[inline(never)]
+fn free_recorded(block: *mut c_void, is_loaders: bool) {
+    let Some(real) = real::FREE.get().filter(|_| is_ready()) else { return };
+    if is_loaders {
         tracker().unwinder.suspect_unload(); // the dynamic linker frees what it knew of a library, and much else
     }
     // SAFETY: the real function with the program's own argument.

@@ -9,15 +9,24 @@
 //!                  │  ╰─ calls the real operator ──── exception ──▶ personality: guard dropped, goes on to the program
 //!                  ╰──▶ after_new (record, guard dropped)
 //! ```
+//!
+//! Where the operators are plain (`plain`), they need none of this: `malloc` does not throw. Only when it gives nothing is
+//! the long way taken, from its begin, where the real operator asks the new-handler or throws.
+//!
+//! ```text
+//!   _Znwm ─▶ on_plain_new (guard, real malloc, record) ─── null ──▶ heaplens_new, as above
+//! ```
 
 use core::arch::{global_asm, naked_asm};
 use core::ffi::{CStr, c_int, c_void};
 
 use heaplens_format::arena::Family;
 use heaplens_format::{Addr, Bytes};
+use heaplens_tracker::seat::passes_by;
 use heaplens_tracker::{Caller, Guard, Nesting, tracker};
 
-use crate::malloc::release;
+use crate::malloc::{is_not_ours, release};
+use crate::plain::{self, PLAIN, is_plain};
 use crate::real::Real;
 use crate::{is_ready, real};
 
@@ -60,15 +69,98 @@ macro_rules! export_new {
     )*};
 }
 
+/// Exports the forms that have a short way. The arguments are kept for the long one.
+macro_rules! export_plain_new {
+    ($($name:ident = $number:literal => $hook:ident;)*) => {$(
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name() {
+            naked_asm!(
+                ".cfi_startproc",
+                "cmp byte ptr [rip + {plain}], 0",
+                "je 2f",
+                "push rsi",
+                ".cfi_adjust_cfa_offset 8",
+                "push rdi",
+                ".cfi_adjust_cfa_offset 8",
+                "sub rsp, 8",
+                ".cfi_adjust_cfa_offset 8",
+                "lea rsi, [rsp + 24]", // where the return address is
+                "mov rdx, rbp",
+                "call {hook}",
+                "add rsp, 8",
+                ".cfi_adjust_cfa_offset -8",
+                "pop rdi",
+                ".cfi_adjust_cfa_offset -8",
+                "pop rsi",
+                ".cfi_adjust_cfa_offset -8",
+                "test rax, rax",
+                "jz 2f",
+                "ret",
+                "2:",
+                "mov r11d, {number}",
+                "jmp heaplens_new",
+                ".cfi_endproc",
+                plain = sym PLAIN,
+                hook = sym $hook,
+                number = const $number,
+            )
+        }
+    )*};
+}
+
+export_plain_new! {
+    _Znwm = 0 => on_plain_new;
+    _Znam = 1 => on_plain_new_array;
+    _ZnwmRKSt9nothrow_t = 2 => on_plain_new;
+    _ZnamRKSt9nothrow_t = 3 => on_plain_new_array;
+}
+
 export_new! {
-    _Znwm = 0;
-    _Znam = 1;
-    _ZnwmRKSt9nothrow_t = 2;
-    _ZnamRKSt9nothrow_t = 3;
     _ZnwmSt11align_val_t = 4;
     _ZnamSt11align_val_t = 5;
     _ZnwmSt11align_val_tRKSt9nothrow_t = 6;
     _ZnamSt11align_val_tRKSt9nothrow_t = 7;
+}
+
+unsafe extern "C" fn on_plain_new(size: usize, rsp: u64, rbp: u64) -> *mut c_void {
+    plain_new(size, Family::New, rsp, rbp)
+}
+
+unsafe extern "C" fn on_plain_new_array(size: usize, rsp: u64, rbp: u64) -> *mut c_void {
+    plain_new(size, Family::NewArray, rsp, rbp)
+}
+
+/// What libstdc++'s operators do as long as there is memory. Null: the long way, which tries again.
+#[inline(always)]
+fn plain_new(size: usize, family: Family, rsp: u64, rbp: u64) -> *mut c_void {
+    let Some(real) = real::MALLOC.get() else { return core::ptr::null_mut() };
+    if passes_by(size) {
+        // SAFETY: an ordinary allocation.
+        return unsafe { real(size.max(1)) };
+    }
+    plain_new_recorded(size, family, rsp, rbp, real)
+}
+
+/// Apart, so that an event that needs nothing is a few instructions and the real call.
+#[inline(never)]
+fn plain_new_recorded(
+    size: usize,
+    family: Family,
+    rsp: u64,
+    rbp: u64,
+    real: unsafe extern "C" fn(usize) -> *mut c_void,
+) -> *mut c_void {
+    let guard = Guard::enter(Nesting::Never);
+    // SAFETY: an ordinary allocation; a block of no bytes has an address of its own, too.
+    let block = unsafe { real(size.max(1)) };
+    if let Some(guard) = &guard
+        && !block.is_null()
+    {
+        let addr = Addr::new(block as u64);
+        tracker().on_alloc(guard, addr, Bytes::new(size as u64), family, Caller { rsp, rbp });
+    }
+    block
 }
 
 // rdi, rsi, rdx: the program's arguments; r11: the number of the form; at the entry rsp points to the return address.
@@ -130,11 +222,22 @@ struct Start {
 extern "C" fn before_new(number: u32) -> Start {
     let ready = is_ready();
     let operator = &OPERATORS[number as usize & 7];
-    let found = operator.real.get().or_else(|| operator.real.get_late(&CXX_LIBRARIES));
+    let found = operator.real.get().or_else(|| find_late(operator));
     let guard = if ready { Guard::enter(Nesting::New) } else { None };
     let holds_guard = usize::from(guard.is_some());
     core::mem::forget(guard); // `after_new` or `personality` resumes it
     Start { real: found.unwrap_or(new_by_malloc), holds_guard }
+}
+
+/// The first call of a form, and every call of one that is not to be found. What the dynamic linker allocates and frees
+/// meanwhile is recorded: some of it is older or lives longer than this call.
+#[cold]
+fn find_late(operator: &Operator) -> Option<New> {
+    let found = operator.real.get_late(&CXX_LIBRARIES);
+    if found.is_some() && is_ready() {
+        plain::look(&CXX_LIBRARIES);
+    }
+    found
 }
 
 extern "C" fn after_new(block: *mut c_void, size: usize, number: u32, rsp: u64, rbp: u64) -> *mut c_void {
@@ -223,6 +326,15 @@ export_delete_aligned! {
 
 #[inline(always)]
 unsafe fn delete(block: *mut c_void, second: usize, real: &Real<Delete>) {
+    if is_plain()
+        && let Some(real) = real::FREE.get()
+    {
+        if is_not_ours(block) {
+            // SAFETY: plain operators end in `free`, whichever form it is.
+            return unsafe { real(block) };
+        }
+        return plain_delete_recorded(block, real);
+    }
     if !is_ready() {
         return;
     }
@@ -232,6 +344,12 @@ unsafe fn delete(block: *mut c_void, second: usize, real: &Real<Delete>) {
         Some(real) => unsafe { real(block, second) },
         None => free_block(block),
     });
+}
+
+#[inline(never)]
+fn plain_delete_recorded(block: *mut c_void, real: unsafe extern "C" fn(*mut c_void)) {
+    // SAFETY: as in `delete`.
+    release(block, Nesting::Never, || unsafe { real(block) });
 }
 
 #[cold]

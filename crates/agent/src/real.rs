@@ -127,11 +127,18 @@ fn find_loader() {
 
 /// Whether the program calls a `malloc` that is not ours: its executable defines one, which comes first.
 pub fn has_own_malloc() -> bool {
+    !is_ours(c"malloc")
+}
+
+/// Whether a call by this name, from wherever it comes, is a call of our hook. An executable at a fixed address that takes
+/// the address of a function stands in for it in every look-up, without defining it: a jump to ours.
+pub fn is_ours(name: &CStr) -> bool {
     // SAFETY: a zero-terminated name.
-    let called = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"malloc".as_ptr()) } as u64;
+    let called = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) } as u64;
     // Our exports can be interposed like any other, so that their names do not lead to them; this function's does.
-    heaplens_tracker::modules::range_of(resolve as *const () as u64)
-        .is_some_and(|(start, end)| !(start..end).contains(&called))
+    let own = heaplens_tracker::modules::range_of(resolve as *const () as u64);
+    own.is_some_and(|(start, end)| (start..end).contains(&called))
+        || !heaplens_tracker::modules::defines(called, name)
 }
 
 /// Looks up all functions, and whose allocator it is.

@@ -1,13 +1,13 @@
 //! From recordings made by hand to profiles: what is merged, summed, sorted and admitted.
 
-use heaplens_analyze::profile::{Cut, Layer, StackFrame};
+use heaplens_analyze::profile::{Cut, Layer, Origin, StackFrame};
 use heaplens_analyze::{Profile, profile};
 use heaplens_format::arena::Pseudo;
 use heaplens_format::recording::{
-    Amount, Decoded, Exit, Frame, FrameSymbol, Function, Module, Node, Process, ProcessEnd, Recording, Run,
-    Site, SiteKind,
+    Amount, Code, Decoded, Exit, Frame, FrameSymbol, Function, Interpreter, Module, Node, Process,
+    ProcessEnd, Reading, Recording, Run, Site, SiteKind,
 };
-use heaplens_format::{Addr, Bytes, Loss, ModuleId, Nanos, NodeId, Pid};
+use heaplens_format::{Addr, Bytes, CodeId, Loss, ModuleId, Nanos, NodeId, Pid};
 
 fn code(module: u16, offset: u64) -> Frame {
     Frame::Code { module: ModuleId::new(module), offset }
@@ -152,6 +152,7 @@ fn a_frame_has_its_functions_innermost_first_and_an_unnamed_one_its_module() {
     process.symbols = vec![FrameSymbol { module: ModuleId::new(1), offset: 10, functions }];
     let profile = analysed(process);
     let frame = |function: Option<&str>, line, module: Option<&str>, offset| StackFrame {
+        origin: Origin::Native,
         function: function.map(Into::into),
         file: None,
         line,
@@ -166,6 +167,92 @@ fn a_frame_has_its_functions_innermost_first_and_an_unnamed_one_its_module() {
     ];
     let found: Vec<StackFrame> = profile.stack(&profile.sites[0]).cloned().collect();
     assert_eq!(found, expected);
+}
+
+fn script(name: &str, first_line: u32) -> Code {
+    Code { name: name.into(), file: "/home/user/train.py".into(), first_line }
+}
+
+fn python(code: u32, line: u32) -> Frame {
+    Frame::Python { code: CodeId::new(code), line }
+}
+
+#[test]
+fn python_frames_stand_among_native_ones_with_their_lines() {
+    let nodes =
+        vec![node(0, code(1, 10)), node(1, python(1, 41)), node(2, python(2, 0)), node(3, code(2, 20))];
+    let mut process = process(nodes, vec![site(4, SiteKind::Heap, 1)]);
+    process.codes = vec![script("<module>", 1), script("Model.step", 7)];
+    let profile = analysed(process);
+    let found: Vec<_> = profile
+        .stack(&profile.sites[0])
+        .map(|frame| (frame.language(), frame.function.as_deref(), frame.file.as_deref(), frame.line))
+        .collect();
+    let file = Some("/home/user/train.py");
+    let expected = [
+        ("native", None, None, None),
+        ("python", Some("Model.step"), file, None),
+        ("python", Some("<module>"), file, Some(41)),
+        ("native", None, None, None),
+    ];
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn two_instructions_of_one_line_are_one_site_and_two_lines_are_two() {
+    let nodes = vec![
+        node(0, python(1, 41)),
+        node(1, code(2, 20)),
+        node(0, python(1, 41)),
+        node(3, code(2, 20)),
+        node(0, python(1, 42)),
+        node(5, code(2, 20)),
+    ];
+    let mut process = process(nodes, [2, 4, 6].map(|node| site(node, SiteKind::Heap, 1)).to_vec());
+    process.codes = vec![script("<module>", 1)];
+    let profile = analysed(process);
+    let sizes: Vec<_> = profile.sites.iter().map(|site| site.live.bytes.get()).collect();
+    assert_eq!(sizes, [2, 1]);
+}
+
+#[test]
+fn a_function_that_was_compiled_twice_is_one() {
+    let nodes = vec![node(0, python(1, 41)), node(0, python(2, 41)), node(0, python(3, 41))];
+    let mut process = process(nodes, [1, 2, 3].map(|node| site(node, SiteKind::Heap, 1)).to_vec());
+    process.codes = vec![script("step", 40), script("step", 40), script("step", 39)];
+    assert_eq!(analysed(process).sites.len(), 2);
+}
+
+#[test]
+fn a_site_is_named_by_the_users_line_and_an_import_by_its_package() {
+    let file = |name: &str, file: &str| Code { name: name.into(), file: file.into(), first_line: 1 };
+    let nodes = vec![
+        node(0, python(1, 3)),
+        node(1, python(2, 1)),
+        node(2, python(3, 9)),
+        node(3, code(2, 20)),
+        node(1, python(3, 70)),
+        node(5, code(2, 20)),
+    ];
+    let mut process = process(nodes, vec![site(4, SiteKind::Heap, 9), site(6, SiteKind::Heap, 1)]);
+    process.codes = vec![
+        script("<module>", 1),
+        file("_find_and_load", "<frozen importlib._bootstrap>"),
+        file("<module>", "/venv/lib/python3.11/site-packages/numpy/__init__.py"),
+    ];
+    let profile = analysed(process);
+    let [imported, called] = &profile.sites[..] else { panic!("two sites") };
+    let import = profile.import(imported).unwrap();
+    assert_eq!((import.package, import.by.and_then(|frame| frame.line)), (Some("numpy"), Some(3)));
+    assert_eq!(profile.import(called), None);
+    assert_eq!(profile.python_line(called).and_then(|frame| frame.line), Some(3));
+}
+
+#[test]
+fn the_interpreter_of_the_process_is_known() {
+    let interpreter = Interpreter { reading: Reading::UnknownVersion, major: 3, minor: 7 };
+    let process = Process { python: Some(interpreter), ..process(vec![], vec![]) };
+    assert_eq!(analysed(process).python, Some(interpreter));
 }
 
 #[test]

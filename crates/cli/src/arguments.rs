@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use heaplens_format::Bytes;
+use heaplens_format::environment::Objects;
 
 use crate::failure::Failure;
 use crate::size;
@@ -40,6 +41,9 @@ pub(crate) struct RunArguments {
     /// Record about one allocation in SIZE bytes (such as 512KiB) instead of every one
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     pub(crate) sample: Option<Bytes>,
+    /// Which objects that Python keeps out of malloc (up to 512 bytes) are recorded
+    #[arg(long, value_name = "WHICH", default_value = "sampled")]
+    pub(crate) python_allocations: PythonAllocations,
     /// Record the programs that the program starts
     #[arg(long, value_name = "yes|no", default_value = "yes", hide_possible_values = true)]
     pub(crate) trace_children: YesNo,
@@ -94,6 +98,27 @@ pub(crate) enum Color {
     Always,
     /// Never
     Never,
+}
+
+/// Which small objects of Python are recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PythonAllocations {
+    /// Thousands of them, with the margin that comes of it
+    Sampled,
+    /// Every one
+    All,
+    /// None
+    None,
+}
+
+impl From<PythonAllocations> for Objects {
+    fn from(which: PythonAllocations) -> Self {
+        match which {
+            PythonAllocations::Sampled => Self::Sampled,
+            PythonAllocations::All => Self::All,
+            PythonAllocations::None => Self::None,
+        }
+    }
 }
 
 /// Memcheck's spelling of a switch.

@@ -26,6 +26,7 @@ pub(crate) fn run(arguments: RunArguments, agent: &'static [u8]) -> Result<ExitC
         command: arguments.command,
         agent: Some(agent),
         sample: arguments.sample,
+        objects: arguments.python_allocations.into(),
         follow: arguments.trace_children == YesNo::Yes,
     };
     let outcome = heaplens_record::run(options).map_err(explain)?;

@@ -9,6 +9,37 @@ pub const AGENT: &str = "HEAPLENS_AGENT";
 /// The mean distance between two samples in bytes; absent or 0: every allocation is recorded.
 pub const SAMPLE: &str = "HEAPLENS_SAMPLE";
 
+/// Which small objects of Python are recorded: [`Objects::word`], or samples of them when absent.
+pub const OBJECTS: &str = "HEAPLENS_OBJECTS";
+
+/// Which small objects of Python are recorded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Objects {
+    /// A sample, whose density adapts.
+    #[default]
+    Sampled,
+    /// Every one.
+    All,
+    /// None.
+    None,
+}
+
+impl Objects {
+    /// As the environment says it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Sampled => "sampled",
+            Self::All => "all",
+            Self::None => "none",
+        }
+    }
+
+    /// What the environment says.
+    pub fn from_word(word: &[u8]) -> Option<Self> {
+        [Self::Sampled, Self::All, Self::None].into_iter().find(|objects| objects.word().as_bytes() == word)
+    }
+}
+
 /// `1`: do not follow child programs across `exec`.
 pub const NO_FOLLOW: &str = "HEAPLENS_NO_FOLLOW";
 

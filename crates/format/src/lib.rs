@@ -10,6 +10,7 @@
 extern crate alloc;
 
 pub mod arena;
+pub mod atomic;
 pub mod environment;
 pub mod loss;
 #[cfg(feature = "recording")]
@@ -17,4 +18,4 @@ pub mod recording;
 pub mod units;
 
 pub use loss::Loss;
-pub use units::{Addr, Bytes, ModuleId, Nanos, NodeId, Pid, SiteId};
+pub use units::{Addr, Bytes, CodeId, ModuleId, Nanos, NodeId, Pid, SiteId};

@@ -55,6 +55,11 @@ number!(
     ModuleId(u16)
 );
 
+number!(
+    /// A Python code object. Code 0 does not exist.
+    CodeId(u32)
+);
+
 impl Bytes {
     /// No bytes.
     pub const ZERO: Self = Self(0);

@@ -5,19 +5,22 @@ mod sample;
 #[path = "recording/strategy.rs"]
 mod strategy;
 
+use heaplens_format::arena::Pseudo;
 use heaplens_format::recording::{
     DecodeError, Decoded, Fault, Frame, Recording, Section, Version, Violation, decode, encode,
 };
 use heaplens_format::{ModuleId, NodeId, Pid};
 use proptest::prelude::*;
 
-use sample::sample;
+use sample::{sample, sample_of_format_1};
 use strategy::recording;
 
 /// Length of the head of a file; see docs/format.md.
 const FILE_HEADER: usize = 16;
 /// Length of the head of a chunk.
 const CHUNK_HEADER: usize = 24;
+/// Sections of a process.
+const SECTIONS: usize = 8;
 
 /// The offset of each chunk and what lies behind the last.
 fn chunk_offsets(bytes: &[u8]) -> Vec<usize> {
@@ -41,8 +44,12 @@ fn assert_sound(recording: &Recording) {
         let in_range = |module: ModuleId| (1..=modules).contains(&usize::from(module.get()));
         for (own, node) in (1..).zip(&process.nodes) {
             assert!(node.parent.get() < own, "a caller comes before its callee");
-            if let Frame::Code { module, .. } = node.frame {
-                assert!(in_range(module), "the module of a frame exists");
+            match node.frame {
+                Frame::Code { module, .. } => assert!(in_range(module), "the module of a frame exists"),
+                Frame::Python { code, .. } => {
+                    assert!((1..=process.codes.len()).contains(&(code.get() as usize)), "its code exists");
+                }
+                Frame::Unknown { .. } | Frame::Pseudo(_) => {}
             }
         }
         assert!(process.sites.iter().all(|site| site.node.get() as usize <= process.nodes.len()));
@@ -78,7 +85,7 @@ proptest! {
 
     #[test]
     fn a_payload_of_any_bytes_under_sound_checksums_never_breaks_the_model(
-        kind in 1u16..11,
+        kind in 1u16..12,
         payload in prop::collection::vec(any::<u8>(), 0..200),
     ) {
         let bytes = with_chunk(&encode(&Recording::default()), kind, &payload);
@@ -132,8 +139,8 @@ fn every_truncation_gives_the_whole_chunks_before_it() {
         let whole = offsets.iter().skip(1).filter(|&&end| end <= length).count();
         assert_eq!(decoded.recording.run.command.is_empty(), whole < 1, "the run is there after its chunk");
         let sections = whole.saturating_sub(1);
-        assert_eq!(decoded.recording.processes.len(), sections.div_ceil(7));
-        let expected = if sections.is_multiple_of(7) { 0 } else { 7 - sections % 7 };
+        assert_eq!(decoded.recording.processes.len(), sections.div_ceil(SECTIONS));
+        let expected = sections.next_multiple_of(SECTIONS) - sections;
         let missing = missing(&decoded).iter().filter(|(process, _)| process.is_some()).count();
         assert_eq!(missing, expected, "at length {length}");
     }
@@ -143,13 +150,13 @@ fn every_truncation_gives_the_whole_chunks_before_it() {
 fn a_torn_file_names_the_missing_sections_of_each_process() {
     let bytes = encode(&sample());
     let offsets = chunk_offsets(&bytes);
-    // Run, then identity, modules and stacks of the first process, and a part of its sites.
-    let decoded = decode(&bytes[..offsets[4] + 30]).unwrap();
+    // Run, then identity, modules, codes and stacks of the first process, and a part of its sites.
+    let decoded = decode(&bytes[..offsets[5] + 30]).unwrap();
     let sections = ["sites", "time-line", "losses", "symbols"].map(|section| (Some(0), section));
     assert_eq!(missing(&decoded), sections);
     assert!(decoded.damage.iter().any(|damage| damage.fault == Fault::MissingProcesses { count: 1 }));
     let torn = &decoded.damage[0];
-    assert_eq!((torn.offset, torn.section, torn.process), (offsets[4] as u64, Some(Section::Sites), Some(0)));
+    assert_eq!((torn.offset, torn.section, torn.process), (offsets[5] as u64, Some(Section::Sites), Some(0)));
     assert_eq!(decoded.recording.processes[0].nodes, sample().processes[0].nodes);
 }
 
@@ -170,7 +177,7 @@ fn a_damaged_payload_costs_its_own_section_alone() {
 #[test]
 fn sites_without_their_stacks_keep_their_sizes() {
     let mut bytes = encode(&sample());
-    let stacks = chunk_offsets(&bytes)[3];
+    let stacks = chunk_offsets(&bytes)[4];
     bytes[stacks + CHUNK_HEADER] ^= 1;
     let decoded = decode(&bytes).unwrap();
     let sites = &decoded.recording.processes[0].sites;
@@ -186,7 +193,7 @@ fn an_unknown_chunk_is_skipped_and_named() {
     let bytes = with_chunk(&encode(&sample()), 77, b"what a later version adds");
     let decoded = decode(&bytes).unwrap();
     assert_eq!(decoded.recording, sample());
-    let version = Version { major: 1, minor: 0 };
+    let version = Version { major: 2, minor: 0 };
     assert_eq!(decoded.damage[0].fault, Fault::UnknownKind { kind: 77, version });
 }
 
@@ -202,7 +209,7 @@ fn a_second_chunk_for_a_section_is_skipped_and_named() {
 fn a_seal_that_counts_other_chunks_is_named() {
     let largest = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1];
     let decoded = decode(&with_chunk(&encode(&sample()), Section::End as u16, &largest)).unwrap();
-    assert_eq!(decoded.damage[0].fault, Fault::WrongCount { expected: u64::MAX, found: 15 });
+    assert_eq!(decoded.damage[0].fault, Fault::WrongCount { expected: u64::MAX, found: 17 });
 }
 
 #[test]
@@ -215,15 +222,15 @@ fn bytes_behind_the_seal_are_named() {
 
 #[test]
 fn a_newer_major_version_is_refused_with_both_versions() {
-    let error = decode(&with_version(&encode(&sample()), 2, 3)).unwrap_err();
-    let (found, known) = (Version { major: 2, minor: 3 }, Version { major: 1, minor: 0 });
+    let error = decode(&with_version(&encode(&sample()), 3, 1)).unwrap_err();
+    let (found, known) = (Version { major: 3, minor: 1 }, Version { major: 2, minor: 0 });
     assert_eq!(error, DecodeError::NewerVersion { found, known });
-    assert_eq!(error.to_string(), "it has format 2.3, and this heaplens reads formats up to 1.0");
+    assert_eq!(error.to_string(), "it has format 3.1, and this heaplens reads formats up to 2.0");
 }
 
 #[test]
 fn a_newer_minor_version_is_read() {
-    let decoded = decode(&with_version(&encode(&sample()), 1, 9)).unwrap();
+    let decoded = decode(&with_version(&encode(&sample()), 2, 9)).unwrap();
     assert_eq!(decoded, Decoded { recording: sample(), damage: vec![] });
 }
 
@@ -258,7 +265,27 @@ fn every_seed_of_the_fuzzer_gives_an_answer() {
 #[test]
 fn the_recording_that_format_1_0_wrote_is_still_read() {
     let decoded = decode(include_bytes!("fixtures/format-1.0.recording")).unwrap();
+    assert_eq!(decoded, Decoded { recording: sample_of_format_1(), damage: vec![] });
+}
+
+#[test]
+fn the_recording_that_format_2_0_wrote_is_still_read() {
+    let decoded = decode(include_bytes!("fixtures/format-2.0.recording")).unwrap();
     assert_eq!(decoded, Decoded { recording: sample(), damage: vec![] });
+}
+
+#[test]
+fn a_recording_without_its_codes_keeps_native_frames_and_cuts_at_python_ones() {
+    let mut bytes = encode(&sample());
+    let codes = chunk_offsets(&bytes)[3];
+    bytes[codes + CHUNK_HEADER] ^= 1;
+    let decoded = decode(&bytes).unwrap();
+    assert_eq!(missing(&decoded), [(Some(0), "codes")]);
+    let (found, whole) = (&decoded.recording.processes[0], &sample().processes[0]);
+    assert_eq!(found.nodes[..4], whole.nodes[..4]);
+    assert!(found.nodes[4..].iter().all(|node| node.frame == Frame::Pseudo(Pseudo::NoModule)));
+    let dropped = Fault::Dropped { violation: Violation::FrameWithoutCode, count: 2 };
+    assert!(decoded.damage.iter().any(|damage| damage.fault == dropped));
 }
 
 #[test]

@@ -8,16 +8,17 @@ use std::os::unix::fs::FileExt;
 
 use heaplens_format::arena::header::{FLAG_FORKED, HEADER_SIZE, RegionView};
 use heaplens_format::arena::table::{
-    Module as ModuleRecord, Node as NodeRecord, SAMPLED_BLOCK, Site as SiteRecord, SiteIdentity, split_frame,
+    Module as ModuleRecord, SAMPLED_BLOCK, Site as SiteRecord, SiteIdentity,
 };
-use heaplens_format::arena::{
-    End, FRAME_PSEUDO_MODULE, HeaderView, MODULE_SIZE, NODE_SIZE, Pseudo, Region, SITE_SIZE,
-};
+use heaplens_format::arena::{End, HeaderView, MODULE_SIZE, Region, SITE_SIZE};
 use heaplens_format::loss::LOSS_SLOTS;
 use heaplens_format::recording::{
-    Amount, Exit, Frame, Module, Node, Process, ProcessEnd, Rss, Site, SiteKind,
+    Amount, Exit, Interpreter, Module, Node, Process, ProcessEnd, Rss, Site, SiteKind,
 };
-use heaplens_format::{Addr, Bytes, Loss, ModuleId, Nanos, NodeId, Pid};
+use heaplens_format::{Addr, Bytes, Loss, Nanos, Pid};
+
+use crate::codes::Codes;
+use crate::stacks::Trie;
 
 /// Why an arena cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -84,8 +85,16 @@ pub fn read_process(file: &File, start_of_run: Nanos, ticks_per_second: f64) -> 
     let bytes = header_bytes(file)?;
     let header = HeaderView::new(&bytes).ok_or(ArenaError::NotAnArena)?;
     let mut reader = Reader { file, header, torn: 0 };
-    let modules = reader.modules()?;
-    let (nodes, sites) = reader.stacks(&modules)?;
+    // What refers before what it refers to: records that appear in between are read, too.
+    let [sites, nodes, codes, modules, strings] =
+        [Region::Sites, Region::Nodes, Region::Codes, Region::Modules, Region::Strings]
+            .map(|region| reader.region(region));
+    let (codes, strings) = (codes?, strings?);
+    let modules = reader.modules(&modules?, &strings);
+    let mut codes = Codes::new(&codes, &strings);
+    let (nodes, sites) = reader.stacks(&sites?, &nodes?, &modules, &mut codes);
+    let (codes, torn) = codes.finish();
+    reader.torn += torn;
     let since_start = |ns: u64| Nanos::new(ns.saturating_sub(start_of_run.get()));
     Ok(Process {
         pid: Pid::new(header.pid()),
@@ -101,7 +110,11 @@ pub fn read_process(file: &File, start_of_run: Nanos, ticks_per_second: f64) -> 
         agent_private_bytes: Bytes::new(header.private_bytes()),
         rss: rss_of(&header),
         peak_live: Bytes::new(header.peak_bytes()),
+        python: Interpreter::from_raw(header.python()),
+        object_interval: Some(Bytes::new(header.object_interval()))
+            .filter(|&interval| interval > Bytes::ZERO),
         modules,
+        codes,
         nodes,
         sites,
         losses: reader.losses(),
@@ -145,8 +158,14 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
+/// A string of STRINGS: its offset in the high, its length in the low half of the word.
+pub(crate) fn string(strings: &[u8], word: u64) -> &[u8] {
+    let start = (word >> 32) as usize;
+    strings.get(start..start + word as u32 as usize).unwrap_or_default()
+}
+
 /// A word of a record, by its offset.
-fn word(record: &[u8], at: usize) -> u64 {
+pub(crate) fn word(record: &[u8], at: usize) -> u64 {
     record.get(at..at + 8).and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_le_bytes)
 }
 
@@ -154,13 +173,6 @@ struct Reader<'a> {
     file: &'a File,
     header: HeaderView<'a>,
     torn: u64,
-}
-
-/// What a node of the arena becomes in the recording.
-#[derive(Clone, Copy)]
-struct Path {
-    node: NodeId,
-    kind: SiteKind,
 }
 
 impl Reader<'_> {
@@ -175,10 +187,8 @@ impl Reader<'_> {
         Ok(bytes)
     }
 
-    fn modules(&mut self) -> Result<Vec<Module>, ArenaError> {
-        let strings = self.region(Region::Strings)?;
-        let records = self.region(Region::Modules)?;
-        Ok(records.chunks_exact(MODULE_SIZE).map(|record| self.module(record, &strings)).collect())
+    fn modules(&mut self, records: &[u8], strings: &[u8]) -> Vec<Module> {
+        records.chunks_exact(MODULE_SIZE).map(|record| self.module(record, strings)).collect()
     }
 
     fn module(&mut self, record: &[u8], strings: &[u8]) -> Module {
@@ -187,36 +197,36 @@ impl Reader<'_> {
             self.torn += 1;
             return Module::default();
         }
-        let string = |word: u64| {
-            let start = (word >> 32) as usize;
-            strings.get(start..start + word as u32 as usize).unwrap_or_default()
-        };
+        let string = |at: usize| string(strings, field(at));
         Module {
-            path: text(string(field(std::mem::offset_of!(ModuleRecord, path)))),
-            build_id: string(field(std::mem::offset_of!(ModuleRecord, build_id))).to_vec(),
+            path: text(string(std::mem::offset_of!(ModuleRecord, path))),
+            build_id: string(std::mem::offset_of!(ModuleRecord, build_id)).to_vec(),
             bias: Addr::new(field(std::mem::offset_of!(ModuleRecord, bias))),
         }
     }
 
     /// The sites that ever allocated, and of the trie what lies below them.
-    fn stacks(&mut self, modules: &[Module]) -> Result<(Vec<Node>, Vec<Site>), ArenaError> {
-        // Sites first: nodes that appear in between are read, too.
-        let sites = self.region(Region::Sites)?;
-        let nodes = self.region(Region::Nodes)?;
-        let mut trie = Trie::new(&nodes, modules);
+    fn stacks(
+        &mut self,
+        sites: &[u8],
+        nodes: &[u8],
+        modules: &[Module],
+        codes: &mut Codes<'_>,
+    ) -> (Vec<Node>, Vec<Site>) {
+        let mut trie = Trie::new(nodes, modules);
         let mut found = Vec::new();
         for record in sites.chunks_exact(SITE_SIZE) {
             let identity = word(record, std::mem::offset_of!(SiteRecord, identity));
             if let Some(identity) = SiteIdentity::from_raw(identity)
-                && let Some(site) = self.site(identity, record, &sites, &mut trie)
+                && let Some(site) = self.site(identity, record, sites, &mut trie)
             {
                 found.push(site);
             }
         }
-        let (order, torn) = trie.finish();
+        let (order, torn) = trie.finish(codes);
         self.torn += torn;
         found.iter_mut().for_each(|site| site.node = order.place(site.node));
-        Ok((order.nodes, found))
+        (order.nodes, found)
     }
 
     fn site(&self, identity: SiteIdentity, record: &[u8], all: &[u8], trie: &mut Trie<'_>) -> Option<Site> {
@@ -245,7 +255,11 @@ impl Reader<'_> {
     /// A count that a kill in the middle of an event left below zero is zero.
     fn amount(&self, sum: Sum, kind: SiteKind) -> Amount {
         let (bytes, blocks) = (sum.bytes.max(0) as u64, sum.blocks.max(0) as u64);
-        let sampled = self.header.sample_interval() != 0 && kind == SiteKind::Heap;
+        let sampled = match kind {
+            SiteKind::Heap | SiteKind::PythonBlock => self.header.sample_interval() != 0,
+            SiteKind::PythonObject => self.header.object_interval() > 1,
+            SiteKind::AnonymousMapping | SiteKind::FileMapping | SiteKind::Break => false,
+        };
         let blocks = if sampled { (blocks + SAMPLED_BLOCK / 2) / SAMPLED_BLOCK } else { blocks };
         Amount { bytes: Bytes::new(bytes), blocks }
     }
@@ -254,7 +268,7 @@ impl Reader<'_> {
         let count = |loss: Loss| {
             let slot = loss as usize;
             let counted = if slot < LOSS_SLOTS { self.header.loss(slot) } else { 0 };
-            counted + if loss == Loss::TornEntry { self.torn } else { 0 }
+            counted.saturating_add(if loss == Loss::TornEntry { self.torn } else { 0 })
         };
         Loss::ALL.iter().map(|&loss| (loss, count(loss))).filter(|&(_, count)| count > 0).collect()
     }
@@ -308,98 +322,6 @@ impl Line<'_> {
     }
 }
 
-/// The trie of the arena, of which the nodes below sites are marked.
-struct Trie<'a> {
-    records: &'a [u8],
-    modules: &'a [Module],
-    wanted: Vec<bool>,
-    torn: u64,
-}
-
-impl<'a> Trie<'a> {
-    fn new(records: &'a [u8], modules: &'a [Module]) -> Self {
-        Self { records, modules, wanted: vec![false; records.len() / NODE_SIZE], torn: 0 }
-    }
-
-    /// Hash, frame and parent of a node; `None` for the root and for what is torn.
-    fn node(&self, number: u32) -> Option<(u64, u32)> {
-        let start = number as usize * NODE_SIZE;
-        let record = self.records.get(start..start + NODE_SIZE)?;
-        let parent = word(record, std::mem::offset_of!(NodeRecord, parent)) as u32;
-        let whole = word(record, std::mem::offset_of!(NodeRecord, hash)) != 0 && parent < number;
-        whole.then(|| (word(record, std::mem::offset_of!(NodeRecord, frame)), parent))
-    }
-
-    /// Marks the path of a site; its kind is what stands below the outermost frame.
-    fn enter(&mut self, number: u32) -> Option<Path> {
-        if number as usize >= self.wanted.len() {
-            self.torn += 1;
-            return None;
-        }
-        let mut kind = SiteKind::Heap;
-        let mut at = number;
-        while at != 0 {
-            let Some((frame, parent)) = self.node(at) else {
-                self.torn += 1;
-                break;
-            };
-            kind = kind_of(frame).unwrap_or(kind);
-            self.wanted[at as usize] = true;
-            at = parent;
-        }
-        Some(Path { node: NodeId::new(number), kind })
-    }
-
-    /// Numbers the marked nodes anew, parents before children, without the pseudo frames that only tell the kind.
-    fn finish(self) -> (Order, u64) {
-        let mut order = Order { nodes: Vec::new(), places: vec![0; self.wanted.len()] };
-        for number in 1..self.wanted.len() as u32 {
-            if !self.wanted[number as usize] {
-                continue;
-            }
-            let Some((frame, parent)) = self.node(number) else { continue };
-            let parent = order.places[parent as usize];
-            if kind_of(frame).is_some() {
-                order.places[number as usize] = parent;
-                continue;
-            }
-            order.nodes.push(Node { parent: NodeId::new(parent), frame: self.frame(frame) });
-            order.places[number as usize] = order.nodes.len() as u32;
-        }
-        (order, self.torn)
-    }
-
-    fn frame(&self, frame: u64) -> Frame {
-        if let Some(pseudo) = Pseudo::from_frame(frame) {
-            return Frame::Pseudo(pseudo);
-        }
-        let (module, address) = split_frame(frame);
-        match self.modules.get(usize::from(module).wrapping_sub(1)) {
-            Some(object) if module != FRAME_PSEUDO_MODULE => {
-                Frame::Code { module: ModuleId::new(module), offset: address.wrapping_sub(object.bias.get()) }
-            }
-            _ => Frame::Unknown { address: Addr::new(address) },
-        }
-    }
-}
-
-fn kind_of(frame: u64) -> Option<SiteKind> {
-    match Pseudo::from_frame(frame)? {
-        Pseudo::AnonymousMapping => Some(SiteKind::AnonymousMapping),
-        Pseudo::FileMapping => Some(SiteKind::FileMapping),
-        Pseudo::Break => Some(SiteKind::Break),
-        Pseudo::NoUnwindInfo | Pseudo::TooDeep | Pseudo::Broken | Pseudo::NoModule => None,
-    }
-}
-
-/// The nodes in their new order, and where each old one went.
-struct Order {
-    nodes: Vec<Node>,
-    places: Vec<u32>,
-}
-
-impl Order {
-    fn place(&self, old: NodeId) -> NodeId {
-        NodeId::new(self.places.get(old.get() as usize).copied().unwrap_or(0))
-    }
-}
+#[cfg(test)]
+#[path = "arena_tests.rs"]
+mod tests;

@@ -8,7 +8,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use heaplens_format::environment::{AGENT, DIRECTORY, NO_FOLLOW, PRELOAD, SAMPLE};
+use heaplens_format::environment::{AGENT, DIRECTORY, NO_FOLLOW, OBJECTS, Objects, PRELOAD, SAMPLE};
 use heaplens_format::{Bytes, Pid};
 
 use crate::kernel::HeldSignals;
@@ -22,6 +22,8 @@ pub(crate) struct Preload {
     pub(crate) directory: PathBuf,
     /// Mean distance of samples; `None`: every allocation.
     pub(crate) sample: Option<Bytes>,
+    /// Which small objects of Python are recorded.
+    pub(crate) objects: Objects,
     /// Whether programs that the command starts are recorded too.
     pub(crate) follow: bool,
 }
@@ -64,6 +66,10 @@ fn set_environment(command: &mut Command, preload: &Preload, before: Option<OsSt
     match preload.sample {
         Some(interval) => command.env(SAMPLE, interval.get().to_string()),
         None => command.env_remove(SAMPLE),
+    };
+    match preload.objects {
+        Objects::Sampled => command.env_remove(OBJECTS),
+        objects => command.env(OBJECTS, objects.word()),
     };
     match preload.follow {
         true => command.env_remove(NO_FOLLOW),
@@ -111,10 +117,16 @@ mod tests {
     #[test]
     fn options_that_are_off_do_not_leak_in_from_outside() {
         let mut command = Command::new("x");
-        let preload = Preload { agent: "/a.so".into(), directory: "/d".into(), sample: None, follow: true };
+        let preload = Preload {
+            agent: "/a.so".into(),
+            directory: "/d".into(),
+            sample: None,
+            objects: Objects::Sampled,
+            follow: true,
+        };
         set_environment(&mut command, &preload, None);
         let removed: Vec<_> =
             command.get_envs().filter(|(_, value)| value.is_none()).map(|(name, _)| name).collect();
-        assert_eq!(removed, [OsStr::new(NO_FOLLOW), OsStr::new(SAMPLE)]);
+        assert_eq!(removed, [OsStr::new(NO_FOLLOW), OsStr::new(OBJECTS), OsStr::new(SAMPLE)]);
     }
 }

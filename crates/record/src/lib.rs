@@ -9,15 +9,18 @@
 pub mod arena;
 
 mod agent_file;
+mod codes;
 mod collect;
 mod inspect;
 mod kernel;
 mod launch;
 mod lookup;
 mod procfs;
+mod python;
 mod run;
 mod seal;
 mod session;
+mod stacks;
 mod stopwatch;
 mod timeline;
 mod watch;

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use heaplens_format::environment::Objects;
 use heaplens_format::recording::{Exit, Recording, Run};
 use heaplens_format::{Bytes, Pid};
 
@@ -27,6 +28,8 @@ pub struct RunOptions {
     pub agent: Option<&'static [u8]>,
     /// Mean distance of samples; `None`: every allocation.
     pub sample: Option<Bytes>,
+    /// Which small objects of Python are recorded.
+    pub objects: Objects,
     /// Whether programs that the command starts are recorded too.
     pub follow: bool,
 }
@@ -132,6 +135,7 @@ fn run_recorded(options: &RunOptions, program: &Path) -> Result<Outcome, RunErro
         agent,
         directory: session.path().to_owned(),
         sample: options.sample,
+        objects: options.objects,
         follow: options.follow,
     };
     match run_to_end(options, program, Some(&preload)) {

@@ -9,6 +9,7 @@ use heaplens_format::recording::{Exit, Process, ProcessEnd, Rss, Sample};
 use heaplens_format::{Bytes, Loss, Nanos, Pid};
 
 use crate::arena::{self, ArenaError};
+use crate::codes;
 use crate::procfs;
 use crate::session::ArenaName;
 use crate::stopwatch::since;
@@ -86,8 +87,18 @@ fn complete(mut process: Process, name: ArenaName, newest: bool, path: &Path, kn
     process.timeline = readings.timeline.samples();
     process.finish = finish(&process, known.wall);
     process.cpu = readings.cpu;
+    complete_files(&mut process, known);
     process.rss = rss(agent_rss, readings, kernel_peak(&process, newest && name.execs == 0, known));
     process
+}
+
+/// Only where the run was this recorder's own: its folder is then the one in which the program was started.
+fn complete_files(process: &mut Process, known: &Known) {
+    if known.wall > Nanos::new(0)
+        && let Ok(folder) = std::env::current_dir()
+    {
+        codes::complete_paths(&mut process.codes, &folder);
+    }
 }
 
 /// The kernel's word counts more than the arena's: a program can call `exit` and be killed in its handlers.

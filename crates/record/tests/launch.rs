@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use heaplens_format::environment::Objects;
 use heaplens_format::recording::Exit;
 use heaplens_record::{BareReason, LookupError, Outcome, Recorded, RunError, RunOptions, run};
 
@@ -13,7 +14,13 @@ fn one_at_a_time() -> MutexGuard<'static, ()> {
 }
 
 fn options(command: &[&str], agent: Option<&'static [u8]>) -> RunOptions {
-    RunOptions { command: command.iter().map(OsString::from).collect(), agent, sample: None, follow: true }
+    RunOptions {
+        command: command.iter().map(OsString::from).collect(),
+        agent,
+        sample: None,
+        objects: Objects::Sampled,
+        follow: true,
+    }
 }
 
 fn run_bare(command: &[&str]) -> Result<Outcome, RunError> {

@@ -8,6 +8,7 @@ use std::process::Command;
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 use heaplens_format::arena::header::Header;
+use heaplens_format::environment::Objects;
 use heaplens_format::recording::{Exit, Process, ProcessEnd, Recording};
 use heaplens_format::{Bytes, Nanos};
 use heaplens_record::{Outcome, Recorded, RunOptions, collect, run};
@@ -41,7 +42,8 @@ static AGENT: LazyLock<&'static [u8]> = LazyLock::new(|| {
 
 fn run_with_stand_in(command: &[&str]) -> Outcome {
     let command = command.iter().map(OsString::from).collect();
-    run(RunOptions { command, agent: Some(*AGENT), sample: None, follow: true }).unwrap()
+    run(RunOptions { command, agent: Some(*AGENT), sample: None, objects: Objects::Sampled, follow: true })
+        .unwrap()
 }
 
 /// Runs a script and hands out what was recorded; the session's directory is gone afterwards.

@@ -4,6 +4,7 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use heaplens_format::environment::Objects;
 use heaplens_format::recording::Exit;
 use heaplens_record::{RunOptions, run};
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -44,7 +45,8 @@ fn passed_on(signal: &'static str) -> Trial {
 
 fn expect(script: &str, exit: Exit) -> Result<(), Failed> {
     let command = ["sh", "-c", script].map(OsString::from).to_vec();
-    let outcome = run(RunOptions { command, agent: None, sample: None, follow: true })?;
+    let outcome =
+        run(RunOptions { command, agent: None, sample: None, objects: Objects::Sampled, follow: true })?;
     match outcome.exit == exit {
         true => Ok(()),
         false => Err(format!("ended with {:?}, expected {exit:?}", outcome.exit).into()),

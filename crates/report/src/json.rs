@@ -6,7 +6,8 @@ use std::io::{self, Write};
 
 use heaplens_analyze::Profile;
 use heaplens_analyze::profile::{Cost, Margin, Measure, ProcessRow, SiteProfile, StackFrame, Totals};
-use heaplens_format::recording::{Exit, Rss, SiteKind};
+use heaplens_format::Bytes;
+use heaplens_format::recording::{Exit, Interpreter, Reading, Rss, SiteKind};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 const SCHEMA: &str = "heaplens-report/1";
@@ -36,6 +37,7 @@ impl Serialize for Report<'_> {
         map.serialize_entry("processes", &profile.processes.iter().map(process).collect::<Vec<_>>())?;
         map.serialize_entry("cost", &cost(&profile.cost))?;
         map.serialize_entry("sampled", &sampled(profile))?;
+        map.serialize_entry("python", &profile.python.map(|found| python(found, profile.object_interval)))?;
         for absent in ["verdict", "iterations"] {
             map.serialize_entry(absent, &())?;
         }
@@ -44,6 +46,7 @@ impl Serialize for Report<'_> {
             map.serialize_entry(absent, &())?;
         }
         map.serialize_entry("totals", &totals(&profile.heap))?;
+        map.serialize_entry("python_objects", &profile.object_interval.map(|_| totals(&profile.objects)))?;
         map.serialize_entry("mapped", &Mapped::of(profile))?;
         let (sites, omitted) = choose_sites(profile);
         map.serialize_entry("sites", &Sites(profile, sites))?;
@@ -140,6 +143,30 @@ fn sampled(profile: &Profile) -> Option<SampledFields> {
         allocated_bytes_margin: margin(allocated).bytes.get(),
         allocated_blocks_margin: margin(allocated).blocks,
     })
+}
+
+/// The interpreter in the process, and whether its frames were read.
+#[derive(serde::Serialize)]
+struct PythonFields {
+    version: String,
+    frames: bool,
+    reason: Option<&'static str>,
+    /// Mean distance of samples of small objects: 1 when each was recorded, `null` when none was.
+    object_interval_bytes: Option<u64>,
+}
+
+fn python(python: Interpreter, object_interval: Option<Bytes>) -> PythonFields {
+    PythonFields {
+        version: format!("{}.{}", python.major, python.minor),
+        frames: python.reading == Reading::Frames,
+        reason: match python.reading {
+            Reading::Frames => None,
+            Reading::UnknownVersion => Some("unknown-version"),
+            Reading::FreeThreaded => Some("free-threaded"),
+            Reading::DebugBuild => Some("debug-build"),
+        },
+        object_interval_bytes: object_interval.map(Bytes::get),
+    }
 }
 
 #[derive(serde::Serialize)]
@@ -301,6 +328,8 @@ fn kind(kind: SiteKind) -> &'static str {
         SiteKind::AnonymousMapping => "anonymous-mapping",
         SiteKind::FileMapping => "file-mapping",
         SiteKind::Break => "break",
+        SiteKind::PythonObject => "python-object",
+        SiteKind::PythonBlock => "python-block",
     }
 }
 
@@ -329,7 +358,7 @@ fn frame(frame: &StackFrame) -> FrameFields<'_> {
         line: frame.line,
         module: frame.module.as_deref(),
         offset: frame.offset,
-        language: "native",
+        language: frame.language(),
     }
 }
 

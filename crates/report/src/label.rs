@@ -1,13 +1,25 @@
-//! What a frame is called where there is room for one word: its function, else module and offset, else the address.
+//! What a frame is called where there is room for one word: its function (a Python one with its line, since half of them
+//! are called `<module>` or `__init__`), else module and offset, else the address.
 
 use heaplens_analyze::profile::StackFrame;
 
 /// The name of a frame.
 pub(crate) fn label(frame: &StackFrame) -> String {
+    if let (true, Some(file)) = (frame.is_python(), &frame.file) {
+        return python(frame, file_name(file));
+    }
     match (&frame.function, &frame.module) {
         (Some(function), _) => function.to_string(),
         (None, Some(module)) => format!("{}+0x{:x}", file_name(module), frame.offset),
         (None, None) => format!("0x{:x}", frame.offset),
+    }
+}
+
+fn python(frame: &StackFrame, file: &str) -> String {
+    let name = frame.function.as_deref().unwrap_or("?");
+    match frame.line {
+        Some(line) => format!("{name} ({file}:{line})"),
+        None => format!("{name} ({file})"),
     }
 }
 

@@ -3,13 +3,15 @@
 mod sample;
 
 use std::collections::BTreeSet;
+use std::time::UNIX_EPOCH;
 
 use heaplens_analyze::{Profile, profile};
-use heaplens_format::recording::Decoded;
-use heaplens_format::{Bytes, Pid};
+use heaplens_format::recording::{Decoded, Interpreter, Reading};
+use heaplens_format::{Bytes, Nanos, Pid};
 use heaplens_report::{collapsed, json, text};
 use serde_json::Value;
 
+use sample::python::script;
 use sample::{recording, tree};
 
 fn profiled(decoded: &Decoded) -> Profile {
@@ -48,6 +50,99 @@ fn the_page_of_a_sampled_run() {
 }
 
 #[test]
+fn the_page_of_a_python_script() {
+    insta::assert_snapshot!(written(text::write, &profiled(&script("/home/user/shop/train.py"))));
+}
+
+#[test]
+fn the_text_of_the_users_line_is_shown_while_its_file_is_as_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("train.py");
+    std::fs::write(&path, "import numpy\n\n\ndef step(rows):\n    rows.append(\x1b[2J load())\n").unwrap();
+    let changed = path.metadata().unwrap().modified().unwrap().duration_since(UNIX_EPOCH).unwrap();
+    let mut decoded = script(path.to_str().unwrap());
+    let page_of_a_run_at = |decoded: &mut Decoded, start: u128| {
+        decoded.recording.run.started_unix = Nanos::new(start as u64);
+        written(text::write, &profiled(decoded))
+    };
+    let page = page_of_a_run_at(&mut decoded, changed.as_nanos());
+    assert!(page.contains("  rows.append(?[2J load())\n"), "{page}");
+    let page = page_of_a_run_at(&mut decoded, changed.as_nanos() - 1);
+    assert!(!page.contains("rows.append"), "the file was changed after the run began");
+}
+
+#[test]
+fn python_that_is_not_read_is_said_once_with_the_reason() {
+    let words = [
+        (Reading::UnknownVersion, "its lines are not known to this version, so stacks are native only"),
+        (Reading::FreeThreaded, "a free-threaded build, whose lines cannot be read: stacks are native only"),
+        (Reading::DebugBuild, "a debug build, whose lines cannot be read: stacks are native only"),
+    ];
+    for (reading, words) in words {
+        let mut decoded = recording();
+        decoded.recording.processes[0].python = Some(Interpreter { reading, major: 3, minor: 7 });
+        let page = written(text::write, &profiled(&decoded));
+        assert_eq!(page.matches(&format!("  Python 3.7      {words}\n")).count(), 1, "{page}");
+    }
+    assert!(!written(text::write, &profiled(&script("train.py"))).contains("native only"));
+}
+
+#[test]
+fn imports_stand_apart_and_nothing_is_counted_twice() {
+    let page = written(text::write, &profiled(&script("train.py")));
+    let (places, imports) = page.split_once("Live at exit from imports").unwrap();
+    assert!(!places.contains("numpy"), "{places}");
+    assert!(imports.contains("13.0 MiB") && imports.contains("import numpy  train.py:1"), "{imports}");
+    assert_eq!(places.matches("13.5 MiB").count(), 1, "one row for all of them: {places}");
+}
+
+#[test]
+fn what_the_interpreter_takes_for_itself_is_one_row_where_its_frames_are_read() {
+    let mut decoded = script("train.py");
+    let row = "512 KiB   0.8 %           5 blocks    the Python interpreter itself";
+    assert!(written(text::write, &profiled(&decoded)).contains(row));
+    let python = decoded.recording.processes[0].python.as_mut().unwrap();
+    python.reading = Reading::UnknownVersion;
+    assert!(!written(text::write, &profiled(&decoded)).contains("itself"), "it would be all there is");
+}
+
+#[test]
+fn small_objects_have_their_own_table_and_are_no_part_of_the_heap() {
+    let profile = profiled(&script("train.py"));
+    assert_eq!(profile.heap.live.bytes.get(), 59 * (1 << 20) + 1024);
+    let page = written(text::write, &profile);
+    assert!(page.contains("  Python objects  8.00 MiB ± "), "{page}");
+    let (_, table) = page.split_once("Python objects at exit").unwrap();
+    assert!(table.lines().nth(1).unwrap().contains("train.py:5  Model.step"), "{table}");
+    let report = parsed(&profile);
+    assert_eq!(report["python_objects"]["live_bytes"], 8 << 20);
+    let objects = report["sites"].as_array().unwrap().iter().find(|site| site["kind"] == "python-object");
+    assert_eq!(objects.unwrap()["layer"], "python");
+}
+
+#[test]
+fn python_frames_in_the_json_say_so() {
+    let report = parsed(&profiled(&script("train.py")));
+    let site = &report["sites"][0];
+    let languages: Vec<&Value> = site["stack"].as_array().unwrap().iter().map(|f| &f["language"]).collect();
+    assert_eq!(languages, ["native", "python", "python", "python", "python", "python", "native"]);
+    let step = &site["stack"][2];
+    let expected = serde_json::json!({
+        "function": "Model.step", "file": "train.py", "line": 5, "module": null, "offset": 0,
+        "language": "python",
+    });
+    assert_eq!(step, &expected);
+    let python = serde_json::json!({ "version": "3.11", "frames": true, "reason": null, "object_interval_bytes": 4096 });
+    assert_eq!(report["python"], python);
+}
+
+#[test]
+fn collapsed_python_frames_have_their_lines() {
+    let lines = written(collapsed::write, &profiled(&script("/home/user/train.py")));
+    assert!(lines.contains(";<module> (train.py:9);Trainer.fit (trainer.py:300);"), "{lines}");
+}
+
+#[test]
 fn the_page_of_a_run_that_was_not_recorded() {
     let mut decoded = recording();
     decoded.recording.processes.clear();
@@ -83,7 +178,7 @@ fn colour_changes_nothing_but_emphasis() {
 
 #[test]
 fn no_line_is_wider_than_the_terminal() {
-    for decoded in [recording(), tree(), sampled()] {
+    for decoded in [recording(), tree(), sampled(), script("/home/user/shop/train.py")] {
         let mut page = Vec::new();
         let options = text::Options { width: 80, ..text::Options::default() };
         text::write_with(&profiled(&decoded), options, &mut page).unwrap();
@@ -94,7 +189,7 @@ fn no_line_is_wider_than_the_terminal() {
 
 #[test]
 fn the_page_does_not_judge_what_is_only_live() {
-    for decoded in [recording(), tree(), sampled()] {
+    for decoded in [recording(), tree(), sampled(), script("/home/user/shop/train.py")] {
         assert!(!written(text::write, &profiled(&decoded)).contains("leak"));
     }
 }
@@ -131,7 +226,9 @@ fn the_json_has_every_field_of_the_schema() {
     ] {
         assert!(fields.contains(field), "{field} is missing");
     }
-    for absent in ["verdict", "iterations", "findings", "ledger", "lost", "sampled"] {
+    for absent in
+        ["verdict", "iterations", "findings", "ledger", "lost", "sampled", "python", "python_objects"]
+    {
         assert!(report[absent].is_null(), "{absent} has no data yet");
     }
     assert_eq!(report["schema"], "heaplens-report/1");

@@ -4,13 +4,14 @@
 //! makes system calls. It needs no lock: reserving the same range twice does no harm.
 
 use core::cell::UnsafeCell;
+use core::sync::atomic::AtomicUsize;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize};
 
 use heaplens_format::Loss;
 use heaplens_format::arena::block::TOP_ENTRIES;
 use heaplens_format::arena::header::{HEADER_SIZE, REGIONS, RegionExtent};
 use heaplens_format::arena::{Header, MODULE_SIZE, PAGE, Region};
+use heaplens_format::atomic::{AtomicBool, AtomicU32, AtomicU64};
 
 use crate::cost::timed;
 use crate::settings::Path;
@@ -23,7 +24,8 @@ const TOP_SIZE: u64 = TOP_ENTRIES as u64 * 4;
 const MODULES_SIZE: u64 = (1 << 16) * MODULE_SIZE as u64;
 const MADV_POPULATE_WRITE: i32 = 23;
 
-/// Offsets and capacities of the regions, in the order of [`Region`], and the length of the mapping.
+/// Offsets and capacities of the regions, in the order of [`Region`], which is that of their places, and the length of
+/// the mapping.
 struct Layout {
     regions: [(u64, u64); REGIONS],
     length: u64,
@@ -35,8 +37,9 @@ const WIDE: Layout = Layout {
         (0, HEADER_SIZE as u64),
         (64 * KIB, TOP_SIZE),
         (MIB, MODULES_SIZE),
-        (8 * MIB, 32 * MIB),
-        (64 * MIB, 32 * MIB),
+        (64 * MIB, 448 * MIB),
+        (512 * MIB, 32 * MIB),
+        (768 * MIB, 256 * MIB),
         (GIB, GIB),
         (4 * GIB, 3 * GIB),
         (8 * GIB, 56 * GIB),
@@ -51,7 +54,8 @@ const NARROW: Layout = Layout {
         (64 * KIB, TOP_SIZE),
         (MIB, MODULES_SIZE),
         (8 * MIB, 8 * MIB),
-        (16 * MIB, 16 * MIB),
+        (16 * MIB, 8 * MIB),
+        (24 * MIB, 8 * MIB),
         (32 * MIB, 64 * MIB),
         (96 * MIB, 96 * MIB),
         (192 * MIB, 320 * MIB),
@@ -60,7 +64,7 @@ const NARROW: Layout = Layout {
 };
 
 /// Room to grow that a program with limited address space leaves us, in the order of [`Region`].
-const ROOM: [u64; REGIONS] = [0, 0, MIB, MIB, MIB, 16 * MIB, 32 * MIB, 64 * MIB];
+const ROOM: [u64; REGIONS] = [0, 0, MIB, MIB, MIB, MIB, 16 * MIB, 32 * MIB, 64 * MIB];
 
 /// The tables of this process. No descriptor stays open: programs close what they did not open, and reuse the number.
 #[derive(Debug)]
@@ -276,6 +280,11 @@ impl Arena {
         exists
     }
 
+    /// Something that the tables need cannot grow: from now on they take no more.
+    pub fn set_full(&self) {
+        self.full.store(true, Relaxed);
+    }
+
     /// The program is about to limit its address space: all of ours beyond some room to grow is given up.
     pub fn shrink(&self) {
         for (row, room) in ROOM.iter().enumerate() {
@@ -408,7 +417,7 @@ pub(crate) mod tests {
     #[test]
     fn what_exceeds_the_capacity_is_refused_for_good() {
         let arena = scratch();
-        assert!(arena.take(Region::Strings, 33 * MIB).is_none());
+        assert!(arena.take(Region::Strings, 449 * MIB).is_none());
         assert!(arena.is_full());
         assert!(arena.take(Region::Sites, MIB).is_none());
     }

@@ -5,17 +5,19 @@
 //! the same word; only when an allocator packs two blocks into one granule can two threads meet, and then every change
 //! of the word is a compare-and-swap.
 
+use core::sync::atomic::AtomicBool;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
-use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU64};
 
 use heaplens_format::arena::PAGE;
 use heaplens_format::arena::block::{
     ADDRESS_BITS, CELL_WORDS, DIRECTORY_ENTRIES, LEAF_WORDS, Shape, split_address,
 };
 use heaplens_format::arena::{BlockEntry, Family};
+use heaplens_format::atomic::AtomicU64;
 use heaplens_format::{Addr, Bytes, SiteId};
 
 use crate::arena::Arena;
+use crate::filter::Filter;
 
 /// How often a compare-and-swap is tried before the block is given up as lost.
 const ATTEMPTS: usize = 64;
@@ -36,9 +38,6 @@ pub struct Block {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Full;
 
-/// log2 of the counters that tell, in a sampled run, that a block is surely not in the table.
-const FILTER_BITS: u32 = 16;
-
 /// The block table of an arena.
 #[derive(Debug)]
 pub struct Blocks {
@@ -46,9 +45,8 @@ pub struct Blocks {
     shared_granules: AtomicBool,
     /// Whether few blocks are in the table and most frees are of others.
     sampled: AtomicBool,
-    /// How many blocks of the table have this hash, when sampled; 255 stays. A free of a block that was not recorded then
-    /// costs a look into 64 KiB instead of a miss in the shadow of the whole heap.
-    filter: [AtomicU8; 1 << FILTER_BITS],
+    /// Of the blocks in the table, when sampled.
+    filter: Filter,
     /// The cell page that is being filled, and how much of it is: `page << 32 | next`.
     cells: AtomicU64,
 }
@@ -65,7 +63,7 @@ impl Blocks {
         Self {
             shared_granules: AtomicBool::new(false),
             sampled: AtomicBool::new(false),
-            filter: [const { AtomicU8::new(0) }; 1 << FILTER_BITS],
+            filter: Filter::new(),
             cells: AtomicU64::new(0),
         }
     }
@@ -75,7 +73,7 @@ impl Blocks {
         self.shared_granules.store(shared_granules, Relaxed);
         self.sampled.store(sampled, Relaxed);
         if sampled {
-            self.filter.iter().for_each(|counter| counter.store(0, Relaxed));
+            self.filter.clear();
         }
         self.cells.store(0, Relaxed);
     }
@@ -86,7 +84,7 @@ impl Blocks {
         let (top, directory, index, offset) = split_address(addr.get());
         let word = Self::word_or_new(arena, top, directory, index).ok_or(Full)?;
         if self.sampled.load(Relaxed) {
-            self.count_in_filter(addr, 1);
+            self.filter.add(addr);
         }
         if let Some(entry) = BlockEntry::pack(block.site, block.size, block.family, offset)
             && !self.shared_granules.load(Relaxed)
@@ -96,6 +94,19 @@ impl Blocks {
             return Ok(None);
         }
         self.insert_slow(arena, word, offset, block)
+    }
+
+    /// Records a block that may share its granule with others, whatever allocator the process has.
+    pub fn insert_packed(&self, arena: &Arena, addr: Addr, block: Block) -> Result<Option<Block>, Full> {
+        let (top, directory, index, offset) = split_address(addr.get());
+        let word = Self::word_or_new(arena, top, directory, index).ok_or(Full)?;
+        self.insert_slow(arena, word, offset, block)
+    }
+
+    /// Removes such a block.
+    pub fn remove_packed(&self, arena: &Arena, addr: Addr) -> Option<Block> {
+        let (top, directory, index, offset) = split_address(addr.get());
+        Self::remove_slow(arena, Self::word(arena, top, directory, index)?, offset)
     }
 
     #[cold]
@@ -157,26 +168,20 @@ impl Blocks {
         }
     }
 
+    /// In a sampled run: whether the block at an address was surely not recorded.
+    #[inline(always)]
+    pub fn surely_lacks(&self, addr: Addr) -> bool {
+        !self.filter.may_hold(addr)
+    }
+
     #[inline]
     fn remove_sampled(&self, arena: &Arena, addr: Addr) -> Option<Block> {
-        if self.counter(addr).load(Relaxed) == 0 {
+        if self.surely_lacks(addr) {
             return None;
         }
         let block = self.remove_recorded(arena, addr)?;
-        self.count_in_filter(addr, -1);
+        self.filter.remove(addr);
         Some(block)
-    }
-
-    #[inline(always)]
-    fn counter(&self, addr: Addr) -> &AtomicU8 {
-        let hash = (addr.get() >> 3).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - FILTER_BITS);
-        &self.filter[hash as usize]
-    }
-
-    #[cold]
-    fn count_in_filter(&self, addr: Addr, change: i8) {
-        let counted = |count: u8| if count == u8::MAX { None } else { count.checked_add_signed(change) };
-        let _ = self.counter(addr).fetch_update(Relaxed, Relaxed, counted);
     }
 
     #[inline]
@@ -348,13 +353,13 @@ mod tests {
         for number in (0..100_000).step_by(50) {
             assert_eq!(blocks.insert(&arena, addr(number), block(1, number)), Ok(None));
         }
-        let silent = (0..100_000).filter(|&number| blocks.counter(addr(number)).load(Relaxed) == 0).count();
+        let silent = (0..100_000).filter(|&number| !blocks.filter.may_hold(addr(number))).count();
         assert!(silent > 90_000, "{silent}");
         for number in 0..100_000 {
             let expected = (number % 50 == 0).then(|| block(1, number));
             assert_eq!(blocks.remove(&arena, addr(number)), expected);
         }
-        assert!(blocks.filter.iter().all(|counter| counter.load(Relaxed) == 0));
+        assert!((0..100_000).all(|number| !blocks.filter.may_hold(addr(number))));
     }
 
     #[test]

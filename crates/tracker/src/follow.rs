@@ -5,7 +5,7 @@
 
 use core::ffi::{CStr, c_char};
 
-use heaplens_format::environment;
+use heaplens_format::environment::{self, Objects};
 
 use crate::inspect;
 use crate::process::settings;
@@ -183,6 +183,9 @@ impl List {
             number.push_number(settings.sample_interval.min(u64::from(u32::MAX)) as u32);
             self.push_text(environment::SAMPLE, &[number.bytes()])?;
         }
+        if settings.objects != Objects::Sampled {
+            self.push_text(environment::OBJECTS, &[settings.objects.word().as_bytes()])?;
+        }
         Some(())
     }
 
@@ -211,7 +214,7 @@ impl List {
 }
 
 fn is_ours(text: &[u8]) -> bool {
-    [environment::DIRECTORY, environment::AGENT, environment::SAMPLE]
+    [environment::DIRECTORY, environment::AGENT, environment::SAMPLE, environment::OBJECTS]
         .iter()
         .any(|name| value_of(text, name).is_some())
 }

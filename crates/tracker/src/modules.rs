@@ -6,14 +6,16 @@
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 
 use heaplens_format::arena::table::Module;
 use heaplens_format::arena::{MODULE_SIZE, Region};
+use heaplens_format::atomic::{AtomicBool, AtomicU32, AtomicU64};
 
 use crate::arena::Arena;
 use crate::settings::{PATH_LENGTH, Path};
+use crate::symbols::Exports;
 use crate::sys;
+use crate::tracker::tracker;
 use crate::unwind::cfi::Segment;
 
 /// The most modules of one process; the 65,535th would not fit a frame.
@@ -34,6 +36,7 @@ struct FoundObject {
 struct LinkMap {
     bias: u64,
     name: *const c_char,
+    dynamic: u64,
 }
 
 unsafe extern "C" {
@@ -114,7 +117,9 @@ impl Modules {
 
     /// Forgets everything: the arena was replaced.
     pub fn reset(&self) {
-        self.count.store(0, Relaxed);
+        // What stands there of the old arena may not be taken for an entry that a thread of the new one is writing.
+        let count = (self.count.swap(0, Relaxed) as usize).min(CAPACITY);
+        self.private[..count].iter().for_each(|private| private.start.store(0, Relaxed));
     }
 
     /// A library may have been unloaded: every entry is doubtful.
@@ -176,13 +181,21 @@ impl Modules {
         record.bias.store(bias(object), Relaxed);
         record.start.store(object.map_start, Relaxed);
         record.end.store(object.map_end, Relaxed);
-        record.path.store(put_string(arena, full_path(object).bytes()), Relaxed);
+        let path = full_path(object);
+        record.path.store(put_string(arena, path.bytes()), Relaxed);
         record.build_id.store(put_string(arena, image.build_id()), Relaxed);
         // Release: a reader that sees 1 sees a whole record.
         record.published.store(1, Release);
         private.set(object, generation);
         self.count.fetch_max(index as u32 + 1, Release);
-        Some(index as u16 + 1)
+        let number = index as u16 + 1;
+        if (object.map_start..object.map_end).contains(&(exports as *const () as u64)) {
+            tracker().python.on_own_module(number);
+        }
+        if let Some(exports) = exports(object) {
+            tracker().python.on_module(arena, number, path.bytes(), &exports);
+        }
+        Some(number)
     }
 }
 
@@ -195,6 +208,22 @@ impl Default for Modules {
 /// Where the object that covers a code address is mapped.
 pub fn range_of(address: u64) -> Option<(u64, u64)> {
     find_object(address).map(|object| (object.map_start, object.map_end))
+}
+
+/// Whether the object that covers an address defines this name there, and does not only refer to it.
+pub fn defines(address: u64, name: &CStr) -> bool {
+    let symbol = exports_of(address).and_then(|exports| exports.find(name));
+    symbol.is_some_and(|symbol| symbol.address == address)
+}
+
+/// What the object that covers a code address exports.
+pub fn exports_of(address: u64) -> Option<Exports> {
+    exports(&find_object(address)?)
+}
+
+fn exports(object: &FoundObject) -> Option<Exports> {
+    // SAFETY: `find_object` checked the pointer; the loader keeps map and tables while the object's code is on a stack.
+    unsafe { Exports::of(bias(object), (*object.link_map).dynamic) }
 }
 
 fn find_object(address: u64) -> Option<FoundObject> {

@@ -37,8 +37,17 @@ pub enum Life {
     Blind = 2,
 }
 
-static BEFORE_START: AtomicU32 = AtomicU32::new(Life::Unborn as u32);
-static LIFE: AtomicPtr<AtomicU32> = AtomicPtr::new((&raw const BEFORE_START).cast_mut());
+/// What is known of the life of this process; all zero in a child.
+#[repr(C)]
+struct LifeWords {
+    life: AtomicU32,
+    /// Whether it records samples of glibc's blocks: then a hook may pass all others on at once.
+    quick: AtomicU32,
+}
+
+static BEFORE_START: LifeWords =
+    LifeWords { life: AtomicU32::new(Life::Unborn as u32), quick: AtomicU32::new(0) };
+static LIFE: AtomicPtr<LifeWords> = AtomicPtr::new((&raw const BEFORE_START).cast_mut());
 static STARTED: AtomicBool = AtomicBool::new(false);
 /// This process as it numbers itself; the arena has the number that the recorder knows it by.
 static OWN_PID: AtomicU32 = AtomicU32::new(0);
@@ -61,11 +70,18 @@ pub fn settings() -> &'static Settings {
 #[inline(always)]
 pub fn life() -> Life {
     // SAFETY: the pointer always leads to a word that is never unmapped.
-    match unsafe { (*LIFE.load(Relaxed)).load(Relaxed) } {
+    match unsafe { (*LIFE.load(Relaxed)).life.load(Relaxed) } {
         1 => Life::Recording,
         0 => Life::Unborn,
         _ => Life::Blind,
     }
+}
+
+/// Whether events that are no samples need nothing from us at all, not even a guard: their real functions call no hook.
+#[inline(always)]
+pub fn is_quick() -> bool {
+    // SAFETY: as in `life`.
+    unsafe { (*LIFE.load(Relaxed)).quick.load(Relaxed) != 0 }
 }
 
 /// Whether events are recorded; in a child of a recorded process this is where it begins to.
@@ -120,8 +136,13 @@ fn restart(guard: &Guard) -> bool {
 }
 
 fn set_life(life: Life) {
+    let quick = life == Life::Recording && tracker().sample_interval() != 0 && !SHARED_GRANULES.load(Relaxed);
     // SAFETY: as in `life`. Release: whoever sees RECORDING sees the arena.
-    unsafe { (*LIFE.load(Relaxed)).store(life as u32, Release) };
+    unsafe {
+        let words = LIFE.load(Relaxed);
+        (*words).quick.store(u32::from(quick), Release);
+        (*words).life.store(life as u32, Release);
+    }
 }
 
 fn make_life_page() {
@@ -129,7 +150,7 @@ fn make_life_page() {
     // Kernels before 4.14 do not know the advice: there a forked child would write into its parent's tables. The word
     // stays where it is not wiped, and the pid is compared at every exit; the oldest kernel we meet is 4.18.
     if sys::advise(page, PAGE, libc::MADV_WIPEONFORK).is_ok() {
-        LIFE.store(page as *mut AtomicU32, Release);
+        LIFE.store(page as *mut LifeWords, Release);
     }
 }
 
@@ -144,6 +165,7 @@ fn make_arena(tracker: &Tracker, forked: bool) -> Result<(), Errno> {
     let arena = &tracker.arena;
     let shared = SHARED_GRANULES.load(Relaxed);
     tracker.blocks.reset(shared, tracker.sample_interval() != 0);
+    tracker.samples.reset(tracker.sample_interval());
     arena.take_pages(1).ok_or(Errno(libc::ENOSPC))?; // page 0 stands for "none"
     if !tracker.trie.reset(arena) {
         return Err(Errno(libc::ENOSPC));

@@ -18,16 +18,30 @@ pub const fn exact(size: Bytes) -> Weight {
 /// The weight of a sampled block, a function of its size alone, so that its end takes off what its begin put on.
 #[cold]
 pub fn weight(size: Bytes, interval: u64) -> Weight {
+    let probability = probability(size, interval);
     let size = size.get().max(1) as f64;
-    let probability = one_minus_exp(size / interval as f64);
     let (bytes, blocks) = (size / probability, SAMPLED_BLOCK as f64 / probability);
     Weight { bytes: (bytes + 0.5) as u64, blocks: (blocks + 0.5) as u64 }
 }
 
-/// Bytes until the next sample of one thread.
+/// How likely a block is a sample.
+pub fn probability(size: Bytes, interval: u64) -> f64 {
+    one_minus_exp(size.get().max(1) as f64 / interval as f64)
+}
+
+/// splitmix64: every state gives a good number, also the first ones after a poor seed.
+pub fn mix(state: u64) -> u64 {
+    let mut mixed = state;
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ mixed >> 31
+}
+
+/// Bytes until the next sample of one thread. All zero: not drawn yet, so nothing passes by.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 pub struct Distance {
-    left: i64,
+    left: u64,
     state: u64,
 }
 
@@ -39,28 +53,37 @@ impl Distance {
         distance
     }
 
+    /// Nobody's: nothing passes by.
+    pub const NONE: Self = Self { left: 0, state: 0 };
+
     /// Whether a block of this size is a sample.
     #[inline(always)]
     pub fn passes(&mut self, size: Bytes, interval: u64) -> bool {
-        self.left = self.left.saturating_sub(size.get().clamp(1, i64::MAX as u64) as i64);
-        if self.left > 0 {
-            return false;
+        let is_sample = !self.passes_by(size);
+        if is_sample {
+            self.draw(interval);
         }
-        self.draw(interval);
-        true
+        is_sample
+    }
+
+    /// Whether a block of this size is no sample; if so, it is behind us. Else nothing has changed.
+    #[inline(always)]
+    pub fn passes_by(&mut self, size: Bytes) -> bool {
+        let size = size.get().max(1);
+        let passes_by = size < self.left;
+        if passes_by {
+            self.left -= size;
+        }
+        passes_by
     }
 
     #[cold]
     fn draw(&mut self, interval: u64) {
-        // splitmix64: every state gives a good number, also the first ones after a poor seed.
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.state;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^= mixed >> 31;
+        let mixed = mix(self.state);
         let uniform = ((mixed >> 11) as f64 + 1.0) / (1u64 << 53) as f64;
         // Rounded up: the sampled byte is the `left`-th from here, and the first is number 1.
-        self.left = (-natural_log(uniform) * interval as f64) as i64 + 1;
+        self.left = (-natural_log(uniform) * interval as f64) as u64 + 1;
     }
 }
 

@@ -10,6 +10,8 @@
 //!   pointer      the seat
 //! ```
 //!
+//! Behind it stands the distance to the thread's next sample, so that an event that is none needs no seat at all.
+//!
 //! A [`Guard`] proves that the thread is inside one of our hooks and nobody else is: a signal handler that allocates in
 //! the middle finds the seat busy and stays out.
 
@@ -17,27 +19,34 @@ use core::arch::{asm, global_asm};
 use core::ffi::c_void;
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use core::sync::atomic::{AtomicPtr, AtomicU32, compiler_fence};
+use core::sync::atomic::compiler_fence;
 
-use heaplens_format::Loss;
+use heaplens_format::arena::Pseudo;
 use heaplens_format::arena::table::SiteIdentity;
+use heaplens_format::atomic::{AtomicPtr, AtomicU32};
+use heaplens_format::{Bytes, Loss};
 
+use crate::objects::Pace;
 use crate::process::{self, Life};
+use crate::python::Room;
 use crate::sampling::Distance;
 use crate::sys;
 use crate::tracker::tracker;
 use crate::unwind::memo::Memo;
 use crate::unwind::stacks;
 
+#[cfg(feature = "interleave")]
+pub mod interleave;
+
 global_asm!(
     ".section .tbss,\"awT\",@nobits",
     ".balign 8",
     ".type heaplens_thread_word,@tls_object",
-    ".size heaplens_thread_word,8",
+    ".size heaplens_thread_word,24",
     ".hidden heaplens_thread_word",
     ".globl heaplens_thread_word",
     "heaplens_thread_word:",
-    ".zero 8",
+    ".zero 24",
     ".text"
 );
 
@@ -97,10 +106,14 @@ pub struct Seat {
     high: u64,
     /// At or below this stack pointer the stack was found too deep to remember.
     pub too_deep_below: u64,
-    /// Until the next sample.
-    pub distance: Distance,
+    /// Until the next sampled object of Python.
+    pub pace: Pace,
+    /// What the blocks are that come now, where they are not ordinary ones.
+    pub ground: Option<Pseudo>,
     /// The previous stack.
     pub memo: Memo,
+    /// Room to name a stack with Python in it.
+    pub python: Room,
 }
 
 impl Seat {
@@ -120,8 +133,10 @@ impl Seat {
         (self.low, self.high) = own_stack();
         self.memo.forget_stack();
         self.too_deep_below = 0;
+        self.ground = None;
         let thread = u64::from(sys::thread_id()) << 32 ^ sys::monotonic_ns();
-        self.distance = Distance::new(thread, tracker().sample_interval().max(1));
+        // SAFETY: the words belong to this thread.
+        unsafe { *thread_distance() = Distance::new(thread, tracker().sample_interval().max(1)) };
     }
 }
 
@@ -214,6 +229,14 @@ impl Guard {
         unsafe { self.seat.as_mut() }
     }
 
+    /// Bytes until the thread's next sample; only a thread with a seat keeps count.
+    #[inline(always)]
+    #[expect(clippy::mut_from_ref, reason = "as for the seat")]
+    pub fn distance(&self) -> Option<&mut Distance> {
+        // SAFETY: the words belong to this thread, and a guard exists once per thread at a time.
+        self.seat().map(|_| unsafe { &mut *thread_distance() })
+    }
+
     /// The number of the seat, or nobody's.
     #[inline(always)]
     pub fn seat_id(&self) -> SeatId {
@@ -233,6 +256,15 @@ impl Drop for Guard {
             }
         }
     }
+}
+
+/// The seat of this thread, where it has one and no hook is at work: for what needs no guard, since no signal handler does
+/// it, such as making objects of Python.
+#[inline(always)]
+pub fn current<'a>() -> Option<&'a mut Seat> {
+    let (seat, busy) = holder();
+    // SAFETY: null or held by this thread; not busy, so that no guard of this thread exists.
+    if busy == 0 { unsafe { seat.as_mut() } } else { None }
 }
 
 /// The seat of this thread, or null, and who is busy on it.
@@ -268,6 +300,24 @@ fn thread_word() -> *mut u64 {
     word
 }
 
+/// The words behind the thread word.
+#[inline(always)]
+fn thread_distance() -> *mut Distance {
+    thread_word().wrapping_add(1).cast()
+}
+
+/// Whether an allocation is no sample and needs nothing from us: the hook may call the real function at once.
+///
+/// Benchmark: `cargo xtask bench --only mixed`, the sampled column.
+#[inline(always)]
+pub fn passes_by(size: usize) -> bool {
+    // Inside a hook (`operator new` calls `malloc`) the event is that hook's, and so is the distance.
+    process::is_quick()
+        && holder().1 == 0
+        // SAFETY: the words belong to this thread; a signal handler that meets them halfway loses a few bytes.
+        && unsafe { (*thread_distance()).passes_by(Bytes::new(size as u64)) }
+}
+
 /// Prepares the hook at the end of threads. Called once, before the first guard.
 pub fn watch_thread_ends() {
     let mut key = 0;
@@ -283,6 +333,7 @@ pub fn on_fork(own: SeatId) {
         // SAFETY: entries below the count point to seats that are never unmapped; the child has its own copy.
         if let Some(seat) = unsafe { entry.load(Acquire).as_mut() } {
             seat.memo.clear();
+            seat.python.clear();
             seat.taken.store(u32::from(seat.id == own), Relaxed);
         }
     }
@@ -350,6 +401,7 @@ unsafe extern "C" fn on_thread_end(seat: *mut c_void) {
             return;
         }
         *word = UNSEATED;
+        *thread_distance() = Distance::NONE;
         // Release: pairs with the Acquire in `free_seat`.
         (*seat.cast::<Seat>()).taken.store(0, Release);
     }

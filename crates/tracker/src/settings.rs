@@ -2,7 +2,7 @@
 //!
 //! `environ` is not set yet when the first allocation comes from the dynamic linker, so `/proc/self/environ` is read.
 
-use heaplens_format::environment;
+use heaplens_format::environment::{self, Objects};
 
 use crate::sys::{self, Descriptor};
 
@@ -82,12 +82,19 @@ pub struct Settings {
     pub sample_interval: u64,
     /// Whether children are followed across `exec`.
     pub follow: bool,
+    /// Which small objects of Python are recorded.
+    pub objects: Objects,
 }
 
 impl Settings {
     /// Nothing was asked for.
-    pub const NONE: Self =
-        Self { directory: Path::EMPTY, agent: Path::EMPTY, sample_interval: 0, follow: true };
+    pub const NONE: Self = Self {
+        directory: Path::EMPTY,
+        agent: Path::EMPTY,
+        sample_interval: 0,
+        follow: true,
+        objects: Objects::Sampled,
+    };
 
     /// Reads the environment that the process was started with.
     pub fn from_process() -> Self {
@@ -116,6 +123,8 @@ impl Settings {
                 self.sample_interval = sys::parse_decimal(value).unwrap_or(0);
             } else if name == environment::NO_FOLLOW.as_bytes() {
                 self.follow = value != b"1";
+            } else if name == environment::OBJECTS.as_bytes() {
+                self.objects = Objects::from_word(value).unwrap_or_default();
             }
         }
     }
@@ -129,8 +138,9 @@ mod tests {
     fn an_environment_is_read_by_name() {
         let mut settings = Settings::NONE;
         settings.read(
-            b"HOME=/root\0HEAPLENS_DIR=/dev/shm/x\0HEAPLENS_SAMPLE=4096\0NOVALUE\0HEAPLENS_NO_FOLLOW=1",
+            b"HOME=/root\0HEAPLENS_DIR=/dev/shm/x\0HEAPLENS_SAMPLE=4096\0NOVALUE\0HEAPLENS_NO_FOLLOW=1\0HEAPLENS_OBJECTS=all",
         );
+        assert_eq!(settings.objects, Objects::All);
         assert_eq!(settings.directory.bytes(), b"/dev/shm/x");
         assert_eq!(settings.sample_interval, 4096);
         assert!(!settings.follow);

@@ -1,7 +1,9 @@
 //! Counters of sites, the live total and its peak, and what each site held at the peak.
 //!
 //! A site belongs to the seat that made it: that thread counts with plain stores, everyone else in a second record with
-//! atomic additions; the truth is the sum. The value at the peak is kept lazily, in constant time per event:
+//! atomic additions; the truth is the sum. A thread that often allocates from a stack whose site is another's gets a site of
+//! its own for it, so a stack may have several, whose sum is the truth. The value at the peak is kept lazily, in constant
+//! time per event:
 //!
 //! ```text
 //!   event ──▶ site.peak_tag == peak? ──no──▶ peak_* := live_*, peak_tag := peak      (first change since that peak)
@@ -13,12 +15,12 @@
 //! A peak is named by its bytes, which only ever rise. A site that nobody touched since the peak still holds the value
 //! that it had then; one that was touched has it in `peak_*`.
 
-use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 use heaplens_format::arena::block::MAX_SITE;
 use heaplens_format::arena::table::{Site, SiteIdentity};
 use heaplens_format::arena::{Region, SITE_SIZE};
+use heaplens_format::atomic::AtomicU64;
 use heaplens_format::{Loss, NodeId, SiteId};
 
 use crate::arena::Arena;
@@ -45,6 +47,8 @@ pub enum Space {
     Heap,
     /// Mappings.
     Mappings,
+    /// Blocks that are part of other memory: objects in an arena.
+    Pool,
 }
 
 #[derive(Clone, Copy)]
@@ -60,6 +64,13 @@ pub fn create(arena: &Arena, node: NodeId, owner: SeatId) -> Option<SiteId> {
     // Release: a reader that sees the identity sees a site.
     record(arena, number).identity.store(identity.raw(), Release);
     Some(SiteId::new(number))
+}
+
+/// The node of a site, where the site is another seat's.
+#[inline]
+pub fn node_of_others(arena: &Arena, id: SiteId, seat: SeatId) -> Option<NodeId> {
+    let identity = SiteIdentity::from_raw(record(arena, id.get()).identity.load(Relaxed))?;
+    (identity.seat() != seat.get()).then(|| NodeId::new(identity.node()))
 }
 
 fn take_record(arena: &Arena) -> Option<u32> {
@@ -161,7 +172,8 @@ fn keep_peak(line: &Site, peak: u64) -> bool {
     for _ in 0..PATIENCE {
         // Acquire: pairs with the Release below, so that nobody counts before the copy is done.
         let tag = line.peak_tag.load(Acquire);
-        if tag == peak {
+        // A later peak: this thread read the peak before another one raised it, and what the site held is kept already.
+        if tag != COPYING && tag >= peak {
             return true;
         }
         if tag != COPYING && line.peak_tag.compare_exchange(tag, COPYING, AcqRel, Acquire).is_ok() {

@@ -7,24 +7,21 @@ use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
 
 use heaplens_format::arena::{Family, Pseudo};
-use heaplens_format::{Addr, Bytes, Loss, NodeId, SiteId};
+use heaplens_format::{Addr, Bytes, Loss};
 
 use crate::arena::Arena;
 use crate::blocks::{Block, Blocks};
 use crate::cost::{Timer, stop_clock, ticks};
 use crate::mappings;
+use crate::objects::samples::Samples;
 use crate::process::{self, Life};
+use crate::python::Python;
 use crate::sampling;
-use crate::seat::{Guard, Seat};
+use crate::seat::Guard;
 use crate::sites::{self, Space, Weight};
 use crate::sys;
-use crate::trie::{ROOT_HASH, Trie, extend_hash};
-use crate::unwind::memo::TooDeep;
-use crate::unwind::walk::{cut_reason, walk};
+use crate::trie::Trie;
 use crate::unwind::{Caller, Unwinder, stacks};
-
-/// Frames that are kept of a stack that is walked without a memo: coroutines, ending threads, stacks too deep.
-const PLAIN_DEPTH: usize = 192;
 
 /// The tables of this process.
 #[derive(Debug)]
@@ -37,6 +34,10 @@ pub struct Tracker {
     pub trie: Trie,
     /// Rules and modules.
     pub unwinder: Unwinder,
+    /// The interpreter, where there is one.
+    pub python: Python,
+    /// Its small objects.
+    pub samples: Samples,
     /// Mean distance of samples; 0: exact.
     pub interval: AtomicU64,
 }
@@ -46,6 +47,8 @@ static TRACKER: Tracker = Tracker {
     blocks: Blocks::new(),
     trie: Trie::new(),
     unwinder: Unwinder::new(),
+    python: Python::new(),
+    samples: Samples::new(),
     interval: AtomicU64::new(0),
 };
 
@@ -127,6 +130,12 @@ impl Tracker {
         timer.stop(&self.arena);
     }
 
+    /// Whether a block is surely not in the table, and its free needs nothing from us.
+    #[inline(always)]
+    pub fn surely_lacks(&self, addr: Addr) -> bool {
+        process::is_quick() && self.blocks.surely_lacks(addr)
+    }
+
     /// Takes back that a block was recorded, as if it had not been: it will be recorded again under another name.
     #[cold]
     pub fn forget(&self, guard: &Guard, addr: Addr) {
@@ -187,8 +196,7 @@ impl Tracker {
     }
 
     fn map_exactly(&self, guard: &Guard, start: Addr, length: Bytes, kind: MappingKind, caller: Caller) {
-        let node = self.plain_stack(guard, caller, Some(kind.pseudo()));
-        match self.trie.site(&self.arena, node, guard.seat_id()) {
+        match self.site_on(guard, caller, kind.pseudo()) {
             Some(site) => mappings::on_map(&self.arena, guard.seat_id(), start, length, site),
             None => self.arena.lose(Loss::ArenaFull),
         }
@@ -244,8 +252,8 @@ impl Tracker {
 
     #[inline]
     fn is_sampled(&self, guard: &Guard, size: Bytes, interval: u64) -> bool {
-        match guard.seat() {
-            Some(seat) => seat.distance.passes(size, interval),
+        match guard.distance() {
+            Some(distance) => distance.passes(size, interval),
             // Without a seat there is no distance to keep: a fresh one obeys the same law, since it has no memory.
             None => sampling::Distance::new(ticks(), interval).passes(size, interval),
         }
@@ -284,117 +292,6 @@ impl Tracker {
             let loss = if process::is_forked() { Loss::InheritedFree } else { Loss::UnknownFree };
             self.arena.lose(loss);
         }
-    }
-
-    /// The site of the caller's stack.
-    #[inline]
-    fn site(&self, guard: &Guard, caller: Caller) -> Option<SiteId> {
-        self.unwinder.check_suspicion();
-        if let Some(seat) = guard.seat()
-            && let Some(end) = seat.own_stack_end(caller.rsp)
-            && caller.rsp > seat.too_deep_below
-        {
-            match seat.memo.capture(&self.unwinder, &self.arena, caller, end) {
-                Ok(()) => return self.site_of_memo(seat),
-                Err(TooDeep) => seat.too_deep_below = caller.rsp,
-            }
-        }
-        let node = self.plain_stack(guard, caller, None);
-        self.trie.site(&self.arena, node, guard.seat_id())
-    }
-
-    #[inline]
-    fn site_of_memo(&self, seat: &mut Seat) -> Option<SiteId> {
-        let id = seat.id();
-        if let Some(grown) = seat.memo.newly_resident() {
-            self.arena.header().private_bytes.fetch_add(grown, Relaxed);
-        }
-        let (hash, known) = seat.memo.frames().last().map_or((0, 0), |top| (top.hash, top.site));
-        if known != 0 {
-            return Some(SiteId::new(known));
-        }
-        let site = match seat.memo.kept_site(hash) {
-            Some(kept) => SiteId::new(kept),
-            None => {
-                let node = self.node_of_memo(seat);
-                let site = self.trie.site(&self.arena, node, id)?;
-                seat.memo.keep_site(hash, site.get());
-                site
-            }
-        };
-        if let Some(top) = seat.memo.frames().last_mut() {
-            top.site = site.get();
-        }
-        Some(site)
-    }
-
-    /// The node of the memo's stack: nearly always known; else its unknown frames are inserted, outermost first.
-    #[inline]
-    fn node_of_memo(&self, seat: &mut Seat) -> NodeId {
-        let bottom = seat.memo.bottom();
-        let frames = seat.memo.frames();
-        let mut known = frames.len();
-        let mut node = NodeId::new(0);
-        while known > 0 {
-            let frame = &mut frames[known - 1];
-            if frame.node == 0 {
-                frame.node = self.trie.find(&self.arena, frame.hash).map_or(0, NodeId::get);
-            }
-            if frame.node != 0 {
-                node = NodeId::new(frame.node);
-                break;
-            }
-            known -= 1;
-        }
-        if known == 0 {
-            node = self.bottom_node(bottom);
-        }
-        for frame in &mut frames[known..] {
-            match self.trie.insert(&self.arena, node, frame.word, frame.hash) {
-                Some(next) => node = next,
-                None => return node, // full: the bytes stay exact, the stack ends early
-            }
-            frame.node = node.get();
-        }
-        node
-    }
-
-    /// The node that stands below an incomplete stack, or the root.
-    fn bottom_node(&self, reason: Option<Pseudo>) -> NodeId {
-        let root = NodeId::new(0);
-        reason.map_or(root, |reason| self.extend(root, ROOT_HASH, reason.frame()).0)
-    }
-
-    /// The node one frame further in, found or made, and its hash.
-    fn extend(&self, node: NodeId, hash: u64, frame: u64) -> (NodeId, u64) {
-        let hash = extend_hash(hash, frame);
-        let found = self.trie.find(&self.arena, hash);
-        let next = found.or_else(|| self.trie.insert(&self.arena, node, frame, hash));
-        (next.unwrap_or(node), hash)
-    }
-
-    /// Walks a stack without a memo. `ground` is what stands below everything: mappings have theirs.
-    #[cold]
-    #[inline(never)]
-    fn plain_stack(&self, guard: &Guard, caller: Caller, ground: Option<Pseudo>) -> NodeId {
-        let own = guard.seat().and_then(|seat| seat.own_stack_end(caller.rsp));
-        let end = own.unwrap_or_else(|| stacks::end_of(caller.rsp));
-        let (mut node, mut hash) = (NodeId::new(0), ROOT_HASH);
-        if let Some(ground) = ground {
-            (node, hash) = self.extend(node, hash, ground.frame());
-        }
-        if end < caller.rsp + 8 {
-            return node; // no mapping holds the stack pointer: there is nothing to read
-        }
-        let mut frames = [0u64; PLAIN_DEPTH];
-        let (count, outcome) = walk(&self.unwinder, &self.arena, caller, end, &mut frames);
-        if let Some(reason) = cut_reason(outcome) {
-            (node, hash) = self.extend(node, hash, reason.frame());
-        }
-        for &frame in frames[..count].iter().rev() {
-            (node, hash) = self.extend(node, hash, frame);
-        }
-        node
     }
 }
 

@@ -1,27 +1,33 @@
 //! The stack trie: one node per frame and its callers, found by a hash of the whole path.
 //!
-//! Nodes stand densely in their region; an open-addressed index of node numbers leads from a path's hash to its node.
+//! Nodes stand densely in their region; an open-addressed index of node numbers leads from a path's hash to its node. The
+//! index is not in the arena: nobody else needs it, and one that was outgrown can be given back.
+//!
 //! Inserting takes no lock. Two threads that meet may both insert the same path, and a path may be inserted again while
 //! the index grows: the reader merges equal paths, so a duplicate costs 24 bytes and nothing else.
 
-use core::sync::atomic::AtomicBool;
-use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
-use heaplens_format::arena::table::Node;
-use heaplens_format::arena::{NODE_SIZE, PAGE, Region};
+use heaplens_format::arena::python::FRAME_INTERN_MODULE;
+use heaplens_format::arena::table::{Node, frame_word};
+use heaplens_format::arena::{NODE_SIZE, Region};
+use heaplens_format::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use heaplens_format::{NodeId, SiteId};
 
 use crate::arena::Arena;
 use crate::cost::timed;
 use crate::seat::SeatId;
 use crate::sites;
+use crate::sys;
 
 /// The hash of the empty path.
 pub const ROOT_HASH: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// log2 of the slots of the first index: 32 KiB.
-const FIRST_BITS: u32 = 13;
+/// log2 of the slots of the first index: 32 KiB, except where tests want it to grow at every turn.
+const FIRST_BITS: u32 = if cfg!(feature = "interleave") { 3 } else { 13 };
+
+/// Of the word that names an index: the part that tells its size.
+const BITS: u64 = 0xff;
 
 /// The hash of a path from that of its callers and its innermost frame. Never 0, which marks an unwritten node.
 #[inline(always)]
@@ -33,7 +39,7 @@ pub fn extend_hash(callers: u64, frame: u64) -> u64 {
 /// The trie of an arena.
 #[derive(Debug, Default)]
 pub struct Trie {
-    /// `page << 8 | log2(slots)`; 0 before the first insertion.
+    /// Its address, which is a page's, with log2 of its slots in the lowest bits; 0 before the first insertion.
     index: AtomicU64,
     growing: AtomicBool,
 }
@@ -62,7 +68,7 @@ impl Trie {
         let index = self.index.load(Acquire);
         let mut at = Self::home(hash);
         loop {
-            let number = NodeId::new(self.slot(arena, index, at).load(Acquire));
+            let number = NodeId::new(self.slot(index, at).load(Acquire));
             if number.get() == 0 {
                 return None;
             }
@@ -83,66 +89,118 @@ impl Trie {
         // Release: whoever reads the hash reads a whole node.
         node.hash.store(hash, Release);
         self.make_room(arena, number);
-        // Looked at before the index: who was done by then has published the larger one.
-        let growing = self.growing.load(Acquire);
-        if u64::from(number.get()) * 4 >= Self::slots(self.index.load(Acquire)) * 3 {
-            // `find` relies on free slots. While another thread makes room the node stays out of the index, and its path
-            // is inserted again next time; when there is no room to be had, that is the end of new paths.
-            return growing.then_some(number);
+        let index = self.index.load(Acquire);
+        if u64::from(number.get()) >= Self::most_nodes(index) {
+            // While another thread makes room the node stays out of the index, and its path is inserted again next time;
+            // when there is no room to be had, that is the end of new paths.
+            return (!arena.is_full()).then_some(number);
         }
-        self.enter(arena, self.index.load(Acquire), number, hash)
+        Some(self.enter(arena, index, number, hash))
     }
 
     /// Puts a node into the index; the answer is the node that stands for the path, which may be another thread's.
-    fn enter(&self, arena: &Arena, index: u64, number: NodeId, hash: u64) -> Option<NodeId> {
+    fn enter(&self, arena: &Arena, index: u64, number: NodeId, hash: u64) -> NodeId {
         let mut at = Self::home(hash);
-        for _ in 0..=Self::slots(index) {
-            let slot = self.slot(arena, index, at);
+        loop {
+            let slot = self.slot(index, at);
             // AcqRel: publishes the node, and on failure shows the other's.
-            let Err(other) = slot.compare_exchange(0, number.get(), AcqRel, Acquire) else {
-                return Some(number);
-            };
+            let Err(other) = slot.compare_exchange(0, number.get(), AcqRel, Acquire) else { return number };
             if self.node(arena, NodeId::new(other)).hash.load(Relaxed) == hash {
-                return Some(NodeId::new(other));
+                return NodeId::new(other);
             }
             at = at.wrapping_add(1);
         }
-        None
     }
 
-    /// Doubles the index when it is more than half full. One thread does it, the others go on with the old one.
+    /// Makes a larger index when this one is half full. One thread does it, the others go on with the old one.
     fn make_room(&self, arena: &Arena, newest: NodeId) {
-        let index = self.index.load(Acquire);
-        if u64::from(newest.get()) * 2 < Self::slots(index) || self.growing.swap(true, AcqRel) {
+        if u64::from(newest.get()) * 2 < Self::slots(self.index.load(Acquire))
+            || self.growing.swap(true, AcqRel)
+        {
             return;
         }
-        let bits = (index & 0xff) as u32;
-        if u64::from(newest.get()) * 2 >= Self::slots(self.index.load(Acquire)) {
-            timed(arena, || self.new_index(arena, bits + 1));
+        // Looked at again, now that nobody else can change it: it may be another one by now, and large enough.
+        let old = self.index.load(Acquire) & BITS;
+        let nodes = Self::nodes(arena);
+        let bits = (old..).find(|&bits| nodes * 2 < 1 << bits).unwrap_or(old);
+        if bits != old {
+            timed(arena, || self.new_index(arena, bits as u32));
         }
         self.growing.store(false, Release);
     }
 
     #[cold]
     fn new_index(&self, arena: &Arena, bits: u32) -> Option<()> {
-        let pages = ((4u64 << bits) / PAGE as u64).max(1);
-        let index = u64::from(arena.take_pages(pages)?) << 8 | u64::from(bits);
-        let count = arena
-            .extent(Region::Nodes)
-            .used
-            .load(Relaxed)
-            .min(arena.extent(Region::Nodes).reserved.load(Acquire));
-        for number in 1..count / NODE_SIZE as u64 {
+        let Some(pages) = sys::private_pages(Self::length(bits)) else {
+            arena.set_full();
+            return None;
+        };
+        let index = pages as u64 | u64::from(bits);
+        // Others went on inserting since its size was chosen.
+        for number in 1..Self::nodes(arena).min(Self::most_nodes(index)) {
             let number = NodeId::new(number as u32);
             let hash = self.node(arena, number).hash.load(Acquire);
             if hash != 0 {
                 self.enter(arena, index, number, hash);
             }
         }
-        // Release: the index is filled. Nodes entered meanwhile into the old one are found no more: duplicates.
-        self.index.store(index, Release);
-        arena.header().index.store(index, Relaxed);
+        arena.header().private_bytes.fetch_add(Self::length(bits) as u64, Relaxed);
+        // AcqRel: the index is filled. Nodes entered meanwhile into the old one are found no more: duplicates.
+        Self::give_back(arena, self.index.swap(index, AcqRel));
         Some(())
+    }
+
+    /// Gives the memory of an index back. Its addresses stay taken: a thread that still looks there finds nothing, and
+    /// what it enters there is found by nobody, which makes a duplicate.
+    fn give_back(arena: &Arena, index: u64) {
+        if index != 0 {
+            let length = Self::length((index & BITS) as u32);
+            let _ = sys::advise((index & !BITS) as usize, length, libc::MADV_DONTNEED);
+            arena.header().private_bytes.fetch_sub(length as u64, Relaxed);
+        }
+    }
+
+    /// The bytes of an index.
+    const fn length(bits: u32) -> usize {
+        if bits < 10 { 4096 } else { 4 << bits }
+    }
+
+    /// The node one frame further in, found or made, and its hash. When the arena is full the path ends early.
+    pub fn extend(&self, arena: &Arena, node: NodeId, hash: u64, frame: u64) -> (NodeId, u64) {
+        let hash = extend_hash(hash, frame);
+        let found = self.find(arena, hash);
+        let next = found.or_else(|| self.insert(arena, node, frame, hash));
+        (next.unwrap_or(node), hash)
+    }
+
+    /// The frame of a node.
+    pub fn frame(&self, arena: &Arena, node: NodeId) -> u64 {
+        self.node(arena, node).frame.load(Relaxed)
+    }
+
+    /// Keeps a word under a hash that is no path's.
+    pub fn intern(&self, arena: &Arena, word: u64, hash: u64) -> Option<NodeId> {
+        self.insert(arena, NodeId::new(0), word, hash)
+    }
+
+    /// Keeps the site of a stack under another name of that stack.
+    pub fn alias(&self, arena: &Arena, hash: u64, site: SiteId) {
+        if let Some(node) = self.intern(arena, frame_word(FRAME_INTERN_MODULE, 0), hash) {
+            self.node(arena, node).site.store(site.get(), Relaxed);
+        }
+    }
+
+    /// The site that has this other name.
+    #[inline]
+    pub fn aliased(&self, arena: &Arena, hash: u64) -> Option<SiteId> {
+        let site = self.node(arena, self.find(arena, hash)?).site.load(Relaxed);
+        (site != 0).then(|| SiteId::new(site)) // 0: another thread has inserted the name and not yet the site
+    }
+
+    /// The site of a node, where it has one.
+    pub fn known_site(&self, arena: &Arena, node: NodeId) -> Option<SiteId> {
+        let site = self.node(arena, node).site.load(Acquire);
+        (site != 0).then(|| SiteId::new(site))
     }
 
     /// The site of a node, made at its first allocation.
@@ -169,15 +227,26 @@ impl Trie {
     }
 
     #[inline(always)]
-    fn slot<'a>(&self, arena: &'a Arena, index: u64, at: u64) -> &'a core::sync::atomic::AtomicU32 {
+    fn slot(&self, index: u64, at: u64) -> &AtomicU32 {
         let position = (at & (Self::slots(index) - 1)) as usize;
-        // SAFETY: the index was taken in `new_index` with `slots` words.
-        unsafe { arena.page_u32((index >> 8) as u32, position) }
+        // SAFETY: `new_index` made the index with `slots` words, and they stay mapped for ever.
+        unsafe { &*((index & !BITS) as *const AtomicU32).add(position) }
+    }
+
+    /// Nodes that were taken, some of which may not be written yet.
+    fn nodes(arena: &Arena) -> u64 {
+        let extent = arena.extent(Region::Nodes);
+        extent.used.load(Relaxed).min(extent.reserved.load(Acquire)) / NODE_SIZE as u64
     }
 
     #[inline(always)]
     fn slots(index: u64) -> u64 {
-        1 << (index & 0xff)
+        1 << (index & BITS)
+    }
+
+    /// Only nodes with a smaller number may stand in an index: `find` and `enter` end at a free slot.
+    fn most_nodes(index: u64) -> u64 {
+        Self::slots(index) / 4 * 3
     }
 
     #[inline(always)]

@@ -4,19 +4,22 @@
 mod choice;
 mod losses;
 mod margin;
+mod python;
 mod sites;
 mod stacks;
 
 use heaplens_format::recording::{
-    Damage, Decoded, Exit, Process, ProcessEnd, Recording, Rss, Run, Sample, SiteKind,
+    Damage, Decoded, Exit, Interpreter, Process, ProcessEnd, Recording, Rss, Run, Sample,
 };
 use heaplens_format::{Bytes, Nanos, Pid};
 
 pub use losses::LossLine;
 pub use margin::Margin;
-pub use sites::{Layer, Measure, SiteProfile, Totals};
-pub use stacks::{Cut, StackFrame, StackId};
+pub use python::Origin;
+pub use sites::{Layer, Measure, SiteProfile, Space, Totals};
+pub use stacks::{Cut, Import, StackFrame, StackId};
 
+use sites::Intervals;
 use stacks::Stacks;
 
 /// The process that was asked for is not in the recording.
@@ -42,6 +45,8 @@ pub struct Profile {
     pub processes: Vec<ProcessRow>,
     /// What Heaplens took.
     pub cost: Cost,
+    /// The Python interpreter in the process shown, where one was seen.
+    pub python: Option<Interpreter>,
     /// Resident memory of the process shown.
     pub rss: Option<Rss>,
     /// Readings of the process shown.
@@ -50,6 +55,10 @@ pub struct Profile {
     pub sampled: Option<Bytes>,
     /// Sums over the heap sites.
     pub heap: Totals,
+    /// Mean distance of samples of small Python objects, 1 when each was recorded; `None` when none was.
+    pub object_interval: Option<Bytes>,
+    /// Sums over small Python objects, which lie in anonymous mappings.
+    pub objects: Totals,
     /// Sums over anonymous mappings and breaks that the program made itself.
     pub anonymous: Totals,
     /// Sums over mapped files.
@@ -137,9 +146,19 @@ impl Profile {
         self.stacks.cut(site.stack)
     }
 
+    /// The Python line that a site is named by: the innermost of the user's own, else the innermost of a library.
+    pub fn python_line(&self, site: &SiteProfile) -> Option<&StackFrame> {
+        self.stacks.python_line(site.stack)
+    }
+
+    /// The import that a site is a part of.
+    pub fn import(&self, site: &SiteProfile) -> Option<Import<'_>> {
+        self.stacks.import(site.stack)
+    }
+
     /// The sites of the heap.
     pub fn heap_sites(&self) -> impl Iterator<Item = &SiteProfile> {
-        self.sites.iter().filter(|site| site.kind == SiteKind::Heap)
+        self.sites.iter().filter(|site| site.space() == Space::Heap)
     }
 
     /// The process shown.
@@ -150,14 +169,18 @@ impl Profile {
 
 fn of_process(process: &Process, recording: &Recording) -> Profile {
     let stacks = Stacks::new(process);
-    let sites = sites::merge(process, &stacks, recording.run.sample_interval);
+    let intervals = Intervals::of(process, recording.run.sample_interval);
+    let sites = sites::merge(process, &stacks, intervals);
     Profile {
         pid: Some(process.pid),
+        python: process.python,
         rss: process.rss,
         timeline: process.timeline.clone(),
-        heap: sites::heap_totals(&sites, process, recording.run.sample_interval),
-        anonymous: sites::totals(&sites, Layer::MappedAnonymous, None),
-        files: sites::totals(&sites, Layer::MappedFiles, None),
+        heap: sites::heap_totals(&sites, process, intervals),
+        object_interval: process.object_interval,
+        objects: sites::totals(&sites, Space::Objects, intervals),
+        anonymous: sites::totals(&sites, Space::Anonymous, intervals),
+        files: sites::totals(&sites, Space::Files, intervals),
         losses: losses::losses(process, &sites, &stacks),
         sites,
         stacks,
@@ -167,7 +190,7 @@ fn of_process(process: &Process, recording: &Recording) -> Profile {
 
 fn row(process: &Process, shown: bool) -> ProcessRow {
     let words = process.command.iter().filter(|word| !word.is_empty()).count();
-    let heap = process.sites.iter().filter(|site| site.kind == SiteKind::Heap);
+    let heap = process.sites.iter().filter(|site| Space::of(site.kind) == Space::Heap);
     ProcessRow {
         pid: process.pid,
         parent: process.parent,

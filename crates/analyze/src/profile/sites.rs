@@ -15,6 +15,8 @@ use super::stacks::{StackId, Stacks};
 pub enum Layer {
     /// Heap blocks of native code.
     Native,
+    /// Python objects, small and large, and what its allocator keeps for itself.
+    Python,
     /// Anonymous memory that the program mapped itself.
     MappedAnonymous,
     /// Files that the program mapped itself.
@@ -26,6 +28,7 @@ impl Layer {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Native => "native",
+            Self::Python => "python",
             Self::MappedAnonymous => "mapped-anonymous",
             Self::MappedFiles => "mapped-files",
         }
@@ -35,8 +38,57 @@ impl Layer {
     pub const fn of(kind: SiteKind) -> Self {
         match kind {
             SiteKind::Heap => Self::Native,
+            SiteKind::PythonObject | SiteKind::PythonBlock => Self::Python,
             SiteKind::AnonymousMapping | SiteKind::Break => Self::MappedAnonymous,
             SiteKind::FileMapping => Self::MappedFiles,
+        }
+    }
+}
+
+/// What bytes are counted together: each byte of one space is in no other, except that small Python objects lie in
+/// memory that the interpreter mapped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Space {
+    /// Blocks of the heap, whoever asked for them.
+    Heap,
+    /// Small Python objects.
+    Objects,
+    /// Anonymous memory that the program mapped itself.
+    Anonymous,
+    /// Files that the program mapped itself.
+    Files,
+}
+
+impl Space {
+    /// Where the blocks of a kind of site lie.
+    pub const fn of(kind: SiteKind) -> Self {
+        match kind {
+            SiteKind::Heap | SiteKind::PythonBlock => Self::Heap,
+            SiteKind::PythonObject => Self::Objects,
+            SiteKind::AnonymousMapping | SiteKind::Break => Self::Anonymous,
+            SiteKind::FileMapping => Self::Files,
+        }
+    }
+}
+
+/// The mean distances of samples in a run.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Intervals {
+    pub(super) heap: Option<Bytes>,
+    pub(super) objects: Option<Bytes>,
+}
+
+impl Intervals {
+    pub(super) fn of(process: &Process, heap: Option<Bytes>) -> Self {
+        Self { heap, objects: process.object_interval.filter(|&interval| interval > Bytes::new(1)) }
+    }
+
+    /// Mappings are rare and always recorded, also in a sampled run.
+    pub(super) fn in_space(self, space: Space) -> Option<Bytes> {
+        match space {
+            Space::Heap => self.heap,
+            Space::Objects => self.objects,
+            Space::Anonymous | Space::Files => None,
         }
     }
 }
@@ -83,15 +135,20 @@ impl SiteProfile {
     pub fn layer(&self) -> Layer {
         Layer::of(self.kind)
     }
+
+    /// What its bytes are counted with.
+    pub fn space(&self) -> Space {
+        Space::of(self.kind)
+    }
 }
 
 /// The sites, each stack and kind once, by live bytes, then by bytes at the peak.
-pub(super) fn merge(process: &Process, stacks: &Stacks, interval: Option<Bytes>) -> Vec<SiteProfile> {
+pub(super) fn merge(process: &Process, stacks: &Stacks, intervals: Intervals) -> Vec<SiteProfile> {
     let mut merged = HashMap::<(StackId, SiteKind), Sum>::new();
     for site in &process.sites {
         merged.entry((stacks.of(site.node), site.kind)).or_default().add(site);
     }
-    let sites = merged.into_iter().map(|((stack, kind), sum)| sum.site(stack, kind, interval));
+    let sites = merged.into_iter().map(|((stack, kind), sum)| sum.site(stack, kind, intervals));
     let mut sites: Vec<_> = sites.collect();
     sites.sort_by_key(|site| {
         let bytes = (site.live.bytes, site.peak.bytes, site.allocated.bytes);
@@ -102,21 +159,22 @@ pub(super) fn merge(process: &Process, stacks: &Stacks, interval: Option<Bytes>)
 
 /// The sums over the heap. The peak is the one the agent saw, to the byte; what sites remember of it may be off by an
 /// event in flight.
-pub(super) fn heap_totals(sites: &[SiteProfile], process: &Process, interval: Option<Bytes>) -> Totals {
-    let mut totals = totals(sites, Layer::Native, interval);
+pub(super) fn heap_totals(sites: &[SiteProfile], process: &Process, intervals: Intervals) -> Totals {
+    let mut totals = totals(sites, Space::Heap, intervals);
     if process.peak_live > Bytes::ZERO {
         totals.peak.bytes = process.peak_live;
     }
     totals
 }
 
-/// The sums over one layer.
-pub(super) fn totals(sites: &[SiteProfile], layer: Layer, interval: Option<Bytes>) -> Totals {
-    let of_layer = || sites.iter().filter(move |site| site.layer() == layer);
+/// The sums over one space.
+pub(super) fn totals(sites: &[SiteProfile], space: Space, intervals: Intervals) -> Totals {
+    let of_space = || sites.iter().filter(move |site| site.space() == space);
+    let interval = intervals.in_space(space);
     Totals {
-        live: sum(of_layer().map(|site| site.live), interval),
-        peak: sum(of_layer().map(|site| site.peak), interval),
-        allocated: sum(of_layer().map(|site| site.allocated), interval),
+        live: sum(of_space().map(|site| site.live), interval),
+        peak: sum(of_space().map(|site| site.peak), interval),
+        allocated: sum(of_space().map(|site| site.allocated), interval),
     }
 }
 
@@ -150,9 +208,8 @@ impl Sum {
         add(&mut self.allocated, site.allocated);
     }
 
-    fn site(self, stack: StackId, kind: SiteKind, interval: Option<Bytes>) -> SiteProfile {
-        // Mappings are rare and always recorded, also in a sampled run.
-        let interval = interval.filter(|_| kind == SiteKind::Heap);
+    fn site(self, stack: StackId, kind: SiteKind, intervals: Intervals) -> SiteProfile {
+        let interval = intervals.in_space(Space::of(kind));
         let measure = |amount: Amount| sum(std::iter::once(measure(amount)), interval);
         SiteProfile {
             kind,

@@ -1,27 +1,43 @@
 //! The stacks of one process, each path once, frames with their names. The arena may hold the same stack under two
-//! nodes (two threads inserted it at the same moment) and a library that was loaded twice has two module numbers; here
-//! both are one.
+//! nodes (two threads inserted it at the same moment, or two instructions of one Python line allocate), a library that was
+//! loaded twice has two module numbers, and a function that was compiled twice two code numbers; here they are one.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use heaplens_format::arena::Pseudo;
 use heaplens_format::recording::{Frame, Function, Process};
-use heaplens_format::{ModuleId, NodeId};
+use heaplens_format::{CodeId, ModuleId, NodeId};
+
+use super::python::{Origin, Trail};
 
 /// One function of a stack, inlined ones included.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StackFrame {
-    /// Its name; `None` where no symbol covers the address.
+    /// Whose code it is.
+    pub origin: Origin,
+    /// Its name, the qualified one of a Python function; `None` where no symbol covers the address.
     pub function: Option<Arc<str>>,
     /// Its source file; `None` without DWARF.
     pub file: Option<Arc<str>>,
     /// The line; `None` without DWARF.
     pub line: Option<u32>,
-    /// Path of the object file; `None` for code that no object file covers.
+    /// Path of the object file; `None` for code that no object file covers, hence for Python.
     pub module: Option<Arc<str>>,
-    /// Return address: in the object file, or in the process where there is none.
+    /// Return address: in the object file, or in the process where there is none; 0 for Python.
     pub offset: u64,
+}
+
+impl StackFrame {
+    /// Whether it is a Python frame.
+    pub fn is_python(&self) -> bool {
+        self.origin != Origin::Native
+    }
+
+    /// What it is written in, as every output calls it.
+    pub fn language(&self) -> &'static str {
+        if self.is_python() { "python" } else { "native" }
+    }
 }
 
 /// Why a stack does not reach its outermost frame.
@@ -57,6 +73,16 @@ struct StackNode {
     /// Its functions in `frames`, innermost first.
     frames: (u32, u32),
     cut: Option<Cut>,
+    trail: Trail,
+}
+
+/// The import that a stack is a part of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Import<'a> {
+    /// The top-level package; `None` before its first line runs.
+    pub package: Option<&'a str>,
+    /// The user's line that imports, where there is one.
+    pub by: Option<&'a StackFrame>,
 }
 
 impl Stacks {
@@ -87,6 +113,25 @@ impl Stacks {
         self.node(stack).and_then(|node| node.cut)
     }
 
+    /// The Python line that a stack is named by: the user's, else the innermost of a library.
+    pub(super) fn python_line(&self, stack: StackId) -> Option<&StackFrame> {
+        self.frame(self.node(stack)?.trail.line())
+    }
+
+    /// The import that a stack is a part of.
+    pub(super) fn import(&self, stack: StackId) -> Option<Import<'_>> {
+        let trail = self.node(stack)?.trail;
+        let package = self.frame(trail.import?.package).and_then(|frame| match &frame.origin {
+            Origin::Library(package) => Some(&**package),
+            _ => None,
+        });
+        Some(Import { package, by: self.frame(trail.user_line()) })
+    }
+
+    fn frame(&self, at: Option<u32>) -> Option<&StackFrame> {
+        self.frames.get(at? as usize)
+    }
+
     fn node(&self, stack: StackId) -> Option<&StackNode> {
         self.nodes.get((stack.0 as usize).checked_sub(1)?)
     }
@@ -96,6 +141,8 @@ struct Builder<'a> {
     process: &'a Process,
     /// Path of each module, and the number of the first with the same path and build id.
     modules: Vec<(Arc<str>, ModuleId)>,
+    /// The number of the first code object that says the same, for each.
+    codes: Vec<CodeId>,
     nodes: Vec<StackNode>,
     frames: Vec<StackFrame>,
     known_nodes: HashMap<(StackId, Frame), StackId>,
@@ -107,6 +154,7 @@ impl<'a> Builder<'a> {
         Self {
             process,
             modules: modules(process),
+            codes: codes(process),
             nodes: Vec::new(),
             frames: Vec::new(),
             known_nodes: HashMap::new(),
@@ -116,22 +164,33 @@ impl<'a> Builder<'a> {
 
     fn stack(&mut self, caller: StackId, frame: Frame) -> StackId {
         // What the blocks are is said by the kind of the site.
-        if matches!(frame, Frame::Pseudo(Pseudo::AnonymousMapping | Pseudo::FileMapping | Pseudo::Break)) {
+        if matches!(frame, Frame::Pseudo(pseudo) if tells_the_kind(pseudo)) {
             return caller;
         }
         let key = (caller, self.first_of_its_kind(frame));
         if let Some(&known) = self.known_nodes.get(&key) {
             return known;
         }
-        let node = StackNode { caller, frames: self.frames_of(frame), cut: self.cut(caller, frame) };
+        let frames = self.frames_of(frame);
+        let (cut, trail) = (self.cut(caller, frame), self.trail(caller, frames));
+        let node = StackNode { caller, frames, cut, trail };
         self.nodes.push(node);
         let stack = StackId(self.nodes.len() as u32);
         self.known_nodes.insert(key, stack);
         stack
     }
 
+    fn caller(&self, caller: StackId) -> Option<&StackNode> {
+        (caller.0 as usize).checked_sub(1).map(|at| &self.nodes[at])
+    }
+
+    fn trail(&self, caller: StackId, (start, end): (u32, u32)) -> Trail {
+        let inherited = self.caller(caller).map(|node| node.trail).unwrap_or_default();
+        (start..end).rev().fold(inherited, |trail, at| trail.with(at, &self.frames[at as usize].origin))
+    }
+
     fn cut(&self, caller: StackId, frame: Frame) -> Option<Cut> {
-        let inherited = (caller.0 as usize).checked_sub(1).and_then(|at| self.nodes[at].cut);
+        let inherited = self.caller(caller).and_then(|node| node.cut);
         match frame {
             Frame::Pseudo(Pseudo::NoUnwindInfo) => Some(Cut::NoUnwindInfo),
             Frame::Pseudo(Pseudo::TooDeep) => Some(Cut::TooDeep),
@@ -146,6 +205,10 @@ impl<'a> Builder<'a> {
             Frame::Code { module, offset } => {
                 let first = self.module(module).map_or(module, |(_, first)| *first);
                 Frame::Code { module: first, offset }
+            }
+            Frame::Python { code, line } => {
+                let first = (code.get() as usize).checked_sub(1).and_then(|at| self.codes.get(at));
+                Frame::Python { code: first.copied().unwrap_or(code), line }
             }
             other => other,
         }
@@ -170,18 +233,34 @@ impl<'a> Builder<'a> {
         let (module, offset) = match frame {
             Frame::Code { module, offset } => (module, offset),
             Frame::Unknown { address } => (ModuleId::default(), address.get()),
+            Frame::Python { code, line } => return self.push_python(code, line),
             Frame::Pseudo(_) => return,
         };
         let path = self.module(module).map(|(path, _)| path.clone());
         let unnamed = [Function { name: None, file: None, line: None }];
         let functions = self.functions(module, offset).unwrap_or(&unnamed);
         self.frames.extend(functions.iter().map(|function| StackFrame {
+            origin: Origin::Native,
             function: function.name.clone(),
             file: function.file.clone(),
             line: function.line,
             module: path.clone(),
             offset,
         }));
+    }
+
+    fn push_python(&mut self, code: CodeId, line: u32) {
+        let known = (code.get() as usize).checked_sub(1).and_then(|at| self.process.codes.get(at));
+        let Some(code) = known else { return };
+        let named = |text: &Arc<str>| Some(text.clone()).filter(|text| !text.is_empty());
+        self.frames.push(StackFrame {
+            origin: Origin::of(&code.file),
+            function: named(&code.name),
+            file: named(&code.file),
+            line: Some(line).filter(|&line| line > 0),
+            module: None,
+            offset: 0,
+        });
     }
 
     fn functions(&self, module: ModuleId, offset: u64) -> Option<&'a [Function]> {
@@ -200,4 +279,18 @@ fn modules(process: &Process) -> Vec<(Arc<str>, ModuleId)> {
         (Arc::from(module.path.as_str()), known)
     });
     modules.collect()
+}
+
+fn codes(process: &Process) -> Vec<CodeId> {
+    let mut first = HashMap::new();
+    let numbered = (1..=u32::MAX).map(CodeId::new).zip(&process.codes);
+    numbered.map(|(id, code)| *first.entry(code).or_insert(id)).collect()
+}
+
+fn tells_the_kind(pseudo: Pseudo) -> bool {
+    match pseudo {
+        Pseudo::AnonymousMapping | Pseudo::FileMapping | Pseudo::Break => true,
+        Pseudo::PythonObject | Pseudo::PythonBlock => true,
+        Pseudo::NoUnwindInfo | Pseudo::TooDeep | Pseudo::Broken | Pseudo::NoModule => false,
+    }
 }

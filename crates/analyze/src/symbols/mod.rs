@@ -58,7 +58,7 @@ fn wanted(recording: &Recording) -> BTreeMap<FileKey, BTreeSet<u64>> {
 fn code_frames(process: &Process) -> BTreeSet<(ModuleId, u64)> {
     let code = process.nodes.iter().filter_map(|node| match node.frame {
         Frame::Code { module, offset } => Some((module, offset)),
-        Frame::Unknown { .. } | Frame::Pseudo(_) => None,
+        Frame::Unknown { .. } | Frame::Python { .. } | Frame::Pseudo(_) => None,
     });
     code.collect()
 }

@@ -11,6 +11,7 @@ mod harness;
 mod hostile;
 mod kill;
 mod processes;
+mod python;
 mod real_programs;
 mod recorder_killed;
 mod report;

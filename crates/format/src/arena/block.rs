@@ -58,6 +58,8 @@ pub enum Family {
     AlignedNew = 3,
     /// `operator new[](size, align)`.
     AlignedNewArray = 4,
+    /// Python's allocator of small objects.
+    PythonObject = 5,
 }
 
 impl Family {
@@ -67,6 +69,7 @@ impl Family {
             2 => Self::NewArray,
             3 => Self::AlignedNew,
             4 => Self::AlignedNewArray,
+            5 => Self::PythonObject,
             _ => Self::Malloc,
         }
     }

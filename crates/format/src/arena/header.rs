@@ -1,9 +1,9 @@
 //! The first pages of an arena: what process this is, how it ended, counters, where the regions are.
 
 use core::mem::offset_of;
-use core::sync::atomic::{AtomicI32, AtomicU32, AtomicU64};
 
 use super::PAGE;
+use crate::atomic::{AtomicI32, AtomicU32, AtomicU64};
 use crate::loss::LOSS_SLOTS;
 
 /// A table of the arena. The number is its row in [`Header::regions`].
@@ -20,16 +20,18 @@ pub enum Region {
     Strings = 3,
     /// [`super::table::Mapping`] records.
     Mappings = 4,
+    /// [`super::python::Code`] records.
+    Codes = 5,
     /// [`super::table::Site`] records.
-    Sites = 5,
+    Sites = 6,
     /// [`super::table::Node`] records.
-    Nodes = 6,
+    Nodes = 7,
     /// Pages handed out one by one.
-    Pages = 7,
+    Pages = 8,
 }
 
 /// The number of regions.
-pub const REGIONS: usize = 8;
+pub const REGIONS: usize = 9;
 
 /// Where one region lies in the file and how much of it exists.
 #[derive(Debug, Default)]
@@ -99,8 +101,10 @@ pub struct Header {
     pub hook_ticks: AtomicU64,
     /// Private memory of the agent outside the arena, in bytes (seats, rule cache): an upper bound.
     pub private_bytes: AtomicU64,
-    /// Page (in [`Region::Pages`]) and log2 of the slot count of the trie's index: `page << 8 | bits`.
-    pub index: AtomicU64,
+    /// [`super::python::Interpreter`] as one word.
+    pub python: AtomicU32,
+    /// Mean distance of samples of small Python objects in bytes; 0: all are recorded, or none.
+    pub object_interval: AtomicU64,
     /// Sequence lock of [`Region::Mappings`]: odd while it is being changed.
     pub mappings_sequence: AtomicU64,
     /// Live mappings.
@@ -109,16 +113,18 @@ pub struct Header {
     pub losses: [AtomicU64; LOSS_SLOTS],
     /// The regions.
     pub regions: [RegionExtent; REGIONS],
-    /// The hottest words, alone on their cache line.
+    /// The hottest words, alone on their cache lines.
     pub hot: Hot,
 }
 
-/// Live bytes and their maximum: touched by every event.
+/// Live bytes and their maximum. Every event writes the one and reads the other: on one line, and on lines that processors
+/// fetch in pairs, threads would wait for the second whenever another had changed the first.
 #[derive(Debug, Default)]
-#[repr(C, align(64))]
+#[repr(C, align(128))]
 pub struct Hot {
     /// Bytes in live heap blocks (weighted when sampled).
     pub live_bytes: AtomicU64,
+    apart: [u64; 15],
     /// The largest value that `live_bytes` had.
     pub peak_bytes: AtomicU64,
 }
@@ -195,6 +201,14 @@ impl<'a> HeaderView<'a> {
         private_bytes: u64 = private_bytes
     );
     field!(
+        /// See [`Header::object_interval`].
+        object_interval: u64 = object_interval
+    );
+    field!(
+        /// See [`Header::python`].
+        python: u32 = python
+    );
+    field!(
         /// See [`Header::mappings_sequence`].
         mappings_sequence: u64 = mappings_sequence
     );
@@ -246,6 +260,7 @@ impl<'a> HeaderView<'a> {
             Region::Modules,
             Region::Strings,
             Region::Mappings,
+            Region::Codes,
             Region::Sites,
             Region::Nodes,
             Region::Pages,

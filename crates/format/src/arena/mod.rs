@@ -5,9 +5,10 @@
 //!   TOP      1 GiB of address space → page of its LEAVES directory            (block table, level 1)
 //!   MODULES  loaded objects          STRINGS   their paths and build ids
 //!   MAPPINGS live mappings, sorted by address
+//!   CODES    Python code objects that were on a stack
 //!   SITES    counters of each stack that allocates (one or two records)
 //!   NODES    the stack trie: frame, parent
-//!   PAGES    everything that is taken page by page: leaf directories, leaves, fine cells, the trie's index
+//!   PAGES    everything that is taken page by page: leaf directories, leaves, fine cells
 //! ```
 //!
 //! Every region is a range of file offsets far from the next; only its first `reserved` bytes exist. The agent reserves
@@ -16,6 +17,7 @@
 
 pub mod block;
 pub mod header;
+pub mod python;
 pub mod table;
 
 pub use block::{BlockEntry, Family};
@@ -23,7 +25,7 @@ pub use header::{End, Header, HeaderView, Region};
 pub use table::{FRAME_PSEUDO_MODULE, MAPPING_SIZE, MODULE_SIZE, NODE_SIZE, Pseudo, SITE_SIZE};
 
 /// The first word of an arena.
-pub const MAGIC: u64 = u64::from_le_bytes(*b"HLARENA\x01");
+pub const MAGIC: u64 = u64::from_le_bytes(*b"HLARENA\x02");
 
 /// The unit in which PAGES is handed out; also the page size of x86-64.
 pub const PAGE: usize = 4096;

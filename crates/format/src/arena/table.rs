@@ -1,6 +1,6 @@
 //! The records of the arena's tables, and what a frame of the trie looks like.
 
-use core::sync::atomic::{AtomicU32, AtomicU64};
+use crate::atomic::{AtomicU32, AtomicU64};
 
 /// One frame below its callers.
 ///
@@ -218,6 +218,10 @@ pseudo! {
     Break = 6;
     /// The module table was full: frames of unknown modules.
     NoModule = 7;
+    /// Not a block of `malloc`: a small object of Python, out of its own arenas.
+    PythonObject = 8;
+    /// A heap block that Python's allocator asked for: an object too large for its arenas, or its own tables.
+    PythonBlock = 9;
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ use super::damage::Fault;
 /// clears the top bit is noticed.
 pub(super) const MAGIC: [u8; 8] = *b"\x89HLR\r\n\x1a\n";
 /// What this code writes, and the newest that it fully reads.
-pub(super) const VERSION: Version = Version { major: 1, minor: 0 };
+pub(super) const VERSION: Version = Version { major: 2, minor: 0 };
 /// Length of the file header.
 pub(super) const FILE_HEADER: usize = 16;
 /// Length of a chunk header.
@@ -81,19 +81,27 @@ sections! {
     Symbols = 8, "symbols";
     /// The seal: the number of chunks before it.
     End = 9, "end";
+    /// Python code objects. Since format 2.
+    Codes = 10, "codes";
 }
 
 impl Section {
     /// The sections that every process has, in the order in which they are written.
-    pub(super) const OF_A_PROCESS: [Self; 7] = [
+    pub(super) const OF_A_PROCESS: [Self; 8] = [
         Self::Identity,
         Self::Modules,
+        Self::Codes,
         Self::Stacks,
         Self::Sites,
         Self::Timeline,
         Self::Losses,
         Self::Symbols,
     ];
+
+    /// Whether files of this version have it.
+    pub(super) const fn is_in(self, version: Version) -> bool {
+        version.major >= 2 || !matches!(self, Self::Codes)
+    }
 }
 
 /// Writes the head of a file.

@@ -144,6 +144,8 @@ pub enum Violation {
     ParentNotBefore,
     /// A frame in a module that is not in the table: kept as a frame of no module.
     FrameWithoutModule,
+    /// A Python frame of a code object that is not in the table: kept as a frame of no module.
+    FrameWithoutCode,
     /// A pseudo frame with an unknown number: kept as a cut stack.
     UnknownPseudo,
     /// A site whose stack is not in the table: kept without its stack.
@@ -220,6 +222,7 @@ impl fmt::Display for Violation {
         f.write_str(match self {
             Self::ParentNotBefore => "frames whose caller is missing (their stacks count as cut)",
             Self::FrameWithoutModule => "frames whose module is missing (their stacks count as cut)",
+            Self::FrameWithoutCode => "frames whose Python code is missing (their stacks count as cut)",
             Self::UnknownPseudo => "stack ends of an unknown kind (their stacks count as cut)",
             Self::SiteWithoutStack => "sites whose stack is missing (their sizes are kept)",
             Self::UnknownLoss => "losses of an unknown kind",

@@ -196,8 +196,9 @@ impl Assembly {
     }
 
     fn finish_process(&mut self, number: u32, mut parts: Parts, length: usize) -> Process {
+        let version = self.version.unwrap_or(VERSION);
         for section in Section::OF_A_PROCESS {
-            if !parts.seen.contains_key(&section) {
+            if section.is_in(version) && !parts.seen.contains_key(&section) {
                 self.note(length, Some(number), Some(section), Fault::Missing);
             }
         }
@@ -229,6 +230,7 @@ impl Parts {
         match section {
             Section::Identity => section::identity::read(process, from),
             Section::Modules => section::modules::read(&mut process.modules, from),
+            Section::Codes => section::codes::read(&mut process.codes, from),
             Section::Stacks => section::stacks::read(&mut process.nodes, &mut self.tallies.stacks, from),
             Section::Sites => section::sites::read(&mut process.sites, from),
             Section::Timeline => section::timeline::read(&mut process.timeline, from),

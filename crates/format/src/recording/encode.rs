@@ -23,6 +23,7 @@ pub fn encode(recording: &Recording) -> Vec<u8> {
 fn put_process(file: &mut Vec<u8>, number: u32, process: &Process) {
     put(file, Section::Identity, number, |to| section::identity::write(process, to));
     put(file, Section::Modules, number, |to| section::modules::write(&process.modules, to));
+    put(file, Section::Codes, number, |to| section::codes::write(&process.codes, to));
     put(file, Section::Stacks, number, |to| section::stacks::write(&process.nodes, to));
     put(file, Section::Sites, number, |to| section::sites::write(&process.sites, to));
     put(file, Section::Timeline, number, |to| section::timeline::write(&process.timeline, to));

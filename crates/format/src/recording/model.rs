@@ -5,8 +5,9 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+pub use crate::arena::python::{Interpreter, Reading};
 use crate::loss::Loss;
-use crate::units::{Addr, Bytes, ModuleId, Nanos, NodeId, Pid};
+use crate::units::{Addr, Bytes, CodeId, ModuleId, Nanos, NodeId, Pid};
 
 /// A whole run.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -90,8 +91,14 @@ pub struct Process {
     pub rss: Option<Rss>,
     /// Live heap bytes at their peak.
     pub peak_live: Bytes,
+    /// The Python interpreter in it; `None` when none was seen.
+    pub python: Option<Interpreter>,
+    /// Mean distance of samples of small Python objects, 1 when each was recorded; `None` when none was.
+    pub object_interval: Option<Bytes>,
     /// Loaded objects; `ModuleId` n is entry n − 1.
     pub modules: Vec<Module>,
+    /// Python code objects; `CodeId` n is entry n − 1.
+    pub codes: Vec<Code>,
     /// The stack trie; `NodeId` n is entry n − 1, and a parent comes before its children.
     pub nodes: Vec<Node>,
     /// Stacks that allocated.
@@ -126,6 +133,17 @@ pub struct Module {
     pub bias: Addr,
 }
 
+/// A Python code object: a function, a module's or a class's body, a lambda. Names and files are shared.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Code {
+    /// Its qualified name (plain before Python 3.11).
+    pub name: Arc<str>,
+    /// Its file as the interpreter calls it; `<string>` and the like where there is none.
+    pub file: Arc<str>,
+    /// The line of its `def`.
+    pub first_line: u32,
+}
+
 /// One frame below its callers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Node {
@@ -150,6 +168,13 @@ pub enum Frame {
         /// Its return address in the process.
         address: Addr,
     },
+    /// A Python frame, in place of the interpreter's own frames that run it.
+    Python {
+        /// The code object.
+        code: CodeId,
+        /// The line that was running; 0 where it is not known.
+        line: u32,
+    },
     /// No code, but what is to be known about the stack below.
     Pseudo(crate::arena::Pseudo),
 }
@@ -165,6 +190,10 @@ pub enum SiteKind {
     FileMapping,
     /// `brk`/`sbrk` by the program itself.
     Break,
+    /// Small objects of Python, out of the arenas that its allocator maps: no heap blocks.
+    PythonObject,
+    /// Blocks of the heap that Python's allocator asked for: objects too large for its arenas, or its own tables.
+    PythonBlock,
 }
 
 /// A stack that allocated, with its counters. When the run was sampled they are weighted estimates.

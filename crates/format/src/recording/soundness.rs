@@ -5,7 +5,7 @@ use super::damage::Violation;
 use super::model::{Frame, Node, Process, Site};
 use super::section::Tally;
 use crate::arena::Pseudo;
-use crate::units::{ModuleId, NodeId};
+use crate::units::{CodeId, ModuleId, NodeId};
 
 /// The broken rules of a process, by section.
 #[derive(Default)]
@@ -18,9 +18,10 @@ pub(super) struct Tallies {
 
 /// Makes the rules hold.
 pub(super) fn uphold(process: &mut Process, tallies: &mut Tallies) {
-    let modules = process.modules.len();
+    let (modules, codes) = (process.modules.len(), process.codes.len());
     for (own, node) in (1..).zip(&mut process.nodes) {
-        uphold_node(own, node, modules, &mut tallies.stacks);
+        uphold_node(own, node, &mut tallies.stacks);
+        uphold_frame(&mut node.frame, modules, codes, &mut tallies.stacks);
     }
     let nodes = process.nodes.len();
     process.sites.iter_mut().for_each(|site| uphold_site(site, nodes, &mut tallies.sites));
@@ -28,17 +29,21 @@ pub(super) fn uphold(process: &mut Process, tallies: &mut Tallies) {
 }
 
 /// A frame that cannot be trusted ends the stack: better a cut stack than a wrong one.
-fn uphold_node(own: u32, node: &mut Node, modules: usize, tally: &mut Tally) {
+fn uphold_node(own: u32, node: &mut Node, tally: &mut Tally) {
     if node.parent.get() >= own {
         tally.add(Violation::ParentNotBefore);
         *node = Node { parent: NodeId::default(), frame: Frame::Pseudo(Pseudo::Broken) };
     }
-    if let Frame::Code { module, .. } = node.frame
-        && !exists(module, modules)
-    {
-        tally.add(Violation::FrameWithoutModule);
-        node.frame = Frame::Pseudo(Pseudo::NoModule);
-    }
+}
+
+fn uphold_frame(frame: &mut Frame, modules: usize, codes: usize, tally: &mut Tally) {
+    let violation = match *frame {
+        Frame::Code { module, .. } if !exists(module, modules) => Violation::FrameWithoutModule,
+        Frame::Python { code, .. } if !code_exists(code, codes) => Violation::FrameWithoutCode,
+        _ => return,
+    };
+    tally.add(violation);
+    *frame = Frame::Pseudo(Pseudo::NoModule);
 }
 
 /// The sizes of a site are true whatever became of its stack.
@@ -70,4 +75,8 @@ fn uphold_symbols(process: &mut Process, modules: usize, tally: &mut Tally) {
 
 fn exists(module: ModuleId, modules: usize) -> bool {
     (1..=modules).contains(&usize::from(module.get()))
+}
+
+fn code_exists(code: CodeId, codes: usize) -> bool {
+    (1..=codes).contains(&(code.get() as usize))
 }

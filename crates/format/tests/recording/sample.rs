@@ -1,15 +1,30 @@
-//! One small recording in which every part of the model says something. It is the content of the fixture of format
-//! 1.0: a change here needs a new fixture beside the old one.
+//! One small recording in which every part of the model says something. It is the content of the fixture of each
+//! format: a change here needs a new fixture beside the old ones.
 
 use heaplens_format::arena::Pseudo;
 use heaplens_format::recording::{
-    Amount, Exit, Frame, FrameSymbol, Function, Module, Node, Process, ProcessEnd, Recording, Rss, Run,
-    Sample, Site, SiteKind,
+    Amount, Code, Exit, Frame, FrameSymbol, Function, Interpreter, Module, Node, Process, ProcessEnd,
+    Reading, Recording, Rss, Run, Sample, Site, SiteKind,
 };
-use heaplens_format::{Addr, Bytes, Loss, ModuleId, Nanos, NodeId, Pid};
+use heaplens_format::{Addr, Bytes, CodeId, Loss, ModuleId, Nanos, NodeId, Pid};
 
-/// A shell that was replaced by a program.
+/// A shell that was replaced by a program which runs Python.
 pub fn sample() -> Recording {
+    let mut recording = sample_of_format_1();
+    let program = &mut recording.processes[0];
+    program.python = Some(Interpreter { reading: Reading::Frames, major: 3, minor: 11 });
+    program.codes = vec![code("<module>", 0), code("Rows.fill", 40), code("Rows.fill.<locals>.<lambda>", 42)];
+    program.nodes.push(python(2, 1, 77));
+    program.nodes.push(python(5, 2, 0));
+    program.object_interval = Some(Bytes::new(4096));
+    for (kind, bytes) in [(SiteKind::Heap, 512), (SiteKind::PythonObject, 64), (SiteKind::PythonBlock, 600)] {
+        program.sites.push(site(6, kind, bytes));
+    }
+    recording
+}
+
+/// What format 1 could say: no Python.
+pub fn sample_of_format_1() -> Recording {
     Recording {
         run: Run {
             heaplens: "0.1.0".into(),
@@ -46,7 +61,16 @@ fn program() -> Process {
         timeline: vec![sample_at(5_000_000, 3 << 20), sample_at(9_000_000, 90 << 20)],
         losses: vec![(Loss::Reentered, 3), (Loss::TornEntry, 1)],
         symbols: symbols(),
+        ..Process::default()
     }
+}
+
+fn code(name: &str, first_line: u32) -> Code {
+    Code { name: name.into(), file: "/home/user/rows.py".into(), first_line }
+}
+
+fn python(parent: u32, code: u32, line: u32) -> Node {
+    Node { parent: NodeId::new(parent), frame: Frame::Python { code: CodeId::new(code), line } }
 }
 
 fn shell() -> Process {

@@ -2,10 +2,10 @@
 
 use heaplens_format::arena::Pseudo;
 use heaplens_format::recording::{
-    Amount, Exit, Frame, FrameSymbol, Function, Module, Node, Process, ProcessEnd, Recording, Rss, Run,
-    Sample, Site, SiteKind,
+    Amount, Code, Exit, Frame, FrameSymbol, Function, Interpreter, Module, Node, Process, ProcessEnd,
+    Reading, Recording, Rss, Run, Sample, Site, SiteKind,
 };
-use heaplens_format::{Addr, Bytes, Loss, ModuleId, Nanos, NodeId, Pid};
+use heaplens_format::{Addr, Bytes, CodeId, Loss, ModuleId, Nanos, NodeId, Pid};
 use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
@@ -30,17 +30,20 @@ fn run() -> impl Strategy<Value = Run> {
 }
 
 fn process() -> impl Strategy<Value = Process> {
-    (identity(), 0usize..4, 0usize..12).prop_flat_map(|(identity, modules, nodes)| {
+    (identity(), 0usize..4, 0usize..4, 0usize..12).prop_flat_map(|(identity, modules, codes, nodes)| {
+        let frame = frame(modules as u16, codes as u32);
         let tables = (
             vec(module(), modules),
-            (0..nodes as u32).map(|before| node(before, modules as u16)).collect::<Vec<_>>(),
+            vec(code(), codes),
+            (0..nodes as u32).map(|before| node(before, frame.clone())).collect::<Vec<_>>(),
             vec(site(nodes as u32), 0..6),
             vec(sample(), 0..6),
             vec((loss(), any::<u64>()), 0..4),
             symbols(modules as u16),
         );
-        tables.prop_map(move |(modules, nodes, sites, timeline, losses, symbols)| Process {
+        tables.prop_map(move |(modules, codes, nodes, sites, timeline, losses, symbols)| Process {
             modules,
+            codes,
             nodes,
             sites,
             timeline,
@@ -55,7 +58,8 @@ fn identity() -> impl Strategy<Value = Process> {
     let names = (any::<u32>(), any::<u32>(), vec(any::<String>(), 0..3), any::<String>(), any::<bool>());
     let times = (nanos(), nanos(), nanos(), nanos());
     let sizes = (bytes(), bytes(), option::of((bytes(), bytes(), bytes())), bytes());
-    (names, end(), times, sizes).prop_map(|(names, end, times, sizes)| Process {
+    let python = (option::of(interpreter()), option::of(1..u64::MAX));
+    (names, end(), times, sizes, python).prop_map(|(names, end, times, sizes, python)| Process {
         pid: Pid::new(names.0),
         parent: Pid::new(names.1),
         command: names.2,
@@ -70,6 +74,8 @@ fn identity() -> impl Strategy<Value = Process> {
         agent_private_bytes: sizes.1,
         rss: sizes.2.map(|(start, peak, end)| Rss { start, peak, end }),
         peak_live: sizes.3,
+        python: python.0,
+        object_interval: python.1.map(Bytes::new),
         ..Process::default()
     })
 }
@@ -82,11 +88,33 @@ fn module() -> impl Strategy<Value = Module> {
     })
 }
 
-fn node(before: u32, modules: u16) -> impl Strategy<Value = Node> {
-    (0..=before, frame(modules)).prop_map(|(parent, frame)| Node { parent: NodeId::new(parent), frame })
+fn interpreter() -> impl Strategy<Value = Interpreter> {
+    let reading = prop::sample::select(vec![
+        Reading::Frames,
+        Reading::UnknownVersion,
+        Reading::FreeThreaded,
+        Reading::DebugBuild,
+    ]);
+    (reading, any::<u8>(), any::<u8>()).prop_map(|(reading, major, minor)| Interpreter {
+        reading,
+        major,
+        minor,
+    })
 }
 
-fn frame(modules: u16) -> BoxedStrategy<Frame> {
+fn code() -> impl Strategy<Value = Code> {
+    (any::<String>(), "[ab]{0,3}", any::<u32>()).prop_map(|(name, file, first_line)| Code {
+        name: name.into(),
+        file: file.into(),
+        first_line,
+    })
+}
+
+fn node(before: u32, frame: BoxedStrategy<Frame>) -> impl Strategy<Value = Node> {
+    (0..=before, frame).prop_map(|(parent, frame)| Node { parent: NodeId::new(parent), frame })
+}
+
+fn frame(modules: u16, codes: u32) -> BoxedStrategy<Frame> {
     let unknown = any::<u64>().prop_map(|address| Frame::Unknown { address: Addr::new(address) });
     let pseudo = prop::sample::select(vec![
         Pseudo::NoUnwindInfo,
@@ -96,14 +124,22 @@ fn frame(modules: u16) -> BoxedStrategy<Frame> {
         Pseudo::FileMapping,
         Pseudo::Break,
         Pseudo::NoModule,
+        Pseudo::PythonObject,
+        Pseudo::PythonBlock,
     ]);
-    let other = prop_oneof![unknown, pseudo.prop_map(Frame::Pseudo)];
-    if modules == 0 {
-        return other.boxed();
+    let mut frames = prop_oneof![unknown, pseudo.prop_map(Frame::Pseudo)].boxed();
+    if modules > 0 {
+        let native = (1..=modules, any::<u64>());
+        let native =
+            native.prop_map(|(module, offset)| Frame::Code { module: ModuleId::new(module), offset });
+        frames = prop_oneof![native, frames].boxed();
     }
-    let code = (1..=modules, any::<u64>());
-    let code = code.prop_map(|(module, offset)| Frame::Code { module: ModuleId::new(module), offset });
-    prop_oneof![code, other].boxed()
+    if codes > 0 {
+        let python = (1..=codes, any::<u32>());
+        let python = python.prop_map(|(code, line)| Frame::Python { code: CodeId::new(code), line });
+        frames = prop_oneof![python, frames].boxed();
+    }
+    frames
 }
 
 fn site(nodes: u32) -> impl Strategy<Value = Site> {
@@ -112,6 +148,8 @@ fn site(nodes: u32) -> impl Strategy<Value = Site> {
         SiteKind::AnonymousMapping,
         SiteKind::FileMapping,
         SiteKind::Break,
+        SiteKind::PythonObject,
+        SiteKind::PythonBlock,
     ]);
     (0..=nodes, kind, amount(), amount(), amount()).prop_map(|(node, kind, live, peak, allocated)| Site {
         node: NodeId::new(node),

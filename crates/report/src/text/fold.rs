@@ -103,16 +103,20 @@ fn shorten<'a>(stack: &[&'a StackFrame], shown: usize) -> Folded<'a> {
     Folded { frames, hidden: stack.len() - shown }
 }
 
-fn is_library(frame: &StackFrame) -> bool {
+pub(super) fn is_library(frame: &StackFrame) -> bool {
     frame.function.as_deref().is_some_and(|name| ALLOCATORS.contains(&name) || begins(name, LIBRARIES))
 }
 
-fn is_runtime(frame: &StackFrame) -> bool {
-    match (&frame.function, &frame.module) {
-        (Some(name), _) => RUNTIME.contains(&&**name) || begins(name, RUNTIME_PREFIXES),
-        (None, Some(module)) => begins(file_name(module), RUNTIME_MODULES),
-        (None, None) => false,
+pub(super) fn is_runtime(frame: &StackFrame) -> bool {
+    match &frame.function {
+        Some(name) => RUNTIME.contains(&&**name) || begins(name, RUNTIME_PREFIXES),
+        None => is_in_runtime(frame),
     }
+}
+
+/// Whether the object file is the runtime's.
+pub(super) fn is_in_runtime(frame: &StackFrame) -> bool {
+    frame.module.as_deref().is_some_and(|module| begins(file_name(module), RUNTIME_MODULES))
 }
 
 fn begins(name: &str, with: &[&str]) -> bool {
@@ -122,9 +126,11 @@ fn begins(name: &str, with: &[&str]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use heaplens_analyze::profile::Origin;
 
     fn frames(names: &[&str]) -> Vec<StackFrame> {
         let frame = |name: &&str| StackFrame {
+            origin: Origin::Native,
             function: Some((*name).into()),
             file: None,
             line: None,

@@ -2,15 +2,19 @@
 //! Short and ranked; the whole is in the JSON.
 
 mod fold;
+mod imports;
+mod mixed;
 mod number;
+mod place;
 mod sites;
+mod source;
 
 use std::io::{self, Write};
 
 use heaplens_analyze::Profile;
 use heaplens_analyze::profile::{LossLine, Measure, ProcessRow};
 use heaplens_format::Bytes;
-use heaplens_format::recording::{Exit, ProcessEnd};
+use heaplens_format::recording::{Exit, Interpreter, ProcessEnd, Reading};
 
 use number::{count, percent, seconds, size};
 
@@ -118,7 +122,11 @@ impl Page<'_> {
         self.measure("live at exit", profile.heap.live)?;
         self.measure("live at peak", profile.heap.peak)?;
         self.measure("allocated", profile.heap.allocated)?;
+        self.objects(profile)?;
         self.mapped(profile)?;
+        if let Some(python) = profile.python.filter(|python| python.reading != Reading::Frames) {
+            self.line(&format!("  {:<15} {}", python_name(python), why_unread(python.reading)))?;
+        }
         if let Some(interval) = profile.sampled {
             let text = "  sampled         one point every {} on average: all numbers are estimates, ± holds 95 % of runs";
             self.line(&text.replace("{}", &size(interval)))?;
@@ -134,6 +142,20 @@ impl Page<'_> {
             "  {what:<15} {bytes}{margin} in {number}{blocks} {}",
             plural(measure.blocks, "block")
         ))
+    }
+
+    /// Small Python objects: they lie in mapped memory, so they are no part of the heap's figures.
+    fn objects(&mut self, profile: &Profile) -> io::Result<()> {
+        let Some(interval) = profile.object_interval else { return Ok(()) };
+        self.measure("Python objects", profile.objects.live)?;
+        if interval > Bytes::new(1) {
+            let every = size(interval);
+            self.line(&format!(
+                "{:18}small ones at exit, sampled every {every} on average; ± holds 95 % of runs",
+                ""
+            ))?;
+        }
+        Ok(())
     }
 
     fn mapped(&mut self, profile: &Profile) -> io::Result<()> {
@@ -192,6 +214,24 @@ impl Page<'_> {
         self.line("")?;
         let (arena, private) = (size(cost.arena), size(cost.private));
         self.line(&format!("  Heaplens: {cpu} · arena {arena} · private {private}"))
+    }
+}
+
+fn python_name(python: Interpreter) -> String {
+    match (python.major, python.minor) {
+        (0, _) => "Python".to_owned(),
+        (major, 0) => format!("Python {major}"),
+        (major, minor) => format!("Python {major}.{minor}"),
+    }
+}
+
+/// Why a Python program has native stacks only.
+fn why_unread(reading: Reading) -> &'static str {
+    match reading {
+        Reading::Frames => "its lines are known",
+        Reading::UnknownVersion => "its lines are not known to this version, so stacks are native only",
+        Reading::FreeThreaded => "a free-threaded build, whose lines cannot be read: stacks are native only",
+        Reading::DebugBuild => "a debug build, whose lines cannot be read: stacks are native only",
     }
 }
 

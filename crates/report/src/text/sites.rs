@@ -1,37 +1,46 @@
 //! The ranked places: at exit, at the peak, and those of the program's own mappings. A place is a function and a line;
-//! the stacks that meet there are one row, shown by the heaviest of them.
+//! the stacks that meet there are one row, shown by the heaviest of them. Where Python runs it is the user's line; what
+//! imports hold stands apart.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::hash::Hash;
 use std::io;
 
 use heaplens_analyze::Profile;
-use heaplens_analyze::profile::{Layer, Measure, SiteProfile, StackFrame};
+use heaplens_analyze::profile::{Measure, SiteProfile, Space, StackFrame};
 use heaplens_format::Bytes;
+use heaplens_format::recording::Reading;
 
-use super::fold::{Folded, SHOWN, SHOWN_BRIEFLY, fold, headline};
+use super::fold::{self, Folded, SHOWN, SHOWN_BRIEFLY, headline};
+use super::imports::{self, Importers};
+use super::mixed::{self, Line, is_machinery};
 use super::number::{count, share, size};
-use super::{Page, cut, one_line, plural};
-use crate::label::{CUT, NO_STACK, label};
+use super::place::place;
+use super::source::source_line;
+use super::{Page, one_line, plural};
+use crate::label::{CUT, NO_STACK};
 
 /// Places whose stacks are shown at length.
 const HEAVIEST: usize = 3;
 /// Mapping sites that are named.
 const MAPPINGS: usize = 3;
+/// Imports that are named.
+const IMPORTS: usize = 5;
 /// Columns of the bytes of a site, without and with its margin.
 const BYTES: usize = 12;
 const BYTES_AND_MARGIN: usize = 20;
+/// What the interpreter's own memory is called.
+const INTERPRETER: &str = "the Python interpreter itself";
 /// Where the names of functions begin, without the bytes.
 const INDENT: usize = 38;
-/// The least room for the name of a function; a location may then be cut.
-const LEAST_NAME: usize = 16;
 
 /// A table: its heading, whose sites, when, of how much, how many, and how wide its bytes are.
 struct Table {
     title: &'static str,
     verb: &'static str,
-    layer: Layer,
+    space: Space,
     moment: fn(&SiteProfile) -> Measure,
     total: Measure,
     top: usize,
@@ -40,29 +49,36 @@ struct Table {
 /// Writes all tables that have something to say.
 pub(super) fn write(profile: &Profile, page: &mut Page<'_>) -> io::Result<()> {
     let (top, top_at_peak) = (page.options.top, page.options.top_at_peak);
-    table("Live at exit", Layer::Native, |site| site.live, profile.heap.live, top).write(page, profile)?;
+    table("Live at exit", Space::Heap, |site| site.live, profile.heap.live, top).write(page, profile)?;
     if peak_is_at_exit(profile) {
         page.line("")?;
         page.line("  The peak was at exit: the sites above are those of the peak.")?;
     } else {
-        table("Live at the peak", Layer::Native, |site| site.peak, profile.heap.peak, top_at_peak)
+        table("Live at the peak", Space::Heap, |site| site.peak, profile.heap.peak, top_at_peak)
             .write(page, profile)?;
     }
-    let (anonymous, files) = (profile.anonymous.live, profile.files.live);
-    table("Mapped at exit", Layer::MappedAnonymous, |site| site.live, anonymous, MAPPINGS)
+    table("Python objects at exit", Space::Objects, |site| site.live, profile.objects.live, top)
         .write(page, profile)?;
-    table("Files mapped at exit", Layer::MappedFiles, |site| site.live, files, MAPPINGS).write(page, profile)
+    let (anonymous, files) = (profile.anonymous.live, profile.files.live);
+    table("Mapped at exit", Space::Anonymous, |site| site.live, anonymous, MAPPINGS).write(page, profile)?;
+    table("Files mapped at exit", Space::Files, |site| site.live, files, MAPPINGS).write(page, profile)?;
+    table("Live at exit from imports", Space::Heap, |site| site.live, profile.heap.live, IMPORTS)
+        .write_imports(page, profile)
 }
 
 fn table(
     title: &'static str,
-    layer: Layer,
+    space: Space,
     moment: fn(&SiteProfile) -> Measure,
     total: Measure,
     top: usize,
 ) -> Table {
-    let verb = if layer == Layer::Native { "allocated by" } else { "mapped by" };
-    Table { title, verb, layer, moment, total, top }
+    let verb = match space {
+        Space::Heap => "allocated by",
+        Space::Objects => "made by",
+        Space::Anonymous | Space::Files => "mapped by",
+    };
+    Table { title, verb, space, moment, total, top }
 }
 
 fn peak_is_at_exit(profile: &Profile) -> bool {
@@ -85,33 +101,85 @@ fn key(frame: &StackFrame) -> Key<'_> {
     (frame.function.as_deref(), frame.file.as_deref(), frame.line, frame.module.as_deref(), offset)
 }
 
+/// What a row of the table stands for.
+#[derive(PartialEq, Eq, Hash)]
+enum Name<'a> {
+    /// A function and a line.
+    Frame(Key<'a>),
+    /// What the Python interpreter takes for itself, outside any Python frame.
+    Interpreter,
+    /// A stack without frames.
+    Nothing,
+}
+
+impl<'a> Name<'a> {
+    fn of(profile: &'a Profile, site: &SiteProfile) -> Self {
+        let mut stack = profile.stack(site);
+        let line = profile.python_line(site);
+        let reads_python = profile.python.is_some_and(|python| python.reading == Reading::Frames);
+        match line.or_else(|| headline(stack.clone())) {
+            Some(_) if reads_python && line.is_none() && stack.all(is_machinery) => Self::Interpreter,
+            Some(frame) => Self::Frame(key(frame)),
+            None => Self::Nothing,
+        }
+    }
+}
+
 impl Table {
     fn write(&self, page: &mut Page<'_>, profile: &Profile) -> io::Result<()> {
-        let places = self.places(profile);
-        if places.is_empty() {
+        let places = self.group(profile, |site| match profile.import(site) {
+            Some(_) => None,
+            None => Some(Name::of(profile, site)),
+        });
+        let imports = self.group(profile, |site| profile.import(site).map(|_| ()));
+        if places.is_empty() && imports.is_empty() {
             return Ok(());
         }
         page.title(&format!("{:<width$}{}", self.title, self.verb, width = self.indent() - 2))?;
-        for (rank, place) in (1..).zip(places.iter().take(self.top)) {
-            self.row(page, profile, rank, place)?;
+        for (rank, (name, place)) in (1..).zip(places.iter().take(self.top)) {
+            self.row(page, profile, rank, name, place)?;
         }
-        self.rest(page, places.get(self.top..).unwrap_or_default())
+        self.rest(page, places.get(self.top..).unwrap_or_default(), "place")?;
+        match imports.first() {
+            Some(((), imports)) => page.line(&format!("{}imports", self.figures("", imports.measure))),
+            None => Ok(()),
+        }
     }
 
-    /// The places of this table, the heaviest first.
-    fn places<'a>(&self, profile: &'a Profile) -> Vec<Place<'a>> {
-        let mut places: HashMap<Option<Key<'a>>, Place<'a>> = HashMap::new();
+    fn write_imports(&self, page: &mut Page<'_>, profile: &Profile) -> io::Result<()> {
+        let importers = Importers::of(profile);
+        let imports =
+            self.group(profile, |site| profile.import(site).map(|import| importers.imported(import)));
+        if imports.is_empty() {
+            return Ok(());
+        }
+        page.title(self.title)?;
+        for (imported, place) in imports.iter().take(self.top) {
+            let by = profile.import(place.heaviest).and_then(|import| import.by);
+            page.line(&format!("{}{}", self.figures("", place.measure), imports::words(*imported, by)))?;
+        }
+        self.rest(page, imports.get(self.top..).unwrap_or_default(), "import")
+    }
+
+    /// The sites of this table that have a key, one place for each, the heaviest first.
+    fn group<'a, K: Eq + Hash>(
+        &self,
+        profile: &'a Profile,
+        key: impl Fn(&'a SiteProfile) -> Option<K>,
+    ) -> Vec<(K, Place<'a>)> {
+        let mut places: HashMap<K, Place<'a>> = HashMap::new();
         for site in profile.sites.iter().filter(|site| self.has(site)) {
+            let Some(key) = key(site) else { continue };
             let measure = (self.moment)(site);
-            match places.entry(headline(profile.stack(site)).map(key)) {
+            match places.entry(key) {
                 Entry::Vacant(entry) => {
                     entry.insert(Place { measure, heaviest: site, stacks: 1 });
                 }
                 Entry::Occupied(entry) => entry.into_mut().add(site, measure, self.moment),
             }
         }
-        let mut places: Vec<_> = places.into_values().collect();
-        places.sort_by_key(|place| {
+        let mut places: Vec<_> = places.into_iter().collect();
+        places.sort_by_key(|(_, place)| {
             (Reverse((place.measure.bytes, place.measure.blocks)), place.heaviest.stack)
         });
         places
@@ -119,21 +187,30 @@ impl Table {
 
     fn has(&self, site: &SiteProfile) -> bool {
         let measure = (self.moment)(site);
-        site.layer() == self.layer && (measure.bytes > Bytes::ZERO || measure.blocks > 0)
+        site.space() == self.space && (measure.bytes > Bytes::ZERO || measure.blocks > 0)
     }
 
-    fn row(&self, page: &mut Page<'_>, profile: &Profile, rank: usize, row: &Place<'_>) -> io::Result<()> {
-        let stack: Vec<&StackFrame> = profile.stack(row.heaviest).collect();
+    fn row(
+        &self,
+        page: &mut Page<'_>,
+        profile: &Profile,
+        rank: usize,
+        name: &Name<'_>,
+        row: &Place<'_>,
+    ) -> io::Result<()> {
         let shown = if rank <= HEAVIEST { SHOWN } else { SHOWN_BRIEFLY };
-        let Folded { frames, hidden } = fold(&stack, shown);
+        let lines = lines(profile, row.heaviest, name, shown);
         let room = page.options.width.saturating_sub(self.indent());
-        let headline = frames.first().map_or_else(|| NO_STACK.to_owned(), |frame| place(frame, room));
+        let headline = lines.first().map_or_else(|| NO_STACK.to_owned(), |line| words(line, room));
         page.emphasised(&self.figures(&rank.to_string(), row.measure), &headline)?;
-        for (at, frame) in frames.iter().enumerate().skip(1) {
-            if hidden > 0 && at + 1 == frames.len() {
-                self.below(page, &format!("… {hidden} more {}", plural(hidden as u64, "frame")))?;
-            }
-            self.below(page, &place(frame, room.saturating_sub(2)))?;
+        if let Some(source) = lines.first().and_then(|line| source(line, profile)) {
+            self.below(page, &format!("  {source}"))?;
+        }
+        for line in lines.iter().skip(1) {
+            self.below(page, &words(line, room.saturating_sub(2)))?;
+        }
+        if *name == Name::Interpreter {
+            return Ok(());
         }
         if profile.cut(row.heaviest).is_some() {
             self.below(page, CUT)?;
@@ -145,17 +222,17 @@ impl Table {
         Ok(())
     }
 
-    fn rest(&self, page: &mut Page<'_>, places: &[Place<'_>]) -> io::Result<()> {
+    fn rest<K>(&self, page: &mut Page<'_>, places: &[(K, Place<'_>)], noun: &str) -> io::Result<()> {
         if places.is_empty() {
             return Ok(());
         }
         let sum = Measure {
-            bytes: places.iter().map(|place| place.measure.bytes).sum(),
-            blocks: places.iter().map(|place| place.measure.blocks).sum(),
+            bytes: places.iter().map(|(_, place)| place.measure.bytes).sum(),
+            blocks: places.iter().map(|(_, place)| place.measure.blocks).sum(),
             margin: None,
         };
         let number = places.len() as u64;
-        page.line(&format!("{}{} more {}", self.figures("", sum), count(number), plural(number, "place")))
+        page.line(&format!("{}{} more {}", self.figures("", sum), count(number), plural(number, noun)))
     }
 
     /// Rank, bytes, share and blocks.
@@ -193,20 +270,36 @@ impl<'a> Place<'a> {
     }
 }
 
-/// Function, and where: `fill  src/rows.cpp:42`. Where room is short the name is cut, not the line.
-fn place(frame: &StackFrame, room: usize) -> String {
-    let name = one_line(&label(frame));
-    let location = match (&frame.file, frame.line) {
-        (Some(file), Some(line)) => format!("  {}:{line}", one_line(&short(file))),
-        (Some(file), None) => format!("  {}", one_line(&short(file))),
-        (None, _) => return name,
-    };
-    cut(&name, room.saturating_sub(location.chars().count()).max(LEAST_NAME)) + &location
+/// The lines of a row, shown by its heaviest stack.
+fn lines<'a>(profile: &'a Profile, heaviest: &SiteProfile, name: &Name<'_>, shown: usize) -> Vec<Line<'a>> {
+    let stack: Vec<&StackFrame> = profile.stack(heaviest).collect();
+    match profile.python_line(heaviest) {
+        _ if *name == Name::Interpreter => vec![Line::Words(INTERPRETER.to_owned())],
+        Some(line) => mixed::fold(&stack, line, shown),
+        None => native_lines(&stack, shown),
+    }
 }
 
-/// A path by its last two components: `mod.rs` alone would not tell which.
-fn short(path: &str) -> String {
-    let mut parts: Vec<&str> = path.rsplit('/').take(2).collect();
-    parts.reverse();
-    parts.join("/")
+fn native_lines<'a>(stack: &[&'a StackFrame], shown: usize) -> Vec<Line<'a>> {
+    let Folded { frames, hidden } = fold::fold(stack, shown);
+    let mut lines: Vec<_> = frames.into_iter().map(Line::Frame).collect();
+    if hidden > 0 {
+        let more = Line::Words(format!("… {hidden} more {}", plural(hidden as u64, "frame")));
+        lines.insert(lines.len() - 1, more);
+    }
+    lines
+}
+
+fn words(line: &Line<'_>, room: usize) -> String {
+    match line {
+        Line::Frame(frame) => place(frame, room),
+        Line::Words(words) => one_line(words),
+    }
+}
+
+/// The text of a Python line, where its file still says it.
+fn source(line: &Line<'_>, profile: &Profile) -> Option<String> {
+    let Line::Frame(frame) = line else { return None };
+    let file = frame.file.as_deref().filter(|_| frame.is_python())?;
+    source_line(file, frame.line?, profile.run.started_unix).map(|text| one_line(&text))
 }

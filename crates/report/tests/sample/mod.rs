@@ -1,5 +1,7 @@
 //! Recordings made by hand: what a small C++ program leaves behind, and a tree of processes with trouble.
 
+pub mod python;
+
 use heaplens_format::arena::Pseudo;
 use heaplens_format::recording::{
     Amount, Damage, Decoded, Exit, Fault, Frame, FrameSymbol, Function, Module, Node, Process, ProcessEnd,

@@ -5,7 +5,8 @@
 //! drops what every thread remembers of its last stack.
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
+
+use heaplens_format::atomic::{AtomicBool, AtomicU32, AtomicU64};
 
 use super::cfi;
 use super::rule::Rule;

@@ -269,6 +269,9 @@ fn run<'a>(fde: &Fde<'a>, pc: u64) -> Option<Row<'a>> {
         location: fde.begin,
     };
     machine.execute(&fde.cie, fde.cie.instructions, u64::MAX)?;
+    if machine.location != fde.begin {
+        return None; // the start of all its functions has no place to move to
+    }
     machine.initial = machine.row;
     machine.execute(&fde.cie, fde.instructions, pc)?;
     Some(machine.row)
@@ -509,3 +512,7 @@ impl<'a> Reader<'a> {
 #[cfg(test)]
 #[path = "cfi_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "cfi_damage_tests.rs"]
+mod damage_tests;

@@ -18,8 +18,8 @@
 use heaplens_format::arena::Pseudo;
 use heaplens_format::arena::table::frame_word;
 
+use super::at_hand::AtHand;
 use super::cache::Unwinder;
-use super::rule::Rule;
 use super::walk::{CUT, Caller, Cursor, LOADED_RBP, NEXT, USED_RBP, cut_reason, load};
 use crate::arena::Arena;
 use crate::trie::{ROOT_HASH, extend_hash};
@@ -76,32 +76,7 @@ struct Fresh {
     is_exact: bool,
 }
 
-/// log2 of the rules that a thread keeps at hand.
-const RULE_BITS: u32 = 10;
-
-/// A rule that this thread used: `check` is the address and the rule in one.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-struct KeptRule {
-    check: u64,
-    rule: u64,
-}
-
-/// log2 of the stacks that a thread keeps at hand.
-const STACK_BITS: u32 = 11;
-
-/// The site of a stack that this thread allocated from.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-struct KeptSite {
-    hash: u64,
-    site: u32,
-}
-
 /// The previous stack of one thread, and room to unwind the next. Zero pages are an empty memo.
-///
-/// The rules and sites at hand are what a loop needs again and again: the shared tables are megabytes, whose lines the
-/// program's own work drives out of the caches (half of the time of an event in a TensorFlow step went into waiting).
 #[repr(C)]
 pub struct Memo {
     depth: usize,
@@ -112,8 +87,8 @@ pub struct Memo {
     bottom: Option<Pseudo>,
     /// The deepest that it ever was: how much of the arrays is resident.
     deepest: usize,
-    rules: [KeptRule; 1 << RULE_BITS],
-    sites: [KeptSite; 1 << STACK_BITS],
+    /// Rules and sites that it needs again and again.
+    pub at_hand: AtHand,
     frames: [Frame; MAX_DEPTH],
     checks: [Check; MAX_CHECKS],
     fresh: [Fresh; MAX_DEPTH],
@@ -142,32 +117,7 @@ impl Memo {
     /// Forgets everything: the arena was replaced.
     pub fn clear(&mut self) {
         self.forget_stack();
-        self.sites.fill(KeptSite { hash: 0, site: 0 });
-        self.rules.fill(KeptRule { check: 0, rule: 0 });
-    }
-
-    /// The site of the stack with this hash, if this thread used it lately.
-    #[inline(always)]
-    pub fn kept_site(&self, hash: u64) -> Option<u32> {
-        let kept = &self.sites[(hash >> 20) as usize & ((1 << STACK_BITS) - 1)];
-        (kept.hash == hash).then_some(kept.site)
-    }
-
-    /// Keeps the site of a stack at hand.
-    pub fn keep_site(&mut self, hash: u64, site: u32) {
-        self.sites[(hash >> 20) as usize & ((1 << STACK_BITS) - 1)] = KeptSite { hash, site };
-    }
-
-    /// The rule of an address, from what is at hand or from the cache that all threads share.
-    #[inline(always)]
-    fn rule(&mut self, unwinder: &Unwinder, arena: &Arena, address: u64) -> Rule {
-        let kept = &mut self.rules[(address ^ address >> 9) as usize & ((1 << RULE_BITS) - 1)];
-        if kept.check ^ kept.rule == address {
-            return Rule::from_raw(kept.rule);
-        }
-        let rule = unwinder.rule(arena, address);
-        *kept = KeptRule { check: address ^ rule.raw(), rule: rule.raw() };
-        rule
+        self.at_hand.clear();
     }
 
     /// Why the stack ends below its outermost frame; `None`: it is complete.
@@ -184,16 +134,16 @@ impl Memo {
 
     /// Bytes of the memo that this and earlier captures touched, when it is more than ever before.
     pub fn newly_resident(&mut self) -> Option<u64> {
+        let at_hand = self.at_hand.newly_resident();
         if self.depth <= self.deepest {
-            return None;
+            return (at_hand != 0).then_some(at_hand);
         }
-        let at_hand = if self.deepest == 0 { size_of_val(&self.rules) + size_of_val(&self.sites) } else { 0 };
         let pages = |depth: usize| {
             let arrays =
                 [size_of::<Frame>(), 2 * size_of::<Check>(), size_of::<Fresh>(), 2 * size_of::<Check>()];
             arrays.iter().map(|size| (size * depth).div_ceil(4096) as u64).sum::<u64>()
         };
-        let grown = (pages(self.depth) - pages(self.deepest)) * 4096 + at_hand as u64;
+        let grown = (pages(self.depth) - pages(self.deepest)) * 4096 + at_hand;
         self.deepest = self.depth;
         Some(grown)
     }
@@ -213,7 +163,7 @@ impl Memo {
         if self.generation != generation {
             self.generation = generation;
             self.depth = 0;
-            self.rules.fill(KeptRule { check: 0, rule: 0 });
+            self.at_hand.forget_rules();
         }
         if self.leads_away {
             self.depth = 0;
@@ -288,14 +238,14 @@ impl Memo {
                 self.depth = 0;
                 return Err(TooDeep);
             }
-            let rule = self.rule(unwinder, arena, cursor.lookup);
+            let rule = self.at_hand.rule(unwinder, arena, cursor.lookup);
             // Word by word: a copy of the whole cursor would wait for stores that are still on their way.
             let item = self.fresh(fresh);
             item.slot = cursor.slot;
             item.lookup = cursor.lookup;
             item.rbp = cursor.rbp;
             item.rbp_slot = cursor.rbp_slot;
-            item.word = frame_word(rule.module(), cursor.lookup + 1);
+            item.word = frame_word(rule.module(), cursor.lookup.wrapping_add(1));
             item.is_exact = cursor.context != 0;
             let reached = checks;
             let outcome = cursor.step(rule, |address, value| {
@@ -423,6 +373,11 @@ impl Memo {
 }
 
 impl Frame {
+    /// The address that holds its return address: everything of the frame itself lies above.
+    pub fn slot(&self) -> u64 {
+        self.slot
+    }
+
     #[inline(always)]
     fn new(item: &Fresh, hash: u64, checks: usize, live: bool) -> Self {
         let state = if live { RBP_IS_LIVE } else { 0 } | if item.is_exact { NEVER_JOIN } else { 0 };

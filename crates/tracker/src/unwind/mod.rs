@@ -7,6 +7,7 @@
 //! Memory of the program is read in two places only: unwind tables through [`cfi::Segment`], stack words in [`walk`],
 //! always between the hook's stack pointer and the end of the stack that it is on.
 
+pub mod at_hand;
 pub mod cache;
 pub mod cfi;
 pub mod memo;

@@ -6,7 +6,8 @@
 //! blocks that serve as stacks. So an end that is in the way is looked up again.
 
 use core::sync::atomic::Ordering::Relaxed;
-use core::sync::atomic::{AtomicU32, AtomicU64};
+
+use heaplens_format::atomic::{AtomicU32, AtomicU64};
 
 use crate::sys::{self, Descriptor};
 

@@ -203,7 +203,9 @@ impl Cursor {
         let (rbp_slot, rbp) = (registers + RBP * 8, load(registers + RBP * 8));
         // A handler with a stack of its own (sigaltstack) interrupted code on another one.
         let same = rsp > self.slot && rsp < self.end;
-        let (end, anchor) = if same { (self.end, self.anchor) } else { (stacks::end_of(rsp), rsp) };
+        // A step may look into the red zone below the frame, so that must be of the same mapping.
+        let lowest = rsp.saturating_sub(8 + RED_ZONE);
+        let (end, anchor) = if same { (self.end, self.anchor) } else { (stacks::end_of(lowest), lowest) };
         if rip == 0 || rsp & 7 != 0 || end < rsp.saturating_add(8) {
             return cut(Pseudo::Broken);
         }
@@ -281,7 +283,7 @@ pub fn walk(
     let mut cursor = Cursor::new(caller, end);
     for (count, frame) in frames.iter_mut().enumerate() {
         let rule = unwinder.rule(arena, cursor.lookup);
-        *frame = frame_word(rule.module(), cursor.lookup + 1);
+        *frame = frame_word(rule.module(), cursor.lookup.wrapping_add(1));
         let outcome = cursor.step(rule, |_, _| ());
         if outcome & NEXT == 0 {
             return (count + 1, outcome);

@@ -41,7 +41,8 @@ pub fn assert_chains(truth: &Truth, report: &Report) {
     assert!(!truth.chains.is_empty(), "the program gave no stacks");
     for chain in &truth.chains {
         let at = |site: &&Site| {
-            own_frames(site, &chain.file).next().is_some_and(|(_, line)| line == Some(chain.line))
+            site.layer == "native"
+                && own_frames(site, &chain.file).next().is_some_and(|(_, line)| line == Some(chain.line))
         };
         let found: Vec<&Site> = sites.iter().filter(at).collect();
         assert!(!found.is_empty(), "no site at {}:{}", chain.file, chain.line);

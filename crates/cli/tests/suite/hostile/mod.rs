@@ -7,6 +7,7 @@ mod changes;
 mod children;
 mod limits;
 mod nested;
+mod operators;
 mod own_allocators;
 mod space;
 mod stacks;

@@ -3,11 +3,14 @@
 //!   end: 0 unknown, 1 code and 2 signal, then signed, 3 replaced, 4 running
 //!   start ns │ finish ns │ CPU ns │ agent CPU ns │ arena bytes │ agent's private bytes
 //!   RSS: 0 none, else 1 │ start │ peak │ end         │ live bytes at their peak
+//!   Python: the arena's word for the interpreter, 0 where none was seen
+//!           │ mean distance of samples of its objects, 0 where none was recorded       (both since format 2)
 //! ```
 
 use alloc::string::String;
 
 use super::{Outcome, read_exit, read_nanos, write_exit};
+use crate::arena::python::Interpreter;
 use crate::recording::damage::PayloadFault;
 use crate::recording::model::{Process, ProcessEnd, Rss};
 use crate::recording::wire::{Reader, Writer};
@@ -27,6 +30,8 @@ pub(crate) fn write(process: &Process, to: &mut Writer) {
     to.number(process.agent_private_bytes.get());
     write_rss(process.rss, to);
     to.number(process.peak_live.get());
+    to.number(process.python.map_or(0, Interpreter::raw).into());
+    to.number(process.object_interval.map_or(0, Bytes::get));
 }
 
 pub(crate) fn read(process: &mut Process, from: &mut Reader<'_>) -> Outcome {
@@ -44,6 +49,11 @@ pub(crate) fn read(process: &mut Process, from: &mut Reader<'_>) -> Outcome {
     process.agent_private_bytes = Bytes::new(from.number()?);
     process.rss = read_rss(from)?;
     process.peak_live = Bytes::new(from.number()?);
+    // Format 1 ends here.
+    if from.left() > 0 {
+        process.python = Interpreter::from_raw(from.small()?);
+        process.object_interval = Some(Bytes::new(from.number()?)).filter(|&interval| interval > Bytes::ZERO);
+    }
     Ok(())
 }
 

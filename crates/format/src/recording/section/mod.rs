@@ -1,12 +1,14 @@
 //! The payload of each section, its writer beside its reader. A reader fills the model row by row and stops at the
 //! first thing that makes no sense; what it read before stays. Rules that need two sections are checked later.
 
+pub(super) mod codes;
 pub(super) mod identity;
 pub(super) mod losses;
 pub(super) mod modules;
 pub(super) mod run;
 pub(super) mod sites;
 pub(super) mod stacks;
+mod strings;
 pub(super) mod symbols;
 pub(super) mod timeline;
 

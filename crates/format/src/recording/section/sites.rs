@@ -1,5 +1,5 @@
 //! ```text
-//!   rows: node │ kind: 0 heap, 1 anonymous mapping, 2 mapped file, 3 break
+//!   rows: node │ kind: 0 heap, 1 anonymous mapping, 2 mapped file, 3 break, 4 Python object, 5 Python block
 //!         bytes │ blocks, live at the end    bytes │ blocks, at the peak    bytes │ blocks, allocated
 //! ```
 
@@ -41,6 +41,8 @@ fn kind_tag(kind: SiteKind) -> u64 {
         SiteKind::AnonymousMapping => 1,
         SiteKind::FileMapping => 2,
         SiteKind::Break => 3,
+        SiteKind::PythonObject => 4,
+        SiteKind::PythonBlock => 5,
     }
 }
 
@@ -50,6 +52,8 @@ fn read_kind(tag: u64) -> Result<SiteKind, PayloadFault> {
         1 => Ok(SiteKind::AnonymousMapping),
         2 => Ok(SiteKind::FileMapping),
         3 => Ok(SiteKind::Break),
+        4 => Ok(SiteKind::PythonObject),
+        5 => Ok(SiteKind::PythonBlock),
         _ => Err(PayloadFault::UnknownTag(tag)),
     }
 }

@@ -2,6 +2,7 @@
 //!   rows: own number − number of the caller, signed │ module × 4 + 0, then the offset
 //!                                                   │ 1, then the address            (code of no module)
 //!                                                   │ number of the pseudo frame × 4 + 2
+//!                                                   │ Python code × 4 + 3, then the line (since format 2)
 //! ```
 //!
 //! A caller mostly stands just before its callee, so the difference takes one byte.
@@ -13,7 +14,7 @@ use crate::arena::{FRAME_PSEUDO_MODULE, Pseudo, table::frame_word};
 use crate::recording::damage::{PayloadFault, Violation};
 use crate::recording::model::{Frame, Node};
 use crate::recording::wire::{Reader, Writer};
-use crate::units::{Addr, ModuleId, NodeId};
+use crate::units::{Addr, CodeId, ModuleId, NodeId};
 
 pub(crate) fn write(nodes: &[Node], to: &mut Writer) {
     to.count(nodes.len());
@@ -48,6 +49,10 @@ fn write_frame(frame: Frame, to: &mut Writer) {
             to.number(address.get());
         }
         Frame::Pseudo(pseudo) => to.number((pseudo as u64) << 2 | 2),
+        Frame::Python { code, line } => {
+            to.number(u64::from(code.get()) << 2 | 3);
+            to.number(line.into());
+        }
     }
 }
 
@@ -63,6 +68,10 @@ fn read_frame(tally: &mut Tally, from: &mut Reader<'_>) -> Result<Frame, Payload
             tally.add(Violation::UnknownPseudo);
             Pseudo::Broken
         }))),
+        3 => {
+            let code = u32::try_from(tag >> 2).map_err(|_| PayloadFault::NumberTooLarge)?;
+            Ok(Frame::Python { code: CodeId::new(code), line: from.small()? })
+        }
         _ => Err(PayloadFault::UnknownTag(tag)),
     }
 }

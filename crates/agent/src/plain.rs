@@ -1,0 +1,85 @@
+//! Whether C++'s operators are *plain*: libstdc++'s own, on top of our `malloc` and `free`. Then what they do is known, and
+//! the hooks call the real `malloc` and `free` at once instead of going through the real operator and a second hook.
+//!
+//! It is all or none. libstdc++'s forms end in each other (`new[]` in `new`, sized `delete` in plain `delete`) by symbols
+//! that a program may replace one at a time, and then its replacement has to be asked.
+
+use core::ffi::{CStr, c_void};
+use core::sync::atomic::AtomicBool;
+use core::sync::atomic::Ordering::Relaxed;
+
+use crate::real::{self, is_ours};
+
+/// Set once the operators are found plain. Read by the hooks in assembly.
+pub static PLAIN: AtomicBool = AtomicBool::new(false);
+
+/// The forms that have a short way.
+const OPERATORS: [&CStr; 12] = [
+    c"_Znwm",
+    c"_Znam",
+    c"_ZnwmRKSt9nothrow_t",
+    c"_ZnamRKSt9nothrow_t",
+    c"_ZdlPv",
+    c"_ZdaPv",
+    c"_ZdlPvm",
+    c"_ZdaPvm",
+    c"_ZdlPvRKSt9nothrow_t",
+    c"_ZdaPvRKSt9nothrow_t",
+    c"_ZdlPvSt11align_val_t",
+    c"_ZdaPvSt11align_val_t",
+];
+
+/// Whether the operators take the short way.
+#[inline(always)]
+pub fn is_plain() -> bool {
+    PLAIN.load(Relaxed)
+}
+
+/// Looks at the operators. Called when the real ones have been found, which may be late: Python loads its C++ libraries
+/// into a scope of their own.
+#[cold]
+pub fn look(libraries: &[&CStr]) {
+    let apart = next(OPERATORS[0]).is_null();
+    let handle = if apart { loaded(libraries) } else { core::ptr::null_mut() }; // a `dlopen` allocates
+    let plain = !real::OTHER_ALLOCATOR.load(Relaxed)
+        && [c"malloc", c"free"].into_iter().all(is_ours)
+        && OPERATORS.into_iter().all(|name| is_ours(name) && is_of_libstdcxx(real_address(name, handle)));
+    PLAIN.store(plain, Relaxed);
+}
+
+/// A handle of the first of these libraries that is loaded, or null. It is kept: so is the library.
+fn loaded(libraries: &[&CStr]) -> *mut c_void {
+    libraries
+        .iter()
+        // SAFETY: RTLD_NOLOAD only finds what is loaded; the names are zero-terminated.
+        .map(|name| unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_LAZY) })
+        .find(|handle| !handle.is_null())
+        .unwrap_or(core::ptr::null_mut())
+}
+
+/// What stands behind our hook: in the search order, else in the library that is loaded apart.
+fn real_address(name: &CStr, handle: *mut c_void) -> *mut c_void {
+    match next(name) {
+        // SAFETY: a zero-terminated name, and a handle from `dlopen`.
+        address if address.is_null() && !handle.is_null() => unsafe { libc::dlsym(handle, name.as_ptr()) },
+        address => address,
+    }
+}
+
+fn next(name: &CStr) -> *mut c_void {
+    // SAFETY: a zero-terminated name.
+    unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) }
+}
+
+fn is_of_libstdcxx(address: *mut c_void) -> bool {
+    // SAFETY: the struct consists of pointers, for which zero is a value.
+    let mut object: libc::Dl_info = unsafe { core::mem::zeroed() };
+    // SAFETY: any address may be asked for; what comes back is valid while the library stays, which holds our handle.
+    if address.is_null() || unsafe { libc::dladdr(address, &mut object) } == 0 || object.dli_fname.is_null() {
+        return false;
+    }
+    // SAFETY: the loader's names are zero-terminated.
+    let path = unsafe { CStr::from_ptr(object.dli_fname) }.to_bytes();
+    let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or(path);
+    name.starts_with(b"libstdc++.so")
+}

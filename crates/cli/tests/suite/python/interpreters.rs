@@ -1,0 +1,81 @@
+//! Which interpreters this machine has.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::harness::skip;
+
+/// An interpreter whose frames are read.
+#[derive(Debug)]
+pub struct Interpreter {
+    /// The program itself, not a shim that looks for it.
+    pub path: PathBuf,
+    /// Its version, such as `3.11`.
+    pub version: String,
+}
+
+const VERSIONS: [&str; 7] = ["3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14"];
+
+/// Every interpreter that can be found: `python3` and the system's, which is linked otherwise, and one of each version.
+/// What is missing is said.
+pub fn all(test: &str) -> Vec<Interpreter> {
+    let mut found: Vec<Interpreter> = Vec::new();
+    let named = ["python3".to_owned(), "/usr/bin/python3".to_owned()];
+    let numbered = VERSIONS.iter().map(|version| format!("python{version}"));
+    for name in named.into_iter().chain(numbered).chain(installed()) {
+        if let Some(one) = ask(&name)
+            && found.iter().all(|other| other.path != one.path)
+        {
+            found.push(one);
+        }
+    }
+    for version in VERSIONS {
+        if found.iter().all(|one| one.version != version) {
+            skip(test, &format!("no Python {version} on this machine"));
+        }
+    }
+    found
+}
+
+/// A few of them, as different as possible: `python3`, the system's, the newest and the oldest.
+pub fn some(test: &str) -> Vec<Interpreter> {
+    let mut found = all(test);
+    let number =
+        |one: &Interpreter| one.version.split('.').nth(1).and_then(|minor| minor.parse::<u32>().ok());
+    let versions = found.iter().map(number);
+    let (oldest, newest) = (versions.clone().min().flatten(), versions.max().flatten());
+    let mut index = 0;
+    found.retain(|one| {
+        index += 1;
+        index <= 2 || number(one) == oldest || number(one) == newest
+    });
+    found
+}
+
+/// Interpreters whose frames are not read: before 3.8.
+pub fn too_old() -> Vec<PathBuf> {
+    let is_old = |path: &PathBuf| {
+        let code = "import sys; sys.exit(sys.version_info >= (3, 8))";
+        Command::new(path).args(["-c", code]).status().is_ok_and(|status| status.success())
+    };
+    installed().into_iter().map(PathBuf::from).filter(is_old).collect()
+}
+
+/// Those that a version manager keeps beside each other.
+fn installed() -> Vec<String> {
+    let home = std::env::var("HOME").unwrap_or_default();
+    let root = std::env::var("PYENV_ROOT").unwrap_or_else(|_| format!("{home}/.pyenv"));
+    let folders = std::fs::read_dir(format!("{root}/versions")).into_iter().flatten().flatten();
+    folders.map(|folder| folder.path().join("bin/python3").display().to_string()).collect()
+}
+
+fn ask(name: &str) -> Option<Interpreter> {
+    const QUESTION: &str = "import os, sys
+print(os.path.realpath(sys.executable), '%d.%d' % sys.version_info[:2], sep='\\n')";
+    let output =
+        Command::new(name).args(["-c", QUESTION]).output().ok().filter(|out| out.status.success())?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    let (path, version) = text.trim_end().split_once('\n')?;
+    let version = version.to_owned();
+    VERSIONS.contains(&version.as_str()).then(|| Interpreter { path: path.into(), version })
+}

@@ -1,0 +1,15 @@
+//! Python programs: their lines, on every interpreter that this machine has.
+
+mod behaviour;
+mod interpreters;
+mod objects;
+mod stacks;
+
+use std::path::{Path, PathBuf};
+
+const PROGRAMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/programs");
+
+/// A script of `tests/programs`.
+fn script(name: &str) -> PathBuf {
+    Path::new(PROGRAMS).join(name)
+}

@@ -1,0 +1,210 @@
+//! Small objects of Python: blocks that its own allocator cuts out of arenas, so that `malloc` never sees them. They are
+//! sampled with unbiased weights, or all recorded when the user asks for it.
+
+pub mod samples;
+
+use core::sync::atomic::Ordering::Relaxed;
+
+use heaplens_format::arena::{Family, Pseudo};
+use heaplens_format::environment::Objects;
+use heaplens_format::{Addr, Bytes, Loss};
+
+use crate::blocks::Block;
+use crate::process;
+use crate::sampling::{self, Distance};
+use crate::seat::{self, Guard, Nesting, Seat};
+use crate::sites::{self, Space, Weight};
+use crate::tracker::Tracker;
+use crate::unwind::Caller;
+use samples::{Chance, Sample, Thinned};
+
+/// Whether every object is recorded.
+#[inline(always)]
+fn records_all() -> bool {
+    process::settings().objects == Objects::All
+}
+
+/// What a thread keeps between two objects: how far it is to the next sample, and with which interval that was drawn.
+#[derive(Clone, Copy, Debug)]
+pub struct Pace {
+    distance: Distance,
+    interval: u64,
+}
+
+impl Seat {
+    /// What the blocks are that come until the answer is given back to this function.
+    #[inline(always)]
+    pub fn change_ground(&mut self, ground: Option<Pseudo>) -> Option<Pseudo> {
+        core::mem::replace(&mut self.ground, ground)
+    }
+}
+
+/// An object that `realloc` is about to move: no longer recorded.
+#[derive(Clone, Copy, Debug)]
+pub struct ClaimedObject {
+    addr: Addr,
+    block: Block,
+}
+
+impl Tracker {
+    /// From now on objects come.
+    pub fn begin_objects(&self) {
+        let Some(guard) = Guard::enter(Nesting::Never) else { return };
+        if process::is_recording(&guard) {
+            self.arena.header().object_interval.store(self.object_interval(), Relaxed);
+        }
+    }
+
+    /// As the arena tells it: 1 when every object is recorded.
+    fn object_interval(&self) -> u64 {
+        if records_all() { 1 } else { self.samples.interval() }
+    }
+
+    /// Python made an object of this size, too small for `malloc`.
+    #[inline(always)]
+    pub fn on_object(&self, addr: Addr, size: Bytes, caller: Caller) {
+        let Some(seat) = seat::current() else { return };
+        let is_exact = records_all();
+        if is_exact || seat.pace.distance.passes(size, seat.pace.interval.max(1)) {
+            self.record_object(addr, size, caller, is_exact);
+        }
+    }
+
+    /// Python is about to free an object.
+    #[inline(always)]
+    pub fn on_object_end(&self, addr: Addr) {
+        if records_all() || self.samples.filter.may_hold(addr) {
+            self.end_object(addr);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn record_object(&self, addr: Addr, size: Bytes, caller: Caller, is_exact: bool) {
+        let Some(guard) = Guard::enter(Nesting::Never) else { return };
+        if !process::is_recording(&guard) || self.blocks.find(&self.arena, addr).is_some() {
+            return; // in the table of `malloc` it is counted already: Python's own allocator is not in use
+        }
+        let Some(seat) = guard.seat() else { return };
+        if !is_exact && !self.is_still_sampled(seat, size) {
+            return;
+        }
+        let site = self.site_on(&guard, caller, Pseudo::PythonObject);
+        let Some(site) = site else { return self.arena.lose(Loss::ArenaFull) };
+        if is_exact {
+            self.record_every_object(&guard, addr, Block { site, size, family: Family::PythonObject });
+        } else {
+            self.record_sample(&guard, Sample { addr, site, size });
+        }
+    }
+
+    /// The interval may have grown since the distance was drawn: then the sample stays with less than certainty.
+    fn is_still_sampled(&self, seat: &mut Seat, size: Bytes) -> bool {
+        let (drawn, now) = (seat.pace.interval, self.samples.interval());
+        if drawn == now {
+            return true;
+        }
+        let seed = crate::cost::ticks() ^ u64::from(seat.id().get()) << 48;
+        seat.pace = Pace { distance: Distance::new(seed, now), interval: now };
+        drawn != 0 && Chance(seed).stays(size, drawn, now)
+    }
+
+    fn record_sample(&self, guard: &Guard, sample: Sample) {
+        let Some(alone) = self.samples.alone() else { return self.arena.lose(Loss::Reentered) };
+        if let Some(Sample { site, size, .. }) = alone.insert(sample) {
+            self.count_end(guard, Block { site, size, family: Family::PythonObject });
+        }
+        let weight = sampling::weight(sample.size, self.samples.interval());
+        sites::on_alloc(&self.arena, sample.site, guard.seat_id(), weight, Space::Pool);
+        if alone.is_full() {
+            alone.thin(|sample, fate, old, new| self.reweigh(guard, sample, fate, old, new));
+            self.arena.header().object_interval.store(self.samples.interval(), Relaxed);
+        }
+    }
+
+    /// A sample was dropped, or stands for more than before: its site is told the difference.
+    fn reweigh(&self, guard: &Guard, sample: Sample, fate: Thinned, old: u64, new: u64) {
+        let before = sampling::weight(sample.size, old);
+        let after = match fate {
+            Thinned::Stays => sampling::weight(sample.size, new),
+            Thinned::Goes => Weight { bytes: 0, blocks: 0 },
+        };
+        let difference = Weight {
+            bytes: after.bytes.wrapping_sub(before.bytes),
+            blocks: after.blocks.wrapping_sub(before.blocks),
+        };
+        sites::on_alloc(&self.arena, sample.site, guard.seat_id(), difference, Space::Pool);
+    }
+
+    fn record_every_object(&self, guard: &Guard, addr: Addr, block: Block) {
+        match self.blocks.insert_packed(&self.arena, addr, block) {
+            Ok(None) => {}
+            Ok(Some(old)) => self.count_end(guard, old),
+            Err(_) => return self.arena.lose(Loss::ArenaFull),
+        }
+        sites::on_alloc(&self.arena, block.site, guard.seat_id(), sampling::exact(block.size), Space::Pool);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn end_object(&self, addr: Addr) {
+        self.claim_slowly(addr);
+    }
+
+    /// Takes an object out before `realloc`: afterwards its address may belong to another.
+    #[inline(always)]
+    pub fn claim_object(&self, addr: Addr) -> Option<ClaimedObject> {
+        let may = records_all() || self.samples.filter.may_hold(addr);
+        if may { self.claim_slowly(addr) } else { None }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn claim_slowly(&self, addr: Addr) -> Option<ClaimedObject> {
+        let guard = Guard::enter(Nesting::Never)?;
+        if !process::is_recording(&guard) {
+            return None;
+        }
+        let block = if records_all() { self.take_every_object(addr) } else { self.take_sample(addr) }?;
+        self.count_end(&guard, block);
+        Some(ClaimedObject { addr, block })
+    }
+
+    /// `realloc` failed: the object lives on.
+    #[cold]
+    pub fn give_back_object(&self, claimed: ClaimedObject) {
+        let Some(guard) = Guard::enter(Nesting::Never) else { return };
+        if !process::is_recording(&guard) {
+            return;
+        }
+        let ClaimedObject { addr, block } = claimed;
+        if records_all() {
+            self.record_every_object(&guard, addr, block);
+        } else {
+            self.record_sample(&guard, Sample { addr, site: block.site, size: block.size });
+        }
+    }
+
+    fn take_sample(&self, addr: Addr) -> Option<Block> {
+        let Some(alone) = self.samples.alone() else {
+            self.arena.lose(Loss::Reentered);
+            return None;
+        };
+        let sample = alone.remove(addr)?;
+        Some(Block { site: sample.site, size: sample.size, family: Family::PythonObject })
+    }
+
+    /// A block of `malloc` stays in the table: its own `free` is yet to come.
+    fn take_every_object(&self, addr: Addr) -> Option<Block> {
+        self.blocks.find(&self.arena, addr).filter(|block| block.family == Family::PythonObject)?;
+        self.blocks.remove_packed(&self.arena, addr)
+    }
+
+    fn count_end(&self, guard: &Guard, block: Block) {
+        let weight = match self.object_interval() {
+            1 => sampling::exact(block.size),
+            interval => sampling::weight(block.size, interval),
+        };
+        sites::on_free(&self.arena, block.site, guard.seat_id(), weight, Space::Pool);
+    }
+}

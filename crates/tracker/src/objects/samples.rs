@@ -1,0 +1,320 @@
+//! The live samples of small objects: a bounded table, thinned whenever it fills.
+//!
+//! ```text
+//!   interval N, table half full ─▶ interval 2N; every sample stays with probability p(2N)/p(N), and then weighs s/p(2N)
+//! ```
+//!
+//! So at every moment each live object is in the table with probability p(N) = 1 − e^(−s/N), independently, whatever N was
+//! when it was made, and thousands of samples remain.
+
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
+
+use heaplens_format::{Addr, Bytes, SiteId};
+
+use crate::cost::ticks;
+use crate::filter::Filter;
+use crate::sampling;
+
+/// Where sampling begins.
+pub const FIRST_INTERVAL: u64 = 4096;
+const CAPACITY: usize = 1 << 15;
+/// When it is thinned.
+const MOST: u32 = CAPACITY as u32 / 2;
+/// In place of a size: the sample is on its way out.
+const GOES: u32 = u32::MAX;
+
+/// A live object that is in the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sample {
+    /// Where it is.
+    pub addr: Addr,
+    /// Who made it.
+    pub site: SiteId,
+    /// Its size.
+    pub size: Bytes,
+}
+
+#[derive(Debug)]
+struct Entry {
+    addr: AtomicU64,
+    site: AtomicU32,
+    size: AtomicU32,
+}
+
+impl Entry {
+    const fn new() -> Self {
+        Self { addr: AtomicU64::new(0), site: AtomicU32::new(0), size: AtomicU32::new(0) }
+    }
+}
+
+/// What thinning did to one sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Thinned {
+    /// It stays, with another weight.
+    Stays,
+    /// It goes.
+    Goes,
+}
+
+/// The table. Changed by one thread at a time: objects are made and freed under the interpreter's lock; where there are
+/// several such locks, who comes second goes without.
+#[derive(Debug)]
+pub struct Samples {
+    busy: AtomicBool,
+    interval: AtomicU64,
+    live: AtomicU32,
+    /// Of the addresses in the table.
+    pub filter: Filter,
+    entries: [Entry; CAPACITY],
+}
+
+impl Samples {
+    /// An empty table.
+    pub const fn new() -> Self {
+        Self {
+            busy: AtomicBool::new(false),
+            interval: AtomicU64::new(FIRST_INTERVAL),
+            live: AtomicU32::new(0),
+            filter: Filter::new(),
+            entries: [const { Entry::new() }; CAPACITY],
+        }
+    }
+
+    /// Forgets everything: the arena was replaced. Objects are sampled no more densely than blocks are.
+    pub fn reset(&self, interval_of_blocks: u64) {
+        if self.live.swap(0, Relaxed) != 0 {
+            self.filter.clear();
+            self.entries.iter().for_each(|entry| entry.addr.store(0, Relaxed));
+        }
+        self.interval.store(interval_of_blocks.max(FIRST_INTERVAL), Relaxed);
+        self.busy.store(false, Relaxed);
+    }
+
+    /// Mean distance of samples.
+    #[inline(always)]
+    pub fn interval(&self) -> u64 {
+        self.interval.load(Relaxed)
+    }
+
+    /// The table for this thread alone; `None` when another has it.
+    pub fn alone(&self) -> Option<Alone<'_>> {
+        // Acquire: what the last one wrote is seen.
+        self.busy.compare_exchange(false, true, Acquire, Relaxed).ok().map(|_| Alone(self))
+    }
+}
+
+impl Default for Samples {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Proof that nobody else changes the table.
+#[derive(Debug)]
+pub struct Alone<'a>(&'a Samples);
+
+impl Drop for Alone<'_> {
+    fn drop(&mut self) {
+        // Release: pairs with the Acquire in `alone`.
+        self.0.busy.store(false, Release);
+    }
+}
+
+impl Alone<'_> {
+    /// Puts a sample in. The answer is the one that stood at its address, whose end was not seen.
+    pub fn insert(&self, sample: Sample) -> Option<Sample> {
+        let old = self.remove(sample.addr);
+        let mut at = home(sample.addr);
+        while self.entry(at).addr.load(Relaxed) != 0 {
+            at += 1; // there is a free one: the table is thinned when half of it is taken
+        }
+        self.write(at, sample);
+        self.0.live.fetch_add(1, Relaxed);
+        self.0.filter.add(sample.addr);
+        old
+    }
+
+    /// Takes a sample out.
+    pub fn remove(&self, addr: Addr) -> Option<Sample> {
+        let mut at = home(addr);
+        loop {
+            let sample = self.read(at)?;
+            if sample.addr == addr {
+                self.close_gap(at);
+                self.0.live.fetch_sub(1, Relaxed);
+                self.0.filter.remove(addr);
+                return Some(sample);
+            }
+            at += 1;
+        }
+    }
+
+    /// Whether it is time to thin.
+    pub fn is_full(&self) -> bool {
+        self.0.live.load(Relaxed) >= MOST
+    }
+
+    /// Doubles the interval. `on_each` hears what becomes of every sample; the intervals are the old and the new one.
+    pub fn thin(&self, mut on_each: impl FnMut(Sample, Thinned, u64, u64)) {
+        let old = self.0.interval.load(Relaxed);
+        let new = old * 2;
+        let mut chance = Chance(ticks());
+        for at in 0..CAPACITY {
+            let Some(sample) = self.read(at) else { continue };
+            if chance.stays(sample.size, old, new) {
+                on_each(sample, Thinned::Stays, old, new);
+            } else {
+                on_each(sample, Thinned::Goes, old, new);
+                self.entry(at).size.store(GOES, Relaxed);
+            }
+        }
+        // Afterwards, since removing moves entries: none may be met twice, or never.
+        for at in 0..CAPACITY {
+            while let Some(sample) = self.read(at).filter(|sample| sample.size.get() == u64::from(GOES)) {
+                self.remove(sample.addr);
+            }
+        }
+        self.0.interval.store(new, Relaxed);
+    }
+
+    /// Moves entries back that had to step over the freed one.
+    fn close_gap(&self, mut gap: usize) {
+        let mut at = gap;
+        loop {
+            at += 1;
+            let Some(sample) = self.read(at) else { break };
+            let (from_home, from_gap) = (distance(home(sample.addr), at), distance(gap, at));
+            if from_home >= from_gap {
+                self.write(gap, sample);
+                gap = at;
+            }
+        }
+        self.entry(gap).addr.store(0, Relaxed);
+    }
+
+    fn read(&self, at: usize) -> Option<Sample> {
+        let entry = self.entry(at);
+        let addr = entry.addr.load(Relaxed);
+        (addr != 0).then(|| Sample {
+            addr: Addr::new(addr),
+            site: SiteId::new(entry.site.load(Relaxed)),
+            size: Bytes::new(u64::from(entry.size.load(Relaxed))),
+        })
+    }
+
+    fn write(&self, at: usize, sample: Sample) {
+        let entry = self.entry(at);
+        entry.site.store(sample.site.get(), Relaxed);
+        entry.size.store(sample.size.get() as u32, Relaxed);
+        entry.addr.store(sample.addr.get(), Relaxed);
+    }
+
+    fn entry(&self, at: usize) -> &Entry {
+        &self.0.entries[at & (CAPACITY - 1)]
+    }
+}
+
+fn home(addr: Addr) -> usize {
+    ((addr.get() >> 4).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - CAPACITY.trailing_zeros())) as usize
+}
+
+fn distance(from: usize, to: usize) -> usize {
+    to.wrapping_sub(from) & (CAPACITY - 1)
+}
+
+/// Independent decisions.
+#[derive(Debug)]
+pub struct Chance(pub u64);
+
+impl Chance {
+    /// Whether what was sampled with one interval stays with a larger one.
+    pub fn stays(&mut self, size: Bytes, old: u64, new: u64) -> bool {
+        let ratio = sampling::probability(size, new) / sampling::probability(size, old);
+        self.uniform() < ratio
+    }
+
+    fn uniform(&mut self) -> f64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        (sampling::mix(self.0) >> 11) as f64 / (1u64 << 53) as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::boxed::Box;
+    use std::collections::HashMap;
+    use std::vec::Vec;
+
+    fn table() -> Box<Samples> {
+        // SAFETY: zero is a value of all its words; the interval is set below.
+        let samples: Box<Samples> = unsafe { Box::new_zeroed().assume_init() };
+        samples.reset(0);
+        samples
+    }
+
+    fn sample(slot: u64, site: u32) -> Sample {
+        Sample {
+            addr: Addr::new(0x7000_0000_0000 + slot * 16),
+            site: SiteId::new(site),
+            size: Bytes::new(48),
+        }
+    }
+
+    proptest! {
+        /// The naive twin is a map.
+        #[test]
+        fn the_table_equals_a_map(events in prop::collection::vec((0u64..500, any::<bool>(), 1u32..9), 1..2000)) {
+            let samples = table();
+            let alone = samples.alone().unwrap();
+            let mut twin = HashMap::new();
+            for (slot, is_insert, site) in events {
+                if is_insert {
+                    prop_assert_eq!(alone.insert(sample(slot, site)), twin.insert(slot, sample(slot, site)));
+                } else {
+                    prop_assert_eq!(alone.remove(sample(slot, 1).addr), twin.remove(&slot));
+                }
+            }
+            for slot in 0..500 {
+                prop_assert_eq!(alone.remove(sample(slot, 1).addr), twin.remove(&slot));
+            }
+        }
+    }
+
+    #[test]
+    fn thinning_looks_at_every_sample_once_and_keeps_the_rest_in_place() {
+        let samples = table();
+        let alone = samples.alone().unwrap();
+        (0..u64::from(MOST)).for_each(|slot| assert_eq!(alone.insert(sample(slot * 7, 1)), None));
+        assert!(alone.is_full());
+        let (mut stay, mut go) = (Vec::new(), Vec::new());
+        alone.thin(|sample, fate, old, new| {
+            assert_eq!((old, new), (FIRST_INTERVAL, 2 * FIRST_INTERVAL));
+            match fate {
+                Thinned::Stays => stay.push(sample.addr.get()),
+                Thinned::Goes => go.push(sample.addr.get()),
+            }
+        });
+        assert_eq!(samples.interval(), 2 * FIRST_INTERVAL);
+        let mut all: Vec<u64> = stay.iter().chain(&go).copied().collect();
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), MOST as usize);
+        assert_eq!(stay.len() + go.len(), MOST as usize, "each is met once");
+        // 48 of 4096 bytes: nearly a half stays. Six standard deviations.
+        assert!(stay.len().abs_diff(MOST as usize / 2) < 400, "{}", stay.len());
+        assert!(stay.iter().all(|&addr| alone.remove(Addr::new(addr)).is_some()));
+        assert!(go.iter().all(|&addr| alone.remove(Addr::new(addr)).is_none()));
+    }
+
+    #[test]
+    fn the_table_belongs_to_one_thread_at_a_time() {
+        let samples = table();
+        let alone = samples.alone();
+        assert!(alone.is_some() && samples.alone().is_none());
+        drop(alone);
+        assert!(samples.alone().is_some());
+    }
+}

@@ -1,0 +1,187 @@
+//! Code objects are numbered when they are first seen, and what is to be said about them is copied then.
+
+use core::sync::atomic::Ordering::{Relaxed, Release};
+
+use heaplens_format::arena::Region;
+use heaplens_format::arena::python::{CODE_SIZE, Code, FRAME_INTERN_MODULE, MAX_CODE};
+use heaplens_format::arena::table::{frame_word, split_frame};
+
+use super::Known;
+use crate::arena::Arena;
+use crate::trie::{Trie, extend_hash};
+
+/// Where the paths of interned things begin, apart from those of stacks.
+const CODES: u64 = 0x7c0d_e000_0000_0001;
+const TEXTS: u64 = 0x7e87_0000_0000_0001;
+
+/// Longer names and tables are cut: a table of this length describes thousands of lines.
+const LONGEST_TEXT: u64 = 4096;
+const LONGEST_TABLE: u64 = 1 << 16;
+
+/// log2 of the numbers that a thread keeps at hand.
+const BITS: u32 = 10;
+
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+struct Kept {
+    hash: u64,
+    number: u32,
+}
+
+/// The numbers of code objects that a thread met lately.
+#[repr(C)]
+pub struct Codes {
+    kept: [Kept; 1 << BITS],
+}
+
+impl Codes {
+    /// Forgets everything: the arena was replaced.
+    pub fn clear(&mut self) {
+        self.kept.fill(Kept { hash: 0, number: 0 });
+    }
+
+    /// The number of a code object. `None`: the arena is full.
+    pub fn number(&mut self, known: &Known, arena: &Arena, trie: &Trie, code: u64) -> Option<u32> {
+        let hash = extend_hash(CODES, known.identity(code));
+        let kept = &mut self.kept[(hash >> 20) as usize & ((1 << BITS) - 1)];
+        if kept.hash != hash {
+            *kept = Kept { hash, number: number(known, arena, trie, code, hash)? };
+        }
+        Some(kept.number)
+    }
+}
+
+fn number(known: &Known, arena: &Arena, trie: &Trie, code: u64, hash: u64) -> Option<u32> {
+    if let Some(node) = trie.find(arena, hash) {
+        return Some(split_frame(trie.frame(arena, node)).1 as u32);
+    }
+    let number = copy(known, arena, trie, code)?;
+    trie.intern(arena, frame_word(FRAME_INTERN_MODULE, u64::from(number)), hash)?;
+    Some(number)
+}
+
+fn copy(known: &Known, arena: &Arena, trie: &Trie, code: u64) -> Option<u32> {
+    let number = take_record(arena)?;
+    // SAFETY: the record was just taken.
+    let record: &Code = unsafe { arena.record(Region::Codes, number as usize * CODE_SIZE) };
+    let layout = &known.layout;
+    let object = |offset: u64| -> u64 {
+        // SAFETY: fields of a code object that a frame of this thread keeps alive.
+        unsafe { ((code + offset) as *const u64).read() }
+    };
+    record.name.store(text(known, arena, trie, object(layout.code_title)), Relaxed);
+    record.file.store(text(known, arena, trie, object(layout.code_file)), Relaxed);
+    record.lines.store(table(arena, object(layout.code_lines)), Relaxed);
+    record.first_line.store(object(layout.code_first_line) as u32, Relaxed);
+    record.table.store(layout.lines as u32, Relaxed);
+    // Release: a reader that sees 1 sees a whole record.
+    record.published.store(1, Release);
+    Some(number)
+}
+
+fn take_record(arena: &Arena) -> Option<u32> {
+    if arena.extent(Region::Codes).used.load(Relaxed) == 0 {
+        arena.take(Region::Codes, CODE_SIZE as u64)?; // record 0 stands for "none"
+    }
+    let number = arena.take(Region::Codes, CODE_SIZE as u64)? / CODE_SIZE;
+    u32::try_from(number).ok().filter(|&number| number <= MAX_CODE && number > 0)
+}
+
+/// Copies a `bytes` object; its place in STRINGS, 0 when it is empty or does not fit.
+fn table(arena: &Arena, object: u64) -> u64 {
+    const SIZE: u64 = 16;
+    const DATA: u64 = 32;
+    if object == 0 {
+        return 0;
+    }
+    // SAFETY: the code object keeps its table alive; a `bytes` object has its size and data there.
+    let bytes = unsafe {
+        let size = ((object + SIZE) as *const u64).read().min(LONGEST_TABLE);
+        core::slice::from_raw_parts((object + DATA) as *const u8, size as usize)
+    };
+    put(arena, bytes.len(), |target| target.copy_from_slice(bytes))
+}
+
+/// Copies a `str` object as UTF-8, each text once; its place in STRINGS, 0 when it is empty or does not fit.
+fn text(known: &Known, arena: &Arena, trie: &Trie, object: u64) -> u64 {
+    let Some(characters) = Characters::of(known, object) else { return 0 };
+    let hash =
+        characters.clone().fold(TEXTS, |hash, character| extend_hash(hash, u64::from(u32::from(character))));
+    if let Some(node) = trie.find(arena, hash) {
+        let word = split_frame(trie.frame(arena, node)).1;
+        return word >> 16 << 32 | word & 0xffff;
+    }
+    let length = characters.clone().map(char::len_utf8).sum();
+    let place = put(arena, length, |target| {
+        let mut at = 0;
+        for character in characters {
+            at += character.encode_utf8(&mut target[at..]).len();
+        }
+    });
+    // 32 bits of place and 16 of length fit the 48 of a frame; what does not is copied again next time.
+    if place != 0 && place as u32 >> 16 == 0 {
+        let word = place >> 32 << 16 | place & 0xffff;
+        trie.intern(arena, frame_word(FRAME_INTERN_MODULE, word), hash);
+    }
+    place
+}
+
+fn put(arena: &Arena, length: usize, fill: impl FnOnce(&mut [u8])) -> u64 {
+    if length == 0 {
+        return 0;
+    }
+    let Some(offset) = arena.take(Region::Strings, length as u64) else { return 0 };
+    let target = arena.address(Region::Strings, offset) as *mut u8;
+    // SAFETY: `take` handed out exactly this range to us alone, zeroed.
+    fill(unsafe { core::slice::from_raw_parts_mut(target, length) });
+    (offset as u64) << 32 | length as u64
+}
+
+/// The characters of a `str` object.
+#[derive(Clone)]
+struct Characters {
+    data: u64,
+    kind: u64,
+    left: u64,
+}
+
+impl Characters {
+    /// `None` for what is no compact string: the interpreter makes no others for names.
+    fn of(known: &Known, object: u64) -> Option<Self> {
+        const LENGTH: u64 = 16;
+        const STATE: u64 = 32;
+        if object == 0 || object & 7 != 0 {
+            return None;
+        }
+        // SAFETY: the code object keeps its names alive; every `str` object has length and state there.
+        let (length, state) =
+            unsafe { (((object + LENGTH) as *const u64).read(), ((object + STATE) as *const u32).read()) };
+        let (kind, is_compact, is_ascii) =
+            (u64::from(state >> 2 & 7), state >> 5 & 1 == 1, state >> 6 & 1 == 1);
+        let data = object + if is_ascii { known.layout.text_ascii } else { known.layout.text_wide };
+        (is_compact && matches!(kind, 1 | 2 | 4)).then_some(Self {
+            data,
+            kind,
+            left: length.min(LONGEST_TEXT),
+        })
+    }
+}
+
+impl Iterator for Characters {
+    type Item = char;
+
+    fn next(&mut self) -> Option<char> {
+        self.left = self.left.checked_sub(1)?;
+        let at = self.data;
+        self.data += self.kind;
+        // SAFETY: within the characters of a live string, as its length says.
+        let value = unsafe {
+            match self.kind {
+                1 => u32::from((at as *const u8).read()),
+                2 => u32::from((at as *const u16).read()),
+                _ => (at as *const u32).read(),
+            }
+        };
+        Some(char::from_u32(value).unwrap_or(char::REPLACEMENT_CHARACTER))
+    }
+}

@@ -1,0 +1,195 @@
+//! Python's own frames, read from inside a hook: never called, nothing allocated, no reference counted, no lock needed,
+//! since a thread reads the frames of itself alone. The one function that is called is `PyGILState_GetThisThreadState`,
+//! a look at thread-local storage.
+//!
+//! ```text
+//!   native stack (memo) ─┐
+//!                        ├─ key ─▶ seat's sites at hand ─▶ alias in the trie ─▶ site            (the hot way)
+//!   Python frames, hashed┘                                        │ first sight
+//!                                                                 ▼
+//!                        merge: each run of interpreter frames becomes the Python frames that it executes
+//! ```
+
+mod codes;
+mod layout;
+mod merge;
+mod path;
+mod walk;
+
+use core::ffi::c_void;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use core::sync::atomic::{AtomicU16, AtomicUsize};
+
+use heaplens_format::arena::python::{Interpreter, Reading};
+
+use crate::arena::Arena;
+use crate::symbols::Exports;
+use layout::{Layout, Runs};
+
+pub use merge::{NativeFrame, NativeStack};
+
+type GetThreadState = unsafe extern "C" fn() -> *mut c_void;
+
+/// The interpreter of this process.
+#[derive(Debug)]
+pub struct Python {
+    /// `PyGILState_GetThisThreadState`; 0 while no interpreter was seen whose frames can be read.
+    thread_state: AtomicUsize,
+    known: KnownCell,
+    /// The module that we are in ourselves: Python's allocator calls `malloc` through us. 0 while it was on no stack.
+    own_module: AtomicU16,
+}
+
+/// What is known about the interpreter, written before `thread_state` is.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    layout: Layout,
+    /// The address of `PyCode_Type`: whatever claims to be a code object has this type.
+    code_type: u64,
+    /// Where the evaluating function is.
+    evaluate: (u64, u64),
+    /// Its module.
+    module: u16,
+    /// Whether the module is nothing but the interpreter, so that its frames can be left out of stacks.
+    is_bare: bool,
+}
+
+#[derive(Debug)]
+struct KnownCell(core::cell::UnsafeCell<Option<Known>>);
+// SAFETY: written in `on_module` before the Release store of `thread_state`, or again in a forked child that has one
+// thread; read after the Acquire load.
+unsafe impl Sync for KnownCell {}
+
+/// What one thread needs to name a stack with Python in it. Zero pages are an empty one.
+#[repr(C)]
+pub struct Room {
+    walk: walk::Walk,
+    /// The merged stack.
+    pub path: path::Path,
+    codes: codes::Codes,
+    /// The most frames that it ever held: how much of it is resident.
+    deepest: usize,
+}
+
+impl Room {
+    /// Forgets everything: the arena was replaced.
+    pub fn clear(&mut self) {
+        self.codes.clear();
+    }
+
+    /// Bytes that were touched, when it is more than ever before.
+    pub fn newly_resident(&mut self) -> Option<u64> {
+        let depth = self.path.depth();
+        if depth <= self.deepest {
+            return None;
+        }
+        let at_hand = if self.deepest == 0 { size_of::<codes::Codes>() as u64 + 8192 } else { 0 };
+        let pages = |depth: usize| (depth as u64 * 40).div_ceil(4096);
+        let grown = (pages(depth) - pages(self.deepest)) * 4096 + at_hand;
+        self.deepest = depth;
+        Some(grown)
+    }
+}
+
+/// A thread that has a Python state.
+#[derive(Clone, Copy, Debug)]
+pub struct Thread<'a> {
+    known: &'a Known,
+    state: u64,
+}
+
+impl Python {
+    /// None was seen yet.
+    pub const fn new() -> Self {
+        Self {
+            thread_state: AtomicUsize::new(0),
+            known: KnownCell(core::cell::UnsafeCell::new(None)),
+            own_module: AtomicU16::new(0),
+        }
+    }
+
+    /// The Python state of this thread.
+    #[inline(always)]
+    pub fn thread(&self) -> Option<Thread<'_>> {
+        // Acquire: pairs with the Release in `on_module`.
+        let function = self.thread_state.load(Acquire);
+        if function == 0 { None } else { self.thread_of(function) }
+    }
+
+    #[inline]
+    fn thread_of(&self, function: usize) -> Option<Thread<'_>> {
+        // SAFETY: the address of the function of this name and signature; it reads a word of thread-local storage.
+        let state = unsafe { core::mem::transmute::<usize, GetThreadState>(function)() } as u64;
+        // SAFETY: see `KnownCell`.
+        let known = unsafe { (*self.known.0.get()).as_ref()? };
+        (state != 0).then_some(Thread { known, state })
+    }
+
+    /// This is the number of our own module.
+    pub fn on_own_module(&self, number: u16) {
+        self.own_module.store(number, Relaxed);
+    }
+
+    /// The number of our own module, where it was on a stack.
+    pub fn own_module(&self) -> u16 {
+        self.own_module.load(Relaxed)
+    }
+
+    /// A module appeared on a stack for the first time: it may be an interpreter.
+    #[cold]
+    pub fn on_module(&self, arena: &Arena, number: u16, path: &[u8], exports: &Exports) {
+        let Some(function) = exports.find(c"PyGILState_GetThisThreadState") else { return };
+        let (interpreter, layout) = layout::recognise(exports);
+        let seen = Interpreter::from_raw(arena.header().python.load(Relaxed));
+        if seen.is_none_or(|seen| seen.reading != Reading::Frames) {
+            arena.header().python.store(interpreter.raw(), Relaxed);
+        }
+        let (Some(layout), Some(code_type)) = (layout, exports.find(c"PyCode_Type")) else { return };
+        let evaluate = exports.find(c"_PyEval_EvalFrameDefault");
+        if layout.runs == Runs::Single && evaluate.is_none() {
+            return;
+        }
+        let known = Known {
+            layout,
+            code_type: code_type.address,
+            evaluate: evaluate.map_or((0, 0), |symbol| (symbol.address, symbol.address + symbol.size)),
+            module: number,
+            is_bare: is_bare(path),
+        };
+        let other = self.thread_state.load(Relaxed);
+        if other == 0 || other == function.address as usize {
+            // SAFETY: see `KnownCell`; the same interpreter in a forked child differs by its number alone.
+            unsafe { *self.known.0.get() = Some(known) };
+            self.thread_state.store(function.address as usize, Release);
+        }
+    }
+}
+
+impl Default for Python {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Whether the frames and objects of the interpreter with these exports can be read.
+pub fn is_readable(exports: &Exports) -> bool {
+    layout::recognise(exports).1.is_some()
+}
+
+/// Whether a file is named as interpreters are: `python3.11`, `libpython3.11.so.1.0`. In any other program that has the
+/// interpreter in it the frames of its own functions must stay.
+fn is_bare(path: &[u8]) -> bool {
+    let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
+    name.starts_with(b"python") || name.starts_with(b"libpython")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn interpreters_are_known_by_their_names() {
+        assert!(is_bare(b"/usr/bin/python3.11") && is_bare(b"/opt/lib/libpython3.13.so.1.0"));
+        assert!(!is_bare(b"/usr/bin/blender") && !is_bare(b""));
+    }
+}

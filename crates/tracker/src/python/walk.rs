@@ -1,0 +1,200 @@
+//! One walk over the Python frames of the calling thread, from the innermost out.
+//!
+//! Every word is read from an object that the thread itself keeps alive: its state, its frames, their code. What is not a
+//! code object by its type is not looked into.
+
+use super::layout::{ENTRY_FLAG, Layout, OWNED_BY_C, Position, Runs};
+use super::{Known, Thread};
+
+/// The most frames of a stack that are read; of a deeper one the innermost remain.
+pub const MOST_FRAMES: usize = 2048;
+
+/// A Python frame.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct PythonFrame {
+    /// The code object.
+    pub code: u64,
+    /// The instruction, in units of two bytes; `u32::MAX` before the first.
+    pub instruction: u32,
+    /// Whether the run ends with this frame: what is further out was called by another C frame.
+    pub ends_run: bool,
+    /// Where in the C frame that executes the run something lies, for the last frame of a run; 0 where it is not known.
+    pub place: u64,
+}
+
+/// Room for one walk.
+#[repr(C)]
+pub struct Walk {
+    count: usize,
+    is_cut: bool,
+    frames: [PythonFrame; MOST_FRAMES],
+}
+
+/// Reads a word of a live object.
+#[inline(always)]
+fn word(object: u64, offset: u64) -> u64 {
+    // SAFETY: callers read within objects that the calling thread keeps alive (see the module).
+    unsafe { ((object + offset) as *const u64).read_volatile() }
+}
+
+#[inline(always)]
+fn half(object: u64, offset: u64) -> u32 {
+    // SAFETY: as in `word`.
+    unsafe { ((object + offset) as *const u32).read_volatile() }
+}
+
+#[inline(always)]
+fn byte(object: u64, offset: u64) -> u8 {
+    // SAFETY: as in `word`.
+    unsafe { ((object + offset) as *const u8).read_volatile() }
+}
+
+/// Mixes a word into a hash; a multiplication wide enough that every bit counts.
+#[inline(always)]
+fn mix(hash: u64, word: u64) -> u64 {
+    let product = u128::from(hash ^ word) * 0xd6e8_feb8_6659_fd93;
+    (product as u64) ^ (product >> 64) as u64
+}
+
+impl Known {
+    /// The code of a frame; `None` for frames that no code runs in.
+    #[inline(always)]
+    fn code(&self, frame: u64) -> Option<u64> {
+        // The lowest bits tag references since 3.14.
+        let code = word(frame, self.layout.frame_code) & !3;
+        (code != 0 && code & 7 == 0 && word(code, 8) == self.code_type).then_some(code)
+    }
+
+    /// Where a frame is, as it says so itself: an index or an address.
+    #[inline(always)]
+    fn position(&self, frame: u64) -> u64 {
+        match self.layout.position {
+            Position::Index(_) => u64::from(half(frame, self.layout.frame_position)),
+            Position::Address(_) => word(frame, self.layout.frame_position),
+        }
+    }
+
+    fn instruction(&self, code: u64, position: u64) -> u32 {
+        match self.layout.position {
+            Position::Index(per_unit) => u32::try_from(position as u32 as i32 / per_unit).unwrap_or(u32::MAX),
+            Position::Address(first) => {
+                let distance = position.wrapping_sub(code + first) as i64;
+                if distance < 0 { u32::MAX } else { u32::try_from(distance / 2).unwrap_or(u32::MAX) }
+            }
+        }
+    }
+
+    /// What tells a code object from another one that lived at the same address before.
+    #[inline(always)]
+    pub(super) fn identity(&self, code: u64) -> u64 {
+        let Layout { code_file, code_name, code_lines, code_first_line, .. } = self.layout;
+        let names = word(code, code_file).rotate_left(20) ^ word(code, code_name).rotate_left(40);
+        code ^ names ^ word(code, code_lines).rotate_left(8) ^ u64::from(half(code, code_first_line)) << 32
+    }
+}
+
+impl Thread<'_> {
+    fn innermost(&self) -> u64 {
+        let top = word(self.state, self.known.layout.thread_top);
+        match self.known.layout.record_top {
+            Some(offset) if top != 0 => word(top, offset),
+            _ => top,
+        }
+    }
+
+    /// A number for the whole stack, 0 when there is no frame.
+    ///
+    /// Benchmark: `cargo xtask bench`, Python rows.
+    #[inline]
+    pub fn hash(&self) -> u64 {
+        let (mut frame, mut hash) = (self.innermost(), 0u64);
+        for _ in 0..MOST_FRAMES {
+            if frame == 0 {
+                break;
+            }
+            if let Some(code) = self.known.code(frame) {
+                hash = mix(
+                    hash.rotate_left(7),
+                    self.known.identity(code) ^ self.known.position(frame).rotate_left(48),
+                );
+            }
+            frame = word(frame, self.known.layout.frame_previous);
+        }
+        hash
+    }
+}
+
+impl Walk {
+    /// Reads the stack of a thread.
+    pub fn read(&mut self, thread: Thread<'_>) {
+        let known = thread.known;
+        let layout = &known.layout;
+        (self.count, self.is_cut) = (0, false);
+        let mut record = word(thread.state, layout.thread_record);
+        let mut frame = thread.innermost();
+        for steps in 0.. {
+            if frame == 0 {
+                break;
+            }
+            if steps == MOST_FRAMES {
+                self.is_cut = true;
+                break;
+            }
+            match known.code(frame) {
+                _ if is_of_c(layout, frame) => self.end_run_at(frame),
+                Some(code) => {
+                    let instruction = known.instruction(code, known.position(frame));
+                    let (ends_run, place) = run_end(layout, frame, &mut record);
+                    self.frames[self.count] = PythonFrame { code, instruction, ends_run, place };
+                    self.count += 1;
+                }
+                None => {}
+            }
+            frame = word(frame, layout.frame_previous);
+        }
+    }
+
+    /// A frame that lies in the C frame of the run inside it.
+    fn end_run_at(&mut self, frame: u64) {
+        if let Some(last) = self.count.checked_sub(1)
+            && !self.frames[last].ends_run
+        {
+            self.frames[last].ends_run = true;
+            self.frames[last].place = frame;
+        }
+    }
+
+    /// The frames, innermost first.
+    pub fn frames(&self) -> &[PythonFrame] {
+        &self.frames[..self.count]
+    }
+
+    /// Whether outer frames are missing.
+    pub fn is_cut(&self) -> bool {
+        self.is_cut
+    }
+}
+
+/// Whether a frame is the interpreter's own: it marks the C frame that it lies in. In 3.12 it even has a code.
+fn is_of_c(layout: &Layout, frame: u64) -> bool {
+    layout.runs == Runs::EntryFrame && byte(frame, layout.frame_owner) >= OWNED_BY_C
+}
+
+/// Whether a frame is the last of its run, and where that run's record lies.
+fn run_end(layout: &Layout, frame: u64, record: &mut u64) -> (bool, u64) {
+    let ends = match layout.runs {
+        Runs::Single => return (true, 0),
+        Runs::SingleRecorded => true,
+        Runs::EntryFlag => byte(frame, ENTRY_FLAG) != 0,
+        Runs::EntryFrame => false,
+    };
+    if !ends {
+        return (false, 0);
+    }
+    let place = *record;
+    if place != 0 {
+        *record = word(place, layout.record_previous);
+    }
+    (true, place)
+}

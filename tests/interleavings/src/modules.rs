@@ -1,0 +1,44 @@
+//! The table of modules: threads that meet new object files at once, in an arena that replaced another.
+
+use core::sync::atomic::Ordering::Relaxed;
+
+use heaplens_format::arena::table::Module;
+use heaplens_format::arena::{MODULE_SIZE, Region};
+use heaplens_tracker::modules::{Modules, range_of};
+
+use crate::schedules::{in_many, part, together};
+use crate::tables::Tables;
+
+fn own() -> u64 {
+    own as *const () as u64
+}
+
+fn libc() -> u64 {
+    libc::qsort as *const () as u64
+}
+
+/// The number that the code at an address has, after a look whether the record of that number is of its file.
+fn find(modules: &Modules, tables: &Tables, address: u64) -> u16 {
+    let number = modules.find(&tables.arena, address).and_then(|found| found.number).expect("a module");
+    let at = (usize::from(number) - 1) * MODULE_SIZE;
+    // SAFETY: the table gave out the number.
+    let record: &Module = unsafe { tables.arena.record(Region::Modules, at) };
+    let range = (record.start.load(Relaxed), record.end.load(Relaxed));
+    assert_eq!(Some(range), range_of(address));
+    number
+}
+
+#[test]
+fn a_module_never_gets_the_number_of_another_one() {
+    let tables = Tables::new();
+    let modules: &Modules = Box::leak(Box::new(Modules::new()));
+    in_many(1_000, move || {
+        modules.reset();
+        tables.wipe();
+        find(modules, tables, libc());
+        find(modules, tables, own());
+        modules.reset();
+        tables.wipe();
+        together([own(), libc(), own()].map(|address| part(move || find(modules, tables, address))));
+    });
+}
