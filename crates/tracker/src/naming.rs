@@ -3,15 +3,14 @@
 use core::sync::atomic::Ordering::Relaxed;
 
 use heaplens_format::arena::Pseudo;
-use heaplens_format::arena::table::split_frame;
 use heaplens_format::{NodeId, SiteId};
 
-use crate::python::{NativeFrame, NativeStack, Thread};
+use crate::python::{NativeStack, Thread};
 use crate::seat::{Guard, Seat};
 use crate::sites;
 use crate::tracker::Tracker;
 use crate::trie::{ROOT_HASH, extend_hash};
-use crate::unwind::memo::{Frame, TooDeep};
+use crate::unwind::memo::TooDeep;
 use crate::unwind::walk::{cut_reason, walk};
 use crate::unwind::{Caller, stacks};
 
@@ -67,7 +66,12 @@ impl Tracker {
         }
         let site = match self.trie.aliased(&self.arena, key) {
             Some(known) => known,
-            None => self.merge_stacks(seat, thread.filter(|_| python != 0), key, end)?,
+            None => self.merge_stacks(
+                seat,
+                thread.map(|thread| (thread, python)).filter(|_| python != 0),
+                key,
+                end,
+            )?,
         };
         self.keep_at_hand(seat, key, site);
         Some(site)
@@ -77,17 +81,14 @@ impl Tracker {
     fn merge_stacks(
         &self,
         seat: &mut Seat,
-        thread: Option<Thread<'_>>,
+        python: Option<(Thread<'_>, u64)>,
         key: u64,
         end: u64,
     ) -> Option<SiteId> {
         let (id, bottom, ground) = (seat.id(), seat.memo.bottom(), seat.ground);
-        let own = self.python.own_module();
-        let is_own = move |frame: &&Frame| own != 0 && split_frame(frame.word).0 == own;
-        let frames = seat.memo.frames().iter().filter(move |frame| !is_own(frame));
-        let frames = frames.map(|frame| NativeFrame { slot: frame.slot(), word: frame.word });
-        let native = NativeStack { frames, end, bottom };
-        seat.python.merge(&self.arena, &self.trie, thread, ground, &native);
+        let native =
+            NativeStack { frames: seat.memo.frames(), end, bottom, own_module: self.python.own_module() };
+        seat.python.merge(&self.arena, &self.trie, python, ground, native);
         for grown in [seat.memo.newly_resident(), seat.python.newly_resident()].into_iter().flatten() {
             self.arena.header().private_bytes.fetch_add(grown, Relaxed);
         }

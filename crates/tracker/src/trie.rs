@@ -36,6 +36,40 @@ pub fn extend_hash(callers: u64, frame: u64) -> u64 {
     ((product as u64) ^ (product >> 64) as u64) | 1
 }
 
+/// An entry of the index: a node, and some bits of its hash, so that most other nodes need not be looked at, each of which
+/// would be a miss of the caches.
+///
+/// ```text
+///   │ 31 … 27 bits of the hash │ 26 … 0 node │
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Slot(u32);
+
+impl Slot {
+    const NODE_BITS: u32 = 27;
+
+    #[inline(always)]
+    const fn new(node: NodeId, hash: u64) -> Self {
+        Self(Self::tag(hash) << Self::NODE_BITS | node.get())
+    }
+
+    /// Bits that have no part in the place of the entry; the lowest one is always set.
+    #[inline(always)]
+    const fn tag(hash: u64) -> u32 {
+        (hash >> 1) as u32 & 31
+    }
+
+    #[inline(always)]
+    const fn may_be(self, hash: u64) -> bool {
+        self.0 >> Self::NODE_BITS == Self::tag(hash)
+    }
+
+    #[inline(always)]
+    const fn number(self) -> NodeId {
+        NodeId::new(self.0 & ((1 << Self::NODE_BITS) - 1))
+    }
+}
+
 /// The trie of an arena.
 #[derive(Debug, Default)]
 pub struct Trie {
@@ -68,12 +102,12 @@ impl Trie {
         let index = self.index.load(Acquire);
         let mut at = Self::home(hash);
         loop {
-            let number = NodeId::new(self.slot(index, at).load(Acquire));
-            if number.get() == 0 {
+            let slot = Slot(self.slot(index, at).load(Acquire));
+            if slot.0 == 0 {
                 return None;
             }
-            if self.node(arena, number).hash.load(Relaxed) == hash {
-                return Some(number);
+            if slot.may_be(hash) && self.node(arena, slot.number()).hash.load(Relaxed) == hash {
+                return Some(slot.number());
             }
             at = at.wrapping_add(1);
         }
@@ -83,6 +117,9 @@ impl Trie {
     pub fn insert(&self, arena: &Arena, parent: NodeId, frame: u64, hash: u64) -> Option<NodeId> {
         let offset = arena.take(Region::Nodes, NODE_SIZE as u64)?;
         let number = NodeId::new(u32::try_from(offset / NODE_SIZE).ok()?);
+        if number.get() >> Slot::NODE_BITS != 0 {
+            return None;
+        }
         let node = self.node(arena, number);
         node.frame.store(frame, Relaxed);
         node.parent.store(parent.get(), Relaxed);
@@ -101,20 +138,22 @@ impl Trie {
     /// Puts a node into the index; the answer is the node that stands for the path, which may be another thread's.
     fn enter(&self, arena: &Arena, index: u64, number: NodeId, hash: u64) -> NodeId {
         let mut at = Self::home(hash);
+        let new = Slot::new(number, hash);
         loop {
             let slot = self.slot(index, at);
             // AcqRel: publishes the node, and on failure shows the other's.
-            let Err(other) = slot.compare_exchange(0, number.get(), AcqRel, Acquire) else { return number };
-            if self.node(arena, NodeId::new(other)).hash.load(Relaxed) == hash {
-                return NodeId::new(other);
+            let Err(other) = slot.compare_exchange(0, new.0, AcqRel, Acquire) else { return number };
+            let other = Slot(other);
+            if other.may_be(hash) && self.node(arena, other.number()).hash.load(Relaxed) == hash {
+                return other.number();
             }
             at = at.wrapping_add(1);
         }
     }
 
-    /// Makes a larger index when this one is half full. One thread does it, the others go on with the old one.
+    /// Makes a larger index when this one is five eighths full. One thread does it, the others go on with the old one.
     fn make_room(&self, arena: &Arena, newest: NodeId) {
-        if u64::from(newest.get()) * 2 < Self::slots(self.index.load(Acquire))
+        if u64::from(newest.get()) < Self::room(Self::slots(self.index.load(Acquire)))
             || self.growing.swap(true, AcqRel)
         {
             return;
@@ -122,7 +161,7 @@ impl Trie {
         // Looked at again, now that nobody else can change it: it may be another one by now, and large enough.
         let old = self.index.load(Acquire) & BITS;
         let nodes = Self::nodes(arena);
-        let bits = (old..).find(|&bits| nodes * 2 < 1 << bits).unwrap_or(old);
+        let bits = (old..).find(|&bits| nodes < Self::room(1 << bits)).unwrap_or(old);
         if bits != old {
             timed(arena, || self.new_index(arena, bits as u32));
         }
@@ -242,6 +281,11 @@ impl Trie {
     #[inline(always)]
     fn slots(index: u64) -> u64 {
         1 << (index & BITS)
+    }
+
+    /// How many nodes an index takes before there is a larger one.
+    const fn room(slots: u64) -> u64 {
+        slots / 8 * 5
     }
 
     /// Only nodes with a smaller number may stand in an index: `find` and `enter` end at a free slot.

@@ -35,9 +35,19 @@ std::string beside_program(const char* name) {
     wander(*walk_here, 10, deepest);
 }
 
-void expect_same_module(uint64_t& known, uint64_t module) {
-    if (known == 0) known = module;
-    if (known != module) report_wrong("a library that came back has another number, or another library has its");
+// Where a library was when it was last seen, and the number that it had.
+struct Known {
+    uint64_t address, module;
+};
+
+// A library that comes back elsewhere is another one: somebody mapped memory where it was.
+void expect_same_module(Known& known, uint64_t frame) {
+    if (known.address != address_of_frame(frame)) known = {address_of_frame(frame), module_of_frame(frame)};
+    if (known.module == module_of_frame(frame)) return;
+    char text[160];
+    snprintf(text, sizeof text, "a library that came back has number %llu instead of %llu, or another library has its",
+             static_cast<unsigned long long>(module_of_frame(frame)), static_cast<unsigned long long>(known.module));
+    report_wrong(text);
 }
 
 void load_and_unload(const std::string& path) {
@@ -57,7 +67,7 @@ void reload(uint64_t seed, uint64_t captures) {
     const std::string paths[] = {beside_program("plugin-first.so"), beside_program("plugin-second.so")};
     Walk walk{seed, 0};
     walk_here = &walk;
-    uint64_t modules[2] = {};
+    Known known[2] = {};
     // As many unloadings as a short counter would take for none.
     load_and_unload(paths[0]);
     for (unsigned unloaded = 1; unloaded < 1 << 16; ++unloaded) unwind_check_unloaded();
@@ -72,11 +82,11 @@ void reload(uint64_t seed, uint64_t captures) {
         const unsigned which = unsigned(walk.random(2));
         const uint64_t before = frame_here;
         load_and_unload(paths[which]);
-        expect_same_module(modules[which], module_of_frame(frame_here));
+        expect_same_module(known[which], frame_here);
         if (frame_here != before && address_of_frame(frame_here) == address_of_frame(before))
             count_event("other-library-same-address");
     }
     stop = true;
     other.join();
-    if (modules[0] == modules[1]) report_wrong("two libraries at one address have the same number");
+    if (known[0].module == known[1].module) report_wrong("two libraries at one address have the same number");
 }

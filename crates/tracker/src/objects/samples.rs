@@ -21,6 +21,10 @@ pub const FIRST_INTERVAL: u64 = 4096;
 const CAPACITY: usize = 1 << 15;
 /// When it is thinned.
 const MOST: u32 = CAPACITY as u32 / 2;
+/// So many live samples are enough when many come and go.
+const ENOUGH: u32 = CAPACITY as u32 / 8;
+/// How many are many, between two doublings.
+const MANY: u32 = 4 * CAPACITY as u32;
 /// In place of a size: the sample is on its way out.
 const GOES: u32 = u32::MAX;
 
@@ -64,6 +68,8 @@ pub struct Samples {
     busy: AtomicBool,
     interval: AtomicU64,
     live: AtomicU32,
+    /// Samples that came since the interval was doubled.
+    taken: AtomicU32,
     /// Of the addresses in the table.
     pub filter: Filter,
     entries: [Entry; CAPACITY],
@@ -76,6 +82,7 @@ impl Samples {
             busy: AtomicBool::new(false),
             interval: AtomicU64::new(FIRST_INTERVAL),
             live: AtomicU32::new(0),
+            taken: AtomicU32::new(0),
             filter: Filter::new(),
             entries: [const { Entry::new() }; CAPACITY],
         }
@@ -88,6 +95,7 @@ impl Samples {
             self.entries.iter().for_each(|entry| entry.addr.store(0, Relaxed));
         }
         self.interval.store(interval_of_blocks.max(FIRST_INTERVAL), Relaxed);
+        self.taken.store(0, Relaxed);
         self.busy.store(false, Relaxed);
     }
 
@@ -131,6 +139,7 @@ impl Alone<'_> {
         }
         self.write(at, sample);
         self.0.live.fetch_add(1, Relaxed);
+        self.0.taken.fetch_add(1, Relaxed);
         self.0.filter.add(sample.addr);
         old
     }
@@ -150,9 +159,11 @@ impl Alone<'_> {
         }
     }
 
-    /// Whether it is time to thin.
+    /// Whether it is time to thin: the table is half full, or samples come so fast that their number costs more than what
+    /// stays of them is worth.
     pub fn is_full(&self) -> bool {
-        self.0.live.load(Relaxed) >= MOST
+        let (live, taken) = (self.0.live.load(Relaxed), self.0.taken.load(Relaxed));
+        live >= MOST || (live >= ENOUGH && taken >= MANY)
     }
 
     /// Doubles the interval. `on_each` hears what becomes of every sample; the intervals are the old and the new one.
@@ -176,6 +187,7 @@ impl Alone<'_> {
             }
         }
         self.0.interval.store(new, Relaxed);
+        self.0.taken.store(0, Relaxed);
     }
 
     /// Moves entries back that had to step over the freed one.

@@ -19,7 +19,7 @@ const LONGEST_TEXT: u64 = 4096;
 const LONGEST_TABLE: u64 = 1 << 16;
 
 /// log2 of the numbers that a thread keeps at hand.
-const BITS: u32 = 10;
+const BITS: u32 = 12;
 
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]

@@ -1,5 +1,6 @@
 //! From a native stack and a Python stack to one: each C frame that executes Python becomes the run of Python frames that
-//! it executes, and the interpreter's other frames go, but for those between the innermost Python frame and the hook.
+//! it executes, and the interpreter's other frames go, but for those between the innermost Python frame and the hook; of an
+//! object, whose maker is the interpreter anyway, these go, too.
 //!
 //! ```text
 //!   native   main · run_file · EVAL₁ · vectorcall · callback (C++) · PyObject_Call · EVAL₂ · list_append · malloc
@@ -18,62 +19,85 @@ use super::walk::{PythonFrame, Walk};
 use super::{Room, Thread};
 use crate::arena::Arena;
 use crate::trie::Trie;
+use crate::unwind::memo::Frame;
 
-/// A native frame: where its return address is, and the frame as the trie keeps it.
+/// A native stack.
 #[derive(Clone, Copy, Debug)]
-pub struct NativeFrame {
-    /// Everything of the frame lies above this address.
-    pub slot: u64,
-    /// Module and return address.
-    pub word: u64,
-}
-
-/// A native stack, outermost frame first.
-#[derive(Clone, Copy, Debug)]
-pub struct NativeStack<I> {
-    /// The frames.
-    pub frames: I,
+pub struct NativeStack<'a> {
+    /// The frames, outermost first.
+    pub frames: &'a [Frame],
     /// Where the stack ends.
     pub end: u64,
     /// Why it is incomplete.
     pub bottom: Option<Pseudo>,
+    /// The module whose frames are not the program's.
+    pub own_module: u16,
+}
+
+/// How far the stack before was merged up to the innermost Python frame. Where the same Python frames come with the same
+/// native ones below them, only what lies above is new: a library that is being loaded makes thousands of such stacks.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Checkpoint {
+    /// The number of the Python stack; 0: there is none.
+    python: u64,
+    /// Of the native frame that executes its innermost run: the hash of its path, and its index.
+    native: u64,
+    index: usize,
+    /// Frames of the merged stack up to there.
+    depth: usize,
+    ground: Option<Pseudo>,
+}
+
+impl Checkpoint {
+    const NONE: Self = Self { python: 0, native: 0, index: 0, depth: 0, ground: None };
+
+    fn holds(&self, python: u64, ground: Option<Pseudo>, frames: &[Frame]) -> bool {
+        self.python == python
+            && self.ground == ground
+            && self.depth != 0
+            && frames.get(self.index).is_some_and(|frame| frame.hash == self.native)
+    }
 }
 
 impl Room {
+    /// Forgets the stack before.
+    pub(super) fn forget_checkpoint(&mut self) {
+        self.checkpoint = Checkpoint::NONE;
+    }
+
     /// Puts the merged stack into the room's path. `ground` is what stands below everything.
-    pub fn merge<I: Iterator<Item = NativeFrame> + Clone>(
+    pub fn merge(
         &mut self,
         arena: &Arena,
         trie: &Trie,
-        thread: Option<Thread<'_>>,
+        python: Option<(Thread<'_>, u64)>,
         ground: Option<Pseudo>,
-        native: &NativeStack<I>,
+        native: NativeStack<'_>,
     ) {
-        self.path.clear();
-        if let Some(ground) = ground {
-            self.path.push(ground.frame());
+        let Some((thread, hash)) = python else { return self.take_native(ground, native) };
+        if self.checkpoint.holds(hash, ground, native.frames) {
+            self.path.resume(self.checkpoint.depth);
+            return self.take_above(thread, ground, native);
         }
-        match thread {
-            Some(thread) => self.merge_python(arena, trie, thread, native),
-            None => {
-                native.bottom.iter().for_each(|reason| self.path.push(reason.frame()));
-                native.frames.clone().for_each(|frame| self.path.push(frame.word));
-            }
-        }
+        self.path.begin();
+        self.path.push_all(ground);
+        self.walk.read(thread);
+        self.path.push_all(native.bottom.or(self.walk.is_cut().then_some(Pseudo::TooDeep)));
+        self.place_runs(arena, trie, thread, ground, native);
+        self.checkpoint.python = hash;
     }
 
-    fn merge_python<I: Iterator<Item = NativeFrame> + Clone>(
+    /// Passes the native frames from the outside in, each run in the place of the frame that executes it.
+    fn place_runs(
         &mut self,
         arena: &Arena,
         trie: &Trie,
         thread: Thread<'_>,
-        native: &NativeStack<I>,
+        ground: Option<Pseudo>,
+        native: NativeStack<'_>,
     ) {
-        self.walk.read(thread);
-        let Self { walk, path, codes, .. } = self;
-        if let Some(reason) = native.bottom.or(walk.is_cut().then_some(Pseudo::TooDeep)) {
-            path.push(reason.frame());
-        }
+        let Self { walk, path, codes, checkpoint, .. } = self;
         let mut emit = |path: &mut Path, run: &[PythonFrame]| {
             for frame in run.iter().rev() {
                 if let Some(code) = codes.number(thread.known, arena, trie, frame.code) {
@@ -81,9 +105,10 @@ impl Room {
                 }
             }
         };
-        let innermost = thread.innermost_run(native, walk);
+        *checkpoint = Checkpoint::NONE;
+        let innermost = thread.innermost_run(native.frames, walk);
         let mut runs = Runs { left: walk.frames(), outer: native.end };
-        for (index, frame) in native.frames.clone().enumerate() {
+        for (index, frame) in native.frames.iter().enumerate() {
             while let Some(run) = runs.beyond() {
                 emit(path, run);
             }
@@ -91,29 +116,68 @@ impl Room {
                 Some(run) => emit(path, run),
                 None if innermost.is_some_and(|innermost| index < innermost)
                     && thread.is_interpreter(frame) => {}
-                None => path.push(frame.word),
+                None => native.push(path, thread, ground, frame),
+            }
+            if Some(index) == innermost && runs.left.is_empty() {
+                *checkpoint =
+                    Checkpoint { python: 0, native: frame.hash, index, depth: path.depth(), ground };
             }
         }
         emit(path, runs.left);
+    }
+
+    fn take_above(&mut self, thread: Thread<'_>, ground: Option<Pseudo>, native: NativeStack<'_>) {
+        for frame in &native.frames[self.checkpoint.index + 1..] {
+            native.push(&mut self.path, thread, ground, frame);
+        }
+    }
+
+    fn take_native(&mut self, ground: Option<Pseudo>, native: NativeStack<'_>) {
+        self.forget_checkpoint();
+        self.path.begin();
+        self.path.push_all(ground);
+        self.path.push_all(native.bottom);
+        native
+            .frames
+            .iter()
+            .filter(|frame| !native.is_own(frame))
+            .for_each(|frame| self.path.push(frame.word));
+    }
+}
+impl NativeStack<'_> {
+    fn is_own(&self, frame: &Frame) -> bool {
+        self.own_module != 0 && split_frame(frame.word).0 == self.own_module
+    }
+
+    /// Takes a frame above the innermost Python frame.
+    fn push(&self, path: &mut Path, thread: Thread<'_>, ground: Option<Pseudo>, frame: &Frame) {
+        let is_makers = ground == Some(Pseudo::PythonObject) && thread.is_interpreter(frame);
+        if !is_makers && !self.is_own(frame) {
+            path.push(frame.word);
+        }
     }
 }
 
 impl Thread<'_> {
     /// The index of the innermost native frame that executes Python.
-    fn innermost_run<I: Iterator<Item = NativeFrame> + Clone>(
-        self,
-        native: &NativeStack<I>,
-        walk: &Walk,
-    ) -> Option<usize> {
-        let mut runs = Runs { left: walk.frames(), outer: native.end };
-        let executes = native.frames.clone().map(|frame| {
-            while runs.beyond().is_some() {}
-            runs.executed_by(self, frame).is_some()
-        });
-        executes.enumerate().filter(|&(_, executes)| executes).last().map(|(index, _)| index)
+    fn innermost_run(self, frames: &[Frame], walk: &Walk) -> Option<usize> {
+        match walk.frames().iter().find(|frame| frame.ends_run)?.place {
+            0 => frames.iter().rposition(|frame| self.evaluates(frame)),
+            // Frames lie below each other: it is the first one that begins below the place.
+            place => {
+                Some(frames.partition_point(|frame| frame.slot() >= place)).filter(|&at| at < frames.len())
+            }
+        }
     }
 
-    fn is_interpreter(&self, frame: NativeFrame) -> bool {
+    /// Whether a frame is in the code of the evaluation loop.
+    fn evaluates(&self, frame: &Frame) -> bool {
+        let (start, end) = self.known.evaluate;
+        let address = split_frame(frame.word).1;
+        address > start && address <= end
+    }
+
+    fn is_interpreter(&self, frame: &Frame) -> bool {
         self.known.is_bare && split_frame(frame.word).0 == self.known.module
     }
 }
@@ -132,15 +196,11 @@ impl<'w> Runs<'w> {
     }
 
     /// The outermost run, when this native frame executes it.
-    fn executed_by(&mut self, thread: Thread<'_>, frame: NativeFrame) -> Option<&'w [PythonFrame]> {
-        let outer = core::mem::replace(&mut self.outer, frame.slot);
+    fn executed_by(&mut self, thread: Thread<'_>, frame: &Frame) -> Option<&'w [PythonFrame]> {
+        let outer = core::mem::replace(&mut self.outer, frame.slot());
         let executes = match self.left.last()?.place {
-            0 => {
-                let (start, end) = thread.known.evaluate;
-                let address = split_frame(frame.word).1;
-                address > start && address <= end
-            }
-            place => place > frame.slot && place < outer,
+            0 => thread.evaluates(frame),
+            place => place > frame.slot() && place < outer,
         };
         executes.then(|| self.take())
     }

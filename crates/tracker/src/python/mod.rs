@@ -26,7 +26,7 @@ use crate::arena::Arena;
 use crate::symbols::Exports;
 use layout::{Layout, Runs};
 
-pub use merge::{NativeFrame, NativeStack};
+pub use merge::NativeStack;
 
 type GetThreadState = unsafe extern "C" fn() -> *mut c_void;
 
@@ -67,6 +67,7 @@ pub struct Room {
     /// The merged stack.
     pub path: path::Path,
     codes: codes::Codes,
+    checkpoint: merge::Checkpoint,
     /// The most frames that it ever held: how much of it is resident.
     deepest: usize,
 }
@@ -75,6 +76,8 @@ impl Room {
     /// Forgets everything: the arena was replaced.
     pub fn clear(&mut self) {
         self.codes.clear();
+        self.path.forget();
+        self.forget_checkpoint();
     }
 
     /// Bytes that were touched, when it is more than ever before.
@@ -84,7 +87,7 @@ impl Room {
             return None;
         }
         let at_hand = if self.deepest == 0 { size_of::<codes::Codes>() as u64 + 8192 } else { 0 };
-        let pages = |depth: usize| (depth as u64 * 40).div_ceil(4096);
+        let pages = |depth: usize| (depth as u64 * 48).div_ceil(4096);
         let grown = (pages(depth) - pages(self.deepest)) * 4096 + at_hand;
         self.deepest = depth;
         Some(grown)

@@ -1,6 +1,7 @@
 //! A stack on its way into the trie: its frames and the hashes of all their paths, outermost first.
 
 use heaplens_format::NodeId;
+use heaplens_format::arena::Pseudo;
 
 use crate::arena::Arena;
 use crate::trie::{ROOT_HASH, Trie, extend_hash};
@@ -13,28 +14,54 @@ const MOST_FRAMES: usize = crate::unwind::memo::MAX_DEPTH + super::walk::MOST_FR
 struct Step {
     word: u64,
     hash: u64,
+    /// Its node, 0 while it is not known.
+    node: u32,
 }
 
-/// Frames and the hashes of their paths.
+/// Frames and the hashes of their paths. What a stack has in common with the one before it, from the outermost frame on, is
+/// neither hashed nor looked up again: that is nearly all of it.
 #[repr(C)]
 pub struct Path {
     depth: usize,
+    /// How many of the steps were those of the stack before.
+    before: usize,
+    /// Whether all frames so far are those of the stack before.
+    is_same: bool,
     steps: [Step; MOST_FRAMES],
 }
 
 impl Path {
+    /// Forgets the stack before: the arena was replaced.
+    pub fn forget(&mut self) {
+        (self.depth, self.before, self.is_same) = (0, 0, false);
+    }
+
     /// The empty stack.
-    pub fn clear(&mut self) {
-        self.depth = 0;
+    pub fn begin(&mut self) {
+        (self.before, self.depth, self.is_same) = (self.depth, 0, true);
+    }
+
+    /// The first frames of the stack before.
+    pub fn resume(&mut self, depth: usize) {
+        (self.before, self.is_same) = (self.depth, depth <= self.depth);
+        self.depth = depth.min(self.depth);
+    }
+
+    /// Adds a frame that says something about the stack, where there is one.
+    pub fn push_all(&mut self, pseudo: Option<Pseudo>) {
+        pseudo.into_iter().for_each(|pseudo| self.push(pseudo.frame()));
     }
 
     /// Adds the next inner frame. More than there is room for cannot come.
+    #[inline]
     pub fn push(&mut self, word: u64) {
-        let hash = extend_hash(self.hash(), word);
-        if let Some(step) = self.steps.get_mut(self.depth) {
-            *step = Step { word, hash };
-            self.depth += 1;
+        let (depth, hash) = (self.depth, self.hash());
+        let Some(step) = self.steps.get_mut(depth) else { return };
+        self.is_same = self.is_same && depth < self.before && step.word == word;
+        if !self.is_same {
+            *step = Step { word, hash: extend_hash(hash, word), node: 0 };
         }
+        self.depth += 1;
     }
 
     /// How many frames there are.
@@ -42,25 +69,59 @@ impl Path {
         self.depth
     }
 
+    #[inline(always)]
     fn hash(&self) -> u64 {
         self.depth.checked_sub(1).map_or(ROOT_HASH, |top| self.steps[top].hash)
     }
 
     /// Its node: what is known of it is looked for from the inside out, the rest is inserted from the outside in.
-    pub fn node(&self, arena: &Arena, trie: &Trie) -> NodeId {
-        let steps = &self.steps[..self.depth];
-        let found = steps
-            .iter()
-            .enumerate()
-            .rev()
-            .find_map(|(index, step)| trie.find(arena, step.hash).map(|node| (index + 1, node)));
-        let (known, mut node) = found.unwrap_or((0, NodeId::new(0)));
-        for step in &steps[known..] {
+    pub fn node(&mut self, arena: &Arena, trie: &Trie) -> NodeId {
+        let steps = &mut self.steps[..self.depth];
+        let mut known = steps.len();
+        while known > 0 && steps[known - 1].node == 0 {
+            let step = &mut steps[known - 1];
+            step.node = trie.find(arena, step.hash).map_or(0, NodeId::get);
+            known -= usize::from(step.node == 0);
+        }
+        let mut node = NodeId::new(known.checked_sub(1).map_or(0, |last| steps[last].node));
+        for step in &mut steps[known..] {
             match trie.insert(arena, node, step.word, step.hash) {
                 Some(next) => node = next,
                 None => return node, // full: the bytes stay exact, the stack ends early
             }
+            step.node = node.get();
         }
         node
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arena::tests::scratch;
+    use proptest::prelude::*;
+    use std::boxed::Box;
+    use std::vec::Vec;
+
+    proptest! {
+        /// The naive twin extends from the root, frame by frame.
+        #[test]
+        fn a_stack_has_the_node_of_its_frames_whatever_came_before(
+            stacks in prop::collection::vec(prop::collection::vec(1u64..4, 0..8), 1..30)
+        ) {
+            let (arena, trie) = (scratch(), Trie::new());
+            prop_assert!(trie.reset(&arena));
+            // SAFETY: every field is a number or a flag, for which zero is a value.
+            let mut path: Box<Path> = unsafe { Box::new_zeroed().assume_init() };
+            for stack in stacks {
+                path.begin();
+                stack.iter().for_each(|&frame| path.push(frame));
+                let found = path.node(&arena, &trie);
+                let (expected, _) = stack.iter().fold((NodeId::new(0), ROOT_HASH), |(node, hash), &frame| {
+                    trie.extend(&arena, node, hash, frame)
+                });
+                prop_assert_eq!(found, expected, "{:?}", stack.iter().collect::<Vec<_>>());
+            }
+        }
     }
 }
