@@ -99,6 +99,7 @@ def in_threads():
 
 
 ALL = [make() for make in (slots, wide, texts, tuples, half_freed, grown, in_threads)]
+print("truth-partial")
 for row, (size, blocks) in ROWS.items():
     print("truth", os.getpid(), "python", HERE, row, size, blocks, "-", "-", "-", "-")
 print("truth-end", os.getpid(), flush=True)

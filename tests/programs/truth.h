@@ -2,6 +2,7 @@
  *
  *     truth PID LAYER FILE LINE  LIVE_BYTES LIVE_BLOCKS  ALLOCATED_BYTES ALLOCATED_BLOCKS  PEAK_BYTES PEAK_BLOCKS
  *     chain PID FILE LINE inner;…;outer           the program's own functions on the stack, innermost first
+ *     truth-partial                               lines that are not spoken of may allocate, too
  *     truth-end PID                               everything above was printed
  *
  * What the program makes no claim about is printed as `-`: mostly the peak, and all but the live bytes of mappings. Nothing here allocates: printing is snprintf into the

@@ -40,6 +40,8 @@ pub struct Truth {
     pub chains: Vec<Chain>,
     /// Processes that said all they had to say.
     pub pids: Vec<u32>,
+    /// Whether lines that are not spoken of may allocate, too.
+    pub is_partial: bool,
 }
 
 impl Truth {
@@ -79,6 +81,7 @@ impl Truth {
                 line: number(at, line),
                 functions: functions.split(';').map(str::to_owned).collect(),
             }),
+            ["truth-partial"] => self.is_partial = true,
             ["truth-end", pid] => self.pids.push(number(pid, line)),
             _ => {}
         }
