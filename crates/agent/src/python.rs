@@ -55,27 +55,19 @@ pub fn watch() {
     if process::settings().objects == Objects::None {
         return;
     }
-    let Some(add) = symbol(c"PySys_AddAuditHook") else { return };
-    let exports = modules::exports_of(add as u64);
-    if !exports.as_ref().is_some_and(python::is_readable) {
-        return;
-    }
+    // Not by `dlsym`: where it finds nothing it allocates words to say so.
+    let Some(exports) = modules::exporting(c"PySys_AddAuditHook").filter(python::is_readable) else { return };
+    let Some(add) = exports.find(c"PySys_AddAuditHook") else { return };
     // What it allocates for us is not the program's.
     let guard = Guard::enter(Nesting::Expected);
     // SAFETY: the function of this name; the hook has the type that it asks for and lives as long as the process.
-    let added = unsafe { core::mem::transmute::<usize, AddHook>(add)(on_audit, core::ptr::null_mut()) };
+    let added = unsafe { core::mem::transmute::<u64, AddHook>(add.address)(on_audit, core::ptr::null_mut()) };
     drop(guard);
     if added == 0
-        && let Some(runtime) = exports.and_then(|exports| exports.find(c"_PyRuntime"))
+        && let Some(runtime) = exports.find(c"_PyRuntime")
     {
         LINK.store(find_link(runtime.address as usize, runtime.size as usize).unwrap_or(0), Relaxed);
     }
-}
-
-fn symbol(name: &CStr) -> Option<usize> {
-    // SAFETY: a zero-terminated name.
-    let address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
-    (!address.is_null()).then_some(address as usize)
 }
 
 /// Where in the interpreter's state the list of hooks begins, when ours is its first entry: { next, function, data }.
@@ -116,14 +108,14 @@ unsafe extern "C" fn on_audit(event: *const c_char, _arguments: *mut c_void, _da
 
 /// Puts our allocator before Python's.
 fn take_place() {
-    let (Some(get), Some(set)) = (symbol(c"PyMem_GetAllocator"), symbol(c"PyMem_SetAllocator")) else {
-        return;
-    };
+    let Some(exports) = modules::exporting(c"PyMem_SetAllocator") else { return };
+    let (get, set) = (exports.find(c"PyMem_GetAllocator"), exports.find(c"PyMem_SetAllocator"));
+    let (Some(get), Some(set)) = (get, set) else { return };
     // SAFETY: the functions of these names have this type.
     let (get, set) = unsafe {
         (
-            core::mem::transmute::<usize, ExchangeAllocator>(get),
-            core::mem::transmute::<usize, ExchangeAllocator>(set),
+            core::mem::transmute::<u64, ExchangeAllocator>(get.address),
+            core::mem::transmute::<u64, ExchangeAllocator>(set.address),
         )
     };
     for (domain, original) in DOMAINS.into_iter().zip(&ORIGINALS) {

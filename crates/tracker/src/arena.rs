@@ -339,9 +339,12 @@ impl Arena {
         &self.header().regions[region as usize]
     }
 
-    /// Counts a loss.
+    /// Counts a loss, where there is an arena to count it in: a child of a process without one has none, either.
     #[inline]
     pub fn lose(&self, loss: Loss) {
+        if self.base.load(Relaxed) == 0 {
+            return;
+        }
         self.header().losses[loss as usize].fetch_add(1, Relaxed);
     }
 

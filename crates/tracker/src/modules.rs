@@ -210,6 +210,32 @@ pub fn range_of(address: u64) -> Option<(u64, u64)> {
     find_object(address).map(|object| (object.map_start, object.map_end))
 }
 
+/// The first loaded object that exports this name, in the order of the loader.
+pub fn exporting(name: &CStr) -> Option<Exports> {
+    struct Search<'a> {
+        name: &'a CStr,
+        found: Option<Exports>,
+    }
+    unsafe extern "C" fn look(info: *mut libc::dl_phdr_info, _size: usize, search: *mut c_void) -> c_int {
+        // SAFETY: the loader passes the object at hand, and what `exporting` gave it.
+        let (info, search) = unsafe { (&*info, &mut *search.cast::<Search<'_>>()) };
+        // SAFETY: the program headers of the object, which is loaded while the loader calls.
+        let headers = unsafe { core::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum as usize) };
+        let dynamic = headers.iter().find(|header| header.p_type == libc::PT_DYNAMIC);
+        let exports = dynamic.and_then(|header| {
+            let address = info.dlpi_addr.wrapping_add(header.p_vaddr);
+            // SAFETY: the dynamic section of a loaded object.
+            unsafe { Exports::of(info.dlpi_addr, address) }
+        });
+        search.found = exports.filter(|exports| exports.find(search.name).is_some());
+        c_int::from(search.found.is_some())
+    }
+    let mut search = Search { name, found: None };
+    // SAFETY: the function has the type that is asked for, and the search outlives the call.
+    unsafe { libc::dl_iterate_phdr(Some(look), (&raw mut search).cast()) };
+    search.found
+}
+
 /// Whether the object that covers an address defines this name there, and does not only refer to it.
 pub fn defines(address: u64, name: &CStr) -> bool {
     let symbol = exports_of(address).and_then(|exports| exports.find(name));

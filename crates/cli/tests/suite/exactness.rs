@@ -115,3 +115,17 @@ fn the_run_and_the_recording_give_the_same_report() {
     assert_exact(&truth, truth.pid(), &run.report());
     assert_eq!(run.report().0, run.report_on(truth.pid()).0);
 }
+
+/// Neither what we allocate ourselves nor what libc allocates because we asked it something.
+#[test]
+fn nothing_of_our_own_is_counted() {
+    for program in [program("plain.c"), program("basic.cpp"), "/usr/bin/true".into()] {
+        let report = Heaplens::on(&program, &[]).finish().report().0;
+        let sites = report["sites"].as_array().into_iter().flatten();
+        let frames = sites.flat_map(|site| site["stack"].as_array().into_iter().flatten());
+        let ours = |frame: &&serde_json::Value| {
+            frame["module"].as_str().is_some_and(|path| path.contains("libheaplens"))
+        };
+        assert_eq!(frames.clone().filter(ours).count(), 0, "{:?}", frames.filter(ours).collect::<Vec<_>>());
+    }
+}

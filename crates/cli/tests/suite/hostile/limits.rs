@@ -16,6 +16,17 @@ fn a_limit_on_the_size_of_files_does_not_kill_the_program() {
     plain_with("ulimit -f 100");
 }
 
+/// No arena for the program, so none that its children could count their loss in.
+#[test]
+fn children_under_a_file_size_limit_live_as_their_parent_does() {
+    for blocks in [100, 3190] {
+        let command = format!("ulimit -f {blocks}; exec \"$@\"");
+        let run = Heaplens::on("/bin/sh".as_ref(), &[]).arg("-c").arg(command).arg("sh");
+        let run = run.arg(program("fork_storm.c")).arg("50").finish().expect_status(0);
+        assert!(run.stdout().contains("truth-end"), "{}", run.stdout());
+    }
+}
+
 #[test]
 fn a_limit_on_address_space_does_not_kill_the_program() {
     plain_with("ulimit -v 100000");
