@@ -185,8 +185,9 @@ fn record_break(guard: &Guard, old: u64, new: u64, caller: Caller) {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn dlclose(handle: *mut c_void) -> c_int {
     let Some(real) = real::DLCLOSE.get().filter(|_| is_ready()) else { return -1 };
+    tracker().before_unload();
     // SAFETY: the real function with the program's own argument. No guard: destructors run, and what they do counts.
     let status = unsafe { real(handle) };
-    tracker().on_unload();
+    tracker().after_unload();
     status
 }

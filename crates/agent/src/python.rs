@@ -52,6 +52,9 @@ static LINK: AtomicUsize = AtomicUsize::new(0);
 
 /// Leaves the hook with the interpreter, where there is one whose objects can be read.
 pub fn watch() {
+    if modules::exporting(python::THREAD_STATE).is_some() {
+        tracker().python.pin();
+    }
     if process::settings().objects == Objects::None {
         return;
     }

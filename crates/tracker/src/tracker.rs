@@ -245,6 +245,17 @@ impl Tracker {
         }
     }
 
+    /// A library is about to be unloaded.
+    pub fn before_unload(&self) {
+        self.python.before_unload();
+    }
+
+    /// A library may have been unloaded, after [`Tracker::before_unload`].
+    pub fn after_unload(&self) {
+        self.on_unload();
+        self.python.after_unload();
+    }
+
     /// A library may have been unloaded.
     pub fn on_unload(&self) {
         self.unwinder.on_unload();

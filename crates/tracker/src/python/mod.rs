@@ -16,25 +16,35 @@ mod merge;
 mod path;
 mod walk;
 
-use core::ffi::c_void;
-use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use core::sync::atomic::{AtomicU16, AtomicUsize};
+use core::ffi::{CStr, c_void};
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use core::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, AtomicUsize};
 
 use heaplens_format::arena::python::{Interpreter, Reading};
 
 use crate::arena::Arena;
+use crate::modules;
 use crate::symbols::Exports;
 use layout::{Layout, Runs};
 
 pub use merge::NativeStack;
+
+/// The one function of an interpreter that is called in a hook.
+pub const THREAD_STATE: &CStr = c"PyGILState_GetThisThreadState";
 
 type GetThreadState = unsafe extern "C" fn() -> *mut c_void;
 
 /// The interpreter of this process.
 #[derive(Debug)]
 pub struct Python {
-    /// `PyGILState_GetThisThreadState`; 0 while no interpreter was seen whose frames can be read.
+    /// `PyGILState_GetThisThreadState`; 0 while no interpreter was seen whose frames can be read, or while it may be going.
     thread_state: AtomicUsize,
+    /// The same, whatever goes on.
+    function: AtomicUsize,
+    /// Calls of `dlclose` that have not come back.
+    unloads: AtomicU32,
+    /// Whether the interpreter was there when the program began, so that it stays to its end.
+    is_pinned: AtomicBool,
     known: KnownCell,
     /// The module that we are in ourselves: Python's allocator calls `malloc` through us. 0 while it was on no stack.
     own_module: AtomicU16,
@@ -106,6 +116,9 @@ impl Python {
     pub const fn new() -> Self {
         Self {
             thread_state: AtomicUsize::new(0),
+            function: AtomicUsize::new(0),
+            unloads: AtomicU32::new(0),
+            is_pinned: AtomicBool::new(false),
             known: KnownCell(core::cell::UnsafeCell::new(None)),
             own_module: AtomicU16::new(0),
         }
@@ -128,6 +141,32 @@ impl Python {
         (state != 0).then_some(Thread { known, state })
     }
 
+    /// The interpreter was there when the program began.
+    pub fn pin(&self) {
+        self.is_pinned.store(true, Relaxed);
+    }
+
+    /// A library is about to be unloaded, which may be the interpreter: until it is known, its function is not called.
+    pub fn before_unload(&self) {
+        if !self.is_pinned.load(Relaxed) {
+            self.unloads.fetch_add(1, AcqRel);
+            self.thread_state.store(0, Release);
+        }
+    }
+
+    /// It was, or was not.
+    pub fn after_unload(&self) {
+        if self.is_pinned.load(Relaxed) || self.unloads.fetch_sub(1, AcqRel) != 1 {
+            return;
+        }
+        let function = self.function.load(Relaxed);
+        if function != 0 && modules::defines(function as u64, THREAD_STATE) {
+            self.thread_state.store(function, Release);
+        } else {
+            self.function.store(0, Relaxed);
+        }
+    }
+
     /// This is the number of our own module.
     pub fn on_own_module(&self, number: u16) {
         self.own_module.store(number, Relaxed);
@@ -141,7 +180,7 @@ impl Python {
     /// A module appeared on a stack for the first time: it may be an interpreter.
     #[cold]
     pub fn on_module(&self, arena: &Arena, number: u16, path: &[u8], exports: &Exports) {
-        let Some(function) = exports.find(c"PyGILState_GetThisThreadState") else { return };
+        let Some(function) = exports.find(THREAD_STATE) else { return };
         let (interpreter, layout) = layout::recognise(exports);
         let seen = Interpreter::from_raw(arena.header().python.load(Relaxed));
         if seen.is_none_or(|seen| seen.reading != Reading::Frames) {
@@ -159,10 +198,11 @@ impl Python {
             module: number,
             is_bare: is_bare(path),
         };
-        let other = self.thread_state.load(Relaxed);
-        if other == 0 || other == function.address as usize {
+        let other = self.function.load(Relaxed);
+        if self.unloads.load(Relaxed) == 0 && (other == 0 || other == function.address as usize) {
             // SAFETY: see `KnownCell`; the same interpreter in a forked child differs by its number alone.
             unsafe { *self.known.0.get() = Some(known) };
+            self.function.store(function.address as usize, Relaxed);
             self.thread_state.store(function.address as usize, Release);
         }
     }

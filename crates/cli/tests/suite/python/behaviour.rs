@@ -150,6 +150,30 @@ fn an_interpreter_that_is_loaded_late_shows_its_lines() {
 }
 
 #[test]
+fn an_interpreter_that_is_unloaded_is_not_asked_again() {
+    let test = "python::behaviour::an_interpreter_that_is_unloaded_is_not_asked_again";
+    let mut tried = 0;
+    for Interpreter { path, version } in interpreters::all(test) {
+        let library = path.with_file_name("").join(format!("../lib/libpython{version}.so.1.0"));
+        let alone = |command: &mut Command| {
+            command.arg(&library).env("PYTHONHOME", path.with_file_name("..")).output().expect("it starts")
+        };
+        // Some interpreters cannot be unloaded: then there is nothing to see.
+        if !library.exists() || !alone(&mut Command::new(program("unloads_python.c"))).status.success() {
+            continue;
+        }
+        tried += 1;
+        let run = Heaplens::on(&program("unloads_python.c"), &[]).arg(&library);
+        let run = run.env("PYTHONHOME", path.with_file_name("..")).finish().expect_status(0);
+        assert!(run.stdout().contains("went on"), "Python {version}");
+        assert!(run.report().sites().iter().any(|site| site.amounts[0] == 77777), "Python {version}");
+    }
+    if tried == 0 {
+        skip(test, "no interpreter here has a shared library that can be unloaded");
+    }
+}
+
+#[test]
 fn an_interpreter_that_is_too_old_is_recorded_and_said_to_be() {
     let test = "python::behaviour::an_interpreter_that_is_too_old_is_recorded_and_said_to_be";
     let old = interpreters::too_old();
