@@ -1,9 +1,11 @@
 //! From a recording to what a report says: [`resolve_symbols`] gives frames their names and lines while the object
-//! files are at hand, [`profile()`] merges, chooses and sums. It formats nothing and never looks at a running process.
+//! files are at hand and [`settle_loop_lines`] loops theirs, [`profile()`] merges, chooses and sums. It formats nothing and never looks at a running process.
 #![forbid(unsafe_code)]
 
+mod loops;
 pub mod profile;
 mod symbols;
 
+pub use loops::settle_loop_lines;
 pub use profile::{NoSuchProcess, Profile, profile};
 pub use symbols::resolve_symbols;

@@ -25,6 +25,7 @@ pub(crate) fn seal(
     directory: &Path,
 ) -> Result<Sealed, Failure> {
     heaplens_analyze::resolve_symbols(&mut recording);
+    heaplens_analyze::settle_loop_lines(&mut recording);
     let bytes = encode(&recording);
     let path = match destination::write(path, &bytes) {
         Ok(()) => path.to_owned(),

@@ -18,4 +18,4 @@ pub mod recording;
 pub mod units;
 
 pub use loss::Loss;
-pub use units::{Addr, Bytes, CodeId, ModuleId, Nanos, NodeId, Pid, SiteId};
+pub use units::{Addr, Bytes, CodeId, LoopId, ModuleId, Nanos, NodeId, Pid, SiteId};

@@ -55,7 +55,11 @@ losses! {
     ProcessUnseen = 13, "child processes not recorded";
     /// The program brings its own `malloc`, which our hooks cannot see into.
     OwnMalloc = 14, "programs with a malloc of its own, whose blocks are not seen";
+    /// The table of what sites had at marks was full.
+    ValueLost = 15, "values of sites at marks that were not kept";
+    /// A mark was asked for while another one was made, or after the last that there is room for.
+    MarkLost = 16, "marks that were not made";
 }
 
 /// The number of loss counters in an arena header; kinds beyond it cannot be counted inside the program.
-pub const LOSS_SLOTS: usize = 16;
+pub const LOSS_SLOTS: usize = 24;

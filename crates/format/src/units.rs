@@ -59,6 +59,10 @@ number!(
     /// A Python code object. Code 0 does not exist.
     CodeId(u32)
 );
+number!(
+    /// A loop of a process; the first one has number 1.
+    LoopId(u32)
+);
 
 impl Bytes {
     /// No bytes.

@@ -7,12 +7,12 @@ mod strategy;
 
 use heaplens_format::arena::Pseudo;
 use heaplens_format::recording::{
-    DecodeError, Decoded, Fault, Frame, Recording, Section, Version, Violation, decode, encode,
+    DecodeError, Decoded, Fault, Frame, History, Recording, Section, Version, Violation, decode, encode,
 };
 use heaplens_format::{ModuleId, NodeId, Pid};
 use proptest::prelude::*;
 
-use sample::{sample, sample_of_format_1};
+use sample::{sample, sample_of_format_1, sample_of_format_2_0};
 use strategy::recording;
 
 /// Length of the head of a file; see docs/format.md.
@@ -20,7 +20,7 @@ const FILE_HEADER: usize = 16;
 /// Length of the head of a chunk.
 const CHUNK_HEADER: usize = 24;
 /// Sections of a process.
-const SECTIONS: usize = 8;
+const SECTIONS: usize = 9;
 
 /// The offset of each chunk and what lies behind the last.
 fn chunk_offsets(bytes: &[u8]) -> Vec<usize> {
@@ -53,6 +53,9 @@ fn assert_sound(recording: &Recording) {
             }
         }
         assert!(process.sites.iter().all(|site| site.node.get() as usize <= process.nodes.len()));
+        assert!(process.histories.iter().all(|history| (history.site as usize) < process.sites.len()));
+        let last = |history: &History| history.changes.last().map_or(0, |change| change.until as usize);
+        assert!(process.histories.iter().all(|history| last(history) <= process.marks.len()));
         assert!(process.symbols.iter().all(|symbol| in_range(symbol.module) && !symbol.functions.is_empty()));
         let keys = process.symbols.iter().map(|symbol| (symbol.module, symbol.offset));
         assert!(keys.clone().zip(keys.skip(1)).all(|(before, after)| before < after));
@@ -152,7 +155,7 @@ fn a_torn_file_names_the_missing_sections_of_each_process() {
     let offsets = chunk_offsets(&bytes);
     // Run, then identity, modules, codes and stacks of the first process, and a part of its sites.
     let decoded = decode(&bytes[..offsets[5] + 30]).unwrap();
-    let sections = ["sites", "time-line", "losses", "symbols"].map(|section| (Some(0), section));
+    let sections = ["sites", "time-line", "losses", "symbols", "marks"].map(|section| (Some(0), section));
     assert_eq!(missing(&decoded), sections);
     assert!(decoded.damage.iter().any(|damage| damage.fault == Fault::MissingProcesses { count: 1 }));
     let torn = &decoded.damage[0];
@@ -193,7 +196,7 @@ fn an_unknown_chunk_is_skipped_and_named() {
     let bytes = with_chunk(&encode(&sample()), 77, b"what a later version adds");
     let decoded = decode(&bytes).unwrap();
     assert_eq!(decoded.recording, sample());
-    let version = Version { major: 2, minor: 0 };
+    let version = Version { major: 2, minor: 1 };
     assert_eq!(decoded.damage[0].fault, Fault::UnknownKind { kind: 77, version });
 }
 
@@ -209,7 +212,7 @@ fn a_second_chunk_for_a_section_is_skipped_and_named() {
 fn a_seal_that_counts_other_chunks_is_named() {
     let largest = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1];
     let decoded = decode(&with_chunk(&encode(&sample()), Section::End as u16, &largest)).unwrap();
-    assert_eq!(decoded.damage[0].fault, Fault::WrongCount { expected: u64::MAX, found: 17 });
+    assert_eq!(decoded.damage[0].fault, Fault::WrongCount { expected: u64::MAX, found: 19 });
 }
 
 #[test]
@@ -223,9 +226,9 @@ fn bytes_behind_the_seal_are_named() {
 #[test]
 fn a_newer_major_version_is_refused_with_both_versions() {
     let error = decode(&with_version(&encode(&sample()), 3, 1)).unwrap_err();
-    let (found, known) = (Version { major: 3, minor: 1 }, Version { major: 2, minor: 0 });
+    let (found, known) = (Version { major: 3, minor: 1 }, Version { major: 2, minor: 1 });
     assert_eq!(error, DecodeError::NewerVersion { found, known });
-    assert_eq!(error.to_string(), "it has format 3.1, and this heaplens reads formats up to 2.0");
+    assert_eq!(error.to_string(), "it has format 3.1, and this heaplens reads formats up to 2.1");
 }
 
 #[test]
@@ -271,6 +274,12 @@ fn the_recording_that_format_1_0_wrote_is_still_read() {
 #[test]
 fn the_recording_that_format_2_0_wrote_is_still_read() {
     let decoded = decode(include_bytes!("fixtures/format-2.0.recording")).unwrap();
+    assert_eq!(decoded, Decoded { recording: sample_of_format_2_0(), damage: vec![] });
+}
+
+#[test]
+fn the_recording_that_format_2_1_wrote_is_still_read() {
+    let decoded = decode(include_bytes!("fixtures/format-2.1.recording")).unwrap();
     assert_eq!(decoded, Decoded { recording: sample(), damage: vec![] });
 }
 

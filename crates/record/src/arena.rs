@@ -7,6 +7,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 
 use heaplens_format::arena::header::{FLAG_FORKED, HEADER_SIZE, RegionView};
+use heaplens_format::arena::marks::Moment;
 use heaplens_format::arena::table::{
     Module as ModuleRecord, SAMPLED_BLOCK, Site as SiteRecord, SiteIdentity,
 };
@@ -18,6 +19,7 @@ use heaplens_format::recording::{
 use heaplens_format::{Addr, Bytes, Loss, Nanos, Pid};
 
 use crate::codes::Codes;
+use crate::marks;
 use crate::stacks::Trie;
 
 /// Why an arena cannot be read.
@@ -86,16 +88,21 @@ pub fn read_process(file: &File, start_of_run: Nanos, ticks_per_second: f64) -> 
     let header = HeaderView::new(&bytes).ok_or(ArenaError::NotAnArena)?;
     let mut reader = Reader { file, header, torn: 0 };
     // What refers before what it refers to: records that appear in between are read, too.
+    let [changes, marks, loops] =
+        [Region::Changes, Region::Marks, Region::Loops].map(|region| reader.region(region));
     let [sites, nodes, codes, modules, strings] =
         [Region::Sites, Region::Nodes, Region::Codes, Region::Modules, Region::Strings]
             .map(|region| reader.region(region));
-    let (codes, strings) = (codes?, strings?);
+    let (sites, codes, strings) = (sites?, codes?, strings?);
     let modules = reader.modules(&modules?, &strings);
     let mut codes = Codes::new(&codes, &strings);
-    let (nodes, sites) = reader.stacks(&sites?, &nodes?, &modules, &mut codes);
+    let since_start = |ns: u64| Nanos::new(ns.saturating_sub(start_of_run.get()));
+    let loops = marks::loops(&loops?, &mut codes, since_start);
+    let (marks, kept) = marks::marks(&marks?, header.moment(), &strings, &loops, since_start);
+    let Found { nodes, sites, records } = reader.stacks(&sites, &nodes?, &modules, &mut codes);
+    let histories = marks::histories(&changes?, &records, kept);
     let (codes, torn) = codes.finish();
     reader.torn += torn;
-    let since_start = |ns: u64| Nanos::new(ns.saturating_sub(start_of_run.get()));
     Ok(Process {
         pid: Pid::new(header.pid()),
         parent: Pid::new(header.parent()),
@@ -117,6 +124,9 @@ pub fn read_process(file: &File, start_of_run: Nanos, ticks_per_second: f64) -> 
         codes,
         nodes,
         sites,
+        loops,
+        marks,
+        histories,
         losses: reader.losses(),
         ..Process::default()
     })
@@ -169,6 +179,13 @@ pub(crate) fn word(record: &[u8], at: usize) -> u64 {
     record.get(at..at + 8).and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_le_bytes)
 }
 
+/// Stacks and sites as the recording numbers them, with the records that each site comes from.
+struct Found {
+    nodes: Vec<Node>,
+    sites: Vec<Site>,
+    records: Vec<marks::Records>,
+}
+
 struct Reader<'a> {
     file: &'a File,
     header: HeaderView<'a>,
@@ -206,30 +223,32 @@ impl Reader<'_> {
     }
 
     /// The sites that ever allocated, and of the trie what lies below them.
-    fn stacks(
-        &mut self,
-        sites: &[u8],
-        nodes: &[u8],
-        modules: &[Module],
-        codes: &mut Codes<'_>,
-    ) -> (Vec<Node>, Vec<Site>) {
+    fn stacks(&mut self, sites: &[u8], nodes: &[u8], modules: &[Module], codes: &mut Codes<'_>) -> Found {
         let mut trie = Trie::new(nodes, modules);
-        let mut found = Vec::new();
-        for record in sites.chunks_exact(SITE_SIZE) {
+        let (mut found, mut records) = (Vec::new(), Vec::new());
+        for (number, record) in (0..).zip(sites.chunks_exact(SITE_SIZE)) {
             let identity = word(record, std::mem::offset_of!(SiteRecord, identity));
             if let Some(identity) = SiteIdentity::from_raw(identity)
-                && let Some(site) = self.site(identity, record, sites, &mut trie)
+                && let Some((site, live)) = self.site(identity, record, sites, &mut trie)
             {
                 found.push(site);
+                records.push(marks::Records { numbers: [number, identity.second()], live });
             }
         }
         let (order, torn) = trie.finish(codes);
         self.torn += torn;
         found.iter_mut().for_each(|site| site.node = order.place(site.node));
-        (order.nodes, found)
+        Found { nodes: order.nodes, sites: found, records }
     }
 
-    fn site(&self, identity: SiteIdentity, record: &[u8], all: &[u8], trie: &mut Trie<'_>) -> Option<Site> {
+    /// The site, and what each of its records has live.
+    fn site(
+        &self,
+        identity: SiteIdentity,
+        record: &[u8],
+        all: &[u8],
+        trie: &mut Trie<'_>,
+    ) -> Option<(Site, [i64; 2])> {
         const NONE: &[u8] = &[0; SITE_SIZE];
         let second = identity.second() as usize * SITE_SIZE;
         let second = if second == 0 { NONE } else { all.get(second..second + SITE_SIZE).unwrap_or(NONE) };
@@ -243,13 +262,14 @@ impl Reader<'_> {
         let at_peak = owner.at_peak(peak).plus(shared.at_peak(peak));
         let path = trie.enter(identity.node())?;
         let amount = |sum: Sum| self.amount(sum, path.kind);
-        Some(Site {
+        let site = Site {
             node: path.node,
             kind: path.kind,
             live: amount(live),
             peak: amount(at_peak),
             allocated: amount(allocated),
-        })
+        };
+        Some((site, [owner.live().bytes, shared.live().bytes]))
     }
 
     /// A count that a kill in the middle of an event left below zero is zero.
@@ -310,9 +330,14 @@ impl Line<'_> {
         }
     }
 
+    /// Of its last change.
+    fn moment(&self) -> Moment {
+        Moment::from_raw(word(self.0, std::mem::offset_of!(SiteRecord, moment)))
+    }
+
     /// The live value at the peak: the kept one where something changed since, else the present one.
     fn at_peak(&self, peak: u64) -> Sum {
-        if word(self.0, std::mem::offset_of!(SiteRecord, peak_tag)) != peak {
+        if self.moment().peak() != peak {
             return self.live();
         }
         Sum {

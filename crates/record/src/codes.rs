@@ -54,6 +54,11 @@ impl<'a> Codes<'a> {
         self.texts.entry(bytes).or_insert_with(|| String::from_utf8_lossy(bytes).into()).clone()
     }
 
+    /// Whether there is such a code object.
+    pub(crate) fn has(&self, code: u32) -> bool {
+        (1..=self.codes.len()).contains(&(code as usize))
+    }
+
     /// The frame of an instruction; a code object that is not there cuts the stack, as a missing module does.
     pub(crate) fn frame(&mut self, code: u32, instruction: u32) -> Frame {
         let Some(lines) = (code as usize).checked_sub(1).and_then(|at| self.lines.get(at)) else {
@@ -98,7 +103,7 @@ mod tests {
     const STRINGS: &[u8] = b"train/home/user/train.py\x02\x01\x02\x01";
 
     fn record(name: u64, published: u64) -> Vec<u8> {
-        let words = [name, 5 << 32 | 19, 24 << 32 | 4, (LineTable::Ranges as u64) << 32 | 40, published];
+        let words = [name, 5 << 32 | 19, 24 << 32 | 4, (LineTable::Ranges as u64) << 32 | 40, 0, published];
         words.iter().flat_map(|word| word.to_le_bytes()).collect()
     }
 

@@ -15,6 +15,7 @@ mod inspect;
 mod kernel;
 mod launch;
 mod lookup;
+mod marks;
 mod procfs;
 mod python;
 mod run;

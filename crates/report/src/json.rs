@@ -5,7 +5,9 @@
 use std::io::{self, Write};
 
 use heaplens_analyze::Profile;
-use heaplens_analyze::profile::{Cost, Margin, Measure, ProcessRow, SiteProfile, StackFrame, Totals};
+use heaplens_analyze::profile::{
+    Cost, Margin, Measure, NamedMark, ProcessRow, SiteProfile, StackFrame, Totals,
+};
 use heaplens_format::Bytes;
 use heaplens_format::recording::{Exit, Interpreter, Reading, Rss, SiteKind};
 use serde::ser::{Serialize, SerializeMap, Serializer};
@@ -38,9 +40,9 @@ impl Serialize for Report<'_> {
         map.serialize_entry("cost", &cost(&profile.cost))?;
         map.serialize_entry("sampled", &sampled(profile))?;
         map.serialize_entry("python", &profile.python.map(|found| python(found, profile.object_interval)))?;
-        for absent in ["verdict", "iterations"] {
-            map.serialize_entry(absent, &())?;
-        }
+        map.serialize_entry("verdict", &())?;
+        map.serialize_entry("iterations", &iterations(profile))?;
+        map.serialize_entry("marks", &profile.marks.iter().map(mark).collect::<Vec<_>>())?;
         map.serialize_entry("rss", &profile.rss.map(rss))?;
         for absent in ["findings", "ledger", "lost"] {
             map.serialize_entry(absent, &())?;
@@ -114,6 +116,53 @@ fn cost(cost: &Cost) -> CostFields {
         cpu_seconds: (cpu > 0).then(|| seconds(cpu)),
         arena_bytes: cost.arena.get(),
         private_bytes: cost.private.get(),
+    }
+}
+
+/// What all values "per iteration" are per.
+#[derive(serde::Serialize)]
+struct IterationFields<'a> {
+    count: Option<u64>,
+    exact: Option<bool>,
+    per: &'static str,
+    how: Option<&'static str>,
+    #[serde(rename = "loop")]
+    place: Option<LoopFields<'a>>,
+}
+
+#[derive(serde::Serialize)]
+struct LoopFields<'a> {
+    file: &'a str,
+    line: u32,
+    function: &'a str,
+}
+
+fn iterations(profile: &Profile) -> IterationFields<'_> {
+    match &profile.iterations {
+        Some(found) => IterationFields {
+            count: Some(found.count),
+            exact: Some(found.is_exact),
+            per: "iteration",
+            how: Some("loop"),
+            place: Some(LoopFields { file: &found.file, line: found.line, function: &found.function }),
+        },
+        None => IterationFields { count: None, exact: None, per: "second", how: None, place: None },
+    }
+}
+
+/// A mark of the user's, or the end of the script, which has no label.
+#[derive(serde::Serialize)]
+struct MarkFields<'a> {
+    label: Option<&'a str>,
+    at_seconds: f64,
+    live_bytes: u64,
+}
+
+fn mark(mark: &NamedMark) -> MarkFields<'_> {
+    MarkFields {
+        label: mark.label.as_deref(),
+        at_seconds: mark.at.get() as f64 / 1e9,
+        live_bytes: mark.live.get(),
     }
 }
 

@@ -39,7 +39,10 @@ const WIDE: Layout = Layout {
         (MIB, MODULES_SIZE),
         (64 * MIB, 448 * MIB),
         (512 * MIB, 32 * MIB),
-        (768 * MIB, 256 * MIB),
+        (768 * MIB, 128 * MIB),
+        (896 * MIB, MIB),
+        (904 * MIB, 8 * MIB),
+        (912 * MIB, 96 * MIB),
         (GIB, GIB),
         (4 * GIB, 3 * GIB),
         (8 * GIB, 56 * GIB),
@@ -55,7 +58,10 @@ const NARROW: Layout = Layout {
         (MIB, MODULES_SIZE),
         (8 * MIB, 8 * MIB),
         (16 * MIB, 8 * MIB),
-        (24 * MIB, 8 * MIB),
+        (24 * MIB, 4 * MIB),
+        (28 * MIB, 256 * KIB),
+        (28 * MIB + 512 * KIB, MIB),
+        (30 * MIB, 2 * MIB),
         (32 * MIB, 64 * MIB),
         (96 * MIB, 96 * MIB),
         (192 * MIB, 320 * MIB),
@@ -64,7 +70,8 @@ const NARROW: Layout = Layout {
 };
 
 /// Room to grow that a program with limited address space leaves us, in the order of [`Region`].
-const ROOM: [u64; REGIONS] = [0, 0, MIB, MIB, MIB, MIB, 16 * MIB, 32 * MIB, 64 * MIB];
+const ROOM: [u64; REGIONS] =
+    [0, 0, MIB, MIB, MIB, MIB, 64 * KIB, 64 * KIB, MIB, 16 * MIB, 32 * MIB, 64 * MIB];
 
 /// The tables of this process. No descriptor stays open: programs close what they did not open, and reuse the number.
 #[derive(Debug)]

@@ -19,6 +19,7 @@ pub mod filter;
 pub mod follow;
 pub mod inspect;
 pub mod mappings;
+pub mod marks;
 pub mod modules;
 mod naming;
 pub mod objects;

@@ -5,7 +5,7 @@ use core::sync::atomic::Ordering::Relaxed;
 use heaplens_format::arena::Pseudo;
 use heaplens_format::{NodeId, SiteId};
 
-use crate::python::{NativeStack, Thread};
+use crate::python::{Event, Hashed, NativeStack, Tables, Thread};
 use crate::seat::{Guard, Seat};
 use crate::sites;
 use crate::tracker::Tracker;
@@ -54,27 +54,50 @@ impl Tracker {
     #[inline(always)]
     fn site_of_thread(&self, seat: &mut Seat, end: u64) -> Option<SiteId> {
         let thread = self.python.thread();
-        let python = thread.map_or(0, |thread| thread.hash());
+        let mut seen = thread.map_or(Hashed::default(), |thread| seat.python.hash(thread));
+        let python = seen.hash;
         if python == 0 && seat.ground.is_none() {
             return self.site_of_memo(seat);
         }
         let native = seat.memo.frames().last().map_or(ROOT_HASH, |top| top.hash);
         let ground = seat.ground.map_or(0, |ground| u64::from(ground as u8));
         let key = extend_hash(native, python ^ ground << 56);
-        if let Some((site, _)) = self.site_at_hand(seat, key) {
-            return Some(site);
+        let site = match self.site_at_hand(seat, key) {
+            Some((site, _)) => site,
+            None => {
+                let site = self.site_of_pair(seat, thread.filter(|_| python != 0), python, key, end)?;
+                // Code that was never seen before may have loops.
+                seen = thread.map_or(seen, |thread| seat.python.hash_again(thread, seen));
+                site
+            }
+        };
+        if let Some(thread) = thread {
+            // Which objects are sampled is a matter of chance, so that their stacks come again or do not.
+            let key = if seat.ground == Some(Pseudo::PythonObject) { 0 } else { key };
+            let event = Event { thread, seat: seat.id(), loop_frame: seen.loop_frame, key };
+            seat.python.note_loops(event, self.tables());
         }
+        Some(site)
+    }
+
+    fn site_of_pair(
+        &self,
+        seat: &mut Seat,
+        thread: Option<Thread<'_>>,
+        python: u64,
+        key: u64,
+        end: u64,
+    ) -> Option<SiteId> {
         let site = match self.trie.aliased(&self.arena, key) {
             Some(known) => known,
-            None => self.merge_stacks(
-                seat,
-                thread.map(|thread| (thread, python)).filter(|_| python != 0),
-                key,
-                end,
-            )?,
+            None => self.merge_stacks(seat, thread.map(|thread| (thread, python)), key, end)?,
         };
         self.keep_at_hand(seat, key, site);
         Some(site)
+    }
+
+    fn tables(&self) -> Tables<'_> {
+        Tables { arena: &self.arena, trie: &self.trie, marks: &self.marks }
     }
 
     #[cold]

@@ -166,6 +166,7 @@ fn make_arena(tracker: &Tracker, forked: bool) -> Result<(), Errno> {
     let shared = SHARED_GRANULES.load(Relaxed);
     tracker.blocks.reset(shared, tracker.sample_interval() != 0);
     tracker.samples.reset(tracker.sample_interval());
+    tracker.marks.reset();
     arena.take_pages(1).ok_or(Errno(libc::ENOSPC))?; // page 0 stands for "none"
     if !tracker.trie.reset(arena) {
         return Err(Errno(libc::ENOSPC));

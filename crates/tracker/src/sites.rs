@@ -6,27 +6,29 @@
 //! time per event:
 //!
 //! ```text
-//!   event ──▶ site.peak_tag == peak? ──no──▶ peak_* := live_*, peak_tag := peak      (first change since that peak)
+//!   event ──▶ site.moment == now? ──no──▶ peak_* := live_* and live_* into CHANGES    (first change since that peak or mark)
 //!                   │ yes                          │
 //!                   ▼                              ▼
 //!              count the event ◀───────────────────┘       then: live_bytes += n, and peak := live_bytes if larger
 //! ```
 //!
-//! A peak is named by its bytes, which only ever rise. A site that nobody touched since the peak still holds the value
-//! that it had then; one that was touched has it in `peak_*`.
+//! A peak is named by its bytes, which only ever rise, and so do marks. A site that nobody touched since the peak still
+//! holds the value that it had then; one that was touched has it in `peak_*`. Marks are likewise (`format::arena::marks`).
 
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 use heaplens_format::arena::block::MAX_SITE;
+use heaplens_format::arena::marks::Moment;
 use heaplens_format::arena::table::{Site, SiteIdentity};
 use heaplens_format::arena::{Region, SITE_SIZE};
 use heaplens_format::atomic::AtomicU64;
 use heaplens_format::{Loss, NodeId, SiteId};
 
 use crate::arena::Arena;
+use crate::marks;
 use crate::seat::SeatId;
 
-/// In `peak_tag` of a second record: a thread is copying the values.
+/// In `moment` of a second record: a thread is copying the values.
 const COPYING: u64 = u64::MAX;
 /// How long to wait for it: a copy is three stores, so only a thread that lost its core takes longer.
 const PATIENCE: usize = 2_000;
@@ -88,9 +90,22 @@ pub fn on_alloc(arena: &Arena, id: SiteId, seat: SeatId, weight: Weight, space: 
     if space == Space::Heap {
         let hot = &arena.header().hot;
         let live = hot.live_bytes.fetch_add(weight.bytes, Relaxed).wrapping_add(weight.bytes);
-        if live > hot.peak_bytes.load(Relaxed) {
-            hot.peak_bytes.fetch_max(live, Relaxed);
+        let now = Moment::from_raw(hot.moment.load(Relaxed));
+        if live > now.peak() {
+            raise_peak(&hot.moment, now, live);
         }
+    }
+}
+
+/// The largest moment wins; one that was made of an older mark is made again.
+#[inline]
+fn raise_peak(word: &AtomicU64, mut now: Moment, live: u64) {
+    loop {
+        let before = Moment::from_raw(word.fetch_max(now.with_peak(live).raw(), Relaxed));
+        if before.mark() == now.mark() || before.peak() >= live {
+            return;
+        }
+        now = before;
     }
 }
 
@@ -113,14 +128,15 @@ pub fn take_back(arena: &Arena, id: SiteId, seat: SeatId, weight: Weight) {
 #[inline(always)]
 fn count(arena: &Arena, id: SiteId, seat: SeatId, weight: Weight, direction: Direction) {
     let site = record(arena, id.get());
-    let peak = arena.header().hot.peak_bytes.load(Relaxed);
+    let now = Moment::from_raw(arena.header().hot.moment.load(Relaxed));
     let Some(identity) = SiteIdentity::from_raw(site.identity.load(Relaxed)) else { return };
     if seat == SeatId::NONE || identity.seat() != seat.get() {
-        return count_shared(arena, site, identity, peak, weight, direction);
+        return count_shared(arena, site, identity, now, weight, direction);
     }
-    if site.peak_tag.load(Relaxed) != peak {
-        copy_live(site);
-        site.peak_tag.store(peak, Relaxed);
+    let before = site.moment.load(Relaxed);
+    if before != now.raw() {
+        keep(arena, id.get(), site, Moment::from_raw(before), now);
+        site.moment.store(now.raw(), Relaxed);
     }
     let (bytes, blocks) = fields(site, direction);
     bytes.store(bytes.load(Relaxed).wrapping_add(weight.bytes), Relaxed);
@@ -132,7 +148,7 @@ fn count_shared(
     arena: &Arena,
     site: &Site,
     identity: SiteIdentity,
-    peak: u64,
+    now: Moment,
     weight: Weight,
     direction: Direction,
 ) {
@@ -142,7 +158,7 @@ fn count_shared(
     };
     let Some(second) = second else { return arena.lose(Loss::ArenaFull) };
     let shared = record(arena, second);
-    if shared.peak_tag.load(Acquire) != peak && !keep_peak(shared, peak) {
+    if shared.moment.load(Acquire) != now.raw() && !keep_shared(arena, second, shared, now) {
         arena.lose(Loss::PeakRace);
     }
     let (bytes, blocks) = fields(shared, direction);
@@ -167,23 +183,40 @@ fn add_second(arena: &Arena, site: &Site) -> Option<u32> {
     }
 }
 
-/// Keeps the live value for a peak, once, among threads that may all find it missing; `false` when one was too slow.
-fn keep_peak(line: &Site, peak: u64) -> bool {
+/// Keeps the live value for a peak and for marks, once, among threads that may all find it missing; `false` when one was
+/// too slow.
+fn keep_shared(arena: &Arena, number: u32, line: &Site, now: Moment) -> bool {
     for _ in 0..PATIENCE {
         // Acquire: pairs with the Release below, so that nobody counts before the copy is done.
-        let tag = line.peak_tag.load(Acquire);
-        // A later peak: this thread read the peak before another one raised it, and what the site held is kept already.
-        if tag != COPYING && tag >= peak {
+        let before = line.moment.load(Acquire);
+        // A later one: this thread read the moment before another one raised it, and what the site held is kept already.
+        if before != COPYING && before >= now.raw() {
             return true;
         }
-        if tag != COPYING && line.peak_tag.compare_exchange(tag, COPYING, AcqRel, Acquire).is_ok() {
-            copy_live(line);
-            line.peak_tag.store(peak, Release);
+        if before != COPYING && line.moment.compare_exchange(before, COPYING, AcqRel, Acquire).is_ok() {
+            keep(arena, number, line, Moment::from_raw(before), now);
+            line.moment.store(now.raw(), Release);
             return true;
         }
         core::hint::spin_loop();
     }
     false
+}
+
+/// Keeps the live value for whatever came since the last change.
+#[inline(always)]
+fn keep(arena: &Arena, number: u32, line: &Site, before: Moment, now: Moment) {
+    if before.peak() != now.peak() {
+        copy_live(line);
+    }
+    if before.mark() != now.mark() {
+        marks::keep_value(arena, number, now.mark(), live_bytes(line));
+    }
+}
+
+#[inline(always)]
+fn live_bytes(line: &Site) -> u64 {
+    line.allocated_bytes.load(Relaxed).wrapping_sub(line.freed_bytes.load(Relaxed))
 }
 
 #[inline(always)]
@@ -220,11 +253,15 @@ mod tests {
         Weight { bytes, blocks: 1 }
     }
 
+    fn peak_of(arena: &Arena) -> u64 {
+        Moment::from_raw(arena.header().hot.moment.load(Relaxed)).peak()
+    }
+
     fn at_peak(arena: &Arena, id: SiteId) -> (i64, i64) {
-        let peak = arena.header().hot.peak_bytes.load(Relaxed);
+        let peak = peak_of(arena);
         let part = |number: u32| {
             let line = record(arena, number);
-            if number != 0 && line.peak_tag.load(Relaxed) != peak {
+            if number != 0 && Moment::from_raw(line.moment.load(Relaxed)).peak() != peak {
                 copy_live(line);
             }
             (line.peak_bytes.load(Relaxed) as i64, line.peak_blocks.load(Relaxed) as i64)
@@ -261,7 +298,7 @@ mod tests {
                 }
             }
             prop_assert_eq!(arena.header().hot.live_bytes.load(Relaxed), total);
-            prop_assert_eq!(arena.header().hot.peak_bytes.load(Relaxed), peak);
+            prop_assert_eq!(peak_of(&arena), peak);
             let found: Vec<_> = ids.iter().map(|&id| at_peak(&arena, id)).collect();
             prop_assert_eq!(found, copy);
         }

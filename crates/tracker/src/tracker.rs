@@ -13,6 +13,7 @@ use crate::arena::Arena;
 use crate::blocks::{Block, Blocks};
 use crate::cost::{Timer, stop_clock, ticks};
 use crate::mappings;
+use crate::marks::Marks;
 use crate::objects::samples::Samples;
 use crate::process::{self, Life};
 use crate::python::Python;
@@ -38,6 +39,8 @@ pub struct Tracker {
     pub python: Python,
     /// Its small objects.
     pub samples: Samples,
+    /// Moments that values are kept for.
+    pub marks: Marks,
     /// Mean distance of samples; 0: exact.
     pub interval: AtomicU64,
 }
@@ -49,6 +52,7 @@ static TRACKER: Tracker = Tracker {
     unwinder: Unwinder::new(),
     python: Python::new(),
     samples: Samples::new(),
+    marks: Marks::new(),
     interval: AtomicU64::new(0),
 };
 

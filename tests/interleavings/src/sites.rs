@@ -2,6 +2,7 @@
 
 use core::sync::atomic::Ordering::Relaxed;
 
+use heaplens_format::arena::marks::Moment;
 use heaplens_format::arena::table::{Site, SiteIdentity};
 use heaplens_format::{Loss, NodeId, SiteId};
 use heaplens_tracker::seat::SeatId;
@@ -41,11 +42,15 @@ fn live(tables: &Tables, site: SiteId) -> u64 {
     records(tables, site).into_iter().fold(0, |sum, record| sum.wrapping_add(live_of(record)))
 }
 
+fn peak(tables: &Tables) -> u64 {
+    Moment::from_raw(tables.arena.header().hot.moment.load(Relaxed)).peak()
+}
+
 /// As the recorder reads it: a record without the tag of the peak did not change since.
 fn at_peak(tables: &Tables, site: SiteId) -> u64 {
-    let peak = tables.arena.header().hot.peak_bytes.load(Relaxed);
+    let peak = peak(tables);
     records(tables, site).into_iter().fold(0, |sum, record| {
-        let kept = record.peak_tag.load(Relaxed) == peak;
+        let kept = Moment::from_raw(record.moment.load(Relaxed)).peak() == peak;
         sum.wrapping_add(if kept { record.peak_bytes.load(Relaxed) } else { live_of(record) })
     })
 }
@@ -62,7 +67,7 @@ fn strangers_that_come_to_a_site_at_once_are_all_counted() {
         let site = make(tables, 1);
         together([OWNER, 2, 3].map(|seat| part(move || alloc(tables, site, seat, 10u64.pow(seat)))));
         assert_eq!((live(tables, site), total(tables)), (1110, 1110));
-        assert_eq!(tables.arena.header().hot.peak_bytes.load(Relaxed), 1110);
+        assert_eq!(peak(tables), 1110);
     });
 }
 
@@ -111,7 +116,7 @@ fn the_value_at_a_peak_differs_by_events_under_way_at_most() {
             }),
         ]);
         assert_eq!((live(tables, site), live(tables, other), total(tables)), (0, 1000, 1000));
-        let peak = tables.arena.header().hot.peak_bytes.load(Relaxed);
+        let peak = peak(tables);
         let sum = at_peak(tables, site) + at_peak(tables, other);
         if tables.losses(Loss::PeakRace) == 0 {
             assert!(sum.abs_diff(peak) <= UNDER_WAY, "{sum} of {peak} bytes");

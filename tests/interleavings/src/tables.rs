@@ -58,7 +58,7 @@ impl Tables {
         let header = self.arena.header();
         header.losses.iter().for_each(|loss| loss.store(0, Relaxed));
         header.hot.live_bytes.store(0, Relaxed);
-        header.hot.peak_bytes.store(0, Relaxed);
+        header.hot.moment.store(0, Relaxed);
         header.mappings.store(0, Relaxed);
         self.arena.take_pages(1).expect("page 0, which stands for none");
     }

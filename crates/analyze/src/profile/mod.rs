@@ -2,6 +2,7 @@
 //! looks.
 
 mod choice;
+mod iterations;
 mod losses;
 mod margin;
 mod python;
@@ -13,6 +14,7 @@ use heaplens_format::recording::{
 };
 use heaplens_format::{Bytes, Nanos, Pid};
 
+pub use iterations::{Iterations, NamedMark};
 pub use losses::LossLine;
 pub use margin::Margin;
 pub use python::Origin;
@@ -65,6 +67,10 @@ pub struct Profile {
     pub files: Totals,
     /// Stacks that allocated, by live bytes, then by bytes at the peak.
     pub sites: Vec<SiteProfile>,
+    /// What an iteration is and how many there were; `None` where no loop was found.
+    pub iterations: Option<Iterations>,
+    /// Marks that are not passes of a loop.
+    pub marks: Vec<NamedMark>,
     /// What was lost while the process ran.
     pub losses: Vec<LossLine>,
     /// What could not be read from the recording.
@@ -181,6 +187,8 @@ fn of_process(process: &Process, recording: &Recording) -> Profile {
         objects: sites::totals(&sites, Space::Objects, intervals),
         anonymous: sites::totals(&sites, Space::Anonymous, intervals),
         files: sites::totals(&sites, Space::Files, intervals),
+        iterations: iterations::iterations(process),
+        marks: iterations::named_marks(process),
         losses: losses::losses(process, &sites, &stacks),
         sites,
         stacks,

@@ -3,6 +3,7 @@
 use core::mem::offset_of;
 
 use super::PAGE;
+use super::marks::Moment;
 use crate::atomic::{AtomicI32, AtomicU32, AtomicU64};
 use crate::loss::LOSS_SLOTS;
 
@@ -22,16 +23,22 @@ pub enum Region {
     Mappings = 4,
     /// [`super::python::Code`] records.
     Codes = 5,
+    /// [`super::marks::Loop`] records.
+    Loops = 6,
+    /// [`super::marks::Mark`] records.
+    Marks = 7,
+    /// [`super::marks::Change`] records.
+    Changes = 8,
     /// [`super::table::Site`] records.
-    Sites = 6,
+    Sites = 9,
     /// [`super::table::Node`] records.
-    Nodes = 7,
+    Nodes = 10,
     /// Pages handed out one by one.
-    Pages = 8,
+    Pages = 11,
 }
 
 /// The number of regions.
-pub const REGIONS: usize = 9;
+pub const REGIONS: usize = 12;
 
 /// Where one region lies in the file and how much of it exists.
 #[derive(Debug, Default)]
@@ -125,8 +132,8 @@ pub struct Hot {
     /// Bytes in live heap blocks (weighted when sampled).
     pub live_bytes: AtomicU64,
     apart: [u64; 15],
-    /// The largest value that `live_bytes` had.
-    pub peak_bytes: AtomicU64,
+    /// [`super::marks::Moment`]: the largest value that `live_bytes` had, and how many marks there were.
+    pub moment: AtomicU64,
 }
 
 const _: () = assert!(size_of::<Header>() <= PAGE);
@@ -221,9 +228,19 @@ impl<'a> HeaderView<'a> {
         live_bytes: u64 = hot.live_bytes
     );
     field!(
-        /// See [`Hot::peak_bytes`].
-        peak_bytes: u64 = hot.peak_bytes
+        /// See [`Hot::moment`].
+        raw_moment: u64 = hot.moment
     );
+
+    /// See [`Hot::moment`].
+    pub fn moment(&self) -> Moment {
+        Moment::from_raw(self.raw_moment())
+    }
+
+    /// The peak of the live bytes.
+    pub fn peak_bytes(&self) -> u64 {
+        self.moment().peak()
+    }
 
     /// See [`Header::end`]; an unknown number reads as unseen.
     pub fn end(&self) -> End {
@@ -261,6 +278,9 @@ impl<'a> HeaderView<'a> {
             Region::Strings,
             Region::Mappings,
             Region::Codes,
+            Region::Loops,
+            Region::Marks,
+            Region::Changes,
             Region::Sites,
             Region::Nodes,
             Region::Pages,

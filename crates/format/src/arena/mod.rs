@@ -6,6 +6,8 @@
 //!   MODULES  loaded objects          STRINGS   their paths and build ids
 //!   MAPPINGS live mappings, sorted by address
 //!   CODES    Python code objects that were on a stack
+//!   LOOPS    loops of the user's code    MARKS   moments that values are kept for
+//!   CHANGES  what sites had at marks
 //!   SITES    counters of each stack that allocates (one or two records)
 //!   NODES    the stack trie: frame, parent
 //!   PAGES    everything that is taken page by page: leaf directories, leaves, fine cells
@@ -17,6 +19,7 @@
 
 pub mod block;
 pub mod header;
+pub mod marks;
 pub mod python;
 pub mod table;
 
@@ -25,7 +28,7 @@ pub use header::{End, Header, HeaderView, Region};
 pub use table::{FRAME_PSEUDO_MODULE, MAPPING_SIZE, MODULE_SIZE, NODE_SIZE, Pseudo, SITE_SIZE};
 
 /// The first word of an arena.
-pub const MAGIC: u64 = u64::from_le_bytes(*b"HLARENA\x02");
+pub const MAGIC: u64 = u64::from_le_bytes(*b"HLARENA\x03");
 
 /// The unit in which PAGES is handed out; also the page size of x86-64.
 pub const PAGE: usize = 4096;

@@ -35,13 +35,31 @@ pub struct Code {
     pub first_line: AtomicU32,
     /// [`LineTable`] as a number.
     pub table: AtomicU32,
+    /// Its [`CodeLoop`]s, where it is the user's own: offset in STRINGS in the high, bytes in the low half.
+    pub loops: AtomicU64,
     /// 1 when the record is whole.
     pub published: AtomicU64,
 }
 
 /// The size of a [`Code`].
-pub const CODE_SIZE: usize = 40;
+pub const CODE_SIZE: usize = 48;
 const _: () = assert!(size_of::<Code>() == CODE_SIZE);
+
+/// A loop in a code object: the instructions from where it begins up to where it ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct CodeLoop {
+    /// The first instruction; of a `for` loop the one that takes the next item.
+    pub first: u32,
+    /// The first instruction behind it.
+    pub end: u32,
+    /// 1 for a `for` loop, whose iterator lies on the frame's stack meanwhile; 0 for any other.
+    pub has_iterator: u32,
+}
+
+/// The size of a [`CodeLoop`].
+pub const CODE_LOOP_SIZE: usize = 12;
+const _: () = assert!(size_of::<CodeLoop>() == CODE_LOOP_SIZE);
 
 /// How an interpreter writes lines down. Instructions are counted in units of two bytes in all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

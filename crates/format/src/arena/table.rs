@@ -29,8 +29,9 @@ const _: () = assert!(size_of::<Node>() == NODE_SIZE);
 /// The thread (the seat) that made a site counts in the site's own record, without atomic read-modify-write. Everyone
 /// else counts in a second record of the same shape, taken at the first such event. The truth is the sum.
 ///
-/// `peak_*` is the live value at the peak that `peak_tag` names (by its bytes); where `peak_tag` is not the process's
-/// peak, nothing changed here since that peak and the live value is the one at the peak.
+/// `peak_*` is the live value at the peak that `moment` names (by its bytes); where that is not the process's peak, nothing
+/// changed here since that peak and the live value is the one at the peak. Likewise with marks: what it had at those that
+/// came before its last change is in CHANGES, at later ones it had what it has now.
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
 pub struct Site {
@@ -42,12 +43,12 @@ pub struct Site {
     pub freed_bytes: AtomicU64,
     /// Of these, blocks freed.
     pub freed_blocks: AtomicU64,
-    /// Live bytes at the peak named by `peak_tag`.
+    /// Live bytes at the peak named by `moment`.
     pub peak_bytes: AtomicU64,
     /// Live blocks at that peak.
     pub peak_blocks: AtomicU64,
-    /// The peak (its bytes) for which the two above hold.
-    pub peak_tag: AtomicU64,
+    /// [`super::marks::Moment`] of its last change, as far as a later one was not needed yet.
+    pub moment: AtomicU64,
     /// [`SiteIdentity`]; 0 in a record that is the second one of a site.
     pub identity: AtomicU64,
 }

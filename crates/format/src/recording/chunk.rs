@@ -19,7 +19,7 @@ use super::damage::Fault;
 /// clears the top bit is noticed.
 pub(super) const MAGIC: [u8; 8] = *b"\x89HLR\r\n\x1a\n";
 /// What this code writes, and the newest that it fully reads.
-pub(super) const VERSION: Version = Version { major: 2, minor: 0 };
+pub(super) const VERSION: Version = Version { major: 2, minor: 1 };
 /// Length of the file header.
 pub(super) const FILE_HEADER: usize = 16;
 /// Length of a chunk header.
@@ -83,11 +83,13 @@ sections! {
     End = 9, "end";
     /// Python code objects. Since format 2.
     Codes = 10, "codes";
+    /// Loops, moments and what sites had then. Since format 2.1.
+    Marks = 11, "marks";
 }
 
 impl Section {
     /// The sections that every process has, in the order in which they are written.
-    pub(super) const OF_A_PROCESS: [Self; 8] = [
+    pub(super) const OF_A_PROCESS: [Self; 9] = [
         Self::Identity,
         Self::Modules,
         Self::Codes,
@@ -96,11 +98,16 @@ impl Section {
         Self::Timeline,
         Self::Losses,
         Self::Symbols,
+        Self::Marks,
     ];
 
     /// Whether files of this version have it.
     pub(super) const fn is_in(self, version: Version) -> bool {
-        version.major >= 2 || !matches!(self, Self::Codes)
+        match self {
+            Self::Codes => version.major >= 2,
+            Self::Marks => version.major > 2 || version.major == 2 && version.minor >= 1,
+            _ => true,
+        }
     }
 }
 

@@ -156,6 +156,12 @@ pub enum Violation {
     SymbolOrder,
     /// A symbol without a function or of no module.
     EmptySymbol,
+    /// A loop whose code or whose outer loop is not there: kept without its place.
+    LoopWithoutPlace,
+    /// A pass of a loop that is not there: kept as a mark without a name.
+    PassWithoutLoop,
+    /// A history of no site, of marks that are not there, or out of order.
+    HistoryOrder,
 }
 
 impl fmt::Display for Damage {
@@ -228,6 +234,9 @@ impl fmt::Display for Violation {
             Self::UnknownLoss => "losses of an unknown kind",
             Self::SymbolOrder => "symbols out of order",
             Self::EmptySymbol => "symbols without a function or a module",
+            Self::LoopWithoutPlace => "loops whose code is missing (their passes are kept)",
+            Self::PassWithoutLoop => "passes of loops that are missing (kept as marks without a name)",
+            Self::HistoryOrder => "histories of sites that make no sense",
         })
     }
 }

@@ -203,12 +203,13 @@ impl Assembly {
             }
         }
         soundness::uphold(&mut parts.process, &mut parts.tallies);
-        let Tallies { stacks, sites, losses, symbols } = parts.tallies;
+        let Tallies { stacks, sites, losses, symbols, marks } = parts.tallies;
         let sections = [
             (Section::Stacks, stacks),
             (Section::Sites, sites),
             (Section::Losses, losses),
             (Section::Symbols, symbols),
+            (Section::Marks, marks),
         ];
         for (section, tally) in sections {
             let offset = parts.seen.get(&section).copied().unwrap_or(length);
@@ -236,6 +237,7 @@ impl Parts {
             Section::Timeline => section::timeline::read(&mut process.timeline, from),
             Section::Losses => section::losses::read(&mut process.losses, &mut self.tallies.losses, from),
             Section::Symbols => section::symbols::read(&mut process.symbols, from),
+            Section::Marks => section::marks::read(process, from),
             Section::Run | Section::End => Ok(()),
         }
     }

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 pub use crate::arena::python::{Interpreter, Reading};
 use crate::loss::Loss;
-use crate::units::{Addr, Bytes, CodeId, ModuleId, Nanos, NodeId, Pid};
+use crate::units::{Addr, Bytes, CodeId, LoopId, ModuleId, Nanos, NodeId, Pid};
 
 /// A whole run.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -109,6 +109,91 @@ pub struct Process {
     pub losses: Vec<(Loss, u64)>,
     /// Names of frames, sorted by (module, offset); empty until they are resolved.
     pub symbols: Vec<FrameSymbol>,
+    /// Loops of the user's Python code; `LoopId` n is entry n − 1.
+    pub loops: Vec<Loop>,
+    /// Moments that the live bytes of sites are known for, in the order of time.
+    pub marks: Vec<Mark>,
+    /// What sites had at marks, for sites that changed after one, sorted by site.
+    pub histories: Vec<History>,
+}
+
+/// A loop of the user's Python code, in one thread.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Loop {
+    /// The code object that it is in.
+    pub code: CodeId,
+    /// Its line; 0 where it is not known.
+    pub line: u32,
+    /// The loop around it, in this function or in one that called it.
+    pub around: Option<LoopId>,
+    /// The thread, by a number that threads get when they first allocate.
+    pub thread: u32,
+    /// Passes that it began.
+    pub passes: u64,
+    /// Whether that is all of them for sure.
+    pub is_exact: bool,
+    /// When it was first seen, since the start of the run.
+    pub first: Nanos,
+    /// When its last mark was made.
+    pub last: Nanos,
+}
+
+/// A moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// Since the start of the run.
+    pub at: Nanos,
+    /// Live heap bytes.
+    pub live: Bytes,
+    /// What it is.
+    pub kind: MarkKind,
+}
+
+/// What a mark is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MarkKind {
+    /// A pass of a loop began.
+    Pass {
+        /// The loop.
+        of_loop: LoopId,
+        /// Its passes, this one included.
+        passes: u64,
+    },
+    /// The user said so.
+    User {
+        /// It was the user's so manieth.
+        number: u64,
+        /// What the user calls it.
+        label: String,
+    },
+    /// The script was through, and Python's own clean-up began.
+    EndOfScript,
+}
+
+/// What a site had at marks. Behind the last change it has what it has at the end.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct History {
+    /// The site: its index.
+    pub site: u32,
+    /// In the order of marks.
+    pub changes: Vec<Change>,
+}
+
+/// What a site had up to a mark, from the change before on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Change {
+    /// The mark: its index + 1, so that all marks below this index are meant.
+    pub until: u32,
+    /// Live bytes.
+    pub live: Bytes,
+}
+
+impl History {
+    /// What the site had at a mark, by the mark's index; `None`: what it has at the end.
+    pub fn at(&self, mark: usize) -> Option<Bytes> {
+        let next = self.changes.partition_point(|change| change.until as usize <= mark);
+        self.changes.get(next).map(|change| change.live)
+    }
 }
 
 /// Resident memory of the program.

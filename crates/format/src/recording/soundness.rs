@@ -2,10 +2,12 @@
 //! left out, and counted. After this, ids are in range, callers come before callees, symbols are sorted.
 
 use super::damage::Violation;
-use super::model::{Frame, Node, Process, Site};
+use alloc::string::String;
+
+use super::model::{Frame, MarkKind, Node, Process, Site};
 use super::section::Tally;
 use crate::arena::Pseudo;
-use crate::units::{CodeId, ModuleId, NodeId};
+use crate::units::{CodeId, LoopId, ModuleId, NodeId};
 
 /// The broken rules of a process, by section.
 #[derive(Default)]
@@ -14,6 +16,7 @@ pub(super) struct Tallies {
     pub(super) sites: Tally,
     pub(super) losses: Tally,
     pub(super) symbols: Tally,
+    pub(super) marks: Tally,
 }
 
 /// Makes the rules hold.
@@ -26,6 +29,40 @@ pub(super) fn uphold(process: &mut Process, tallies: &mut Tallies) {
     let nodes = process.nodes.len();
     process.sites.iter_mut().for_each(|site| uphold_site(site, nodes, &mut tallies.sites));
     uphold_symbols(process, modules, &mut tallies.symbols);
+    uphold_marks(process, codes, &mut tallies.marks);
+}
+
+/// A loop of no code keeps its passes. A pass of no loop is still a moment, and a history that makes no sense is none.
+fn uphold_marks(process: &mut Process, codes: usize, tally: &mut Tally) {
+    let loops = process.loops.len();
+    let loop_exists = |one: LoopId| (1..=loops).contains(&(one.get() as usize));
+    for one in &mut process.loops {
+        if !code_exists(one.code, codes) || one.around.is_some_and(|around| !loop_exists(around)) {
+            tally.add(Violation::LoopWithoutPlace);
+            (one.code, one.line, one.around) = (CodeId::default(), 0, None);
+        }
+    }
+    for mark in &mut process.marks {
+        if let MarkKind::Pass { of_loop, .. } = mark.kind
+            && !loop_exists(of_loop)
+        {
+            tally.add(Violation::PassWithoutLoop);
+            mark.kind = MarkKind::User { number: 0, label: String::new() };
+        }
+    }
+    let (sites, marks) = (process.sites.len(), process.marks.len());
+    let mut before = None;
+    process.histories.retain(|history| {
+        let in_order = history.changes.windows(2).all(|pair| pair[0].until < pair[1].until);
+        let in_range = history.changes.last().is_none_or(|last| last.until as usize <= marks);
+        let is_sound = in_order && in_range && (history.site as usize) < sites && Some(history.site) > before;
+        if is_sound {
+            before = Some(history.site)
+        } else {
+            tally.add(Violation::HistoryOrder)
+        }
+        is_sound
+    });
 }
 
 /// A frame that cannot be trusted ends the stack: better a cut stack than a wrong one.

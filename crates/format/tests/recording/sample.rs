@@ -3,13 +3,39 @@
 
 use heaplens_format::arena::Pseudo;
 use heaplens_format::recording::{
-    Amount, Code, Exit, Frame, FrameSymbol, Function, Interpreter, Module, Node, Process, ProcessEnd,
-    Reading, Recording, Rss, Run, Sample, Site, SiteKind,
+    Amount, Change, Code, Exit, Frame, FrameSymbol, Function, History, Interpreter, Loop, Mark, MarkKind,
+    Module, Node, Process, ProcessEnd, Reading, Recording, Rss, Run, Sample, Site, SiteKind,
 };
-use heaplens_format::{Addr, Bytes, CodeId, Loss, ModuleId, Nanos, NodeId, Pid};
+use heaplens_format::{Addr, Bytes, CodeId, LoopId, Loss, ModuleId, Nanos, NodeId, Pid};
 
-/// A shell that was replaced by a program which runs Python.
+/// A shell that was replaced by a program which runs Python, with a loop in it.
 pub fn sample() -> Recording {
+    let mut recording = sample_of_format_2_0();
+    let program = &mut recording.processes[0];
+    let one = |line, around, passes| Loop {
+        code: CodeId::new(1),
+        line,
+        around,
+        thread: 1,
+        passes,
+        is_exact: around.is_none(),
+        first: Nanos::new(300),
+        last: Nanos::new(900),
+    };
+    program.loops = vec![one(12, None, 100), one(14, Some(LoopId::new(1)), 700)];
+    let mark = |at, kind| Mark { at: Nanos::new(at), live: Bytes::new(1000 + at), kind };
+    program.marks = vec![
+        mark(300, MarkKind::Pass { of_loop: LoopId::new(1), passes: 1 }),
+        mark(500, MarkKind::User { number: 1, label: "epoch 1".into() }),
+        mark(900, MarkKind::EndOfScript),
+    ];
+    let change = |until, live| Change { until, live: Bytes::new(live) };
+    program.histories = vec![History { site: 1, changes: vec![change(1, 64), change(3, 1 << 20)] }];
+    recording
+}
+
+/// What format 2.0 could say: no loops, no marks.
+pub fn sample_of_format_2_0() -> Recording {
     let mut recording = sample_of_format_1();
     let program = &mut recording.processes[0];
     program.python = Some(Interpreter { reading: Reading::Frames, major: 3, minor: 11 });

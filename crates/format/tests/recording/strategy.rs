@@ -2,10 +2,10 @@
 
 use heaplens_format::arena::Pseudo;
 use heaplens_format::recording::{
-    Amount, Code, Exit, Frame, FrameSymbol, Function, Interpreter, Module, Node, Process, ProcessEnd,
-    Reading, Recording, Rss, Run, Sample, Site, SiteKind,
+    Amount, Change, Code, Exit, Frame, FrameSymbol, Function, History, Interpreter, Loop, Mark, MarkKind,
+    Module, Node, Process, ProcessEnd, Reading, Recording, Rss, Run, Sample, Site, SiteKind,
 };
-use heaplens_format::{Addr, Bytes, CodeId, Loss, ModuleId, Nanos, NodeId, Pid};
+use heaplens_format::{Addr, Bytes, CodeId, LoopId, Loss, ModuleId, Nanos, NodeId, Pid};
 use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
@@ -40,16 +40,26 @@ fn process() -> impl Strategy<Value = Process> {
             vec(sample(), 0..6),
             vec((loss(), any::<u64>()), 0..4),
             symbols(modules as u16),
+            (loops(codes as u32), vec((nanos(), bytes(), any::<String>(), any::<u32>()), 0..6)),
+            vec(vec((1u32..4, bytes()), 1..4), 0..6),
         );
-        tables.prop_map(move |(modules, codes, nodes, sites, timeline, losses, symbols)| Process {
-            modules,
-            codes,
-            nodes,
-            sites,
-            timeline,
-            losses,
-            symbols,
-            ..identity.clone()
+        tables.prop_map(move |(modules, codes, nodes, sites, timeline, losses, symbols, marks, histories)| {
+            let (loops, marks) = marks;
+            let marks: Vec<Mark> = marks.into_iter().map(|row| mark(row, loops.len() as u32)).collect();
+            let histories = histories_of(histories, sites.len(), marks.len());
+            Process {
+                modules,
+                codes,
+                nodes,
+                sites,
+                timeline,
+                losses,
+                symbols,
+                loops,
+                marks,
+                histories,
+                ..identity.clone()
+            }
         })
     })
 }
@@ -78,6 +88,47 @@ fn identity() -> impl Strategy<Value = Process> {
         object_interval: python.1.map(Bytes::new),
         ..Process::default()
     })
+}
+
+fn loops(codes: u32) -> BoxedStrategy<Vec<Loop>> {
+    if codes == 0 {
+        return Just(vec![]).boxed();
+    }
+    let row =
+        (1..=codes, any::<u32>(), any::<u32>(), any::<u32>(), any::<u64>(), any::<bool>(), nanos(), nanos());
+    let one = |(own, row): (usize, (u32, u32, u32, u32, u64, bool, Nanos, Nanos))| Loop {
+        code: CodeId::new(row.0),
+        line: row.1,
+        around: (row.2 % 2 == 0).then(|| LoopId::new(row.2 % (own as u32 + 1) + 1)),
+        thread: row.3,
+        passes: row.4,
+        is_exact: row.5,
+        first: row.6,
+        last: row.7,
+    };
+    vec(row, 0..4).prop_map(move |rows| rows.into_iter().enumerate().map(one).collect()).boxed()
+}
+
+fn mark((at, live, label, number): (Nanos, Bytes, String, u32), loops: u32) -> Mark {
+    let kind = match number % 3 {
+        0 if loops > 0 => MarkKind::Pass { of_loop: LoopId::new(number % loops + 1), passes: number.into() },
+        1 => MarkKind::EndOfScript,
+        _ => MarkKind::User { number: number.into(), label },
+    };
+    Mark { at, live, kind }
+}
+
+/// One for each site as far as they reach, with changes at rising marks.
+fn histories_of(rows: Vec<Vec<(u32, Bytes)>>, sites: usize, marks: usize) -> Vec<History> {
+    let history = |(site, row): (u32, Vec<(u32, Bytes)>)| {
+        let mut until = 0;
+        let changes = row.into_iter().map(|(distance, live)| {
+            until += distance;
+            Change { until, live }
+        });
+        History { site, changes: changes.filter(|change| change.until as usize <= marks).collect() }
+    };
+    (0..).zip(rows).take(sites).map(history).collect()
 }
 
 fn module() -> impl Strategy<Value = Module> {

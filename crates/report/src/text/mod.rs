@@ -12,7 +12,7 @@ mod source;
 use std::io::{self, Write};
 
 use heaplens_analyze::Profile;
-use heaplens_analyze::profile::{LossLine, Measure, ProcessRow};
+use heaplens_analyze::profile::{Iterations, LossLine, Measure, ProcessRow};
 use heaplens_format::Bytes;
 use heaplens_format::recording::{Exit, Interpreter, ProcessEnd, Reading};
 
@@ -97,6 +97,7 @@ impl Page<'_> {
 
     fn head(&mut self, profile: &Profile) -> io::Result<()> {
         let mut parts = vec![profile.run.command.join(" "), ending(profile.exit)];
+        parts.extend(profile.iterations.as_ref().map(iterations));
         if profile.run.wall.get() > 0 {
             parts.push(seconds(profile.run.wall));
         }
@@ -215,6 +216,18 @@ impl Page<'_> {
         let (arena, private) = (size(cost.arena), size(cost.private));
         self.line(&format!("  Heaplens: {cpu} · arena {arena} · private {private}"))
     }
+}
+
+/// `1,000 iterations of the loop at train.py:41`; a count that may lack some is told as such.
+fn iterations(iterations: &Iterations) -> String {
+    let about = if iterations.is_exact { "" } else { "≈ " };
+    let file = iterations.file.rsplit('/').next().unwrap_or_default();
+    format!(
+        "{about}{} iterations of the loop at {}:{}",
+        count(iterations.count),
+        one_line(file),
+        iterations.line
+    )
 }
 
 fn python_name(python: Interpreter) -> String {

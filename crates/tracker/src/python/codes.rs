@@ -3,10 +3,13 @@
 use core::sync::atomic::Ordering::{Relaxed, Release};
 
 use heaplens_format::arena::Region;
-use heaplens_format::arena::python::{CODE_SIZE, Code, FRAME_INTERN_MODULE, MAX_CODE};
+use heaplens_format::arena::python::{CODE_LOOP_SIZE, CODE_SIZE, Code, FRAME_INTERN_MODULE, MAX_CODE};
 use heaplens_format::arena::table::{frame_word, split_frame};
 
 use super::Known;
+use super::bytecode::Loops;
+use super::layout::{Instructions, Position};
+use super::origin::is_users;
 use crate::arena::Arena;
 use crate::trie::{Trie, extend_hash};
 
@@ -17,6 +20,8 @@ const TEXTS: u64 = 0x7e87_0000_0000_0001;
 /// Longer names and tables are cut: a table of this length describes thousands of lines.
 const LONGEST_TEXT: u64 = 4096;
 const LONGEST_TABLE: u64 = 1 << 16;
+/// Of a longer code only the beginning is looked through for loops.
+const LONGEST_CODE: u64 = 1 << 18;
 
 /// log2 of the numbers that a thread keeps at hand.
 const BITS: u32 = 12;
@@ -32,12 +37,47 @@ struct Kept {
 #[repr(C)]
 pub struct Codes {
     kept: [Kept; 1 << BITS],
+    /// Those of them that have loops.
+    pub looping: Looping,
+    /// Whether one was added.
+    is_new: bool,
+}
+
+/// log2 of the code objects with loops that a thread knows: of two that meet in one place the newer one.
+const LOOPING_BITS: u32 = 8;
+
+/// Code objects that have loops of the user's, by their addresses. One that died may be taken for another: a look at the
+/// loops of a frame finds out.
+#[repr(C)]
+pub struct Looping([u64; 1 << LOOPING_BITS]);
+
+impl Looping {
+    /// Whether a code object is among them.
+    #[inline(always)]
+    pub fn has(&self, code: u64) -> bool {
+        self.0[Self::place(code)] == code
+    }
+
+    fn add(&mut self, code: u64) {
+        self.0[Self::place(code)] = code;
+    }
+
+    #[inline(always)]
+    fn place(code: u64) -> usize {
+        (code >> 4 ^ code >> 12) as usize & ((1 << LOOPING_BITS) - 1)
+    }
 }
 
 impl Codes {
     /// Forgets everything: the arena was replaced.
     pub fn clear(&mut self) {
         self.kept.fill(Kept { hash: 0, number: 0 });
+        self.looping.0.fill(0);
+    }
+
+    /// Whether code with loops was met for the first time since this was last asked.
+    pub fn met_loops(&mut self) -> bool {
+        core::mem::take(&mut self.is_new)
     }
 
     /// The number of a code object. `None`: the arena is full.
@@ -46,6 +86,10 @@ impl Codes {
         let kept = &mut self.kept[(hash >> 20) as usize & ((1 << BITS) - 1)];
         if kept.hash != hash {
             *kept = Kept { hash, number: number(known, arena, trie, code, hash)? };
+            if record(arena, kept.number).loops.load(Relaxed) != 0 {
+                self.looping.add(code);
+                self.is_new = true;
+            }
         }
         Some(kept.number)
     }
@@ -62,8 +106,7 @@ fn number(known: &Known, arena: &Arena, trie: &Trie, code: u64, hash: u64) -> Op
 
 fn copy(known: &Known, arena: &Arena, trie: &Trie, code: u64) -> Option<u32> {
     let number = take_record(arena)?;
-    // SAFETY: the record was just taken.
-    let record: &Code = unsafe { arena.record(Region::Codes, number as usize * CODE_SIZE) };
+    let record = record(arena, number);
     let layout = &known.layout;
     let object = |offset: u64| -> u64 {
         // SAFETY: fields of a code object that a frame of this thread keeps alive.
@@ -74,9 +117,16 @@ fn copy(known: &Known, arena: &Arena, trie: &Trie, code: u64) -> Option<u32> {
     record.lines.store(table(arena, object(layout.code_lines)), Relaxed);
     record.first_line.store(object(layout.code_first_line) as u32, Relaxed);
     record.table.store(layout.lines as u32, Relaxed);
+    record.loops.store(loops(known, arena, code, record.file.load(Relaxed)), Relaxed);
     // Release: a reader that sees 1 sees a whole record.
     record.published.store(1, Release);
     Some(number)
+}
+
+/// The record of a code object.
+pub fn record(arena: &Arena, number: u32) -> &Code {
+    // SAFETY: numbers come from `take_record`, or from the trie, which holds only such numbers.
+    unsafe { arena.record(Region::Codes, number as usize * CODE_SIZE) }
 }
 
 fn take_record(arena: &Arena) -> Option<u32> {
@@ -100,6 +150,46 @@ fn table(arena: &Arena, object: u64) -> u64 {
         core::slice::from_raw_parts((object + DATA) as *const u8, size as usize)
     };
     put(arena, bytes.len(), |target| target.copy_from_slice(bytes))
+}
+
+/// The loops of a code object that is the user's own; their place in STRINGS, 0 where there are none.
+fn loops(known: &Known, arena: &Arena, code: u64, file: u64) -> u64 {
+    let (address, length) = (arena.address(Region::Strings, (file >> 32) as usize), file as u32 as usize);
+    // SAFETY: the text that was just put there, or nothing.
+    let file = unsafe { core::slice::from_raw_parts(address as *const u8, length) };
+    let Some(opcodes) = known.layout.opcodes.filter(|_| is_users(file)) else { return 0 };
+    // SAFETY: the instructions of a code object that a frame of this thread keeps alive.
+    let loops = Loops::read(opcodes, unsafe { instructions(known, code) });
+    put(arena, loops.all().len() * CODE_LOOP_SIZE, |target| {
+        for (one, target) in loops.all().iter().zip(target.chunks_exact_mut(CODE_LOOP_SIZE)) {
+            let words = [one.first, one.end, one.has_iterator];
+            words
+                .iter()
+                .zip(target.chunks_exact_mut(4))
+                .for_each(|(word, place)| place.copy_from_slice(&word.to_le_bytes()));
+        }
+    })
+}
+
+/// # Safety
+/// `code` must be a live code object.
+unsafe fn instructions<'a>(known: &Known, code: u64) -> &'a [u8] {
+    const SIZE: u64 = 16;
+    const DATA: u64 = 32;
+    // SAFETY: as the caller says; a `bytes` object has its size and data there, a code object its size in units of two.
+    unsafe {
+        let (data, size) = match (known.layout.instructions, known.layout.position) {
+            (Instructions::Bytes(offset), _) => {
+                let object = ((code + offset) as *const u64).read();
+                (object + DATA, ((object + SIZE) as *const u64).read())
+            }
+            (Instructions::Inside, Position::Address(first)) => {
+                (code + first, ((code + SIZE) as *const u64).read() * 2)
+            }
+            (Instructions::Inside, Position::Index(_)) => return &[],
+        };
+        core::slice::from_raw_parts(data as *const u8, size.min(LONGEST_CODE) as usize)
+    }
 }
 
 /// Copies a `str` object as UTF-8, each text once; its place in STRINGS, 0 when it is empty or does not fit.

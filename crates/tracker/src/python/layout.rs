@@ -3,6 +3,7 @@
 
 use heaplens_format::arena::python::{Interpreter, LineTable, Reading};
 
+use super::bytecode::{self, Opcodes};
 use crate::symbols::Exports;
 
 /// How the runs of frames that one C frame executes are told apart, and where on the stack that C frame is.
@@ -58,6 +59,8 @@ pub struct Layout {
     pub code_title: u64,
     /// In a code object: the first line.
     pub code_first_line: u64,
+    /// In a code object: its own number, of which no other has the same; `None` where there is none.
+    pub code_version: Option<u64>,
     /// In a code object: the line table.
     pub code_lines: u64,
     /// What the line table is.
@@ -66,6 +69,37 @@ pub struct Layout {
     pub text_ascii: u64,
     /// In any other compact string: its first byte.
     pub text_wide: u64,
+    /// Where the instructions of a code object are.
+    pub instructions: Instructions,
+    /// How they are written; `None` where loops are not known.
+    pub opcodes: Option<&'static Opcodes>,
+    /// Where a frame has the stack that its instructions work on.
+    pub stack: Stack,
+    /// Whether the iterator of a range keeps what is left, and not an index.
+    pub range_counts_down: bool,
+}
+
+/// Where the instructions of a code object are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Instructions {
+    /// In a `bytes` object, to which this word of the code object leads.
+    Bytes(u64),
+    /// In the code object itself, from where positions are counted.
+    Inside,
+}
+
+/// Where a frame has the stack that its instructions work on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stack {
+    /// This word of the frame leads to it.
+    Behind(u64),
+    /// In the frame itself, behind its variables.
+    Inside {
+        /// In a frame: its variables.
+        variables: u64,
+        /// In a code object: how many of them there are.
+        count: u64,
+    },
 }
 
 const OLDEST: Layout = Layout {
@@ -83,10 +117,15 @@ const OLDEST: Layout = Layout {
     code_name: 112,
     code_title: 112,
     code_first_line: 40,
+    code_version: None,
     code_lines: 120,
     lines: LineTable::Deltas,
     text_ascii: 48,
     text_wide: 72,
+    instructions: Instructions::Bytes(48),
+    opcodes: Some(&bytecode::OLDEST),
+    stack: Stack::Behind(64),
+    range_counts_down: false,
 };
 
 const PYTHON_3_10: Layout = Layout {
@@ -96,6 +135,7 @@ const PYTHON_3_10: Layout = Layout {
     frame_position: 96,
     position: Position::Index(1),
     lines: LineTable::Ranges,
+    opcodes: Some(&bytecode::PYTHON_3_10),
     ..OLDEST
 };
 
@@ -114,10 +154,15 @@ const PYTHON_3_11: Layout = Layout {
     code_name: 120,
     code_title: 128,
     code_first_line: 72,
+    code_version: None,
     code_lines: 136,
     lines: LineTable::Locations,
     text_ascii: 48,
     text_wide: 72,
+    instructions: Instructions::Inside,
+    opcodes: Some(&bytecode::PYTHON_3_11),
+    stack: Stack::Inside { variables: 72, count: 76 },
+    range_counts_down: false,
 };
 
 /// In a frame of 3.11: whether it is the outermost of its run.
@@ -131,8 +176,12 @@ const PYTHON_3_12: Layout = Layout {
     frame_owner: 70,
     position: Position::Address(192),
     code_first_line: 68,
+    code_version: Some(92),
     text_ascii: 40,
     text_wide: 56,
+    opcodes: Some(&bytecode::PYTHON_3_12),
+    stack: Stack::Inside { variables: 72, count: 72 },
+    range_counts_down: true,
     ..PYTHON_3_11
 };
 
@@ -222,6 +271,7 @@ fn from_runtime(exports: &Exports, minor: u8) -> Result<Layout, Reading> {
         code_lines: words.get(code + 4),
         code_first_line: words.get(code + 5),
         position: Position::Address(words.get(code + 9)),
+        opcodes: (minor == 13).then_some(&bytecode::PYTHON_3_13),
         ..PYTHON_3_12
     };
     if is_plausible(&layout) { Ok(layout) } else { Err(Reading::UnknownVersion) }

@@ -10,10 +10,15 @@
 //!                        merge: each run of interpreter frames becomes the Python frames that it executes
 //! ```
 
+mod bytecode;
 mod codes;
+mod iterators;
 mod layout;
+mod loops;
 mod merge;
+mod origin;
 mod path;
+mod stack;
 mod walk;
 
 use core::ffi::{CStr, c_void};
@@ -27,7 +32,9 @@ use crate::modules;
 use crate::symbols::Exports;
 use layout::{Layout, Runs};
 
+pub use loops::{Event, Tables};
 pub use merge::NativeStack;
+pub use walk::Hashed;
 
 /// The one function of an interpreter that is called in a hook.
 pub const THREAD_STATE: &CStr = c"PyGILState_GetThisThreadState";
@@ -60,6 +67,8 @@ struct Known {
     evaluate: (u64, u64),
     /// Its module.
     module: u16,
+    /// Iterators whose progress can be read.
+    types: iterators::Types,
     /// Whether the module is nothing but the interpreter, so that its frames can be left out of stacks.
     is_bare: bool,
 }
@@ -78,6 +87,7 @@ pub struct Room {
     pub path: path::Path,
     codes: codes::Codes,
     checkpoint: merge::Checkpoint,
+    loops: loops::Loops,
     /// The most frames that it ever held: how much of it is resident.
     deepest: usize,
 }
@@ -87,7 +97,25 @@ impl Room {
     pub fn clear(&mut self) {
         self.codes.clear();
         self.path.forget();
+        self.loops.clear();
         self.forget_checkpoint();
+    }
+
+    /// A number for the Python stack of a thread, and what it says about loops.
+    #[inline]
+    pub fn hash(&self, thread: Thread<'_>) -> Hashed {
+        thread.hash(&self.codes.looping)
+    }
+
+    /// The same once more, where code with loops was met for the first time since.
+    pub fn hash_again(&mut self, thread: Thread<'_>, seen: Hashed) -> Hashed {
+        if self.codes.met_loops() { self.hash(thread) } else { seen }
+    }
+
+    /// An event of a thread: loops of the user's code may have passed.
+    #[inline]
+    pub fn note_loops(&mut self, event: Event<'_>, tables: Tables<'_>) {
+        self.loops.on_event(event, &mut self.codes, tables);
     }
 
     /// Bytes that were touched, when it is more than ever before.
@@ -196,6 +224,7 @@ impl Python {
             code_type: code_type.address,
             evaluate: evaluate.map_or((0, 0), |symbol| (symbol.address, symbol.address + symbol.size)),
             module: number,
+            types: iterators::Types::of(exports, layout.range_counts_down),
             is_bare: is_bare(path),
         };
         let other = self.function.load(Relaxed);

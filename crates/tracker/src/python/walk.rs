@@ -3,6 +3,7 @@
 //! Every word is read from an object that the thread itself keeps alive: its state, its frames, their code. What is not a
 //! code object by its type is not looked into.
 
+use super::codes::Looping;
 use super::layout::{ENTRY_FLAG, Layout, OWNED_BY_C, Position, Runs};
 use super::{Known, Thread};
 
@@ -33,7 +34,7 @@ pub struct Walk {
 
 /// Reads a word of a live object.
 #[inline(always)]
-fn word(object: u64, offset: u64) -> u64 {
+pub(super) fn word(object: u64, offset: u64) -> u64 {
     // SAFETY: callers read within objects that the calling thread keeps alive (see the module).
     unsafe { ((object + offset) as *const u64).read_volatile() }
 }
@@ -60,7 +61,7 @@ fn mix(hash: u64, word: u64) -> u64 {
 impl Known {
     /// The code of a frame; `None` for frames that no code runs in.
     #[inline(always)]
-    fn code(&self, frame: u64) -> Option<u64> {
+    pub(super) fn code(&self, frame: u64) -> Option<u64> {
         // The lowest bits tag references since 3.14.
         let code = word(frame, self.layout.frame_code) & !3;
         (code != 0 && code & 7 == 0 && word(code, 8) == self.code_type).then_some(code)
@@ -68,14 +69,14 @@ impl Known {
 
     /// Where a frame is, as it says so itself: an index or an address.
     #[inline(always)]
-    fn position(&self, frame: u64) -> u64 {
+    pub(super) fn position(&self, frame: u64) -> u64 {
         match self.layout.position {
             Position::Index(_) => u64::from(half(frame, self.layout.frame_position)),
             Position::Address(_) => word(frame, self.layout.frame_position),
         }
     }
 
-    fn instruction(&self, code: u64, position: u64) -> u32 {
+    pub(super) fn instruction(&self, code: u64, position: u64) -> u32 {
         match self.layout.position {
             Position::Index(per_unit) => u32::try_from(position as u32 as i32 / per_unit).unwrap_or(u32::MAX),
             Position::Address(first) => {
@@ -85,17 +86,51 @@ impl Known {
         }
     }
 
-    /// What tells a code object from another one that lived at the same address before.
+    /// Whether code is the interpreter's own, run between a class that is called and its `__init__` (3.13 and later). Its
+    /// file and its name are one object, and it begins on no line; the interpreter's own tracebacks leave it out, too.
+    fn is_of_a_call(&self, code: u64) -> bool {
+        let Layout { code_file, code_name, code_first_line, .. } = self.layout;
+        word(code, code_file) == word(code, code_name) && half(code, code_first_line) == 0
+    }
+
+    /// What tells a code object from another one that lived at the same address before. Since 3.12 each has a number. Before
+    /// that its name, file and line table die and are born at the same addresses as well (in a loop of `exec` on 3.8 nearly
+    /// always), so what they say is part of it.
     #[inline(always)]
     pub(super) fn identity(&self, code: u64) -> u64 {
-        let Layout { code_file, code_name, code_lines, code_first_line, .. } = self.layout;
-        let names = word(code, code_file).rotate_left(20) ^ word(code, code_name).rotate_left(40);
-        code ^ names ^ word(code, code_lines).rotate_left(8) ^ u64::from(half(code, code_first_line)) << 32
+        let Layout { code_file, code_title, code_lines, code_first_line, code_version, .. } = self.layout;
+        if let Some(version) = code_version {
+            return code ^ u64::from(half(code, version)).rotate_left(40);
+        }
+        let [file, title, lines] = [code_file, code_title, code_lines].map(|offset| word(code, offset));
+        let addresses = code ^ file.rotate_left(20) ^ title.rotate_left(40) ^ lines.rotate_left(8);
+        let contents =
+            text_hash(file).rotate_left(13) ^ text_hash(title) ^ ends_of_bytes(lines).rotate_left(31);
+        addresses ^ contents ^ u64::from(half(code, code_first_line)) << 32
     }
 }
 
+/// The hash that a `str` object keeps of itself; -1 until somebody asks for it, which for names is when they are made.
+#[inline(always)]
+fn text_hash(object: u64) -> u64 {
+    const HASH: u64 = 24;
+    if object == 0 { 0 } else { word(object, HASH) }
+}
+
+/// The first and the last bytes of a `bytes` object and its size. It is never smaller than its head and one word.
+#[inline(always)]
+fn ends_of_bytes(object: u64) -> u64 {
+    const SIZE: u64 = 16;
+    const DATA: u64 = 32;
+    if object == 0 {
+        return 0;
+    }
+    let size = word(object, SIZE);
+    word(object, DATA) ^ word(object, DATA - 8 + size.max(8)).rotate_left(23) ^ size.rotate_left(47)
+}
+
 impl Thread<'_> {
-    fn innermost(&self) -> u64 {
+    pub(super) fn innermost(&self) -> u64 {
         let top = word(self.state, self.known.layout.thread_top);
         match self.known.layout.record_top {
             Some(offset) if top != 0 => word(top, offset),
@@ -103,17 +138,20 @@ impl Thread<'_> {
         }
     }
 
-    /// A number for the whole stack, 0 when there is no frame.
+    /// A number for the whole stack, 0 when there is no frame, and the innermost frame whose code has loops.
     ///
     /// Benchmark: `cargo xtask bench`, Python rows.
     #[inline]
-    pub fn hash(&self) -> u64 {
-        let (mut frame, mut hash) = (self.innermost(), 0u64);
+    pub(super) fn hash(&self, looping: &Looping) -> Hashed {
+        let (mut frame, mut hash, mut loop_frame) = (self.innermost(), 0u64, 0);
         for _ in 0..MOST_FRAMES {
             if frame == 0 {
                 break;
             }
             if let Some(code) = self.known.code(frame) {
+                if loop_frame == 0 && looping.has(code) {
+                    loop_frame = frame;
+                }
                 hash = mix(
                     hash.rotate_left(7),
                     self.known.identity(code) ^ self.known.position(frame).rotate_left(48),
@@ -121,8 +159,17 @@ impl Thread<'_> {
             }
             frame = word(frame, self.known.layout.frame_previous);
         }
-        hash
+        Hashed { hash, loop_frame }
     }
+}
+
+/// What one look at a stack gives.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Hashed {
+    /// A number for the whole stack, 0 when there is no frame.
+    pub hash: u64,
+    /// The innermost frame whose code has loops of the user's; 0 where none has.
+    pub loop_frame: u64,
 }
 
 impl Walk {
@@ -143,6 +190,7 @@ impl Walk {
             }
             match known.code(frame) {
                 _ if is_of_c(layout, frame) => self.end_run_at(frame),
+                Some(code) if known.is_of_a_call(code) => {}
                 Some(code) => {
                     let instruction = known.instruction(code, known.position(frame));
                     let (ends_run, place) = run_end(layout, frame, &mut record);

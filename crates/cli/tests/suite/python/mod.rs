@@ -2,6 +2,7 @@
 
 mod behaviour;
 mod interpreters;
+mod loops;
 mod objects;
 mod stacks;
 

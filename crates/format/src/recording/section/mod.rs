@@ -4,6 +4,7 @@
 pub(super) mod codes;
 pub(super) mod identity;
 pub(super) mod losses;
+pub(super) mod marks;
 pub(super) mod modules;
 pub(super) mod run;
 pub(super) mod sites;

@@ -1,0 +1,120 @@
+//! What an iteration of the program is: one pass of the outermost loop of the user's that made enough passes.
+
+use std::sync::Arc;
+
+use heaplens_format::recording::{Loop, MarkKind, Process};
+use heaplens_format::{Bytes, LoopId, Nanos};
+
+/// So many passes make a loop the one whose passes are iterations. The agent marks by the same number.
+const ENOUGH: u64 = 20;
+
+/// The loop whose passes are iterations.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Iterations {
+    /// Its number in the recording, by which its marks are known.
+    pub of_loop: LoopId,
+    /// Passes that began.
+    pub count: u64,
+    /// Whether that is all of them for sure.
+    pub is_exact: bool,
+    /// Where the loop is.
+    pub file: Arc<str>,
+    /// Its line; 0 where it is not known.
+    pub line: u32,
+    /// The function that it is in.
+    pub function: Arc<str>,
+}
+
+/// A mark that is not the pass of a loop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedMark {
+    /// What the user calls it; `None` for the end of the script.
+    pub label: Option<String>,
+    /// Since the start of the run.
+    pub at: Nanos,
+    /// Live heap bytes.
+    pub live: Bytes,
+}
+
+/// The loop that counts: among those with enough passes and none such around them the one that ran for longest, else the one
+/// with most passes. A loop that made one pass is none.
+pub(super) fn iterations(process: &Process) -> Option<Iterations> {
+    let all = || (1..).map(LoopId::new).zip(&process.loops);
+    let outermost = all().filter(|(_, one)| one.passes >= ENOUGH && !is_inside_enough(process, one));
+    let longest =
+        outermost.max_by_key(|(_, one)| (one.last.get().saturating_sub(one.first.get()), one.passes));
+    let chosen =
+        longest.or_else(|| all().filter(|(_, one)| one.passes > 1).max_by_key(|(_, one)| one.passes));
+    chosen.map(|(of_loop, one)| {
+        let code = (one.code.get() as usize).checked_sub(1).and_then(|at| process.codes.get(at)).cloned();
+        let code = code.unwrap_or_default();
+        Iterations {
+            of_loop,
+            count: one.passes,
+            is_exact: one.is_exact,
+            file: code.file,
+            line: one.line,
+            function: code.name,
+        }
+    })
+}
+
+fn is_inside_enough(process: &Process, one: &Loop) -> bool {
+    let next = |one: &&Loop| process.loops.get(one.around?.get() as usize - 1);
+    // In a recursion loops may be around each other.
+    std::iter::successors(next(&one), next).take(process.loops.len()).any(|around| around.passes >= ENOUGH)
+}
+
+/// The marks of the user's own, and the end of the script.
+pub(super) fn named_marks(process: &Process) -> Vec<NamedMark> {
+    let named = process.marks.iter().filter_map(|mark| {
+        let label = match &mark.kind {
+            MarkKind::Pass { .. } => return None,
+            MarkKind::User { label, .. } => Some(label.clone()),
+            MarkKind::EndOfScript => None,
+        };
+        Some(NamedMark { label, at: mark.at, live: mark.live })
+    });
+    named.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use heaplens_format::CodeId;
+    use heaplens_format::recording::Code;
+
+    fn one(line: u32, around: u32, passes: u64, last: u64) -> Loop {
+        let around = (around > 0).then(|| LoopId::new(around));
+        Loop { code: CodeId::new(1), line, around, passes, last: Nanos::new(last), ..Loop::default() }
+    }
+
+    fn line_of(loops: &[Loop]) -> Option<(u32, u64)> {
+        let code = Code { name: "main".into(), file: "train.py".into(), first_line: 1 };
+        let process = Process { loops: loops.to_vec(), codes: vec![code], ..Process::default() };
+        iterations(&process).map(|found| (found.line, found.count))
+    }
+
+    #[test]
+    fn the_outermost_loop_with_twenty_passes_counts() {
+        assert_eq!(line_of(&[one(1, 0, 20, 50), one(2, 1, 4000, 50)]), Some((1, 20)));
+        assert_eq!(line_of(&[one(1, 0, 19, 50), one(2, 1, 4000, 50)]), Some((2, 4000)));
+    }
+
+    #[test]
+    fn of_several_the_one_that_ran_for_longest_counts() {
+        assert_eq!(line_of(&[one(1, 0, 100_000, 50), one(2, 0, 300, 9000)]), Some((2, 300)));
+    }
+
+    #[test]
+    fn without_one_that_made_enough_the_one_with_most_passes_counts() {
+        assert_eq!(line_of(&[one(1, 0, 5, 90), one(2, 1, 15, 50)]), Some((2, 15)));
+        assert_eq!(line_of(&[one(1, 0, 1, 90)]), None);
+        assert_eq!(line_of(&[]), None);
+    }
+
+    #[test]
+    fn loops_that_are_around_each_other_end_the_search() {
+        assert_eq!(line_of(&[one(1, 2, 5, 90), one(2, 1, 30, 50)]), Some((2, 30)));
+    }
+}

@@ -1,0 +1,120 @@
+//! Loops and their passes: each kind of loop says how many it made, where it is, and whether that can be known for sure.
+
+use heaplens_format::Bytes;
+use heaplens_format::recording::{Frame, MarkKind, Process, decode};
+
+use super::interpreters::{self, Interpreter};
+use super::script;
+use crate::harness::{Finished, Heaplens};
+
+/// What a program says about its loop, or the report: passes, whether that is exact, the line.
+#[derive(Debug, PartialEq, Eq)]
+struct Passes {
+    count: u64,
+    is_exact: bool,
+    line: u64,
+}
+
+fn run_on(python: &Interpreter, words: &[&str]) -> Finished {
+    let run = Heaplens::on(&python.path, &[]).arg(script(words[0]));
+    words[1..].iter().fold(run, |run, word| run.arg(word)).finish().expect_status(0)
+}
+
+fn kinds(python: &Interpreter) -> Vec<String> {
+    let output = std::process::Command::new(&python.path).arg(script("python_loops.py")).output();
+    let text = String::from_utf8(output.expect("the interpreter starts").stdout).expect("names are text");
+    text.lines().map(str::to_owned).collect()
+}
+
+/// `loop KIND PASSES exact|about LINE`; `None` where there is no loop.
+fn said(run: &Finished) -> Option<Passes> {
+    let stdout = run.stdout();
+    let words = stdout.lines().find_map(|line| line.strip_prefix("loop ")).expect("it says what is true");
+    let words: Vec<&str> = words.split(' ').collect();
+    let number = |at: usize| words[at].parse().expect("a number");
+    (number(1) > 0).then(|| Passes { count: number(1), is_exact: words[2] == "exact", line: number(3) })
+}
+
+fn reported(run: &Finished) -> Option<Passes> {
+    let found = run.report().0["iterations"].clone();
+    found["count"].as_u64().map(|count| Passes {
+        count,
+        is_exact: found["exact"].as_bool().expect("it is said whether it is exact"),
+        line: found["loop"]["line"].as_u64().expect("a loop has a line"),
+    })
+}
+
+#[test]
+fn every_kind_of_loop_is_counted_and_named() {
+    let mut wrong = Vec::new();
+    for python in interpreters::all("python::loops::every_kind_of_loop_is_counted_and_named") {
+        for kind in kinds(&python) {
+            let run = run_on(&python, &["python_loops.py", &kind]);
+            if reported(&run) != said(&run) {
+                wrong.push(format!("{} {kind}: {:?} for {:?}", python.version, reported(&run), said(&run)));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn the_report_names_the_loop_in_its_first_line() {
+    let python = &interpreters::all("python::loops::the_report_names_the_loop_in_its_first_line")[0];
+    let run = run_on(python, &["python_loops.py", "for_range"]);
+    let line = said(&run).expect("it has a loop").line;
+    let head = format!("137 iterations of the loop at python_loops.py:{line}");
+    assert!(run.stderr().lines().next().is_some_and(|first| first.contains(&head)), "{}", run.stderr());
+    let about = run_on(python, &["python_loops.py", "while_counter"]);
+    assert!(about.stderr().contains("≈ 120 iterations"), "{}", about.stderr());
+}
+
+/// The process that ran the script.
+fn process(run: &Finished) -> Process {
+    let bytes = std::fs::read(run.recording()).expect("a recording was written");
+    let recording = decode(&bytes).expect("it is a recording").recording;
+    recording.processes.into_iter().find(|process| !process.marks.is_empty()).expect("it has marks")
+}
+
+/// What the sites of a line of the script had at a mark, by its index.
+fn live_at(process: &Process, line: u32, mark: usize) -> u64 {
+    let is_there = |node: u32| match process.nodes[node as usize - 1].frame {
+        Frame::Python { code, line: own } => {
+            own == line && process.codes[code.get() as usize - 1].file.ends_with("python_grows.py")
+        }
+        _ => false,
+    };
+    let sites =
+        process.sites.iter().enumerate().filter(|(_, site)| path(process, site.node.get()).any(is_there));
+    let live = sites.map(|(at, site)| {
+        let history = process.histories.iter().find(|history| history.site as usize == at);
+        history.and_then(|history| history.at(mark)).unwrap_or(site.live.bytes)
+    });
+    live.sum::<Bytes>().get()
+}
+
+/// The nodes of a stack, innermost first.
+fn path(process: &Process, node: u32) -> impl Iterator<Item = u32> {
+    let parent = |&node: &u32| Some(process.nodes[node as usize - 1].parent.get()).filter(|&node| node != 0);
+    std::iter::successors(Some(node).filter(|&node| node != 0), parent)
+}
+
+/// A mark is made by the first event of a pass, before that event counts: pass n finds what n - 1 passes have kept.
+#[test]
+fn the_live_bytes_of_a_site_at_every_mark_are_exact() {
+    for python in interpreters::some("python::loops::the_live_bytes_of_a_site_at_every_mark_are_exact") {
+        let run = run_on(&python, &["python_grows.py", "1500"]);
+        let stdout = run.stdout();
+        let words: Vec<u64> = stdout.split(' ').filter_map(|word| word.trim().parse().ok()).collect();
+        let (size, line) = (words[0], words[1] as u32);
+        let process = process(&run);
+        let mut marks = 0;
+        for (index, mark) in process.marks.iter().enumerate() {
+            if let MarkKind::Pass { passes, .. } = mark.kind {
+                assert_eq!(live_at(&process, line, index), (passes - 1) * size, "pass {passes}");
+                marks += 1;
+            }
+        }
+        assert!((100..=400).contains(&marks), "{marks} marks of 1,500 passes");
+    }
+}

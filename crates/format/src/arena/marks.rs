@@ -1,0 +1,174 @@
+//! Marks: moments that the live bytes of every site are kept for. A loop's pass, a word of the user's, the end of a script.
+//!
+//! A site writes nothing at a mark. At its first change after one, the value that it had all the while goes into CHANGES, so
+//! that a mark costs what changed since the one before and no more:
+//!
+//! ```text
+//!   marks        1        2        3        4                CHANGES of the site
+//!   live      5 ─┼────────┼─ 9 ────┼────────┼─ 2 ──▶         (2, 5)   until mark 2 it had 5
+//!                                                            (4, 9)   until mark 4 it had 9; from then on what it has now
+//! ```
+
+use crate::atomic::{AtomicU32, AtomicU64};
+
+/// How many marks there were, and the peak of the live bytes: whatever a site keeps a value for, in one word, so that an
+/// event compares once.
+///
+/// ```text
+///   │ 63 … 44 marks │ 43 … 0 bytes at the peak │       both only ever rise, hence so does the word
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(transparent)]
+pub struct Moment(u64);
+
+const PEAK_BITS: u32 = 44;
+const PEAK_MASK: u64 = (1 << PEAK_BITS) - 1;
+
+impl Moment {
+    /// What is added for one more mark.
+    pub const ONE_MARK: u64 = 1 << PEAK_BITS;
+    /// The most marks that can be told apart.
+    pub const MOST_MARKS: u32 = (1 << (64 - PEAK_BITS)) - 2;
+
+    /// From the raw word.
+    #[inline(always)]
+    pub const fn from_raw(raw: u64) -> Self {
+        Self(raw)
+    }
+
+    /// The raw word.
+    #[inline(always)]
+    pub const fn raw(self) -> u64 {
+        self.0
+    }
+
+    /// Marks so far.
+    #[inline(always)]
+    pub const fn mark(self) -> u32 {
+        (self.0 >> PEAK_BITS) as u32
+    }
+
+    /// The peak in bytes.
+    #[inline(always)]
+    pub const fn peak(self) -> u64 {
+        self.0 & PEAK_MASK
+    }
+
+    /// The same with another peak; one beyond 16 TiB is told as that.
+    #[inline(always)]
+    pub const fn with_peak(self, peak: u64) -> Self {
+        let peak = if peak > PEAK_MASK { PEAK_MASK } else { peak };
+        Self(self.0 & !PEAK_MASK | peak)
+    }
+}
+
+/// What a mark is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum MarkKind {
+    /// A pass of a loop.
+    Pass = 1,
+    /// The user's own, by `heaplens.mark` or a signal to the recorder.
+    User = 2,
+    /// The script is through; what comes is Python's own clean-up.
+    EndOfScript = 3,
+}
+
+impl MarkKind {
+    /// From the number.
+    pub const fn from_number(number: u32) -> Option<Self> {
+        match number {
+            1 => Some(Self::Pass),
+            2 => Some(Self::User),
+            3 => Some(Self::EndOfScript),
+            _ => None,
+        }
+    }
+}
+
+/// A mark; the first has number 1. Record 0 is the latest mark of the user's that was not kept, where marks are many.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct Mark {
+    /// [`MarkKind`] as a number; 0 while the record is being written.
+    pub kind: AtomicU32,
+    /// The loop whose pass it is.
+    pub of_loop: AtomicU32,
+    /// The passes of that loop, this one included; or the number of the user's mark.
+    pub pass: AtomicU64,
+    /// Monotonic clock.
+    pub at_ns: AtomicU64,
+    /// Live heap bytes.
+    pub live_bytes: AtomicU64,
+    /// What the user calls it: offset in STRINGS in the high, length in the low half.
+    pub label: AtomicU64,
+}
+
+/// The size of a [`Mark`].
+pub const MARK_SIZE: usize = 40;
+const _: () = assert!(size_of::<Mark>() == MARK_SIZE);
+
+/// What a record of SITES had until a mark.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct Change {
+    /// Live bytes: signed, since one record of a site may free what the other allocated.
+    pub live_bytes: AtomicU64,
+    /// The record of SITES.
+    pub record: AtomicU32,
+    /// The last mark at which it had them; stored last, 0 in an entry that is not whole.
+    pub mark: AtomicU32,
+}
+
+/// The size of a [`Change`].
+pub const CHANGE_SIZE: usize = 16;
+const _: () = assert!(size_of::<Change>() == CHANGE_SIZE);
+
+/// A loop of the user's code in one thread. Record 0 stands for "none".
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct Loop {
+    /// The code object in the high, the loop's first instruction in the low half; 0 while the record is being written.
+    pub place: AtomicU64,
+    /// Its last instruction.
+    pub last: AtomicU32,
+    /// `LOOP_*`.
+    pub flags: AtomicU32,
+    /// The loop around it, in whatever function that is; 0 where there is none.
+    pub parent: AtomicU32,
+    /// The seat of the thread.
+    pub seat: AtomicU32,
+    /// Passes that began.
+    pub passes: AtomicU64,
+    /// Of these, how many were only inferred from the iterator.
+    pub unseen: AtomicU64,
+    /// Passes that were to come when it was last seen; `u64::MAX` where the iterator does not tell.
+    pub left: AtomicU64,
+    /// When it was first seen, by the monotonic clock.
+    pub first_ns: AtomicU64,
+    /// When its last mark was made.
+    pub last_ns: AtomicU64,
+}
+
+/// The size of a [`Loop`].
+pub const LOOP_SIZE: usize = 64;
+const _: () = assert!(size_of::<Loop>() == LOOP_SIZE);
+
+/// Passes were told by an iterator, and not guessed from where the code was.
+pub const LOOP_COUNTED: u32 = 1;
+/// Some passes may not be in the count.
+pub const LOOP_UNSURE: u32 = 2;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_moment_rises_with_either_part() {
+        let moment = Moment::default().with_peak(77);
+        let marked = Moment::from_raw(moment.raw() + Moment::ONE_MARK);
+        assert_eq!((marked.mark(), marked.peak()), (1, 77));
+        assert!(marked > moment && marked.with_peak(78) > marked);
+        assert_eq!(marked.with_peak(u64::MAX).mark(), 1);
+    }
+}

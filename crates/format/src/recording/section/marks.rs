@@ -1,0 +1,111 @@
+//! ```text
+//!   loops:     code │ line │ number of the loop around it, or 0 │ thread │ passes │ exact 0/1 │ first ns │ last ns
+//!   marks:     ns since the mark before, signed │ live bytes │ 1, loop, passes
+//!                                                            │ 2, its number, label      (the user's own)
+//!                                                            │ 3                         (end of the script)
+//!   histories: site │ (marks since the change before │ live bytes until then)*
+//! ```
+//!
+//! Loops, marks and sites count from 1, 0 and 0.
+
+use alloc::vec::Vec;
+
+use super::Outcome;
+use crate::recording::damage::PayloadFault;
+use crate::recording::model::{Change, History, Loop, Mark, MarkKind, Process};
+use crate::recording::wire::{Reader, Writer};
+use crate::units::{Bytes, CodeId, LoopId, Nanos};
+
+pub(crate) fn write(process: &Process, to: &mut Writer) {
+    to.count(process.loops.len());
+    process.loops.iter().for_each(|one| write_loop(one, to));
+    to.count(process.marks.len());
+    let mut before = 0u64;
+    for mark in &process.marks {
+        to.signed(mark.at.get().wrapping_sub(before) as i64);
+        to.number(mark.live.get());
+        write_kind(&mark.kind, to);
+        before = mark.at.get();
+    }
+    to.count(process.histories.len());
+    process.histories.iter().for_each(|history| write_history(history, to));
+}
+
+pub(crate) fn read(process: &mut Process, from: &mut Reader<'_>) -> Outcome {
+    from.rows(8, &mut process.loops, read_loop)?;
+    let mut at = 0u64;
+    from.rows(3, &mut process.marks, |from| {
+        at = at.wrapping_add(from.signed()? as u64);
+        Ok(Mark { at: Nanos::new(at), live: Bytes::new(from.number()?), kind: read_kind(from)? })
+    })?;
+    from.rows(2, &mut process.histories, read_history)
+}
+
+fn write_loop(one: &Loop, to: &mut Writer) {
+    to.number(one.code.get().into());
+    to.number(one.line.into());
+    to.number(one.around.map_or(0, |around| around.get().into()));
+    to.number(one.thread.into());
+    to.number(one.passes);
+    to.number(one.is_exact.into());
+    to.number(one.first.get());
+    to.number(one.last.get());
+}
+
+fn read_loop(from: &mut Reader<'_>) -> Result<Loop, PayloadFault> {
+    Ok(Loop {
+        code: CodeId::new(from.small()?),
+        line: from.small()?,
+        around: Some(from.small()?).filter(|&around| around != 0).map(LoopId::new),
+        thread: from.small()?,
+        passes: from.number()?,
+        is_exact: from.number()? != 0,
+        first: Nanos::new(from.number()?),
+        last: Nanos::new(from.number()?),
+    })
+}
+
+fn write_kind(kind: &MarkKind, to: &mut Writer) {
+    match kind {
+        MarkKind::Pass { of_loop, passes } => {
+            to.number(1);
+            to.number(of_loop.get().into());
+            to.number(*passes);
+        }
+        MarkKind::User { number, label } => {
+            to.number(2);
+            to.number(*number);
+            to.text(label);
+        }
+        MarkKind::EndOfScript => to.number(3),
+    }
+}
+
+fn read_kind(from: &mut Reader<'_>) -> Result<MarkKind, PayloadFault> {
+    match from.number()? {
+        1 => Ok(MarkKind::Pass { of_loop: LoopId::new(from.small()?), passes: from.number()? }),
+        2 => Ok(MarkKind::User { number: from.number()?, label: from.text()?.into() }),
+        3 => Ok(MarkKind::EndOfScript),
+        tag => Err(PayloadFault::UnknownTag(tag)),
+    }
+}
+
+fn write_history(history: &History, to: &mut Writer) {
+    to.number(history.site.into());
+    to.count(history.changes.len());
+    let mut before = 0;
+    for change in &history.changes {
+        to.number(change.until.wrapping_sub(before).into());
+        to.number(change.live.get());
+        before = change.until;
+    }
+}
+
+fn read_history(from: &mut Reader<'_>) -> Result<History, PayloadFault> {
+    let (site, mut changes, mut until) = (from.small()?, Vec::new(), 0u32);
+    from.rows(2, &mut changes, |from| {
+        until = until.wrapping_add(from.small()?);
+        Ok(Change { until, live: Bytes::new(from.number()?) })
+    })?;
+    Ok(History { site, changes })
+}

@@ -1,0 +1,191 @@
+//! Loops and marks of an arena, and what sites had at the marks. As with everything in an arena no number is trusted.
+
+use std::collections::HashMap;
+use std::mem::offset_of;
+
+use heaplens_format::arena::marks::{
+    CHANGE_SIZE, Change as ChangeRecord, LOOP_COUNTED, LOOP_SIZE, LOOP_UNSURE, Loop as LoopRecord, MARK_SIZE,
+    Mark as MarkRecord, MarkKind as RawKind, Moment,
+};
+use heaplens_format::recording::{Change, Frame, History, Loop, Mark, MarkKind};
+use heaplens_format::{Bytes, CodeId, LoopId, Nanos};
+
+use crate::arena::{string, word};
+use crate::codes::Codes;
+
+/// The records that a site comes from, and what each has live now. The second is 0 where there is none.
+pub(crate) struct Records {
+    pub(crate) numbers: [u32; 2],
+    pub(crate) live: [i64; 2],
+}
+
+/// The loops; record 0 stands for "none".
+pub(crate) fn loops(records: &[u8], codes: &mut Codes<'_>, since_start: impl Fn(u64) -> Nanos) -> Vec<Loop> {
+    let records: Vec<&[u8]> = records.chunks_exact(LOOP_SIZE).skip(1).collect();
+    let count = records.len() as u32;
+    let around = |number: u32| (1..=count).contains(&number).then(|| LoopId::new(number));
+    records.into_iter().map(|record| one_loop(record, codes, around, &since_start)).collect()
+}
+
+fn one_loop(
+    record: &[u8],
+    codes: &mut Codes<'_>,
+    around: impl Fn(u32) -> Option<LoopId>,
+    since_start: impl Fn(u64) -> Nanos,
+) -> Loop {
+    let field = |at: usize| word(record, at);
+    let place = field(offset_of!(LoopRecord, place));
+    let (code, first) = ((place >> 32) as u32, place as u32);
+    let last_and_flags = field(offset_of!(LoopRecord, last));
+    let (last, flags) = (last_and_flags as u32, (last_and_flags >> 32) as u32);
+    let parent_and_seat = field(offset_of!(LoopRecord, parent));
+    let (unseen, left) = (field(offset_of!(LoopRecord, unseen)), field(offset_of!(LoopRecord, left)));
+    // A loop over an iterator begins with what takes the next item; of any other the condition may stand at its end.
+    let ends = if flags & LOOP_COUNTED != 0 { [first, first] } else { [first, last] };
+    let lines = ends.map(|instruction| line_of(codes, code, instruction));
+    Loop {
+        code: CodeId::new(if codes.has(code) { code } else { 0 }),
+        line: lines.into_iter().filter(|&line| line != 0).min().unwrap_or(0),
+        around: around(parent_and_seat as u32),
+        thread: (parent_and_seat >> 32) as u32,
+        passes: field(offset_of!(LoopRecord, passes)),
+        is_exact: flags & LOOP_COUNTED != 0 && flags & LOOP_UNSURE == 0 && (unseen == 0 || left == 0),
+        first: since_start(field(offset_of!(LoopRecord, first_ns))),
+        last: since_start(field(offset_of!(LoopRecord, last_ns))),
+    }
+}
+
+fn line_of(codes: &mut Codes<'_>, code: u32, instruction: u32) -> u32 {
+    match codes.frame(code, instruction) {
+        Frame::Python { line, .. } => line,
+        _ => 0,
+    }
+}
+
+/// The marks in the order of time, and which of the arena's they are: the user's latest one is among them also where it
+/// was not kept, and then no site has a value for it.
+pub(crate) fn marks(
+    records: &[u8],
+    moment: Moment,
+    strings: &[u8],
+    loops: &[Loop],
+    since_start: impl Fn(u64) -> Nanos,
+) -> (Vec<Mark>, u32) {
+    let kept = (records.len() / MARK_SIZE).saturating_sub(1).min(moment.mark() as usize);
+    let read = |record: &[u8]| mark(record, strings, loops.len(), &since_start);
+    let records: Vec<&[u8]> = records.chunks_exact(MARK_SIZE).take(kept + 1).collect();
+    // A torn one stays as a moment without a name: numbers of marks must not move.
+    let mut marks: Vec<Mark> =
+        records.iter().skip(1).map(|record| read(record).unwrap_or_else(nameless)).collect();
+    let latest = records.first().and_then(|record| read(record));
+    let last_user = marks.iter().rev().find_map(number_of);
+    marks.extend(latest.filter(|latest| number_of(latest) > last_user));
+    (marks, kept as u32)
+}
+
+fn nameless() -> Mark {
+    Mark { at: Nanos::default(), live: Bytes::ZERO, kind: MarkKind::User { number: 0, label: String::new() } }
+}
+
+fn number_of(mark: &Mark) -> Option<u64> {
+    match mark.kind {
+        MarkKind::User { number, .. } => Some(number),
+        MarkKind::Pass { .. } | MarkKind::EndOfScript => None,
+    }
+}
+
+fn mark(record: &[u8], strings: &[u8], loops: usize, since_start: impl Fn(u64) -> Nanos) -> Option<Mark> {
+    let field = |at: usize| word(record, at);
+    let first = field(offset_of!(MarkRecord, kind));
+    let (kind, of_loop, pass) = (first as u32, (first >> 32) as u32, field(offset_of!(MarkRecord, pass)));
+    let kind = match RawKind::from_number(kind)? {
+        RawKind::Pass if (1..=loops).contains(&(of_loop as usize)) => {
+            MarkKind::Pass { of_loop: LoopId::new(of_loop), passes: pass }
+        }
+        RawKind::Pass => return None,
+        RawKind::User => {
+            let label = string(strings, field(offset_of!(MarkRecord, label)));
+            MarkKind::User { number: pass, label: String::from_utf8_lossy(label).into_owned() }
+        }
+        RawKind::EndOfScript => MarkKind::EndOfScript,
+    };
+    Some(Mark {
+        at: since_start(field(offset_of!(MarkRecord, at_ns))),
+        live: Bytes::new(field(offset_of!(MarkRecord, live_bytes))),
+        kind,
+    })
+}
+
+/// What a record had until a mark.
+type Until = (u32, i64);
+
+/// What sites had at marks: the sum of what their records had.
+pub(crate) fn histories(changes: &[u8], sites: &[Records], marks: u32) -> Vec<History> {
+    let mut by_record = HashMap::<u32, Vec<Until>>::new();
+    for change in changes.chunks_exact(CHANGE_SIZE) {
+        let live = word(change, offset_of!(ChangeRecord, live_bytes)) as i64;
+        let numbers = word(change, offset_of!(ChangeRecord, record));
+        let (record, mark) = (numbers as u32, (numbers >> 32) as u32);
+        let known = by_record.entry(record).or_default();
+        // A mark that was made while this was being read, or an entry that was torn.
+        if (1..=marks).contains(&mark) && known.last().is_none_or(|&(last, _)| last < mark) {
+            known.push((mark, live));
+        }
+    }
+    let of = |record: u32| by_record.get(&record).map_or(&[][..], Vec::as_slice);
+    let history = |(site, records): (u32, &Records)| {
+        let parts =
+            [of(records.numbers[0]), if records.numbers[1] == 0 { &[] } else { of(records.numbers[1]) }];
+        let changes = sum(parts, records.live);
+        (!changes.is_empty()).then_some(History { site, changes })
+    };
+    (0..).zip(sites).filter_map(history).collect()
+}
+
+/// Two series as one: it changes wherever one of them does.
+fn sum(parts: [&[Until]; 2], now: [i64; 2]) -> Vec<Change> {
+    let mut ends: Vec<u32> = parts.iter().flat_map(|part| part.iter().map(|&(until, _)| until)).collect();
+    ends.sort_unstable();
+    ends.dedup();
+    let at = |part: &[Until], now: i64, mark: u32| {
+        let next = part.partition_point(|&(until, _)| until < mark);
+        part.get(next).map_or(now, |&(_, live)| live)
+    };
+    let value = |mark: u32| at(parts[0], now[0], mark).wrapping_add(at(parts[1], now[1], mark));
+    // What a kill in the middle of an event left below zero is zero.
+    ends.into_iter().map(|until| Change { until, live: Bytes::new(value(until).max(0) as u64) }).collect()
+}
+
+// The readers take both halves of one word.
+const _: () = assert!(offset_of!(LoopRecord, flags) == offset_of!(LoopRecord, last) + 4);
+const _: () = assert!(offset_of!(LoopRecord, seat) == offset_of!(LoopRecord, parent) + 4);
+const _: () = assert!(offset_of!(MarkRecord, of_loop) == offset_of!(MarkRecord, kind) + 4);
+const _: () = assert!(offset_of!(ChangeRecord, mark) == offset_of!(ChangeRecord, record) + 4);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn change(record: u32, mark: u32, live: u64) -> Vec<u8> {
+        [live, u64::from(mark) << 32 | u64::from(record)].iter().flat_map(|word| word.to_le_bytes()).collect()
+    }
+
+    #[test]
+    fn a_site_with_two_records_has_their_sum_at_every_mark() {
+        let changes = [change(4, 1, 100), change(7, 2, 8), change(4, 3, 150), change(9, 2, 1)].concat();
+        let site = Records { numbers: [4, 7], live: [200, -20] };
+        let found = histories(&changes, &[site], 3);
+        let truth = [(1, 108), (2, 158), (3, 130)];
+        let expected: Vec<Change> =
+            truth.iter().map(|&(until, live)| Change { until, live: Bytes::new(live) }).collect();
+        assert_eq!(found, [History { site: 0, changes: expected }]);
+    }
+
+    #[test]
+    fn entries_that_were_torn_or_come_from_later_marks_are_left_out() {
+        let changes = [change(4, 0, 100), change(4, 9, 8), change(4, 2, 5), change(4, 2, 6)].concat();
+        let site = Records { numbers: [4, 0], live: [200, 0] };
+        let found = histories(&changes, &[site], 3);
+        assert_eq!(found, [History { site: 0, changes: vec![Change { until: 2, live: Bytes::new(5) }] }]);
+    }
+}

@@ -1,0 +1,227 @@
+//! Loops of a code object, found in its instructions: a jump backwards closes one. Read once, when the code is first seen;
+//! nothing is run and nothing is changed.
+//!
+//! ```text
+//!   for x in items:        while condition:
+//!       body                   body
+//!
+//!   first ▶ FOR_ITER ──┐   first ▶ body
+//!           body       │           …
+//!           jump back  │           jump back to first
+//!   end   ▶ … ◀────────┘   end   ▶ …
+//! ```
+//!
+//! Instructions are units of two bytes. Since 3.11 some have inline caches behind them whose contents look like anything,
+//! so each version says how many; an instruction that is not in its table ends the reading, and the code has no loops.
+
+use heaplens_format::arena::python::CodeLoop;
+
+/// The most loops of one code object that are kept.
+pub const MOST_LOOPS: usize = 32;
+
+/// How a version writes its instructions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Opcodes {
+    extended: u8,
+    /// Every form of `FOR_ITER`.
+    for_iter: &'static [u8],
+    /// Jumps with an absolute target.
+    absolute: &'static [u8],
+    /// Jumps backwards by a distance. Those of `await`, which cannot be interrupted, are no loops of the user's.
+    backward: &'static [u8],
+    /// What begins a handler of exceptions: since 3.12 these stand behind everything else and jump back from there.
+    handler: Option<u8>,
+    /// How many bytes a unit of a jump's argument is: 1 before 3.10.
+    bytes_per_unit: u32,
+    /// (first, last, units of cache behind it) of all instructions; empty where there are no caches.
+    caches: &'static [(u8, u8, u8)],
+}
+
+/// 3.8 and 3.9.
+pub const OLDEST: Opcodes = Opcodes {
+    extended: 144,
+    for_iter: &[93],
+    absolute: &[113, 114, 115],
+    backward: &[],
+    handler: None,
+    bytes_per_unit: 1,
+    caches: &[],
+};
+
+/// 3.10.
+pub const PYTHON_3_10: Opcodes = Opcodes { bytes_per_unit: 2, ..OLDEST };
+
+/// 3.11.
+pub const PYTHON_3_11: Opcodes = Opcodes {
+    extended: 144,
+    for_iter: &[93],
+    absolute: &[],
+    backward: &[38, 140, 173, 174, 175, 176],
+    handler: None,
+    bytes_per_unit: 2,
+    #[rustfmt::skip]
+    caches: &[
+        (0, 2, 0), (3, 8, 1), (9, 12, 0), (13, 14, 1), (15, 15, 0), (16, 16, 1), (17, 25, 4), (26, 29, 2), (30, 38, 0),
+        (39, 43, 4), (44, 46, 0), (47, 48, 5), (49, 54, 0), (55, 55, 5), (56, 59, 10), (60, 60, 1), (61, 61, 0),
+        (62, 63, 10), (64, 67, 1), (68, 71, 0), (72, 73, 1), (74, 75, 0), (76, 81, 1), (82, 91, 0), (92, 92, 1),
+        (93, 94, 0), (95, 95, 4), (96, 105, 0), (106, 106, 4), (107, 107, 2), (108, 112, 0), (113, 113, 1), (114, 115, 0),
+        (116, 116, 5), (117, 120, 0), (121, 122, 1), (123, 126, 0), (127, 127, 1), (128, 140, 0), (141, 141, 1),
+        (142, 142, 0), (143, 143, 1), (144, 152, 0), (153, 154, 4), (155, 157, 0), (158, 159, 4), (160, 160, 10),
+        (161, 165, 0), (166, 166, 1), (167, 167, 0), (168, 170, 1), (171, 171, 4), (172, 176, 0), (177, 180, 1),
+    ],
+};
+
+/// 3.12.
+pub const PYTHON_3_12: Opcodes = Opcodes {
+    extended: 144,
+    for_iter: &[62, 63, 64, 65, 93],
+    absolute: &[],
+    backward: &[140],
+    handler: Some(35),
+    bytes_per_unit: 2,
+    #[rustfmt::skip]
+    caches: &[
+        (0, 5, 0), (6, 8, 1), (9, 9, 0), (10, 10, 1), (11, 12, 0), (13, 14, 1), (15, 15, 0), (16, 16, 1), (17, 17, 0),
+        (18, 22, 1), (23, 24, 3), (25, 25, 1), (26, 27, 0), (28, 29, 3), (30, 33, 0), (34, 34, 3), (35, 37, 0), (38, 48, 3),
+        (49, 55, 0), (56, 56, 3), (57, 60, 1), (61, 61, 0), (62, 67, 1), (68, 69, 0), (70, 70, 9), (71, 71, 0), (72, 73, 9),
+        (74, 75, 0), (76, 82, 9), (83, 91, 0), (92, 93, 1), (94, 94, 0), (95, 95, 4), (96, 105, 0), (106, 106, 9),
+        (107, 107, 1), (108, 110, 0), (111, 113, 4), (114, 115, 0), (116, 116, 4), (117, 121, 0), (122, 123, 1),
+        (124, 140, 0), (141, 141, 1), (142, 147, 0), (148, 148, 4), (149, 152, 0), (153, 153, 4), (154, 158, 0),
+        (159, 161, 1), (162, 165, 0), (166, 168, 1), (171, 171, 3), (172, 176, 0),
+    ],
+};
+
+/// 3.13.
+pub const PYTHON_3_13: Opcodes = Opcodes {
+    extended: 71,
+    for_iter: &[72, 187, 188, 189, 190],
+    absolute: &[],
+    backward: &[77],
+    handler: Some(33),
+    bytes_per_unit: 2,
+    #[rustfmt::skip]
+    caches: &[
+        (0, 2, 0), (3, 3, 1), (4, 4, 0), (5, 5, 1), (6, 38, 0), (39, 39, 1), (40, 40, 3), (41, 44, 0), (45, 45, 1),
+        (46, 52, 0), (53, 53, 3), (54, 57, 0), (58, 59, 1), (60, 69, 0), (71, 71, 0), (72, 72, 1), (73, 76, 0), (77, 77, 1),
+        (78, 81, 0), (82, 82, 9), (83, 90, 0), (91, 91, 4), (92, 92, 0), (93, 93, 1), (94, 96, 0), (97, 100, 1),
+        (101, 103, 0), (104, 104, 1), (105, 107, 0), (108, 108, 4), (109, 116, 0), (117, 117, 1), (118, 118, 0),
+        (149, 149, 0), (150, 161, 1), (162, 181, 3), (182, 190, 1), (191, 202, 9), (203, 204, 4), (205, 206, 1),
+        (207, 207, 0), (208, 208, 1), (209, 211, 4), (212, 213, 1), (214, 219, 3), (220, 222, 1),
+    ],
+};
+
+/// Loops of one code object.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Loops {
+    count: usize,
+    loops: [CodeLoop; MOST_LOOPS],
+}
+
+impl Loops {
+    /// Reads the instructions of a code object.
+    pub fn read(opcodes: &Opcodes, code: &[u8]) -> Self {
+        let mut loops = Self::default();
+        // Where the instruction begins, with its prefixes: that is what is jumped to.
+        let (mut at, mut begin, mut argument) = (0, 0, 0u32);
+        while let Some(&[opcode, low]) = code.get(2 * at..2 * at + 2) {
+            let Some(caches) = opcodes.caches_of(opcode) else { return Self::default() };
+            if opcodes.handler == Some(opcode) {
+                break;
+            }
+            argument = argument << 8 | u32::from(low);
+            if opcode == opcodes.extended {
+                at += 1;
+                continue;
+            }
+            let next = at + 1 + usize::from(caches);
+            loops.note(opcodes, opcode, argument, begin as u32, next as u32);
+            (at, begin, argument) = (next, next, 0);
+        }
+        loops.sort();
+        loops
+    }
+
+    /// The loops, an outer one before those inside it.
+    pub fn all(&self) -> &[CodeLoop] {
+        &self.loops[..self.count]
+    }
+
+    fn note(&mut self, opcodes: &Opcodes, opcode: u8, argument: u32, begin: u32, next: u32) {
+        let distance = argument.saturating_mul(opcodes.bytes_per_unit) / 2;
+        if opcodes.for_iter.contains(&opcode) {
+            self.add(CodeLoop { first: begin, end: next.saturating_add(distance), has_iterator: 1 });
+        } else if opcodes.absolute.contains(&opcode) && distance <= begin {
+            self.add_backward(distance, next);
+        } else if opcodes.backward.contains(&opcode) {
+            self.add_backward(next.saturating_sub(distance), next);
+        }
+    }
+
+    /// The jump back of a `for` loop, of a `continue`, or of another loop, which it closes or lengthens.
+    fn add_backward(&mut self, first: u32, end: u32) {
+        let known = self.loops[..self.count].iter_mut().find(|known| known.first == first);
+        match known {
+            Some(known) if known.has_iterator == 1 => {}
+            Some(known) => known.end = known.end.max(end),
+            None => self.add(CodeLoop { first, end, has_iterator: 0 }),
+        }
+    }
+
+    fn add(&mut self, new: CodeLoop) {
+        if self.count < MOST_LOOPS {
+            self.loops[self.count] = new;
+            self.count += 1;
+        }
+    }
+
+    fn sort(&mut self) {
+        let key = |one: &CodeLoop| (one.first, u32::MAX - one.end);
+        self.loops[..self.count].sort_unstable_by_key(key);
+    }
+}
+
+impl Opcodes {
+    fn caches_of(&self, opcode: u8) -> Option<u8> {
+        if self.caches.is_empty() {
+            return Some(0);
+        }
+        let run = self.caches.iter().find(|&&(first, last, _)| (first..=last).contains(&opcode));
+        run.map(|&(_, _, caches)| caches)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_for_loop_ends_where_its_iterator_does_and_a_while_loop_at_its_jump() {
+        // 3.11: FOR_ITER to 4; NOP; JUMP_BACKWARD 3 to the FOR_ITER; then NOP; POP_JUMP_BACKWARD_IF_TRUE 2 to the NOP
+        let code = [93, 2, 9, 0, 140, 3, 9, 0, 176, 2, 9, 0];
+        let loops = Loops::read(&PYTHON_3_11, &code);
+        let truth =
+            [CodeLoop { first: 0, end: 3, has_iterator: 1 }, CodeLoop { first: 3, end: 5, has_iterator: 0 }];
+        assert_eq!(loops.all(), truth);
+    }
+
+    #[test]
+    fn what_stands_in_a_cache_is_no_instruction() {
+        // BINARY_OP of 3.11 has one unit of cache, which looks like a jump back.
+        assert!(Loops::read(&PYTHON_3_11, &[122, 0, 140, 1, 9, 0]).all().is_empty());
+    }
+
+    #[test]
+    fn an_unknown_instruction_leaves_the_code_without_loops() {
+        assert!(Loops::read(&PYTHON_3_12, &[93, 1, 0, 0, 140, 3, 255, 0]).all().is_empty());
+    }
+
+    #[test]
+    fn of_nested_loops_the_outer_one_comes_first() {
+        // 3.10, absolute jumps: 0 FOR_ITER → 6; 1 NOP; 2 FOR_ITER → 4; 3 JUMP 2; 4 NOP; 5 JUMP 0; 6 NOP
+        let code = [93, 5, 9, 0, 93, 1, 113, 2, 9, 0, 113, 0, 9, 0];
+        let loops = Loops::read(&PYTHON_3_10, &code);
+        let truth =
+            [CodeLoop { first: 0, end: 6, has_iterator: 1 }, CodeLoop { first: 2, end: 4, has_iterator: 1 }];
+        assert_eq!(loops.all(), truth);
+    }
+}

@@ -1,0 +1,250 @@
+"""Loops of one kind each, by name; every pass allocates something that `malloc` sees. Says how many passes the loop that
+counts made, whether that can be known for sure, and where it is."""
+import ctypes
+import sys
+import threading
+
+kept = []
+
+
+def work(size=5000):
+    """One event: a block too large for Python's own allocator."""
+    kept.append(bytearray(size))
+    if len(kept) > 50:
+        kept.clear()
+
+
+def here(offset=0):
+    return sys._getframe(1).f_lineno + offset
+
+
+def say(kind, passes, exact, line):
+    print("loop", kind, passes, "exact" if exact else "about", line, flush=True)
+
+
+def for_range():
+    line = here(1)
+    for _ in range(137):
+        work()
+    say("for_range", 137, True, line)
+
+
+def for_range_from_one():
+    line = here(1)
+    for _ in range(1, 101):
+        work()
+    say("for_range_from_one", 100, sys.version_info < (3, 12), line)
+
+
+def for_list():
+    line = here(1)
+    for _ in ["x"] * 77:
+        work()
+    say("for_list", 77, True, line)
+
+
+def for_enumerate():
+    line = here(1)
+    for _, _ in enumerate([None] * 66):
+        work()
+    say("for_enumerate", 66, True, line)
+
+
+def for_zip():
+    line = here(1)
+    for _, _ in zip(range(55), ["y"] * 55):
+        work()
+    say("for_zip", 55, True, line)
+
+
+def for_dict():
+    items = dict.fromkeys(range(44))
+    line = here(1)
+    for _ in items:
+        work()
+    say("for_dict", 44, True, line)
+
+
+def for_break():
+    line = here(1)
+    for number in range(1000):
+        work()
+        if number == 90:
+            break
+    say("for_break", 91, True, line)
+
+
+def for_with_silent_passes():
+    """Only every tenth pass can be seen: the iterator tells of the others, but since 3.12 not whether it began at 0."""
+    line = here(1)
+    for number in range(300):
+        if number % 10 == 9:
+            work()
+    say("for_with_silent_passes", 300, sys.version_info < (3, 12), line)
+
+
+def while_counter():
+    number = 0
+    line = here(1)
+    while number < 120:
+        work()
+        number += 1
+    say("while_counter", 120, False, line)
+
+
+def while_true():
+    number = 0
+    line = here(1)
+    while True:
+        work()
+        number += 1
+        if number == 130:
+            break
+    say("while_true", 130, False, line)
+
+
+def while_of_one_place():
+    """All events of a pass come from one place."""
+    line = here(1)
+    while len(kept) < 40:
+        work()
+    say("while_of_one_place", 40, False, line)
+
+
+def comprehension():
+    line = here(1)
+    results = [work() for _ in range(150)]
+    say("comprehension", len(results), True, line)
+
+
+def nested():
+    """Twenty passes are enough to count."""
+    line = here(1)
+    for _ in range(20):
+        for _ in range(30):
+            work()
+    say("nested", 20, True, line)
+
+
+def nested_short():
+    line = here(2)
+    for _ in range(5):
+        for _ in range(30):
+            work()
+    say("nested_short", 150, True, line)
+
+
+def epoch():
+    for _ in range(25):
+        work()
+
+
+def in_called_function():
+    line = here(1)
+    for _ in range(40):
+        epoch()
+    say("in_called_function", 40, True, line)
+
+
+def called_rarely():
+    for _ in range(3):
+        epoch()
+    say("called_rarely", 75, True, epoch.__code__.co_firstlineno + 1)
+
+
+def while_around_for():
+    number = 0
+    line = here(1)
+    while number < 60:
+        for _ in range(7):
+            work()
+        number += 1
+    say("while_around_for", 60, False, line)
+
+
+def produce(number):
+    for value in range(number):
+        work()
+        yield value
+
+
+def generator():
+    line = here(1)
+    for _ in produce(80):
+        work(6000)
+    say("generator", 80, False, line)
+
+
+async def step():
+    work()
+
+
+async def in_async():
+    import asyncio
+    line = here(1)
+    for _ in range(90):
+        await step()
+        await asyncio.sleep(0)
+    say("asynchronous", 90, True, line)
+
+
+def asynchronous():
+    import asyncio
+    asyncio.run(in_async())
+
+
+def with_exceptions():
+    line = here(1)
+    for number in range(70):
+        try:
+            work()
+            if number % 2:
+                raise ValueError(number)
+        except ValueError:
+            work(7000)
+            continue
+        work(8000)
+    say("with_exceptions", 70, True, line)
+
+
+def callbacks():
+    """C calls back into Python, which allocates."""
+    compare = ctypes.CFUNCTYPE(None)(work)
+    line = here(1)
+    for _ in range(64):
+        compare()
+    say("callbacks", 64, True, line)
+
+
+def two_threads():
+    lines = []
+
+    def short():
+        for _ in range(30):
+            work()
+
+    def long():
+        lines.append(here(1))
+        for _ in range(5000):
+            work()
+
+    threads = [threading.Thread(target=target) for target in (short, long)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    say("two_threads", 5000, True, lines[0])
+
+
+def no_loop():
+    work()
+    print("loop no_loop 0 - 0", flush=True)
+
+
+HELPERS = {"work", "here", "say", "epoch", "produce", "step", "in_async"}
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        globals()[sys.argv[1]]()
+    else:
+        print("\n".join(name for name, value in list(globals().items()) if type(value) is type(work) and name not in HELPERS))
