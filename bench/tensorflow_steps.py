@@ -4,28 +4,12 @@ Arguments: import, eager, function or session; then the number of steps. Prints 
 time of the whole process for the import, that of one step for the others.
 """
 
-import resource
 import sys
-import time
+
+from measure import cpu_ns, tell_measured, tell_one_of
 
 STEPS_TO_WARM_UP = 30
 BATCH, INPUTS, HIDDEN = 32, 64, 64
-
-
-def cpu_ns():
-    """User and system time of this process with all its threads, and of the children that it has waited for."""
-    children = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return time.process_time_ns() + int((children.ru_utime + children.ru_stime) * 1e9)
-
-
-def peak_kib():
-    with open("/proc/self/status") as status:
-        return next(int(line.split()[1]) for line in status if line.startswith("VmHWM:"))
-
-
-def tell_measured(cost_ns):
-    peak = peak_kib()
-    print(f"measured cpu_ns={cost_ns:.3f} peak_kib={peak} ended_ns={time.time_ns()}", flush=True)
 
 
 def variables(tf):
@@ -87,14 +71,8 @@ def main():
 
     if what == "import":
         tell_measured(cpu_ns())
-        return
-    step = STEPS[what](tf)
-    for _ in range(STEPS_TO_WARM_UP):
-        step()
-    start = cpu_ns()
-    for _ in range(count):
-        step()
-    tell_measured((cpu_ns() - start) / count)
+    else:
+        tell_one_of(count, STEPS[what](tf), STEPS_TO_WARM_UP)
 
 
 main()

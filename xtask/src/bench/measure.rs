@@ -5,6 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, bail};
 
+use super::columns::Column;
 use super::rows::{Program, Row};
 use super::ways::{LIMIT_S, Places, Way};
 
@@ -44,7 +45,7 @@ impl Cost {
 /// What stands where a row and a column meet.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell {
-    /// Nothing yet.
+    /// Nothing yet, or a tool that is not for this program.
     Empty,
     /// The minima so far.
     Cost(Cost),
@@ -72,8 +73,8 @@ impl Cell {
 /// Every cell, by row and column.
 #[derive(Debug)]
 pub struct Results {
-    /// The names of the columns.
-    pub columns: Vec<&'static str>,
+    /// The heads of the columns.
+    pub columns: Vec<Column>,
     /// The rows with their cells, one for each column.
     pub rows: Vec<(&'static Row, Vec<Cell>)>,
 }
@@ -81,13 +82,13 @@ pub struct Results {
 impl Results {
     /// Runs every row under every tool.
     pub fn measure(rows: &[&'static Row], ways: &[Way], places: &Places, runs: usize) -> Result<Self> {
-        let mut results = Self { columns: ways.iter().map(|way| way.name).collect(), rows: Vec::new() };
+        let mut results = Self { columns: ways.iter().map(|way| way.column).collect(), rows: Vec::new() };
         for row in rows {
             let mut cells: Vec<Cell> = ways.iter().map(|way| results.before(row, way)).collect();
             for round in 0..runs {
                 eprintln!("{}: run {} of {runs}", row.name, round + 1);
                 for (way, cell) in ways.iter().zip(&mut cells) {
-                    if wants_a_run(way, cell, round) {
+                    if way.column.is_for(row) && wants_a_run(way, cell, round) {
                         cell.take(once(row, way, places)?);
                     }
                 }
@@ -99,18 +100,18 @@ impl Results {
 
     /// The cost of a row under a tool.
     pub fn cost(&self, row: &str, column: &str) -> Option<Cost> {
-        let column = self.columns.iter().position(|name| *name == column)?;
+        let column = self.columns.iter().position(|known| known.name == column)?;
         let (_, cells) = self.rows.iter().find(|(known, _)| known.name == row)?;
         cells[column].cost()
     }
 
     /// What is known before the first run: a tool that is not there, or one that did not even get TensorFlow loaded in time.
     fn before(&self, row: &Row, way: &Way) -> Cell {
-        if let Some(reason) = &way.missing {
+        if let (true, Some(reason)) = (way.column.is_for(row), &way.missing) {
             return Cell::None(reason.clone());
         }
         let tried = self.rows.iter().find(|(known, _)| known.program == Program::TensorFlow);
-        let column = self.columns.iter().position(|name| *name == way.name);
+        let column = self.columns.iter().position(|known| known.name == way.column.name);
         match (row.program, tried, column) {
             (Program::TensorFlow, Some((_, cells)), Some(column))
                 if matches!(cells[column], Cell::None(_)) =>
@@ -132,7 +133,7 @@ fn once(row: &Row, way: &Way, places: &Places) -> Result<Cell> {
     let output = command.output().with_context(|| format!("cannot start {command:?}"))?;
     let cell = read(&output, now_ns());
     if let (true, Cell::None(reason)) = (way.ours, &cell) {
-        bail!("{} on {}: {reason}\n{command:?}", way.name, row.name);
+        bail!("{} on {}: {reason}\n{command:?}", way.column.name, row.name);
     }
     Ok(cell)
 }

@@ -2,6 +2,7 @@
 //! bench/measure.h); runs of all tools are interleaved, and of each number the minimum counts. It judges the targets, and
 //! never fails because one is missed.
 
+mod columns;
 mod measure;
 mod options;
 mod python;
@@ -36,26 +37,26 @@ pub fn run(words: &[&str]) -> Result<()> {
     let rows = rows::chosen(&options.only)?;
     packages::provide(FOR_BENCHMARKS);
     let places = places(&rows, &options)?;
-    let ways = ways::all(&places);
+    let ways = columns::all(&places);
     let results = Results::measure(&rows, &ways, &places, options.runs)?;
-    let tables = text::tables(&results, options.runs);
+    let versions = places.python.as_deref().map(python::versions).transpose()?;
+    let tables = text::tables(&results, options.runs, versions.as_deref());
     println!("{tables}");
     if options.keep == Keep::Write { text::write(&tables, words) } else { Ok(()) }
 }
 
 /// Builds what the rows need, and nothing else.
 fn places(rows: &[&Row], options: &Options) -> Result<Places> {
-    let mut places = Places { heaplens: heaplens()?, python: None, folder: empty_folder()? };
+    let (heaplens, folder) = (heaplens()?, empty_folder()?);
     for row in rows {
-        match row.program {
-            Program::Cpp(name) => drop(compile(&format!("bench/{name}.cpp"), "bench")?),
-            Program::TensorFlow if places.python.is_none() => {
-                places.python = Some(python::provide(options.python.as_deref())?);
-            }
-            Program::TensorFlow => {}
+        if let Program::Cpp(name) = row.program {
+            compile(&format!("bench/{name}.cpp"), "bench")?;
         }
     }
-    Ok(places)
+    let needs_python = rows.iter().any(|row| row.program.is_python());
+    let modules: Vec<&str> = rows.iter().filter_map(|row| row.program.module()).collect();
+    let python = needs_python.then(|| python::provide(options.python.as_deref(), &modules)).transpose()?;
+    Ok(Places { heaplens, python, folder })
 }
 
 /// A folder for what the programs and the tools leave: profiles of every process and every run would pile up.

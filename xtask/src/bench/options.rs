@@ -16,7 +16,7 @@ pub struct Options {
     pub only: Vec<String>,
     /// Runs of each tool on each row.
     pub runs: usize,
-    /// A Python that has TensorFlow, instead of the one that is set up below the build folder.
+    /// A Python that has what the rows import, instead of the one that is set up below the build folder.
     pub python: Option<PathBuf>,
     /// Print or write.
     pub keep: Keep,

@@ -1,40 +1,102 @@
-//! A Python that has TensorFlow: a private environment below the build folder, or one that the user names.
+//! A Python with TensorFlow and the peers that come from PyPI: a private environment below the build folder, or one that the
+//! user names. In a named one nothing is installed.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail};
 
-use crate::workspace::{succeed, target};
+use crate::workspace::{printed, succeed, target};
 
-/// The version that the targets speak of.
-const TENSORFLOW: &str = "tensorflow-cpu==2.21.0";
+/// What the programs need; NumPy comes with it. The version is the one that the targets speak of.
+const TENSORFLOW: (&str, &str) = ("tensorflow", "tensorflow-cpu==2.21.0");
 
-/// Takes the named one, or makes the private one where it is not there yet.
-pub fn provide(named: Option<&Path>) -> Result<PathBuf> {
+/// What they are compared with: module and distribution.
+const PEERS: &[(&str, &str)] = &[("memray", "memray==1.20.0"), ("scalene", "scalene==2.4.0")];
+
+/// Prints `NAME VERSION` of the interpreter and of every distribution named after it that is there.
+const VERSIONS: &str = "
+import importlib.metadata, platform, sys
+found = {each.metadata['Name'].lower().replace('_', '-'): each.version for each in importlib.metadata.distributions()}
+there = [f'{name} {found[name]}' for name in sys.argv[1:] if name in found]
+print(', '.join([f'{platform.python_implementation()} {platform.python_version()}', *there]))";
+
+const DISTRIBUTIONS: [&str; 5] = ["numpy", "tensorflow-cpu", "tensorflow", "memray", "scalene"];
+
+/// Takes the named one, which must have these modules, or makes the private one where something of it is not there yet.
+pub fn provide(named: Option<&Path>, modules: &[&str]) -> Result<PathBuf> {
     if let Some(python) = named {
-        let found = has_tensorflow(python);
-        ensure!(found, "{} cannot import tensorflow", python.display());
-        return Ok(python.to_owned());
+        return match modules.iter().find(|module| !imports(python, module)) {
+            Some(module) => bail!("{} cannot import {module}", python.display()),
+            None => Ok(python.to_owned()),
+        };
     }
     let folder = target().join("bench-python");
     let python = folder.join("bin/python");
-    if !has_tensorflow(&python) {
-        make(&folder, &python)?;
-    }
+    fill(&folder, &python)?;
     Ok(python)
 }
 
-fn make(folder: &Path, python: &Path) -> Result<()> {
-    println!("setting up {} with {TENSORFLOW}", folder.display());
-    succeed(Command::new("python3").args(["-m", "venv"]).arg(folder))
-        .context("cannot make a Python environment\n\nhint: sudo apt-get install python3-venv")?;
-    let arguments = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", TENSORFLOW];
-    succeed(Command::new(python).args(arguments)).context("cannot install TensorFlow")
+/// Why a module's columns stay empty.
+pub fn missing(python: Option<&Path>, module: &str) -> Option<String> {
+    match python {
+        Some(python) if imports(python, module) => None,
+        _ => Some(format!("not run: the Python has no {module}")),
+    }
 }
 
-fn has_tensorflow(python: &Path) -> bool {
+/// The interpreter and what of the programs' and the peers' modules it has, with versions.
+pub fn versions(python: &Path) -> Result<String> {
+    let text = printed(Command::new(python).args(["-c", VERSIONS]).args(DISTRIBUTIONS))?;
+    Ok(text.trim().to_owned())
+}
+
+/// A peer that cannot be installed is a column less, no reason to stop.
+fn fill(folder: &Path, python: &Path) -> Result<()> {
+    if !imports(python, TENSORFLOW.0) {
+        println!("setting up {} with {}", folder.display(), TENSORFLOW.1);
+        succeed(Command::new("python3").args(["-m", "venv"]).arg(folder))
+            .context("cannot make a Python environment\n\nhint: sudo apt-get install python3-venv")?;
+        install(python, TENSORFLOW.1).context("cannot install TensorFlow")?;
+    }
+    for (module, distribution) in PEERS {
+        if !imports(python, module)
+            && let Err(error) = install(python, distribution)
+        {
+            eprintln!("cannot install {distribution}: {error:#}");
+        }
+    }
+    Ok(())
+}
+
+fn install(python: &Path, distribution: &str) -> Result<()> {
+    let arguments = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", distribution];
+    succeed(Command::new(python).args(arguments))
+}
+
+fn imports(python: &Path, module: &str) -> bool {
     let mut command = Command::new(python);
-    command.args(["-c", "import tensorflow"]).stdout(Stdio::null()).stderr(Stdio::null());
+    command.args(["-c", &format!("import {module}")]).stdout(Stdio::null()).stderr(Stdio::null());
     command.status().is_ok_and(|status| status.success())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_peer_that_is_not_there_has_its_reason() {
+        let python = Path::new("python3");
+        assert_eq!(missing(Some(python), "json"), None);
+        let reason = missing(Some(python), "no_such_peer").unwrap();
+        assert_eq!(reason, "not run: the Python has no no_such_peer");
+    }
+
+    #[test]
+    fn a_named_python_must_have_what_the_rows_import() {
+        let python = Path::new("python3");
+        assert_eq!(provide(Some(python), &["json"]).unwrap(), python);
+        let error = provide(Some(python), &["json", "no_such_module"]).unwrap_err().to_string();
+        assert_eq!(error, "python3 cannot import no_such_module");
+    }
 }

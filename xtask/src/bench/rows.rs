@@ -2,13 +2,50 @@
 
 use anyhow::{Result, bail};
 
+use super::columns::Family;
+
 /// Where a program comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Program {
     /// `bench/NAME.cpp`.
     Cpp(&'static str),
+    /// `bench/NAME.py`.
+    Python(&'static str),
     /// `bench/tensorflow_steps.py`.
     TensorFlow,
+}
+
+impl Program {
+    /// The name of its source in `bench/`, without what comes after the dot.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Cpp(name) | Self::Python(name) => name,
+            Self::TensorFlow => "tensorflow_steps",
+        }
+    }
+
+    /// Whether an interpreter runs it.
+    pub fn is_python(self) -> bool {
+        !matches!(self, Self::Cpp(_))
+    }
+
+    /// What it imports that Python does not bring.
+    pub fn module(self) -> Option<&'static str> {
+        match self {
+            Self::TensorFlow => Some("tensorflow"),
+            Self::Python("numpy_loop") => Some("numpy"),
+            Self::Cpp(_) | Self::Python(_) => None,
+        }
+    }
+
+    /// The tables that it stands in. TensorFlow is as much a C++ program as a Python one.
+    pub fn families(self) -> &'static [Family] {
+        match self {
+            Self::Cpp(_) => &[Family::Native],
+            Self::Python(_) => &[Family::Python],
+            Self::TensorFlow => &[Family::Native, Family::Python],
+        }
+    }
 }
 
 /// What one unit of cost is.
@@ -20,7 +57,7 @@ pub enum Unit {
     Round,
     /// Seconds of the whole program.
     Whole,
-    /// Microseconds of one step.
+    /// Microseconds of one step, or one pass of a loop.
     Step,
 }
 
@@ -82,6 +119,16 @@ const fn cpp(name: &'static str, title: &'static str, amount: Amount, unit: Unit
     Row { name, title, program: Program::Cpp(name), arguments: &[], amount, unit }
 }
 
+const fn python(
+    name: &'static str,
+    title: &'static str,
+    script: &'static str,
+    amount: Amount,
+    unit: Unit,
+) -> Row {
+    Row { name, title, program: Program::Python(script), arguments: &[], amount, unit }
+}
+
 const fn tensorflow(
     name: &'static str,
     title: &'static str,
@@ -104,6 +151,15 @@ pub const ROWS: &[Row] = &[
     cpp("mixed", "mixed C++ program, one round", Amount::Units(120), Unit::Round),
     cpp("containers", "containers and no work between, one round", Amount::Units(120), Unit::Round),
     cpp("nodes", "heap of 6 million small nodes", Amount::Fixed(3), Unit::Whole),
+    python(
+        "py-objects",
+        "Python objects and work between, one round",
+        "python_objects",
+        Amount::Units(120),
+        Unit::Round,
+    ),
+    python("py-json", "json: written and read, one round", "python_json", Amount::Units(300), Unit::Round),
+    python("py-numpy", "NumPy loop, one pass", "numpy_loop", Amount::Units(8000), Unit::Step),
     tensorflow("tf-import", "import tensorflow", &["import"], Amount::Fixed(1), Unit::Whole),
     tensorflow("tf-eager", "TensorFlow, eager step", &["eager"], Amount::Units(1500), Unit::Step),
     tensorflow("tf-function", "TensorFlow, tf.function step", &["function"], Amount::Units(4000), Unit::Step),
@@ -134,6 +190,7 @@ mod tests {
     fn a_beginning_names_all_rows_that_share_it() {
         assert_eq!(names(&["pairs"]), ["pairs-10", "pairs-30", "pairs-80"]);
         assert_eq!(names(&["mixed", "tf-i"]), ["mixed", "tf-import"]);
+        assert_eq!(names(&["py"]), ["py-objects", "py-json", "py-numpy"]);
         assert_eq!(names(&[]).len(), ROWS.len());
     }
 
@@ -149,5 +206,15 @@ mod tests {
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), ROWS.len());
+    }
+
+    #[test]
+    fn every_program_has_its_source() {
+        let folder = crate::workspace::root().join("bench");
+        for row in ROWS {
+            let ending = if row.program.is_python() { "py" } else { "cpp" };
+            let source = format!("{}.{ending}", row.program.name());
+            assert!(folder.join(&source).exists(), "{source}");
+        }
     }
 }

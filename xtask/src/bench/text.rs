@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use anyhow::{Context, Result};
 
+use super::columns::Family;
 use super::measure::{Cell, Cost, Results};
 use super::rows::Row;
 use super::targets::{Verdict, verdicts};
@@ -16,12 +17,13 @@ const END: &str = "<!-- cargo xtask bench --write: end -->\n";
 type Show = fn(&Row, Cost, Cost) -> String;
 
 /// All tables, with the facts that they were made under.
-pub fn tables(results: &Results, runs: usize) -> String {
+pub fn tables(results: &Results, runs: usize, versions: Option<&str>) -> String {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut text = format!("{cores} cores, minima of {runs} runs.\n");
-    section(&mut text, "CPU time inside the program", &grid(results, cpu));
-    section(&mut text, "Resident memory of the program, tool included", &grid(results, memory));
-    section(&mut text, "After the program ends: wall time until the command is done", &grid(results, after));
+    let versions = versions.map_or_else(String::new, |versions| format!(" {versions}."));
+    let mut text = format!("{cores} cores, minima of {runs} runs.{versions}\n");
+    section(&mut text, "CPU time inside the program", &grids(results, cpu));
+    section(&mut text, "Resident memory of the program, tool included", &grids(results, memory));
+    section(&mut text, "After the program ends: wall time until the command is done", &grids(results, after));
     section(&mut text, "Targets", &judged(&verdicts(results)));
     section(&mut text, "Not measured", &reasons(results));
     text
@@ -53,18 +55,36 @@ fn section(text: &mut String, title: &str, body: &str) {
     }
 }
 
-fn grid(results: &Results, show: Show) -> String {
-    let mut text = line(std::iter::once("").chain(results.columns.iter().copied()));
-    text += &rule(results.columns.len() + 1);
-    for (row, cells) in &results.rows {
-        let bare = cells.first().and_then(Cell::cost);
-        let shown = cells.iter().map(|cell| match (cell.cost(), bare) {
-            (Some(cost), Some(bare)) => show(row, cost, bare),
-            _ => "–".to_owned(),
-        });
-        text += &line(std::iter::once(row.title.to_owned()).chain(shown));
-    }
-    text
+/// One table for each family that has rows.
+fn grids(results: &Results, show: Show) -> String {
+    let grids = Family::ALL.map(|family| grid(results, family, show));
+    grids.iter().filter(|grid| !grid.is_empty()).map(String::as_str).collect::<Vec<_>>().join("\n")
+}
+
+fn grid(results: &Results, family: Family, show: Show) -> String {
+    let heads = results.columns.iter().filter(|column| column.families.contains(&family));
+    let heads: Vec<&str> = std::iter::once("").chain(heads.map(|column| column.name)).collect();
+    let rows: Vec<String> = results
+        .rows
+        .iter()
+        .filter(|(row, _)| row.program.families().contains(&family))
+        .map(|(row, cells)| {
+            let cells = results.columns.iter().zip(cells);
+            let shown = cells.filter(|(column, _)| column.families.contains(&family)).map(|(_, cell)| cell);
+            grid_line(row, &shown.collect::<Vec<_>>(), show)
+        })
+        .collect();
+    if rows.is_empty() { String::new() } else { line(&heads) + &rule(heads.len()) + &rows.concat() }
+}
+
+/// The bare program is the first of every family.
+fn grid_line(row: &Row, cells: &[&Cell], show: Show) -> String {
+    let bare = cells.first().and_then(|cell| cell.cost());
+    let shown = cells.iter().map(|cell| match (cell.cost(), bare) {
+        (Some(cost), Some(bare)) => show(row, cost, bare),
+        _ => "–".to_owned(),
+    });
+    line(std::iter::once(row.title.to_owned()).chain(shown))
 }
 
 fn cpu(row: &Row, cost: Cost, bare: Cost) -> String {
@@ -98,9 +118,9 @@ fn reasons(results: &Results) -> String {
     for (row, cells) in &results.rows {
         for (column, cell) in results.columns.iter().zip(cells) {
             let Cell::None(reason) = cell else { continue };
-            match found.iter_mut().find(|(tool, why, _)| tool == column && why == reason) {
+            match found.iter_mut().find(|(tool, why, _)| *tool == column.name && why == reason) {
                 Some((_, _, rows)) => rows.push(row.name),
-                None => found.push((column, reason, vec![row.name])),
+                None => found.push((column.name, reason, vec![row.name])),
             }
         }
     }
@@ -121,19 +141,42 @@ fn rule(columns: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::columns::Column;
     use super::super::rows::ROWS;
     use super::*;
 
+    const BARE: Cell = Cell::Cost(Cost { cpu_ns: 25.0, peak_kib: 2048.0, after_ns: 0.0 });
+
+    fn row(name: &str) -> &'static Row {
+        ROWS.iter().find(|row| row.name == name).unwrap()
+    }
+
     fn results(peer: Cell) -> Results {
-        let bare = Cell::Cost(Cost { cpu_ns: 25.0, peak_kib: 2048.0, after_ns: 0.0 });
-        let row = ROWS.iter().find(|row| row.name == "pairs-30").unwrap();
-        Results { columns: vec!["bare", "heaptrack"], rows: vec![(row, vec![bare, peer])] }
+        let both = |name| Column { name, families: &Family::ALL };
+        let columns = vec![both("bare"), both("heaptrack")];
+        Results { columns, rows: vec![(row("pairs-30"), vec![BARE, peer])] }
+    }
+
+    /// A tool for Python and one for the rest, and the rows that have one, the other or both.
+    fn two_families() -> Results {
+        let columns = vec![
+            Column { name: "bare", families: &Family::ALL },
+            Column { name: "memray", families: &[Family::Python] },
+            Column { name: "LSan", families: &[Family::Native] },
+        ];
+        let cells = |memray, lsan| vec![BARE, memray, lsan];
+        let rows = vec![
+            (row("pairs-30"), cells(Cell::Empty, BARE)),
+            (row("py-json"), cells(BARE, Cell::Empty)),
+            (row("tf-import"), cells(BARE, BARE)),
+        ];
+        Results { columns, rows }
     }
 
     #[test]
     fn a_number_stands_beside_its_ratio_to_bare() {
         let peer = Cell::Cost(Cost { cpu_ns: 554.0, peak_kib: 4096.0, after_ns: 2e9 });
-        let text = tables(&results(peer), 3);
+        let text = tables(&results(peer), 3, None);
         assert!(text.contains("| malloc/free pair, depth 30 | 25 ns (1.00x) | 554 ns (22.16x) |"), "{text}");
         assert!(text.contains("| 2.0 MiB (1.00x) | 4.0 MiB (2.00x) |"), "{text}");
         assert!(text.contains("| 0.00 s | 2.00 s |"), "{text}");
@@ -141,9 +184,26 @@ mod tests {
 
     #[test]
     fn an_empty_cell_has_its_reason_below() {
-        let text = tables(&results(Cell::None("more than 180 s".to_owned())), 3);
+        let text = tables(&results(Cell::None("more than 180 s".to_owned())), 3, None);
         assert!(text.contains("| 25 ns (1.00x) | – |"), "{text}");
         assert!(text.contains("- heaptrack: more than 180 s (pairs-30)"), "{text}");
+    }
+
+    #[test]
+    fn tools_stand_in_the_tables_of_their_own_family() {
+        let grids = grids(&two_families(), after);
+        let (native, python) = grids.split_once("\n\n").unwrap();
+        assert_eq!(native.lines().next(), Some("|  | bare | LSan |"), "{native}");
+        assert_eq!(python.lines().next(), Some("|  | bare | memray |"), "{python}");
+        let titles = |grid: &str| grid.lines().skip(2).map(|line| line[2..8].to_owned()).collect::<Vec<_>>();
+        assert_eq!(titles(native), ["malloc", "import"]);
+        assert_eq!(titles(python), ["json: ", "import"]);
+        assert!(!grids.contains('–'), "no tool is asked for what is not its own: {grids}");
+    }
+
+    #[test]
+    fn versions_are_told_where_a_python_ran() {
+        assert!(tables(&results(BARE), 3, Some("CPython 3.11.7")).contains("runs. CPython 3.11.7.\n"));
     }
 
     #[test]
