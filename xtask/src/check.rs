@@ -45,18 +45,28 @@ pub fn whole(name: &str, command: &mut Command) -> Count {
 
 /// A command that runs tests of its own: every line is shown, results are counted.
 pub fn tests(name: &str, command: &mut Command) -> Result<Count> {
+    Ok(tests_saying("soak: ", name, command)?.0)
+}
+
+/// The same, and what follows this word on the lines of stderr that begin with it.
+pub fn tests_saying(word: &'static str, name: &str, command: &mut Command) -> Result<(Count, Vec<String>)> {
     println!("== {name}");
     let mut child =
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().context("cannot start cargo")?;
     let stderr = child.stderr.take().context("stderr is a pipe")?;
     let stdout = child.stdout.take().context("stdout is a pipe")?;
-    let talk = thread::spawn(move || Tally::of(stderr));
+    let talk = thread::spawn(move || {
+        let mut said = Vec::new();
+        let tally = Tally::heard(stderr, |line| said.extend(line.strip_prefix(word).map(str::to_owned)));
+        (tally, said)
+    });
     let results = Tally::of(stdout);
-    let count = results.and(talk.join().unwrap_or_default()).count();
+    let (talk, said) = talk.join().unwrap_or_default();
+    let count = results.and(talk).count();
     let ended_well = child.wait().context("cargo ends")?.success();
     // A test binary that does not build or dies prints no result.
     let silent_failure = !ended_well && count.failed == 0;
-    Ok(if silent_failure { count.and(Count::one(false)) } else { count })
+    Ok((if silent_failure { count.and(Count::one(false)) } else { count }, said))
 }
 
 /// What the lines of one stream say. Results and reasons for skipping come on different streams.
@@ -71,11 +81,17 @@ struct Tally {
 impl Tally {
     /// Reads a stream to its end and shows it.
     fn of(stream: impl Read) -> Self {
+        Self::heard(stream, |_| {})
+    }
+
+    /// The same with a listener.
+    fn heard(stream: impl Read, mut listener: impl FnMut(&str)) -> Self {
         let mut tally = Self::default();
         for line in BufReader::new(stream).split(b'\n').map_while(Result::ok) {
             let line = String::from_utf8_lossy(&line).into_owned();
             println!("{line}");
             tally.take(&line);
+            listener(&line);
         }
         tally
     }

@@ -1,6 +1,9 @@
 //! `cargo xtask soak`: runs that are too long for every change. Each one's command, commit and result go into docs/soak.md.
 
+mod cpython;
 mod fuzz;
+mod numpy;
+mod suites;
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -8,13 +11,14 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::check::{Count, tests};
+use crate::check::{Count, tests_saying};
 use crate::packages::{self, FOR_SOAK, FOR_TESTS};
 use crate::workspace::{cargo, commit, root};
 
-/// A test of the ordinary suite, asked for more.
+/// Tests of the ordinary suite, asked for more.
 struct Soak {
     name: &'static str,
+    /// What their names contain, separated by spaces.
     test: &'static str,
     variable: &'static str,
     value: &'static str,
@@ -58,18 +62,30 @@ const SOAKS: &[Soak] = &[
         variable: "HEAPLENS_PYTHON_TESTS",
         value: "test_gc test_threading test_subprocess test_multiprocessing_spawn test_asyncio test_ctypes",
     },
+    Soak {
+        name: "frame-walks",
+        test: "python::stacks python::objects python::walks python::interpreters",
+        variable: "HEAPLENS_PYTHON_WALKS",
+        value: "10000000",
+    },
 ];
 
-/// Runs the named ones, or all; `campaign [RUNS [SEED]]` is the fault campaign, `fuzz` has every fuzzer in turn.
+/// Runs the named ones, or all; `campaign [RUNS [SEED]]` is the fault campaign, `fuzz` has every fuzzer in turn,
+/// `cpython-tests [MODULES]` and `numpy-tests` are suites of other people.
 pub fn run(names: &[&str]) -> Result<()> {
     match names {
         ["campaign", words @ ..] => return run_campaign(words),
         ["fuzz"] => return run_fuzzers(),
+        ["cpython-tests", modules @ ..] => return run_suite(names, || cpython::run(modules)),
+        ["numpy-tests"] => return run_suite(names, numpy::run),
         _ => {}
     }
     if let Some(unknown) = names.iter().find(|name| SOAKS.iter().all(|soak| soak.name != **name)) {
         let known: Vec<&str> = SOAKS.iter().map(|soak| soak.name).collect();
-        bail!("no long run `{unknown}`; there are: {}, campaign, fuzz", known.join(", "));
+        bail!(
+            "no long run `{unknown}`; there are: {}, campaign, fuzz, cpython-tests, numpy-tests",
+            known.join(", ")
+        );
     }
     packages::provide(FOR_TESTS);
     packages::provide(FOR_SOAK);
@@ -98,13 +114,25 @@ fn run_fuzzers() -> Result<()> {
     Ok(())
 }
 
-fn run_one(soak: &Soak) -> Result<()> {
-    let words =
-        ["test", "--release", "--package", "heaplens", "--test", "suite", "--", "--nocapture", soak.test];
+fn run_suite(words: &[&str], suite: impl FnOnce() -> Result<(Vec<String>, Count)>) -> Result<()> {
+    packages::provide(FOR_TESTS);
     let start = Instant::now();
-    let count = tests(soak.name, cargo(&words).env(soak.variable, soak.value))?;
-    let line = format!("{}='{}' cargo {}", soak.variable, soak.value, words.join(" "));
-    keep(soak.name, &line, count, start.elapsed().as_secs())?;
+    let (lines, count) = suite()?;
+    let (name, text) = (words[0], format!("cargo xtask soak {}\n{}", words.join(" "), lines.join("\n")));
+    keep(name, &text, count, start.elapsed().as_secs())?;
+    ensure!(count.failed == 0 && count.passed > 0, "tests of `{name}` do not end as they do alone");
+    Ok(())
+}
+
+fn run_one(soak: &Soak) -> Result<()> {
+    let mut words =
+        vec!["test", "--release", "--package", "heaplens", "--test", "suite", "--", "--nocapture"];
+    words.extend(soak.test.split_whitespace());
+    let start = Instant::now();
+    let (count, said) = tests_saying("soak: ", soak.name, cargo(&words).env(soak.variable, soak.value))?;
+    let command = format!("{}='{}' cargo {}", soak.variable, soak.value, words.join(" "));
+    let text = [command].into_iter().chain(said).collect::<Vec<_>>().join("\n");
+    keep(soak.name, &text, count, start.elapsed().as_secs())?;
     ensure!(count.failed == 0 && count.passed > 0, "the long run `{}` failed", soak.name);
     Ok(())
 }

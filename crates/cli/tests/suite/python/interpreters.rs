@@ -17,7 +17,7 @@ pub struct Interpreter {
 const VERSIONS: [&str; 7] = ["3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14"];
 
 /// Every interpreter that can be found: `python3` and the system's, which is linked otherwise, and one of each version.
-/// What is missing is said.
+/// Panics for the test where there is none; a version that is absent is said once, by the test below.
 pub fn all(test: &str) -> Vec<Interpreter> {
     let mut found: Vec<Interpreter> = Vec::new();
     let named = ["python3".to_owned(), "/usr/bin/python3".to_owned()];
@@ -29,11 +29,7 @@ pub fn all(test: &str) -> Vec<Interpreter> {
             found.push(one);
         }
     }
-    for version in VERSIONS {
-        if found.iter().all(|one| one.version != version) {
-            skip(test, &format!("no Python {version} on this machine"));
-        }
-    }
+    assert!(!found.is_empty(), "{test}: no Python that can be read on this machine");
     found
 }
 
@@ -78,4 +74,15 @@ print(os.path.realpath(sys.executable), '%d.%d' % sys.version_info[:2], sep='\\n
     let (path, version) = text.trim_end().split_once('\n')?;
     let version = version.to_owned();
     VERSIONS.contains(&version.as_str()).then(|| Interpreter { path: path.into(), version })
+}
+
+#[test]
+fn every_version_is_here_or_said_to_be_absent() {
+    let test = "python::interpreters::every_version_is_here_or_said_to_be_absent";
+    let found = all(test);
+    let is_absent = |version: &&str| found.iter().all(|one| one.version != *version);
+    let absent: Vec<&str> = VERSIONS.into_iter().filter(is_absent).collect();
+    if !absent.is_empty() {
+        skip(test, &format!("no Python {} on this machine: nothing runs on it", absent.join(", ")));
+    }
 }

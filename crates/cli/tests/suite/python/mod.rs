@@ -5,6 +5,8 @@ mod interpreters;
 mod loops;
 mod objects;
 mod stacks;
+mod walks;
+mod ways;
 
 use std::path::{Path, PathBuf};
 
