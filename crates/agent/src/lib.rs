@@ -9,6 +9,7 @@ mod boot;
 mod limits;
 mod malloc;
 mod mapping;
+mod marks;
 mod new;
 mod plain;
 mod process;

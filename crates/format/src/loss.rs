@@ -59,6 +59,8 @@ losses! {
     ValueLost = 15, "values of sites at marks that were not kept";
     /// A mark was asked for while another one was made, or after the last that there is room for.
     MarkLost = 16, "marks that were not made";
+    /// The probe could not run, or what it calls failed.
+    ProbeFailed = 17, "interpreters in which Heaplens could not prepare itself";
 }
 
 /// The number of loss counters in an arena header; kinds beyond it cannot be counted inside the program.

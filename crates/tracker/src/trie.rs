@@ -6,6 +6,9 @@
 //! Inserting takes no lock. Two threads that meet may both insert the same path, and a path may be inserted again while
 //! the index grows: the reader merges equal paths, so a duplicate costs 24 bytes and nothing else.
 
+mod names;
+
+use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 use heaplens_format::arena::python::FRAME_INTERN_MODULE;
@@ -19,6 +22,7 @@ use crate::cost::timed;
 use crate::seat::SeatId;
 use crate::sites;
 use crate::sys;
+use names::Names;
 
 /// The hash of the empty path.
 pub const ROOT_HASH: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -28,6 +32,12 @@ const FIRST_BITS: u32 = if cfg!(feature = "interleave") { 3 } else { 13 };
 
 /// Of the word that names an index: the part that tells its size.
 const BITS: u64 = 0xff;
+
+/// From this length on an index asks for large pages.
+const LARGE_PAGE: usize = 2 << 20;
+
+/// How far ahead of a node its slot is asked for: some lines can be on their way at once.
+const AHEAD: u64 = 12;
 
 /// The hash of a path from that of its callers and its innermost frame. Never 0, which marks an unwritten node.
 #[inline(always)]
@@ -70,24 +80,48 @@ impl Slot {
     }
 }
 
+/// Asks for a line of the caches.
+#[inline(always)]
+fn ask_for(slot: &AtomicU32) {
+    // SAFETY: a hint, which reads nothing and faults nowhere.
+    unsafe { _mm_prefetch::<_MM_HINT_T0>((&raw const *slot).cast()) };
+}
+
 /// The trie of an arena.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Trie {
     /// Its address, which is a page's, with log2 of its slots in the lowest bits; 0 before the first insertion.
     index: AtomicU64,
     growing: AtomicBool,
+    /// Whether any stack has another name.
+    has_names: AtomicBool,
+    names: Names,
+}
+
+impl Default for Trie {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 impl Trie {
     /// An empty trie.
     pub const fn new() -> Self {
-        Self { index: AtomicU64::new(0), growing: AtomicBool::new(false) }
+        Self {
+            index: AtomicU64::new(0),
+            growing: AtomicBool::new(false),
+            has_names: AtomicBool::new(false),
+            names: Names::new(),
+        }
     }
 
     /// Makes the root and the first index in a fresh arena. `false`: the arena is full.
     pub fn reset(&self, arena: &Arena) -> bool {
         self.growing.store(false, Relaxed);
         self.index.store(0, Relaxed);
+        if self.has_names.swap(false, Relaxed) {
+            self.names.clear();
+        }
         if arena.take(Region::Nodes, NODE_SIZE as u64) != Some(0) {
             return false;
         }
@@ -110,6 +144,15 @@ impl Trie {
                 return Some(slot.number());
             }
             at = at.wrapping_add(1);
+        }
+    }
+
+    /// Asks for the line of the caches in which `find` will look: whoever does other things first does not wait for it.
+    #[inline(always)]
+    pub fn expect(&self, hash: u64) {
+        let index = self.index.load(Relaxed);
+        if index != 0 {
+            ask_for(self.slot(index, Self::home(hash)));
         }
     }
 
@@ -175,18 +218,32 @@ impl Trie {
             return None;
         };
         let index = pages as u64 | u64::from(bits);
-        // Others went on inserting since its size was chosen.
-        for number in 1..Self::nodes(arena).min(Self::most_nodes(index)) {
-            let number = NodeId::new(number as u32);
-            let hash = self.node(arena, number).hash.load(Acquire);
-            if hash != 0 {
-                self.enter(arena, index, number, hash);
-            }
+        if Self::length(bits) >= LARGE_PAGE {
+            // Every look is at another page: with small ones the processor must find out where they are, each time. All of
+            // them would be touched soon in any case.
+            let _ = sys::advise(pages, Self::length(bits), libc::MADV_HUGEPAGE);
         }
+        self.fill(arena, index);
         arena.header().private_bytes.fetch_add(Self::length(bits) as u64, Relaxed);
         // AcqRel: the index is filled. Nodes entered meanwhile into the old one are found no more: duplicates.
         Self::give_back(arena, self.index.swap(index, AcqRel));
         Some(())
+    }
+
+    /// Enters all nodes into a new index, whose lines are asked for some nodes ahead.
+    fn fill(&self, arena: &Arena, index: u64) {
+        // Others went on inserting since its size was chosen.
+        let count = Self::nodes(arena).min(Self::most_nodes(index));
+        let hash = |number: u64| self.node(arena, NodeId::new(number as u32)).hash.load(Acquire);
+        for number in 1..count {
+            if number + AHEAD < count {
+                ask_for(self.slot(index, Self::home(hash(number + AHEAD))));
+            }
+            let hash = hash(number);
+            if hash != 0 {
+                self.enter(arena, index, NodeId::new(number as u32), hash);
+            }
+        }
     }
 
     /// Gives the memory of an index back. Its addresses stay taken: a thread that still looks there finds nothing, and
@@ -227,11 +284,19 @@ impl Trie {
         if let Some(node) = self.intern(arena, frame_word(FRAME_INTERN_MODULE, 0), hash) {
             self.node(arena, node).site.store(site.get(), Relaxed);
         }
+        if !self.has_names.load(Relaxed) && !self.has_names.swap(true, Relaxed) {
+            arena.header().private_bytes.fetch_add(size_of::<Names>() as u64, Relaxed);
+        }
+        self.names.add(hash);
     }
 
     /// The site that has this other name.
     #[inline]
     pub fn aliased(&self, arena: &Arena, hash: u64) -> Option<SiteId> {
+        // Another thread's name that is not seen yet is given once more.
+        if !self.names.may_hold(hash) {
+            return None;
+        }
         let site = self.node(arena, self.find(arena, hash)?).site.load(Relaxed);
         (site != 0).then(|| SiteId::new(site)) // 0: another thread has inserted the name and not yet the site
     }

@@ -10,6 +10,7 @@ use heaplens_format::environment::Objects;
 use heaplens_format::{Addr, Bytes, Loss};
 
 use crate::blocks::Block;
+use crate::filter::Filter;
 use crate::process;
 use crate::sampling::{self, Distance};
 use crate::seat::{self, Guard, Nesting, Seat};
@@ -51,7 +52,11 @@ impl Tracker {
     pub fn begin_objects(&self) {
         let Some(guard) = Guard::enter(Nesting::Never) else { return };
         if process::is_recording(&guard) {
-            self.arena.header().object_interval.store(self.object_interval(), Relaxed);
+            let header = self.arena.header();
+            header.object_interval.store(self.object_interval(), Relaxed);
+            // The end of every object looks into the filter.
+            let filter = if records_all() { 0 } else { size_of::<Filter>() as u64 };
+            header.private_bytes.fetch_add(filter, Relaxed);
         }
     }
 
@@ -113,6 +118,10 @@ impl Tracker {
         let Some(alone) = self.samples.alone() else { return self.arena.lose(Loss::Reentered) };
         if let Some(Sample { site, size, .. }) = alone.insert(sample) {
             self.count_end(guard, Block { site, size, family: Family::PythonObject });
+        }
+        let grown = alone.newly_resident(sample.addr);
+        if grown != 0 {
+            self.arena.header().private_bytes.fetch_add(grown, Relaxed);
         }
         let weight = sampling::weight(sample.size, self.samples.interval());
         sites::on_alloc(&self.arena, sample.site, guard.seat_id(), weight, Space::Pool);

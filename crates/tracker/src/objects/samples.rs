@@ -25,6 +25,9 @@ const MOST: u32 = CAPACITY as u32 / 2;
 const ENOUGH: u32 = CAPACITY as u32 / 8;
 /// How many are many, between two doublings.
 const MANY: u32 = 4 * CAPACITY as u32;
+const PAGE: usize = 4096;
+const ENTRIES_PER_PAGE: usize = PAGE / size_of::<Entry>();
+const PAGES: usize = CAPACITY / ENTRIES_PER_PAGE;
 /// In place of a size: the sample is on its way out.
 const GOES: u32 = u32::MAX;
 
@@ -70,6 +73,8 @@ pub struct Samples {
     live: AtomicU32,
     /// Samples that came since the interval was doubled.
     taken: AtomicU32,
+    /// One bit for each page of `entries` that was written: how much of it is resident.
+    touched: [AtomicU64; PAGES / 64],
     /// Of the addresses in the table.
     pub filter: Filter,
     entries: [Entry; CAPACITY],
@@ -83,6 +88,7 @@ impl Samples {
             interval: AtomicU64::new(FIRST_INTERVAL),
             live: AtomicU32::new(0),
             taken: AtomicU32::new(0),
+            touched: [const { AtomicU64::new(0) }; PAGES / 64],
             filter: Filter::new(),
             entries: [const { Entry::new() }; CAPACITY],
         }
@@ -96,6 +102,7 @@ impl Samples {
         }
         self.interval.store(interval_of_blocks.max(FIRST_INTERVAL), Relaxed);
         self.taken.store(0, Relaxed);
+        self.touched.iter().for_each(|pages| pages.store(0, Relaxed));
         self.busy.store(false, Relaxed);
     }
 
@@ -142,6 +149,13 @@ impl Alone<'_> {
         self.0.taken.fetch_add(1, Relaxed);
         self.0.filter.add(sample.addr);
         old
+    }
+
+    /// Bytes that became resident with the sample at this address, which was just put in.
+    pub fn newly_resident(&self, addr: Addr) -> u64 {
+        let page = home(addr) / ENTRIES_PER_PAGE;
+        let bit = 1 << (page % 64);
+        if self.0.touched[page / 64].fetch_or(bit, Relaxed) & bit == 0 { PAGE as u64 } else { 0 }
     }
 
     /// Takes a sample out.
@@ -319,6 +333,17 @@ mod tests {
         assert!(stay.len().abs_diff(MOST as usize / 2) < 400, "{}", stay.len());
         assert!(stay.iter().all(|&addr| alone.remove(Addr::new(addr)).is_some()));
         assert!(go.iter().all(|&addr| alone.remove(Addr::new(addr)).is_none()));
+    }
+
+    #[test]
+    fn a_page_of_the_table_is_told_once() {
+        let samples = table();
+        let alone = samples.alone().unwrap();
+        let told = (0..u64::from(MOST)).map(|slot| {
+            alone.insert(sample(slot * 7, 1));
+            alone.newly_resident(sample(slot * 7, 1).addr)
+        });
+        assert_eq!(told.sum::<u64>(), (PAGES * PAGE) as u64, "so many samples are on every page");
     }
 
     #[test]

@@ -9,6 +9,10 @@ use crate::trie::{ROOT_HASH, Trie, extend_hash};
 /// A native stack as deep as a memo holds, and a Python stack as deep as a walk reads.
 const MOST_FRAMES: usize = crate::unwind::memo::MAX_DEPTH + super::walk::MOST_FRAMES;
 
+/// So many frames of a stack are looked for at once. Of a new stack that many are new, not more: it is another place in a
+/// function that is known, and what was called from there.
+const MOST_EXPECTED: usize = 10;
+
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 struct Step {
@@ -77,6 +81,12 @@ impl Path {
     /// Its node: what is known of it is looked for from the inside out, the rest is inserted from the outside in.
     pub fn node(&mut self, arena: &Arena, trie: &Trie) -> NodeId {
         let steps = &mut self.steps[..self.depth];
+        steps
+            .iter()
+            .rev()
+            .take(MOST_EXPECTED)
+            .take_while(|step| step.node == 0)
+            .for_each(|step| trie.expect(step.hash));
         let mut known = steps.len();
         while known > 0 && steps[known - 1].node == 0 {
             let step = &mut steps[known - 1];

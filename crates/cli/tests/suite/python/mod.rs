@@ -4,6 +4,8 @@ mod behaviour;
 mod interpreters;
 mod loops;
 mod objects;
+mod package;
+mod probe;
 mod stacks;
 mod walks;
 mod ways;

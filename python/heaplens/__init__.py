@@ -1,0 +1,50 @@
+"""Names moments of a program whose memory Heaplens records; without Heaplens nothing happens.
+
+Under Heaplens the interpreter has one built-in module more, ``_heaplens``. An interpreter that a program loaded long after
+its start has no such module; there, and only there, the agent is called through ctypes, whose import takes memory that the
+report would show.
+"""
+
+from typing import Callable, Optional
+
+__all__ = ["is_running", "mark"]
+
+
+def mark(label: str) -> None:
+    """Names this moment. Labels may repeat; characters that UTF-8 does not have are replaced."""
+    if not isinstance(label, str):
+        raise TypeError(f"a label is a str, not {type(label).__name__}")
+    if _mark is not None:
+        _mark(label.encode("utf-8", "replace").replace(b"\0", b" "))
+
+
+def is_running() -> bool:
+    """Whether this process runs under Heaplens."""
+    return _mark is not None
+
+
+def _find() -> Optional[Callable[[bytes], None]]:
+    try:
+        import _heaplens
+    except ImportError:
+        return _find_late()
+    return _heaplens.mark
+
+
+def _find_late() -> Optional[Callable[[bytes], None]]:
+    try:
+        # The environment as the process got it: `os` may have been changed, and is not always loaded.
+        from posix import environ
+
+        if b"HEAPLENS_DIR" not in environ:
+            return None
+        from ctypes import CDLL, c_char_p
+
+        function = CDLL(None).heaplens_mark
+        function.argtypes, function.restype = [c_char_p], None
+        return function
+    except (ImportError, AttributeError, OSError):
+        return None  # not a Linux process, no ctypes, or a child that Heaplens does not follow
+
+
+_mark = _find()
