@@ -100,7 +100,8 @@ pub fn read_process(file: &File, start_of_run: Nanos, ticks_per_second: f64) -> 
     let loops = marks::loops(&loops?, &mut codes, since_start);
     let (marks, kept) = marks::marks(&marks?, header.moment(), &strings, &loops, since_start);
     let Found { nodes, sites, records } = reader.stacks(&sites, &nodes?, &modules, &mut codes);
-    let histories = marks::histories(&changes?, &records, kept);
+    let amount = |sum, kind| reader.amount(sum, kind);
+    let histories = marks::histories(&changes?, &records, kept, amount);
     let (codes, torn) = codes.finish();
     reader.torn += torn;
     Ok(Process {
@@ -232,7 +233,7 @@ impl Reader<'_> {
                 && let Some((site, live)) = self.site(identity, record, sites, &mut trie)
             {
                 found.push(site);
-                records.push(marks::Records { numbers: [number, identity.second()], live });
+                records.push(marks::Records { numbers: [number, identity.second()], live, kind: site.kind });
             }
         }
         let (order, torn) = trie.finish(codes);
@@ -248,7 +249,7 @@ impl Reader<'_> {
         record: &[u8],
         all: &[u8],
         trie: &mut Trie<'_>,
-    ) -> Option<(Site, [i64; 2])> {
+    ) -> Option<(Site, [Sum; 2])> {
         const NONE: &[u8] = &[0; SITE_SIZE];
         let second = identity.second() as usize * SITE_SIZE;
         let second = if second == 0 { NONE } else { all.get(second..second + SITE_SIZE).unwrap_or(NONE) };
@@ -269,7 +270,7 @@ impl Reader<'_> {
             peak: amount(at_peak),
             allocated: amount(allocated),
         };
-        Some((site, [owner.live().bytes, shared.live().bytes]))
+        Some((site, [owner.live(), shared.live()]))
     }
 
     /// A count that a kill in the middle of an event left below zero is zero.
@@ -296,13 +297,13 @@ impl Reader<'_> {
 
 /// Signed sums: one side of a site frees what the other allocated.
 #[derive(Clone, Copy)]
-struct Sum {
-    bytes: i64,
-    blocks: i64,
+pub(crate) struct Sum {
+    pub(crate) bytes: i64,
+    pub(crate) blocks: i64,
 }
 
 impl Sum {
-    fn plus(self, other: Self) -> Self {
+    pub(crate) fn plus(self, other: Self) -> Self {
         Self { bytes: self.bytes.wrapping_add(other.bytes), blocks: self.blocks.wrapping_add(other.blocks) }
     }
 }

@@ -7,16 +7,17 @@ use heaplens_format::arena::marks::{
     CHANGE_SIZE, Change as ChangeRecord, LOOP_COUNTED, LOOP_SIZE, LOOP_UNSURE, Loop as LoopRecord, MARK_SIZE,
     Mark as MarkRecord, MarkKind as RawKind, Moment,
 };
-use heaplens_format::recording::{Change, Frame, History, Loop, Mark, MarkKind};
+use heaplens_format::recording::{Amount, Change, Frame, History, Loop, Mark, MarkKind, SiteKind};
 use heaplens_format::{Bytes, CodeId, LoopId, Nanos};
 
-use crate::arena::{string, word};
+use crate::arena::{Sum, string, word};
 use crate::codes::Codes;
 
 /// The records that a site comes from, and what each has live now. The second is 0 where there is none.
 pub(crate) struct Records {
     pub(crate) numbers: [u32; 2],
-    pub(crate) live: [i64; 2],
+    pub(crate) live: [Sum; 2],
+    pub(crate) kind: SiteKind,
 }
 
 /// The loops; record 0 stands for "none".
@@ -117,43 +118,54 @@ fn mark(record: &[u8], strings: &[u8], loops: usize, since_start: impl Fn(u64) -
 }
 
 /// What a record had until a mark.
-type Until = (u32, i64);
+type Until = (u32, Sum);
 
-/// What sites had at marks: the sum of what their records had.
-pub(crate) fn histories(changes: &[u8], sites: &[Records], marks: u32) -> Vec<History> {
+/// What sites had at marks: the sum of what their records had. `amount` is how the reader of sites tells a sum.
+pub(crate) fn histories(
+    changes: &[u8],
+    sites: &[Records],
+    marks: u32,
+    amount: impl Fn(Sum, SiteKind) -> Amount,
+) -> Vec<History> {
+    let by_record = by_record(changes, marks);
+    let of = |record: u32| by_record.get(&record).map_or(&[][..], Vec::as_slice);
+    let history = |(site, records): (u32, &Records)| {
+        let [own, second] = records.numbers;
+        let parts = [of(own), if second == 0 { &[] } else { of(second) }];
+        let changes = sums(parts, records.live);
+        let changes = changes.map(|(until, sum)| Change { until, live: amount(sum, records.kind) }).collect();
+        History { site, changes }
+    };
+    (0..).zip(sites).map(history).filter(|history| !history.changes.is_empty()).collect()
+}
+
+fn by_record(changes: &[u8], marks: u32) -> HashMap<u32, Vec<Until>> {
     let mut by_record = HashMap::<u32, Vec<Until>>::new();
     for change in changes.chunks_exact(CHANGE_SIZE) {
-        let live = word(change, offset_of!(ChangeRecord, live_bytes)) as i64;
-        let numbers = word(change, offset_of!(ChangeRecord, record));
+        let field = |at: usize| word(change, at);
+        let bytes = field(offset_of!(ChangeRecord, live_bytes)) as i64;
+        let blocks = field(offset_of!(ChangeRecord, live_blocks)) as i64;
+        let numbers = field(offset_of!(ChangeRecord, record));
         let (record, mark) = (numbers as u32, (numbers >> 32) as u32);
         let known = by_record.entry(record).or_default();
         // A mark that was made while this was being read, or an entry that was torn.
         if (1..=marks).contains(&mark) && known.last().is_none_or(|&(last, _)| last < mark) {
-            known.push((mark, live));
+            known.push((mark, Sum { bytes, blocks }));
         }
     }
-    let of = |record: u32| by_record.get(&record).map_or(&[][..], Vec::as_slice);
-    let history = |(site, records): (u32, &Records)| {
-        let parts =
-            [of(records.numbers[0]), if records.numbers[1] == 0 { &[] } else { of(records.numbers[1]) }];
-        let changes = sum(parts, records.live);
-        (!changes.is_empty()).then_some(History { site, changes })
-    };
-    (0..).zip(sites).filter_map(history).collect()
+    by_record
 }
 
 /// Two series as one: it changes wherever one of them does.
-fn sum(parts: [&[Until]; 2], now: [i64; 2]) -> Vec<Change> {
+fn sums(parts: [&[Until]; 2], now: [Sum; 2]) -> impl Iterator<Item = Until> {
     let mut ends: Vec<u32> = parts.iter().flat_map(|part| part.iter().map(|&(until, _)| until)).collect();
     ends.sort_unstable();
     ends.dedup();
-    let at = |part: &[Until], now: i64, mark: u32| {
+    let at = |part: &[Until], now: Sum, mark: u32| {
         let next = part.partition_point(|&(until, _)| until < mark);
         part.get(next).map_or(now, |&(_, live)| live)
     };
-    let value = |mark: u32| at(parts[0], now[0], mark).wrapping_add(at(parts[1], now[1], mark));
-    // What a kill in the middle of an event left below zero is zero.
-    ends.into_iter().map(|until| Change { until, live: Bytes::new(value(until).max(0) as u64) }).collect()
+    ends.into_iter().map(move |mark| (mark, at(parts[0], now[0], mark).plus(at(parts[1], now[1], mark))))
 }
 
 // The readers take both halves of one word.
@@ -167,25 +179,32 @@ mod tests {
     use super::*;
 
     fn change(record: u32, mark: u32, live: u64) -> Vec<u8> {
-        [live, u64::from(mark) << 32 | u64::from(record)].iter().flat_map(|word| word.to_le_bytes()).collect()
+        let words = [live, live / 4, u64::from(mark) << 32 | u64::from(record)];
+        words.iter().flat_map(|word| word.to_le_bytes()).collect()
+    }
+
+    fn site(numbers: [u32; 2], live: [i64; 2]) -> Records {
+        Records { numbers, live: live.map(|bytes| Sum { bytes, blocks: bytes / 4 }), kind: SiteKind::Heap }
+    }
+
+    /// Until which mark so many bytes.
+    fn found(changes: &[u8], site: Records) -> Vec<(u32, u64)> {
+        let amount = |sum: Sum, _| Amount { bytes: Bytes::new(sum.bytes as u64), blocks: sum.blocks as u64 };
+        let histories = histories(changes, &[site], 3, amount);
+        let changes = histories.iter().flat_map(|history| &history.changes);
+        assert!(changes.clone().all(|change| change.live.blocks == change.live.bytes.get() / 4));
+        changes.map(|change| (change.until, change.live.bytes.get())).collect()
     }
 
     #[test]
     fn a_site_with_two_records_has_their_sum_at_every_mark() {
-        let changes = [change(4, 1, 100), change(7, 2, 8), change(4, 3, 150), change(9, 2, 1)].concat();
-        let site = Records { numbers: [4, 7], live: [200, -20] };
-        let found = histories(&changes, &[site], 3);
-        let truth = [(1, 108), (2, 158), (3, 130)];
-        let expected: Vec<Change> =
-            truth.iter().map(|&(until, live)| Change { until, live: Bytes::new(live) }).collect();
-        assert_eq!(found, [History { site: 0, changes: expected }]);
+        let changes = [change(4, 1, 100), change(7, 2, 8), change(4, 3, 160), change(9, 2, 1)].concat();
+        assert_eq!(found(&changes, site([4, 7], [200, -20])), [(1, 108), (2, 168), (3, 140)]);
     }
 
     #[test]
     fn entries_that_were_torn_or_come_from_later_marks_are_left_out() {
-        let changes = [change(4, 0, 100), change(4, 9, 8), change(4, 2, 5), change(4, 2, 6)].concat();
-        let site = Records { numbers: [4, 0], live: [200, 0] };
-        let found = histories(&changes, &[site], 3);
-        assert_eq!(found, [History { site: 0, changes: vec![Change { until: 2, live: Bytes::new(5) }] }]);
+        let changes = [change(4, 0, 100), change(4, 9, 8), change(4, 2, 8), change(4, 2, 12)].concat();
+        assert_eq!(found(&changes, site([4, 0], [200, 0])), [(2, 8)]);
     }
 }

@@ -2,12 +2,12 @@
 //! version; what has no data is `null`, never missing. Written as it is read from the profile: a large one needs no
 //! second copy in memory.
 
+mod iterations;
+
 use std::io::{self, Write};
 
 use heaplens_analyze::Profile;
-use heaplens_analyze::profile::{
-    Cost, Margin, Measure, NamedMark, ProcessRow, SiteProfile, StackFrame, Totals,
-};
+use heaplens_analyze::profile::{Cost, Margin, Measure, ProcessRow, SiteProfile, StackFrame, Totals};
 use heaplens_format::Bytes;
 use heaplens_format::recording::{Exit, Interpreter, Reading, Rss, SiteKind};
 use serde::ser::{Serialize, SerializeMap, Serializer};
@@ -41,8 +41,8 @@ impl Serialize for Report<'_> {
         map.serialize_entry("sampled", &sampled(profile))?;
         map.serialize_entry("python", &profile.python.map(|found| python(found, profile.object_interval)))?;
         map.serialize_entry("verdict", &())?;
-        map.serialize_entry("iterations", &iterations(profile))?;
-        map.serialize_entry("marks", &profile.marks.iter().map(mark).collect::<Vec<_>>())?;
+        map.serialize_entry("iterations", &iterations::iterations(profile))?;
+        map.serialize_entry("marks", &profile.marks.iter().map(iterations::mark).collect::<Vec<_>>())?;
         map.serialize_entry("rss", &profile.rss.map(rss))?;
         for absent in ["findings", "ledger", "lost"] {
             map.serialize_entry(absent, &())?;
@@ -119,53 +119,6 @@ fn cost(cost: &Cost) -> CostFields {
     }
 }
 
-/// What all values "per iteration" are per.
-#[derive(serde::Serialize)]
-struct IterationFields<'a> {
-    count: Option<u64>,
-    exact: Option<bool>,
-    per: &'static str,
-    how: Option<&'static str>,
-    #[serde(rename = "loop")]
-    place: Option<LoopFields<'a>>,
-}
-
-#[derive(serde::Serialize)]
-struct LoopFields<'a> {
-    file: &'a str,
-    line: u32,
-    function: &'a str,
-}
-
-fn iterations(profile: &Profile) -> IterationFields<'_> {
-    match &profile.iterations {
-        Some(found) => IterationFields {
-            count: Some(found.count),
-            exact: Some(found.is_exact),
-            per: "iteration",
-            how: Some("loop"),
-            place: Some(LoopFields { file: &found.file, line: found.line, function: &found.function }),
-        },
-        None => IterationFields { count: None, exact: None, per: "second", how: None, place: None },
-    }
-}
-
-/// A mark of the user's, or the end of the script, which has no label.
-#[derive(serde::Serialize)]
-struct MarkFields<'a> {
-    label: Option<&'a str>,
-    at_seconds: f64,
-    live_bytes: u64,
-}
-
-fn mark(mark: &NamedMark) -> MarkFields<'_> {
-    MarkFields {
-        label: mark.label.as_deref(),
-        at_seconds: mark.at.get() as f64 / 1e9,
-        live_bytes: mark.live.get(),
-    }
-}
-
 /// How good the numbers of a sampled run are: half-widths of the 95 % intervals.
 #[derive(serde::Serialize)]
 struct SampledFields {
@@ -180,7 +133,7 @@ struct SampledFields {
 }
 
 fn sampled(profile: &Profile) -> Option<SampledFields> {
-    let Totals { live, peak, allocated } = profile.heap;
+    let Totals { live, peak, allocated, .. } = profile.heap;
     let margin = |measure: Measure| measure.margin.unwrap_or_default();
     profile.sampled.map(|interval| SampledFields {
         interval_bytes: interval.get(),
@@ -312,7 +265,8 @@ fn choose_sites(profile: &Profile) -> (Vec<&SiteProfile>, Option<Omitted>) {
 /// Marks the leading sites by each moment in turn, until the frames are used up.
 fn leading(profile: &Profile) -> Vec<bool> {
     let sites = &profile.sites;
-    let moments = [|s: &SiteProfile| s.live, |s: &SiteProfile| s.peak, |s: &SiteProfile| s.allocated];
+    let moments: [fn(&SiteProfile) -> Measure; 4] =
+        [|site| site.held, |site| site.live, |site| site.peak, |site| site.allocated];
     let orders = moments.map(|moment| {
         let mut order: Vec<usize> = (0..sites.len()).collect();
         order.sort_by_key(|&at| std::cmp::Reverse(moment(&sites[at]).bytes));
@@ -348,6 +302,9 @@ struct SiteFields<'a> {
     amounts: Amounts,
     live_bytes_margin: Option<u64>,
     peak_bytes_margin: Option<u64>,
+    /// Live when the script was through, before Python's own clean-up.
+    held_bytes: Option<u64>,
+    held_blocks: Option<u64>,
     bytes_per_iteration: Option<f64>,
     layer: &'static str,
     kind: &'static str,
@@ -358,10 +315,13 @@ struct SiteFields<'a> {
 impl<'a> SiteFields<'a> {
     fn of(profile: &'a Profile, site: &'a SiteProfile) -> Self {
         let bytes = |margin: Option<Margin>| margin.map(|margin| margin.bytes.get());
+        let held = profile.knows_end_of_script.then_some(site.held);
         Self {
             amounts: amounts(site.live, site.peak, site.allocated),
             live_bytes_margin: bytes(site.live.margin),
             peak_bytes_margin: bytes(site.peak.margin),
+            held_bytes: held.map(|held| held.bytes.get()),
+            held_blocks: held.map(|held| held.blocks),
             bytes_per_iteration: None,
             layer: site.layer().name(),
             kind: kind(site.kind),

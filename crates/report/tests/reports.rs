@@ -226,12 +226,11 @@ fn the_json_has_every_field_of_the_schema() {
     ] {
         assert!(fields.contains(field), "{field} is missing");
     }
-    for absent in
-        ["verdict", "iterations", "findings", "ledger", "lost", "sampled", "python", "python_objects"]
-    {
+    for absent in ["verdict", "findings", "ledger", "lost", "sampled", "python", "python_objects"] {
         assert!(report[absent].is_null(), "{absent} has no data yet");
     }
     assert_eq!(report["schema"], "heaplens-report/1");
+    assert_eq!(report["iterations"]["per"], "second", "no loop was found");
 }
 
 #[test]

@@ -14,6 +14,7 @@ use heaplens_format::atomic::{AtomicBool, AtomicU64};
 use crate::arena::Arena;
 use crate::process;
 use crate::seat::{Guard, Nesting};
+use crate::sites::Weight;
 use crate::sys;
 use crate::tracker::Tracker;
 
@@ -145,7 +146,7 @@ fn put(arena: &Arena, offset: u64, label: &[u8]) -> u64 {
 
 /// A record of SITES is about to change for the first time since `mark`: keeps what it had.
 #[inline(never)]
-pub fn keep_value(arena: &Arena, record: u32, mark: u32, live_bytes: u64) {
+pub fn keep_value(arena: &Arena, record: u32, mark: u32, live: Weight) {
     let extent = arena.extent(Region::Changes);
     if extent.used.load(Relaxed) + SPARE > extent.capacity.load(Relaxed) {
         return arena.lose(Loss::ValueLost);
@@ -155,7 +156,8 @@ pub fn keep_value(arena: &Arena, record: u32, mark: u32, live_bytes: u64) {
     };
     // SAFETY: the entry was just taken.
     let entry: &Change = unsafe { arena.record(Region::Changes, offset) };
-    entry.live_bytes.store(live_bytes, Relaxed);
+    entry.live_bytes.store(live.bytes, Relaxed);
+    entry.live_blocks.store(live.blocks, Relaxed);
     entry.record.store(record, Relaxed);
     // Release: a reader that sees the mark sees a whole entry.
     entry.mark.store(mark, Release);
@@ -188,7 +190,7 @@ mod tests {
     use super::*;
     use crate::arena::tests::scratch;
     use crate::seat::SeatId;
-    use crate::sites::{self, Space, Weight};
+    use crate::sites::{self, Space};
     use heaplens_format::{NodeId, SiteId};
     use proptest::prelude::*;
     use std::vec;

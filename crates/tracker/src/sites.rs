@@ -210,21 +210,25 @@ fn keep(arena: &Arena, number: u32, line: &Site, before: Moment, now: Moment) {
         copy_live(line);
     }
     if before.mark() != now.mark() {
-        marks::keep_value(arena, number, now.mark(), live_bytes(line));
+        marks::keep_value(arena, number, now.mark(), live(line));
     }
 }
 
 #[inline(always)]
-fn live_bytes(line: &Site) -> u64 {
-    line.allocated_bytes.load(Relaxed).wrapping_sub(line.freed_bytes.load(Relaxed))
+fn live(line: &Site) -> Weight {
+    let live =
+        |allocated: &AtomicU64, freed: &AtomicU64| allocated.load(Relaxed).wrapping_sub(freed.load(Relaxed));
+    Weight {
+        bytes: live(&line.allocated_bytes, &line.freed_bytes),
+        blocks: live(&line.allocated_blocks, &line.freed_blocks),
+    }
 }
 
 #[inline(always)]
 fn copy_live(line: &Site) {
-    let live =
-        |allocated: &AtomicU64, freed: &AtomicU64| allocated.load(Relaxed).wrapping_sub(freed.load(Relaxed));
-    line.peak_bytes.store(live(&line.allocated_bytes, &line.freed_bytes), Relaxed);
-    line.peak_blocks.store(live(&line.allocated_blocks, &line.freed_blocks), Relaxed);
+    let live = live(line);
+    line.peak_bytes.store(live.bytes, Relaxed);
+    line.peak_blocks.store(live.blocks, Relaxed);
 }
 
 #[inline(always)]

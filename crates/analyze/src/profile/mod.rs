@@ -65,7 +65,9 @@ pub struct Profile {
     pub anonymous: Totals,
     /// Sums over mapped files.
     pub files: Totals,
-    /// Stacks that allocated, by live bytes, then by bytes at the peak.
+    /// Whether it is known what sites held when the script was through, before Python's own clean-up.
+    pub knows_end_of_script: bool,
+    /// Stacks that allocated, by what they held at the end, then by bytes at the peak.
     pub sites: Vec<SiteProfile>,
     /// What an iteration is and how many there were; `None` where no loop was found.
     pub iterations: Option<Iterations>,
@@ -187,6 +189,7 @@ fn of_process(process: &Process, recording: &Recording) -> Profile {
         objects: sites::totals(&sites, Space::Objects, intervals),
         anonymous: sites::totals(&sites, Space::Anonymous, intervals),
         files: sites::totals(&sites, Space::Files, intervals),
+        knows_end_of_script: sites::end_of_script(process).is_some(),
         iterations: iterations::iterations(process),
         marks: iterations::named_marks(process),
         losses: losses::losses(process, &sites, &stacks),

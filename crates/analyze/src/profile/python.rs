@@ -18,6 +18,8 @@ pub enum Origin {
     Import,
 }
 
+/// What Heaplens calls the code that it runs in the program's interpreter itself.
+const PROBE: &str = "<heaplens>";
 /// Folders into which packages are installed.
 const INSTALLED: [&str; 2] = ["site-packages", "dist-packages"];
 /// How the files begin that the user typed into a prompt or a notebook.
@@ -30,6 +32,9 @@ impl Origin {
     pub(super) fn of(file: &str) -> Self {
         if let Some(frozen) = file.strip_prefix("<frozen ") {
             return Self::library(top_level(frozen.trim_end_matches('>')));
+        }
+        if file == PROBE {
+            return Self::Native;
         }
         if file.starts_with('<') || file.is_empty() {
             let typed = TYPED.iter().any(|prefix| file.starts_with(prefix));
@@ -138,6 +143,7 @@ mod tests {
             ("/home/user/shop/models/net.py", Origin::User),
             ("/home/user/lib/rows.py", Origin::User),
             ("<stdin>", Origin::User),
+            ("<heaplens>", Origin::Native),
             ("<ipython-input-3-0a1b>", Origin::User),
             ("/tmp/ipykernel_77/123.py", Origin::User),
             ("<string>", Origin::Generated),

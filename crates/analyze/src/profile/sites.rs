@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use heaplens_format::Bytes;
-use heaplens_format::recording::{Amount, Process, Site, SiteKind};
+use heaplens_format::recording::{Amount, MarkKind, Process, Site, SiteKind};
 
 use super::margin::{Margin, Variance};
 use super::stacks::{StackId, Stacks};
@@ -109,6 +109,8 @@ pub struct Measure {
 pub struct Totals {
     /// Live at the end.
     pub live: Measure,
+    /// Live when the script was through; where that is not known, at the end.
+    pub held: Measure,
     /// Live at the heap's peak.
     pub peak: Measure,
     /// Allocated in the whole run.
@@ -122,6 +124,8 @@ pub struct SiteProfile {
     pub kind: SiteKind,
     /// Live at the end.
     pub live: Measure,
+    /// Live when the script was through; where that is not known, at the end.
+    pub held: Measure,
     /// Live at the heap's peak.
     pub peak: Measure,
     /// Allocated in the whole run.
@@ -142,19 +146,28 @@ impl SiteProfile {
     }
 }
 
-/// The sites, each stack and kind once, by live bytes, then by bytes at the peak.
+/// The sites, each stack and kind once, by what they held, then by live bytes and by bytes at the peak.
 pub(super) fn merge(process: &Process, stacks: &Stacks, intervals: Intervals) -> Vec<SiteProfile> {
     let mut merged = HashMap::<(StackId, SiteKind), Sum>::new();
-    for site in &process.sites {
-        merged.entry((stacks.of(site.node), site.kind)).or_default().add(site);
+    let end = end_of_script(process);
+    let mut histories = process.histories.iter().peekable();
+    for (at, site) in process.sites.iter().enumerate() {
+        let history = histories.next_if(|history| history.site as usize == at);
+        let held = end.zip(history).and_then(|(end, history)| history.at(end)).unwrap_or(site.live);
+        merged.entry((stacks.of(site.node), site.kind)).or_default().add(site, held);
     }
     let sites = merged.into_iter().map(|((stack, kind), sum)| sum.site(stack, kind, intervals));
     let mut sites: Vec<_> = sites.collect();
     sites.sort_by_key(|site| {
-        let bytes = (site.live.bytes, site.peak.bytes, site.allocated.bytes);
+        let bytes = (site.held.bytes, site.live.bytes, site.peak.bytes, site.allocated.bytes);
         (Reverse(bytes), site.stack, site.kind)
     });
     sites
+}
+
+/// The mark that was made when the script was through.
+pub(super) fn end_of_script(process: &Process) -> Option<usize> {
+    process.marks.iter().rposition(|mark| mark.kind == MarkKind::EndOfScript)
 }
 
 /// The sums over the heap. The peak is the one the agent saw, to the byte; what sites remember of it may be off by an
@@ -173,6 +186,7 @@ pub(super) fn totals(sites: &[SiteProfile], space: Space, intervals: Intervals) 
     let interval = intervals.in_space(space);
     Totals {
         live: sum(of_space().map(|site| site.live), interval),
+        held: sum(of_space().map(|site| site.held), interval),
         peak: sum(of_space().map(|site| site.peak), interval),
         allocated: sum(of_space().map(|site| site.allocated), interval),
     }
@@ -197,13 +211,15 @@ fn add(to: &mut Amount, amount: Amount) {
 #[derive(Default)]
 struct Sum {
     live: Amount,
+    held: Amount,
     peak: Amount,
     allocated: Amount,
 }
 
 impl Sum {
-    fn add(&mut self, site: &Site) {
+    fn add(&mut self, site: &Site, held: Amount) {
         add(&mut self.live, site.live);
+        add(&mut self.held, held);
         add(&mut self.peak, site.peak);
         add(&mut self.allocated, site.allocated);
     }
@@ -214,6 +230,7 @@ impl Sum {
         SiteProfile {
             kind,
             live: measure(self.live),
+            held: measure(self.held),
             peak: measure(self.peak),
             allocated: measure(self.allocated),
             stack,

@@ -114,6 +114,8 @@ const _: () = assert!(size_of::<Mark>() == MARK_SIZE);
 pub struct Change {
     /// Live bytes: signed, since one record of a site may free what the other allocated.
     pub live_bytes: AtomicU64,
+    /// Live blocks, likewise.
+    pub live_blocks: AtomicU64,
     /// The record of SITES.
     pub record: AtomicU32,
     /// The last mark at which it had them; stored last, 0 in an entry that is not whole.
@@ -121,7 +123,7 @@ pub struct Change {
 }
 
 /// The size of a [`Change`].
-pub const CHANGE_SIZE: usize = 16;
+pub const CHANGE_SIZE: usize = 24;
 const _: () = assert!(size_of::<Change>() == CHANGE_SIZE);
 
 /// A loop of the user's code in one thread. Record 0 stands for "none".

@@ -184,13 +184,13 @@ pub struct History {
 pub struct Change {
     /// The mark: its index + 1, so that all marks below this index are meant.
     pub until: u32,
-    /// Live bytes.
-    pub live: Bytes,
+    /// Live.
+    pub live: Amount,
 }
 
 impl History {
     /// What the site had at a mark, by the mark's index; `None`: what it has at the end.
-    pub fn at(&self, mark: usize) -> Option<Bytes> {
+    pub fn at(&self, mark: usize) -> Option<Amount> {
         let next = self.changes.partition_point(|change| change.until as usize <= mark);
         self.changes.get(next).map(|change| change.live)
     }

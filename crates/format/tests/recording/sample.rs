@@ -29,7 +29,7 @@ pub fn sample() -> Recording {
         mark(500, MarkKind::User { number: 1, label: "epoch 1".into() }),
         mark(900, MarkKind::EndOfScript),
     ];
-    let change = |until, live| Change { until, live: Bytes::new(live) };
+    let change = |until, live| Change { until, live: Amount { bytes: Bytes::new(live), blocks: live / 64 } };
     program.histories = vec![History { site: 1, changes: vec![change(1, 64), change(3, 1 << 20)] }];
     recording
 }

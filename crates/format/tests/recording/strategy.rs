@@ -41,7 +41,7 @@ fn process() -> impl Strategy<Value = Process> {
             vec((loss(), any::<u64>()), 0..4),
             symbols(modules as u16),
             (loops(codes as u32), vec((nanos(), bytes(), any::<String>(), any::<u32>()), 0..6)),
-            vec(vec((1u32..4, bytes()), 1..4), 0..6),
+            vec(vec((1u32..4, amount()), 1..4), 0..6),
         );
         tables.prop_map(move |(modules, codes, nodes, sites, timeline, losses, symbols, marks, histories)| {
             let (loops, marks) = marks;
@@ -119,8 +119,8 @@ fn mark((at, live, label, number): (Nanos, Bytes, String, u32), loops: u32) -> M
 }
 
 /// One for each site as far as they reach, with changes at rising marks.
-fn histories_of(rows: Vec<Vec<(u32, Bytes)>>, sites: usize, marks: usize) -> Vec<History> {
-    let history = |(site, row): (u32, Vec<(u32, Bytes)>)| {
+fn histories_of(rows: Vec<Vec<(u32, Amount)>>, sites: usize, marks: usize) -> Vec<History> {
+    let history = |(site, row): (u32, Vec<(u32, Amount)>)| {
         let mut until = 0;
         let changes = row.into_iter().map(|(distance, live)| {
             until += distance;

@@ -112,7 +112,9 @@ fn library_name(path: &str) -> &str {
 /// Whether a frame is the interpreter's own, or what stands below and above every program.
 pub(super) fn is_machinery(frame: &StackFrame) -> bool {
     let interpreter = || frame.module.as_deref().is_some_and(|module| is_interpreter(file_name(module)));
-    !frame.is_python() && (is_library(frame) || is_runtime(frame) || is_in_runtime(frame) || interpreter())
+    let probe = || frame.file.as_deref() == Some("<heaplens>");
+    !frame.is_python()
+        && (is_library(frame) || is_runtime(frame) || is_in_runtime(frame) || interpreter() || probe())
 }
 
 fn is_interpreter(name: &str) -> bool {

@@ -39,6 +39,8 @@ impl Default for Options {
 
 /// Processes beside the one shown that are named.
 const OTHERS: usize = 8;
+/// Marks that are named at either end.
+const MARKS: usize = 2;
 /// Losses that are named.
 const LOSSES: usize = 12;
 
@@ -97,7 +99,6 @@ impl Page<'_> {
 
     fn head(&mut self, profile: &Profile) -> io::Result<()> {
         let mut parts = vec![profile.run.command.join(" "), ending(profile.exit)];
-        parts.extend(profile.iterations.as_ref().map(iterations));
         if profile.run.wall.get() > 0 {
             parts.push(seconds(profile.run.wall));
         }
@@ -120,6 +121,14 @@ impl Page<'_> {
             let [start, peak, end] = [rss.start, rss.peak, rss.end].map(size);
             self.line(&format!("  RSS             start {start} · peak {peak} · end {end}"))?;
         }
+        if let Some(found) = &profile.iterations {
+            self.line(&format!("  iterations      {}", iterations(found)))?;
+        }
+        if profile.knows_end_of_script {
+            self.measure("live at the end", profile.heap.held)?;
+            self.line(&format!("{:18}of the script, before Python's own clean-up", ""))?;
+        }
+        self.marks(profile)?;
         self.measure("live at exit", profile.heap.live)?;
         self.measure("live at peak", profile.heap.peak)?;
         self.measure("allocated", profile.heap.allocated)?;
@@ -135,6 +144,20 @@ impl Page<'_> {
         Ok(())
     }
 
+    /// The user's own marks with what was live then: the first and the last of them.
+    fn marks(&mut self, profile: &Profile) -> io::Result<()> {
+        let named = profile.marks.iter().filter_map(|mark| mark.label.as_deref().zip(Some(mark.live)));
+        let mut words: Vec<String> =
+            named.map(|(label, live)| format!("{} {}", one_line(label), size(live))).collect();
+        if words.is_empty() {
+            return Ok(());
+        }
+        if let Some(hidden) = words.len().checked_sub(2 * MARKS).filter(|&hidden| hidden > 0) {
+            words.splice(MARKS..MARKS + hidden, [format!("… {} more …", count(hidden as u64))]);
+        }
+        self.line(&format!("  live at marks   {}", words.join(" · ")))
+    }
+
     fn measure(&mut self, what: &str, measure: Measure) -> io::Result<()> {
         let margin = measure.margin.map_or_else(String::new, |margin| format!(" ± {}", size(margin.bytes)));
         let blocks = measure.margin.map_or_else(String::new, |margin| format!(" ± {}", count(margin.blocks)));
@@ -148,11 +171,15 @@ impl Page<'_> {
     /// Small Python objects: they lie in mapped memory, so they are no part of the heap's figures.
     fn objects(&mut self, profile: &Profile) -> io::Result<()> {
         let Some(interval) = profile.object_interval else { return Ok(()) };
-        self.measure("Python objects", profile.objects.live)?;
+        let (objects, when) = match profile.knows_end_of_script {
+            true => (profile.objects.held, "the end"),
+            false => (profile.objects.live, "exit"),
+        };
+        self.measure("Python objects", objects)?;
         if interval > Bytes::new(1) {
             let every = size(interval);
             self.line(&format!(
-                "{:18}small ones at exit, sampled every {every} on average; ± holds 95 % of runs",
+                "{:18}small ones at {when}, sampled every {every} on average; ± holds 95 % of runs",
                 ""
             ))?;
         }
@@ -218,16 +245,12 @@ impl Page<'_> {
     }
 }
 
-/// `1,000 iterations of the loop at train.py:41`; a count that may lack some is told as such.
-fn iterations(iterations: &Iterations) -> String {
-    let about = if iterations.is_exact { "" } else { "≈ " };
-    let file = iterations.file.rsplit('/').next().unwrap_or_default();
-    format!(
-        "{about}{} iterations of the loop at {}:{}",
-        count(iterations.count),
-        one_line(file),
-        iterations.line
-    )
+/// `1,000 of the loop at train.py:41 in main`; a count that may lack some is told as such.
+fn iterations(found: &Iterations) -> String {
+    let about = if found.is_exact { "" } else { "≈ " };
+    let file = one_line(found.file.rsplit('/').next().unwrap_or_default());
+    let function = one_line(&found.function);
+    format!("{about}{} of the loop at {file}:{} in {function}", count(found.count), found.line)
 }
 
 fn python_name(python: Interpreter) -> String {

@@ -49,7 +49,8 @@ struct Table {
 /// Writes all tables that have something to say.
 pub(super) fn write(profile: &Profile, page: &mut Page<'_>) -> io::Result<()> {
     let (top, top_at_peak) = (page.options.top, page.options.top_at_peak);
-    table("Live at exit", Space::Heap, |site| site.live, profile.heap.live, top).write(page, profile)?;
+    let titles = Titles::of(profile);
+    table(titles.heap, Space::Heap, |site| site.held, profile.heap.held, top).write(page, profile)?;
     if peak_is_at_exit(profile) {
         page.line("")?;
         page.line("  The peak was at exit: the sites above are those of the peak.")?;
@@ -57,13 +58,34 @@ pub(super) fn write(profile: &Profile, page: &mut Page<'_>) -> io::Result<()> {
         table("Live at the peak", Space::Heap, |site| site.peak, profile.heap.peak, top_at_peak)
             .write(page, profile)?;
     }
-    table("Python objects at exit", Space::Objects, |site| site.live, profile.objects.live, top)
+    table(titles.objects, Space::Objects, |site| site.held, profile.objects.held, top)
         .write(page, profile)?;
     let (anonymous, files) = (profile.anonymous.live, profile.files.live);
     table("Mapped at exit", Space::Anonymous, |site| site.live, anonymous, MAPPINGS).write(page, profile)?;
     table("Files mapped at exit", Space::Files, |site| site.live, files, MAPPINGS).write(page, profile)?;
-    table("Live at exit from imports", Space::Heap, |site| site.live, profile.heap.live, IMPORTS)
+    table(titles.imports, Space::Heap, |site| site.held, profile.heap.held, IMPORTS)
         .write_imports(page, profile)
+}
+
+/// What the tables of what is live at last are called. Of a script it is told before Python's own clean-up: what is left
+/// behind that is hardly ever what the user asks for.
+struct Titles {
+    heap: &'static str,
+    objects: &'static str,
+    imports: &'static str,
+}
+
+impl Titles {
+    fn of(profile: &Profile) -> Self {
+        if profile.knows_end_of_script {
+            return Self {
+                heap: "Live at the end of the script",
+                objects: "Python objects at the end of the script",
+                imports: "Live at the end of the script, from imports",
+            };
+        }
+        Self { heap: "Live at exit", objects: "Python objects at exit", imports: "Live at exit from imports" }
+    }
 }
 
 fn table(
@@ -82,8 +104,8 @@ fn table(
 }
 
 fn peak_is_at_exit(profile: &Profile) -> bool {
-    profile.heap.live.bytes == profile.heap.peak.bytes
-        && profile.heap_sites().all(|site| site.live.bytes == site.peak.bytes)
+    profile.heap.held.bytes == profile.heap.peak.bytes
+        && profile.heap_sites().all(|site| site.held.bytes == site.peak.bytes)
 }
 
 /// The sites that allocate at one place.

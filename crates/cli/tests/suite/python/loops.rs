@@ -59,14 +59,14 @@ fn every_kind_of_loop_is_counted_and_named() {
 }
 
 #[test]
-fn the_report_names_the_loop_in_its_first_line() {
-    let python = &interpreters::all("python::loops::the_report_names_the_loop_in_its_first_line")[0];
+fn the_report_names_the_loop_and_its_passes() {
+    let python = &interpreters::all("python::loops::the_report_names_the_loop_and_its_passes")[0];
     let run = run_on(python, &["python_loops.py", "for_range"]);
     let line = said(&run).expect("it has a loop").line;
-    let head = format!("137 iterations of the loop at python_loops.py:{line}");
-    assert!(run.stderr().lines().next().is_some_and(|first| first.contains(&head)), "{}", run.stderr());
+    let words = format!("  iterations      137 of the loop at python_loops.py:{line} in for_range");
+    assert!(run.stderr().lines().any(|line| line == words), "{}", run.stderr());
     let about = run_on(python, &["python_loops.py", "while_counter"]);
-    assert!(about.stderr().contains("≈ 120 iterations"), "{}", about.stderr());
+    assert!(about.stderr().contains("  iterations      ≈ 120 of the loop at"), "{}", about.stderr());
 }
 
 /// The process that ran the script.
@@ -77,10 +77,10 @@ fn process(run: &Finished) -> Process {
 }
 
 /// What the sites of a line of the script had at a mark, by its index.
-fn live_at(process: &Process, line: u32, mark: usize) -> u64 {
+fn live_at(process: &Process, script: &str, line: u32, mark: usize) -> u64 {
     let is_there = |node: u32| match process.nodes[node as usize - 1].frame {
         Frame::Python { code, line: own } => {
-            own == line && process.codes[code.get() as usize - 1].file.ends_with("python_grows.py")
+            own == line && process.codes[code.get() as usize - 1].file.ends_with(script)
         }
         _ => false,
     };
@@ -88,7 +88,7 @@ fn live_at(process: &Process, line: u32, mark: usize) -> u64 {
         process.sites.iter().enumerate().filter(|(_, site)| path(process, site.node.get()).any(is_there));
     let live = sites.map(|(at, site)| {
         let history = process.histories.iter().find(|history| history.site as usize == at);
-        history.and_then(|history| history.at(mark)).unwrap_or(site.live.bytes)
+        history.and_then(|history| history.at(mark)).unwrap_or(site.live).bytes
     });
     live.sum::<Bytes>().get()
 }
@@ -111,10 +111,45 @@ fn the_live_bytes_of_a_site_at_every_mark_are_exact() {
         let mut marks = 0;
         for (index, mark) in process.marks.iter().enumerate() {
             if let MarkKind::Pass { passes, .. } = mark.kind {
-                assert_eq!(live_at(&process, line, index), (passes - 1) * size, "pass {passes}");
+                assert_eq!(
+                    live_at(&process, "python_grows.py", line, index),
+                    (passes - 1) * size,
+                    "pass {passes}"
+                );
                 marks += 1;
             }
         }
         assert!((100..=400).contains(&marks), "{marks} marks of 1,500 passes");
+    }
+}
+
+/// `marked LINE BYTES LABEL`: what the line has when the mark of this label is made.
+fn marked(line: &str) -> Option<(u32, u64, &str)> {
+    let mut words = line.strip_prefix("marked ")?.splitn(3, ' ');
+    Some((words.next()?.parse().ok()?, words.next()?.parse().ok()?, words.next()?))
+}
+
+#[test]
+fn marks_have_their_labels_and_sites_their_bytes_at_them() {
+    for python in interpreters::all("python::loops::marks_have_their_labels_and_sites_their_bytes_at_them") {
+        let run = run_on(&python, &["python_marks.py"]);
+        let (stdout, process) = (run.stdout(), process(&run));
+        let own = |index: &usize| !matches!(process.marks[*index].kind, MarkKind::Pass { .. });
+        let indices: Vec<usize> = (0..process.marks.len()).filter(own).collect();
+        let said: Vec<_> = stdout.lines().filter_map(marked).collect();
+        assert_eq!((said.len(), indices.len()), (3, 4), "the last one is the end of the script");
+        for (&(line, bytes, label), &index) in said.iter().zip(&indices) {
+            let kind = &process.marks[index].kind;
+            assert!(matches!(kind, MarkKind::User { label: found, .. } if found == label), "{kind:?}");
+            assert_eq!(
+                live_at(&process, "python_marks.py", line, index),
+                bytes,
+                "{} {label}",
+                python.version
+            );
+        }
+        let (line, bytes, _) = said[2];
+        assert_eq!(process.marks[indices[3]].kind, MarkKind::EndOfScript);
+        assert_eq!(live_at(&process, "python_marks.py", line, indices[3]), bytes, "what it holds at its end");
     }
 }

@@ -3,7 +3,7 @@
 //!   marks:     ns since the mark before, signed │ live bytes │ 1, loop, passes
 //!                                                            │ 2, its number, label      (the user's own)
 //!                                                            │ 3                         (end of the script)
-//!   histories: site │ (marks since the change before │ live bytes until then)*
+//!   histories: site │ (marks since the change before │ live bytes │ live blocks until then)*
 //! ```
 //!
 //! Loops, marks and sites count from 1, 0 and 0.
@@ -12,7 +12,7 @@ use alloc::vec::Vec;
 
 use super::Outcome;
 use crate::recording::damage::PayloadFault;
-use crate::recording::model::{Change, History, Loop, Mark, MarkKind, Process};
+use crate::recording::model::{Amount, Change, History, Loop, Mark, MarkKind, Process};
 use crate::recording::wire::{Reader, Writer};
 use crate::units::{Bytes, CodeId, LoopId, Nanos};
 
@@ -96,16 +96,17 @@ fn write_history(history: &History, to: &mut Writer) {
     let mut before = 0;
     for change in &history.changes {
         to.number(change.until.wrapping_sub(before).into());
-        to.number(change.live.get());
+        to.number(change.live.bytes.get());
+        to.number(change.live.blocks);
         before = change.until;
     }
 }
 
 fn read_history(from: &mut Reader<'_>) -> Result<History, PayloadFault> {
     let (site, mut changes, mut until) = (from.small()?, Vec::new(), 0u32);
-    from.rows(2, &mut changes, |from| {
+    from.rows(3, &mut changes, |from| {
         until = until.wrapping_add(from.small()?);
-        Ok(Change { until, live: Bytes::new(from.number()?) })
+        Ok(Change { until, live: Amount { bytes: Bytes::new(from.number()?), blocks: from.number()? } })
     })?;
     Ok(History { site, changes })
 }
