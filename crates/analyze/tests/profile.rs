@@ -100,7 +100,7 @@ fn mappings_are_not_heap_and_their_mark_is_no_frame() {
         site(5, SiteKind::FileMapping, 300),
     ];
     let profile = analysed(process(nodes, sites));
-    let layers: Vec<Layer> = profile.sites.iter().map(|site| site.layer()).collect();
+    let layers: Vec<Layer> = profile.sites.iter().map(|site| site.layer).collect();
     assert_eq!(layers, [Layer::MappedFiles, Layer::MappedAnonymous, Layer::Native]);
     assert!((0..3).all(|at| offsets(&profile, at) == [10]));
     let live = [profile.heap, profile.anonymous, profile.files].map(|totals| totals.live.bytes.get());

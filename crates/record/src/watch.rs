@@ -4,9 +4,11 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use heaplens_format::arena::End;
+use heaplens_format::arena::header::MARKS_WANTED_OFFSET;
 use heaplens_format::recording::{Exit, Sample};
 use heaplens_format::{Bytes, Nanos, Pid};
 
@@ -68,18 +70,9 @@ pub(crate) fn until_end(
     while !kernel::has_ended(main) {
         watch.reap_orphans(main)?;
         watch.read_all();
-        wait_for_next(main, signals)?;
+        watch.wait_for_next(main, signals)?;
     }
     watch.settle(main, own_peak)
-}
-
-/// Lets one interval pass, or less when a child ended or a signal arrived.
-fn wait_for_next(main: Pid, signals: &HeldSignals) -> io::Result<()> {
-    match signals.wait(INTERVAL)? {
-        Some(Arrived::FromProcess(signal)) => pass_on(main, signal),
-        Some(Arrived::Child | Arrived::FromTerminal) | None => {}
-    }
-    Ok(())
 }
 
 /// The process is not reaped yet, so the pid is still its own. A failure leaves nothing to be done: it has ended.
@@ -102,6 +95,19 @@ struct Watch<'a> {
 impl<'a> Watch<'a> {
     fn new(directory: Option<&'a Path>, clock: Stopwatch) -> Self {
         Self { directory, clock, images: BTreeMap::new(), exits: BTreeMap::new(), cpu: 0 }
+    }
+
+    /// Lets one interval pass, or less when a child ended or a signal arrived. SIGUSR2 is for the recorder: it wants a mark,
+    /// where there is an agent to make one.
+    fn wait_for_next(&mut self, main: Pid, signals: &HeldSignals) -> io::Result<()> {
+        match signals.wait(INTERVAL)? {
+            Some(Arrived::FromProcess(libc::SIGUSR2)) if self.directory.is_some() => {
+                self.images.values_mut().for_each(Image::want_mark);
+            }
+            Some(Arrived::FromProcess(signal)) => pass_on(main, signal),
+            Some(Arrived::Child | Arrived::FromTerminal) | None => {}
+        }
+        Ok(())
     }
 
     fn read_all(&mut self) {
@@ -178,16 +184,27 @@ struct Image {
     /// CPU time that the process had used before this image began.
     cpu_before: Nanos,
     readings: Readings,
+    /// Marks that were asked for.
+    marks_wanted: u32,
 }
 
 impl Image {
     fn new(name: ArenaName, path: &Path) -> Self {
-        let file = File::open(path).ok();
+        // A program of another user keeps its arena to itself: then no mark can be asked for.
+        let file = File::options().read(true).write(true).open(path).or_else(|_| File::open(path)).ok();
         let cpu_before = match name.execs {
             0 => Nanos::default(),
             _ => kernel::cpu_of(name.pid).unwrap_or_default(),
         };
-        Self { file, cpu_before, readings: Readings::default() }
+        Self { file, cpu_before, readings: Readings::default(), marks_wanted: 0 }
+    }
+
+    /// Asks the agent for a mark; it looks from time to time. One that cannot be asked for is not made.
+    fn want_mark(&mut self) {
+        self.marks_wanted += 1;
+        if let Some(file) = &self.file {
+            file.write_all_at(&self.marks_wanted.to_le_bytes(), MARKS_WANTED_OFFSET as u64).ok();
+        }
     }
 
     fn read(&mut self, pid: Pid, now: Nanos) {

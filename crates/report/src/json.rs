@@ -323,7 +323,7 @@ impl<'a> SiteFields<'a> {
             held_bytes: held.map(|held| held.bytes.get()),
             held_blocks: held.map(|held| held.blocks),
             bytes_per_iteration: None,
-            layer: site.layer().name(),
+            layer: site.layer.name(),
             kind: kind(site.kind),
             stack_cut: profile.cut(site).is_some(),
             stack: Stack(profile, site),

@@ -57,14 +57,15 @@ impl Timer {
         if seat.events.is_multiple_of(TIMED_EVERY) { Self(ticks()) } else { Self(0) }
     }
 
-    /// At its end.
+    /// At its end; whether it was timed.
     #[inline(always)]
-    pub fn stop(self, arena: &Arena) {
+    pub fn stop(self, arena: &Arena) -> bool {
         if self.0 != 0 {
             let measured = ticks().saturating_sub(self.0).saturating_sub(READING.load(Relaxed));
             let spent = measured.min(LONGEST_EVENT);
             arena.header().hook_ticks.fetch_add(spent * u64::from(TIMED_EVERY), Relaxed);
         }
+        self.0 != 0
     }
 }
 

@@ -9,7 +9,7 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use heaplens_format::Loss;
 use heaplens_format::arena::Region;
 use heaplens_format::arena::marks::{CHANGE_SIZE, Change, MARK_SIZE, Mark, MarkKind, Moment};
-use heaplens_format::atomic::{AtomicBool, AtomicU64};
+use heaplens_format::atomic::{AtomicBool, AtomicU32, AtomicU64};
 
 use crate::arena::Arena;
 use crate::process;
@@ -31,6 +31,8 @@ pub struct Marks {
     busy: AtomicBool,
     /// The user's marks so far.
     users: AtomicU64,
+    /// Marks that the recorder wanted and that were made.
+    asked: AtomicU32,
     /// Where the words of the user's latest mark are that was not kept; 0 while there was none.
     latest: AtomicU64,
 }
@@ -51,13 +53,19 @@ pub struct NewMark<'a> {
 impl Marks {
     /// None was made yet.
     pub const fn new() -> Self {
-        Self { busy: AtomicBool::new(false), users: AtomicU64::new(0), latest: AtomicU64::new(0) }
+        Self {
+            busy: AtomicBool::new(false),
+            users: AtomicU64::new(0),
+            asked: AtomicU32::new(0),
+            latest: AtomicU64::new(0),
+        }
     }
 
     /// In a forked child, whose arena is another.
     pub fn reset(&self) {
         self.busy.store(false, Relaxed);
         self.users.store(0, Relaxed);
+        self.asked.store(0, Relaxed);
         self.latest.store(0, Relaxed);
     }
 
@@ -175,6 +183,17 @@ impl Tracker {
     pub fn on_end_of_script(&self) {
         let mark = NewMark { kind: MarkKind::EndOfScript, of_loop: 0, pass: 0, label: &[] };
         self.mark_outside_events(|arena| self.marks.make(arena, mark));
+    }
+
+    /// The recorder may want a mark: somebody sent it a signal. Looked at with every event that is timed, so that the others
+    /// need not pay for it.
+    #[cold]
+    pub(crate) fn mark_when_asked(&self) {
+        let wanted = self.arena.header().marks_wanted.load(Relaxed);
+        let made = self.marks.asked.load(Relaxed);
+        if wanted > made && self.marks.asked.compare_exchange(made, made + 1, Relaxed, Relaxed).is_ok() {
+            let _ = self.marks.make_users(&self.arena, b"SIGUSR2");
+        }
     }
 
     fn mark_outside_events(&self, make: impl FnOnce(&Arena) -> Option<()>) {

@@ -116,7 +116,9 @@ impl Tracker {
         if interval == 0 || self.is_sampled(guard, size, interval) {
             let timer = Timer::start(guard);
             self.record_alloc(guard, addr, size, family, caller);
-            timer.stop(&self.arena);
+            if timer.stop(&self.arena) {
+                self.mark_when_asked();
+            }
         }
     }
 

@@ -8,7 +8,7 @@ use heaplens_format::Bytes;
 use heaplens_format::recording::{Amount, MarkKind, Process, Site, SiteKind};
 
 use super::margin::{Margin, Variance};
-use super::stacks::{StackId, Stacks};
+use super::stacks::{StackFrame, StackId, Stacks};
 
 /// Who a byte belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -17,6 +17,8 @@ pub enum Layer {
     Native,
     /// Python objects, small and large, and what its allocator keeps for itself.
     Python,
+    /// The data of NumPy's arrays.
+    Numpy,
     /// Anonymous memory that the program mapped itself.
     MappedAnonymous,
     /// Files that the program mapped itself.
@@ -29,20 +31,29 @@ impl Layer {
         match self {
             Self::Native => "native",
             Self::Python => "python",
+            Self::Numpy => "numpy",
             Self::MappedAnonymous => "mapped-anonymous",
             Self::MappedFiles => "mapped-files",
         }
     }
 
-    /// The layer of a kind of site.
-    pub const fn of(kind: SiteKind) -> Self {
+    /// The layer of a site. What NumPy's core itself takes from `malloc` is the data of arrays; all else it takes through
+    /// Python's allocator.
+    fn of(kind: SiteKind, innermost: Option<&StackFrame>) -> Self {
+        let is_of_numpy = || innermost.and_then(|frame| frame.module.as_deref()).is_some_and(is_numpys_core);
         match kind {
+            SiteKind::Heap if is_of_numpy() => Self::Numpy,
             SiteKind::Heap => Self::Native,
             SiteKind::PythonObject | SiteKind::PythonBlock => Self::Python,
             SiteKind::AnonymousMapping | SiteKind::Break => Self::MappedAnonymous,
             SiteKind::FileMapping => Self::MappedFiles,
         }
     }
+}
+
+/// `…/numpy/_core/_multiarray_umath.cpython-311-x86_64-linux-gnu.so`.
+fn is_numpys_core(module: &str) -> bool {
+    module.rsplit('/').next().is_some_and(|name| name.starts_with("_multiarray_umath."))
 }
 
 /// What bytes are counted together: each byte of one space is in no other, except that small Python objects lie in
@@ -122,6 +133,8 @@ pub struct Totals {
 pub struct SiteProfile {
     /// What its blocks are.
     pub kind: SiteKind,
+    /// Who its bytes belong to.
+    pub layer: Layer,
     /// Live at the end.
     pub live: Measure,
     /// Live when the script was through; where that is not known, at the end.
@@ -135,11 +148,6 @@ pub struct SiteProfile {
 }
 
 impl SiteProfile {
-    /// Who its bytes belong to.
-    pub fn layer(&self) -> Layer {
-        Layer::of(self.kind)
-    }
-
     /// What its bytes are counted with.
     pub fn space(&self) -> Space {
         Space::of(self.kind)
@@ -156,7 +164,10 @@ pub(super) fn merge(process: &Process, stacks: &Stacks, intervals: Intervals) ->
         let held = end.zip(history).and_then(|(end, history)| history.at(end)).unwrap_or(site.live);
         merged.entry((stacks.of(site.node), site.kind)).or_default().add(site, held);
     }
-    let sites = merged.into_iter().map(|((stack, kind), sum)| sum.site(stack, kind, intervals));
+    let sites = merged.into_iter().map(|((stack, kind), sum)| {
+        let layer = Layer::of(kind, stacks.frames(stack).next());
+        sum.site(stack, (kind, layer), intervals)
+    });
     let mut sites: Vec<_> = sites.collect();
     sites.sort_by_key(|site| {
         let bytes = (site.held.bytes, site.live.bytes, site.peak.bytes, site.allocated.bytes);
@@ -224,11 +235,12 @@ impl Sum {
         add(&mut self.allocated, site.allocated);
     }
 
-    fn site(self, stack: StackId, kind: SiteKind, intervals: Intervals) -> SiteProfile {
+    fn site(self, stack: StackId, (kind, layer): (SiteKind, Layer), intervals: Intervals) -> SiteProfile {
         let interval = intervals.in_space(Space::of(kind));
         let measure = |amount: Amount| sum(std::iter::once(measure(amount)), interval);
         SiteProfile {
             kind,
+            layer,
             live: measure(self.live),
             held: measure(self.held),
             peak: measure(self.peak),

@@ -112,6 +112,8 @@ pub struct Header {
     pub python: AtomicU32,
     /// Mean distance of samples of small Python objects in bytes; 0: all are recorded, or none.
     pub object_interval: AtomicU64,
+    /// Marks that the recorder wants, counted from the start: the one word that is written from the outside.
+    pub marks_wanted: AtomicU32,
     /// Sequence lock of [`Region::Mappings`]: odd while it is being changed.
     pub mappings_sequence: AtomicU64,
     /// Live mappings.
@@ -137,6 +139,9 @@ pub struct Hot {
 }
 
 const _: () = assert!(size_of::<Header>() <= PAGE);
+
+/// Where [`Header::marks_wanted`] is in the file.
+pub const MARKS_WANTED_OFFSET: usize = offset_of!(Header, marks_wanted);
 
 /// A header as read from a file: plain bytes, every access bounded.
 #[derive(Clone, Copy, Debug)]
