@@ -54,6 +54,9 @@ pub(super) fn write(profile: &Profile, page: &mut Page<'_>) -> io::Result<()> {
     if peak_is_at_exit(profile) {
         page.line("")?;
         page.line("  The peak was at exit: the sites above are those of the peak.")?;
+    } else if peak_is_hardly_more(profile) {
+        page.line("")?;
+        page.line("  The peak was hardly more, and its sites are those above.")?;
     } else {
         table("Live at the peak", Space::Heap, |site| site.peak, profile.heap.peak, top_at_peak)
             .write(page, profile)?;
@@ -106,6 +109,14 @@ fn table(
 fn peak_is_at_exit(profile: &Profile) -> bool {
     profile.heap.held.bytes == profile.heap.peak.bytes
         && profile.heap_sites().all(|site| site.held.bytes == site.peak.bytes)
+}
+
+/// Whether the table of the peak would be the one above once more: no site differs by more than a fiftieth of the whole.
+fn peak_is_hardly_more(profile: &Profile) -> bool {
+    let fiftieth = profile.heap.peak.bytes.get() / 50;
+    let is_near = |held: Measure, peak: Measure| held.bytes.get().abs_diff(peak.bytes.get()) <= fiftieth;
+    is_near(profile.heap.held, profile.heap.peak)
+        && profile.heap_sites().all(|site| is_near(site.held, site.peak))
 }
 
 /// The sites that allocate at one place.
