@@ -94,19 +94,28 @@ fn loops(codes: u32) -> BoxedStrategy<Vec<Loop>> {
     if codes == 0 {
         return Just(vec![]).boxed();
     }
-    let row =
-        (1..=codes, any::<u32>(), any::<u32>(), any::<u32>(), any::<u64>(), any::<bool>(), nanos(), nanos());
-    let one = |(own, row): (usize, (u32, u32, u32, u32, u64, bool, Nanos, Nanos))| Loop {
-        code: CodeId::new(row.0),
-        line: row.1,
-        around: (row.2 % 2 == 0).then(|| LoopId::new(row.2 % (own as u32 + 1) + 1)),
-        thread: row.3,
-        passes: row.4,
-        is_exact: row.5,
-        first: row.6,
-        last: row.7,
+    let place = (1..=codes, any::<u32>(), any::<u32>(), any::<u32>());
+    let count = (any::<u64>(), any::<bool>(), nanos(), nanos());
+    let one =
+        (place, count).prop_map(|((code, line, around, thread), (passes, is_exact, first, last))| Loop {
+            code: CodeId::new(code),
+            line,
+            around: (around % 2 == 0).then(|| LoopId::new(around)),
+            thread,
+            passes,
+            is_exact,
+            first,
+            last,
+        });
+    // The loop around one is any of them.
+    let bound = |mut loops: Vec<Loop>| {
+        let count = loops.len() as u32;
+        for one in &mut loops {
+            one.around = one.around.map(|around| LoopId::new(around.get() % count + 1));
+        }
+        loops
     };
-    vec(row, 0..4).prop_map(move |rows| rows.into_iter().enumerate().map(one).collect()).boxed()
+    vec(one, 0..4).prop_map(bound).boxed()
 }
 
 fn mark((at, live, label, number): (Nanos, Bytes, String, u32), loops: u32) -> Mark {
