@@ -207,6 +207,42 @@ def with_exceptions():
     say("with_exceptions", 70, True, line)
 
 
+class Room:
+    """Its end allocates, and lets go of what was on the stack of whoever left it."""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for size in (5000, 6000):
+            work(size)
+
+
+def leaves_early(number):
+    try:
+        with Room():
+            for value in [str(number + other) for other in range(40)]:
+                for part in iter(value * 9):
+                    work()
+                    if number % 3:
+                        return [part] * 70
+                    break
+    finally:
+        if number % 2:
+            work(7000)
+        else:
+            work(8000)
+    return None
+
+
+def left_by_return():
+    """A return takes iterators off the stack, then the rooms around the loops end, between the loops' own instructions."""
+    line = here(1)
+    for number in range(120):
+        leaves_early(number)
+    say("left_by_return", 120, True, line)
+
+
 def callbacks():
     """C calls back into Python, which allocates."""
     compare = ctypes.CFUNCTYPE(None)(work)
@@ -241,7 +277,7 @@ def no_loop():
     print("loop no_loop 0 - 0", flush=True)
 
 
-HELPERS = {"work", "here", "say", "epoch", "produce", "step", "in_async"}
+HELPERS = {"work", "here", "say", "epoch", "produce", "step", "in_async", "leaves_early"}
 
 if __name__ == "__main__":
     if len(sys.argv) > 1:

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::mem::offset_of;
 
 use heaplens_format::arena::marks::{
-    CHANGE_SIZE, Change as ChangeRecord, LOOP_COUNTED, LOOP_SIZE, LOOP_UNSURE, Loop as LoopRecord, MARK_SIZE,
-    Mark as MarkRecord, MarkKind as RawKind, Moment,
+    CHANGE_SIZE, Change as ChangeRecord, LOOP_COUNTED, LOOP_SIZE, LOOP_UNSURE, LOOP_WENT_ON,
+    Loop as LoopRecord, MARK_SIZE, Mark as MarkRecord, MarkKind as RawKind, Moment,
 };
 use heaplens_format::recording::{Amount, Change, Frame, History, Loop, Mark, MarkKind, SiteKind};
 use heaplens_format::{Bytes, CodeId, LoopId, Nanos};
@@ -50,7 +50,8 @@ fn one_loop(
         around: around(parent_and_seat as u32),
         thread: (parent_and_seat >> 32) as u32,
         passes: field(offset_of!(LoopRecord, passes)),
-        is_exact: flags & LOOP_COUNTED != 0 && flags & LOOP_UNSURE == 0 && (unseen == 0 || left == 0),
+        is_exact: flags & (LOOP_COUNTED | LOOP_UNSURE) == LOOP_COUNTED
+            && (left == 0 || unseen == 0 && flags & LOOP_WENT_ON == 0),
         first: since_start(field(offset_of!(LoopRecord, first_ns))),
         last: since_start(field(offset_of!(LoopRecord, last_ns))),
     }

@@ -66,6 +66,11 @@ pub fn settings() -> &'static Settings {
     unsafe { &*SETTINGS.0.get() }
 }
 
+/// This process as it numbers itself.
+pub fn own_pid() -> u32 {
+    OWN_PID.load(Relaxed)
+}
+
 /// What the agent does now.
 #[inline(always)]
 pub fn life() -> Life {

@@ -160,6 +160,8 @@ const _: () = assert!(size_of::<Loop>() == LOOP_SIZE);
 pub const LOOP_COUNTED: u32 = 1;
 /// Some passes may not be in the count.
 pub const LOOP_UNSURE: u32 = 2;
+/// Its frame went on since it was last looked at, perhaps into another pass.
+pub const LOOP_WENT_ON: u32 = 4;
 
 #[cfg(test)]
 mod tests {

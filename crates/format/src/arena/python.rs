@@ -45,20 +45,22 @@ pub struct Code {
 pub const CODE_SIZE: usize = 48;
 const _: () = assert!(size_of::<Code>() == CODE_SIZE);
 
-/// A loop in a code object: the instructions from where it begins up to where it ends.
+/// A part of a loop in a code object: instructions that run inside it. Most loops have one part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct CodeLoop {
-    /// The first instruction; of a `for` loop the one that takes the next item.
+    /// The instruction that it is known by: the first; of a `for` loop the one that takes the next item.
     pub first: u32,
-    /// The first instruction behind it.
+    /// Where this part of it begins.
+    pub begin: u32,
+    /// The first instruction behind this part.
     pub end: u32,
     /// 1 for a `for` loop, whose iterator lies on the frame's stack meanwhile; 0 for any other.
     pub has_iterator: u32,
 }
 
 /// The size of a [`CodeLoop`].
-pub const CODE_LOOP_SIZE: usize = 12;
+pub const CODE_LOOP_SIZE: usize = 16;
 const _: () = assert!(size_of::<CodeLoop>() == CODE_LOOP_SIZE);
 
 /// How an interpreter writes lines down. Instructions are counted in units of two bytes in all of them.

@@ -11,13 +11,19 @@
 //!   end   ▶ … ◀────────┘   end   ▶ …
 //! ```
 //!
+//! While a `for` loop runs, its iterator lies on the frame's stack. But not all instructions between its first and its last run
+//! in it: a `return` inside takes the iterator away, and then what stands around the loop ends, a `with` or a `finally`. So only
+//! instructions from which the loop can go on count as inside it (`live`).
+//!
 //! Instructions are units of two bytes. Since 3.11 some have inline caches behind them whose contents look like anything,
 //! so each version says how many; an instruction that is not in its table ends the reading, and the code has no loops.
 
+mod live;
+
 use heaplens_format::arena::python::CodeLoop;
 
-/// The most loops of one code object that are kept.
-pub const MOST_LOOPS: usize = 32;
+/// The most loops of one code object, and parts of them, that are kept.
+pub const MOST_LOOPS: usize = 48;
 
 /// How a version writes its instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +37,10 @@ pub struct Opcodes {
     backward: &'static [u8],
     /// What begins a handler of exceptions: since 3.12 these stand behind everything else and jump back from there.
     handler: Option<u8>,
+    /// Jumps forwards by a distance.
+    forward: &'static [u8],
+    /// What does not go on to the next instruction.
+    terminal: &'static [u8],
     /// How many bytes a unit of a jump's argument is: 1 before 3.10.
     bytes_per_unit: u32,
     /// (first, last, units of cache behind it) of all instructions; empty where there are no caches.
@@ -41,15 +51,23 @@ pub struct Opcodes {
 pub const OLDEST: Opcodes = Opcodes {
     extended: 144,
     for_iter: &[93],
-    absolute: &[113, 114, 115],
+    absolute: &[111, 112, 113, 114, 115, 121],
     backward: &[],
+    forward: &[110, 122, 143, 154, 162],
+    terminal: &[48, 83, 110, 113, 130],
     handler: None,
     bytes_per_unit: 1,
     caches: &[],
 };
 
 /// 3.10.
-pub const PYTHON_3_10: Opcodes = Opcodes { bytes_per_unit: 2, ..OLDEST };
+pub const PYTHON_3_10: Opcodes = Opcodes {
+    absolute: &[111, 112, 113, 114, 115, 121],
+    forward: &[110, 122, 143, 154],
+    terminal: &[83, 110, 113, 119, 130],
+    bytes_per_unit: 2,
+    ..OLDEST
+};
 
 /// 3.11.
 pub const PYTHON_3_11: Opcodes = Opcodes {
@@ -57,6 +75,8 @@ pub const PYTHON_3_11: Opcodes = Opcodes {
     for_iter: &[93],
     absolute: &[],
     backward: &[38, 140, 173, 174, 175, 176],
+    forward: &[110, 111, 112, 114, 115, 123, 128, 129],
+    terminal: &[38, 83, 110, 119, 130, 134, 140],
     handler: None,
     bytes_per_unit: 2,
     #[rustfmt::skip]
@@ -77,6 +97,8 @@ pub const PYTHON_3_12: Opcodes = Opcodes {
     for_iter: &[62, 63, 64, 65, 93],
     absolute: &[],
     backward: &[140],
+    forward: &[110, 114, 115, 123, 128, 129, 168],
+    terminal: &[83, 110, 119, 121, 130, 134, 140],
     handler: Some(35),
     bytes_per_unit: 2,
     #[rustfmt::skip]
@@ -97,6 +119,8 @@ pub const PYTHON_3_13: Opcodes = Opcodes {
     for_iter: &[72, 187, 188, 189, 190],
     absolute: &[],
     backward: &[77],
+    forward: &[79, 97, 98, 99, 100, 104, 208],
+    terminal: &[36, 77, 78, 79, 101, 102, 103],
     handler: Some(33),
     bytes_per_unit: 2,
     #[rustfmt::skip]
@@ -110,50 +134,104 @@ pub const PYTHON_3_13: Opcodes = Opcodes {
     ],
 };
 
+/// An instruction with its prefixes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Instruction {
+    /// Where it begins: that is what is jumped to.
+    pub(super) begin: u32,
+    pub(super) opcode: u8,
+    argument: u32,
+    /// Where the next one begins.
+    pub(super) next: u32,
+}
+
+/// The instructions of a code object up to its handlers of exceptions. The last is `None` when one is not known.
+pub(super) fn instructions(opcodes: &Opcodes, code: &[u8]) -> impl Iterator<Item = Option<Instruction>> {
+    let (mut at, mut is_over) = (0, false);
+    core::iter::from_fn(move || {
+        let (begin, mut argument) = (at as u32, 0u32);
+        while let Some(&[opcode, low]) = code.get(2 * at..2 * at + 2).filter(|_| !is_over) {
+            let Some(caches) = opcodes.caches_of(opcode) else {
+                is_over = true;
+                return Some(None);
+            };
+            if opcodes.handler == Some(opcode) {
+                return None;
+            }
+            argument = argument << 8 | u32::from(low);
+            at += 1 + usize::from(caches);
+            if opcode != opcodes.extended {
+                return Some(Some(Instruction { begin, opcode, argument, next: at as u32 }));
+            }
+        }
+        None
+    })
+}
+
+impl Instruction {
+    /// Where it may jump to; an absolute jump forwards is one, too.
+    pub(super) fn target(&self, opcodes: &Opcodes) -> Option<u32> {
+        let distance = self.argument.saturating_mul(opcodes.bytes_per_unit) / 2;
+        if opcodes.absolute.contains(&self.opcode) {
+            return Some(distance);
+        }
+        if opcodes.backward.contains(&self.opcode) {
+            return Some(self.next.saturating_sub(distance));
+        }
+        let is_forward = opcodes.forward.contains(&self.opcode) || opcodes.for_iter.contains(&self.opcode);
+        is_forward.then(|| self.next.saturating_add(distance))
+    }
+
+    /// Whether the next instruction may follow.
+    pub(super) fn falls_through(&self, opcodes: &Opcodes) -> bool {
+        !opcodes.terminal.contains(&self.opcode)
+    }
+}
+
 /// Loops of one code object.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Loops {
     count: usize,
     loops: [CodeLoop; MOST_LOOPS],
 }
 
+impl Default for Loops {
+    fn default() -> Self {
+        Self { count: 0, loops: [CodeLoop::default(); MOST_LOOPS] }
+    }
+}
+
 impl Loops {
     /// Reads the instructions of a code object.
     pub fn read(opcodes: &Opcodes, code: &[u8]) -> Self {
+        let mut found = Self::default();
+        for instruction in instructions(opcodes, code) {
+            let Some(instruction) = instruction else { return Self::default() };
+            found.note(opcodes, &instruction);
+        }
         let mut loops = Self::default();
-        // Where the instruction begins, with its prefixes: that is what is jumped to.
-        let (mut at, mut begin, mut argument) = (0, 0, 0u32);
-        while let Some(&[opcode, low]) = code.get(2 * at..2 * at + 2) {
-            let Some(caches) = opcodes.caches_of(opcode) else { return Self::default() };
-            if opcodes.handler == Some(opcode) {
-                break;
+        for &one in found.all() {
+            match one.has_iterator {
+                1 => live::parts(opcodes, code, one, |part| loops.add(part)),
+                _ => loops.add(one),
             }
-            argument = argument << 8 | u32::from(low);
-            if opcode == opcodes.extended {
-                at += 1;
-                continue;
-            }
-            let next = at + 1 + usize::from(caches);
-            loops.note(opcodes, opcode, argument, begin as u32, next as u32);
-            (at, begin, argument) = (next, next, 0);
         }
         loops.sort();
         loops
     }
 
-    /// The loops, an outer one before those inside it.
+    /// The loops, an outer one before those inside it. One with an iterator has an entry for each of its parts.
     pub fn all(&self) -> &[CodeLoop] {
         &self.loops[..self.count]
     }
 
-    fn note(&mut self, opcodes: &Opcodes, opcode: u8, argument: u32, begin: u32, next: u32) {
-        let distance = argument.saturating_mul(opcodes.bytes_per_unit) / 2;
+    fn note(&mut self, opcodes: &Opcodes, instruction: &Instruction) {
+        let Instruction { begin, opcode, next, .. } = *instruction;
+        let Some(target) = instruction.target(opcodes) else { return };
         if opcodes.for_iter.contains(&opcode) {
-            self.add(CodeLoop { first: begin, end: next.saturating_add(distance), has_iterator: 1 });
-        } else if opcodes.absolute.contains(&opcode) && distance <= begin {
-            self.add_backward(distance, next);
-        } else if opcodes.backward.contains(&opcode) {
-            self.add_backward(next.saturating_sub(distance), next);
+            self.add(CodeLoop { first: begin, begin, end: target, has_iterator: 1 });
+        } else if target <= begin {
+            self.add_backward(target, next);
         }
     }
 
@@ -163,7 +241,7 @@ impl Loops {
         match known {
             Some(known) if known.has_iterator == 1 => {}
             Some(known) => known.end = known.end.max(end),
-            None => self.add(CodeLoop { first, end, has_iterator: 0 }),
+            None => self.add(CodeLoop { first, begin: first, end, has_iterator: 0 }),
         }
     }
 
@@ -175,8 +253,7 @@ impl Loops {
     }
 
     fn sort(&mut self) {
-        let key = |one: &CodeLoop| (one.first, u32::MAX - one.end);
-        self.loops[..self.count].sort_unstable_by_key(key);
+        self.loops[..self.count].sort_unstable_by_key(|one| (one.first, one.begin));
     }
 }
 
@@ -194,14 +271,25 @@ impl Opcodes {
 mod tests {
     use super::*;
 
+    fn of_items(first: u32, begin: u32, end: u32) -> CodeLoop {
+        CodeLoop { first, begin, end, has_iterator: 1 }
+    }
+
+    #[test]
+    fn what_a_return_does_behind_the_loop_is_not_inside_it() {
+        // 3.11: 0 FOR_ITER → 7; 1 NOP; 2 POP_JUMP_FORWARD_IF_FALSE → 6; 3 POP_TOP (the iterator); 4 NOP (a `with` ends);
+        // 5 RETURN_VALUE; 6 JUMP_BACKWARD → 0; 7 NOP
+        let code = [93, 6, 9, 0, 114, 3, 1, 0, 9, 0, 83, 0, 140, 7, 9, 0];
+        assert_eq!(Loops::read(&PYTHON_3_11, &code).all(), [of_items(0, 0, 3), of_items(0, 6, 7)]);
+    }
+
     #[test]
     fn a_for_loop_ends_where_its_iterator_does_and_a_while_loop_at_its_jump() {
         // 3.11: FOR_ITER to 4; NOP; JUMP_BACKWARD 3 to the FOR_ITER; then NOP; POP_JUMP_BACKWARD_IF_TRUE 2 to the NOP
         let code = [93, 2, 9, 0, 140, 3, 9, 0, 176, 2, 9, 0];
         let loops = Loops::read(&PYTHON_3_11, &code);
-        let truth =
-            [CodeLoop { first: 0, end: 3, has_iterator: 1 }, CodeLoop { first: 3, end: 5, has_iterator: 0 }];
-        assert_eq!(loops.all(), truth);
+        let other = CodeLoop { first: 3, begin: 3, end: 5, has_iterator: 0 };
+        assert_eq!(loops.all(), [of_items(0, 0, 3), other]);
     }
 
     #[test]
@@ -220,8 +308,6 @@ mod tests {
         // 3.10, absolute jumps: 0 FOR_ITER → 6; 1 NOP; 2 FOR_ITER → 4; 3 JUMP 2; 4 NOP; 5 JUMP 0; 6 NOP
         let code = [93, 5, 9, 0, 93, 1, 113, 2, 9, 0, 113, 0, 9, 0];
         let loops = Loops::read(&PYTHON_3_10, &code);
-        let truth =
-            [CodeLoop { first: 0, end: 6, has_iterator: 1 }, CodeLoop { first: 2, end: 4, has_iterator: 1 }];
-        assert_eq!(loops.all(), truth);
+        assert_eq!(loops.all(), [of_items(0, 0, 6), of_items(2, 2, 4)]);
     }
 }

@@ -162,7 +162,7 @@ fn loops(known: &Known, arena: &Arena, code: u64, file: u64) -> u64 {
     let loops = Loops::read(opcodes, unsafe { instructions(known, code) });
     put(arena, loops.all().len() * CODE_LOOP_SIZE, |target| {
         for (one, target) in loops.all().iter().zip(target.chunks_exact_mut(CODE_LOOP_SIZE)) {
-            let words = [one.first, one.end, one.has_iterator];
+            let words = [one.first, one.begin, one.end, one.has_iterator];
             words
                 .iter()
                 .zip(target.chunks_exact_mut(4))

@@ -1,10 +1,12 @@
 //! How far an iterator is: the built-in ones keep an index or what is left, in a word that can be read.
 //!
-//! Only the iterator of a `for` loop that is running is looked at: the frame keeps it alive on its stack.
+//! An iterator that is looked at lies on the stack of a frame. While an exception empties that stack, objects that were on it
+//! may be gone already and nothing tells so: hence nothing here is read but by way of the kernel, which does not fault.
 
 use core::ffi::CStr;
 
 use crate::symbols::Exports;
+use crate::sys;
 
 /// How far a loop is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,6 +21,17 @@ pub struct Progress {
     pub is_whole: bool,
     /// Items that are left; `u64::MAX` where it is not known.
     pub left: u64,
+}
+
+/// What an object may be.
+#[derive(Clone, Copy, Debug)]
+pub enum Kind {
+    /// An iterator that tells how far it is.
+    Telling(Progress),
+    /// Another iterator.
+    Silent,
+    /// Something else.
+    Other,
 }
 
 /// The addresses of the types whose layout is known; 0 where the interpreter does not export one.
@@ -37,10 +50,29 @@ pub struct Types {
 const UNKNOWN: u64 = u64::MAX;
 /// From where the number of something that counts down is taken.
 const TOP: u64 = 1 << 62;
+/// In a type: the function that takes the next item.
+const NEXT: u64 = 224;
 
-fn word(object: u64, offset: u64) -> u64 {
-    // SAFETY: callers read fields of an object that a frame of this thread keeps alive, of a type with this layout.
-    unsafe { ((object + offset) as *const u64).read() }
+/// An object: references, type, then its own words.
+struct Words {
+    words: [u64; 7],
+    count: usize,
+}
+
+impl Words {
+    fn of(object: u64) -> Self {
+        let (words, count) = sys::read_words::<7>(object);
+        Self { words, count }
+    }
+
+    fn kind(&self) -> u64 {
+        if self.count < 2 { 0 } else { self.words[1] }
+    }
+
+    /// The word at an offset in bytes; `None` where the object's page ends before it.
+    fn at(&self, offset: usize) -> Option<u64> {
+        self.words[..self.count].get(offset / 8).copied()
+    }
 }
 
 impl Types {
@@ -58,69 +90,92 @@ impl Types {
         }
     }
 
-    /// How far an iterator is; `None` where its type does not tell.
-    pub fn progress(&self, iterator: u64) -> Option<Progress> {
-        let found = match word(iterator, 8) {
-            0 => None,
-            kind if kind == self.range => Some(self.of_range(iterator)),
-            kind if kind == self.list || kind == self.tuple => Some(of_sequence(iterator)),
-            kind if self.dictionary.contains(&kind) => Some(of_dictionary(iterator)),
-            kind if kind == self.enumerate => Some(self.of_enumerate(iterator)),
-            kind if kind == self.zip => self.of_zip(iterator),
-            _ => None,
-        };
-        found.map(|progress| Progress { iterator, ..progress })
+    /// What an object is that may be an iterator.
+    pub fn kind(&self, object: u64) -> Kind {
+        let words = Words::of(object);
+        match words.kind() {
+            0 => Kind::Other,
+            kind if self.tells(kind) => match self.progress(&words) {
+                Some(progress) => Kind::Telling(Progress { iterator: object, ..progress }),
+                None => Kind::Silent,
+            },
+            kind => match sys::read_words::<1>(kind + NEXT) {
+                ([next], 1) if next != 0 => Kind::Silent,
+                _ => Kind::Other,
+            },
+        }
+    }
+
+    fn tells(&self, kind: u64) -> bool {
+        self.is_simple(kind) || [self.enumerate, self.zip].contains(&kind) || self.dictionary.contains(&kind)
+    }
+
+    fn is_simple(&self, kind: u64) -> bool {
+        [self.range, self.list, self.tuple].contains(&kind)
+    }
+
+    fn progress(&self, words: &Words) -> Option<Progress> {
+        match words.kind() {
+            kind if kind == self.enumerate => self.of_enumerate(words),
+            kind if kind == self.zip => self.of_zip(words),
+            kind if self.dictionary.contains(&kind) => of_dictionary(words),
+            _ => self.simple(words),
+        }
+    }
+
+    fn simple(&self, words: &Words) -> Option<Progress> {
+        if words.kind() == self.range { self.of_range(words) } else { of_sequence(words) }
     }
 
     /// Before 3.12 { index, start, step, length }, since then { start, step, what is left }.
-    fn of_range(&self, iterator: u64) -> Progress {
+    fn of_range(&self, words: &Words) -> Option<Progress> {
         if self.range_counts_down {
-            let (next, step, left) = (word(iterator, 16), word(iterator, 24), word(iterator, 32));
+            let (next, step, left) = (words.at(16)?, words.at(24)?, words.at(32)?);
             // Of `range(n)` the next item tells how many were taken; that it began at 0 is sure only with the first one,
             // and where the next item is 2 it is more likely the first one of `range(1, n)`.
             let taken =
                 next.checked_div(step).filter(|&taken| taken > 2 && taken < TOP / 2 && taken * step == next);
-            return Progress { first: taken.unwrap_or(1), is_whole: next == step, ..counting_down(left) };
+            return Some(Progress {
+                first: taken.unwrap_or(1),
+                is_whole: next == step,
+                ..counting_down(left)
+            });
         }
-        let (index, length) = (word(iterator, 16), word(iterator, 40));
-        Progress { left: length.saturating_sub(index), ..counting_up(index) }
+        let (index, length) = (words.at(16)?, words.at(40)?);
+        Some(Progress { left: length.saturating_sub(index), ..counting_up(index) })
     }
 
     /// { index, iterator }; the index begins where the user said.
-    fn of_enumerate(&self, iterator: u64) -> Progress {
-        let (index, inner) = (word(iterator, 16), word(iterator, 24));
-        let inner = (inner != 0).then(|| self.simple(inner)).flatten();
-        inner.unwrap_or(Progress { is_whole: index == 1, ..counting_up(index) })
+    fn of_enumerate(&self, words: &Words) -> Option<Progress> {
+        let (index, inner) = (words.at(16)?, words.at(24)?);
+        Some(self.inner(inner).unwrap_or(Progress { is_whole: index == 1, ..counting_up(index) }))
     }
 
     /// { size, tuple of iterators }: as far as the first of them.
-    fn of_zip(&self, iterator: u64) -> Option<Progress> {
-        let (size, iterators) = (word(iterator, 16), word(iterator, 24));
-        if size == 0 || iterators == 0 {
-            return None;
-        }
-        self.simple(word(iterators, 24)).map(|first| Progress { left: UNKNOWN, ..first })
+    fn of_zip(&self, words: &Words) -> Option<Progress> {
+        let (size, iterators) = (words.at(16)?, words.at(24)?);
+        let first = Words::of(iterators).at(24).filter(|_| size > 0)?;
+        self.inner(first).map(|first| Progress { left: UNKNOWN, ..first })
     }
 
     /// An iterator inside another: one step and no further.
-    fn simple(&self, iterator: u64) -> Option<Progress> {
-        let kind = word(iterator, 8);
-        let is_simple = [self.range, self.list, self.tuple].contains(&kind);
-        if is_simple { self.progress(iterator) } else { None }
+    fn inner(&self, iterator: u64) -> Option<Progress> {
+        let words = Words::of(iterator);
+        if self.is_simple(words.kind()) { self.simple(&words) } else { None }
     }
 }
 
 /// { index, sequence }; the sequence is let go at the end.
-fn of_sequence(iterator: u64) -> Progress {
-    let (index, sequence) = (word(iterator, 16), word(iterator, 24));
-    let left = if sequence == 0 { 0 } else { word(sequence, 16).saturating_sub(index) };
-    Progress { left, ..counting_up(index) }
+fn of_sequence(words: &Words) -> Option<Progress> {
+    let (index, sequence) = (words.at(16)?, words.at(24)?);
+    let length = if sequence == 0 { index } else { Words::of(sequence).at(16)? };
+    Some(Progress { left: length.saturating_sub(index), ..counting_up(index) })
 }
 
 /// { dictionary, items at the start, place, result, items left }.
-fn of_dictionary(iterator: u64) -> Progress {
-    let (all, left) = (word(iterator, 24), word(iterator, 48));
-    Progress { left, ..counting_up(all.saturating_sub(left)) }
+fn of_dictionary(words: &Words) -> Option<Progress> {
+    let (all, left) = (words.at(24)?, words.at(48)?);
+    Some(Progress { left, ..counting_up(all.saturating_sub(left)) })
 }
 
 fn counting_up(index: u64) -> Progress {

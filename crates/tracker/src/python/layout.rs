@@ -73,6 +73,8 @@ pub struct Layout {
     pub instructions: Instructions,
     /// How they are written; `None` where loops are not known.
     pub opcodes: Option<&'static Opcodes>,
+    /// In a code object: how high that stack can be.
+    pub code_stack_size: u64,
     /// Where a frame has the stack that its instructions work on.
     pub stack: Stack,
     /// Whether the iterator of a range keeps what is left, and not an index.
@@ -124,6 +126,7 @@ const OLDEST: Layout = Layout {
     text_wide: 72,
     instructions: Instructions::Bytes(48),
     opcodes: Some(&bytecode::OLDEST),
+    code_stack_size: 32,
     stack: Stack::Behind(64),
     range_counts_down: false,
 };
@@ -161,6 +164,7 @@ const PYTHON_3_11: Layout = Layout {
     text_wide: 72,
     instructions: Instructions::Inside,
     opcodes: Some(&bytecode::PYTHON_3_11),
+    code_stack_size: 68,
     stack: Stack::Inside { variables: 72, count: 76 },
     range_counts_down: false,
 };
@@ -180,6 +184,7 @@ const PYTHON_3_12: Layout = Layout {
     text_ascii: 40,
     text_wide: 56,
     opcodes: Some(&bytecode::PYTHON_3_12),
+    code_stack_size: 64,
     stack: Stack::Inside { variables: 72, count: 72 },
     range_counts_down: true,
     ..PYTHON_3_11

@@ -1,38 +1,30 @@
 //! The stack that the instructions of a frame work on: where the iterators of its running loops lie.
 //!
-//! How high the stack is at this moment is kept in a register of the interpreter. But the iterators of the loops that an
-//! instruction is in lie at its bottom and stay there while the loops run, so that a look from the bottom up to the last of
-//! them sees nothing but objects that the frame keeps alive.
+//! How high the stack is at this moment is kept in a register of the interpreter. The iterators of the loops that an instruction
+//! is in lie at its bottom and stay there while the loops run, an outer one below an inner one.
 
 use super::Known;
+use super::iterators::Kind;
 use super::layout::Stack;
-use super::walk::word;
+use super::walk::{half, word};
 
-/// In a type: the function that takes the next item.
-const NEXT: u64 = 224;
 /// More objects below an iterator than any expression leaves there.
-const HIGHEST: u64 = 64;
+const HIGHEST: u32 = 64;
 
 impl Known {
-    /// Where the stack of a frame has the iterator of a loop with so many other `for` loops around it in the same code.
-    pub(super) fn iterator_slot(&self, frame: u64, code: u64, around: usize) -> Option<u64> {
+    /// The iterator of a loop with so many other `for` loops around it in the same code; `None` where there is no such one.
+    pub(super) fn iterator(&self, frame: u64, code: u64, around: usize) -> Option<Kind> {
         let bottom = self.bottom(frame, code);
-        let slots = (0..HIGHEST).map(|slot| bottom + slot * 8);
-        slots.filter(|&slot| is_iterator(word(slot, 0) & !3)).nth(around)
+        let height = half(code, self.layout.code_stack_size).min(HIGHEST);
+        let slots = (0..u64::from(height)).map(|slot| word(bottom, slot * 8) & !3);
+        let objects = slots.filter(|&object| object != 0).map(|object| self.types.kind(object));
+        objects.filter(|kind| !matches!(kind, Kind::Other)).nth(around)
     }
 
     fn bottom(&self, frame: u64, code: u64) -> u64 {
         match self.layout.stack {
             Stack::Behind(offset) => word(frame, offset),
-            Stack::Inside { variables, count } => {
-                // SAFETY: a field of a code object that the frame keeps alive.
-                let count = unsafe { ((code + count) as *const u32).read() };
-                frame + variables + u64::from(count) * 8
-            }
+            Stack::Inside { variables, count } => frame + variables + u64::from(half(code, count)) * 8,
         }
     }
-}
-
-fn is_iterator(object: u64) -> bool {
-    object != 0 && word(word(object, 8), NEXT) != 0
 }

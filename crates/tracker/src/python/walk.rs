@@ -40,7 +40,7 @@ pub(super) fn word(object: u64, offset: u64) -> u64 {
 }
 
 #[inline(always)]
-fn half(object: u64, offset: u64) -> u32 {
+pub(super) fn half(object: u64, offset: u64) -> u32 {
     // SAFETY: as in `word`.
     unsafe { ((object + offset) as *const u32).read_volatile() }
 }

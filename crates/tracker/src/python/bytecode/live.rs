@@ -1,0 +1,85 @@
+//! Which instructions between the first and the last of a `for` loop run with its iterator on the stack: those from which the
+//! loop can go on without having been left.
+
+use heaplens_format::arena::python::CodeLoop;
+
+use super::{Opcodes, instructions};
+
+/// A loop with more jumps is taken for one that does not tell its passes.
+const MOST_JUMPS: usize = 192;
+
+/// An instruction that does not simply go on to the next one. Everything from the one before it up to it fares alike.
+#[derive(Clone, Copy, Default)]
+struct Jump {
+    next: u32,
+    /// `u32::MAX` where it leads nowhere.
+    target: u32,
+    falls_through: bool,
+    /// Whether the loop can go on from here.
+    is_live: bool,
+}
+
+/// Gives the parts of a loop to `take`, in order.
+pub fn parts(opcodes: &Opcodes, code: &[u8], one: CodeLoop, mut take: impl FnMut(CodeLoop)) {
+    let mut room = [Jump::default(); MOST_JUMPS];
+    let Some(jumps) = jumps(opcodes, code, one, &mut room) else {
+        return take(CodeLoop { has_iterator: 0, ..one });
+    };
+    while spread(jumps, one) {}
+    let mut begin = one.first;
+    let mut part: Option<CodeLoop> = None;
+    for jump in jumps.iter() {
+        match &mut part {
+            Some(part) if jump.is_live => part.end = jump.next,
+            None if jump.is_live => part = Some(CodeLoop { begin, end: jump.next, ..one }),
+            _ => part.take().into_iter().for_each(&mut take),
+        }
+        begin = jump.next;
+    }
+    part.into_iter().for_each(take);
+}
+
+/// The jumps inside a loop; `None`: they are too many.
+fn jumps<'a>(
+    opcodes: &Opcodes,
+    code: &[u8],
+    one: CodeLoop,
+    room: &'a mut [Jump; MOST_JUMPS],
+) -> Option<&'a mut [Jump]> {
+    let mut count = 0;
+    let inside = |begin: u32| (one.first..one.end).contains(&begin);
+    for instruction in instructions(opcodes, code).flatten().filter(|one| inside(one.begin)) {
+        let (target, falls_through) = (instruction.target(opcodes), instruction.falls_through(opcodes));
+        if target.is_none() && falls_through {
+            continue;
+        }
+        let is_live = instruction.begin == one.first;
+        let target = target.unwrap_or(u32::MAX);
+        *room.get_mut(count)? = Jump { next: instruction.next, target, falls_through, is_live };
+        count += 1;
+    }
+    Some(&mut room[..count])
+}
+
+/// Finds more of them from which the loop can go on; whether there were any. From the last to the first, since most jumps
+/// lead forwards.
+fn spread(jumps: &mut [Jump], one: CodeLoop) -> bool {
+    let mut has_changed = false;
+    for at in (0..jumps.len()).rev() {
+        let jump = jumps[at];
+        let goes_on = jump.target == one.first
+            || (one.first..one.end).contains(&jump.target) && is_live_at(jumps, jump.target)
+            || jump.falls_through && jumps.get(at + 1).is_some_and(|next| next.is_live);
+        if goes_on && !jump.is_live {
+            jumps[at].is_live = true;
+            has_changed = true;
+        }
+    }
+    has_changed
+}
+
+/// Whether an instruction fares as the first jump at or behind it does.
+fn is_live_at(jumps: &[Jump], target: u32) -> bool {
+    let next = jumps.partition_point(|jump| jump.next <= target);
+    jumps.get(next).is_some_and(|jump| jump.is_live)
+}

@@ -1,0 +1,227 @@
+//! Which loops of the user's code are running, and how many passes they made: told by what events see, without tracing.
+//!
+//! A `for` loop over a built-in iterator says itself how far it is. Any other loop has passed when its frame went back
+//! without an inner loop that would explain it, when a loop inside it began anew, or when the very stack comes again that
+//! its last pass began with.
+//!
+//! ```text
+//!   event ─▶ the innermost frame that can loop: where it was? ──yes──▶ nothing to do          (nearly always)
+//!                    │ no, or some events later
+//!                    ▼
+//!            all loops on the stack, outermost first ─▶ passes ─▶ a mark, when one is due
+//! ```
+//!
+//! Inside a loop that made twenty passes no other makes marks: an iteration is a pass of the outermost such loop.
+mod passes;
+mod records;
+mod running;
+
+use super::Thread;
+use super::codes::Codes;
+use crate::arena::Arena;
+use crate::marks::Marks;
+use crate::seat::SeatId;
+use crate::trie::Trie;
+use passes::{Around, Kept, Step, step};
+use records::{adopt, note_going_on, parent_of, record_of};
+use running::{Frame, Running, Stack};
+
+/// Loops that a thread keeps in mind.
+const KEPT: usize = 64;
+/// Events after which all loops are looked at, whatever the innermost one does.
+const LOOK_EVERY: u32 = 64;
+
+/// The tables that a look at loops reads and writes.
+#[derive(Clone, Copy, Debug)]
+pub struct Tables<'a> {
+    /// The arena.
+    pub arena: &'a Arena,
+    /// The trie, by which code objects are numbered.
+    pub trie: &'a Trie,
+    /// The marks.
+    pub marks: &'a Marks,
+}
+
+/// An event, as far as loops are concerned.
+#[derive(Clone, Copy, Debug)]
+pub struct Event<'a> {
+    /// The thread.
+    pub thread: Thread<'a>,
+    /// Its seat.
+    pub seat: SeatId,
+    /// The innermost frame whose code has loops; 0 where none has.
+    pub loop_frame: u64,
+    /// The whole stack; 0 where that it comes again says nothing.
+    pub key: u64,
+}
+
+/// The loops of one thread. Zero pages are an empty one.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct Loops {
+    watched: Watched,
+    events: u32,
+    kept: [Kept; KEPT],
+}
+
+/// What must change before anything can have passed.
+#[derive(Clone, Copy, Default)]
+#[repr(C)]
+struct Watched {
+    /// The innermost frame whose code has loops; zero where there is none.
+    frame: Frame,
+    /// Where it is.
+    instruction: u32,
+    /// Whether the innermost loop tells its passes.
+    tells: bool,
+    /// Whether it went on since it was looked at.
+    went_on: bool,
+    /// Its record; 0 where no loop of the frame runs.
+    record: u32,
+    /// The stack that its pass began with.
+    key: u64,
+}
+
+impl Loops {
+    /// Forgets everything: the arena was replaced.
+    pub fn clear(&mut self) {
+        self.watched = Watched::default();
+        self.kept.fill(Kept::default());
+    }
+
+    /// An event of the thread.
+    #[inline]
+    pub fn on_event(&mut self, event: Event<'_>, codes: &mut Codes, tables: Tables<'_>) {
+        if event.loop_frame | self.watched.frame.frame == 0 {
+            return;
+        }
+        self.events = self.events.wrapping_add(1);
+        let went_on = self.watched.went_on;
+        if event.loop_frame != self.watched.frame.frame
+            || self.watched.has_moved(&event)
+            || self.events.is_multiple_of(LOOK_EVERY)
+        {
+            self.look(event, codes, tables);
+        } else if self.watched.went_on && !went_on {
+            note_going_on(tables.arena, self.watched.record);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn look(&mut self, event: Event<'_>, codes: &mut Codes, tables: Tables<'_>) {
+        let Event { thread, seat, key, .. } = event;
+        self.note_last_place();
+        let mut stack = Stack::default();
+        stack.read(thread, codes, tables);
+        let mut around = Around::default();
+        for at in 0..stack.count {
+            let running = stack.loops[at];
+            let Some(place) = self.find(&running, tables.arena, seat, around.parent) else { return };
+            let kept = &mut self.kept[place];
+            let is_innermost = at + 1 == stack.count;
+            let step = step(kept, &running, around.is_new, is_innermost.then_some(key));
+            // A loop that began anew inside one that does not tell its passes: that one has passed.
+            if let (Step::Entered(_), Some(outer), true) = (step, around.silent, kept.frame == running.frame)
+            {
+                let outer = &mut self.kept[outer];
+                let record = outer.advance(tables.arena, Step::Passed(1), None);
+                outer.mark_if_due(tables, record, around.may_mark_silent);
+            }
+            around.enter(&mut self.kept[place], place, &running, step, tables, key);
+            if step != Step::Passed(0) {
+                self.begin_anew_inside(around.parent);
+            }
+        }
+        self.watch(&event, &stack);
+    }
+
+    /// The loop's entry, made where it is new in the place of the one that was not seen for longest.
+    fn find(&mut self, running: &Running, arena: &Arena, seat: SeatId, parent: u32) -> Option<usize> {
+        if let Some(at) = self.position_of(running) {
+            if self.kept[at].parent == 0 && adopt(arena, self.kept[at].record, parent) {
+                self.kept[at].parent = parent;
+            }
+            return Some(at);
+        }
+        let record = record_of(arena, running, seat, parent)?;
+        let at = (0..KEPT).min_by_key(|&at| self.kept[at].looks)?;
+        let parent = parent_of(arena, record);
+        self.kept[at] =
+            Kept { record, parent, code: running.code, first: running.first, stride: 1, ..Kept::default() };
+        Some(at)
+    }
+
+    /// A loop has passed: those inside it, whether they run now or not, begin anew when they are next seen.
+    fn begin_anew_inside(&mut self, record: u32) {
+        let inside = self.kept.iter_mut().filter(|kept| kept.parent == record && kept.record != record);
+        inside.for_each(|kept| kept.frame = 0);
+    }
+
+    fn position_of(&self, running: &Running) -> Option<usize> {
+        let wanted = (running.code, running.first);
+        self.kept.iter().position(|kept| kept.record != 0 && (kept.code, kept.first) == wanted)
+    }
+
+    /// Between two looks the frame that is watched may have gone on.
+    fn note_last_place(&mut self) {
+        let Watched { frame, instruction, .. } = self.watched;
+        let same = self.kept.iter_mut().filter(|kept| frame.frame != 0 && kept.frame == frame.frame);
+        same.for_each(|kept| kept.instruction = instruction);
+    }
+
+    /// From now on the innermost frame that can loop is watched, whether it is inside a loop now or not.
+    fn watch(&mut self, event: &Event<'_>, stack: &Stack) {
+        let innermost = stack.count.checked_sub(1).map(|at| &stack.loops[at]);
+        let innermost = innermost.filter(|innermost| innermost.frame == stack.watched.frame);
+        let begun_with =
+            innermost.and_then(|innermost| self.position_of(innermost)).map(|at| self.kept[at].key);
+        self.watched = Watched {
+            frame: stack.watched,
+            instruction: stack.watched.place(event.thread),
+            went_on: false,
+            record: innermost
+                .and_then(|innermost| self.position_of(innermost))
+                .map_or(0, |at| self.kept[at].record),
+            tells: innermost.is_some_and(|innermost| innermost.progress.is_some()),
+            key: begun_with.unwrap_or(event.key),
+        };
+        self.kept.iter_mut().for_each(|kept| kept.looks = kept.looks.saturating_sub(1));
+    }
+}
+
+impl Frame {
+    /// The instruction that it is at. It must be running.
+    #[inline]
+    fn place(&self, thread: Thread<'_>) -> u32 {
+        if self.frame == 0 {
+            return 0;
+        }
+        thread.known.instruction(self.code, thread.known.position(self.frame))
+    }
+}
+
+impl Watched {
+    /// Whether the frame may be in another loop or in another pass. The event has just seen it running. Going on to an
+    /// instruction further down is neither, and is kept in mind.
+    #[inline]
+    fn has_moved(&mut self, event: &Event<'_>) -> bool {
+        if event.thread.known.code(self.frame.frame) != Some(self.frame.code) {
+            return true; // another frame at the same address
+        }
+        let instruction = self.frame.place(event.thread);
+        let may_anchor = self.key == 0 && event.key != 0;
+        if instruction > self.instruction && instruction < self.frame.until && !may_anchor {
+            self.instruction = instruction;
+            self.went_on = true;
+            return false;
+        }
+        if instruction != self.instruction {
+            return true;
+        }
+        match event.key {
+            0 => self.tells,
+            key => key == self.key || self.key == 0,
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! The loops that are running on a stack, read from its frames.
+
+use core::sync::atomic::Ordering::Relaxed;
+
+use heaplens_format::arena::Region;
+use heaplens_format::arena::python::{CODE_LOOP_SIZE, CodeLoop};
+
+use super::Tables;
+use crate::arena::Arena;
+use crate::python::codes::{self, Codes};
+use crate::python::iterators::{Kind, Progress};
+use crate::python::walk::{MOST_FRAMES, word};
+use crate::python::{Known, Thread};
+
+/// Loops on one stack; of more the innermost are left out.
+pub(super) const DEEPEST: usize = 12;
+
+/// A loop on the stack.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Running {
+    pub(super) code: u32,
+    pub(super) first: u32,
+    pub(super) end: u32,
+    pub(super) instruction: u32,
+    pub(super) frame: u64,
+    pub(super) progress: Option<Progress>,
+    /// The part of its body around the instruction that is a loop of its own; empty where none is.
+    pub(super) inner: (u32, u32),
+}
+
+/// The loops on a stack, outermost first.
+#[derive(Default)]
+pub(super) struct Stack {
+    pub(super) count: usize,
+    pub(super) loops: [Running; DEEPEST],
+    /// The innermost frame whose code has loops.
+    pub(super) watched: Frame,
+}
+
+/// A frame that is to be watched.
+#[derive(Clone, Copy, Default)]
+#[repr(C)]
+pub(super) struct Frame {
+    pub(super) frame: u64,
+    pub(super) code: u64,
+    /// Up to this instruction nothing begins and nothing ends: the loops that run now are those that run there.
+    pub(super) until: u32,
+}
+
+impl Stack {
+    pub(super) fn read(&mut self, thread: Thread<'_>, codes: &mut Codes, tables: Tables<'_>) {
+        let known = thread.known;
+        let mut frame = thread.innermost();
+        for _ in 0..MOST_FRAMES {
+            if frame == 0 {
+                break;
+            }
+            if let Some(code) = known.code(frame)
+                && let Some(number) = codes.number(known, tables.arena, tables.trie, code)
+            {
+                self.read_frame(known, frame, code, number, loops_of(tables.arena, number));
+            }
+            frame = word(frame, known.layout.frame_previous);
+        }
+        self.loops[..self.count].reverse();
+    }
+
+    /// Adds the loops that a frame is in, innermost first.
+    fn read_frame(&mut self, known: &Known, frame: u64, code: u64, number: u32, loops: CodeLoops) {
+        if loops.count == 0 {
+            return;
+        }
+        let instruction = known.instruction(code, known.position(frame));
+        if self.watched.frame == 0 {
+            self.watched = Frame { frame, code, until: loops.until(instruction) };
+        }
+        let contains = |one: &CodeLoop| (one.begin..one.end).contains(&instruction);
+        let mut inner = (0, 0);
+        for at in (0..loops.count).rev() {
+            let one = loops.get(at);
+            if !contains(&one) {
+                continue;
+            }
+            let mut running = Running {
+                code: number,
+                first: one.first,
+                end: one.end,
+                instruction,
+                frame,
+                inner,
+                ..Running::default()
+            };
+            if one.has_iterator == 1 {
+                let outer =
+                    (0..at).map(|at| loops.get(at)).filter(|one| one.has_iterator == 1 && contains(one));
+                if let Some(Kind::Telling(progress)) = known.iterator(frame, code, outer.count()) {
+                    running.progress = Some(progress);
+                }
+            }
+            inner = (running.first, running.end);
+            self.push(running);
+        }
+    }
+
+    fn push(&mut self, running: Running) {
+        if self.count == DEEPEST {
+            self.loops.copy_within(1.., 0);
+            self.count -= 1;
+        }
+        self.loops[self.count] = running;
+        self.count += 1;
+    }
+}
+
+/// The loops of a code object, in the arena.
+#[derive(Clone, Copy)]
+struct CodeLoops {
+    at: usize,
+    count: usize,
+}
+
+impl CodeLoops {
+    /// The next instruction at which a part of a loop begins or ends.
+    fn until(&self, instruction: u32) -> u32 {
+        let edges = (0..self.count).flat_map(|at| [self.get(at).begin, self.get(at).end]);
+        edges.filter(|&edge| edge > instruction).min().unwrap_or(u32::MAX)
+    }
+
+    fn get(&self, index: usize) -> CodeLoop {
+        // SAFETY: `copy_loops` put so many of them there; STRINGS knows no alignment.
+        unsafe { ((self.at + index * CODE_LOOP_SIZE) as *const CodeLoop).read_unaligned() }
+    }
+}
+
+fn loops_of(arena: &Arena, code: u32) -> CodeLoops {
+    let place = codes::record(arena, code).loops.load(Relaxed);
+    let at = arena.address(Region::Strings, (place >> 32) as usize);
+    CodeLoops { at, count: place as u32 as usize / CODE_LOOP_SIZE }
+}
