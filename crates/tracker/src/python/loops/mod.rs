@@ -116,6 +116,7 @@ impl Loops {
         stack.read(thread, codes, tables);
         let mut around = Around::default();
         for at in 0..stack.count {
+            stack.loops[at].ask(thread.known);
             let running = stack.loops[at];
             let Some(place) = self.find(&running, tables.arena, seat, around.parent) else { return };
             let kept = &mut self.kept[place];
@@ -131,6 +132,9 @@ impl Loops {
             around.enter(&mut self.kept[place], place, &running, step, tables, key);
             if step != Step::Passed(0) {
                 self.begin_anew_inside(around.parent);
+            }
+            if around.is_enough && running.progress.is_some() {
+                break; // what runs inside it makes no marks, and is not needed to know its passes
             }
         }
         self.watch(&event, &stack);

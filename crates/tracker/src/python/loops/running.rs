@@ -23,9 +23,24 @@ pub(super) struct Running {
     pub(super) end: u32,
     pub(super) instruction: u32,
     pub(super) frame: u64,
+    /// Where the code object is.
+    address: u64,
+    /// Of a `for` loop: how many others are around it in the same code.
+    iterator: Option<usize>,
+    /// How far it is, once it was asked.
     pub(super) progress: Option<Progress>,
     /// The part of its body around the instruction that is a loop of its own; empty where none is.
     pub(super) inner: (u32, u32),
+}
+
+impl Running {
+    /// Asks the iterator how far it is.
+    pub(super) fn ask(&mut self, known: &Known) {
+        let iterator = self.iterator.and_then(|around| known.iterator(self.frame, self.address, around));
+        if let Some(Kind::Telling(progress)) = iterator {
+            self.progress = Some(progress);
+        }
+    }
 }
 
 /// The loops on a stack, outermost first.
@@ -81,22 +96,18 @@ impl Stack {
             if !contains(&one) {
                 continue;
             }
-            let mut running = Running {
+            let outer = (0..at).map(|at| loops.get(at)).filter(|one| one.has_iterator == 1 && contains(one));
+            let running = Running {
                 code: number,
                 first: one.first,
                 end: one.end,
                 instruction,
                 frame,
+                address: code,
+                iterator: (one.has_iterator == 1).then(|| outer.count()),
+                progress: None,
                 inner,
-                ..Running::default()
             };
-            if one.has_iterator == 1 {
-                let outer =
-                    (0..at).map(|at| loops.get(at)).filter(|one| one.has_iterator == 1 && contains(one));
-                if let Some(Kind::Telling(progress)) = known.iterator(frame, code, outer.count()) {
-                    running.progress = Some(progress);
-                }
-            }
             inner = (running.first, running.end);
             self.push(running);
         }
