@@ -13,6 +13,7 @@ pub mod arena;
 pub mod atomic;
 pub mod environment;
 pub mod loss;
+pub mod python_file;
 #[cfg(feature = "recording")]
 pub mod recording;
 pub mod units;

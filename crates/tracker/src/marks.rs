@@ -69,8 +69,8 @@ impl Marks {
         self.latest.store(0, Relaxed);
     }
 
-    /// Makes a mark; `None` when another thread is at it, or there is no room.
-    pub fn make(&self, arena: &Arena, mark: NewMark<'_>) -> Option<()> {
+    /// Makes a mark; when, by the monotonic clock. `None`: another thread is at it, or there is no room.
+    pub fn make(&self, arena: &Arena, mark: NewMark<'_>) -> Option<u64> {
         // Acquire: pairs with the Release below, so that numbers follow each other.
         if self.busy.swap(true, Acquire) {
             return None;
@@ -80,7 +80,7 @@ impl Marks {
         made
     }
 
-    fn make_users(&self, arena: &Arena, label: &[u8]) -> Option<()> {
+    fn make_users(&self, arena: &Arena, label: &[u8]) -> Option<u64> {
         let pass = self.users.fetch_add(1, Relaxed) + 1;
         let label = &label[..label.len().min(LONGEST_LABEL)];
         let mark = NewMark { kind: MarkKind::User, of_loop: 0, pass, label };
@@ -88,7 +88,7 @@ impl Marks {
     }
 
     /// A mark that is not kept is at least known until the next one comes.
-    fn note_latest(&self, arena: &Arena, mark: NewMark<'_>) -> Option<()> {
+    fn note_latest(&self, arena: &Arena, mark: NewMark<'_>) -> Option<u64> {
         if self.busy.swap(true, Acquire) {
             return None;
         }
@@ -96,12 +96,12 @@ impl Marks {
             0 => arena.take(Region::Strings, LONGEST_LABEL as u64).map(|offset| offset as u64),
             place => Some(place),
         };
-        if let Some(place) = place {
+        let made = place.map(|place| {
             self.latest.store(place, Relaxed);
-            write(arena, 0, mark, put(arena, place, mark.label));
-        }
+            write(arena, 0, mark, put(arena, place, mark.label))
+        });
         self.busy.store(false, Release);
-        place.map(drop)
+        made
     }
 }
 
@@ -111,7 +111,7 @@ fn is_kept(number: u64) -> bool {
     number.is_multiple_of(stride)
 }
 
-fn make_alone(arena: &Arena, mark: NewMark<'_>) -> Option<()> {
+fn make_alone(arena: &Arena, mark: NewMark<'_>) -> Option<u64> {
     let word = &arena.header().hot.moment;
     let number = Moment::from_raw(word.load(Relaxed)).mark() + 1;
     let end = (u64::from(number) + 1) * MARK_SIZE as u64;
@@ -125,23 +125,26 @@ fn make_alone(arena: &Arena, mark: NewMark<'_>) -> Option<()> {
         0 => 0,
         length => put(arena, arena.take(Region::Strings, length as u64)? as u64, mark.label),
     };
-    write(arena, number, mark, label);
+    let at_ns = write(arena, number, mark, label);
     // Release: whoever sees the number sees the mark.
     word.fetch_add(Moment::ONE_MARK, Release);
-    Some(())
+    Some(at_ns)
 }
 
-fn write(arena: &Arena, number: u32, mark: NewMark<'_>, label: u64) {
+/// Writes a mark down; when.
+fn write(arena: &Arena, number: u32, mark: NewMark<'_>, label: u64) -> u64 {
     // SAFETY: the region reaches at least this far: `make_alone` ensured it, and record 0 is below any other.
     let record: &Mark = unsafe { arena.record(Region::Marks, number as usize * MARK_SIZE) };
     record.kind.store(0, Relaxed);
     record.of_loop.store(mark.of_loop, Relaxed);
     record.pass.store(mark.pass, Relaxed);
-    record.at_ns.store(sys::monotonic_ns(), Relaxed);
+    let at_ns = sys::monotonic_ns();
+    record.at_ns.store(at_ns, Relaxed);
     record.live_bytes.store(arena.header().hot.live_bytes.load(Relaxed), Relaxed);
     record.label.store(label, Relaxed);
     // Release: a reader that sees the kind sees a whole record.
     record.kind.store(mark.kind as u32, Release);
+    at_ns
 }
 
 /// Writes words into STRINGS; where they are.
@@ -196,7 +199,7 @@ impl Tracker {
         }
     }
 
-    fn mark_outside_events(&self, make: impl FnOnce(&Arena) -> Option<()>) {
+    fn mark_outside_events(&self, make: impl FnOnce(&Arena) -> Option<u64>) {
         let Some(guard) = Guard::enter(Nesting::Never) else { return };
         if process::is_recording(&guard) && make(&self.arena).is_none() {
             self.arena.lose(Loss::MarkLost);

@@ -7,6 +7,7 @@ use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicBool, AtomicPtr};
 
 use heaplens_format::Loss;
+use heaplens_format::python_file::PROBE_FILE;
 use heaplens_tracker::tracker;
 
 use super::interface::{self, Interface, Method, NO_ARGUMENTS, ONE_ARGUMENT, Object, WHOLE_FILE};
@@ -19,8 +20,6 @@ static SOURCE: &CStr = match CStr::from_bytes_with_nul(
     Ok(text) => text,
     Err(_) => panic!("the probe is a text"),
 };
-/// What a traceback would call it.
-const FILE_NAME: &CStr = c"<heaplens>";
 
 static END_OF_SCRIPT: Method = Method {
     name: c"end_of_script".as_ptr(),
@@ -164,7 +163,7 @@ unsafe extern "C" fn end_without_registry(_module: Object) {
 fn execute(interface: &Interface) -> bool {
     // SAFETY: under the interpreter's lock; every object that is made here is given back here, borrowed ones are not.
     unsafe {
-        let code = (interface.compile)(SOURCE.as_ptr(), FILE_NAME.as_ptr(), WHOLE_FILE);
+        let code = (interface.compile)(SOURCE.as_ptr(), PROBE_FILE.as_ptr(), WHOLE_FILE);
         if code.is_null() {
             return false;
         }

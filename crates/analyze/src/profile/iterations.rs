@@ -2,11 +2,9 @@
 
 use std::sync::Arc;
 
+use heaplens_format::arena::marks::ENOUGH_PASSES;
 use heaplens_format::recording::{Loop, MarkKind, Process};
 use heaplens_format::{Bytes, LoopId, Nanos};
-
-/// So many passes make a loop the one whose passes are iterations. The agent marks by the same number.
-const ENOUGH: u64 = 20;
 
 /// The loop whose passes are iterations.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,7 +38,7 @@ pub struct NamedMark {
 /// with most passes. A loop that made one pass is none.
 pub(super) fn iterations(process: &Process) -> Option<Iterations> {
     let all = || (1..).map(LoopId::new).zip(&process.loops);
-    let outermost = all().filter(|(_, one)| one.passes >= ENOUGH && !is_inside_enough(process, one));
+    let outermost = all().filter(|(_, one)| one.passes >= ENOUGH_PASSES && !is_inside_enough(process, one));
     let longest =
         outermost.max_by_key(|(_, one)| (one.last.get().saturating_sub(one.first.get()), one.passes));
     let chosen =
@@ -62,7 +60,9 @@ pub(super) fn iterations(process: &Process) -> Option<Iterations> {
 fn is_inside_enough(process: &Process, one: &Loop) -> bool {
     let next = |one: &&Loop| process.loops.get(one.around?.get() as usize - 1);
     // In a recursion loops may be around each other.
-    std::iter::successors(next(&one), next).take(process.loops.len()).any(|around| around.passes >= ENOUGH)
+    std::iter::successors(next(&one), next)
+        .take(process.loops.len())
+        .any(|around| around.passes >= ENOUGH_PASSES)
 }
 
 /// The marks of the user's own, and the end of the script.

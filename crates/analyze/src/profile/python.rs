@@ -1,7 +1,9 @@
 //! Whose Python code a frame is, and what the Python frames of a stack say together: which line of the user's it comes
-//! from, and whether it is the price of an import. Read from file names alone, since a recording has nothing else.
+//! from, and whether it is the price of an import.
 
 use std::sync::Arc;
+
+use heaplens_format::python_file::Owner;
 
 /// Whose code a frame is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,61 +20,17 @@ pub enum Origin {
     Import,
 }
 
-/// What Heaplens calls the code that it runs in the program's interpreter itself.
-const PROBE: &str = "<heaplens>";
-/// Folders into which packages are installed.
-const INSTALLED: [&str; 2] = ["site-packages", "dist-packages"];
-/// How the files begin that the user typed into a prompt or a notebook.
-const TYPED: [&str; 3] = ["<stdin>", "<ipython-input", "<python-input"];
-/// What TensorFlow calls the files that it makes of the user's functions.
-const REWRITTEN: &str = "__autograph_generated_file";
-
 impl Origin {
     /// Of a Python frame, by the file of its code.
     pub(super) fn of(file: &str) -> Self {
-        if let Some(frozen) = file.strip_prefix("<frozen ") {
-            return Self::library(top_level(frozen.trim_end_matches('>')));
-        }
-        if file == PROBE {
-            return Self::Native;
-        }
-        if file.starts_with('<') || file.is_empty() {
-            let typed = TYPED.iter().any(|prefix| file.starts_with(prefix));
-            return if typed { Self::User } else { Self::Generated };
-        }
-        let parts: Vec<&str> = file.split('/').collect();
-        match installed(&parts).or_else(|| standard(&parts)) {
-            Some(package) => Self::library(package),
-            None if parts.last().is_some_and(|name| name.starts_with(REWRITTEN)) => Self::Generated,
-            None => Self::User,
+        match Owner::of(file) {
+            Owner::User => Self::User,
+            Owner::Generated => Self::Generated,
+            Owner::Package("importlib") => Self::Import,
+            Owner::Package(package) => Self::Library(package.into()),
+            Owner::Probe => Self::Native,
         }
     }
-
-    fn library(package: &str) -> Self {
-        if package == "importlib" { Self::Import } else { Self::Library(package.into()) }
-    }
-}
-
-/// `…/site-packages/numpy/core/numeric.py` is of `numpy`.
-fn installed<'a>(parts: &[&'a str]) -> Option<&'a str> {
-    let folder = parts.iter().rposition(|part| INSTALLED.contains(part))?;
-    let package = parts[folder + 1..].iter().find(|part| !part.ends_with(".egg"))?;
-    Some(top_level(package))
-}
-
-/// `/usr/lib/python3.11/json/decoder.py` is of `json`.
-fn standard<'a>(parts: &[&'a str]) -> Option<&'a str> {
-    let library = parts.windows(2).position(|pair| pair[0].starts_with("lib") && is_version(pair[1]))?;
-    parts.get(library + 2).map(|part| top_level(part))
-}
-
-fn is_version(part: &str) -> bool {
-    part.strip_prefix("python").is_some_and(|version| version.starts_with(|c: char| c.is_ascii_digit()))
-}
-
-/// `json` of `json.decoder` and of `json.py`.
-fn top_level(name: &str) -> &str {
-    name.split('.').next().unwrap_or(name)
 }
 
 /// What the Python frames of a stack say, gathered from the outermost one inwards; frames by their index.
@@ -131,38 +89,6 @@ impl Trail {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn library(name: &str) -> Origin {
-        Origin::Library(name.into())
-    }
-
-    #[test]
-    fn a_file_tells_whose_code_it_is() {
-        let truths = [
-            ("train.py", Origin::User),
-            ("/home/user/shop/models/net.py", Origin::User),
-            ("/home/user/lib/rows.py", Origin::User),
-            ("<stdin>", Origin::User),
-            ("<heaplens>", Origin::Native),
-            ("<ipython-input-3-0a1b>", Origin::User),
-            ("/tmp/ipykernel_77/123.py", Origin::User),
-            ("<string>", Origin::Generated),
-            ("<__array_function__ internals>", Origin::Generated),
-            ("/tmp/__autograph_generated_file4x.py", Origin::Generated),
-            ("/usr/lib/python3.11/json/decoder.py", library("json")),
-            ("/home/user/.pyenv/versions/3.8.18/lib/python3.8/threading.py", library("threading")),
-            ("/opt/venv/lib64/python3.12/site-packages/numpy/_core/numeric.py", library("numpy")),
-            ("/usr/lib/python3/dist-packages/six.py", library("six")),
-            ("/opt/venv/lib/python3.9/site-packages/rows-1.0-py3.9.egg/rows/a.py", library("rows")),
-            ("<frozen runpy>", library("runpy")),
-            ("<frozen importlib._bootstrap>", Origin::Import),
-            ("<frozen importlib._bootstrap_external>", Origin::Import),
-            ("/usr/lib/python3.11/importlib/__init__.py", Origin::Import),
-        ];
-        for (file, truth) in truths {
-            assert_eq!(Origin::of(file), truth, "{file}");
-        }
-    }
 
     /// The trail of frames, outermost first; their indices count from 0.
     fn trail(files: &[&str]) -> Trail {

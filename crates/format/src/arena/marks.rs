@@ -152,6 +152,9 @@ pub struct Loop {
     pub last_ns: AtomicU64,
 }
 
+/// So many passes make a loop the one whose passes are iterations, where no loop around it made them.
+pub const ENOUGH_PASSES: u64 = 20;
+
 /// The size of a [`Loop`].
 pub const LOOP_SIZE: usize = 64;
 const _: () = assert!(size_of::<Loop>() == LOOP_SIZE);

@@ -3,6 +3,7 @@
 //! code, allocators and what runs before a program are left out.
 
 use heaplens_analyze::profile::{Origin, StackFrame};
+use heaplens_format::python_file::PROBE_FILE;
 
 use super::fold::{is_in_runtime, is_library, is_runtime};
 use super::plural;
@@ -112,7 +113,7 @@ fn library_name(path: &str) -> &str {
 /// Whether a frame is the interpreter's own, or what stands below and above every program.
 pub(super) fn is_machinery(frame: &StackFrame) -> bool {
     let interpreter = || frame.module.as_deref().is_some_and(|module| is_interpreter(file_name(module)));
-    let probe = || frame.file.as_deref() == Some("<heaplens>");
+    let probe = || frame.file.as_deref().map(str::as_bytes) == Some(PROBE_FILE.to_bytes());
     !frame.is_python()
         && (is_library(frame) || is_runtime(frame) || is_in_runtime(frame) || interpreter() || probe())
 }

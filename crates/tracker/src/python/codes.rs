@@ -5,11 +5,11 @@ use core::sync::atomic::Ordering::{Relaxed, Release};
 use heaplens_format::arena::Region;
 use heaplens_format::arena::python::{CODE_LOOP_SIZE, CODE_SIZE, Code, FRAME_INTERN_MODULE, MAX_CODE};
 use heaplens_format::arena::table::{frame_word, split_frame};
+use heaplens_format::python_file::{Owner, WITHOUT_FILE};
 
 use super::Known;
 use super::bytecode::Loops;
 use super::layout::{Instructions, Position};
-use super::origin::is_users;
 use crate::arena::Arena;
 use crate::trie::{Trie, extend_hash};
 
@@ -169,6 +169,11 @@ fn loops(known: &Known, arena: &Arena, code: u64, file: u64) -> u64 {
                 .for_each(|(word, place)| place.copy_from_slice(&word.to_le_bytes()));
         }
     })
+}
+
+/// Whether passes of its loops can be iterations. What `python -c` runs has no file, and is the user's here.
+fn is_users(file: &[u8]) -> bool {
+    core::str::from_utf8(file).is_ok_and(|file| Owner::of(file) == Owner::User || file == WITHOUT_FILE)
 }
 
 /// # Safety

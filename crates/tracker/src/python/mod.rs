@@ -16,7 +16,6 @@ mod iterators;
 mod layout;
 mod loops;
 mod merge;
-mod origin;
 mod path;
 mod stack;
 mod walk;
@@ -124,7 +123,11 @@ impl Room {
         if depth <= self.deepest {
             return None;
         }
-        let at_hand = if self.deepest == 0 { size_of::<codes::Codes>() as u64 + 8192 } else { 0 };
+        let at_hand = if self.deepest == 0 {
+            (size_of::<codes::Codes>() + size_of::<loops::Loops>()) as u64 + 8192
+        } else {
+            0
+        };
         let pages = |depth: usize| (depth as u64 * 48).div_ceil(4096);
         let grown = (pages(depth) - pages(self.deepest)) * 4096 + at_hand;
         self.deepest = depth;

@@ -14,6 +14,14 @@ pub struct Interpreter {
     pub version: String,
 }
 
+impl Interpreter {
+    /// The interpreter as a library for other programs, where it has one.
+    pub fn library(&self) -> Option<PathBuf> {
+        let library = self.path.with_file_name("").join(format!("../lib/libpython{}.so.1.0", self.version));
+        library.exists().then_some(library)
+    }
+}
+
 const VERSIONS: [&str; 7] = ["3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14"];
 
 /// Every interpreter that can be found: `python3` and the system's, which is linked otherwise, and one of each version.

@@ -117,11 +117,9 @@ fn an_interpreter_that_is_loaded_late_marks_through_ctypes() {
     std::fs::write(&script, format!("import sys\nsys.path.insert(0, {PACKAGE:?})\n{SCRIPT}"))
         .expect("the folder is writable");
     let mut tried = 0;
-    for Interpreter { path, version } in interpreters::some(test) {
-        let library = path.with_file_name("").join(format!("../lib/libpython{version}.so.1.0"));
-        if !library.exists() {
-            continue;
-        }
+    for python in interpreters::some(test) {
+        let Some(library) = python.library() else { continue };
+        let Interpreter { path, version } = python;
         tried += 1;
         let run = Heaplens::on(&program("embeds_python.c"), &[]).arg(&library).arg(&script);
         let run = run.env("PYTHONHOME", path.with_file_name("..")).env("PYTHONDONTWRITEBYTECODE", "1");

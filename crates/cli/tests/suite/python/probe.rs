@@ -116,13 +116,13 @@ fn the_end_of_every_script_is_marked() {
 }
 
 /// `links_python.c` with this interpreter inside, where it has a library.
-fn linked(Interpreter { path, version }: &Interpreter) -> Option<PathBuf> {
-    let folder = path.with_file_name("").join("../lib");
-    let library = folder.join(format!("libpython{version}.so.1.0"));
-    let (found, folder) =
-        (library.display().to_string(), format!("-Wl,--no-as-needed,-rpath,{}", folder.display()));
-    let build = || program_with("links_python.c", &format!("links_python-{version}"), &[&folder, &found]);
-    library.exists().then(|| build().expect("an ordinary program compiles"))
+fn linked(python: &Interpreter) -> Option<PathBuf> {
+    let library = python.library()?;
+    let folder = library.parent().expect("a file is in a folder");
+    let folder = format!("-Wl,--no-as-needed,-rpath,{}", folder.display());
+    let name = format!("links_python-{}", python.version);
+    let built = program_with("links_python.c", &name, &[&folder, &library.display().to_string()]);
+    Some(built.expect("an ordinary program compiles"))
 }
 
 #[test]

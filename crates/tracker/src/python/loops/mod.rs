@@ -12,6 +12,7 @@
 //! ```
 //!
 //! Inside a loop that made twenty passes no other makes marks: an iteration is a pass of the outermost such loop.
+
 mod passes;
 mod records;
 mod running;
@@ -178,17 +179,14 @@ impl Loops {
     fn watch(&mut self, event: &Event<'_>, stack: &Stack) {
         let innermost = stack.count.checked_sub(1).map(|at| &stack.loops[at]);
         let innermost = innermost.filter(|innermost| innermost.frame == stack.watched.frame);
-        let begun_with =
-            innermost.and_then(|innermost| self.position_of(innermost)).map(|at| self.kept[at].key);
+        let kept = innermost.and_then(|innermost| self.position_of(innermost)).map(|at| &self.kept[at]);
         self.watched = Watched {
             frame: stack.watched,
             instruction: stack.watched.place(event.thread),
             went_on: false,
-            record: innermost
-                .and_then(|innermost| self.position_of(innermost))
-                .map_or(0, |at| self.kept[at].record),
+            record: kept.map_or(0, |kept| kept.record),
             tells: innermost.is_some_and(|innermost| innermost.progress.is_some()),
-            key: begun_with.unwrap_or(event.key),
+            key: kept.map_or(event.key, |kept| kept.key),
         };
         self.kept.iter_mut().for_each(|kept| kept.looks = kept.looks.saturating_sub(1));
     }

@@ -2,7 +2,7 @@
 
 use core::sync::atomic::Ordering::Relaxed;
 
-use heaplens_format::arena::marks::{LOOP_COUNTED, LOOP_UNSURE, LOOP_WENT_ON, Loop, MarkKind};
+use heaplens_format::arena::marks::{ENOUGH_PASSES, LOOP_COUNTED, LOOP_UNSURE, LOOP_WENT_ON, Loop, MarkKind};
 
 use super::Tables;
 use super::records::record;
@@ -10,10 +10,7 @@ use super::running::Running;
 use crate::arena::Arena;
 use crate::marks::NewMark;
 use crate::python::iterators::Progress;
-use crate::sys;
 
-/// So many passes make a loop the one whose passes are iterations.
-const ENOUGH: u64 = 20;
 /// Marks of one loop that are made with each pass; from then on half as often every time this many more were made.
 const CLOSE_MARKS: u32 = 64;
 
@@ -83,7 +80,7 @@ impl Around {
         self.may_mark_silent = !self.is_enough;
         self.parent = kept.record;
         self.is_new |= step != Step::Passed(0);
-        self.is_enough |= record.passes.load(Relaxed) >= ENOUGH;
+        self.is_enough |= record.passes.load(Relaxed) >= ENOUGH_PASSES;
     }
 }
 
@@ -158,13 +155,13 @@ impl Kept {
             return;
         }
         let mark = NewMark { kind: MarkKind::Pass, of_loop: self.record, pass: passes, label: &[] };
-        if tables.marks.make(tables.arena, mark).is_some() {
+        if let Some(at_ns) = tables.marks.make(tables.arena, mark) {
             self.marks += 1;
             if self.marks.is_multiple_of(CLOSE_MARKS) {
                 self.stride *= 2;
             }
             self.next_mark = passes + self.stride;
-            record.last_ns.store(sys::monotonic_ns(), Relaxed);
+            record.last_ns.store(at_ns, Relaxed);
         }
     }
 }

@@ -138,7 +138,7 @@ impl CodeLoops {
     }
 
     fn get(&self, index: usize) -> CodeLoop {
-        // SAFETY: `copy_loops` put so many of them there; STRINGS knows no alignment.
+        // SAFETY: `codes` put so many of them there; STRINGS knows no alignment.
         unsafe { ((self.at + index * CODE_LOOP_SIZE) as *const CodeLoop).read_unaligned() }
     }
 }
