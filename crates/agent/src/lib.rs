@@ -15,6 +15,7 @@ mod plain;
 mod process;
 mod python;
 mod real;
+mod returns;
 
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -52,6 +53,7 @@ fn start() -> bool {
 extern "C" fn construct() {
     is_ready();
     python::watch();
+    returns::offer();
 }
 
 #[used]

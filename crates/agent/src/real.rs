@@ -97,6 +97,7 @@ real_functions! {
     EXECVEAT: c"execveat", unsafe extern "C" fn(c_int, *const c_char, Argv, Argv, c_int) -> c_int;
     POSIX_SPAWN: c"posix_spawn", unsafe extern "C" fn(*mut c_int, *const c_char, Block, Block, Argv, Argv) -> c_int;
     POSIX_SPAWNP: c"posix_spawnp", unsafe extern "C" fn(*mut c_int, *const c_char, Block, Block, Argv, Argv) -> c_int;
+    MALLOC_TRIM: c"malloc_trim", unsafe extern "C" fn(Size) -> c_int;
     EXIT_NOW: c"_exit", unsafe extern "C" fn(c_int) -> !;
     QUICK_EXIT: c"quick_exit", unsafe extern "C" fn(c_int) -> !;
 }

@@ -27,6 +27,8 @@ pub(crate) enum Word {
     Run(RunArguments),
     /// Report on a recording, or seal and report what a killed recorder left behind
     Report(ReportArguments),
+    /// Report on a program that is being recorded, while it runs
+    Snapshot(SnapshotArguments),
 }
 
 /// `heaplens run`. The report goes to stderr: stdout stays the program's own.
@@ -47,6 +49,9 @@ pub(crate) struct RunArguments {
     /// Record the programs that the program starts
     #[arg(long, value_name = "yes|no", default_value = "yes", hide_possible_values = true)]
     pub(crate) trace_children: YesNo,
+    /// Only look: do not try, when the script is through, what Python's collector and the allocator give back
+    #[arg(long)]
+    pub(crate) passive: bool,
     /// Print no report, only seal the recording
     #[arg(short, long)]
     pub(crate) quiet: bool,
@@ -73,6 +78,26 @@ pub(crate) struct ReportArguments {
     /// Write the report to FILE instead of stdout
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+    /// Colour in the report
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    pub(crate) color: Color,
+}
+
+/// `heaplens snapshot`. The report goes to stdout.
+#[derive(Debug, Args)]
+pub(crate) struct SnapshotArguments {
+    /// The process: one that heaplens run started, or a child of it
+    #[arg(value_name = "PID")]
+    pub(crate) pid: u32,
+    /// Seal what is known now as FILE (%p: process id, %q{VAR}: environment variable, %%: percent sign)
+    #[arg(short, long, value_name = "FILE", default_value = "heaplens.%p.snapshot.hlr")]
+    pub(crate) output: OsString,
+    /// Only look: do not try what Python's collector and the allocator give back
+    #[arg(long)]
+    pub(crate) passive: bool,
+    /// The form of the report
+    #[arg(long, default_value = "text")]
+    pub(crate) format: Format,
     /// Colour in the report
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub(crate) color: Color,
@@ -166,6 +191,7 @@ fn nothing_to_do(words: &[OsString]) -> Failure {
     match word_of(words) {
         Some("run") => Failure::new("there is no program to run").hint("heaplens run -- PROGRAM ARGS…"),
         Some("report") => Failure::new("there is no recording to report on").hint("heaplens report FILE"),
+        Some("snapshot") => Failure::new("there is no process to look at").hint("heaplens snapshot PID"),
         _ => Failure::new("there is nothing to do")
             .hint("heaplens run -- PROGRAM records a program, heaplens report FILE shows a recording, heaplens --help says more"),
     }
@@ -199,7 +225,7 @@ fn help_of(words: &[OsString]) -> String {
 }
 
 fn word_of(words: &[OsString]) -> Option<&str> {
-    let known = ["run", "report"];
+    let known = ["run", "report", "snapshot"];
     words.get(1)?.to_str().filter(|word| known.contains(word))
 }
 

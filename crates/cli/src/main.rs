@@ -14,6 +14,7 @@ mod render;
 mod report;
 mod run;
 mod size;
+mod snapshot;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -37,5 +38,6 @@ fn obey(typed: Typed) -> Result<ExitCode, Failure> {
         Typed::Show(text) => render::print(text.as_bytes()).map(|()| ExitCode::SUCCESS),
         Typed::Do(Word::Run(arguments)) => run::run(arguments, AGENT),
         Typed::Do(Word::Report(arguments)) => report::report(&arguments),
+        Typed::Do(Word::Snapshot(arguments)) => snapshot::snapshot(&arguments),
     }
 }

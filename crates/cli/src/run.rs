@@ -28,6 +28,7 @@ pub(crate) fn run(arguments: RunArguments, agent: &'static [u8]) -> Result<ExitC
         sample: arguments.sample,
         objects: arguments.python_allocations.into(),
         follow: arguments.trace_children == YesNo::Yes,
+        passive: arguments.passive,
     };
     let outcome = heaplens_record::run(options).map_err(explain)?;
     for warning in &outcome.warnings {

@@ -43,6 +43,9 @@ impl Objects {
 /// `1`: do not follow child programs across `exec`.
 pub const NO_FOLLOW: &str = "HEAPLENS_NO_FOLLOW";
 
+/// `1`: nothing is tried in the program, such as running Python's collector.
+pub const PASSIVE: &str = "HEAPLENS_PASSIVE";
+
 /// The dynamic linker's list of libraries to load first.
 pub const PRELOAD: &str = "LD_PRELOAD";
 

@@ -7,13 +7,16 @@ use std::path::{Path, PathBuf};
 
 use heaplens_format::arena::HeaderView;
 use heaplens_format::arena::header::HEADER_SIZE;
-use heaplens_format::recording::{Process, Recording, Run};
+use heaplens_format::recording::{Process, Recording, Run, Sample};
 use heaplens_format::{Bytes, Nanos};
 
 use crate::arena;
+use crate::kernel;
+use crate::procfs;
 use crate::seal::{self, Known, Warning};
 use crate::session::{self, ArenaName};
-use crate::stopwatch::Stopwatch;
+use crate::stopwatch::{Stopwatch, since};
+use crate::watch::Readings;
 
 /// Why nothing could be collected from a directory.
 #[derive(Debug, thiserror::Error)]
@@ -46,9 +49,14 @@ pub enum CollectError {
 pub fn collect(directory: &Path) -> Result<Recording, CollectError> {
     let arenas = session::arenas(directory)
         .map_err(|source| CollectError::Unreadable { directory: directory.to_owned(), source })?;
+    let start = earliest(&arenas);
     let known = Known {
-        start: earliest(&arenas),
+        start,
         ticks_per_second: Stopwatch::start().ticks_per_second(),
+        readings: arenas
+            .iter()
+            .filter_map(|(name, path)| Some((*name, reading(*name, path, start)?)))
+            .collect(),
         ..Known::default()
     };
     let (processes, warnings) = seal::processes(&arenas, &known);
@@ -57,6 +65,18 @@ pub fn collect(directory: &Path) -> Result<Recording, CollectError> {
         (true, Some(first)) => Err(CollectError::AllUnreadable { directory: directory.to_owned(), first }),
         (true, None) => Err(CollectError::NoArena { directory: directory.to_owned() }),
     }
+}
+
+/// What a process that still runs tells of itself now.
+fn reading(name: ArenaName, path: &Path, start: Nanos) -> Option<Readings> {
+    let resident = procfs::resident(name.pid).filter(|_| procfs::maps_file(name.pid, path))?;
+    let header = arena::read_header(&File::open(path).ok()?).ok()?;
+    let own = |bytes: Bytes| bytes.saturating_sub(header.own_bytes);
+    let at = since(start, kernel::monotonic());
+    let mut readings = Readings { peak_rss: own(resident.peak), ..Readings::default() };
+    readings.timeline.push(Sample { at, rss: own(resident.now), live: header.live });
+    readings.cpu = kernel::cpu_of(name.pid).filter(|_| name.execs == 0).unwrap_or_default();
+    Some(readings)
 }
 
 fn earliest(arenas: &[(ArenaName, PathBuf)]) -> Nanos {

@@ -8,7 +8,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use heaplens_format::environment::{AGENT, DIRECTORY, NO_FOLLOW, OBJECTS, Objects, PRELOAD, SAMPLE};
+use heaplens_format::environment::{AGENT, DIRECTORY, NO_FOLLOW, OBJECTS, Objects, PASSIVE, PRELOAD, SAMPLE};
 use heaplens_format::{Bytes, Pid};
 
 use crate::kernel::HeldSignals;
@@ -26,6 +26,8 @@ pub(crate) struct Preload {
     pub(crate) objects: Objects,
     /// Whether programs that the command starts are recorded too.
     pub(crate) follow: bool,
+    /// Whether nothing is tried in the program.
+    pub(crate) passive: bool,
 }
 
 /// Starts `program` with the words of `command`. It is a child of this process and has its signal mask of before.
@@ -75,6 +77,10 @@ fn set_environment(command: &mut Command, preload: &Preload, before: Option<OsSt
         true => command.env_remove(NO_FOLLOW),
         false => command.env(NO_FOLLOW, "1"),
     };
+    match preload.passive {
+        true => command.env(PASSIVE, "1"),
+        false => command.env_remove(PASSIVE),
+    };
 }
 
 /// The agent comes first, so that its `malloc` is the one that the program finds; what the user preloads stays behind it.
@@ -123,10 +129,11 @@ mod tests {
             sample: None,
             objects: Objects::Sampled,
             follow: true,
+            passive: false,
         };
         set_environment(&mut command, &preload, None);
         let removed: Vec<_> =
             command.get_envs().filter(|(_, value)| value.is_none()).map(|(name, _)| name).collect();
-        assert_eq!(removed, [OsStr::new(NO_FOLLOW), OsStr::new(OBJECTS), OsStr::new(SAMPLE)]);
+        assert_eq!(removed, [NO_FOLLOW, OBJECTS, PASSIVE, SAMPLE].map(OsStr::new));
     }
 }

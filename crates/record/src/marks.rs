@@ -7,7 +7,7 @@ use heaplens_format::arena::marks::{
     CHANGE_SIZE, Change as ChangeRecord, LOOP_COUNTED, LOOP_SIZE, LOOP_UNSURE, LOOP_WENT_ON,
     Loop as LoopRecord, MARK_SIZE, Mark as MarkRecord, MarkKind as RawKind, Moment,
 };
-use heaplens_format::recording::{Amount, Change, Frame, History, Loop, Mark, MarkKind, SiteKind};
+use heaplens_format::recording::{Amount, Change, Frame, History, Loop, Mark, MarkKind, SiteKind, Stage};
 use heaplens_format::{Bytes, CodeId, LoopId, Nanos};
 
 use crate::arena::{Sum, string, word};
@@ -92,7 +92,7 @@ fn nameless() -> Mark {
 fn number_of(mark: &Mark) -> Option<u64> {
     match mark.kind {
         MarkKind::User { number, .. } => Some(number),
-        MarkKind::Pass { .. } | MarkKind::EndOfScript => None,
+        MarkKind::Pass { .. } | MarkKind::EndOfScript | MarkKind::Test { .. } => None,
     }
 }
 
@@ -110,6 +110,9 @@ fn mark(record: &[u8], strings: &[u8], loops: usize, since_start: impl Fn(u64) -
             MarkKind::User { number: pass, label: String::from_utf8_lossy(label).into_owned() }
         }
         RawKind::EndOfScript => MarkKind::EndOfScript,
+        RawKind::BeforeTest => MarkKind::Test { stage: Stage::Before, rss: Bytes::new(pass) },
+        RawKind::Collected => MarkKind::Test { stage: Stage::Collected, rss: Bytes::new(pass) },
+        RawKind::Trimmed => MarkKind::Test { stage: Stage::Trimmed, rss: Bytes::new(pass) },
     };
     Some(Mark {
         at: since_start(field(offset_of!(MarkRecord, at_ns))),

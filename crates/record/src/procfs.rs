@@ -1,7 +1,8 @@
 //! Readings of a living process from `/proc`. It keeps nothing between two readings.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use heaplens_format::environment::ARENA_SUFFIX;
 use heaplens_format::{Bytes, Pid};
 
 /// Resident memory of a process, Heaplens's own part included.
@@ -53,6 +54,14 @@ pub(crate) fn maps_file(process: Pid, file: &Path) -> bool {
     let Some(file) = file.to_str() else { return false };
     let maps = std::fs::read_to_string(format!("/proc/{process}/maps")).unwrap_or_default();
     maps.lines().any(|line| line.ends_with(file))
+}
+
+/// The arena that a process has mapped.
+pub(crate) fn mapped_arena(process: Pid) -> Option<PathBuf> {
+    let maps = std::fs::read_to_string(format!("/proc/{process}/maps")).ok()?;
+    // The path is the sixth column and may hold blanks.
+    let path = |line: &str| line.find('/').map(|at| PathBuf::from(&line[at..]));
+    maps.lines().filter(|line| line.ends_with(ARENA_SUFFIX)).find_map(path)
 }
 
 #[cfg(test)]

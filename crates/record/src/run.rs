@@ -32,6 +32,8 @@ pub struct RunOptions {
     pub objects: Objects,
     /// Whether programs that the command starts are recorded too.
     pub follow: bool,
+    /// Whether nothing is tried in the program, such as running Python's collector.
+    pub passive: bool,
 }
 
 /// How a run went.
@@ -137,6 +139,7 @@ fn run_recorded(options: &RunOptions, program: &Path) -> Result<Outcome, RunErro
         sample: options.sample,
         objects: options.objects,
         follow: options.follow,
+        passive: options.passive,
     };
     match run_to_end(options, program, Some(&preload)) {
         Ok((ended, clock)) => seal_run(options, ended, clock, session),

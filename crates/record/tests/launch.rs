@@ -20,6 +20,7 @@ fn options(command: &[&str], agent: Option<&'static [u8]>) -> RunOptions {
         sample: None,
         objects: Objects::Sampled,
         follow: true,
+        passive: false,
     }
 }
 

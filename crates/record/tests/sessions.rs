@@ -42,8 +42,15 @@ static AGENT: LazyLock<&'static [u8]> = LazyLock::new(|| {
 
 fn run_with_stand_in(command: &[&str]) -> Outcome {
     let command = command.iter().map(OsString::from).collect();
-    run(RunOptions { command, agent: Some(*AGENT), sample: None, objects: Objects::Sampled, follow: true })
-        .unwrap()
+    run(RunOptions {
+        command,
+        agent: Some(*AGENT),
+        sample: None,
+        objects: Objects::Sampled,
+        follow: true,
+        passive: false,
+    })
+    .unwrap()
 }
 
 /// Runs a script and hands out what was recorded; the session's directory is gone afterwards.

@@ -45,8 +45,14 @@ fn passed_on(signal: &'static str) -> Trial {
 
 fn expect(script: &str, exit: Exit) -> Result<(), Failed> {
     let command = ["sh", "-c", script].map(OsString::from).to_vec();
-    let outcome =
-        run(RunOptions { command, agent: None, sample: None, objects: Objects::Sampled, follow: true })?;
+    let outcome = run(RunOptions {
+        command,
+        agent: None,
+        sample: None,
+        objects: Objects::Sampled,
+        follow: true,
+        passive: false,
+    })?;
     match outcome.exit == exit {
         true => Ok(()),
         false => Err(format!("ended with {:?}, expected {exit:?}", outcome.exit).into()),

@@ -3,6 +3,7 @@
 //! second copy in memory.
 
 mod iterations;
+mod returns;
 
 use std::io::{self, Write};
 
@@ -47,6 +48,7 @@ impl Serialize for Report<'_> {
         for absent in ["findings", "ledger", "lost"] {
             map.serialize_entry(absent, &())?;
         }
+        map.serialize_entry("returns", &profile.returns.map(returns::returns))?;
         map.serialize_entry("totals", &totals(&profile.heap))?;
         map.serialize_entry("python_objects", &profile.object_interval.map(|_| totals(&profile.objects)))?;
         map.serialize_entry("mapped", &Mapped::of(profile))?;

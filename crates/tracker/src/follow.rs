@@ -186,6 +186,9 @@ impl List {
         if settings.objects != Objects::Sampled {
             self.push_text(environment::OBJECTS, &[settings.objects.word().as_bytes()])?;
         }
+        if settings.passive {
+            self.push_text(environment::PASSIVE, &[b"1"])?;
+        }
         Some(())
     }
 
@@ -214,9 +217,14 @@ impl List {
 }
 
 fn is_ours(text: &[u8]) -> bool {
-    [environment::DIRECTORY, environment::AGENT, environment::SAMPLE, environment::OBJECTS]
-        .iter()
-        .any(|name| value_of(text, name).is_some())
+    const OURS: [&str; 5] = [
+        environment::DIRECTORY,
+        environment::AGENT,
+        environment::SAMPLE,
+        environment::OBJECTS,
+        environment::PASSIVE,
+    ];
+    OURS.iter().any(|name| value_of(text, name).is_some())
 }
 
 fn value_of<'t>(text: &'t [u8], name: &str) -> Option<&'t [u8]> {

@@ -25,6 +25,7 @@ mod naming;
 pub mod objects;
 pub mod process;
 pub mod python;
+pub mod requests;
 pub mod sampling;
 pub mod seat;
 pub mod settings;

@@ -8,11 +8,11 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use heaplens_format::Loss;
 use heaplens_format::arena::Region;
-use heaplens_format::arena::marks::{CHANGE_SIZE, Change, MARK_SIZE, Mark, MarkKind, Moment};
-use heaplens_format::atomic::{AtomicBool, AtomicU32, AtomicU64};
+use heaplens_format::arena::marks::{CHANGE_SIZE, Change, ENOUGH_PASSES, MARK_SIZE, Mark, MarkKind, Moment};
+use heaplens_format::atomic::{AtomicBool, AtomicU64};
 
 use crate::arena::Arena;
-use crate::process;
+use crate::process::{self, Life};
 use crate::seat::{Guard, Nesting};
 use crate::sites::Weight;
 use crate::sys;
@@ -31,8 +31,6 @@ pub struct Marks {
     busy: AtomicBool,
     /// The user's marks so far.
     users: AtomicU64,
-    /// Marks that the recorder wanted and that were made.
-    asked: AtomicU32,
     /// Where the words of the user's latest mark are that was not kept; 0 while there was none.
     latest: AtomicU64,
 }
@@ -44,7 +42,7 @@ pub struct NewMark<'a> {
     pub kind: MarkKind,
     /// The loop, or 0.
     pub of_loop: u32,
-    /// Its passes, or the number of the user's mark.
+    /// Its passes, the number of the user's mark, or what is resident.
     pub pass: u64,
     /// The user's words.
     pub label: &'a [u8],
@@ -53,19 +51,13 @@ pub struct NewMark<'a> {
 impl Marks {
     /// None was made yet.
     pub const fn new() -> Self {
-        Self {
-            busy: AtomicBool::new(false),
-            users: AtomicU64::new(0),
-            asked: AtomicU32::new(0),
-            latest: AtomicU64::new(0),
-        }
+        Self { busy: AtomicBool::new(false), users: AtomicU64::new(0), latest: AtomicU64::new(0) }
     }
 
     /// In a forked child, whose arena is another.
     pub fn reset(&self) {
         self.busy.store(false, Relaxed);
         self.users.store(0, Relaxed);
-        self.asked.store(0, Relaxed);
         self.latest.store(0, Relaxed);
     }
 
@@ -80,7 +72,7 @@ impl Marks {
         made
     }
 
-    fn make_users(&self, arena: &Arena, label: &[u8]) -> Option<u64> {
+    pub(crate) fn make_users(&self, arena: &Arena, label: &[u8]) -> Option<u64> {
         let pass = self.users.fetch_add(1, Relaxed) + 1;
         let label = &label[..label.len().min(LONGEST_LABEL)];
         let mark = NewMark { kind: MarkKind::User, of_loop: 0, pass, label };
@@ -188,15 +180,20 @@ impl Tracker {
         self.mark_outside_events(|arena| self.marks.make(arena, mark));
     }
 
-    /// The recorder may want a mark: somebody sent it a signal. Looked at with every event that is timed, so that the others
-    /// need not pay for it.
+    /// A test of what comes back has come so far.
     #[cold]
-    pub(crate) fn mark_when_asked(&self) {
-        let wanted = self.arena.header().marks_wanted.load(Relaxed);
-        let made = self.marks.asked.load(Relaxed);
-        if wanted > made && self.marks.asked.compare_exchange(made, made + 1, Relaxed, Relaxed).is_ok() {
-            let _ = self.marks.make_users(&self.arena, b"SIGUSR2");
+    pub fn on_test(&self, guard: &Guard, kind: MarkKind) {
+        let pass = process::resident_bytes_of_program(self);
+        let mark = NewMark { kind, of_loop: 0, pass, label: &[] };
+        if process::is_recording(guard) && self.marks.make(&self.arena, mark).is_none() {
+            self.arena.lose(Loss::MarkLost);
         }
+    }
+
+    /// Whether the program repeated something often enough to ask what it does with its memory.
+    pub fn has_iterations(&self) -> bool {
+        let moment = Moment::from_raw(self.arena.header().hot.moment.load(Relaxed));
+        process::life() == Life::Recording && u64::from(moment.mark()) >= ENOUGH_PASSES
     }
 
     fn mark_outside_events(&self, make: impl FnOnce(&Arena) -> Option<u64>) {

@@ -172,6 +172,7 @@ fn make_arena(tracker: &Tracker, forked: bool) -> Result<(), Errno> {
     tracker.blocks.reset(shared, tracker.sample_interval() != 0);
     tracker.samples.reset(tracker.sample_interval());
     tracker.marks.reset();
+    tracker.requests.reset();
     arena.take_pages(1).ok_or(Errno(libc::ENOSPC))?; // page 0 stands for "none"
     if !tracker.trie.reset(arena) {
         return Err(Errno(libc::ENOSPC));
@@ -190,7 +191,7 @@ fn make_arena(tracker: &Tracker, forked: bool) -> Result<(), Errno> {
 }
 
 /// What is resident without us.
-fn resident_bytes_of_program(tracker: &Tracker) -> u64 {
+pub(crate) fn resident_bytes_of_program(tracker: &Tracker) -> u64 {
     let header = tracker.arena.header();
     let reserved: u64 = header.regions.iter().map(|extent| extent.reserved.load(Relaxed)).sum();
     sys::resident_bytes().saturating_sub(reserved + header.private_bytes.load(Relaxed))

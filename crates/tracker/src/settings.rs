@@ -84,6 +84,8 @@ pub struct Settings {
     pub follow: bool,
     /// Which small objects of Python are recorded.
     pub objects: Objects,
+    /// Whether nothing is tried in the program.
+    pub passive: bool,
 }
 
 impl Settings {
@@ -94,6 +96,7 @@ impl Settings {
         sample_interval: 0,
         follow: true,
         objects: Objects::Sampled,
+        passive: false,
     };
 
     /// Reads the environment that the process was started with.
@@ -125,6 +128,8 @@ impl Settings {
                 self.follow = value != b"1";
             } else if name == environment::OBJECTS.as_bytes() {
                 self.objects = Objects::from_word(value).unwrap_or_default();
+            } else if name == environment::PASSIVE.as_bytes() {
+                self.passive = value == b"1";
             }
         }
     }
@@ -138,12 +143,12 @@ mod tests {
     fn an_environment_is_read_by_name() {
         let mut settings = Settings::NONE;
         settings.read(
-            b"HOME=/root\0HEAPLENS_DIR=/dev/shm/x\0HEAPLENS_SAMPLE=4096\0NOVALUE\0HEAPLENS_NO_FOLLOW=1\0HEAPLENS_OBJECTS=all",
+            b"HOME=/root\0HEAPLENS_DIR=/dev/shm/x\0HEAPLENS_SAMPLE=4096\0NOVALUE\0HEAPLENS_NO_FOLLOW=1\0HEAPLENS_OBJECTS=all\0HEAPLENS_PASSIVE=1",
         );
         assert_eq!(settings.objects, Objects::All);
         assert_eq!(settings.directory.bytes(), b"/dev/shm/x");
         assert_eq!(settings.sample_interval, 4096);
-        assert!(!settings.follow);
+        assert!(!settings.follow && settings.passive);
         assert!(settings.agent.is_empty());
     }
 

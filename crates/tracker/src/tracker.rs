@@ -17,6 +17,7 @@ use crate::marks::Marks;
 use crate::objects::samples::Samples;
 use crate::process::{self, Life};
 use crate::python::Python;
+use crate::requests::Requests;
 use crate::sampling;
 use crate::seat::Guard;
 use crate::sites::{self, Space, Weight};
@@ -41,6 +42,8 @@ pub struct Tracker {
     pub samples: Samples,
     /// Moments that values are kept for.
     pub marks: Marks,
+    /// What is asked for from outside.
+    pub requests: Requests,
     /// Mean distance of samples; 0: exact.
     pub interval: AtomicU64,
 }
@@ -53,6 +56,7 @@ static TRACKER: Tracker = Tracker {
     python: Python::new(),
     samples: Samples::new(),
     marks: Marks::new(),
+    requests: Requests::new(),
     interval: AtomicU64::new(0),
 };
 
@@ -117,7 +121,7 @@ impl Tracker {
             let timer = Timer::start(guard);
             self.record_alloc(guard, addr, size, family, caller);
             if timer.stop(&self.arena) {
-                self.mark_when_asked();
+                self.answer_requests(guard, caller);
             }
         }
     }

@@ -26,6 +26,9 @@ pub struct Method {
 // SAFETY: consists of addresses of constants.
 unsafe impl Sync for Method {}
 
+/// A function that the interpreter calls in its main thread, between two instructions.
+pub type PendingCall = unsafe extern "C" fn(*mut c_void) -> c_int;
+
 /// `METH_NOARGS`.
 pub const NO_ARGUMENTS: c_int = 4;
 /// `METH_O`.
@@ -85,6 +88,9 @@ interface! {
         hold = c"Py_IncRef": unsafe extern "C" fn(Object);
         release = c"Py_DecRef": unsafe extern "C" fn(Object);
         bytes = c"PyBytes_AsString": unsafe extern "C" fn(Object) -> *const c_char;
+        collect = c"PyGC_Collect": unsafe extern "C" fn() -> isize;
+        add_pending_call = c"Py_AddPendingCall": unsafe extern "C" fn(PendingCall, *mut c_void) -> c_int;
+        import_module = c"PyImport_ImportModule": unsafe extern "C" fn(*const c_char) -> Object;
         init_module = c"PyModuleDef_Init": unsafe extern "C" fn(*mut c_void) -> Object;
         main_interpreter = c"PyInterpreterState_Main": unsafe extern "C" fn() -> *mut c_void;
     }

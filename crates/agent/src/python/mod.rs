@@ -10,6 +10,7 @@
 mod allocator;
 mod audit;
 mod builtin;
+pub mod collector;
 mod interface;
 mod probe;
 

@@ -12,6 +12,7 @@ use heaplens_tracker::tracker;
 
 use super::interface::{self, Interface, Method, NO_ARGUMENTS, ONE_ARGUMENT, Object, WHOLE_FILE};
 use super::{allocator, builtin};
+use crate::returns;
 
 /// The text of the probe, which is Python.
 static SOURCE: &CStr = match CStr::from_bytes_with_nul(
@@ -141,6 +142,7 @@ unsafe fn register(interface: &Interface, module: Object) -> bool {
 
 unsafe extern "C" fn end_of_script(_module: Object, _arguments: Object) -> Object {
     tracker().on_end_of_script();
+    returns::at_end_of_script();
     // SAFETY: the interpreter calls with its lock held.
     interface::get().map_or(null_mut(), |interface| unsafe { interface.nothing() })
 }
@@ -157,6 +159,7 @@ unsafe extern "C" fn keep(_module: Object, object: Object) -> Object {
 
 unsafe extern "C" fn end_without_registry(_module: Object) {
     tracker().on_end_of_script();
+    returns::at_end_of_script();
 }
 
 /// Compiles and runs the source in a dictionary of its own.

@@ -69,7 +69,7 @@ fn is_inside_enough(process: &Process, one: &Loop) -> bool {
 pub(super) fn named_marks(process: &Process) -> Vec<NamedMark> {
     let named = process.marks.iter().filter_map(|mark| {
         let label = match &mark.kind {
-            MarkKind::Pass { .. } => return None,
+            MarkKind::Pass { .. } | MarkKind::Test { .. } => return None,
             MarkKind::User { label, .. } => Some(label.clone()),
             MarkKind::EndOfScript => None,
         };

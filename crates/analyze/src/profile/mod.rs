@@ -6,6 +6,7 @@ mod iterations;
 mod losses;
 mod margin;
 mod python;
+mod returns;
 mod sites;
 mod stacks;
 
@@ -18,6 +19,7 @@ pub use iterations::{Iterations, NamedMark};
 pub use losses::LossLine;
 pub use margin::Margin;
 pub use python::Origin;
+pub use returns::{Collected, Resident, Returns};
 pub use sites::{Layer, Measure, SiteProfile, Space, Totals};
 pub use stacks::{Cut, Import, StackFrame, StackId};
 
@@ -73,6 +75,8 @@ pub struct Profile {
     pub iterations: Option<Iterations>,
     /// Marks that are not passes of a loop.
     pub marks: Vec<NamedMark>,
+    /// What came back when it was asked for; `None` where it was not.
+    pub returns: Option<Returns>,
     /// What was lost while the process ran.
     pub losses: Vec<LossLine>,
     /// What could not be read from the recording.
@@ -192,6 +196,7 @@ fn of_process(process: &Process, recording: &Recording) -> Profile {
         knows_end_of_script: sites::end_of_script(process).is_some(),
         iterations: iterations::iterations(process),
         marks: iterations::named_marks(process),
+        returns: returns::returns(process),
         losses: losses::losses(process, &sites, &stacks),
         sites,
         stacks,

@@ -15,6 +15,7 @@ mod python;
 mod real_programs;
 mod recorder_killed;
 mod report;
+mod requests;
 mod sampling;
 mod stacks;
 mod unrecordable;

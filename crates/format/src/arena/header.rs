@@ -112,8 +112,12 @@ pub struct Header {
     pub python: AtomicU32,
     /// Mean distance of samples of small Python objects in bytes; 0: all are recorded, or none.
     pub object_interval: AtomicU64,
-    /// Marks that the recorder wants, counted from the start: the one word that is written from the outside.
+    /// Marks that the recorder wants, counted from the start. This and the next are the words that are written from outside.
     pub marks_wanted: AtomicU32,
+    /// Tests of what comes back that are wanted, counted from the start.
+    pub tests_wanted: AtomicU32,
+    /// Of these, how many were made.
+    pub tests_made: AtomicU32,
     /// Sequence lock of [`Region::Mappings`]: odd while it is being changed.
     pub mappings_sequence: AtomicU64,
     /// Live mappings.
@@ -142,6 +146,8 @@ const _: () = assert!(size_of::<Header>() <= PAGE);
 
 /// Where [`Header::marks_wanted`] is in the file.
 pub const MARKS_WANTED_OFFSET: usize = offset_of!(Header, marks_wanted);
+/// Where [`Header::tests_wanted`] is in the file.
+pub const TESTS_WANTED_OFFSET: usize = offset_of!(Header, tests_wanted);
 
 /// A header as read from a file: plain bytes, every access bounded.
 #[derive(Clone, Copy, Debug)]
@@ -215,6 +221,14 @@ impl<'a> HeaderView<'a> {
     field!(
         /// See [`Header::object_interval`].
         object_interval: u64 = object_interval
+    );
+    field!(
+        /// See [`Header::tests_wanted`].
+        tests_wanted: u32 = tests_wanted
+    );
+    field!(
+        /// See [`Header::tests_made`].
+        tests_made: u32 = tests_made
     );
     field!(
         /// See [`Header::python`].

@@ -72,6 +72,12 @@ pub enum MarkKind {
     User = 2,
     /// The script is through; what comes is Python's own clean-up.
     EndOfScript = 3,
+    /// It will be tried what comes back when it is asked for.
+    BeforeTest = 4,
+    /// Python's collector was run.
+    Collected = 5,
+    /// The allocator was asked to give its free memory back.
+    Trimmed = 6,
 }
 
 impl MarkKind {
@@ -81,6 +87,9 @@ impl MarkKind {
             1 => Some(Self::Pass),
             2 => Some(Self::User),
             3 => Some(Self::EndOfScript),
+            4 => Some(Self::BeforeTest),
+            5 => Some(Self::Collected),
+            6 => Some(Self::Trimmed),
             _ => None,
         }
     }
@@ -94,7 +103,7 @@ pub struct Mark {
     pub kind: AtomicU32,
     /// The loop whose pass it is.
     pub of_loop: AtomicU32,
-    /// The passes of that loop, this one included; or the number of the user's mark.
+    /// The passes of that loop, this one included; the number of the user's mark; the resident bytes of the program in a test.
     pub pass: AtomicU64,
     /// Monotonic clock.
     pub at_ns: AtomicU64,

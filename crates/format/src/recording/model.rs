@@ -168,6 +168,24 @@ pub enum MarkKind {
     },
     /// The script was through, and Python's own clean-up began.
     EndOfScript,
+    /// A test of what comes back when it is asked for.
+    Test {
+        /// How far it was.
+        stage: Stage,
+        /// Resident memory of the program then.
+        rss: Bytes,
+    },
+}
+
+/// A test has two or three, one behind the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Nothing was done yet.
+    Before,
+    /// Python's collector was run.
+    Collected,
+    /// The allocator was asked to give its free memory back.
+    Trimmed,
 }
 
 /// What a site had at marks. Behind the last change it has what it has at the end.

@@ -3,7 +3,7 @@
 use heaplens_format::arena::Pseudo;
 use heaplens_format::recording::{
     Amount, Change, Code, Exit, Frame, FrameSymbol, Function, History, Interpreter, Loop, Mark, MarkKind,
-    Module, Node, Process, ProcessEnd, Reading, Recording, Rss, Run, Sample, Site, SiteKind,
+    Module, Node, Process, ProcessEnd, Reading, Recording, Rss, Run, Sample, Site, SiteKind, Stage,
 };
 use heaplens_format::{Addr, Bytes, CodeId, LoopId, Loss, ModuleId, Nanos, NodeId, Pid};
 use proptest::collection::{btree_map, vec};
@@ -119,9 +119,12 @@ fn loops(codes: u32) -> BoxedStrategy<Vec<Loop>> {
 }
 
 fn mark((at, live, label, number): (Nanos, Bytes, String, u32), loops: u32) -> Mark {
-    let kind = match number % 3 {
+    let kind = match number % 6 {
         0 if loops > 0 => MarkKind::Pass { of_loop: LoopId::new(number % loops + 1), passes: number.into() },
         1 => MarkKind::EndOfScript,
+        2 => MarkKind::Test { stage: Stage::Before, rss: live },
+        3 => MarkKind::Test { stage: Stage::Collected, rss: live },
+        4 => MarkKind::Test { stage: Stage::Trimmed, rss: live },
         _ => MarkKind::User { number: number.into(), label },
     };
     Mark { at, live, kind }

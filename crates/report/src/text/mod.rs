@@ -98,7 +98,8 @@ impl Page<'_> {
     }
 
     fn head(&mut self, profile: &Profile) -> io::Result<()> {
-        let mut parts = vec![profile.run.command.join(" "), ending(profile.exit)];
+        let end = if is_running(profile) { "still running".to_owned() } else { ending(profile.exit) };
+        let mut parts = vec![profile.run.command.join(" "), end];
         if profile.run.wall.get() > 0 {
             parts.push(seconds(profile.run.wall));
         }
@@ -119,7 +120,8 @@ impl Page<'_> {
         }
         if let Some(rss) = profile.rss {
             let [start, peak, end] = [rss.start, rss.peak, rss.end].map(size);
-            self.line(&format!("  RSS             start {start} · peak {peak} · end {end}"))?;
+            let last = if is_running(profile) { "now" } else { "end" };
+            self.line(&format!("  RSS             start {start} · peak {peak} · {last} {end}"))?;
         }
         if let Some(found) = &profile.iterations {
             self.line(&format!("  iterations      {}", iterations(found)))?;
@@ -129,11 +131,13 @@ impl Page<'_> {
             self.line(&format!("{:18}of the script, before Python's own clean-up", ""))?;
         }
         self.marks(profile)?;
-        self.measure("live at exit", profile.heap.live)?;
+        let live = if is_running(profile) { "live now" } else { "live at exit" };
+        self.measure(live, profile.heap.live)?;
         self.measure("live at peak", profile.heap.peak)?;
         self.measure("allocated", profile.heap.allocated)?;
         self.objects(profile)?;
         self.mapped(profile)?;
+        self.returns(profile)?;
         if let Some(python) = profile.python.filter(|python| python.reading != Reading::Frames) {
             self.line(&format!("  {:<15} {}", python_name(python), why_unread(python.reading)))?;
         }
@@ -173,6 +177,7 @@ impl Page<'_> {
         let Some(interval) = profile.object_interval else { return Ok(()) };
         let (objects, when) = match profile.knows_end_of_script {
             true => (profile.objects.held, "the end"),
+            false if is_running(profile) => (profile.objects.live, "this moment"),
             false => (profile.objects.live, "exit"),
         };
         self.measure("Python objects", objects)?;
@@ -183,7 +188,7 @@ impl Page<'_> {
                 ""
             ))?;
         }
-        Ok(())
+        self.line(&format!("{:18}one that Python takes from a free list counts where it was first made", ""))
     }
 
     fn mapped(&mut self, profile: &Profile) -> io::Result<()> {
@@ -191,7 +196,22 @@ impl Page<'_> {
         if anonymous == Bytes::ZERO && files == Bytes::ZERO {
             return Ok(());
         }
-        self.line(&format!("  mapped at exit  {} anonymous · {} of files", size(anonymous), size(files)))
+        let when = if is_running(profile) { "mapped now" } else { "mapped at exit" };
+        self.line(&format!("  {when:<15} {} anonymous · {} of files", size(anonymous), size(files)))
+    }
+
+    /// What came back when it was asked for.
+    fn returns(&mut self, profile: &Profile) -> io::Result<()> {
+        let Some(returns) = profile.returns else { return Ok(()) };
+        let collected =
+            returns.collected.map(|found| format!("gc.collect() freed {}", size(found.heap + found.objects)));
+        let trimmed =
+            returns.trimmed.map(|found| format!("malloc_trim(0) returned {} of RSS", size(found.returned())));
+        let words: Vec<String> = collected.into_iter().chain(trimmed).collect();
+        if words.is_empty() {
+            return Ok(());
+        }
+        self.line(&format!("  tried           {}", words.join(" · ")))
     }
 
     fn others(&mut self, profile: &Profile) -> io::Result<()> {
@@ -243,6 +263,11 @@ impl Page<'_> {
         let (arena, private) = (size(cost.arena), size(cost.private));
         self.line(&format!("  Heaplens: {cpu} · arena {arena} · private {private}"))
     }
+}
+
+/// Whether the process shown goes on.
+fn is_running(profile: &Profile) -> bool {
+    profile.shown().is_some_and(|row| row.end == ProcessEnd::Running)
 }
 
 /// `1,000 of the loop at train.py:41 in main`; a count that may lack some is told as such.

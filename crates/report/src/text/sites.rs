@@ -19,7 +19,7 @@ use super::mixed::{self, Line, is_machinery};
 use super::number::{count, share, size};
 use super::place::place;
 use super::source::source_line;
-use super::{Page, one_line, plural};
+use super::{Page, is_running, one_line, plural};
 use crate::label::{CUT, NO_STACK};
 
 /// Places whose stacks are shown at length.
@@ -53,7 +53,7 @@ pub(super) fn write(profile: &Profile, page: &mut Page<'_>) -> io::Result<()> {
     table(titles.heap, Space::Heap, |site| site.held, profile.heap.held, top).write(page, profile)?;
     if peak_is_at_exit(profile) {
         page.line("")?;
-        page.line("  The peak was at exit: the sites above are those of the peak.")?;
+        page.line("  The peak was then, too: the sites above are those of the peak.")?;
     } else if peak_is_hardly_more(profile) {
         page.line("")?;
         page.line("  The peak was hardly more, and its sites are those above.")?;
@@ -64,8 +64,8 @@ pub(super) fn write(profile: &Profile, page: &mut Page<'_>) -> io::Result<()> {
     table(titles.objects, Space::Objects, |site| site.held, profile.objects.held, top)
         .write(page, profile)?;
     let (anonymous, files) = (profile.anonymous.live, profile.files.live);
-    table("Mapped at exit", Space::Anonymous, |site| site.live, anonymous, MAPPINGS).write(page, profile)?;
-    table("Files mapped at exit", Space::Files, |site| site.live, files, MAPPINGS).write(page, profile)?;
+    table(titles.mapped, Space::Anonymous, |site| site.live, anonymous, MAPPINGS).write(page, profile)?;
+    table(titles.files, Space::Files, |site| site.live, files, MAPPINGS).write(page, profile)?;
     table(titles.imports, Space::Heap, |site| site.held, profile.heap.held, IMPORTS)
         .write_imports(page, profile)
 }
@@ -76,18 +76,37 @@ struct Titles {
     heap: &'static str,
     objects: &'static str,
     imports: &'static str,
+    mapped: &'static str,
+    files: &'static str,
 }
 
 impl Titles {
     fn of(profile: &Profile) -> Self {
-        if profile.knows_end_of_script {
+        if is_running(profile) {
             return Self {
-                heap: "Live at the end of the script",
-                objects: "Python objects at the end of the script",
-                imports: "Live at the end of the script, from imports",
+                heap: "Live now",
+                objects: "Python objects now",
+                imports: "Live now, from imports",
+                mapped: "Mapped now",
+                files: "Files mapped now",
             };
         }
-        Self { heap: "Live at exit", objects: "Python objects at exit", imports: "Live at exit from imports" }
+        let at_exit = Self {
+            heap: "Live at exit",
+            objects: "Python objects at exit",
+            imports: "Live at exit from imports",
+            mapped: "Mapped at exit",
+            files: "Files mapped at exit",
+        };
+        if !profile.knows_end_of_script {
+            return at_exit;
+        }
+        Self {
+            heap: "Live at the end of the script",
+            objects: "Python objects at the end of the script",
+            imports: "Live at the end of the script, from imports",
+            ..at_exit
+        }
     }
 }
 

@@ -291,3 +291,20 @@ pub fn walk(
     }
     (frames.len(), cut(Pseudo::TooDeep))
 }
+
+/// Whether a stack is known to its end and no signal handler is on it.
+pub fn is_outside_handlers(unwinder: &Unwinder, arena: &Arena, caller: Caller, end: u64) -> bool {
+    const DEEPEST: usize = 4096;
+    let mut cursor = Cursor::new(caller, end);
+    for _ in 0..DEEPEST {
+        let rule = unwinder.rule(arena, cursor.lookup);
+        if rule.kind() == Kind::Signal {
+            return false;
+        }
+        let outcome = cursor.step(rule, |_, _| ());
+        if outcome & NEXT == 0 {
+            return outcome & COMPLETE != 0;
+        }
+    }
+    false
+}

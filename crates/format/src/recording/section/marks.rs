@@ -3,6 +3,7 @@
 //!   marks:     ns since the mark before, signed │ live bytes │ 1, loop, passes
 //!                                                            │ 2, its number, label      (the user's own)
 //!                                                            │ 3                         (end of the script)
+//!                                                            │ 4, 5 or 6, resident bytes (before a test, collected, trimmed)
 //!   histories: site │ (marks since the change before │ live bytes │ live blocks until then)*
 //! ```
 //!
@@ -12,7 +13,7 @@ use alloc::vec::Vec;
 
 use super::Outcome;
 use crate::recording::damage::PayloadFault;
-use crate::recording::model::{Amount, Change, History, Loop, Mark, MarkKind, Process};
+use crate::recording::model::{Amount, Change, History, Loop, Mark, MarkKind, Process, Stage};
 use crate::recording::wire::{Reader, Writer};
 use crate::units::{Bytes, CodeId, LoopId, Nanos};
 
@@ -78,6 +79,18 @@ fn write_kind(kind: &MarkKind, to: &mut Writer) {
             to.text(label);
         }
         MarkKind::EndOfScript => to.number(3),
+        MarkKind::Test { stage, rss } => {
+            to.number(tag_of(*stage));
+            to.number(rss.get());
+        }
+    }
+}
+
+const fn tag_of(stage: Stage) -> u64 {
+    match stage {
+        Stage::Before => 4,
+        Stage::Collected => 5,
+        Stage::Trimmed => 6,
     }
 }
 
@@ -86,8 +99,15 @@ fn read_kind(from: &mut Reader<'_>) -> Result<MarkKind, PayloadFault> {
         1 => Ok(MarkKind::Pass { of_loop: LoopId::new(from.small()?), passes: from.number()? }),
         2 => Ok(MarkKind::User { number: from.number()?, label: from.text()?.into() }),
         3 => Ok(MarkKind::EndOfScript),
+        4 => test(Stage::Before, from),
+        5 => test(Stage::Collected, from),
+        6 => test(Stage::Trimmed, from),
         tag => Err(PayloadFault::UnknownTag(tag)),
     }
+}
+
+fn test(stage: Stage, from: &mut Reader<'_>) -> Result<MarkKind, PayloadFault> {
+    Ok(MarkKind::Test { stage, rss: Bytes::new(from.number()?) })
 }
 
 fn write_history(history: &History, to: &mut Writer) {

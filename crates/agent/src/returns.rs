@@ -1,0 +1,76 @@
+//! What comes back when it is asked for: Python's collector is run, then the C allocator gives its free memory back to the
+//! system. What each returned is read from marks before and behind it.
+//!
+//! It happens at the end of a script that repeated something, where Python itself would collect next, and whenever somebody
+//! asks. Never with a signal handler on the stack, which may have interrupted the holder of a lock, and never in a forked
+//! child.
+
+use core::ffi::{c_int, c_void};
+use core::sync::atomic::Ordering::Relaxed;
+
+use heaplens_format::arena::marks::MarkKind;
+use heaplens_tracker::{Guard, Nesting, process, tracker};
+
+use crate::python::collector;
+use crate::real;
+
+/// Lets tests be asked for.
+pub fn offer() {
+    tracker().requests.offer(on_request);
+}
+
+/// The script is through and the interpreter's lock is held.
+pub fn at_end_of_script() {
+    if !process::settings().passive && !process::is_forked() && tracker().has_iterations() {
+        test_python();
+    }
+}
+
+/// Someone asked, and no signal handler is on the stack. An interpreter does it when it comes to it.
+fn on_request(guard: &Guard) -> bool {
+    match collector::leave_for_main_thread(test_when_pending) {
+        Some(is_left) => is_left,
+        None => {
+            test_native(guard);
+            tracker().on_tests_made();
+            true
+        }
+    }
+}
+
+unsafe extern "C" fn test_when_pending(_argument: *mut c_void) -> c_int {
+    test_python();
+    tracker().on_tests_made();
+    0
+}
+
+/// The interpreter's lock is held, and it expects that Python code runs.
+fn test_python() {
+    mark(MarkKind::BeforeTest);
+    if collector::collect() {
+        mark(MarkKind::Collected);
+    }
+    if trim() {
+        mark(MarkKind::Trimmed);
+    }
+}
+
+fn test_native(guard: &Guard) {
+    tracker().on_test(guard, MarkKind::BeforeTest);
+    if trim() {
+        tracker().on_test(guard, MarkKind::Trimmed);
+    }
+}
+
+fn mark(kind: MarkKind) {
+    if let Some(guard) = Guard::enter(Nesting::Never) {
+        tracker().on_test(&guard, kind);
+    }
+}
+
+/// Gives free memory of glibc's allocator back; whether it is in use.
+fn trim() -> bool {
+    let real = real::MALLOC_TRIM.get().filter(|_| !real::OTHER_ALLOCATOR.load(Relaxed));
+    // SAFETY: may be called at any time by a thread that holds no lock of the allocator.
+    real.map(|trim| unsafe { trim(0) }).is_some()
+}

@@ -1,0 +1,122 @@
+//! A process that is being recorded, seen from another command: asking it for a test, and reading what is in its session.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use heaplens_format::Pid;
+use heaplens_format::arena::HeaderView;
+use heaplens_format::arena::header::{HEADER_SIZE, TESTS_WANTED_OFFSET};
+
+use crate::procfs;
+
+/// The distance of two looks at the answer.
+const LOOK: Duration = Duration::from_millis(2);
+
+/// Why a process cannot be looked at.
+#[derive(Debug, thiserror::Error)]
+pub enum NotRecorded {
+    /// There is none of this number.
+    #[error("there is no process {0}")]
+    NoProcess(Pid),
+    /// It has no arena.
+    #[error("process {0} is not being recorded, or belongs to another user")]
+    NoArena(Pid),
+}
+
+/// Why a process made no test.
+#[derive(Debug, thiserror::Error)]
+pub enum Unanswered {
+    /// Its arena cannot be written.
+    #[error("its arena cannot be written: {0}")]
+    Unreachable(#[from] io::Error),
+    /// It ended.
+    #[error("it ended meanwhile")]
+    Ended,
+    /// Nothing came.
+    #[error(
+        "no answer in {} s: it does not allocate, or the main thread of its interpreter is busy elsewhere",
+        patience.as_secs()
+    )]
+    Silent {
+        /// How long it was waited for.
+        patience: Duration,
+    },
+}
+
+/// A process that is being recorded.
+#[derive(Debug)]
+pub struct RecordedProcess {
+    pid: Pid,
+    arena: PathBuf,
+}
+
+impl RecordedProcess {
+    /// Finds the arena of a process.
+    pub fn find(pid: Pid) -> Result<Self, NotRecorded> {
+        if !Path::new(&format!("/proc/{pid}")).exists() {
+            return Err(NotRecorded::NoProcess(pid));
+        }
+        let arena = procfs::mapped_arena(pid).ok_or(NotRecorded::NoArena(pid))?;
+        Ok(Self { pid, arena })
+    }
+
+    /// The directory of the session that it is a part of.
+    pub fn directory(&self) -> &Path {
+        self.arena.parent().unwrap_or(Path::new("/"))
+    }
+
+    /// Has the process try what comes back, and waits until it did. A test that did not come is no longer wanted.
+    pub fn test(&self, patience: Duration) -> Result<(), Unanswered> {
+        let file = File::options().read(true).write(true).open(&self.arena)?;
+        let wanted = words(&file)?.wanted.wrapping_add(1);
+        want(&file, wanted)?;
+        let start = Instant::now();
+        while words(&file)?.made != wanted {
+            if procfs::resident(self.pid).is_none() {
+                return Err(Unanswered::Ended);
+            }
+            if start.elapsed() > patience {
+                want(&file, wanted.wrapping_sub(1))?;
+                return Err(Unanswered::Silent { patience });
+            }
+            std::thread::sleep(LOOK);
+        }
+        Ok(())
+    }
+}
+
+struct Words {
+    wanted: u32,
+    made: u32,
+}
+
+fn words(file: &File) -> io::Result<Words> {
+    let mut bytes = vec![0; HEADER_SIZE];
+    file.read_exact_at(&mut bytes, 0)?;
+    let header = HeaderView::new(&bytes).ok_or(io::ErrorKind::InvalidData)?;
+    Ok(Words { wanted: header.tests_wanted(), made: header.tests_made() })
+}
+
+fn want(file: &File, count: u32) -> io::Result<()> {
+    file.write_all_at(&count.to_le_bytes(), TESTS_WANTED_OFFSET as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_without_an_agent_is_not_recorded() {
+        let own = Pid::new(std::process::id());
+        assert!(matches!(RecordedProcess::find(own), Err(NotRecorded::NoArena(pid)) if pid == own));
+    }
+
+    #[test]
+    fn a_number_that_no_process_has_is_said() {
+        let none = Pid::new(u32::MAX);
+        assert!(matches!(RecordedProcess::find(none), Err(NotRecorded::NoProcess(pid)) if pid == none));
+    }
+}

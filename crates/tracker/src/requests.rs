@@ -1,0 +1,104 @@
+//! What is asked for from outside while the program runs: a mark, or a test of what comes back. The words are looked at with
+//! every event that is timed, so that the others need not pay for it.
+//!
+//! Nothing of ours waits in the program, and no thread of ours runs in it: what is asked for is done by the thread that
+//! notices, or left with the interpreter for its main thread.
+
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32};
+
+use crate::seat::Guard;
+use crate::tracker::Tracker;
+use crate::unwind::walk::is_outside_handlers;
+use crate::unwind::{Caller, stacks};
+
+/// Makes a test, or leaves it with the interpreter; whether it could.
+pub type Test = fn(&Guard) -> bool;
+
+/// What was answered.
+#[derive(Debug, Default)]
+pub struct Requests {
+    /// Marks that the recorder wanted and that were made.
+    marks: AtomicU32,
+    /// Tests that were begun.
+    tests: AtomicU32,
+    busy: AtomicBool,
+    /// A [`Test`]; null where none can be made.
+    test: AtomicPtr<()>,
+}
+
+impl Requests {
+    /// Nothing was asked for yet.
+    pub const fn new() -> Self {
+        Self {
+            marks: AtomicU32::new(0),
+            tests: AtomicU32::new(0),
+            busy: AtomicBool::new(false),
+            test: AtomicPtr::new(core::ptr::null_mut()),
+        }
+    }
+
+    /// In a forked child, whose arena is another: there nothing is tried, since locks may be held by threads that are not.
+    pub fn reset(&self) {
+        self.marks.store(0, Relaxed);
+        self.tests.store(0, Relaxed);
+        self.busy.store(false, Relaxed);
+        self.test.store(core::ptr::null_mut(), Relaxed);
+    }
+
+    /// From now on tests can be made.
+    pub fn offer(&self, test: Test) {
+        self.test.store(test as *mut (), Release);
+    }
+
+    fn test(&self) -> Option<Test> {
+        let test = self.test.load(Acquire);
+        // SAFETY: `offer` stored a function of this type.
+        (!test.is_null()).then(|| unsafe { core::mem::transmute::<*mut (), Test>(test) })
+    }
+}
+
+impl Tracker {
+    /// Does what was asked for since.
+    #[cold]
+    pub(crate) fn answer_requests(&self, guard: &Guard, caller: Caller) {
+        let header = self.arena.header();
+        let (wanted, made) = (header.marks_wanted.load(Relaxed), self.requests.marks.load(Relaxed));
+        if wanted > made && self.requests.marks.compare_exchange(made, made + 1, Relaxed, Relaxed).is_ok() {
+            let _ = self.marks.make_users(&self.arena, b"SIGUSR2");
+        }
+        if header.tests_wanted.load(Relaxed) > self.requests.tests.load(Relaxed) {
+            self.answer_test(guard, caller);
+        }
+    }
+
+    /// A signal handler may have interrupted whoever holds the locks that a test takes.
+    fn answer_test(&self, guard: &Guard, caller: Caller) {
+        let Some(test) = self.requests.test() else { return };
+        if !self.is_outside_handlers(guard, caller) || self.requests.busy.swap(true, Acquire) {
+            return;
+        }
+        let (wanted, begun) =
+            (self.arena.header().tests_wanted.load(Relaxed), self.requests.tests.load(Relaxed));
+        if wanted > begun {
+            self.requests.tests.store(wanted, Relaxed); // before it: at its end it is told which one was made
+            if !test(guard) {
+                self.requests.tests.store(begun, Relaxed);
+            }
+        }
+        self.requests.busy.store(false, Release);
+    }
+
+    /// Whether no signal handler is on the stack; false also where that cannot be known.
+    pub fn is_outside_handlers(&self, guard: &Guard, caller: Caller) -> bool {
+        let own = guard.seat().and_then(|seat| seat.own_stack_end(caller.rsp));
+        let end = own.unwrap_or_else(|| stacks::end_of(caller.rsp));
+        end >= caller.rsp + 8 && is_outside_handlers(&self.unwinder, &self.arena, caller, end)
+    }
+
+    /// All tests that were begun have been made.
+    pub fn on_tests_made(&self) {
+        let begun = self.requests.tests.load(Relaxed);
+        self.arena.header().tests_made.store(begun, Release);
+    }
+}
