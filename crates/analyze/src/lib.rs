@@ -2,6 +2,7 @@
 //! files are at hand and [`settle_loop_lines`] loops theirs, [`profile()`] merges, chooses and sums. It formats nothing and never looks at a running process.
 #![forbid(unsafe_code)]
 
+pub mod growth;
 mod loops;
 pub mod profile;
 mod symbols;

@@ -2,15 +2,17 @@
 //! version; what has no data is `null`, never missing. Written as it is read from the profile: a large one needs no
 //! second copy in memory.
 
+mod findings;
 mod iterations;
 mod returns;
 
 use std::io::{self, Write};
 
 use heaplens_analyze::Profile;
+use heaplens_analyze::growth::Verdict;
 use heaplens_analyze::profile::{Cost, Margin, Measure, ProcessRow, SiteProfile, StackFrame, Totals};
 use heaplens_format::Bytes;
-use heaplens_format::recording::{Exit, Interpreter, Reading, Rss, SiteKind};
+use heaplens_format::recording::{Exit, Interpreter, Reading, SiteKind};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 const SCHEMA: &str = "heaplens-report/1";
@@ -41,11 +43,12 @@ impl Serialize for Report<'_> {
         map.serialize_entry("cost", &cost(&profile.cost))?;
         map.serialize_entry("sampled", &sampled(profile))?;
         map.serialize_entry("python", &profile.python.map(|found| python(found, profile.object_interval)))?;
-        map.serialize_entry("verdict", &())?;
+        map.serialize_entry("verdict", &profile.growth.verdict.map(Verdict::name))?;
         map.serialize_entry("iterations", &iterations::iterations(profile))?;
         map.serialize_entry("marks", &profile.marks.iter().map(iterations::mark).collect::<Vec<_>>())?;
-        map.serialize_entry("rss", &profile.rss.map(rss))?;
-        for absent in ["findings", "ledger", "lost"] {
+        map.serialize_entry("rss", &findings::rss(profile))?;
+        map.serialize_entry("findings", &findings::findings(profile))?;
+        for absent in ["ledger", "lost"] {
             map.serialize_entry(absent, &())?;
         }
         map.serialize_entry("returns", &profile.returns.map(returns::returns))?;
@@ -170,29 +173,6 @@ fn python(python: Interpreter, object_interval: Option<Bytes>) -> PythonFields {
             Reading::DebugBuild => Some("debug-build"),
         },
         object_interval_bytes: object_interval.map(Bytes::get),
-    }
-}
-
-#[derive(serde::Serialize)]
-struct RssFields {
-    start: u64,
-    end: u64,
-    peak: u64,
-    bytes_per_iteration: Option<f64>,
-    low: Option<f64>,
-    high: Option<f64>,
-    shape: Option<&'static str>,
-}
-
-fn rss(rss: Rss) -> RssFields {
-    RssFields {
-        start: rss.start.get(),
-        end: rss.end.get(),
-        peak: rss.peak.get(),
-        bytes_per_iteration: None,
-        low: None,
-        high: None,
-        shape: None,
     }
 }
 
@@ -324,7 +304,7 @@ impl<'a> SiteFields<'a> {
             peak_bytes_margin: bytes(site.peak.margin),
             held_bytes: held.map(|held| held.bytes.get()),
             held_blocks: held.map(|held| held.blocks),
-            bytes_per_iteration: None,
+            bytes_per_iteration: profile.growth.of_site(site),
             layer: site.layer.name(),
             kind: kind(site.kind),
             stack_cut: profile.cut(site).is_some(),

@@ -5,4 +5,6 @@
 pub mod collapsed;
 pub mod json;
 mod label;
+mod rules;
+mod source;
 pub mod text;

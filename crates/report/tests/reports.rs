@@ -11,7 +11,7 @@ use heaplens_format::{Bytes, Nanos, Pid};
 use heaplens_report::{collapsed, json, text};
 use serde_json::Value;
 
-use sample::python::script;
+use sample::python::{growing, script};
 use sample::{recording, tree};
 
 fn profiled(decoded: &Decoded) -> Profile {
@@ -52,6 +52,40 @@ fn the_page_of_a_sampled_run() {
 #[test]
 fn the_page_of_a_python_script() {
     insta::assert_snapshot!(written(text::write, &profiled(&script("/home/user/shop/train.py"))));
+}
+
+#[test]
+fn the_page_of_a_script_that_grows() {
+    insta::assert_snapshot!(written(text::write, &profiled(&growing("/home/user/shop/train.py"))));
+}
+
+#[test]
+fn the_json_of_a_script_that_grows_says_where_and_how_fast() {
+    let report = parsed(&profiled(&growing("/home/user/shop/train.py")));
+    assert_eq!(report["verdict"], "leak");
+    let finding = &report["findings"][0];
+    let near = |value: &Value, expected: f64| (value.as_f64().unwrap() / expected - 1.0).abs() < 0.001;
+    assert!(near(&finding["bytes_per_iteration"], 400.0 * 1024.0), "{finding}");
+    assert!(near(&report["rss"]["bytes_per_iteration"], 400.0 * 1024.0), "{}", report["rss"]);
+    assert!(near(&finding["evidence"][0]["value"], 4.0), "blocks per iteration: {finding}");
+    let is = |field: &str, value: Value| assert_eq!(finding[field], value, "{field}");
+    is("rule", "G1".into());
+    is("verdict", "leak (your code)".into());
+    is("live_bytes", (99 * 400 * 1024).into());
+    is("holder", Value::Null);
+    is(
+        "location",
+        serde_json::json!({"file": "/home/user/shop/train.py", "line": 5, "function": "Model.step", "source": null}),
+    );
+    assert_eq!(report["rss"]["shape"], "linear");
+    assert_eq!(report["findings"].as_array().unwrap().len(), 1);
+    let slopes: Vec<f64> = report["sites"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|site| site["bytes_per_iteration"].as_f64())
+        .collect();
+    assert_eq!(slopes.iter().filter(|slope| **slope > 0.0).count(), 1, "the others do not grow: {slopes:?}");
 }
 
 #[test]
@@ -226,7 +260,7 @@ fn the_json_has_every_field_of_the_schema() {
     ] {
         assert!(fields.contains(field), "{field} is missing");
     }
-    for absent in ["verdict", "findings", "ledger", "lost", "sampled", "python", "python_objects"] {
+    for absent in ["ledger", "lost", "sampled", "python", "python_objects"] {
         assert!(report[absent].is_null(), "{absent} has no data yet");
     }
     assert_eq!(report["schema"], "heaplens-report/1");

@@ -5,6 +5,7 @@ mod choice;
 mod iterations;
 mod losses;
 mod margin;
+mod naming;
 mod python;
 mod returns;
 mod sites;
@@ -18,13 +19,15 @@ use heaplens_format::{Bytes, Nanos, Pid};
 pub use iterations::{Iterations, NamedMark};
 pub use losses::LossLine;
 pub use margin::Margin;
+pub use naming::{headline, is_interpreter, is_library};
 pub use python::Origin;
 pub use returns::{Collected, Resident, Returns};
 pub use sites::{Layer, Measure, SiteProfile, Space, Totals};
 pub use stacks::{Cut, Import, StackFrame, StackId};
 
+use crate::growth::{Growth, Known, growth};
 use sites::Intervals;
-use stacks::Stacks;
+pub(crate) use stacks::Stacks;
 
 /// The process that was asked for is not in the recording.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -73,6 +76,8 @@ pub struct Profile {
     pub sites: Vec<SiteProfile>,
     /// What an iteration is and how many there were; `None` where no loop was found.
     pub iterations: Option<Iterations>,
+    /// What grows.
+    pub growth: Growth,
     /// Marks that are not passes of a loop.
     pub marks: Vec<NamedMark>,
     /// What came back when it was asked for; `None` where it was not.
@@ -168,6 +173,11 @@ impl Profile {
         self.stacks.import(site.stack)
     }
 
+    /// The line that growth is told for: the Python line of a site, else the innermost of native code whose source is known.
+    pub fn line(&self, site: &SiteProfile) -> Option<&StackFrame> {
+        self.stacks.line(site.stack)
+    }
+
     /// The sites of the heap.
     pub fn heap_sites(&self) -> impl Iterator<Item = &SiteProfile> {
         self.sites.iter().filter(|site| site.space() == Space::Heap)
@@ -183,6 +193,15 @@ fn of_process(process: &Process, recording: &Recording) -> Profile {
     let stacks = Stacks::new(process);
     let intervals = Intervals::of(process, recording.run.sample_interval);
     let sites = sites::merge(process, &stacks, intervals);
+    let iterations = iterations::iterations(process);
+    let growth = growth(Known {
+        process,
+        stacks: &stacks,
+        sites: &sites,
+        iterations: iterations.as_ref(),
+        heap_interval: intervals.heap,
+        object_interval: intervals.objects,
+    });
     Profile {
         pid: Some(process.pid),
         python: process.python,
@@ -194,7 +213,8 @@ fn of_process(process: &Process, recording: &Recording) -> Profile {
         anonymous: sites::totals(&sites, Space::Anonymous, intervals),
         files: sites::totals(&sites, Space::Files, intervals),
         knows_end_of_script: sites::end_of_script(process).is_some(),
-        iterations: iterations::iterations(process),
+        iterations,
+        growth,
         marks: iterations::named_marks(process),
         returns: returns::returns(process),
         losses: losses::losses(process, &sites, &stacks),

@@ -9,6 +9,7 @@ use heaplens_format::arena::Pseudo;
 use heaplens_format::recording::{Frame, Function, Process};
 use heaplens_format::{CodeId, ModuleId, NodeId};
 
+use super::naming::own_line;
 use super::python::{Origin, Trail};
 
 /// One function of a stack, inlined ones included.
@@ -59,7 +60,7 @@ pub struct StackId(u32);
 
 /// All stacks of a process.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Stacks {
+pub(crate) struct Stacks {
     /// Stack n is entry n − 1; callers come first.
     nodes: Vec<StackNode>,
     frames: Vec<StackFrame>,
@@ -98,12 +99,12 @@ impl Stacks {
     }
 
     /// The stack of a node of the recording.
-    pub(super) fn of(&self, node: NodeId) -> StackId {
+    pub(crate) fn of(&self, node: NodeId) -> StackId {
         self.by_node.get(node.get() as usize).copied().unwrap_or_default()
     }
 
     /// The frames of a stack, innermost first.
-    pub(super) fn frames(&self, stack: StackId) -> impl Iterator<Item = &StackFrame> + Clone {
+    pub(crate) fn frames(&self, stack: StackId) -> impl Iterator<Item = &StackFrame> + Clone {
         let nodes = std::iter::successors(self.node(stack), |node| self.node(node.caller));
         nodes.flat_map(|node| &self.frames[node.frames.0 as usize..node.frames.1 as usize])
     }
@@ -116,6 +117,11 @@ impl Stacks {
     /// The Python line that a stack is named by: the user's, else the innermost of a library.
     pub(super) fn python_line(&self, stack: StackId) -> Option<&StackFrame> {
         self.frame(self.node(stack)?.trail.line())
+    }
+
+    /// The line that growth is told for: the Python line, else the innermost of native code whose source is known.
+    pub(crate) fn line(&self, stack: StackId) -> Option<&StackFrame> {
+        self.python_line(stack).or_else(|| own_line(self.frames(stack)))
     }
 
     /// The import that a stack is a part of.

@@ -1,6 +1,7 @@
 //! What an iteration is, and the marks that have a name.
 
 use heaplens_analyze::Profile;
+use heaplens_analyze::growth::How;
 use heaplens_analyze::profile::NamedMark;
 
 /// What all values "per iteration" are per.
@@ -23,14 +24,21 @@ struct LoopFields<'a> {
 
 pub(super) fn iterations(profile: &Profile) -> IterationFields<'_> {
     match &profile.iterations {
-        Some(found) => IterationFields {
+        Some(found) if profile.growth.how != How::Marks => IterationFields {
             count: Some(found.count),
             exact: Some(found.is_exact),
             per: "iteration",
             how: Some("loop"),
             place: Some(LoopFields { file: &found.file, line: found.line, function: &found.function }),
         },
-        None => IterationFields { count: None, exact: None, per: "second", how: None, place: None },
+        _ if profile.growth.how == How::Marks => IterationFields {
+            count: Some(profile.growth.count),
+            exact: Some(true),
+            per: "iteration",
+            how: Some("marks"),
+            place: None,
+        },
+        _ => IterationFields { count: None, exact: None, per: "second", how: None, place: None },
     }
 }
 

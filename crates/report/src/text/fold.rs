@@ -2,7 +2,7 @@
 //! runtime at the outer end say nothing about the program; of a deep stack the nearest callers and the outermost one
 //! are kept.
 
-use heaplens_analyze::profile::StackFrame;
+use heaplens_analyze::profile::{StackFrame, is_library};
 
 use crate::label::file_name;
 
@@ -11,48 +11,6 @@ pub(super) const SHOWN: usize = 5;
 /// And for the others.
 pub(super) const SHOWN_BRIEFLY: usize = 3;
 
-/// Functions that allocate for others.
-const ALLOCATORS: &[&str] = &[
-    "malloc",
-    "calloc",
-    "realloc",
-    "reallocarray",
-    "posix_memalign",
-    "aligned_alloc",
-    "memalign",
-    "valloc",
-    "pvalloc",
-    "mmap",
-    "mmap64",
-    "mremap",
-    "brk",
-    "sbrk",
-    "strdup",
-    "strndup",
-    "__strdup",
-    "__strndup",
-    "__rust_alloc",
-    "__rust_alloc_zeroed",
-    "__rust_realloc",
-    "__rdl_alloc",
-    "__rdl_alloc_zeroed",
-    "__rdl_realloc",
-    "getdelim",
-];
-/// How names of allocating library code begin.
-const LIBRARIES: &[&str] = &[
-    "operator new",
-    "std::",
-    "__gnu_cxx::",
-    "alloc::",
-    "core::",
-    "hashbrown::",
-    "<alloc::",
-    "<core::",
-    "<std::",
-    "<hashbrown::",
-    "__rustc::",
-];
 /// What runs before `main` or a thread's function.
 const RUNTIME: &[&str] =
     &["_start", "clone", "clone3", "__clone", "__clone3", "start_thread", "execute_native_thread_routine"];
@@ -82,11 +40,6 @@ pub(super) struct Folded<'a> {
     pub(super) hidden: usize,
 }
 
-/// The frame that a site is named by: the innermost one that is not library code, else the innermost.
-pub(super) fn headline<'a>(stack: impl Iterator<Item = &'a StackFrame> + Clone) -> Option<&'a StackFrame> {
-    stack.clone().find(|frame| !is_library(frame)).or_else(|| stack.clone().next())
-}
-
 /// Folds a stack to at most so many frames.
 pub(super) fn fold<'a>(stack: &[&'a StackFrame], shown: usize) -> Folded<'a> {
     let outer = stack.iter().rposition(|frame| !is_runtime(frame)).map_or(stack.len(), |last| last + 1);
@@ -101,10 +54,6 @@ fn shorten<'a>(stack: &[&'a StackFrame], shown: usize) -> Folded<'a> {
     let mut frames = stack[..shown - 1].to_vec();
     frames.extend(stack.last());
     Folded { frames, hidden: stack.len() - shown }
-}
-
-pub(super) fn is_library(frame: &StackFrame) -> bool {
-    frame.function.as_deref().is_some_and(|name| ALLOCATORS.contains(&name) || begins(name, LIBRARIES))
 }
 
 pub(super) fn is_runtime(frame: &StackFrame) -> bool {

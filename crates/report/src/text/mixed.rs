@@ -2,10 +2,10 @@
 //! went through; outside it, the user's own lines, with the frames of one package as one line. The interpreter's own
 //! code, allocators and what runs before a program are left out.
 
-use heaplens_analyze::profile::{Origin, StackFrame};
+use heaplens_analyze::profile::{Origin, StackFrame, is_interpreter, is_library};
 use heaplens_format::python_file::PROBE_FILE;
 
-use super::fold::{is_in_runtime, is_library, is_runtime};
+use super::fold::{is_in_runtime, is_runtime};
 use super::plural;
 use crate::label::{file_name, label};
 
@@ -112,14 +112,13 @@ fn library_name(path: &str) -> &str {
 
 /// Whether a frame is the interpreter's own, or what stands below and above every program.
 pub(super) fn is_machinery(frame: &StackFrame) -> bool {
-    let interpreter = || frame.module.as_deref().is_some_and(|module| is_interpreter(file_name(module)));
     let probe = || frame.file.as_deref().map(str::as_bytes) == Some(PROBE_FILE.to_bytes());
     !frame.is_python()
-        && (is_library(frame) || is_runtime(frame) || is_in_runtime(frame) || interpreter() || probe())
-}
-
-fn is_interpreter(name: &str) -> bool {
-    name == "python" || ["python2", "python3", "libpython"].iter().any(|prefix| name.starts_with(prefix))
+        && (is_library(frame)
+            || is_runtime(frame)
+            || is_in_runtime(frame)
+            || is_interpreter(frame)
+            || probe())
 }
 
 #[cfg(test)]

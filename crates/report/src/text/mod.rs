@@ -1,13 +1,13 @@
 //! The page that a user sees first: how the run ended, how much memory, which sites, what was lost, what it cost.
 //! Short and ranked; the whole is in the JSON.
 
+mod findings;
 mod fold;
 mod imports;
 mod mixed;
 mod number;
 mod place;
 mod sites;
-mod source;
 
 use std::io::{self, Write};
 
@@ -64,6 +64,7 @@ pub fn write_with(profile: &Profile, options: Options, out: &mut dyn Write) -> i
         page.line("  Nothing was recorded.")?;
         return if profile.damage.is_empty() { Ok(()) } else { page.losses(profile) };
     }
+    findings::write(profile, &mut page)?;
     page.figures(profile)?;
     sites::write(profile, &mut page)?;
     page.others(profile)?;

@@ -9,23 +9,25 @@ use std::hash::Hash;
 use std::io;
 
 use heaplens_analyze::Profile;
-use heaplens_analyze::profile::{Measure, SiteProfile, Space, StackFrame};
+use heaplens_analyze::profile::{Measure, SiteProfile, Space, StackFrame, headline};
 use heaplens_format::Bytes;
 use heaplens_format::recording::Reading;
 
-use super::fold::{self, Folded, SHOWN, SHOWN_BRIEFLY, headline};
+use super::fold::{self, Folded, SHOWN, SHOWN_BRIEFLY};
 use super::imports::{self, Importers};
 use super::mixed::{self, Line, is_machinery};
 use super::number::{count, share, size};
 use super::place::place;
-use super::source::source_line;
 use super::{Page, is_running, one_line, plural};
 use crate::label::{CUT, NO_STACK};
+use crate::source::source_line;
 
 /// Places whose stacks are shown at length.
 const HEAVIEST: usize = 3;
 /// Mapping sites that are named.
 const MAPPINGS: usize = 3;
+/// Places that are named where findings have told what grows.
+const TOP_BESIDE_FINDINGS: usize = 5;
 /// Imports that are named.
 const IMPORTS: usize = 5;
 /// Columns of the bytes of a site, without and with its margin.
@@ -50,6 +52,11 @@ struct Table {
 pub(super) fn write(profile: &Profile, page: &mut Page<'_>) -> io::Result<()> {
     let (top, top_at_peak) = (page.options.top, page.options.top_at_peak);
     let titles = Titles::of(profile);
+    if !profile.growth.findings.is_empty() {
+        let table = |title, space, total| table(title, space, |site| site.held, total, TOP_BESIDE_FINDINGS);
+        table(titles.heap, Space::Heap, profile.heap.held).write(page, profile)?;
+        return table(titles.objects, Space::Objects, profile.objects.held).write(page, profile);
+    }
     table(titles.heap, Space::Heap, |site| site.held, profile.heap.held, top).write(page, profile)?;
     if peak_is_at_exit(profile) {
         page.line("")?;

@@ -1,7 +1,10 @@
 //! What a small training script leaves behind: its own lines, a library below them, imports, a worker thread.
 
-use heaplens_format::recording::{Code, Decoded, Frame, Interpreter, Node, Process, Reading, SiteKind};
-use heaplens_format::{Bytes, CodeId, Pid};
+use heaplens_format::recording::{
+    Amount, Change, Code, Decoded, Frame, History, Interpreter, Loop, Mark, MarkKind, Node, Process, Reading,
+    Sample, SiteKind,
+};
+use heaplens_format::{Bytes, CodeId, LoopId, Nanos, Pid};
 
 use super::{MIB, code, module, node, recording, site};
 
@@ -39,6 +42,30 @@ pub fn script(file: &str) -> Decoded {
         peak_live: Bytes::new(59 * MIB + 1024),
         ..program.clone()
     };
+    decoded
+}
+
+/// The same with a loop of a hundred passes, of which each keeps 400 KiB more in `Model.step`.
+pub fn growing(file: &str) -> Decoded {
+    let mut decoded = script(file);
+    let program = &mut decoded.recording.processes[0];
+    let at = |pass: u64| Nanos::new(pass * 20_000_000);
+    let kept = |pass: u64| Bytes::new((pass - 1) * 400 * 1024);
+    let of_loop = LoopId::new(1);
+    program.loops =
+        vec![Loop { code: CodeId::new(1), line: 8, passes: 100, is_exact: true, ..Loop::default() }];
+    program.marks = (1..=100)
+        .map(|passes| Mark {
+            at: at(passes),
+            live: kept(passes) + Bytes::new(19 * MIB),
+            kind: MarkKind::Pass { of_loop, passes },
+        })
+        .collect();
+    let change =
+        |pass: u64| Change { until: pass as u32, live: Amount { bytes: kept(pass), blocks: 4 * (pass - 1) } };
+    program.histories = vec![History { site: 0, changes: (1..=100).map(change).collect() }];
+    let reading = |pass| Sample { at: at(pass), rss: kept(pass) + Bytes::new(60 * MIB), live: kept(pass) };
+    program.timeline = (1..=100).map(reading).collect();
     decoded
 }
 

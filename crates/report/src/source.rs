@@ -12,7 +12,7 @@ use heaplens_format::Nanos;
 const MOST_BYTES: u64 = 16 << 20;
 
 /// A line of a file that was not changed since that moment of Unix time; `None` when it is not to be had, or empty.
-pub(super) fn source_line(file: &str, line: u32, started_unix: Nanos) -> Option<String> {
+pub(crate) fn source_line(file: &str, line: u32, started_unix: Nanos) -> Option<String> {
     // A relative name may be another file's here.
     let path = Some(Path::new(file)).filter(|path| path.is_absolute())?;
     let about = path.metadata().ok()?;

@@ -1,0 +1,172 @@
+//! What growth is told per: the passes of the main loop, else the marks that the user made, else seconds.
+
+use heaplens_format::Nanos;
+use heaplens_format::arena::marks::ENOUGH_PASSES;
+use heaplens_format::recording::{MarkKind, Process};
+
+use super::series::{Point, Series, evenly};
+use crate::profile::Iterations;
+
+/// The most moments that the values of sites are looked at.
+const MOST_MOMENTS: usize = 256;
+
+/// What x counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum How {
+    /// Passes of the loop that iterations are counted by.
+    Loop,
+    /// Marks of the user's own.
+    Marks,
+    /// Seconds.
+    #[default]
+    Time,
+}
+
+/// The moments that sites are known at, each with its x; none where growth is told per second.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Axis {
+    pub(super) how: How,
+    /// Iterations that were counted; 0 for seconds.
+    pub(super) count: u64,
+    pub(super) moments: Vec<Moment>,
+}
+
+/// A mark on the axis.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Moment {
+    /// Its index among the marks of the process.
+    pub(super) mark: usize,
+    pub(super) x: f64,
+    at: Nanos,
+}
+
+impl Axis {
+    pub(super) fn of(process: &Process, iterations: Option<&Iterations>) -> Self {
+        let by_marks = || Self::new(How::Marks, process, users_number);
+        match iterations {
+            Some(found) if found.count >= ENOUGH_PASSES => Self::by_loop(process, found),
+            Some(found) => by_marks().filter_enough().unwrap_or_else(|| Self::by_loop(process, found)),
+            None => by_marks().filter_enough().unwrap_or_default(),
+        }
+    }
+
+    fn by_loop(process: &Process, found: &Iterations) -> Self {
+        let axis = Self::new(How::Loop, process, |kind| match kind {
+            MarkKind::Pass { of_loop, passes } if *of_loop == found.of_loop => Some(*passes),
+            _ => None,
+        });
+        Self { count: found.count, ..axis }
+    }
+
+    fn new(how: How, process: &Process, number: impl Fn(&MarkKind) -> Option<u64>) -> Self {
+        let marks = process.marks.iter().enumerate();
+        let numbered = marks.filter_map(|(index, mark)| Some((index, mark, number(&mark.kind)?)));
+        let moments: Vec<Moment> = numbered
+            .map(|(index, mark, number)| Moment { mark: index, x: number as f64, at: mark.at })
+            .collect();
+        let count = moments.last().map_or(0, |last| last.x as u64);
+        Self { how, count, moments: thinned(moments) }
+    }
+
+    fn filter_enough(self) -> Option<Self> {
+        Some(self).filter(|axis| axis.count >= ENOUGH_PASSES)
+    }
+
+    /// A value of the time-line over x.
+    pub(super) fn timeline(
+        &self,
+        process: &Process,
+        value: impl Fn(&heaplens_format::recording::Sample) -> u64,
+    ) -> Series {
+        let points = process.timeline.iter().filter_map(|sample| {
+            Some(Point { x: self.x_at(sample.at, process.start)?, y: value(sample) as f64 })
+        });
+        Series::new(points.collect())
+    }
+
+    /// Where a moment of time lies; `None` before the first mark and behind the last.
+    fn x_at(&self, at: Nanos, start: Nanos) -> Option<f64> {
+        if self.how == How::Time {
+            return Some(at.get().checked_sub(start.get())? as f64 / 1e9);
+        }
+        let next = self.moments.partition_point(|moment| moment.at <= at);
+        let (before, after) = (self.moments.get(next.checked_sub(1)?)?, self.moments.get(next)?);
+        let part = (at.get() - before.at.get()) as f64 / (after.at.get() - before.at.get()) as f64;
+        Some(before.x + part * (after.x - before.x))
+    }
+}
+
+/// Every site has a value at each of them: hundreds of thousands of sites shall fit in memory.
+fn thinned(moments: Vec<Moment>) -> Vec<Moment> {
+    if moments.len() <= MOST_MOMENTS {
+        return moments;
+    }
+    let xs: Vec<Point> = moments.iter().map(|moment| Point { x: moment.x, y: 0.0 }).collect();
+    evenly(&xs, MOST_MOMENTS).into_iter().map(|at| moments[at]).collect()
+}
+
+fn users_number(kind: &MarkKind) -> Option<u64> {
+    match kind {
+        MarkKind::User { number, .. } => Some(*number),
+        MarkKind::Pass { .. } | MarkKind::EndOfScript | MarkKind::Test { .. } => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use heaplens_format::recording::{Mark, Sample};
+    use heaplens_format::{Bytes, LoopId};
+
+    fn mark(at: u64, kind: MarkKind) -> Mark {
+        Mark { at: Nanos::new(at), live: Bytes::ZERO, kind }
+    }
+
+    fn pass(at: u64, of_loop: u32, passes: u64) -> Mark {
+        mark(at, MarkKind::Pass { of_loop: LoopId::new(of_loop), passes })
+    }
+
+    fn users(at: u64, number: u64) -> Mark {
+        mark(at, MarkKind::User { number, label: String::new() })
+    }
+
+    fn iterations(count: u64) -> Iterations {
+        Iterations {
+            of_loop: LoopId::new(1),
+            count,
+            is_exact: true,
+            file: "a".into(),
+            line: 1,
+            function: "f".into(),
+        }
+    }
+
+    fn with_marks(marks: Vec<Mark>) -> Process {
+        Process { marks, ..Process::default() }
+    }
+
+    #[test]
+    fn passes_of_the_main_loop_come_before_marks_and_these_before_a_loop_with_few_passes() {
+        let marks: Vec<Mark> = (1..=30)
+            .flat_map(|n| [users(10 * n, n), pass(10 * n + 5, 1, n), pass(10 * n + 6, 2, n)])
+            .collect();
+        let process = with_marks(marks);
+        let axis = Axis::of(&process, Some(&iterations(30)));
+        assert_eq!((axis.how, axis.count, axis.moments.len()), (How::Loop, 30, 30));
+        assert_eq!(Axis::of(&process, Some(&iterations(5))).how, How::Marks);
+        assert_eq!(Axis::of(&process, None).how, How::Marks);
+        assert_eq!(Axis::of(&with_marks(vec![users(1, 1)]), None).how, How::Time);
+    }
+
+    #[test]
+    fn readings_between_marks_lie_between_their_numbers() {
+        let sample = |at| Sample { at: Nanos::new(at), rss: Bytes::new(at), live: Bytes::ZERO };
+        let timeline = [50, 100, 150, 200, 250, 290, 400].map(sample).to_vec();
+        let process =
+            Process { timeline, ..with_marks((1..=30).map(|n| users(100 * n, 2 * n)).take(3).collect()) };
+        let axis = Axis::new(How::Marks, &process, users_number);
+        let series = axis.timeline(&process, |sample| sample.rss.get());
+        let found: Vec<(f64, f64)> = series.points().iter().map(|point| (point.x, point.y)).collect();
+        assert_eq!(found, [(2.0, 100.0), (3.0, 150.0), (4.0, 200.0), (5.0, 250.0), (5.8, 290.0)]);
+    }
+}

@@ -1,0 +1,208 @@
+//! What grows, how fast, and whether it stops: for every line that allocates, for the layers, and for resident memory. Judged
+//! by the values that sites had at marks; without marks by the readings of the time-line, per second.
+
+mod axis;
+mod findings;
+#[cfg(test)]
+mod generated;
+mod place;
+mod series;
+mod shape;
+mod slope;
+mod verdict;
+
+use std::collections::HashMap;
+
+use heaplens_format::Bytes;
+use heaplens_format::arena::marks::ENOUGH_PASSES;
+use heaplens_format::recording::{Process, SiteKind};
+
+use crate::profile::{Iterations, Layer, Measure, SiteProfile, StackId, Stacks};
+
+pub use axis::How;
+pub use findings::{Finding, Rule};
+pub use shape::{Shape, Trend};
+pub use slope::Slope;
+pub use verdict::Verdict;
+
+use axis::Axis;
+use place::Places;
+use shape::{Demands, trend};
+use verdict::Grounds;
+
+/// The growth of one process.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Growth {
+    /// What it is told per.
+    pub how: How,
+    /// Iterations that it was judged by; 0 for seconds.
+    pub count: u64,
+    /// Iterations that would be enough, where these were too few.
+    pub enough: Option<u64>,
+    /// Resident memory; `None` where there are no readings.
+    pub rss: Option<Trend>,
+    /// Live bytes of the heap.
+    pub live: Option<Trend>,
+    /// Layers, by the sum of their sites.
+    pub layers: Vec<(Layer, Trend)>,
+    /// Lines whose bytes changed enough to be judged.
+    pub lines: usize,
+    /// What grows.
+    pub findings: Vec<Finding>,
+    /// The word; `None` where nothing was recorded.
+    pub verdict: Option<Verdict>,
+    slopes: HashMap<(StackId, SiteKind), f64>,
+}
+
+impl Growth {
+    /// Bytes per iteration of a site; `None` where that is not known.
+    pub fn of_site(&self, site: &SiteProfile) -> Option<f64> {
+        (self.how != How::Time).then(|| self.slopes.get(&(site.stack, site.kind)).copied().unwrap_or(0.0))
+    }
+}
+
+/// Bytes that a rise must have to matter at all, for a line; or a two-thousandth of what is resident.
+const LEAST_OF_LINE: f64 = 4096.0;
+/// The same for resident memory, which moves by itself; or a hundredth of it.
+const LEAST_OF_WHOLE: f64 = (1 << 20) as f64;
+/// Bytes that a rise that stopped must have to be worth a word; or a hundredth of what is resident.
+const LEAST_TO_STOP: f64 = 65_536.0;
+/// How long a program must run for its growth per second to be believed. A script without a loop does one thing after the
+/// other, imports first: only a long one can be a server.
+const LEAST_SECONDS: f64 = 1.0;
+const LEAST_SECONDS_OF_SCRIPT: f64 = 60.0;
+
+const OF_ITERATIONS: Demands =
+    Demands { least_rise: LEAST_OF_LINE, grain: 0.0, most_uneven: 0.2, least_rises: 4.0 };
+/// A program that reads its input once grows, too: per second only what is very even is believed.
+const OF_SECONDS: Demands =
+    Demands { least_rise: LEAST_OF_WHOLE, grain: 0.0, most_uneven: 0.1, least_rises: 10.0 };
+
+/// What is known about a process before its growth.
+#[derive(Clone, Copy)]
+pub(crate) struct Known<'a> {
+    pub(crate) process: &'a Process,
+    pub(crate) stacks: &'a Stacks,
+    pub(crate) sites: &'a [SiteProfile],
+    pub(crate) iterations: Option<&'a Iterations>,
+    /// Mean distance of samples of the heap.
+    pub(crate) heap_interval: Option<Bytes>,
+    /// And of small Python objects.
+    pub(crate) object_interval: Option<Bytes>,
+}
+
+/// Judges a process.
+pub(crate) fn growth(known: Known<'_>) -> Growth {
+    let axis = Axis::of(known.process, known.iterations);
+    match axis.how {
+        How::Loop | How::Marks => known.per_iteration(&axis),
+        How::Time => known.per_second(&axis),
+    }
+}
+
+impl Known<'_> {
+    fn per_iteration(self, axis: &Axis) -> Growth {
+        let demands = Demands { least_rise: LEAST_OF_LINE.max(self.resident() / 2000.0), ..OF_ITERATIONS };
+        let places =
+            Places::of(self.process, self.stacks, self.sites, (axis, demands), |kind| self.grain(kind));
+        let lines = findings::lines(&places, axis, demands);
+        let rss = self.of_rss(axis, OF_ITERATIONS);
+        let findings = findings::of_lines(&lines, rss.as_ref(), self.sites, axis);
+        let stops = |trend: &Trend| verdict::is_stopped(trend.shape) && trend.rise >= self.least_to_stop();
+        let stopped = lines.iter().any(|line| stops(line.trend())) || rss.as_ref().is_some_and(stops);
+        let too_short = axis.moments.len() < shape::LEAST_POINTS && self.rose(axis);
+        Growth {
+            how: axis.how,
+            count: axis.count,
+            enough: too_short.then_some(ENOUGH_PASSES),
+            rss,
+            live: Some(trend(&self.live_at(axis), demands)),
+            layers: self.layers(&places, axis, demands),
+            lines: places.lines.len(),
+            verdict: Some(verdict::verdict(&findings, Grounds { stopped, too_short })),
+            findings,
+            slopes: places.slopes,
+        }
+    }
+
+    /// All layers that have sites; those that did not change are flat.
+    fn layers(self, places: &Places<'_>, axis: &Axis, demands: Demands) -> Vec<(Layer, Trend)> {
+        let mut layers: Vec<Layer> = self.sites.iter().map(|site| site.layer).collect();
+        layers.sort_unstable();
+        layers.dedup();
+        let trend_of = |layer: Layer| {
+            let changed = places.layers.iter().find(|(changed, _)| *changed == layer);
+            changed.map_or(Trend::FLAT, |(_, sum)| sum.trend(axis, demands))
+        };
+        layers.into_iter().map(|layer| (layer, trend_of(layer))).collect()
+    }
+
+    fn per_second(self, axis: &Axis) -> Growth {
+        let rss = self.of_rss(axis, OF_SECONDS);
+        let live_series = axis.timeline(self.process, |sample| sample.live.get());
+        let least = if self.process.python.is_some() { LEAST_SECONDS_OF_SCRIPT } else { LEAST_SECONDS };
+        let is_long = live_series.length() >= least;
+        let live = Some(trend(&live_series, OF_SECONDS)).filter(|_| live_series.points().len() > 1);
+        let grows = |trend: &Option<Trend>| trend.filter(|trend| is_long && trend.shape == Shape::Linear);
+        let of_heap =
+            grows(&live).map(|trend| findings::of_seconds(trend, &self.held_by_lines(), self.sites));
+        let findings: Vec<Finding> =
+            of_heap.or_else(|| grows(&rss).map(findings::unexplained)).into_iter().collect();
+        let is_rising = |trend: &Option<Trend>| {
+            trend.is_some_and(|trend| {
+                !matches!(trend.shape, Shape::Flat | Shape::Plateau) && trend.level >= LEAST_OF_WHOLE
+            })
+        };
+        let too_short = !is_long && self.process.python.is_none() && is_rising(&live);
+        let stopped = is_long && live.iter().chain(&rss).any(|trend| trend.shape == Shape::Plateau);
+        Growth {
+            enough: too_short.then_some(least as u64),
+            rss,
+            live,
+            verdict: Some(verdict::verdict(&findings, Grounds { stopped, too_short })),
+            findings,
+            ..Growth::default()
+        }
+    }
+
+    fn of_rss(self, axis: &Axis, demands: Demands) -> Option<Trend> {
+        let series = axis.timeline(self.process, |sample| sample.rss.get());
+        let least_rise = LEAST_OF_WHOLE.max(self.resident() / 100.0);
+        (!self.process.timeline.is_empty()).then(|| trend(&series, Demands { least_rise, ..demands }))
+    }
+
+    fn live_at(self, axis: &Axis) -> series::Series {
+        let live = |moment: &axis::Moment| self.process.marks[moment.mark].live.get() as f64;
+        let points = axis.moments.iter().map(|moment| series::Point { x: moment.x, y: live(moment) });
+        series::Series::new(points.collect())
+    }
+
+    /// Whether the heap rose by what matters, from the first mark to the last.
+    fn rose(self, axis: &Axis) -> bool {
+        let series = self.live_at(axis);
+        let first = series.points().first().map_or(0.0, |point| point.y);
+        series.last() - first >= self.least_to_stop()
+    }
+
+    fn resident(self) -> f64 {
+        self.process.rss.map_or(0.0, |rss| rss.peak.get() as f64)
+    }
+
+    fn least_to_stop(self) -> f64 {
+        LEAST_TO_STOP.max(self.resident() / 100.0)
+    }
+
+    fn grain(self, kind: SiteKind) -> f64 {
+        let interval = match kind {
+            SiteKind::Heap | SiteKind::PythonBlock => self.heap_interval,
+            SiteKind::PythonObject => self.object_interval,
+            SiteKind::AnonymousMapping | SiteKind::FileMapping | SiteKind::Break => None,
+        };
+        interval.map_or(0.0, |interval| interval.get() as f64)
+    }
+
+    /// What lines of the heap hold at the end, each with its heaviest site and all of them.
+    fn held_by_lines(self) -> Vec<(Measure, usize, Vec<usize>)> {
+        place::held_by_lines(self.stacks, self.sites)
+    }
+}

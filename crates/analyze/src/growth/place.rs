@@ -1,0 +1,191 @@
+//! The series of sites and of the lines that they are named by. A line is the user's own that is nearest to the allocation;
+//! all that it holds, in whatever layer, is one.
+
+use std::collections::HashMap;
+
+use heaplens_format::recording::{Amount, History, Process, SiteKind};
+
+use super::axis::Axis;
+use super::series::{Point, Series};
+use super::shape::{Demands, Trend, trend};
+use crate::profile::{Layer, Measure, SiteProfile, Space, StackFrame, StackId, Stacks, is_interpreter};
+
+/// What a site had at each moment of the axis.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Course {
+    bytes: Vec<f64>,
+    blocks: Vec<f64>,
+}
+
+impl Course {
+    fn add(&mut self, other: &Self) {
+        let add = |to: &mut Vec<f64>, from: &[f64]| {
+            to.resize(from.len(), 0.0);
+            to.iter_mut().zip(from).for_each(|(to, from)| *to += from);
+        };
+        add(&mut self.bytes, &other.bytes);
+        add(&mut self.blocks, &other.blocks);
+    }
+
+    fn changed(&self) -> f64 {
+        let change = |last: f64| last - self.bytes.first().copied().unwrap_or(0.0);
+        self.bytes.last().copied().map_or(0.0, change)
+    }
+
+    pub(super) fn bytes(&self, axis: &Axis) -> Series {
+        series(axis, &self.bytes)
+    }
+
+    pub(super) fn blocks(&self, axis: &Axis) -> Series {
+        series(axis, &self.blocks)
+    }
+}
+
+fn series(axis: &Axis, values: &[f64]) -> Series {
+    let points = axis.moments.iter().zip(values).map(|(moment, &y)| Point { x: moment.x, y });
+    Series::new(points.collect())
+}
+
+/// What is known of all sites together that one line is named for, or that one layer has.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sum {
+    pub(super) course: Course,
+    /// Their indices in the profile.
+    pub(super) sites: Vec<usize>,
+    /// Rises, each times the bytes that a sample of it stands for.
+    weighted: f64,
+    rises: f64,
+    /// The site that rose most, and by how much.
+    most: Option<(usize, f64)>,
+}
+
+impl Sum {
+    fn add(&mut self, site: usize, course: &Course, grain: f64) {
+        let rise = course.changed();
+        self.course.add(course);
+        self.sites.push(site);
+        self.weighted += grain * rise.max(0.0);
+        self.rises += rise.max(0.0);
+        if self.most.is_none_or(|(_, most)| rise > most) {
+            self.most = Some((site, rise));
+        }
+    }
+
+    /// The site that rose most.
+    pub(super) fn leader(&self) -> Option<usize> {
+        self.most.map(|(site, _)| site)
+    }
+
+    /// Bytes that one sample stands for, on average over the rise.
+    pub(super) fn grain(&self) -> f64 {
+        if self.rises > 0.0 { self.weighted / self.rises } else { 0.0 }
+    }
+
+    pub(super) fn trend(&self, axis: &Axis, demands: Demands) -> Trend {
+        trend(&self.course.bytes(axis), Demands { grain: self.grain(), ..demands })
+    }
+}
+
+/// What tells one line from another: function, file and line, or the address where these are not known.
+type Key<'a> = (Option<&'a str>, Option<&'a str>, Option<u32>, Option<&'a str>, u64);
+
+fn key(frame: &StackFrame) -> Key<'_> {
+    let offset = if frame.function.is_some() { 0 } else { frame.offset };
+    (frame.function.as_deref(), frame.file.as_deref(), frame.line, frame.module.as_deref(), offset)
+}
+
+/// All sites that changed while the axis ran, by line and by layer, and how fast each grows.
+#[derive(Debug, Default)]
+pub(super) struct Places<'a> {
+    pub(super) lines: HashMap<Option<Key<'a>>, Sum>,
+    pub(super) layers: Vec<(Layer, Sum)>,
+    pub(super) slopes: HashMap<(StackId, SiteKind), f64>,
+}
+
+impl<'a> Places<'a> {
+    pub(super) fn of(
+        process: &Process,
+        stacks: &'a Stacks,
+        sites: &[SiteProfile],
+        (axis, demands): (&Axis, Demands),
+        grain: impl Fn(SiteKind) -> f64,
+    ) -> Self {
+        let mut places = Self::default();
+        for (at, course) in courses(process, stacks, sites, axis) {
+            let site = &sites[at];
+            let own = Demands { grain: grain(site.kind), ..demands };
+            places.slopes.insert((site.stack, site.kind), slope_of(&course, axis, own));
+            if is_pool(site, stacks) {
+                continue;
+            }
+            let line = stacks.line(site.stack).map(key);
+            places.lines.entry(line).or_default().add(at, &course, own.grain);
+            places.layer(site.layer).add(at, &course, own.grain);
+        }
+        places
+    }
+
+    fn layer(&mut self, layer: Layer) -> &mut Sum {
+        let at = self.layers.iter().position(|(known, _)| *known == layer).unwrap_or_else(|| {
+            self.layers.push((layer, Sum::default()));
+            self.layers.len() - 1
+        });
+        &mut self.layers[at].1
+    }
+}
+
+/// What the lines of the heap hold at the end, each with its heaviest site and with all of them.
+pub(super) fn held_by_lines(stacks: &Stacks, sites: &[SiteProfile]) -> Vec<(Measure, usize, Vec<usize>)> {
+    let mut lines: HashMap<Option<Key<'_>>, (Measure, usize, Vec<usize>)> = HashMap::new();
+    for (at, site) in sites.iter().enumerate().filter(|(_, site)| site.space() == Space::Heap) {
+        // Sites come by what they held: the first of a line is its heaviest.
+        let line =
+            lines.entry(stacks.line(site.stack).map(key)).or_insert((Measure::default(), at, Vec::new()));
+        line.0.bytes += site.held.bytes;
+        line.0.blocks += site.held.blocks;
+        line.2.push(at);
+    }
+    lines.into_values().collect()
+}
+
+/// Whether a mapping is the memory that Python cuts small objects out of, which are sites themselves.
+fn is_pool(site: &SiteProfile, stacks: &Stacks) -> bool {
+    site.kind == SiteKind::AnonymousMapping && stacks.frames(site.stack).next().is_some_and(is_interpreter)
+}
+
+/// A site that hardly changed is not worth the comparison of all pairs.
+fn slope_of(course: &Course, axis: &Axis, demands: Demands) -> f64 {
+    let series = course.bytes(axis);
+    if course.changed().abs() >= demands.least_rise {
+        return trend(&series, demands).slope.value;
+    }
+    let points = series.points();
+    let half = &points[points.len() / 2..];
+    match (half.first(), half.last()) {
+        (Some(first), Some(last)) if last.x > first.x => (last.y - first.y) / (last.x - first.x),
+        _ => 0.0,
+    }
+}
+
+/// What each site of the profile that changed behind some mark had at the moments of the axis. The recording may know it
+/// under several numbers.
+fn courses(process: &Process, stacks: &Stacks, sites: &[SiteProfile], axis: &Axis) -> HashMap<usize, Course> {
+    let numbers: HashMap<(StackId, SiteKind), usize> =
+        sites.iter().enumerate().map(|(at, site)| ((site.stack, site.kind), at)).collect();
+    let mut courses: HashMap<usize, Course> = HashMap::new();
+    for history in &process.histories {
+        let Some(site) = process.sites.get(history.site as usize) else { continue };
+        if let Some(&at) = numbers.get(&(stacks.of(site.node), site.kind)) {
+            courses.entry(at).or_default().add(&course(history, site.live, axis));
+        }
+    }
+    courses
+}
+
+fn course(history: &History, end: Amount, axis: &Axis) -> Course {
+    let amounts = || axis.moments.iter().map(|moment| history.at(moment.mark).unwrap_or(end));
+    Course {
+        bytes: amounts().map(|amount| amount.bytes.get() as i64 as f64).collect(),
+        blocks: amounts().map(|amount| amount.blocks as i64 as f64).collect(),
+    }
+}

@@ -1,0 +1,133 @@
+//! What grows: the slopes of resident memory, and the findings.
+
+use heaplens_analyze::Profile;
+use heaplens_analyze::growth::{Finding, Shape};
+use heaplens_analyze::profile::SiteProfile;
+
+use super::{FrameFields, frame};
+use crate::rules;
+
+#[derive(serde::Serialize)]
+pub(super) struct RssFields {
+    start: u64,
+    end: u64,
+    peak: u64,
+    bytes_per_iteration: Option<f64>,
+    low: Option<f64>,
+    high: Option<f64>,
+    shape: Option<&'static str>,
+}
+
+pub(super) fn rss(profile: &Profile) -> Option<RssFields> {
+    let trend = profile.growth.rss;
+    let slope = trend.filter(|trend| trend.shape != Shape::TooShort).map(|trend| trend.slope);
+    profile.rss.map(|rss| RssFields {
+        start: rss.start.get(),
+        end: rss.end.get(),
+        peak: rss.peak.get(),
+        bytes_per_iteration: slope.map(|slope| slope.value),
+        low: slope.map(|slope| slope.low),
+        high: slope.map(|slope| slope.high),
+        shape: trend.map(|trend| trend.shape.name()),
+    })
+}
+
+#[derive(serde::Serialize)]
+pub(super) struct FindingFields<'a> {
+    rule: &'static str,
+    name: &'static str,
+    verdict: &'static str,
+    layer: Option<&'static str>,
+    bytes_per_iteration: f64,
+    low: f64,
+    high: f64,
+    shape: &'static str,
+    share_of_growth: Option<f64>,
+    live_bytes: u64,
+    live_blocks: u64,
+    location: Option<LocationFields<'a>>,
+    stack: Vec<FrameFields<'a>>,
+    /// Who holds it is not known yet.
+    holder: Option<()>,
+    evidence: Vec<EvidenceFields>,
+    excluded: Vec<ExcludedFields>,
+    fix: &'static str,
+    references: Vec<&'static str>,
+}
+
+#[derive(serde::Serialize)]
+struct LocationFields<'a> {
+    file: Option<&'a str>,
+    line: Option<u32>,
+    function: Option<&'a str>,
+    source: Option<String>,
+}
+
+#[derive(serde::Serialize)]
+struct EvidenceFields {
+    what: &'static str,
+    value: f64,
+}
+
+#[derive(serde::Serialize)]
+struct ExcludedFields {
+    what: String,
+    why: &'static str,
+}
+
+/// `None` where nothing was recorded.
+pub(super) fn findings(profile: &Profile) -> Option<Vec<FindingFields<'_>>> {
+    profile.growth.verdict.map(|_| profile.growth.findings.iter().map(|one| finding(profile, one)).collect())
+}
+
+fn finding<'a>(profile: &'a Profile, finding: &'a Finding) -> FindingFields<'a> {
+    let (rule, name) = rules::rule(finding.rule);
+    let leader: Option<&SiteProfile> = finding.leader.map(|leader| &profile.sites[leader]);
+    let slope = finding.trend.slope;
+    FindingFields {
+        rule,
+        name,
+        verdict: rules::verdict(profile, finding),
+        layer: finding.layer.map(|layer| layer.name()),
+        bytes_per_iteration: slope.value,
+        low: slope.low,
+        high: slope.high,
+        shape: finding.trend.shape.name(),
+        share_of_growth: finding.share,
+        live_bytes: finding.live.bytes.get(),
+        live_blocks: finding.live.blocks,
+        location: location(profile, finding),
+        stack: leader.map_or_else(Vec::new, |site| profile.stack(site).map(frame).collect()),
+        holder: None,
+        evidence: evidence(finding),
+        excluded: excluded(profile, finding),
+        fix: rules::fix(profile, finding),
+        references: Vec::new(),
+    }
+}
+
+fn location<'a>(profile: &'a Profile, finding: &Finding) -> Option<LocationFields<'a>> {
+    rules::line(profile, finding).map(|frame| LocationFields {
+        file: frame.file.as_deref().or(frame.module.as_deref()),
+        line: frame.line,
+        function: frame.function.as_deref(),
+        source: rules::source(profile, finding),
+    })
+}
+
+fn evidence(finding: &Finding) -> Vec<EvidenceFields> {
+    let known = |what, value: Option<f64>| value.map(|value| EvidenceFields { what, value });
+    [
+        known("blocks per iteration", finding.blocks_per_iteration),
+        known("stacks that meet in this line", finding.leader.map(|_| finding.sites.len() as f64)),
+        known("bytes at which it will stop", finding.stops_at().map(|bytes| bytes.get() as f64)),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+fn excluded(profile: &Profile, finding: &Finding) -> Vec<ExcludedFields> {
+    let excluded = rules::excluded(profile, finding).into_iter();
+    excluded.map(|(what, why)| ExcludedFields { what, why }).collect()
+}

@@ -1,0 +1,96 @@
+//! What findings are called and what is said about them, in every output alike. Only what was measured is said: who holds
+//! the memory is not.
+
+use heaplens_analyze::Profile;
+use heaplens_analyze::growth::{Finding, How, Rule, Shape, Trend};
+use heaplens_analyze::profile::{Origin, StackFrame};
+
+use crate::source::source_line;
+
+/// The identifier of a rule, and its name.
+pub(crate) fn rule(rule: Rule) -> (&'static str, &'static str) {
+    match rule {
+        Rule::LinearGrowth => ("G1", "linear-growth"),
+        Rule::CacheFilling => ("G2", "cache-filling"),
+        Rule::Unexplained => ("G7", "growth-unexplained"),
+    }
+}
+
+/// The headline of a finding.
+pub(crate) fn title(finding: &Finding) -> &'static str {
+    match finding.rule {
+        Rule::LinearGrowth => "What this line allocates grows and does not stop",
+        Rule::CacheFilling => "What this line allocates grows ever slower, as a cache that fills",
+        Rule::Unexplained => "Memory grows, and no line explains it",
+    }
+}
+
+/// The word for one finding.
+pub(crate) fn verdict(profile: &Profile, finding: &Finding) -> &'static str {
+    match finding.rule {
+        Rule::LinearGrowth if is_own(line(profile, finding)) => "leak (your code)",
+        Rule::LinearGrowth => "leak (library)",
+        Rule::CacheFilling => "bounded cache, still filling",
+        Rule::Unexplained => "unexplained",
+    }
+}
+
+/// Whether a line was written by whoever looks at it: a Python file of theirs, or native code with its source.
+fn is_own(line: Option<&StackFrame>) -> bool {
+    line.is_some_and(|frame| match frame.origin {
+        Origin::User | Origin::Generated => true,
+        Origin::Native => frame.file.is_some(),
+        Origin::Library(_) | Origin::Import => false,
+    })
+}
+
+/// What to do, as far as it is known.
+pub(crate) fn fix(profile: &Profile, finding: &Finding) -> &'static str {
+    let is_python = line(profile, finding).is_some_and(StackFrame::is_python);
+    match finding.rule {
+        Rule::LinearGrowth if is_python => {
+            "clear or bound what it is kept in, or make it once, before the loop"
+        }
+        Rule::LinearGrowth => "free it, or bound what it is kept in",
+        Rule::CacheFilling => "none is needed if its bound suits you; run for longer to see it stop",
+        Rule::Unexplained => "not known: it is in no block, object or mapping that was seen",
+    }
+}
+
+/// The line that a finding is about.
+pub(crate) fn line<'a>(profile: &'a Profile, finding: &Finding) -> Option<&'a StackFrame> {
+    profile.line(&profile.sites[finding.leader?])
+}
+
+/// The text of that line, where its file still says it.
+pub(crate) fn source(profile: &Profile, finding: &Finding) -> Option<String> {
+    let frame = line(profile, finding)?;
+    source_line(frame.file.as_deref()?, frame.line?, profile.run.started_unix)
+}
+
+/// What was looked at and does not grow, each with the reason.
+pub(crate) fn excluded(profile: &Profile, finding: &Finding) -> Vec<(String, &'static str)> {
+    let growth = &profile.growth;
+    let stands = |trend: &Trend| matches!(trend.shape, Shape::Flat | Shape::Plateau);
+    let own = finding.layer;
+    let layers = growth.layers.iter().filter(|(layer, trend)| Some(*layer) != own && stands(trend));
+    let mut excluded: Vec<(String, &'static str)> =
+        layers.map(|(layer, trend)| (layer.name().to_owned(), still(trend))).collect();
+    if let Some(trend) = growth.rss.as_ref().filter(|trend| stands(trend)) {
+        excluded.push(("RSS".to_owned(), still(trend)));
+    }
+    let others = growth.lines.saturating_sub(growth.findings.len());
+    if growth.how != How::Time && others > 0 {
+        excluded.push((format!("{others} other lines that allocate"), "no growth that matters"));
+    }
+    excluded
+}
+
+fn still(trend: &Trend) -> &'static str {
+    if trend.shape == Shape::Plateau { "grew and stopped" } else { "flat" }
+}
+
+/// What growth is told per.
+pub(crate) fn per(profile: &Profile) -> &'static str {
+    if profile.growth.how == How::Time { "second" } else { "iteration" }
+}

@@ -1,0 +1,194 @@
+//! The first lines of the page: the verdict, and what grows.
+
+use std::io;
+
+use heaplens_analyze::Profile;
+use heaplens_analyze::growth::{Finding, How, Rule, Shape, Trend, Verdict};
+use heaplens_analyze::profile::StackFrame;
+use heaplens_format::Bytes;
+
+use super::mixed::{self, Line};
+use super::number::{count, percent, size};
+use super::place::place;
+use super::{Page, fold, one_line, plural};
+use crate::rules;
+
+/// Findings that are told at length.
+const SHOWN: usize = 4;
+/// Lines of a stack.
+const FRAMES: usize = 4;
+/// Where the words of a finding begin.
+const INDENT: usize = 16;
+/// Where a title ends, at most.
+const TITLE: usize = 66;
+
+/// Writes the verdict and the findings.
+pub(super) fn write(profile: &Profile, page: &mut Page<'_>) -> io::Result<()> {
+    let Some(verdict) = profile.growth.verdict else { return Ok(()) };
+    page.line("")?;
+    page.emphasised("  ", &verdict_line(profile, verdict))?;
+    let findings = &profile.growth.findings;
+    for (rank, finding) in (1..).zip(findings.iter().take(SHOWN)) {
+        page.line("")?;
+        write_finding(profile, page, rank, finding)?;
+    }
+    match findings.len().saturating_sub(SHOWN) {
+        0 => Ok(()),
+        more => {
+            page.line("")?;
+            page.line(&format!("     {} more, in the JSON report", plural_count(more as u64, "finding")))
+        }
+    }
+}
+
+/// `RSS 0.51 GiB → 1.98 GiB, growing 1.50 MiB per iteration`.
+fn verdict_line(profile: &Profile, verdict: Verdict) -> String {
+    let growth = &profile.growth;
+    let rss = growth.rss.filter(|trend| trend.level > 0.0);
+    let from_to = match (rss, profile.rss) {
+        (Some(trend), _) => Some(format!("RSS {} → {}", size(bytes(trend.first)), size(bytes(trend.level)))),
+        (None, Some(rss)) => Some(format!("RSS {}", size(rss.end))),
+        (None, None) => None,
+    };
+    [from_to, Some(judgement(profile, verdict))].into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+fn judgement(profile: &Profile, verdict: Verdict) -> String {
+    let growth = &profile.growth;
+    match verdict {
+        Verdict::Leak => format!("{} and not stopping", growing(profile)),
+        Verdict::GrowthUnexplained => format!("{}, unexplained", growing(profile)),
+        Verdict::Growth => format!("{}, ever slower", growing(profile)),
+        Verdict::Plateau => "grew and stopped".to_owned(),
+        Verdict::Clean if growth.how == How::Time => "no loop to judge by, and no steady growth".to_owned(),
+        Verdict::Clean => format!("no growth in {}", plural_count(growth.count, "iteration")),
+        Verdict::TooShort => too_short(profile),
+    }
+}
+
+/// What grows: resident memory where that is known, else what the findings say.
+fn growing(profile: &Profile) -> String {
+    let growth = &profile.growth;
+    match growth.rss.filter(|trend| trend.shape == Shape::Linear) {
+        Some(trend) => format!("growing {}", rate(profile, &trend)),
+        None => {
+            let sum: f64 = growth.findings.iter().map(|finding| finding.trend.slope.value).sum();
+            format!("live memory growing {} per {}", size(bytes(sum)), rules::per(profile))
+        }
+    }
+}
+
+fn too_short(profile: &Profile) -> String {
+    let enough = profile.growth.enough.unwrap_or_default();
+    match profile.growth.how {
+        How::Time => format!("too short to tell growth: {} would do", plural_count(enough, "second")),
+        How::Loop | How::Marks => {
+            let count = plural_count(profile.growth.count, "iteration");
+            format!("too short to tell growth by {count}: {enough} would do")
+        }
+    }
+}
+
+/// `1.50 MiB per iteration`.
+fn rate(profile: &Profile, trend: &Trend) -> String {
+    format!("{} per {}", size(bytes(trend.slope.value)), rules::per(profile))
+}
+
+fn write_finding(profile: &Profile, page: &mut Page<'_>, rank: usize, finding: &Finding) -> io::Result<()> {
+    let share =
+        finding.share.map_or_else(String::new, |share| format!("   {} of the growth", percent(share)));
+    let per = format!("{}/{}", size(bytes(finding.trend.slope.value)), rules::per(profile));
+    let title = rules::title(finding);
+    page.emphasised(
+        &format!("  {rank}  "),
+        &format!("{title:<TITLE$}{per:>22}{share}", TITLE = TITLE.saturating_sub(5)),
+    )?;
+    where_it_is(profile, page, finding)?;
+    named(page, "live", &live(profile, finding))?;
+    named(page, "bound", &bound(profile, finding))?;
+    if let Some(level) = finding.stops_at() {
+        named(page, "will stop", &format!("near {} if it goes on like that", size(level)))?;
+    }
+    let excluded: Vec<String> =
+        rules::excluded(profile, finding).iter().map(|(what, why)| format!("{what} ({why})")).collect();
+    named(page, "not it", &excluded.join(" · "))?;
+    named(page, "fix", rules::fix(profile, finding))?;
+    let (id, name) = rules::rule(finding.rule);
+    named(page, "rule", &format!("{id} {name}"))
+}
+
+/// The line with its source, and how the program came there.
+fn where_it_is(profile: &Profile, page: &mut Page<'_>, finding: &Finding) -> io::Result<()> {
+    let Some(leader) = finding.leader.map(|leader| &profile.sites[leader]) else { return Ok(()) };
+    let stack: Vec<&StackFrame> = profile.stack(leader).collect();
+    let room = page.options.width.saturating_sub(INDENT);
+    let Some(line) = profile.line(leader) else { return Ok(()) };
+    page.line(&format!("         {}", place(line, room)))?;
+    if let Some(source) = rules::source(profile, finding) {
+        page.line(&format!("             {}", one_line(&source)))?;
+    }
+    let lines = match profile.python_line(leader) {
+        Some(line) => mixed::fold(&stack, line, FRAMES),
+        None => fold::fold(&stack, FRAMES).frames.into_iter().map(Line::Frame).collect(),
+    };
+    let others =
+        lines.iter().filter(|other| !matches!(other, Line::Frame(frame) if std::ptr::eq(*frame, line)));
+    for (at, other) in others.enumerate() {
+        let text = match other {
+            Line::Frame(frame) => place(frame, room),
+            Line::Words(words) => one_line(words),
+        };
+        named(page, if at == 0 { "stack" } else { "" }, &text)?;
+    }
+    Ok(())
+}
+
+fn live(profile: &Profile, finding: &Finding) -> String {
+    if finding.rule == Rule::Unexplained {
+        return String::new();
+    }
+    let live = finding.live;
+    let when = match profile.growth.how {
+        How::Time => "at exit",
+        How::Loop | How::Marks if 2 * finding.held.bytes.get() < live.bytes.get() => {
+            "while it grew, given back later"
+        }
+        How::Loop | How::Marks => "at the last iteration",
+    };
+    let blocks = plural_count(live.blocks, "block");
+    let margin = finding.held.margin.filter(|margin| margin.bytes > Bytes::ZERO);
+    let margin = margin.map_or_else(String::new, |margin| format!(" ± {}", size(margin.bytes)));
+    let pace = finding.blocks_per_iteration.filter(|blocks| *blocks > 0.0);
+    let pace =
+        pace.map_or_else(String::new, |blocks| format!(" · {} per {}", rounded(blocks), rules::per(profile)));
+    format!("{}{margin} in {blocks} {when}{pace}", size(live.bytes))
+}
+
+/// How sure the slope is, where that is less than sure.
+fn bound(profile: &Profile, finding: &Finding) -> String {
+    let slope = finding.trend.slope;
+    if slope.high - slope.low <= 0.02 * slope.value {
+        return String::new();
+    }
+    let (low, high) = (size(bytes(slope.low)), size(bytes(slope.high)));
+    format!("{low} to {high} per {} in 95 of 100 runs", rules::per(profile))
+}
+
+fn named(page: &mut Page<'_>, name: &str, text: &str) -> io::Result<()> {
+    if text.is_empty() { Ok(()) } else { page.line(&format!("     {name:<11}{text}")) }
+}
+
+fn rounded(blocks: f64) -> String {
+    match blocks {
+        ..9.95 => format!("{blocks:.1} blocks"),
+        _ => format!("{} blocks", count(blocks.round() as u64)),
+    }
+}
+
+fn plural_count(number: u64, noun: &str) -> String {
+    format!("{} {}", count(number), plural(number, noun))
+}
+
+fn bytes(value: f64) -> Bytes {
+    Bytes::new(value.max(0.0).round() as u64)
+}
