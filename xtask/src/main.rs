@@ -5,6 +5,7 @@ mod campaign;
 mod check;
 mod demo;
 mod edges;
+mod environment;
 mod packages;
 mod soak;
 mod test;

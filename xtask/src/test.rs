@@ -5,6 +5,7 @@ use std::process::{Command, ExitCode};
 use anyhow::Result;
 
 use crate::check::{Count, tests, whole};
+use crate::environment;
 use crate::packages::{self, FOR_TESTS};
 use crate::workspace::cargo;
 
@@ -60,6 +61,14 @@ fn check_edges() -> Count {
 }
 
 fn crate_tests() -> Result<Count> {
-    let others = tests("tests", cargo(&["test", "--no-fail-fast"]).args(OTHERS))?;
+    let mut command = cargo(&["test", "--no-fail-fast"]);
+    match environment::tensorflow() {
+        Ok(python) => command.env("HEAPLENS_TENSORFLOW_PYTHON", python),
+        Err(error) => {
+            println!("{error:#}: tests that need TensorFlow are skipped");
+            command.env_remove("HEAPLENS_TENSORFLOW_PYTHON")
+        }
+    };
+    let others = tests("tests", command.args(OTHERS))?;
     Ok(others.and(tests("tests, interleavings", cargo(&["test"]).args(INTERLEAVINGS))?))
 }

@@ -2,17 +2,15 @@
 //! user names. In a named one nothing is installed.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 
-use crate::workspace::{printed, succeed, target};
+use crate::environment::{self, Wanted, imports, install};
+use crate::workspace::printed;
 
-/// What the programs need; NumPy comes with it. The version is the one that the targets speak of.
-const TENSORFLOW: (&str, &str) = ("tensorflow", "tensorflow-cpu==2.21.0");
-
-/// What they are compared with: module and distribution.
-const PEERS: &[(&str, &str)] = &[("memray", "memray==1.20.0"), ("scalene", "scalene==2.4.0")];
+/// What the programs are compared with.
+const PEERS: &[Wanted] = &[("memray", "memray==1.20.0"), ("scalene", "scalene==2.4.0")];
 
 /// Prints `NAME VERSION` of the interpreter and of every distribution named after it that is there.
 const VERSIONS: &str = "
@@ -31,9 +29,8 @@ pub fn provide(named: Option<&Path>, modules: &[&str]) -> Result<PathBuf> {
             None => Ok(python.to_owned()),
         };
     }
-    let folder = target().join("bench-python");
-    let python = folder.join("bin/python");
-    fill(&folder, &python)?;
+    let python = environment::tensorflow()?;
+    add_peers(&python);
     Ok(python)
 }
 
@@ -52,32 +49,14 @@ pub fn versions(python: &Path) -> Result<String> {
 }
 
 /// A peer that cannot be installed is a column less, no reason to stop.
-fn fill(folder: &Path, python: &Path) -> Result<()> {
-    if !imports(python, TENSORFLOW.0) {
-        println!("setting up {} with {}", folder.display(), TENSORFLOW.1);
-        succeed(Command::new("python3").args(["-m", "venv"]).arg(folder))
-            .context("cannot make a Python environment\n\nhint: sudo apt-get install python3-venv")?;
-        install(python, TENSORFLOW.1).context("cannot install TensorFlow")?;
-    }
+fn add_peers(python: &Path) {
     for (module, distribution) in PEERS {
         if !imports(python, module)
             && let Err(error) = install(python, distribution)
         {
-            eprintln!("cannot install {distribution}: {error:#}");
+            eprintln!("{error:#}");
         }
     }
-    Ok(())
-}
-
-fn install(python: &Path, distribution: &str) -> Result<()> {
-    let arguments = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", distribution];
-    succeed(Command::new(python).args(arguments))
-}
-
-fn imports(python: &Path, module: &str) -> bool {
-    let mut command = Command::new(python);
-    command.args(["-c", &format!("import {module}")]).stdout(Stdio::null()).stderr(Stdio::null());
-    command.status().is_ok_and(|status| status.success())
 }
 
 #[cfg(test)]

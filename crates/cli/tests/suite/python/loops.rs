@@ -9,7 +9,7 @@ use crate::harness::{Finished, Heaplens};
 
 /// What a program says about its loop, or the report: passes, whether that is exact, the line.
 #[derive(Debug, PartialEq, Eq)]
-struct Passes {
+pub(super) struct Passes {
     count: u64,
     is_exact: bool,
     line: u64,
@@ -27,7 +27,7 @@ fn kinds(python: &Interpreter) -> Vec<String> {
 }
 
 /// `loop KIND PASSES exact|about LINE`; `None` where there is no loop.
-fn said(run: &Finished) -> Option<Passes> {
+pub(super) fn said(run: &Finished) -> Option<Passes> {
     let stdout = run.stdout();
     let words = stdout.lines().find_map(|line| line.strip_prefix("loop ")).expect("it says what is true");
     let words: Vec<&str> = words.split(' ').collect();
@@ -35,7 +35,7 @@ fn said(run: &Finished) -> Option<Passes> {
     (number(1) > 0).then(|| Passes { count: number(1), is_exact: words[2] == "exact", line: number(3) })
 }
 
-fn reported(run: &Finished) -> Option<Passes> {
+pub(super) fn reported(run: &Finished) -> Option<Passes> {
     let found = run.report().0["iterations"].clone();
     found["count"].as_u64().map(|count| Passes {
         count,

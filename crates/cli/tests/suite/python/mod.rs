@@ -9,6 +9,7 @@ mod probe;
 mod returns;
 mod signal;
 mod stacks;
+mod tensorflow;
 mod walks;
 mod ways;
 

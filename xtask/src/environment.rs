@@ -1,0 +1,50 @@
+//! Python environments below the build folder: made where they are not there yet, with distributions of fixed versions.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result};
+
+use crate::workspace::{succeed, target};
+
+/// A module and the distribution that it comes in.
+pub type Wanted = (&'static str, &'static str);
+
+/// The version that the tests and the targets of the benchmarks speak of; NumPy comes with it.
+const TENSORFLOW: Wanted = ("tensorflow", "tensorflow-cpu==2.21.0");
+
+/// The interpreter of an environment with TensorFlow.
+pub fn tensorflow() -> Result<PathBuf> {
+    provide("tensorflow-python", &[TENSORFLOW])
+}
+
+/// The interpreter of the environment in this folder, with these modules.
+pub fn provide(folder: &str, wanted: &[Wanted]) -> Result<PathBuf> {
+    let folder = target().join(folder);
+    let python = folder.join("bin/python");
+    for (module, distribution) in wanted {
+        if imports(&python, module) {
+            continue;
+        }
+        println!("setting up {} with {distribution}", folder.display());
+        if !python.exists() {
+            succeed(Command::new("python3").args(["-m", "venv"]).arg(&folder))
+                .context("cannot make a Python environment\n\nhint: sudo apt-get install python3-venv")?;
+        }
+        install(&python, distribution)?;
+    }
+    Ok(python)
+}
+
+/// Adds a distribution to an environment.
+pub fn install(python: &Path, distribution: &str) -> Result<()> {
+    let arguments = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", distribution];
+    succeed(Command::new(python).args(arguments)).with_context(|| format!("cannot install {distribution}"))
+}
+
+/// Whether an interpreter is there and has a module.
+pub fn imports(python: &Path, module: &str) -> bool {
+    let mut command = Command::new(python);
+    command.args(["-c", &format!("import {module}")]).stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
+}
