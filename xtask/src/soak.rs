@@ -2,6 +2,7 @@
 
 mod cpython;
 mod fuzz;
+mod interpreters;
 mod numpy;
 mod suites;
 
@@ -71,24 +72,30 @@ const SOAKS: &[Soak] = &[
 ];
 
 /// Runs the named ones, or all; `campaign [RUNS [SEED]]` is the fault campaign, `fuzz` has every fuzzer in turn,
-/// `cpython-tests [MODULES]` and `numpy-tests` are suites of other people.
+/// `cpython-tests [MODULES]` and `numpy-tests` are suites of other people; `interpreters` only unpacks those that the tests
+/// find from then on.
 pub fn run(names: &[&str]) -> Result<()> {
     match names {
         ["campaign", words @ ..] => return run_campaign(words),
         ["fuzz"] => return run_fuzzers(),
         ["cpython-tests", modules @ ..] => return run_suite(names, || cpython::run(modules)),
         ["numpy-tests"] => return run_suite(names, numpy::run),
+        ["interpreters"] => {
+            interpreters::provide();
+            return Ok(());
+        }
         _ => {}
     }
     if let Some(unknown) = names.iter().find(|name| SOAKS.iter().all(|soak| soak.name != **name)) {
         let known: Vec<&str> = SOAKS.iter().map(|soak| soak.name).collect();
         bail!(
-            "no long run `{unknown}`; there are: {}, campaign, fuzz, cpython-tests, numpy-tests",
+            "no long run `{unknown}`; there are: {}, campaign, fuzz, cpython-tests, numpy-tests, interpreters",
             known.join(", ")
         );
     }
     packages::provide(FOR_TESTS);
     packages::provide(FOR_SOAK);
+    interpreters::provide();
     for soak in SOAKS.iter().filter(|soak| names.is_empty() || names.contains(&soak.name)) {
         run_one(soak)?;
     }

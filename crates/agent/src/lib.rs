@@ -2,11 +2,13 @@
 //! function and tells the tracker; nothing is decided here.
 //!
 //! `dlopen`, `fork` and `vfork` are not hooked on purpose: `dlopen` finds its caller's run path by its return address, so
-//! a wrapper changes what it finds; a child process notices by itself that it is one (`heaplens_tracker::process`).
+//! a wrapper changes what it finds (see `loading`); a child process notices by itself that it is one
+//! (`heaplens_tracker::process`).
 #![no_std]
 
 mod boot;
 mod limits;
+mod loading;
 mod malloc;
 mod mapping;
 mod marks;

@@ -1,4 +1,4 @@
-//! Mappings that the program makes itself, and unloading of libraries.
+//! Mappings that the program makes itself.
 
 use core::arch::naked_asm;
 use core::ffi::{c_int, c_void};
@@ -178,16 +178,4 @@ fn record_break(guard: &Guard, old: u64, new: u64, caller: Caller) {
         core::cmp::Ordering::Less => tracker().on_break_back(guard, start, length),
         core::cmp::Ordering::Equal => {}
     }
-}
-
-/// # Safety
-/// As libc's.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn dlclose(handle: *mut c_void) -> c_int {
-    let Some(real) = real::DLCLOSE.get().filter(|_| is_ready()) else { return -1 };
-    tracker().before_unload();
-    // SAFETY: the real function with the program's own argument. No guard: destructors run, and what they do counts.
-    let status = unsafe { real(handle) };
-    tracker().after_unload();
-    status
 }

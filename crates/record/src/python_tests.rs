@@ -19,14 +19,21 @@ fn not_run(what: &str) {
         .expect("stderr is open");
 }
 
-/// The interpreters of pyenv with this version.
+/// The interpreters of pyenv with this version, and the one that `cargo xtask soak` unpacked into the build's folder.
 fn installed(version: &str) -> Vec<PathBuf> {
     let home = std::env::var_os("HOME").unwrap_or_default();
     let folder = std::fs::read_dir(Path::new(&home).join(".pyenv/versions"));
     let entries = folder.into_iter().flatten().filter_map(Result::ok);
     let of_version =
         entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(&format!("{version}.")));
-    of_version.map(|entry| entry.path().join("bin/python3")).filter(|path| path.exists()).collect()
+    let kept = of_version.map(|entry| entry.path().join("bin/python3"));
+    kept.chain(unpacked(version)).filter(|path| path.exists()).collect()
+}
+
+fn unpacked(version: &str) -> Option<PathBuf> {
+    let own = std::env::current_exe().ok()?;
+    // FOLDER/debug/deps/THIS
+    Some(own.ancestors().nth(3)?.join("interpreters/usr/bin").join(format!("python{version}")))
 }
 
 /// Compares every instruction of every code object that the script prints; gives the number of instructions.

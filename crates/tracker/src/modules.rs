@@ -157,6 +157,7 @@ impl Modules {
             }
             if self.is_same(arena, index, object, image) {
                 private.set(object, generation);
+                announce(arena, index as u16 + 1, object); // it may have been away
                 return Some(index as u16 + 1);
             }
         }
@@ -181,21 +182,24 @@ impl Modules {
         record.bias.store(bias(object), Relaxed);
         record.start.store(object.map_start, Relaxed);
         record.end.store(object.map_end, Relaxed);
-        let path = full_path(object);
-        record.path.store(put_string(arena, path.bytes()), Relaxed);
+        record.path.store(put_string(arena, full_path(object).bytes()), Relaxed);
         record.build_id.store(put_string(arena, image.build_id()), Relaxed);
         // Release: a reader that sees 1 sees a whole record.
         record.published.store(1, Release);
         private.set(object, generation);
         self.count.fetch_max(index as u32 + 1, Release);
-        let number = index as u16 + 1;
-        if (object.map_start..object.map_end).contains(&(exports as *const () as u64)) {
-            tracker().python.on_own_module(number);
-        }
-        if let Some(exports) = exports(object) {
-            tracker().python.on_module(arena, number, path.bytes(), &exports);
-        }
-        Some(number)
+        announce(arena, index as u16 + 1, object);
+        Some(index as u16 + 1)
+    }
+}
+
+/// Tells who waits for an interpreter, and for ourselves.
+fn announce(arena: &Arena, number: u16, object: &FoundObject) {
+    if (object.map_start..object.map_end).contains(&(exports as *const () as u64)) {
+        tracker().python.on_own_module(number);
+    }
+    if let Some(exports) = exports(object) {
+        tracker().python.on_module(arena, number, full_path(object).bytes(), &exports);
     }
 }
 
@@ -310,6 +314,37 @@ fn strings_equal(arena: &Arena, word: u64, text: &[u8]) -> bool {
     unsafe { core::slice::from_raw_parts(address, length) == text }
 }
 
+/// The program headers where the ELF header before them is mapped at the start.
+fn headers_in_front(object: &FoundObject) -> Option<&'static [libc::Elf64_Phdr]> {
+    // SAFETY: the loader maps the first page of every object readable; it begins with the ELF header.
+    let header = unsafe { &*(object.map_start as *const libc::Elf64_Ehdr) };
+    if header.e_ident[..4] != *b"\x7fELF" || header.e_phentsize as usize != size_of::<libc::Elf64_Phdr>() {
+        return None;
+    }
+    let (offset, count) = (header.e_phoff, header.e_phnum as usize);
+    if offset as usize + count * size_of::<libc::Elf64_Phdr>() > 4096 {
+        return None; // beyond what is surely mapped
+    }
+    // SAFETY: within the first page, as checked; the loader read the same table.
+    Some(unsafe {
+        core::slice::from_raw_parts((object.map_start + offset) as *const libc::Elf64_Phdr, count)
+    })
+}
+
+/// The program headers of the executable, as the kernel told them. One with holes between its segments (`patchelf` leaves
+/// some) is told by the loader segment by segment, and most of these begin with something else than the ELF header.
+fn headers_of_the_program(object: &FoundObject) -> Option<&'static [libc::Elf64_Phdr]> {
+    // SAFETY: `find_object` checked the pointer; the name is zero-terminated, and empty for the executable alone.
+    if unsafe { *(*object.link_map).name } != 0 {
+        return None;
+    }
+    // SAFETY: reads what the kernel gave the process.
+    let [address, count] = [libc::AT_PHDR, libc::AT_PHNUM].map(|kind| unsafe { libc::getauxval(kind) });
+    // SAFETY: the table that the loader itself read; an executable stays.
+    (address != 0)
+        .then(|| unsafe { core::slice::from_raw_parts(address as *const libc::Elf64_Phdr, count as usize) })
+}
+
 /// An ELF image as the loader mapped it.
 struct Image {
     bias: u64,
@@ -318,20 +353,7 @@ struct Image {
 
 impl Image {
     fn of(object: &FoundObject) -> Option<Self> {
-        // SAFETY: the loader maps the first page of every object readable; it begins with the ELF header.
-        let header = unsafe { &*(object.map_start as *const libc::Elf64_Ehdr) };
-        if header.e_ident[..4] != *b"\x7fELF" || header.e_phentsize as usize != size_of::<libc::Elf64_Phdr>()
-        {
-            return None;
-        }
-        let (offset, count) = (header.e_phoff, header.e_phnum as usize);
-        if offset as usize + count * size_of::<libc::Elf64_Phdr>() > 4096 {
-            return None; // beyond what is surely mapped
-        }
-        // SAFETY: within the first page, as checked; the loader read the same table.
-        let headers = unsafe {
-            core::slice::from_raw_parts((object.map_start + offset) as *const libc::Elf64_Phdr, count)
-        };
+        let headers = headers_in_front(object).or_else(|| headers_of_the_program(object))?;
         Some(Self { bias: bias(object), headers })
     }
 

@@ -54,7 +54,7 @@ impl Tracker {
     #[inline(always)]
     fn site_of_thread(&self, seat: &mut Seat, end: u64) -> Option<SiteId> {
         let thread = self.python.thread();
-        let mut seen = thread.map_or(Hashed::default(), |thread| seat.python.hash(thread));
+        let mut seen = thread.map_or(Hashed::default(), |thread| seat.python.hash(thread, &self.samples));
         let python = seen.hash;
         if python == 0 && seat.ground.is_none() {
             return self.site_of_memo(seat);
@@ -67,13 +67,14 @@ impl Tracker {
             None => {
                 let site = self.site_of_pair(seat, thread.filter(|_| python != 0), python, key, end)?;
                 // Code that was never seen before may have loops.
-                seen = thread.map_or(seen, |thread| seat.python.hash_again(thread, seen));
+                seen = thread.map_or(seen, |thread| seat.python.hash_again(thread, &self.samples, seen));
                 site
             }
         };
         if let Some(thread) = thread {
-            // Which objects are sampled is a matter of chance, so that their stacks come again or do not.
-            let key = if seat.ground == Some(Pseudo::PythonObject) { 0 } else { key };
+            // Whether a stack comes again is asked of the merged one: an interpreter that specialises its instructions runs
+            // them at another place from their second time on. Which objects are sampled is a matter of chance.
+            let key = if seat.ground == Some(Pseudo::PythonObject) { 0 } else { u64::from(site.get()) };
             let event = Event { thread, seat: seat.id(), loop_frame: seen.loop_frame, key };
             seat.python.note_loops(event, self.tables());
         }

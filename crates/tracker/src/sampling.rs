@@ -87,6 +87,16 @@ impl Distance {
     }
 }
 
+/// 1/n, from n = 1 on: a division takes the time of many multiplications.
+const INVERSES: [f64; 32] = {
+    let (mut inverses, mut n) = ([0.0; 32], 1);
+    while n < inverses.len() {
+        inverses[n] = 1.0 / n as f64;
+        n += 1;
+    }
+    inverses
+};
+
 /// 1 − e^(−x) for x ≥ 0, to about 14 digits; core has no `exp`.
 fn one_minus_exp(x: f64) -> f64 {
     if x > 40.0 {
@@ -100,8 +110,8 @@ fn one_minus_exp(x: f64) -> f64 {
     }
     let mut term = y;
     let mut sum = y;
-    for n in 2..14 {
-        term *= -y / f64::from(n);
+    for inverse in &INVERSES[2..14] {
+        term *= -y * inverse;
         sum += term;
     }
     for _ in 0..halvings {
@@ -118,8 +128,8 @@ fn natural_log(x: f64) -> f64 {
     let ratio = (mantissa - 1.0) / (mantissa + 1.0);
     let square = ratio * ratio;
     let (mut power, mut sum) = (ratio, 0.0);
-    for n in 0..16 {
-        sum += power / f64::from(2 * n + 1);
+    for inverse in INVERSES.iter().skip(1).step_by(2) {
+        sum += power * inverse;
         power *= square;
     }
     2.0 * sum + exponent * core::f64::consts::LN_2

@@ -10,7 +10,8 @@
 //!   pointer      the seat
 //! ```
 //!
-//! Behind it stands the distance to the thread's next sample, so that an event that is none needs no seat at all.
+//! Behind it stand the distances to the thread's next sampled block and to its next sampled object of Python, so that an
+//! event that is none needs no seat at all.
 //!
 //! A [`Guard`] proves that the thread is inside one of our hooks and nobody else is: a signal handler that allocates in
 //! the middle finds the seat busy and stays out.
@@ -26,7 +27,6 @@ use heaplens_format::arena::table::SiteIdentity;
 use heaplens_format::atomic::{AtomicPtr, AtomicU32};
 use heaplens_format::{Bytes, Loss};
 
-use crate::objects::Pace;
 use crate::process::{self, Life};
 use crate::python::Room;
 use crate::sampling::Distance;
@@ -42,11 +42,11 @@ global_asm!(
     ".section .tbss,\"awT\",@nobits",
     ".balign 8",
     ".type heaplens_thread_word,@tls_object",
-    ".size heaplens_thread_word,24",
+    ".size heaplens_thread_word,40",
     ".hidden heaplens_thread_word",
     ".globl heaplens_thread_word",
     "heaplens_thread_word:",
-    ".zero 24",
+    ".zero 40",
     ".text"
 );
 
@@ -106,8 +106,8 @@ pub struct Seat {
     high: u64,
     /// At or below this stack pointer the stack was found too deep to remember.
     pub too_deep_below: u64,
-    /// Until the next sampled object of Python.
-    pub pace: Pace,
+    /// The interval by which the distance to the thread's next sampled object of Python was drawn; 0: none was.
+    pub object_interval: u64,
     /// What the blocks are that come now, where they are not ordinary ones.
     pub ground: Option<Pseudo>,
     /// The previous stack.
@@ -134,6 +134,7 @@ impl Seat {
         self.memo.forget_stack();
         self.too_deep_below = 0;
         self.ground = None;
+        self.object_interval = 0;
         let thread = u64::from(sys::thread_id()) << 32 ^ sys::monotonic_ns();
         // SAFETY: the words belong to this thread.
         unsafe { *thread_distance() = Distance::new(thread, tracker().sample_interval().max(1)) };
@@ -237,6 +238,14 @@ impl Guard {
         self.seat().map(|_| unsafe { &mut *thread_distance() })
     }
 
+    /// Bytes until the thread's next sampled object of Python.
+    #[inline(always)]
+    #[expect(clippy::mut_from_ref, reason = "as for the seat")]
+    pub fn object_distance(&self) -> &mut Distance {
+        // SAFETY: as in `distance`.
+        unsafe { &mut *thread_object_distance() }
+    }
+
     /// The number of the seat, or nobody's.
     #[inline(always)]
     pub fn seat_id(&self) -> SeatId {
@@ -304,6 +313,22 @@ fn thread_word() -> *mut u64 {
 #[inline(always)]
 fn thread_distance() -> *mut Distance {
     thread_word().wrapping_add(1).cast()
+}
+
+/// Those behind them.
+#[inline(always)]
+fn thread_object_distance() -> *mut Distance {
+    thread_distance().wrapping_add(1)
+}
+
+/// Whether an object of Python is no sample and needs nothing from us. Where every object is recorded, none passes by: the
+/// distance is never drawn.
+///
+/// Benchmark: `cargo xtask bench --only py-objects`.
+#[inline(always)]
+pub fn object_passes_by(size: usize) -> bool {
+    // SAFETY: the words belong to this thread, and no signal handler makes objects.
+    unsafe { (*thread_object_distance()).passes_by(Bytes::new(size as u64)) }
 }
 
 /// Whether an allocation is no sample and needs nothing from us: the hook may call the real function at once.
@@ -402,6 +427,7 @@ unsafe extern "C" fn on_thread_end(seat: *mut c_void) {
         }
         *word = UNSEATED;
         *thread_distance() = Distance::NONE;
+        *thread_object_distance() = Distance::NONE;
         // Release: pairs with the Acquire in `free_seat`.
         (*seat.cast::<Seat>()).taken.store(0, Release);
     }

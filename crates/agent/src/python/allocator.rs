@@ -176,8 +176,15 @@ impl Original {
     }
 }
 
-/// Calls the original; what it takes from `malloc` for a large object is Python's.
+/// Whether a new object is no sample: the original may be called at once, with a jump.
 #[inline(always)]
+fn passes_by(size: usize) -> bool {
+    size <= LARGEST_OBJECT && seat::object_passes_by(size)
+}
+
+/// Calls the original for an object that does not pass by; what it takes from `malloc` for a large one is Python's.
+#[cold]
+#[inline(never)]
 fn allocate(size: usize, caller: Caller, call: impl FnOnce() -> *mut c_void) -> *mut c_void {
     if size > LARGEST_OBJECT {
         return as_python(call);
@@ -202,6 +209,9 @@ unsafe extern "C" fn on_malloc(original: &Original, size: usize, rsp: u64, rbp: 
     // SAFETY: the original function with its own context and Python's arguments.
     unsafe {
         let real = original.get();
+        if passes_by(size) {
+            return (real.malloc)(real.context, size);
+        }
         allocate(size, Caller { rsp, rbp }, || (real.malloc)(real.context, size))
     }
 }
@@ -217,6 +227,9 @@ unsafe extern "C" fn on_calloc(
     unsafe {
         let real = original.get();
         let whole = count.saturating_mul(size);
+        if passes_by(whole) {
+            return (real.calloc)(real.context, count, size);
+        }
         allocate(whole, Caller { rsp, rbp }, || (real.calloc)(real.context, count, size))
     }
 }
@@ -234,7 +247,7 @@ unsafe extern "C" fn on_realloc(
         let claimed = tracker().claim_object(Addr::new(old as u64));
         // A block of `malloc` that shrinks stays one.
         let new = as_python(|| (real.realloc)(real.context, old, size));
-        if size <= LARGEST_OBJECT && !new.is_null() {
+        if size <= LARGEST_OBJECT && !new.is_null() && !seat::object_passes_by(size) {
             tracker().on_object(Addr::new(new as u64), Bytes::new(size as u64), Caller { rsp, rbp });
         }
         if new.is_null()

@@ -8,7 +8,7 @@ use core::sync::atomic::{AtomicBool, AtomicUsize};
 use heaplens_format::Loss;
 use heaplens_format::environment::Objects;
 use heaplens_tracker::symbols::Exports;
-use heaplens_tracker::{Guard, Nesting, modules, process, tracker};
+use heaplens_tracker::{Guard, Nesting, modules, process, sys, tracker};
 
 use super::{allocator, interface, probe};
 
@@ -33,6 +33,13 @@ pub fn add(exports: &Exports) {
     {
         LINK.store(find_link(runtime.address as usize, runtime.size as usize).unwrap_or(0), Relaxed);
     }
+}
+
+/// The interpreter has gone that had the hook.
+pub fn forget() {
+    IS_IN_PLACE.store(false, Relaxed);
+    IS_DONE.store(false, Relaxed);
+    LINK.store(0, Relaxed);
 }
 
 unsafe extern "C" fn on_audit(event: *const c_char, _arguments: *mut c_void, _data: *mut c_void) -> c_int {
@@ -65,27 +72,35 @@ fn on_event(event: &[u8]) {
 
 /// Where in the interpreter's state the list of hooks begins, when ours is its first entry: { next, function, data }.
 fn find_link(state: usize, size: usize) -> Option<usize> {
-    // SAFETY: no argument; the break ends the heap that the entry was just taken from.
-    let heap_end = unsafe { libc::sbrk(0) } as usize;
-    let heap_start = heap_end.saturating_sub(64 << 20);
     (state..state + size).step_by(8).find(|&at| {
         // SAFETY: a word of the interpreter's state, which is as large as its symbol says.
         let entry = unsafe { (at as *const usize).read() };
         entry & 15 == 0
-            && (heap_start..heap_end.saturating_sub(24)).contains(&entry)
+            && (4096..1 << 47).contains(&entry)
             && modules::range_of(entry as u64).is_none()
-            && is_mapped(entry)
-            // SAFETY: an address in the heap, which is mapped.
-            && unsafe { (entry as *const [usize; 3]).read() }[1] == on_audit as *const () as usize
+            && function_of(entry) == Some(on_audit as *const () as usize)
     })
 }
 
-/// Whether a page of the heap is there: the heap may be shorter than what was looked at.
-fn is_mapped(address: usize) -> bool {
+/// The function of an entry, if it is one: the kernel looks there, since most words that could be addresses are none. Where
+/// it may not be asked, only the heap is looked at.
+fn function_of(entry: usize) -> Option<usize> {
+    match sys::read_words::<3>(entry as u64) {
+        ([_, function, _], 3) => Some(function as usize),
+        // SAFETY: an address in the heap, which is mapped.
+        _ => is_in_heap(entry).then(|| unsafe { (entry as *const [usize; 3]).read() }[1]),
+    }
+}
+
+/// Whether an address is in the heap that `sbrk` ends, and mapped: it may be shorter than what was looked at.
+fn is_in_heap(address: usize) -> bool {
+    // SAFETY: no argument; the break ends the heap that the entry was just taken from.
+    let end = unsafe { libc::sbrk(0) } as usize;
     let mut state = 0u8;
-    let page = address & !4095;
-    // SAFETY: asks about one page; the kernel writes one byte.
-    unsafe { libc::mincore(page as *mut c_void, 4096, &mut state) == 0 }
+    let page = [address & !4095, 4096, &raw mut state as usize, 0, 0, 0];
+    (end.saturating_sub(64 << 20)..end.saturating_sub(24)).contains(&address)
+        // SAFETY: asks about one page; the kernel writes one byte.
+        && unsafe { sys::syscall(libc::SYS_mincore, page) }.is_ok()
 }
 
 /// Takes our entry out of the interpreter's list. The entry itself stays: the interpreter is looking at it.

@@ -29,7 +29,7 @@ struct Row {
 const MOST_ROWS: usize = 512;
 
 struct Rows(UnsafeCell<[Row; MOST_ROWS]>);
-// SAFETY: written by the constructor alone, before the interpreter runs.
+// SAFETY: written before the interpreter runs that is to read them, and when that is gone.
 unsafe impl Sync for Rows {}
 static IS_OFFERED: AtomicBool = AtomicBool::new(false);
 static ROWS: Rows = Rows(UnsafeCell::new([Row { name: null(), make: None }; MOST_ROWS]));
@@ -97,12 +97,9 @@ static MODULE: Module = Module(UnsafeCell::new(Definition {
     clean_up: [0; 3],
 }));
 
-/// Puts our rows into the list. Called once, before the interpreter runs.
+/// Puts our rows into the list. Called before the interpreter runs.
 pub fn offer(exports: &Exports, interface: &Interface) {
     let Some(list) = exports.find(c"PyImport_Inittab") else { return };
-    if interface::is_initialised(interface) {
-        return;
-    }
     let list = list.address as *mut *const Row;
     // SAFETY: the variable of this name, which points to rows up to one without a name; nobody reads it yet.
     unsafe {
@@ -111,6 +108,13 @@ pub fn offer(exports: &Exports, interface: &Interface) {
             IS_OFFERED.store(true, Relaxed);
         }
     }
+}
+
+/// The interpreter has gone that had our list; what it wrote into the definition of our module leads to it.
+pub fn forget() {
+    IS_OFFERED.store(false, Relaxed);
+    // SAFETY: nobody else has the definition now.
+    unsafe { (*MODULE.0.get()).rest_of_head = [0; 4] };
 }
 
 /// Whether the interpreter has our list.
@@ -123,15 +127,15 @@ pub fn is_offered() -> bool {
 /// # Safety
 /// `from` ends with a row without a name.
 unsafe fn copy(from: *const Row, to: &mut [Row; MOST_ROWS], interface: &Interface) -> bool {
-    // The last row stays zero: it is the end.
-    for (index, place) in to[..MOST_ROWS - 1].iter_mut().enumerate() {
+    for index in 0..MOST_ROWS - 1 {
         // SAFETY: no row before this one was the last.
         let row = unsafe { from.add(index).read() };
         if row.name.is_null() {
-            *place = Row { name: c"_heaplens".as_ptr(), make: Some(make_heaplens) };
+            to[index] = Row { name: c"_heaplens".as_ptr(), make: Some(make_heaplens) };
+            to[index + 1] = row;
             return true;
         }
-        *place = look_at_atexit(row, interface);
+        to[index] = look_at_atexit(row, interface);
     }
     false
 }

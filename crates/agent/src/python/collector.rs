@@ -5,9 +5,10 @@ use core::ptr::null_mut;
 use super::interface::{self, Interface, PendingCall};
 
 /// Leaves a function with the interpreter, which calls it in its main thread; whether there was room for it. `None`: there
-/// is no interpreter that is up.
+/// is no interpreter that is up, or one that may be unloaded at any moment.
 pub fn leave_for_main_thread(function: PendingCall) -> Option<bool> {
-    let interface = interface::get().filter(|interface| interface::is_initialised(interface))?;
+    let interface =
+        interface::get().filter(|interface| super::stays() && interface::is_initialised(interface))?;
     // SAFETY: may be called by any thread, with or without the interpreter's lock; the function lives as long as the process.
     Some(unsafe { (interface.add_pending_call)(function, null_mut()) == 0 })
 }

@@ -114,13 +114,13 @@ interface! {
 }
 
 struct Found(UnsafeCell<Option<Interface>>);
-// SAFETY: written once by the constructor, before `IS_FOUND`.
+// SAFETY: written before `IS_FOUND`, and only while there is no interpreter that could lead to a reader.
 unsafe impl Sync for Found {}
 
 static FOUND: Found = Found(UnsafeCell::new(None));
 static IS_FOUND: AtomicBool = AtomicBool::new(false);
 
-/// Looks the functions up. Called once, before the interpreter runs.
+/// Looks the functions up. Called before the interpreter runs.
 pub fn find(exports: &Exports) -> Option<&'static Interface> {
     let interface = Interface::of(exports)?;
     // SAFETY: nobody reads it before `IS_FOUND`.
@@ -129,11 +129,16 @@ pub fn find(exports: &Exports) -> Option<&'static Interface> {
     get()
 }
 
-/// The functions of the interpreter that was there at the start; `None` when one is missing.
+/// The interpreter has gone, or is not to be touched.
+pub fn forget() {
+    IS_FOUND.store(false, Release);
+}
+
+/// The functions of the interpreter that was prepared; `None` when one is missing.
 pub fn get() -> Option<&'static Interface> {
     // Acquire: pairs with the Release in `find`.
     let is_found = IS_FOUND.load(Acquire);
-    // SAFETY: written before, and never again.
+    // SAFETY: written before, and not again while that interpreter is there.
     if is_found { unsafe { (*FOUND.0.get()).as_ref() } } else { None }
 }
 
@@ -141,6 +146,12 @@ pub fn get() -> Option<&'static Interface> {
 pub fn is_initialised(interface: &Interface) -> bool {
     // SAFETY: reads a flag.
     unsafe { (interface.is_initialized)() != 0 }
+}
+
+/// Whether the interpreter runs or is being started: then it is too late for what it reads at its start.
+pub fn has_begun(interface: &Interface) -> bool {
+    // SAFETY: reads a word, which is null up to the making of the main interpreter.
+    is_initialised(interface) || unsafe { !(interface.main_interpreter)().is_null() }
 }
 
 impl Interface {

@@ -35,6 +35,12 @@ static KEEP: Method =
 /// Whether the module `atexit` was made, where that makes a registry.
 static HAS_REGISTRY: AtomicBool = AtomicBool::new(false);
 
+/// The interpreter has gone, and with it what was made in it.
+pub fn forget() {
+    END_OF_SCRIPT_OBJECT.store(null_mut(), Relaxed);
+    HAS_REGISTRY.store(false, Relaxed);
+}
+
 /// Runs the probe. The interpreter is up, its lock is held, and this was not called before.
 pub fn run(interface: &Interface) {
     // SAFETY: as the caller says.

@@ -1,10 +1,21 @@
 //! Stacks as the program knows them.
 
-use crate::harness::{Heaplens, assert_chains, program};
+use crate::harness::{Heaplens, assert_chains, program, program_with};
 
 #[test]
 fn stacks_through_longjmp_alloca_realigned_frames_libc_and_catch_are_whole() {
     let run = Heaplens::on(&program("stacks.cpp"), &[]).finish().expect_status(0);
+    run.assert_exact();
+    assert_chains(&run.truth(), &run.report());
+}
+
+/// As `patchelf` leaves them: the loader tells such a program segment by segment, and its code has no header before it.
+#[test]
+fn a_program_with_holes_between_its_segments_has_whole_stacks() {
+    let flags = ["-no-pie", "-Wl,-Ttext=0x10000000"];
+    let program =
+        program_with("stacks.cpp", "stacks-with-holes", &flags).expect("an ordinary program compiles");
+    let run = Heaplens::on(&program, &[]).finish().expect_status(0);
     run.assert_exact();
     assert_chains(&run.truth(), &run.report());
 }

@@ -2,6 +2,7 @@
 //! sampled with unbiased weights, or all recorded when the user asks for it.
 
 pub mod samples;
+pub mod watched;
 
 use core::sync::atomic::Ordering::Relaxed;
 
@@ -10,10 +11,11 @@ use heaplens_format::environment::Objects;
 use heaplens_format::{Addr, Bytes, Loss};
 
 use crate::blocks::Block;
+use crate::cost::ticks;
 use crate::filter::Filter;
 use crate::process;
 use crate::sampling::{self, Distance};
-use crate::seat::{self, Guard, Nesting, Seat};
+use crate::seat::{Guard, Nesting, Seat};
 use crate::sites::{self, Space, Weight};
 use crate::tracker::Tracker;
 use crate::unwind::Caller;
@@ -23,13 +25,6 @@ use samples::{Chance, Sample, Thinned};
 #[inline(always)]
 fn records_all() -> bool {
     process::settings().objects == Objects::All
-}
-
-/// What a thread keeps between two objects: how far it is to the next sample, and with which interval that was drawn.
-#[derive(Clone, Copy, Debug)]
-pub struct Pace {
-    distance: Distance,
-    interval: u64,
 }
 
 impl Seat {
@@ -58,6 +53,7 @@ impl Tracker {
             let filter = if records_all() { 0 } else { size_of::<Filter>() as u64 };
             header.private_bytes.fetch_add(filter, Relaxed);
         }
+        self.samples.watched.begin();
     }
 
     /// As the arena tells it: 1 when every object is recorded.
@@ -65,13 +61,25 @@ impl Tracker {
         if records_all() { 1 } else { self.samples.interval() }
     }
 
-    /// Python made an object of this size, too small for `malloc`.
-    #[inline(always)]
+    /// Python made an object of this size, too small for `malloc`, which did not pass by
+    /// ([`crate::seat::object_passes_by`]).
+    #[cold]
+    #[inline(never)]
     pub fn on_object(&self, addr: Addr, size: Bytes, caller: Caller) {
-        let Some(seat) = seat::current() else { return };
+        let Some(guard) = Guard::enter(Nesting::Never) else { return };
         let is_exact = records_all();
-        if is_exact || seat.pace.distance.passes(size, seat.pace.interval.max(1)) {
-            self.record_object(addr, size, caller, is_exact);
+        if !process::is_recording(&guard) || !(is_exact || self.is_object_sampled(&guard, size)) {
+            return;
+        }
+        if self.blocks.find(&self.arena, addr).is_some() {
+            return; // in the table of `malloc` it is counted already: Python's own allocator is not in use
+        }
+        let site = self.site_on(&guard, caller, Pseudo::PythonObject);
+        let Some(site) = site else { return self.arena.lose(Loss::ArenaFull) };
+        if is_exact {
+            self.record_every_object(&guard, addr, Block { site, size, family: Family::PythonObject });
+        } else {
+            self.record_sample(&guard, Sample { addr, site, size });
         }
     }
 
@@ -83,34 +91,17 @@ impl Tracker {
         }
     }
 
-    #[cold]
-    #[inline(never)]
-    fn record_object(&self, addr: Addr, size: Bytes, caller: Caller, is_exact: bool) {
-        let Some(guard) = Guard::enter(Nesting::Never) else { return };
-        if !process::is_recording(&guard) || self.blocks.find(&self.arena, addr).is_some() {
-            return; // in the table of `malloc` it is counted already: Python's own allocator is not in use
-        }
-        let Some(seat) = guard.seat() else { return };
-        if !is_exact && !self.is_still_sampled(seat, size) {
-            return;
-        }
-        let site = self.site_on(&guard, caller, Pseudo::PythonObject);
-        let Some(site) = site else { return self.arena.lose(Loss::ArenaFull) };
-        if is_exact {
-            self.record_every_object(&guard, addr, Block { site, size, family: Family::PythonObject });
-        } else {
-            self.record_sample(&guard, Sample { addr, site, size });
-        }
-    }
-
-    /// The interval may have grown since the distance was drawn: then the sample stays with less than certainty.
-    fn is_still_sampled(&self, seat: &mut Seat, size: Bytes) -> bool {
-        let (drawn, now) = (seat.pace.interval, self.samples.interval());
+    /// Whether an object is a sample. The interval may have grown since the distance was drawn: then the sample stays with
+    /// less than certainty.
+    fn is_object_sampled(&self, guard: &Guard, size: Bytes) -> bool {
+        let Some(seat) = guard.seat() else { return false };
+        let (drawn, now) = (seat.object_interval, self.samples.interval());
         if drawn == now {
-            return true;
+            return guard.object_distance().passes(size, now);
         }
-        let seed = crate::cost::ticks() ^ u64::from(seat.id().get()) << 48;
-        seat.pace = Pace { distance: Distance::new(seed, now), interval: now };
+        let seed = ticks() ^ u64::from(seat.id().get()) << 48;
+        *guard.object_distance() = Distance::new(seed, now);
+        seat.object_interval = now;
         drawn != 0 && Chance(seed).stays(size, drawn, now)
     }
 
@@ -157,7 +148,10 @@ impl Tracker {
     #[cold]
     #[inline(never)]
     fn end_object(&self, addr: Addr) {
-        self.claim_slowly(addr);
+        self.samples.watched.on_end(addr, &self.samples.filter);
+        if records_all() || self.samples.may_hold(addr) {
+            self.claim_slowly(addr);
+        }
     }
 
     /// Takes an object out before `realloc`: afterwards its address may belong to another.

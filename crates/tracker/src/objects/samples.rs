@@ -12,6 +12,7 @@ use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 
 use heaplens_format::{Addr, Bytes, SiteId};
 
+use super::watched::Watched;
 use crate::cost::ticks;
 use crate::filter::Filter;
 use crate::sampling;
@@ -75,7 +76,9 @@ pub struct Samples {
     taken: AtomicU32,
     /// One bit for each page of `entries` that was written: how much of it is resident.
     touched: [AtomicU64; PAGES / 64],
-    /// Of the addresses in the table.
+    /// Code objects whose end is heard.
+    pub watched: Watched,
+    /// Of the addresses in both.
     pub filter: Filter,
     entries: [Entry; CAPACITY],
 }
@@ -89,6 +92,7 @@ impl Samples {
             live: AtomicU32::new(0),
             taken: AtomicU32::new(0),
             touched: [const { AtomicU64::new(0) }; PAGES / 64],
+            watched: Watched::new(),
             filter: Filter::new(),
             entries: [const { Entry::new() }; CAPACITY],
         }
@@ -96,9 +100,12 @@ impl Samples {
 
     /// Forgets everything: the arena was replaced. Objects are sampled no more densely than blocks are.
     pub fn reset(&self, interval_of_blocks: u64) {
-        if self.live.swap(0, Relaxed) != 0 {
-            self.filter.clear();
+        let has_samples = self.live.swap(0, Relaxed) != 0;
+        if has_samples {
             self.entries.iter().for_each(|entry| entry.addr.store(0, Relaxed));
+        }
+        if self.watched.forget() || has_samples {
+            self.filter.clear();
         }
         self.interval.store(interval_of_blocks.max(FIRST_INTERVAL), Relaxed);
         self.taken.store(0, Relaxed);
@@ -110,6 +117,11 @@ impl Samples {
     #[inline(always)]
     pub fn interval(&self) -> u64 {
         self.interval.load(Relaxed)
+    }
+
+    /// Whether a sample can be at an address: its place in the table is not free.
+    pub fn may_hold(&self, addr: Addr) -> bool {
+        self.entries[home(addr)].addr.load(Relaxed) != 0
     }
 
     /// The table for this thread alone; `None` when another has it.

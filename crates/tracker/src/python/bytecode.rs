@@ -134,6 +134,27 @@ pub const PYTHON_3_13: Opcodes = Opcodes {
     ],
 };
 
+/// 3.14.
+pub const PYTHON_3_14: Opcodes = Opcodes {
+    extended: 69,
+    for_iter: &[70, 171, 172, 173, 174],
+    absolute: &[],
+    backward: &[75, 175, 176],
+    forward: &[77, 100, 101, 102, 103, 106, 197],
+    terminal: &[35, 75, 76, 77, 104, 105, 175, 176],
+    handler: Some(32),
+    bytes_per_unit: 2,
+    #[rustfmt::skip]
+    caches: &[
+        (0, 2, 0), (3, 3, 5), (4, 37, 0), (38, 38, 1), (39, 39, 3), (40, 43, 0), (44, 44, 5), (45, 51, 0), (52, 52, 3),
+        (53, 54, 0), (55, 55, 3), (56, 57, 1), (58, 69, 0), (70, 70, 1), (71, 74, 0), (75, 75, 1), (76, 79, 0), (80, 80, 9),
+        (81, 91, 0), (92, 92, 4), (93, 95, 0), (96, 96, 1), (97, 99, 0), (100, 103, 1), (104, 105, 0), (106, 106, 1),
+        (107, 109, 0), (110, 110, 4), (111, 118, 0), (119, 119, 1), (120, 120, 0), (128, 128, 0), (129, 142, 5),
+        (143, 165, 3), (166, 176, 1), (177, 189, 9), (190, 191, 0), (192, 193, 4), (194, 195, 1), (196, 196, 0),
+        (197, 197, 1), (198, 200, 4), (201, 202, 1), (203, 208, 3), (209, 211, 1),
+    ],
+};
+
 /// An instruction with its prefixes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Instruction {
@@ -296,6 +317,15 @@ mod tests {
     fn what_stands_in_a_cache_is_no_instruction() {
         // BINARY_OP of 3.11 has one unit of cache, which looks like a jump back.
         assert!(Loops::read(&PYTHON_3_11, &[122, 0, 140, 1, 9, 0]).all().is_empty());
+    }
+
+    #[test]
+    fn specialised_instructions_are_those_that_they_stand_for() {
+        // 3.14: 0 FOR_ITER_RANGE → 9, a cache; 2 CALL_LEN, three caches; 6 JUMP_BACKWARD_NO_JIT → 0, a cache; 8 END_FOR
+        let code = [173, 6, 0, 0, 154, 0, 75, 9, 75, 9, 75, 9, 176, 8, 0, 0, 9, 0];
+        assert_eq!(Loops::read(&PYTHON_3_14, &code).all(), [of_items(0, 0, 8)]);
+        let plain = [70, 6, 0, 0, 52, 0, 75, 9, 75, 9, 75, 9, 75, 8, 0, 0, 9, 0];
+        assert_eq!(Loops::read(&PYTHON_3_14, &plain).all(), [of_items(0, 0, 8)]);
     }
 
     #[test]

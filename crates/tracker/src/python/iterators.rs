@@ -5,6 +5,7 @@
 
 use core::ffi::CStr;
 
+use super::layout::Layout;
 use crate::symbols::Exports;
 use crate::sys;
 
@@ -45,6 +46,8 @@ pub struct Types {
     dictionary: [u64; 3],
     /// Whether a range keeps what is left (since 3.12), and not the index.
     range_counts_down: bool,
+    /// In a tuple: its first item.
+    tuple_items: usize,
 }
 
 const UNKNOWN: u64 = u64::MAX;
@@ -77,7 +80,7 @@ impl Words {
 
 impl Types {
     /// Finds them.
-    pub fn of(exports: &Exports, range_counts_down: bool) -> Self {
+    pub fn of(exports: &Exports, layout: &Layout) -> Self {
         let address = |name: &CStr| exports.find(name).map_or(0, |symbol| symbol.address);
         Self {
             range: address(c"PyRangeIter_Type"),
@@ -86,7 +89,8 @@ impl Types {
             enumerate: address(c"PyEnum_Type"),
             zip: address(c"PyZip_Type"),
             dictionary: [c"PyDictIterKey_Type", c"PyDictIterValue_Type", c"PyDictIterItem_Type"].map(address),
-            range_counts_down,
+            range_counts_down: layout.range_counts_down,
+            tuple_items: layout.tuple_items as usize,
         }
     }
 
@@ -154,7 +158,7 @@ impl Types {
     /// { size, tuple of iterators }: as far as the first of them.
     fn of_zip(&self, words: &Words) -> Option<Progress> {
         let (size, iterators) = (words.at(16)?, words.at(24)?);
-        let first = Words::of(iterators).at(24).filter(|_| size > 0)?;
+        let first = Words::of(iterators).at(self.tuple_items).filter(|_| size > 0)?;
         self.inner(first).map(|first| Progress { left: UNKNOWN, ..first })
     }
 

@@ -79,6 +79,8 @@ pub struct Layout {
     pub stack: Stack,
     /// Whether the iterator of a range keeps what is left, and not an index.
     pub range_counts_down: bool,
+    /// In a tuple: its first item.
+    pub tuple_items: u64,
 }
 
 /// Where the instructions of a code object are.
@@ -129,6 +131,7 @@ const OLDEST: Layout = Layout {
     code_stack_size: 32,
     stack: Stack::Behind(64),
     range_counts_down: false,
+    tuple_items: 24,
 };
 
 const PYTHON_3_10: Layout = Layout {
@@ -167,6 +170,7 @@ const PYTHON_3_11: Layout = Layout {
     code_stack_size: 68,
     stack: Stack::Inside { variables: 72, count: 76 },
     range_counts_down: false,
+    tuple_items: 24,
 };
 
 /// In a frame of 3.11: whether it is the outermost of its run.
@@ -259,10 +263,12 @@ fn from_runtime(exports: &Exports, minor: u8) -> Result<Layout, Reading> {
         return Err(Reading::FreeThreaded);
     }
     // cookie, version, free_threaded; runtime state: 3 words; then the interpreter's state.
-    let (interpreter, frame_words) = if minor >= 14 { (16, 8) } else { (13, 6) };
+    let (interpreter, frame_words, code_words) = if minor >= 14 { (16, 8, 11) } else { (13, 6, 10) };
     let thread = 6 + interpreter;
     let frame = thread + 9;
     let code = frame + frame_words;
+    // Between the code and the tuple: any object has two words, a type four.
+    let tuple = code + code_words + 6;
     let layout = Layout {
         thread_top: words.get(thread + 4),
         record_top: None,
@@ -276,7 +282,9 @@ fn from_runtime(exports: &Exports, minor: u8) -> Result<Layout, Reading> {
         code_lines: words.get(code + 4),
         code_first_line: words.get(code + 5),
         position: Position::Address(words.get(code + 9)),
-        opcodes: (minor == 13).then_some(&bytecode::PYTHON_3_13),
+        opcodes: Some(if minor >= 14 { &bytecode::PYTHON_3_14 } else { &bytecode::PYTHON_3_13 }),
+        stack: Stack::Inside { variables: words.get(frame + 4), count: 72 },
+        tuple_items: words.get(tuple + 1),
         ..PYTHON_3_12
     };
     if is_plausible(&layout) { Ok(layout) } else { Err(Reading::UnknownVersion) }
@@ -285,6 +293,7 @@ fn from_runtime(exports: &Exports, minor: u8) -> Result<Layout, Reading> {
 /// Offsets that an interpreter tells must at least look like offsets.
 fn is_plausible(layout: &Layout) -> bool {
     let Position::Address(first) = layout.position else { return false };
+    let Stack::Inside { variables, .. } = layout.stack else { return false };
     let words = [
         layout.thread_top,
         layout.frame_previous,
@@ -294,6 +303,8 @@ fn is_plausible(layout: &Layout) -> bool {
         layout.code_title,
         layout.code_lines,
         first,
+        variables,
+        layout.tuple_items,
     ];
     words.iter().all(|&offset| offset > 0 && offset < 1024 && offset % 8 == 0)
         && layout.frame_code < 128

@@ -12,6 +12,7 @@
 
 mod bytecode;
 mod codes;
+mod identities;
 mod iterators;
 mod layout;
 mod loops;
@@ -28,6 +29,7 @@ use heaplens_format::arena::python::{Interpreter, Reading};
 
 use crate::arena::Arena;
 use crate::modules;
+use crate::objects::samples::Samples;
 use crate::symbols::Exports;
 use layout::{Layout, Runs};
 
@@ -82,6 +84,7 @@ unsafe impl Sync for KnownCell {}
 #[repr(C)]
 pub struct Room {
     walk: walk::Walk,
+    identities: identities::Identities,
     /// The merged stack.
     pub path: path::Path,
     codes: codes::Codes,
@@ -102,13 +105,13 @@ impl Room {
 
     /// A number for the Python stack of a thread, and what it says about loops.
     #[inline]
-    pub fn hash(&self, thread: Thread<'_>) -> Hashed {
-        thread.hash(&self.codes.looping)
+    pub fn hash(&mut self, thread: Thread<'_>, samples: &Samples) -> Hashed {
+        thread.hash(&self.codes.looping, &mut self.identities, samples)
     }
 
     /// The same once more, where code with loops was met for the first time since.
-    pub fn hash_again(&mut self, thread: Thread<'_>, seen: Hashed) -> Hashed {
-        if self.codes.met_loops() { self.hash(thread) } else { seen }
+    pub fn hash_again(&mut self, thread: Thread<'_>, samples: &Samples, seen: Hashed) -> Hashed {
+        if self.codes.met_loops() { self.hash(thread, samples) } else { seen }
     }
 
     /// An event of a thread: loops of the user's code may have passed.
@@ -124,7 +127,9 @@ impl Room {
             return None;
         }
         let at_hand = if self.deepest == 0 {
-            (size_of::<codes::Codes>() + size_of::<loops::Loops>()) as u64 + 8192
+            let tables =
+                [size_of::<codes::Codes>(), size_of::<loops::Loops>(), size_of::<identities::Identities>()];
+            tables.iter().sum::<usize>() as u64 + 8192
         } else {
             0
         };
@@ -227,16 +232,28 @@ impl Python {
             code_type: code_type.address,
             evaluate: evaluate.map_or((0, 0), |symbol| (symbol.address, symbol.address + symbol.size)),
             module: number,
-            types: iterators::Types::of(exports, layout.range_counts_down),
+            types: iterators::Types::of(exports, &layout),
             is_bare: is_bare(path),
         };
         let other = self.function.load(Relaxed);
+        if self.is_known(function.address as usize, number) {
+            return; // others may be reading
+        }
         if self.unloads.load(Relaxed) == 0 && (other == 0 || other == function.address as usize) {
             // SAFETY: see `KnownCell`; the same interpreter in a forked child differs by its number alone.
             unsafe { *self.known.0.get() = Some(known) };
             self.function.store(function.address as usize, Relaxed);
             self.thread_state.store(function.address as usize, Release);
         }
+    }
+}
+
+impl Python {
+    /// Whether everything about the interpreter of this module stands there already.
+    fn is_known(&self, function: usize, number: u16) -> bool {
+        // SAFETY: see `KnownCell`; where the function is there, so is the rest.
+        let known = || unsafe { (*self.known.0.get()).as_ref() };
+        self.thread_state.load(Acquire) == function && known().is_some_and(|known| known.module == number)
     }
 }
 

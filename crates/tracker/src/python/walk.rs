@@ -4,8 +4,10 @@
 //! code object by its type is not looked into.
 
 use super::codes::Looping;
+use super::identities::{Identities, Identity};
 use super::layout::{ENTRY_FLAG, Layout, OWNED_BY_C, Position, Runs};
 use super::{Known, Thread};
+use crate::objects::samples::Samples;
 
 /// The most frames of a stack that are read; of a deeper one the innermost remain.
 pub const MOST_FRAMES: usize = 2048;
@@ -154,18 +156,19 @@ impl Thread<'_> {
     ///
     /// Benchmark: `cargo xtask bench`, Python rows.
     #[inline]
-    pub(super) fn hash(&self, looping: &Looping) -> Hashed {
+    pub(super) fn hash(&self, looping: &Looping, identities: &mut Identities, samples: &Samples) -> Hashed {
+        let mut identities = identities.now(self.known, samples);
         let (mut frame, mut depth) = (self.innermost(), STRIDE);
         let (mut hash, mut loop_frame) = (0u64, 0);
         for _ in 0..MOST_FRAMES {
             if frame == 0 {
                 break;
             }
-            if let Some(code) = self.known.code(frame) {
+            if let Some(Identity { code, identity }) = identities.of(frame) {
                 if loop_frame == 0 && looping.has(code) {
                     loop_frame = frame;
                 }
-                let place = self.known.identity(code) ^ self.known.position(frame).rotate_left(48);
+                let place = identity ^ self.known.position(frame).rotate_left(48);
                 hash = take_in(hash, place, depth);
             }
             depth = depth.wrapping_add(STRIDE);

@@ -147,6 +147,53 @@ fn an_interpreter_that_is_loaded_late_shows_its_lines() {
     }
 }
 
+/// Those of the interpreters that have a library, each with a run in which a program loads it in this way.
+pub fn loaded_late(
+    test: &str,
+    pythons: Vec<Interpreter>,
+    way: &str,
+    options: &[&str],
+    words: &[&str],
+) -> Vec<(Interpreter, Finished)> {
+    let mut runs = Vec::new();
+    for python in pythons {
+        let Some(library) = python.library() else { continue };
+        let run =
+            Heaplens::on(&program("loads_python.c"), options).arg(way).arg(library).arg(script(words[0]));
+        let run = words[1..].iter().fold(run, |run, word| run.arg(word));
+        let home = python.path.with_file_name("..");
+        runs.push((python, run.env("PYTHONHOME", home).finish().expect_status(0)));
+    }
+    if runs.is_empty() {
+        skip(test, "no interpreter here has a shared library");
+    }
+    runs
+}
+
+#[test]
+fn objects_of_an_interpreter_that_is_loaded_late_are_exact_whatever_the_way() {
+    let test = "python::behaviour::objects_of_an_interpreter_that_is_loaded_late_are_exact_whatever_the_way";
+    for way in ["global", "local", "thread", "again"] {
+        let pythons = if way == "global" { interpreters::all(test) } else { interpreters::some(test) };
+        let options = ["--python-allocations", "all"];
+        for (python, run) in loaded_late(test, pythons, way, &options, &["python_objects.py", "500"]) {
+            eprintln!("Python {} {way}", python.version);
+            run.assert_exact();
+        }
+    }
+}
+
+#[test]
+fn an_interpreter_that_was_started_before_it_was_seen_is_left_alone() {
+    let test = "python::behaviour::an_interpreter_that_was_started_before_it_was_seen_is_left_alone";
+    let (pythons, options) = (interpreters::some(test), ["--python-allocations", "all"]);
+    for (python, run) in loaded_late(test, pythons, "begun", &options, &["python_objects.py", "100"]) {
+        let report = run.report();
+        assert!(report.0["python"]["object_interval_bytes"].is_null(), "Python {}", python.version);
+        assert!(run.stdout().contains("truth-end"), "Python {}", python.version);
+    }
+}
+
 #[test]
 fn an_interpreter_that_is_unloaded_is_not_asked_again() {
     let test = "python::behaviour::an_interpreter_that_is_unloaded_is_not_asked_again";
@@ -183,6 +230,39 @@ fn an_interpreter_that_is_too_old_is_recorded_and_said_to_be() {
         let run = alike(&python, &["-c", "print(list(range(3)))"]);
         assert!(run.stderr().contains("stacks are native only"), "{}", run.stderr());
     }
+}
+
+/// An interpreter that prints and ends as it does alone, and of which the report says once that its lines are not there.
+fn assert_native_only(test: &str, name: &str, sentence: &str) {
+    let Some(python) = interpreters::unpacked(name) else {
+        return skip(test, &format!("no {name} here: `cargo xtask soak interpreters` unpacks one"));
+    };
+    let code =
+        "import json, sys; kept = [object() for _ in range(9)]; print(json.dumps(len(kept))); sys.exit(3)";
+    for words in [&["-c", code][..], &["-I", "-S", "-c", code]] {
+        let run = alike(&python, words);
+        assert_eq!(run.output.status.code(), Some(3), "{}", run.stderr());
+        assert_eq!(
+            run.stderr().lines().filter(|line| line.trim_start() == sentence).count(),
+            1,
+            "{}",
+            run.stderr()
+        );
+    }
+}
+
+#[test]
+fn an_interpreter_that_is_too_new_is_recorded_and_said_to_be() {
+    let test = "python::behaviour::an_interpreter_that_is_too_new_is_recorded_and_said_to_be";
+    let sentence = "Python 3.15     its lines are not known to this version, so stacks are native only";
+    assert_native_only(test, "python3.15", sentence);
+}
+
+#[test]
+fn a_debug_build_is_recorded_and_said_to_be() {
+    let test = "python::behaviour::a_debug_build_is_recorded_and_said_to_be";
+    let sentence = "Python 3.14     a debug build, whose lines cannot be read: stacks are native only";
+    assert_native_only(test, "python3.14d", sentence);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Which interpreters this machine has.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::harness::skip;
@@ -22,6 +22,9 @@ impl Interpreter {
     }
 }
 
+/// Narrows long runs to some versions, separated by spaces.
+const WANTED: &str = "HEAPLENS_PYTHON_VERSIONS";
+
 const VERSIONS: [&str; 7] = ["3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14"];
 
 /// Every interpreter that can be found: `python3` and the system's, which is linked otherwise, and one of each version.
@@ -30,12 +33,17 @@ pub fn all(test: &str) -> Vec<Interpreter> {
     let mut found: Vec<Interpreter> = Vec::new();
     let named = ["python3".to_owned(), "/usr/bin/python3".to_owned()];
     let numbered = VERSIONS.iter().map(|version| format!("python{version}"));
-    for name in named.into_iter().chain(numbered).chain(installed()) {
+    let unpacked = VERSIONS.iter().filter_map(|version| unpacked(&format!("python{version}")));
+    let unpacked = unpacked.map(|path| path.display().to_string());
+    for name in named.into_iter().chain(numbered).chain(installed()).chain(unpacked) {
         if let Some(one) = ask(&name)
             && found.iter().all(|other| other.path != one.path)
         {
             found.push(one);
         }
+    }
+    if let Ok(wanted) = std::env::var(WANTED) {
+        found.retain(|one| wanted.split(' ').any(|version| version == one.version));
     }
     assert!(!found.is_empty(), "{test}: no Python that can be read on this machine");
     found
@@ -63,6 +71,12 @@ pub fn too_old() -> Vec<PathBuf> {
         Command::new(path).args(["-c", code]).status().is_ok_and(|status| status.success())
     };
     installed().into_iter().map(PathBuf::from).filter(is_old).collect()
+}
+
+/// One of the newer interpreters that `cargo xtask soak` unpacks into the build's folder, where it did.
+pub fn unpacked(name: &str) -> Option<PathBuf> {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("interpreters");
+    Some(folder.join("usr/bin").join(name)).filter(|path| path.exists())
 }
 
 /// Those that a version manager keeps beside each other.

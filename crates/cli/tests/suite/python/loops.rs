@@ -3,6 +3,7 @@
 use heaplens_format::Bytes;
 use heaplens_format::recording::{Frame, MarkKind, Process, decode};
 
+use super::behaviour::loaded_late;
 use super::interpreters::{self, Interpreter};
 use super::script;
 use crate::harness::{Finished, Heaplens};
@@ -132,24 +133,36 @@ fn marked(line: &str) -> Option<(u32, u64, &str)> {
 #[test]
 fn marks_have_their_labels_and_sites_their_bytes_at_them() {
     for python in interpreters::all("python::loops::marks_have_their_labels_and_sites_their_bytes_at_them") {
-        let run = run_on(&python, &["python_marks.py"]);
-        let (stdout, process) = (run.stdout(), process(&run));
-        let own = |index: &usize| !matches!(process.marks[*index].kind, MarkKind::Pass { .. });
-        let indices: Vec<usize> = (0..process.marks.len()).filter(own).collect();
-        let said: Vec<_> = stdout.lines().filter_map(marked).collect();
-        assert_eq!((said.len(), indices.len()), (3, 4), "the last one is the end of the script");
-        for (&(line, bytes, label), &index) in said.iter().zip(&indices) {
-            let kind = &process.marks[index].kind;
-            assert!(matches!(kind, MarkKind::User { label: found, .. } if found == label), "{kind:?}");
-            assert_eq!(
-                live_at(&process, "python_marks.py", line, index),
-                bytes,
-                "{} {label}",
-                python.version
-            );
-        }
-        let (line, bytes, _) = said[2];
-        assert_eq!(process.marks[indices[3]].kind, MarkKind::EndOfScript);
-        assert_eq!(live_at(&process, "python_marks.py", line, indices[3]), bytes, "what it holds at its end");
+        assert_marks(&run_on(&python, &["python_marks.py"]), &python.version);
     }
+}
+
+/// The end of its script, too, which is where the program ends the interpreter.
+#[test]
+fn marks_of_an_interpreter_that_is_loaded_late_are_there() {
+    let test = "python::loops::marks_of_an_interpreter_that_is_loaded_late_are_there";
+    let pythons = interpreters::some(test);
+    for (python, run) in loaded_late(test, pythons, "global", &[], &["python_marks.py"]) {
+        assert_marks(&run, &python.version);
+    }
+}
+
+fn assert_marks(run: &Finished, version: &str) {
+    let (stdout, process) = (run.stdout(), process(run));
+    let own = |index: &usize| !matches!(process.marks[*index].kind, MarkKind::Pass { .. });
+    let indices: Vec<usize> = (0..process.marks.len()).filter(own).collect();
+    let said: Vec<_> = stdout.lines().filter_map(marked).collect();
+    assert_eq!(
+        (said.len(), indices.len()),
+        (3, 4),
+        "Python {version}: the last one is the end of the script"
+    );
+    for (&(line, bytes, label), &index) in said.iter().zip(&indices) {
+        let kind = &process.marks[index].kind;
+        assert!(matches!(kind, MarkKind::User { label: found, .. } if found == label), "{kind:?}");
+        assert_eq!(live_at(&process, "python_marks.py", line, index), bytes, "Python {version} {label}");
+    }
+    let (line, bytes, _) = said[2];
+    assert_eq!(process.marks[indices[3]].kind, MarkKind::EndOfScript, "Python {version}");
+    assert_eq!(live_at(&process, "python_marks.py", line, indices[3]), bytes, "what it holds at its end");
 }

@@ -110,8 +110,8 @@ print('done', heaplens.is_running())
 }
 
 #[test]
-fn an_interpreter_that_is_loaded_late_marks_through_ctypes() {
-    let test = "python::package::an_interpreter_that_is_loaded_late_marks_through_ctypes";
+fn an_interpreter_that_was_started_unseen_marks_through_ctypes() {
+    let test = "python::package::an_interpreter_that_was_started_unseen_marks_through_ctypes";
     let folder = Folder::new();
     let script = folder.file("late.py");
     std::fs::write(&script, format!("import sys\nsys.path.insert(0, {PACKAGE:?})\n{SCRIPT}"))
@@ -121,7 +121,7 @@ fn an_interpreter_that_is_loaded_late_marks_through_ctypes() {
         let Some(library) = python.library() else { continue };
         let Interpreter { path, version } = python;
         tried += 1;
-        let run = Heaplens::on(&program("embeds_python.c"), &[]).arg(&library).arg(&script);
+        let run = Heaplens::on(&program("loads_python.c"), &[]).arg("begun").arg(&library).arg(&script);
         let run = run.env("PYTHONHOME", path.with_file_name("..")).env("PYTHONDONTWRITEBYTECODE", "1");
         let run = run.finish().expect_status(0);
         assert!(run.stdout().ends_with("running True ctypes True\n"), "Python {version}: {}", run.stdout());

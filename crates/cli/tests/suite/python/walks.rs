@@ -97,10 +97,10 @@ fn complaint(profile: &Profile, site: &SiteProfile, truth: &Truth) -> Option<Str
     (is_told && !truth.stacks.contains_key(&own)).then(|| format!("no such stack: {own}"))
 }
 
-/// The code by which the interpreter finds itself (3.11 and later) and Heaplens's probe: dropped before the program begins,
-/// which cannot tell of them.
+/// The code by which the interpreter finds itself (3.11 and later), Heaplens's probe, and what `dataclasses` writes and runs
+/// once in modules that are imported (3.14): dropped before the program begins, which cannot tell of them.
 fn is_gone(frame: &str) -> bool {
-    frame.starts_with("<frozen getpath>:") || frame.starts_with("<heaplens>:")
+    ["<frozen getpath>:", "<heaplens>:", "<string>:__create_fn__:"].iter().any(|code| frame.starts_with(code))
 }
 
 /// Events that reached `malloc`, by their stacks: each is counted, and each is a walk. Small objects are a sample and not

@@ -11,19 +11,23 @@
 //!            all loops on the stack, outermost first ─▶ passes ─▶ a mark, when one is due
 //! ```
 //!
-//! Inside a loop that made twenty passes no other makes marks: an iteration is a pass of the outermost such loop.
+//! Inside a loop that made twenty passes no other makes marks: an iteration is a pass of the outermost such loop. Where it
+//! tells its passes, it alone is asked, and some times in each pass, not with every event (`pause`).
 
 mod passes;
+mod pause;
 mod records;
 mod running;
 
 use super::Thread;
 use super::codes::Codes;
+use super::iterators::Progress;
 use crate::arena::Arena;
 use crate::marks::Marks;
 use crate::seat::SeatId;
 use crate::trie::Trie;
 use passes::{Around, Kept, Step, step};
+use pause::{Pause, Settled};
 use records::{adopt, note_going_on, parent_of, record_of};
 use running::{Frame, Running, Stack};
 
@@ -61,6 +65,7 @@ pub struct Event<'a> {
 #[repr(C)]
 pub struct Loops {
     watched: Watched,
+    pause: Pause,
     events: u32,
     kept: [Kept; KEPT],
 }
@@ -87,13 +92,14 @@ impl Loops {
     /// Forgets everything: the arena was replaced.
     pub fn clear(&mut self) {
         self.watched = Watched::default();
+        self.pause = Pause::default();
         self.kept.fill(Kept::default());
     }
 
     /// An event of the thread.
     #[inline]
     pub fn on_event(&mut self, event: Event<'_>, codes: &mut Codes, tables: Tables<'_>) {
-        if event.loop_frame | self.watched.frame.frame == 0 {
+        if event.loop_frame | self.watched.frame.frame == 0 || self.pause.lasts() {
             return;
         }
         self.events = self.events.wrapping_add(1);
@@ -115,7 +121,7 @@ impl Loops {
         self.note_last_place();
         let mut stack = Stack::default();
         stack.read(thread, codes, tables);
-        let mut around = Around::default();
+        let (mut around, mut settled) = (Around::default(), None);
         for at in 0..stack.count {
             stack.loops[at].ask(thread.known);
             let running = stack.loops[at];
@@ -134,11 +140,15 @@ impl Loops {
             if step != Step::Passed(0) {
                 self.begin_anew_inside(around.parent);
             }
-            if around.is_enough && running.progress.is_some() {
-                break; // what runs inside it makes no marks, and is not needed to know its passes
+            if let (true, Some(Progress { left, .. })) = (around.is_enough, running.progress) {
+                // What runs inside it makes no marks, and is not needed to know its passes.
+                let Kept { record, stride, .. } = self.kept[place];
+                settled = Some(Settled { record, step, stride, left });
+                break;
             }
         }
         self.watch(&event, &stack);
+        self.pause.begin(tables.arena, settled);
     }
 
     /// The loop's entry, made where it is new in the place of the one that was not seen for longest.

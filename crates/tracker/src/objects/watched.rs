@@ -1,0 +1,161 @@
+//! Code objects whose end is heard, so that what was read of one need not be read again with every event.
+//!
+//! A frame tells where its code is, and the place of a code object that died is taken by another one. Before Python 3.12
+//! nothing tells the two apart but what their names, files and line tables say, which lies in half a dozen lines of the
+//! caches. But Python frees code objects by way of our allocator. Until it frees one that is watched, an address means what
+//! it meant when it was first read:
+//!
+//! ```text
+//!   frame ─▶ code ─▶ read in this generation? ──yes──▶ what was read
+//!                          │ no                                            free of a watched one ─▶ next generation
+//!                          ▼
+//!                    watch it, read it
+//! ```
+
+use core::sync::atomic::AtomicU64;
+use core::sync::atomic::Ordering::Relaxed;
+
+use heaplens_format::Addr;
+
+use crate::filter::Filter;
+
+/// log2 of the places.
+const BITS: u32 = 11;
+/// Code objects in one place: of more the generation ends.
+const IN_ONE: usize = 4;
+
+/// Addresses that are watched. Threads of several interpreters may change it at once: each word stands for itself.
+#[derive(Debug)]
+pub struct Watched {
+    /// 0 while the end of objects is not heard.
+    generation: AtomicU64,
+    places: [[AtomicU64; IN_ONE]; 1 << BITS],
+}
+
+impl Watched {
+    /// Nothing is heard yet.
+    pub const fn new() -> Self {
+        Self {
+            generation: AtomicU64::new(0),
+            places: [const { [const { AtomicU64::new(0) }; IN_ONE] }; 1 << BITS],
+        }
+    }
+
+    /// From now on the end of every object is heard.
+    pub fn begin(&self) {
+        self.generation.fetch_max(1, Relaxed);
+    }
+
+    /// The generation; 0 while the end of objects is not heard. A thread that may meet a code object in the place of one that
+    /// died has waited for the interpreter's lock since then, and sees the later number.
+    #[inline(always)]
+    pub fn generation(&self) -> u64 {
+        self.generation.load(Relaxed)
+    }
+
+    /// Watches a code object, which the caller keeps alive. Whatever is watched is in the filter.
+    pub fn watch(&self, code: u64, filter: &Filter) {
+        let place = self.place(code);
+        if place.iter().any(|word| word.load(Relaxed) == code) {
+            return;
+        }
+        filter.add(Addr::new(code));
+        if place.iter().any(|word| word.compare_exchange(0, code, Relaxed, Relaxed).is_ok()) {
+            return;
+        }
+        let other = place[(code >> 4) as usize % IN_ONE].swap(code, Relaxed);
+        if other != 0 {
+            filter.remove(Addr::new(other));
+        }
+        self.generation.fetch_add(1, Relaxed);
+    }
+
+    /// An object ends, which may be watched.
+    pub fn on_end(&self, addr: Addr, filter: &Filter) {
+        for word in self.place(addr.get()) {
+            if word.load(Relaxed) == addr.get()
+                && word.compare_exchange(addr.get(), 0, Relaxed, Relaxed).is_ok()
+            {
+                filter.remove(addr);
+                self.generation.fetch_add(1, Relaxed);
+            }
+        }
+    }
+
+    /// Watches nothing any more; the answer is whether it did.
+    pub fn forget(&self) -> bool {
+        if self.generation() == 0 {
+            return false;
+        }
+        self.generation.fetch_add(1, Relaxed);
+        let words = self.places.iter().flatten().filter(|word| word.load(Relaxed) != 0);
+        words.map(|word| word.store(0, Relaxed)).count() != 0
+    }
+
+    fn place(&self, code: u64) -> &[AtomicU64; IN_ONE] {
+        let hash = (code >> 4).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - BITS);
+        &self.places[hash as usize]
+    }
+}
+
+impl Default for Watched {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::HashMap;
+
+    #[test]
+    fn the_end_of_what_is_watched_ends_the_generation_and_no_other_does() {
+        let (watched, filter) = (Watched::new(), Filter::new());
+        watched.begin();
+        watched.watch(0x1000, &filter);
+        let first = watched.generation();
+        watched.on_end(Addr::new(0x2000), &filter);
+        assert_eq!(watched.generation(), first);
+        assert!(filter.may_hold(Addr::new(0x1000)));
+        watched.on_end(Addr::new(0x1000), &filter);
+        assert_ne!(watched.generation(), first);
+        assert!(!filter.may_hold(Addr::new(0x1000)));
+    }
+
+    proptest! {
+        /// The naive twin reads every time. Many addresses in few places: what is driven out must not be believed, either.
+        #[test]
+        fn what_was_read_of_an_address_is_what_is_there(events in prop::collection::vec((0u64..12, any::<bool>()), 1..200)) {
+            let (watched, filter) = (Watched::new(), Filter::new());
+            watched.begin();
+            let home = core::ptr::from_ref(watched.place(16));
+            let meeting = (1u64..).map(|n| n * 16).filter(|&n| core::ptr::from_ref(watched.place(n)) == home);
+            let addresses: std::vec::Vec<u64> = meeting.take(12).collect();
+            let (mut lives, mut read) = ([0u64; 12], HashMap::new());
+            for (number, (which, ends)) in events.into_iter().enumerate() {
+                let (at, address) = (which as usize, addresses[which as usize]);
+                if ends {
+                    // As the allocator does: what the filter lacks is not looked for.
+                    if filter.may_hold(Addr::new(address)) {
+                        watched.on_end(Addr::new(address), &filter);
+                    }
+                    lives[at] = number as u64 + 1;
+                    continue;
+                }
+                let known = read.get(&address).filter(|&&(generation, _)| generation == watched.generation());
+                let told = match known {
+                    Some(&(_, life)) => life,
+                    None => {
+                        let generation = watched.generation();
+                        watched.watch(address, &filter);
+                        read.insert(address, (generation, lives[at]));
+                        lives[at]
+                    }
+                };
+                prop_assert_eq!(told, lives[at]);
+            }
+        }
+    }
+}
