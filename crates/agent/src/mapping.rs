@@ -64,17 +64,15 @@ unsafe extern "C" fn on_mmap(
     let guard = Guard::enter(Nesting::Expected);
     // SAFETY: the real function with the program's own arguments.
     let start = unsafe { real(at, length, protection, flags, file, offset) };
-    if let Some(guard) = &guard
-        && start != libc::MAP_FAILED
-    {
-        let kind = if flags & libc::MAP_ANONYMOUS != 0 { MappingKind::Anonymous } else { MappingKind::File };
-        tracker().on_map(
-            guard,
-            Addr::new(start as u64),
-            Bytes::new(length as u64),
-            kind,
-            Caller { rsp, rbp },
-        );
+    if start != libc::MAP_FAILED {
+        let is_anonymous = flags & libc::MAP_ANONYMOUS != 0;
+        let (at, length) = (Addr::new(start as u64), Bytes::new(length as u64));
+        let kind = if is_anonymous { MappingKind::Anonymous } else { MappingKind::File };
+        match &guard {
+            Some(guard) => tracker().on_map(guard, at, length, kind, Caller { rsp, rbp }),
+            None if is_anonymous => tracker().on_nested_map(at, length),
+            None => {}
+        }
     }
     start
 }
@@ -129,10 +127,12 @@ unsafe extern "C" fn munmap(start: *mut c_void, length: usize) -> c_int {
         return raw(libc::SYS_munmap, [start as usize, length, 0, 0, 0, 0]) as c_int;
     };
     let guard = Guard::enter(Nesting::Expected);
-    if let Some(guard) = &guard
-        && start as usize & 4095 == 0
-    {
-        tracker().on_unmap(guard, Addr::new(start as u64), Bytes::new(length as u64));
+    if start as usize & 4095 == 0 {
+        let (at, length) = (Addr::new(start as u64), Bytes::new(length as u64));
+        match &guard {
+            Some(guard) => tracker().on_unmap(guard, at, length),
+            None => tracker().on_nested_unmap(at, length),
+        }
     }
     // SAFETY: the real function with the program's own arguments.
     unsafe { real(start, length) }

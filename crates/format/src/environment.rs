@@ -49,5 +49,8 @@ pub const PASSIVE: &str = "HEAPLENS_PASSIVE";
 /// The dynamic linker's list of libraries to load first.
 pub const PRELOAD: &str = "LD_PRELOAD";
 
+/// A FIFO in the session's directory: whoever opens it for writing lets the recorder look at the arenas at once.
+pub const BELL: &str = "bell";
+
 /// What an arena's file name ends with.
 pub const ARENA_SUFFIX: &str = ".arena";

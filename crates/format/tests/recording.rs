@@ -12,7 +12,7 @@ use heaplens_format::recording::{
 use heaplens_format::{ModuleId, NodeId, Pid};
 use proptest::prelude::*;
 
-use sample::{sample, sample_of_format_1, sample_of_format_2_0};
+use sample::{sample, sample_of_format_1, sample_of_format_2_0, sample_of_format_2_1};
 use strategy::recording;
 
 /// Length of the head of a file; see docs/format.md.
@@ -20,7 +20,7 @@ const FILE_HEADER: usize = 16;
 /// Length of the head of a chunk.
 const CHUNK_HEADER: usize = 24;
 /// Sections of a process.
-const SECTIONS: usize = 9;
+const SECTIONS: usize = 10;
 
 /// The offset of each chunk and what lies behind the last.
 fn chunk_offsets(bytes: &[u8]) -> Vec<usize> {
@@ -155,7 +155,8 @@ fn a_torn_file_names_the_missing_sections_of_each_process() {
     let offsets = chunk_offsets(&bytes);
     // Run, then identity, modules, codes and stacks of the first process, and a part of its sites.
     let decoded = decode(&bytes[..offsets[5] + 30]).unwrap();
-    let sections = ["sites", "time-line", "losses", "symbols", "marks"].map(|section| (Some(0), section));
+    let sections =
+        ["sites", "time-line", "losses", "symbols", "marks", "ledger"].map(|section| (Some(0), section));
     assert_eq!(missing(&decoded), sections);
     assert!(decoded.damage.iter().any(|damage| damage.fault == Fault::MissingProcesses { count: 1 }));
     let torn = &decoded.damage[0];
@@ -212,7 +213,7 @@ fn a_second_chunk_for_a_section_is_skipped_and_named() {
 fn a_seal_that_counts_other_chunks_is_named() {
     let largest = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1];
     let decoded = decode(&with_chunk(&encode(&sample()), Section::End as u16, &largest)).unwrap();
-    assert_eq!(decoded.damage[0].fault, Fault::WrongCount { expected: u64::MAX, found: 19 });
+    assert_eq!(decoded.damage[0].fault, Fault::WrongCount { expected: u64::MAX, found: 21 });
 }
 
 #[test]
@@ -280,7 +281,24 @@ fn the_recording_that_format_2_0_wrote_is_still_read() {
 #[test]
 fn the_recording_that_format_2_1_wrote_is_still_read() {
     let decoded = decode(include_bytes!("fixtures/format-2.1.recording")).unwrap();
+    assert_eq!(decoded, Decoded { recording: sample_of_format_2_1(), damage: vec![] });
+}
+
+#[test]
+fn the_recording_that_format_2_2_wrote_is_still_read() {
+    let decoded = decode(include_bytes!("fixtures/format-2.2.recording")).unwrap();
     assert_eq!(decoded, Decoded { recording: sample(), damage: vec![] });
+}
+
+#[test]
+fn a_mapping_whose_maker_is_missing_keeps_its_bytes() {
+    let mut broken = sample();
+    broken.processes[0].ledgers[1].mappings[0].site = Some(77);
+    let decoded = decode(&encode(&broken)).unwrap();
+    let mapping = &decoded.recording.processes[0].ledgers[1].mappings[0];
+    assert_eq!((mapping.site, mapping.bytes), (None, sample().processes[0].ledgers[1].mappings[0].bytes));
+    let dropped = Fault::Dropped { violation: Violation::MappingWithoutSite, count: 1 };
+    assert_eq!(decoded.damage.iter().map(|damage| &damage.fault).collect::<Vec<_>>(), [&dropped]);
 }
 
 #[test]

@@ -7,14 +7,14 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 
 use heaplens_format::arena::header::{FLAG_FORKED, HEADER_SIZE, RegionView};
-use heaplens_format::arena::marks::Moment;
+use heaplens_format::arena::marks::{LOOP_SIZE, Moment};
 use heaplens_format::arena::table::{
     Module as ModuleRecord, SAMPLED_BLOCK, Site as SiteRecord, SiteIdentity,
 };
 use heaplens_format::arena::{End, HeaderView, MODULE_SIZE, Region, SITE_SIZE};
 use heaplens_format::loss::LOSS_SLOTS;
 use heaplens_format::recording::{
-    Amount, Exit, Interpreter, Module, Node, Process, ProcessEnd, Rss, Site, SiteKind,
+    Amount, Exit, Interpreter, Ledger, LedgerMoment, Module, Node, Process, ProcessEnd, Rss, Site, SiteKind,
 };
 use heaplens_format::{Addr, Bytes, Loss, Nanos, Pid};
 
@@ -65,6 +65,10 @@ pub struct Snapshot {
     pub end: End,
     /// When it began, on the monotonic clock.
     pub start: Nanos,
+    /// Loops of Python that were found so far.
+    pub loops: u32,
+    /// The moment of the ledger that the agent waits for; `None` when it waits for none.
+    pub ledger_wanted: Option<LedgerMoment>,
 }
 
 /// Reads the counters alone: one `pread` of the header.
@@ -79,11 +83,29 @@ pub fn read_header(file: &File) -> Result<Snapshot, ArenaError> {
         own_bytes: Bytes::new(header.reserved_bytes().saturating_add(header.private_bytes())),
         end: header.end(),
         start: Nanos::new(header.start_ns()),
+        loops: (header.region(Region::Loops).used / LOOP_SIZE as u64) as u32,
+        ledger_wanted: ledger_wanted(&header),
     })
+}
+
+fn ledger_wanted(header: &HeaderView<'_>) -> Option<LedgerMoment> {
+    let wanted = header.ledger_wanted();
+    let moment = LedgerMoment::from_number(wanted.into()).filter(|&moment| moment != LedgerMoment::Running);
+    moment.filter(|_| wanted != header.ledger_given())
 }
 
 /// Reads a whole arena. CPU time, time-line, symbols and an end that the process did not see are left to the caller.
 pub fn read_process(file: &File, start_of_run: Nanos, ticks_per_second: f64) -> Result<Process, ArenaError> {
+    read_with_ledgers(file, start_of_run, ticks_per_second, Vec::new())
+}
+
+/// The same with ledgers, whose sites are numbered as the arena does it.
+pub(crate) fn read_with_ledgers(
+    file: &File,
+    start_of_run: Nanos,
+    ticks_per_second: f64,
+    mut ledgers: Vec<Ledger>,
+) -> Result<Process, ArenaError> {
     let bytes = header_bytes(file)?;
     let header = HeaderView::new(&bytes).ok_or(ArenaError::NotAnArena)?;
     let mut reader = Reader { file, header, torn: 0 };
@@ -101,6 +123,7 @@ pub fn read_process(file: &File, start_of_run: Nanos, ticks_per_second: f64) -> 
     let (marks, kept) = marks::marks(&marks?, header.moment(), &strings, &loops, since_start);
     let Found { nodes, sites, records } = reader.stacks(&sites, &nodes?, &modules, &mut codes);
     let amount = |sum, kind| reader.amount(sum, kind);
+    number_sites(&mut ledgers, &records);
     let histories = marks::histories(&changes?, &records, kept, amount);
     let (codes, torn) = codes.finish();
     reader.torn += torn;
@@ -128,9 +151,18 @@ pub fn read_process(file: &File, start_of_run: Nanos, ticks_per_second: f64) -> 
         loops,
         marks,
         histories,
+        ledgers,
         losses: reader.losses(),
         ..Process::default()
     })
+}
+
+/// From the numbers of the arena to those of the recording.
+fn number_sites(ledgers: &mut [Ledger], records: &[marks::Records]) {
+    let index_of = |number: u32| records.binary_search_by_key(&number, |record| record.numbers[0]).ok();
+    for mapping in ledgers.iter_mut().flat_map(|ledger| &mut ledger.mappings) {
+        mapping.site = mapping.site.and_then(index_of).and_then(|index| u32::try_from(index).ok());
+    }
 }
 
 fn header_bytes(file: &File) -> Result<Vec<u8>, ArenaError> {

@@ -1,15 +1,17 @@
 //! The few system calls that have no safe wrapper elsewhere: held signals, reaping with resource usage, the CPU clock of
 //! another process, the time stamp counter. It decides nothing; every raw pointer of this crate lives here.
 
+use std::fs::File;
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::ptr;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use heaplens_format::recording::Exit;
-use heaplens_format::{Bytes, Nanos, Pid};
+use heaplens_format::{Addr, Bytes, Nanos, Pid};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 /// Signals that would end the recorder. It holds them back, and the program decides.
@@ -25,6 +27,8 @@ pub(crate) enum Arrived {
     FromTerminal,
     /// Some process sent it to the recorder alone.
     FromProcess(libc::c_int),
+    /// No signal: an agent rang.
+    Bell,
 }
 
 /// While this lives, signals wait in a queue instead of ending the recorder.
@@ -68,16 +72,20 @@ impl HeldSignals {
         }
     }
 
-    /// Waits at most `timeout` for a signal.
-    pub(crate) fn wait(&self, timeout: Nanos) -> io::Result<Option<Arrived>> {
+    /// Waits at most `timeout` for a signal, or until the bell is rung.
+    pub(crate) fn wait(&self, timeout: Nanos, bell: Option<BorrowedFd<'_>>) -> io::Result<Option<Arrived>> {
         let timeout = Timespec {
             tv_sec: (timeout.get() / 1_000_000_000) as i64,
             tv_nsec: (timeout.get() % 1_000_000_000) as _,
         };
         let queue = self.queue.as_fd();
-        match poll(&mut [PollFd::new(&queue, PollFlags::IN)], Some(&timeout)) {
+        // Without a bell the signals are listened for twice, which makes no difference.
+        let bell = bell.unwrap_or(queue);
+        let mut heard = [PollFd::new(&queue, PollFlags::IN), PollFd::new(&bell, PollFlags::IN)];
+        match poll(&mut heard, Some(&timeout)) {
             Ok(0) | Err(rustix::io::Errno::INTR) => Ok(None),
-            Ok(_) => self.take(),
+            Ok(_) if !heard[0].revents().is_empty() => self.take(),
+            Ok(_) => Ok(Some(Arrived::Bell)),
             Err(error) => Err(error.into()),
         }
     }
@@ -237,6 +245,11 @@ pub(crate) fn cpu_of(process: Pid) -> Option<Nanos> {
     (error == 0).then(|| read_clock(clock)).flatten()
 }
 
+/// CPU time of the recorder's own thread.
+pub(crate) fn own_cpu() -> Nanos {
+    read_clock(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or_default()
+}
+
 /// The monotonic clock, which the agent reads too.
 pub(crate) fn monotonic() -> Nanos {
     read_clock(libc::CLOCK_MONOTONIC).unwrap_or_default()
@@ -247,6 +260,52 @@ fn read_clock(clock: libc::clockid_t) -> Option<Nanos> {
     // SAFETY: `time` is writable for one timespec.
     let result = unsafe { libc::clock_gettime(clock, &mut time) };
     (result == 0).then(|| Nanos::new(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64))
+}
+
+/// Reads memory of another process; how many bytes could be.
+pub(crate) fn read_memory(process: Pid, from: Addr, into: &mut [u8]) -> usize {
+    let own = libc::iovec { iov_base: into.as_mut_ptr().cast(), iov_len: into.len() };
+    let there = libc::iovec { iov_base: from.get() as *mut libc::c_void, iov_len: into.len() };
+    // SAFETY: the kernel writes at most `into.len()` bytes into `into`; addresses of the other process are only looked up.
+    let read = unsafe { libc::process_vm_readv(process.get() as libc::pid_t, &own, 1, &there, 1, 0) };
+    usize::try_from(read).unwrap_or(0)
+}
+
+/// Reads `each` bytes from every address, one after the other. What cannot be read is left as it is.
+pub(crate) fn read_scattered(process: Pid, from: &[u64], each: usize, into: &mut [u8]) {
+    const AT_ONCE: usize = 1024; // IOV_MAX
+    let (mut from, mut into) = (from, into);
+    while !from.is_empty() {
+        let count = from.len().min(AT_ONCE);
+        let there: Vec<libc::iovec> = from[..count]
+            .iter()
+            .map(|&address| libc::iovec { iov_base: address as *mut libc::c_void, iov_len: each })
+            .collect();
+        let length = (count * each).min(into.len());
+        let own = libc::iovec { iov_base: into.as_mut_ptr().cast(), iov_len: length };
+        let (pid, rows) = (process.get() as libc::pid_t, count as libc::c_ulong);
+        // SAFETY: the kernel writes at most `length` bytes into `into`, and reads `count` rows of `there`.
+        let read = unsafe { libc::process_vm_readv(pid, &own, 1, there.as_ptr(), rows, 0) };
+        // It stops at the first address that is not there: that one is passed over.
+        let done = (usize::try_from(read).unwrap_or(0) / each.max(1)).max(1).min(count);
+        from = &from[done..];
+        into = &mut into[(done * each).min(length)..];
+    }
+}
+
+/// Stores a word in the first page of a file that another process has mapped, and wakes who waits for it there.
+pub(crate) fn answer(file: &File, offset: usize, value: u32) -> io::Result<()> {
+    const PAGE: usize = 4096;
+    let page = memmap2::MmapOptions::new().len(PAGE).map_raw(file)?;
+    assert!(offset + 4 <= PAGE && offset.is_multiple_of(4), "a word of the first page");
+    // SAFETY: within the page by the line above, and aligned, since the page is. It is touched as an atomic word only, which
+    // tolerates other writers, and an arena is never made shorter.
+    let word = unsafe { &*page.as_mut_ptr().add(offset).cast::<AtomicU32>() };
+    // Release: pairs with the Acquire of the one that waits.
+    word.store(value, Ordering::Release);
+    // SAFETY: the address is that of a mapped word, whose waiters are only woken.
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, i32::MAX) };
+    Ok(())
 }
 
 /// The time stamp counter, in whose ticks the agent counts its own cost.

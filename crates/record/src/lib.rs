@@ -14,6 +14,7 @@ mod collect;
 mod inspect;
 mod kernel;
 mod launch;
+mod ledger;
 mod lookup;
 mod marks;
 mod procfs;

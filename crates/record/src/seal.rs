@@ -50,7 +50,7 @@ pub(crate) fn processes(arenas: &[(ArenaName, PathBuf)], known: &Known) -> (Vec<
     let (mut processes, mut warnings, mut unborn) = (Vec::new(), Vec::new(), 0);
     for (index, (name, path)) in arenas.iter().enumerate() {
         let newest = arenas.get(index + 1).is_none_or(|(next, _)| next.pid != name.pid);
-        match read(path, known) {
+        match read(*name, path, known) {
             Ok(process) => processes.push(complete(process, *name, newest, path, known)),
             Err(ArenaError::Unborn) if arenas.len() > 1 => unborn += 1,
             Err(source) => warnings.push(Warning::Arena { path: path.clone(), source }),
@@ -71,9 +71,10 @@ fn count_unborn(root: &mut Process, unborn: u64) {
     }
 }
 
-fn read(path: &Path, known: &Known) -> Result<Process, ArenaError> {
+fn read(name: ArenaName, path: &Path, known: &Known) -> Result<Process, ArenaError> {
     let file = File::open(path)?;
-    arena::read_process(&file, known.start, known.ticks_per_second)
+    let ledgers = known.readings.get(&name).map(|readings| readings.ledgers.clone()).unwrap_or_default();
+    arena::read_with_ledgers(&file, known.start, known.ticks_per_second, ledgers)
 }
 
 /// Adds what the arena itself cannot know.

@@ -120,7 +120,7 @@ impl<'a> Trie<'a> {
     }
 }
 
-fn kind_of(frame: u64) -> Option<SiteKind> {
+pub(crate) fn kind_of(frame: u64) -> Option<SiteKind> {
     match Pseudo::from_frame(frame)? {
         Pseudo::AnonymousMapping => Some(SiteKind::AnonymousMapping),
         Pseudo::FileMapping => Some(SiteKind::FileMapping),

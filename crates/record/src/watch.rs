@@ -8,12 +8,14 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use heaplens_format::arena::End;
-use heaplens_format::arena::header::MARKS_WANTED_OFFSET;
-use heaplens_format::recording::{Exit, Sample};
+use heaplens_format::arena::header::{LEDGER_GIVEN_OFFSET, MARKS_WANTED_OFFSET};
+use heaplens_format::arena::ledger::LARGE;
+use heaplens_format::recording::{Exit, Ledger, LedgerMoment, Sample};
 use heaplens_format::{Bytes, Nanos, Pid};
 
 use crate::arena;
 use crate::kernel::{self, Arrived, HeldSignals, Reaped};
+use crate::ledger::{Bell, Ledgers, Reading, Subject};
 use crate::procfs;
 use crate::session::{self, ArenaName};
 use crate::stopwatch::{Stopwatch, since};
@@ -31,11 +33,13 @@ pub(crate) struct Readings {
     pub(crate) peak_rss: Bytes,
     /// CPU time, 0 when it was never read.
     pub(crate) cpu: Nanos,
+    /// Where its resident bytes were. Sites are numbered as its arena does it.
+    pub(crate) ledgers: Vec<Ledger>,
 }
 
 impl Default for Readings {
     fn default() -> Self {
-        Self { timeline: Timeline::new(), peak_rss: Bytes::ZERO, cpu: Nanos::default() }
+        Self { timeline: Timeline::new(), peak_rss: Bytes::ZERO, cpu: Nanos::default(), ledgers: Vec::new() }
     }
 }
 
@@ -58,15 +62,26 @@ pub(crate) struct Ended {
     pub(crate) readings: BTreeMap<ArenaName, Readings>,
 }
 
-/// Watches until the process `main` has ended; descendants may run on. `directory` is `None` for a bare run.
+/// Where the agents of a run are, and what they leave.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place<'a> {
+    /// The session's directory.
+    pub(crate) directory: &'a Path,
+    /// The agent's own file.
+    pub(crate) agent: &'a Path,
+}
+
+/// Watches until the process `main` has ended; descendants may run on. `place` is `None` for a bare run, and so is `bell`,
+/// which hangs since before the program began.
 pub(crate) fn until_end(
     main: Pid,
-    directory: Option<&Path>,
+    place: Option<Place<'_>>,
+    bell: Option<Bell>,
     clock: Stopwatch,
     signals: &HeldSignals,
 ) -> io::Result<Ended> {
     let own_peak = kernel::own_peak_rss();
-    let mut watch = Watch::new(directory, clock);
+    let mut watch = Watch::new(main, place, bell, clock);
     while !kernel::has_ended(main) {
         watch.reap_orphans(main)?;
         watch.read_all();
@@ -85,7 +100,9 @@ fn pass_on(main: Pid, signal: i32) {
 }
 
 struct Watch<'a> {
-    directory: Option<&'a Path>,
+    main: Pid,
+    place: Option<Place<'a>>,
+    bell: Option<Bell>,
     clock: Stopwatch,
     images: BTreeMap<ArenaName, Image>,
     exits: BTreeMap<Pid, Exit>,
@@ -93,18 +110,19 @@ struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
-    fn new(directory: Option<&'a Path>, clock: Stopwatch) -> Self {
-        Self { directory, clock, images: BTreeMap::new(), exits: BTreeMap::new(), cpu: 0 }
+    fn new(main: Pid, place: Option<Place<'a>>, bell: Option<Bell>, clock: Stopwatch) -> Self {
+        Self { main, place, bell, clock, images: BTreeMap::new(), exits: BTreeMap::new(), cpu: 0 }
     }
 
     /// Lets one interval pass, or less when a child ended or a signal arrived. SIGUSR2 is for the recorder: it wants a mark,
     /// where there is an agent to make one.
     fn wait_for_next(&mut self, main: Pid, signals: &HeldSignals) -> io::Result<()> {
-        match signals.wait(INTERVAL)? {
-            Some(Arrived::FromProcess(libc::SIGUSR2)) if self.directory.is_some() => {
+        match signals.wait(INTERVAL, self.bell.as_ref().map(Bell::as_fd))? {
+            Some(Arrived::FromProcess(libc::SIGUSR2)) if self.place.is_some() => {
                 self.images.values_mut().for_each(Image::want_mark);
             }
             Some(Arrived::FromProcess(signal)) => pass_on(main, signal),
+            Some(Arrived::Bell) => self.bell.iter_mut().for_each(Bell::heard),
             Some(Arrived::Child | Arrived::FromTerminal) | None => {}
         }
         Ok(())
@@ -114,17 +132,17 @@ impl<'a> Watch<'a> {
         self.discover();
         let now = self.clock.elapsed();
         for (name, image) in &mut self.images {
-            image.read(name.pid, now);
+            image.read(name.pid, now, name.pid == self.main);
         }
     }
 
     /// Takes up new arenas. A directory that cannot be listed now is listed again at the next reading and at the end.
     fn discover(&mut self) {
-        let Some(directory) = self.directory else { return };
-        for (name, path) in session::arenas(directory).unwrap_or_default() {
+        let Some(place) = self.place else { return };
+        for (name, path) in session::arenas(place.directory).unwrap_or_default() {
             if !self.images.contains_key(&name) {
                 self.retire_before(name);
-                self.images.insert(name, Image::new(name, &path));
+                self.images.insert(name, Image::new(name, &path, place.agent));
             }
         }
     }
@@ -156,7 +174,7 @@ impl<'a> Watch<'a> {
         let reaped = kernel::reap(main)?;
         self.note(main, &reaped);
         self.reap_orphans(main)?;
-        let readings = self.images.into_iter().map(|(name, image)| (name, image.readings)).collect();
+        let readings = self.images.into_iter().map(|(name, image)| (name, image.finish())).collect();
         Ok(Ended {
             pid: main,
             main: reaped,
@@ -186,17 +204,22 @@ struct Image {
     readings: Readings,
     /// Marks that were asked for.
     marks_wanted: u32,
+    ledgers: Ledgers,
+    /// Whether the ledger at the end was asked for.
+    is_at_end: bool,
 }
 
 impl Image {
-    fn new(name: ArenaName, path: &Path) -> Self {
+    fn new(name: ArenaName, path: &Path, agent: &Path) -> Self {
         // A program of another user keeps its arena to itself: then no mark can be asked for.
         let file = File::options().read(true).write(true).open(path).or_else(|_| File::open(path)).ok();
         let cpu_before = match name.execs {
             0 => Nanos::default(),
             _ => kernel::cpu_of(name.pid).unwrap_or_default(),
         };
-        Self { file, cpu_before, readings: Readings::default(), marks_wanted: 0 }
+        let own = [path, agent].into_iter().filter_map(|path| path.file_name()?.to_str().map(str::to_owned));
+        let ledgers = Ledgers::new(Subject::new(name.pid, own.collect()));
+        Self { file, cpu_before, readings: Readings::default(), marks_wanted: 0, ledgers, is_at_end: false }
     }
 
     /// Asks the agent for a mark; it looks from time to time. One that cannot be asked for is not made.
@@ -207,7 +230,7 @@ impl Image {
         }
     }
 
-    fn read(&mut self, pid: Pid, now: Nanos) {
+    fn read(&mut self, pid: Pid, now: Nanos, is_main: bool) {
         let Some(file) = &self.file else { return };
         // An arena whose header is not written yet is asked again next time.
         let Ok(header) = arena::read_header(file) else { return };
@@ -224,6 +247,29 @@ impl Image {
         let peak = resident.peak.saturating_sub(header.own_bytes);
         self.readings.peak_rss = self.readings.peak_rss.max(peak);
         self.read_cpu(pid);
+        let reading = Reading { now, rss, loops: header.loops };
+        self.read_ledger(reading, header.ledger_wanted, is_main || rss >= Bytes::new(LARGE));
+    }
+
+    /// An agent that waits is answered, whether there is anything to look at or not.
+    fn read_ledger(&mut self, reading: Reading, wanted: Option<LedgerMoment>, is_worth_it: bool) {
+        let Some(file) = &self.file else { return };
+        let Some(moment) = wanted else {
+            if is_worth_it && !self.is_at_end {
+                self.ledgers.read(file, reading);
+            }
+            return;
+        };
+        if is_worth_it && !self.is_at_end {
+            kernel::answer(file, LEDGER_GIVEN_OFFSET, LedgerMoment::BEGUN).ok();
+            self.ledgers.read_end(file, reading, moment);
+        }
+        self.is_at_end = true;
+        kernel::answer(file, LEDGER_GIVEN_OFFSET, moment as u32).ok();
+    }
+
+    fn finish(self) -> Readings {
+        Readings { ledgers: self.ledgers.kept(), ..self.readings }
     }
 
     fn read_cpu(&mut self, pid: Pid) {

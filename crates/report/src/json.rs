@@ -4,6 +4,7 @@
 
 mod findings;
 mod iterations;
+mod ledger;
 mod returns;
 
 use std::io::{self, Write};
@@ -48,9 +49,12 @@ impl Serialize for Report<'_> {
         map.serialize_entry("marks", &profile.marks.iter().map(iterations::mark).collect::<Vec<_>>())?;
         map.serialize_entry("rss", &findings::rss(profile))?;
         map.serialize_entry("findings", &findings::findings(profile))?;
-        for absent in ["ledger", "lost"] {
-            map.serialize_entry(absent, &())?;
-        }
+        map.serialize_entry("ledger", &profile.ledger.as_ref().map(ledger::rows))?;
+        map.serialize_entry(
+            "ledger_details",
+            &profile.ledger.as_ref().map(|found| ledger::details(profile, found)),
+        )?;
+        map.serialize_entry("lost", &())?;
         map.serialize_entry("returns", &profile.returns.map(returns::returns))?;
         map.serialize_entry("totals", &totals(&profile.heap))?;
         map.serialize_entry("python_objects", &profile.object_interval.map(|_| totals(&profile.objects)))?;

@@ -12,7 +12,7 @@ use heaplens_report::{collapsed, json, text};
 use serde_json::Value;
 
 use sample::python::{growing, script};
-use sample::{recording, tree};
+use sample::{recording, tree, with_ledgers};
 
 fn profiled(decoded: &Decoded) -> Profile {
     profile(decoded, None).unwrap()
@@ -42,6 +42,37 @@ fn the_page_of_a_plain_run() {
 #[test]
 fn the_page_of_a_tree_with_losses_and_damage() {
     insta::assert_snapshot!(written(text::write, &profiled(&tree())));
+}
+
+#[test]
+fn the_page_of_a_run_with_ledgers() {
+    insta::assert_snapshot!(written(text::write, &profiled(&with_ledgers(true))));
+}
+
+#[test]
+fn the_page_says_when_the_program_did_not_wait_at_its_end() {
+    let page = written(text::write, &profiled(&with_ledgers(false)));
+    assert!(page.contains("did not wait at its end: the last column was read at 1.30 s"), "{page}");
+}
+
+#[test]
+fn the_rows_of_the_ledger_without_heaplens_add_up_to_the_resident_memory() {
+    let report = parsed(&profiled(&with_ledgers(true)));
+    let rows = report["ledger"].as_array().unwrap();
+    for moment in ["start", "peak", "end"] {
+        let program = rows.iter().filter(|row| row["layer"] != "heaplens");
+        let sum: u64 = program.map(|row| row[moment].as_u64().unwrap()).sum();
+        let quoted = report["rss"][moment].as_u64().unwrap();
+        assert_eq!(sum, quoted, "{moment}");
+    }
+    let mapped: Vec<&str> = report["ledger_details"]["mappings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|mapping| mapping["how"].as_str().unwrap())
+        .collect();
+    assert_eq!(mapped, ["unhooked", "hooked", "unhooked"]);
+    assert!(!report["ledger_details"]["mappings"][1]["stack"].as_array().unwrap().is_empty());
 }
 
 #[test]

@@ -18,6 +18,7 @@ pub mod cost;
 pub mod filter;
 pub mod follow;
 pub mod inspect;
+pub mod ledger;
 pub mod mappings;
 pub mod marks;
 pub mod modules;

@@ -16,6 +16,9 @@ use crate::sites::{self, Space, Weight};
 
 const PATIENCE: usize = 20_000;
 
+/// In place of a site: the allocator mapped it for itself, inside a call that is recorded as a whole.
+const BY_ALLOCATOR: SiteId = SiteId::new(0);
+
 /// Records a mapping; what it replaces (`MAP_FIXED`) ends.
 pub fn on_map(arena: &Arena, seat: SeatId, start: Addr, length: Bytes, site: SiteId) {
     let done = with_table(arena, |table| {
@@ -25,6 +28,11 @@ pub fn on_map(arena: &Arena, seat: SeatId, start: Addr, length: Bytes, site: Sit
     if done != Some(true) {
         arena.lose(Loss::MappingLost);
     }
+}
+
+/// Notes that the allocator mapped memory for itself. No site has it: what it cuts out of it is recorded block by block.
+pub fn on_map_by_allocator(arena: &Arena, start: Addr, length: Bytes) {
+    on_map(arena, SeatId::NONE, start, length, BY_ALLOCATOR);
 }
 
 /// Ends what lies in a range, which may be parts of mappings.
@@ -115,8 +123,14 @@ impl Table<'_> {
             return false;
         }
         self.set(index, Record { start, end, site });
-        sites::on_alloc(self.arena, site, seat, Weight { bytes: end - start, blocks: 1 }, Space::Mappings);
+        self.count_alloc(site, seat, Weight { bytes: end - start, blocks: 1 });
         true
+    }
+
+    fn count_alloc(&self, site: SiteId, seat: SeatId, weight: Weight) {
+        if site != BY_ALLOCATOR {
+            sites::on_alloc(self.arena, site, seat, weight, Space::Mappings);
+        }
     }
 
     fn make_room(&mut self, index: usize) -> bool {
@@ -150,7 +164,9 @@ impl Table<'_> {
             let (before, after) = (record.start < from, to < record.end);
             let kept = usize::from(before) + usize::from(after);
             let freed = Weight { bytes: to - from, blocks: u64::from(kept == 0) };
-            sites::on_free(self.arena, record.site, seat, freed, Space::Mappings);
+            if record.site != BY_ALLOCATOR {
+                sites::on_free(self.arena, record.site, seat, freed, Space::Mappings);
+            }
             match (before, after) {
                 (false, false) => {
                     self.remove(index);
@@ -165,7 +181,7 @@ impl Table<'_> {
                     self.set(index, Record { end: from, ..record });
                     self.set(index + 1, Record { start: to, ..record });
                     let piece = Weight { bytes: 0, blocks: 1 };
-                    sites::on_alloc(self.arena, record.site, seat, piece, Space::Mappings);
+                    self.count_alloc(record.site, seat, piece);
                     return true;
                 }
             }

@@ -8,10 +8,12 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use heaplens_format::Loss;
 use heaplens_format::arena::Region;
+use heaplens_format::arena::ledger::LedgerMoment;
 use heaplens_format::arena::marks::{CHANGE_SIZE, Change, ENOUGH_PASSES, MARK_SIZE, Mark, MarkKind, Moment};
 use heaplens_format::atomic::{AtomicBool, AtomicU64};
 
 use crate::arena::Arena;
+use crate::ledger;
 use crate::process::{self, Life};
 use crate::seat::{Guard, Nesting};
 use crate::sites::Weight;
@@ -178,6 +180,7 @@ impl Tracker {
     pub fn on_end_of_script(&self) {
         let mark = NewMark { kind: MarkKind::EndOfScript, of_loop: 0, pass: 0, label: &[] };
         self.mark_outside_events(|arena| self.marks.make(arena, mark));
+        ledger::ask(LedgerMoment::EndOfScript);
     }
 
     /// A test of what comes back has come so far.

@@ -16,10 +16,12 @@ use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32};
 
 use heaplens_format::Loss;
 use heaplens_format::arena::header::{COMMAND_OFFSET, EXECUTABLE_OFFSET, FLAG_FORKED, FLAG_SHARED_GRANULES};
+use heaplens_format::arena::ledger::LedgerMoment;
 use heaplens_format::arena::{End, PAGE};
 use heaplens_format::environment::ARENA_SUFFIX;
 
 use crate::cost;
+use crate::ledger;
 use crate::seat::{self, Guard};
 use crate::settings::{Path, Settings};
 use crate::sys::{self, Descriptor, Errno};
@@ -184,6 +186,7 @@ fn make_arena(tracker: &Tracker, forked: bool) -> Result<(), Errno> {
     header.flags.store(flags, Relaxed);
     header.sample_interval.store(tracker.sample_interval(), Relaxed);
     header.start_ns.store(sys::monotonic_ns(), Relaxed);
+    header.own_ranges.store(sys::own_ranges() as u64, Relaxed);
     header.rss_start.store(resident_bytes_of_program(tracker), Relaxed);
     write_texts(tracker);
     arena.publish();
@@ -236,6 +239,7 @@ pub fn on_exit(code: i32) {
     if !is_own_arena() {
         return;
     }
+    ledger::ask(LedgerMoment::Exit);
     let header = tracker().arena.header();
     header.end_code.store(code, Relaxed);
     header.rss_end.store(resident_bytes_of_program(tracker()), Relaxed);
@@ -264,6 +268,6 @@ pub fn after_failed_exec() {
 }
 
 /// Whether the arena belongs to this process: the child of a `vfork` runs on its parent's memory.
-fn is_own_arena() -> bool {
+pub(crate) fn is_own_arena() -> bool {
     life() == Life::Recording && OWN_PID.load(Relaxed) == sys::process_id()
 }

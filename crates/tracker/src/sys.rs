@@ -6,6 +6,9 @@ use core::ffi::CStr;
 use core::sync::atomic::AtomicBool;
 use core::sync::atomic::Ordering::Relaxed;
 
+use heaplens_format::arena::ledger::{OWN_RANGES, OwnRanges};
+use heaplens_format::atomic::AtomicU32;
+
 use libc::{c_int, c_long};
 
 /// An error number of the kernel.
@@ -130,11 +133,37 @@ pub unsafe fn map(
     unsafe { syscall(libc::SYS_mmap, args) }
 }
 
+/// Our private memory outside the arena, for the recorder: it counts what of it is resident.
+static OWN: OwnRanges = OwnRanges::new();
+
+/// Where the table of our private memory is.
+pub fn own_ranges() -> *const OwnRanges {
+    &raw const OWN
+}
+
+fn note_own(start: usize, length: usize) {
+    let index = OWN.count.fetch_add(1, Relaxed) as usize;
+    if let Some(range) = OWN.ranges.get(index) {
+        range.start.store(start as u64, Relaxed);
+        range.length.store(length as u64, Relaxed);
+    }
+}
+
+fn forget_own(start: usize) {
+    let count = (OWN.count.load(Relaxed) as usize).min(OWN_RANGES);
+    let ranges = OWN.ranges[..count].iter();
+    ranges
+        .filter(|range| range.start.load(Relaxed) == start as u64)
+        .for_each(|range| range.length.store(0, Relaxed));
+}
+
 /// Fresh zeroed private pages, or nothing.
 pub fn private_pages(length: usize) -> Option<usize> {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
     // SAFETY: an anonymous mapping at an address of the kernel's choice.
-    unsafe { map(0, length, libc::PROT_READ | libc::PROT_WRITE, flags, None) }.ok()
+    let pages = unsafe { map(0, length, libc::PROT_READ | libc::PROT_WRITE, flags, None) }.ok()?;
+    note_own(pages, length);
+    Some(pages)
 }
 
 /// Gives pages back.
@@ -142,6 +171,7 @@ pub fn private_pages(length: usize) -> Option<usize> {
 /// # Safety
 /// Nobody may use the range any more.
 pub unsafe fn unmap(at: usize, length: usize) {
+    forget_own(at);
     // SAFETY: as the caller says.
     let _ = unsafe { syscall(libc::SYS_munmap, [at, length, 0, 0, 0, 0]) };
 }
@@ -196,6 +226,15 @@ pub fn read_words<const N: usize>(address: u64) -> ([u64; N], usize) {
     // SAFETY: the kernel writes at most so many bytes into `words`.
     let read = unsafe { syscall(libc::SYS_process_vm_readv, args) }.unwrap_or(0);
     (words, read / 8)
+}
+
+/// Waits until another process changes a word from `seen` and wakes us, at most so long.
+pub fn wait_on(word: &AtomicU32, seen: u32, most_ns: u64) -> Result<(), Errno> {
+    let time = [most_ns / 1_000_000_000, most_ns % 1_000_000_000];
+    let args =
+        [(&raw const *word) as usize, libc::FUTEX_WAIT as usize, seen as usize, time.as_ptr() as usize, 0, 0];
+    // SAFETY: the kernel reads the word and the time.
+    unsafe { syscall(libc::SYS_futex, args) }.map(drop)
 }
 
 /// A process and its parent.

@@ -19,7 +19,7 @@ use crate::process::{self, Life};
 use crate::python::Python;
 use crate::requests::Requests;
 use crate::sampling;
-use crate::seat::Guard;
+use crate::seat::{Guard, SeatId};
 use crate::sites::{self, Space, Weight};
 use crate::sys;
 use crate::trie::Trie;
@@ -230,6 +230,22 @@ impl Tracker {
         };
         self.on_unmap(guard, old.0, old.1);
         mappings::on_map(&self.arena, guard.seat_id(), new.0, page_round(new.1), site);
+    }
+
+    /// Somebody mapped memory inside a hook: the allocator, for itself. glibc's own does so unseen.
+    #[cold]
+    pub fn on_nested_map(&self, start: Addr, length: Bytes) {
+        if process::life() == Life::Recording {
+            mappings::on_map_by_allocator(&self.arena, start, page_round(length));
+        }
+    }
+
+    /// Somebody is about to unmap memory inside a hook.
+    #[cold]
+    pub fn on_nested_unmap(&self, start: Addr, length: Bytes) {
+        if process::life() == Life::Recording {
+            mappings::on_unmap(&self.arena, SeatId::NONE, start, page_round(length));
+        }
     }
 
     /// The program is about to limit its address space.

@@ -3,6 +3,7 @@
 
 mod choice;
 mod iterations;
+mod ledger;
 mod losses;
 mod margin;
 mod naming;
@@ -17,6 +18,7 @@ use heaplens_format::recording::{
 use heaplens_format::{Bytes, Nanos, Pid};
 
 pub use iterations::{Iterations, NamedMark};
+pub use ledger::{LedgerProfile, MappingProfile, Moments};
 pub use losses::LossLine;
 pub use margin::Margin;
 pub use naming::{headline, is_interpreter, is_library};
@@ -78,6 +80,8 @@ pub struct Profile {
     pub iterations: Option<Iterations>,
     /// What grows.
     pub growth: Growth,
+    /// Where its resident bytes were; `None` where no ledger was taken.
+    pub ledger: Option<LedgerProfile>,
     /// Marks that are not passes of a loop.
     pub marks: Vec<NamedMark>,
     /// What came back when it was asked for; `None` where it was not.
@@ -202,10 +206,11 @@ fn of_process(process: &Process, recording: &Recording) -> Profile {
         heap_interval: intervals.heap,
         object_interval: intervals.objects,
     });
+    let ledger = ledger::of(process, &stacks, iterations.as_ref());
     Profile {
         pid: Some(process.pid),
         python: process.python,
-        rss: process.rss,
+        rss: ledger::rss(process, ledger.as_ref()),
         timeline: process.timeline.clone(),
         heap: sites::heap_totals(&sites, process, intervals),
         object_interval: process.object_interval,
@@ -215,6 +220,7 @@ fn of_process(process: &Process, recording: &Recording) -> Profile {
         knows_end_of_script: sites::end_of_script(process).is_some(),
         iterations,
         growth,
+        ledger,
         marks: iterations::named_marks(process),
         returns: returns::returns(process),
         losses: losses::losses(process, &sites, &stacks),

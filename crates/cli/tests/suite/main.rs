@@ -10,6 +10,7 @@ mod exactness;
 mod harness;
 mod hostile;
 mod kill;
+mod ledger;
 mod processes;
 mod python;
 mod real_programs;

@@ -118,6 +118,12 @@ pub struct Header {
     pub tests_wanted: AtomicU32,
     /// Of these, how many were made.
     pub tests_made: AtomicU32,
+    /// A ledger that the agent wants to be taken while it waits: [`super::ledger::LedgerMoment`], 0 for none.
+    pub ledger_wanted: AtomicU32,
+    /// The one that was taken: written from the outside, and the agent waits for it.
+    pub ledger_given: AtomicU32,
+    /// Where the table of the agent's private memory is: [`super::ledger::OwnRanges`], in the process itself.
+    pub own_ranges: AtomicU64,
     /// Sequence lock of [`Region::Mappings`]: odd while it is being changed.
     pub mappings_sequence: AtomicU64,
     /// Live mappings.
@@ -148,6 +154,9 @@ const _: () = assert!(size_of::<Header>() <= PAGE);
 pub const MARKS_WANTED_OFFSET: usize = offset_of!(Header, marks_wanted);
 /// Where [`Header::tests_wanted`] is in the file.
 pub const TESTS_WANTED_OFFSET: usize = offset_of!(Header, tests_wanted);
+
+/// Where [`Header::ledger_given`] is in the file.
+pub const LEDGER_GIVEN_OFFSET: usize = offset_of!(Header, ledger_given);
 
 /// A header as read from a file: plain bytes, every access bounded.
 #[derive(Clone, Copy, Debug)]
@@ -233,6 +242,18 @@ impl<'a> HeaderView<'a> {
     field!(
         /// See [`Header::python`].
         python: u32 = python
+    );
+    field!(
+        /// See [`Header::ledger_wanted`].
+        ledger_wanted: u32 = ledger_wanted
+    );
+    field!(
+        /// See [`Header::ledger_given`].
+        ledger_given: u32 = ledger_given
+    );
+    field!(
+        /// See [`Header::own_ranges`].
+        own_ranges: u64 = own_ranges
     );
     field!(
         /// See [`Header::mappings_sequence`].

@@ -19,6 +19,7 @@
 
 pub mod block;
 pub mod header;
+pub mod ledger;
 pub mod marks;
 pub mod python;
 pub mod table;

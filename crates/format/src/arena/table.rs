@@ -155,7 +155,7 @@ pub struct Mapping {
     pub start: AtomicU64,
     /// First address behind it.
     pub end: AtomicU64,
-    /// The site that made it.
+    /// The site that made it; 0: the allocator, for its own use.
     pub site: AtomicU64,
 }
 

@@ -85,11 +85,13 @@ sections! {
     Codes = 10, "codes";
     /// Loops, moments and what sites had then. Since format 2.1.
     Marks = 11, "marks";
+    /// Where resident bytes were. Since format 2.2.
+    Ledger = 12, "ledger";
 }
 
 impl Section {
     /// The sections that every process has, in the order in which they are written.
-    pub(super) const OF_A_PROCESS: [Self; 9] = [
+    pub(super) const OF_A_PROCESS: [Self; 10] = [
         Self::Identity,
         Self::Modules,
         Self::Codes,
@@ -99,6 +101,7 @@ impl Section {
         Self::Losses,
         Self::Symbols,
         Self::Marks,
+        Self::Ledger,
     ];
 
     /// Whether files of this version have it.
@@ -106,6 +109,7 @@ impl Section {
         match self {
             Self::Codes => version.major >= 2,
             Self::Marks => version.major > 2 || version.major == 2 && version.minor >= 1,
+            Self::Ledger => version.major > 2 || version.major == 2 && version.minor >= 2,
             _ => true,
         }
     }

@@ -162,6 +162,8 @@ pub enum Violation {
     PassWithoutLoop,
     /// A history of no site, of marks that are not there, or out of order.
     HistoryOrder,
+    /// A mapping of the ledger whose site is not there: kept without its maker.
+    MappingWithoutSite,
 }
 
 impl fmt::Display for Damage {
@@ -237,6 +239,9 @@ impl fmt::Display for Violation {
             Self::LoopWithoutPlace => "loops whose code is missing (their passes are kept)",
             Self::PassWithoutLoop => "passes of loops that are missing (kept as marks without a name)",
             Self::HistoryOrder => "histories of sites that make no sense",
+            Self::MappingWithoutSite => {
+                "mappings of the ledger whose maker is missing (their sizes are kept)"
+            }
         })
     }
 }

@@ -203,13 +203,14 @@ impl Assembly {
             }
         }
         soundness::uphold(&mut parts.process, &mut parts.tallies);
-        let Tallies { stacks, sites, losses, symbols, marks } = parts.tallies;
+        let Tallies { stacks, sites, losses, symbols, marks, ledger } = parts.tallies;
         let sections = [
             (Section::Stacks, stacks),
             (Section::Sites, sites),
             (Section::Losses, losses),
             (Section::Symbols, symbols),
             (Section::Marks, marks),
+            (Section::Ledger, ledger),
         ];
         for (section, tally) in sections {
             let offset = parts.seen.get(&section).copied().unwrap_or(length);
@@ -238,6 +239,7 @@ impl Parts {
             Section::Losses => section::losses::read(&mut process.losses, &mut self.tallies.losses, from),
             Section::Symbols => section::symbols::read(&mut process.symbols, from),
             Section::Marks => section::marks::read(process, from),
+            Section::Ledger => section::ledger::read(&mut process.ledgers, from),
             Section::Run | Section::End => Ok(()),
         }
     }

@@ -30,6 +30,7 @@ fn put_process(file: &mut Vec<u8>, number: u32, process: &Process) {
     put(file, Section::Losses, number, |to| section::losses::write(&process.losses, to));
     put(file, Section::Symbols, number, |to| section::symbols::write(&process.symbols, to));
     put(file, Section::Marks, number, |to| section::marks::write(process, to));
+    put(file, Section::Ledger, number, |to| section::ledger::write(&process.ledgers, to));
 }
 
 fn put(file: &mut Vec<u8>, section: Section, process: u32, write: impl FnOnce(&mut Writer)) {

@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 
 pub use crate::arena::python::{Interpreter, Reading};
 use crate::loss::Loss;
+use crate::recording::ledger::Ledger;
 use crate::units::{Addr, Bytes, CodeId, LoopId, ModuleId, Nanos, NodeId, Pid};
 
 /// A whole run.
@@ -115,6 +116,8 @@ pub struct Process {
     pub marks: Vec<Mark>,
     /// What sites had at marks, for sites that changed after one, sorted by site.
     pub histories: Vec<History>,
+    /// Where its resident bytes were, in the order of time.
+    pub ledgers: Vec<Ledger>,
 }
 
 /// A loop of the user's Python code, in one thread.

@@ -17,6 +17,7 @@ pub(super) struct Tallies {
     pub(super) losses: Tally,
     pub(super) symbols: Tally,
     pub(super) marks: Tally,
+    pub(super) ledger: Tally,
 }
 
 /// Makes the rules hold.
@@ -30,6 +31,18 @@ pub(super) fn uphold(process: &mut Process, tallies: &mut Tallies) {
     process.sites.iter_mut().for_each(|site| uphold_site(site, nodes, &mut tallies.sites));
     uphold_symbols(process, modules, &mut tallies.symbols);
     uphold_marks(process, codes, &mut tallies.marks);
+    uphold_ledgers(process, &mut tallies.ledger);
+}
+
+/// The bytes of a mapping are true whoever made it.
+fn uphold_ledgers(process: &mut Process, tally: &mut Tally) {
+    let sites = process.sites.len();
+    for mapping in process.ledgers.iter_mut().flat_map(|ledger| &mut ledger.mappings) {
+        if mapping.site.is_some_and(|site| site as usize >= sites) {
+            tally.add(Violation::MappingWithoutSite);
+            mapping.site = None;
+        }
+    }
 }
 
 /// A loop of no code keeps its passes. A pass of no loop is still a moment, and a history that makes no sense is none.

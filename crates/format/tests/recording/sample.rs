@@ -3,13 +3,36 @@
 
 use heaplens_format::arena::Pseudo;
 use heaplens_format::recording::{
-    Amount, Change, Code, Exit, Frame, FrameSymbol, Function, History, Interpreter, Loop, Mark, MarkKind,
-    Module, Node, Process, ProcessEnd, Reading, Recording, Rss, Run, Sample, Site, SiteKind,
+    Amount, Change, Code, Exit, Frame, FrameSymbol, Function, History, Interpreter, Ledger, LedgerMapping,
+    LedgerMoment, Line, Loop, Mark, MarkKind, Module, Node, Process, ProcessEnd, Reading, Recording, Rss,
+    Run, Sample, Site, SiteKind,
 };
 use heaplens_format::{Addr, Bytes, CodeId, LoopId, Loss, ModuleId, Nanos, NodeId, Pid};
 
 /// A shell that was replaced by a program which runs Python, with a loop in it.
 pub fn sample() -> Recording {
+    let mut recording = sample_of_format_2_1();
+    let mut ledger = Ledger {
+        at: Nanos::new(350),
+        took: Nanos::new(7),
+        rss: Bytes::new(9 << 20),
+        pss: Bytes::new(8 << 20),
+        uss: Bytes::new(7 << 20),
+        ..Ledger::default()
+    };
+    ledger.lines[Line::Native as usize] = Bytes::new(6 << 20);
+    ledger.lines[Line::Heaplens as usize] = Bytes::new(3 << 20);
+    let mut end = Ledger { at: Nanos::new(900), moment: LedgerMoment::Exit, ..ledger.clone() };
+    end.is_estimated = true;
+    let mapping =
+        |line, name: &str, site| LedgerMapping { line, name: name.into(), site, bytes: Bytes::new(4096) };
+    end.mappings = vec![mapping(Line::Mapped, "", Some(1)), mapping(Line::Unhooked, "/dev/x", None)];
+    recording.processes[0].ledgers = vec![ledger, end];
+    recording
+}
+
+/// What format 2.1 could say: no ledger.
+pub fn sample_of_format_2_1() -> Recording {
     let mut recording = sample_of_format_2_0();
     let program = &mut recording.processes[0];
     let one = |line, around, passes| Loop {

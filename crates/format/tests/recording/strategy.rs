@@ -2,8 +2,9 @@
 
 use heaplens_format::arena::Pseudo;
 use heaplens_format::recording::{
-    Amount, Change, Code, Exit, Frame, FrameSymbol, Function, History, Interpreter, Loop, Mark, MarkKind,
-    Module, Node, Process, ProcessEnd, Reading, Recording, Rss, Run, Sample, Site, SiteKind, Stage,
+    Amount, Change, Code, Exit, Frame, FrameSymbol, Function, History, Interpreter, Ledger, LedgerMapping,
+    LedgerMoment, Line, Loop, Mark, MarkKind, Module, Node, Process, ProcessEnd, Reading, Recording, Rss,
+    Run, Sample, Site, SiteKind, Stage,
 };
 use heaplens_format::{Addr, Bytes, CodeId, LoopId, Loss, ModuleId, Nanos, NodeId, Pid};
 use proptest::collection::{btree_map, vec};
@@ -41,10 +42,12 @@ fn process() -> impl Strategy<Value = Process> {
             vec((loss(), any::<u64>()), 0..4),
             symbols(modules as u16),
             (loops(codes as u32), vec((nanos(), bytes(), any::<String>(), any::<u32>()), 0..6)),
-            vec(vec((1u32..4, amount()), 1..4), 0..6),
+            (vec(vec((1u32..4, amount()), 1..4), 0..6), vec(ledger(), 0..4)),
         );
         tables.prop_map(move |(modules, codes, nodes, sites, timeline, losses, symbols, marks, histories)| {
             let (loops, marks) = marks;
+            let (histories, mut ledgers) = histories;
+            bind_ledgers(&mut ledgers, sites.len() as u32);
             let marks: Vec<Mark> = marks.into_iter().map(|row| mark(row, loops.len() as u32)).collect();
             let histories = histories_of(histories, sites.len(), marks.len());
             Process {
@@ -58,6 +61,7 @@ fn process() -> impl Strategy<Value = Process> {
                 loops,
                 marks,
                 histories,
+                ledgers,
                 ..identity.clone()
             }
         })
@@ -88,6 +92,40 @@ fn identity() -> impl Strategy<Value = Process> {
         object_interval: python.1.map(Bytes::new),
         ..Process::default()
     })
+}
+
+fn ledger() -> impl Strategy<Value = Ledger> {
+    let moment =
+        prop_oneof![Just(LedgerMoment::Running), Just(LedgerMoment::EndOfScript), Just(LedgerMoment::Exit)];
+    let mapping = (0u64..12, any::<String>(), option::of(any::<u32>()), bytes());
+    let mapping = mapping.prop_map(|(line, name, site, bytes)| LedgerMapping {
+        line: Line::from_number(line),
+        name,
+        site,
+        bytes,
+    });
+    let sums = (bytes(), bytes(), bytes());
+    let lines = proptest::array::uniform12(bytes());
+    (nanos(), moment, nanos(), sums, any::<bool>(), lines, vec(mapping, 0..3)).prop_map(
+        |(at, moment, took, (rss, pss, uss), is_estimated, lines, mappings)| Ledger {
+            at,
+            moment,
+            took,
+            rss,
+            pss,
+            uss,
+            is_estimated,
+            lines,
+            mappings,
+        },
+    )
+}
+
+/// Makers are sites that exist.
+fn bind_ledgers(ledgers: &mut [Ledger], sites: u32) {
+    for mapping in ledgers.iter_mut().flat_map(|ledger| &mut ledger.mappings) {
+        mapping.site = mapping.site.filter(|_| sites > 0).map(|site| site % sites);
+    }
 }
 
 fn loops(codes: u32) -> BoxedStrategy<Vec<Loop>> {

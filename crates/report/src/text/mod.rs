@@ -4,6 +4,7 @@
 mod findings;
 mod fold;
 mod imports;
+mod ledger;
 mod mixed;
 mod number;
 mod place;
@@ -66,6 +67,7 @@ pub fn write_with(profile: &Profile, options: Options, out: &mut dyn Write) -> i
     }
     findings::write(profile, &mut page)?;
     page.figures(profile)?;
+    ledger::write(profile, &mut page)?;
     sites::write(profile, &mut page)?;
     page.others(profile)?;
     page.losses(profile)?;

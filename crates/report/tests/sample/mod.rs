@@ -4,8 +4,8 @@ pub mod python;
 
 use heaplens_format::arena::Pseudo;
 use heaplens_format::recording::{
-    Amount, Damage, Decoded, Exit, Fault, Frame, FrameSymbol, Function, Module, Node, Process, ProcessEnd,
-    Recording, Rss, Run, Section, Site, SiteKind,
+    Amount, Damage, Decoded, Exit, Fault, Frame, FrameSymbol, Function, Ledger, LedgerMapping, LedgerMoment,
+    Line, Module, Node, Process, ProcessEnd, Recording, Rss, Run, Section, Site, SiteKind,
 };
 use heaplens_format::{Addr, Bytes, Loss, ModuleId, Nanos, NodeId, Pid};
 
@@ -44,6 +44,43 @@ pub fn tree() -> Decoded {
         section: Some(Section::Timeline),
         fault: Fault::Missing,
     }];
+    decoded
+}
+
+/// The plain run with ledgers: at the start, and at an end that the program waited at when `waited`.
+pub fn with_ledgers(waited: bool) -> Decoded {
+    let mut decoded = recording();
+    let ledger = |at: u64, moment, rows: &[(Line, u64)]| {
+        let mut ledger = Ledger { at: Nanos::new(at), moment, ..Ledger::default() };
+        for &(line, mib) in rows {
+            ledger.lines[line as usize] = Bytes::new(mib * MIB);
+        }
+        ledger.rss = ledger.lines.iter().copied().sum();
+        ledger
+    };
+    let moment = if waited { LedgerMoment::Exit } else { LedgerMoment::Running };
+    let start = [(Line::Native, 1), (Line::MappedFiles, 2), (Line::Heaplens, 5)];
+    let end = [
+        (Line::Native, 1060),
+        (Line::AllocatorFree, 3),
+        (Line::MappedFiles, 2),
+        (Line::Mapped, 8),
+        (Line::Unhooked, 64),
+        (Line::Heaplens, 9),
+    ];
+    let mut end = ledger(1_300_000_000, moment, &end);
+    let mapping = |line, name: &str, site, mib| LedgerMapping {
+        line,
+        name: name.into(),
+        site,
+        bytes: Bytes::new(mib * MIB),
+    };
+    end.mappings = vec![
+        mapping(Line::Unhooked, "", None, 60),
+        mapping(Line::Mapped, "", Some(3), 8),
+        mapping(Line::Unhooked, "/dev/gpu\u{1b}[2J", None, 4),
+    ];
+    decoded.recording.processes[0].ledgers = vec![ledger(20_000_000, LedgerMoment::Running, &start), end];
     decoded
 }
 

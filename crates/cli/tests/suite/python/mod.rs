@@ -1,7 +1,7 @@
 //! Python programs: their lines, on every interpreter that this machine has.
 
 mod behaviour;
-mod interpreters;
+pub mod interpreters;
 mod loops;
 mod objects;
 mod package;
@@ -18,6 +18,6 @@ use std::path::{Path, PathBuf};
 const PROGRAMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/programs");
 
 /// A script of `tests/programs`.
-fn script(name: &str) -> PathBuf {
+pub fn script(name: &str) -> PathBuf {
     Path::new(PROGRAMS).join(name)
 }

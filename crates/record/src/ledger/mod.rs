@@ -1,0 +1,21 @@
+//! The ledger: where every resident byte of a living process is, counted by pages from the outside, from time to time and
+//! once more at the end, when the agent waits for it.
+
+mod areas;
+mod bell;
+mod blocks;
+mod heaps;
+mod images;
+mod keep;
+mod own;
+mod pages;
+mod pools;
+mod sites;
+mod space;
+mod stacks;
+mod tables;
+mod take;
+
+pub(crate) use bell::Bell;
+pub(crate) use keep::{Ledgers, Reading};
+pub(crate) use take::Subject;

@@ -1,0 +1,58 @@
+//! Which pages are resident, from `/proc/PID/pagemap`: its present bit needs no privilege.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+use heaplens_format::Pid;
+
+/// The page size of x86-64.
+pub(super) const PAGE: u64 = 4096;
+
+/// proc_pid_pagemap(5).
+const PRESENT: u64 = 1 << 63;
+/// Entries that are read at a time.
+const AT_ONCE: usize = 1 << 15;
+
+/// The file of one process.
+pub(super) struct Pagemap {
+    file: File,
+    buffer: Vec<u8>,
+}
+
+impl Pagemap {
+    pub(super) fn open(process: Pid) -> io::Result<Self> {
+        Ok(Self { file: File::open(format!("/proc/{process}/pagemap"))?, buffer: vec![0; AT_ONCE * 8] })
+    }
+
+    /// Tells each page of a range, in order, whether it is resident.
+    pub(super) fn each(&mut self, start: u64, end: u64, mut tell: impl FnMut(usize, bool)) -> io::Result<()> {
+        let mut index = 0;
+        let pages = (end.saturating_sub(start) / PAGE) as usize;
+        while index < pages {
+            let count = (pages - index).min(AT_ONCE);
+            let bytes = &mut self.buffer[..count * 8];
+            self.file.read_exact_at(bytes, (start / PAGE + index as u64) * 8)?;
+            for (at, entry) in bytes.as_chunks::<8>().0.iter().enumerate() {
+                tell(index + at, u64::from_le_bytes(*entry) & PRESENT != 0);
+            }
+            index += count;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_that_was_written_is_resident() {
+        let own = [1u8; 1];
+        let page = (own.as_ptr() as u64) & !(PAGE - 1);
+        let mut found = Vec::new();
+        let mut pagemap = Pagemap::open(Pid::new(std::process::id())).unwrap();
+        pagemap.each(page, page + PAGE, |index, resident| found.push((index, resident))).unwrap();
+        assert_eq!(found, [(0, true)]);
+    }
+}

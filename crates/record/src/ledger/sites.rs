@@ -1,0 +1,188 @@
+//! Whose blocks a site makes, and what its mappings are for. Sites and stacks are only ever added to, so what was found out
+//! is kept, and each look reads what is new.
+
+use std::io;
+
+use heaplens_format::arena::header::Region;
+use heaplens_format::arena::table::{
+    Module as ModuleRecord, Node as NodeRecord, Site as SiteRecord, SiteIdentity, split_frame,
+};
+use heaplens_format::arena::{MODULE_SIZE, NODE_SIZE, SITE_SIZE};
+use heaplens_format::recording::SiteKind;
+
+use super::tables::Tables;
+use crate::arena::word;
+use crate::stacks::kind_of;
+
+/// Whose a block is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Owner {
+    Native,
+    Python,
+    Numpy,
+}
+
+/// The number of owners.
+pub(super) const OWNERS: usize = 3;
+
+/// File names of other allocators begin so: what they map is theirs to cut blocks out of.
+const ALLOCATORS: [&str; 6] =
+    ["libtcmalloc", "libjemalloc", "libmimalloc", "libsnmalloc", "libtbbmalloc", "libhoard"];
+
+/// What is read of the path of a module.
+const LONGEST_PATH: u64 = 4096;
+
+/// What is known of the sites of one process.
+#[derive(Debug, Default)]
+pub(super) struct Sites {
+    /// By node: the kind that stands below its outermost frame.
+    kinds: Vec<Option<SiteKind>>,
+    /// By node: the module of its own frame.
+    modules: Vec<u16>,
+    /// By site, as far as it was looked up.
+    sites: Vec<Option<Known>>,
+    /// By module: what its file is.
+    files: Vec<File>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    kind: SiteKind,
+    file: File,
+}
+
+/// What the file of the innermost frame is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum File {
+    Numpy,
+    Allocator,
+    Other,
+}
+
+impl Sites {
+    /// Reads what is new. A node that is being written ends it: what follows is read next time.
+    pub(super) fn update(&mut self, tables: &Tables<'_>) -> io::Result<()> {
+        self.read_files(tables)?;
+        let known = self.kinds.len() as u64 * NODE_SIZE as u64;
+        for record in tables.bytes(Region::Nodes, known, u64::MAX)?.chunks_exact(NODE_SIZE) {
+            let number = self.kinds.len();
+            let parent = word(record, std::mem::offset_of!(NodeRecord, parent)) as u32 as usize;
+            let is_whole = word(record, std::mem::offset_of!(NodeRecord, hash)) != 0 && parent < number;
+            if number != 0 && !is_whole {
+                break;
+            }
+            let frame = word(record, std::mem::offset_of!(NodeRecord, frame));
+            let above = self.kinds.get(parent).copied().flatten();
+            self.kinds.push(above.or_else(|| kind_of(frame)));
+            self.modules.push(split_frame(frame).0);
+        }
+        let known = self.sites.len() as u64 * SITE_SIZE as u64;
+        for record in tables.bytes(Region::Sites, known, u64::MAX)?.chunks_exact(SITE_SIZE) {
+            let site = self.site(record);
+            self.sites.push(site);
+        }
+        Ok(())
+    }
+
+    /// A module that is not published yet ends it, too.
+    fn read_files(&mut self, tables: &Tables<'_>) -> io::Result<()> {
+        let known = self.files.len() as u64 * MODULE_SIZE as u64;
+        for record in tables.bytes(Region::Modules, known, u64::MAX)?.chunks_exact(MODULE_SIZE) {
+            if word(record, std::mem::offset_of!(ModuleRecord, published)) != 1 {
+                break;
+            }
+            let place = word(record, std::mem::offset_of!(ModuleRecord, path));
+            let (start, length) = (place >> 32, place & u64::from(u32::MAX));
+            let path = tables.bytes(Region::Strings, start, start + length.min(LONGEST_PATH))?;
+            self.files.push(file_of(&String::from_utf8_lossy(&path)));
+        }
+        Ok(())
+    }
+
+    fn site(&self, record: &[u8]) -> Option<Known> {
+        let identity = SiteIdentity::from_raw(word(record, std::mem::offset_of!(SiteRecord, identity)))?;
+        let node = identity.node() as usize;
+        let kind = self.kinds.get(node)?.unwrap_or(SiteKind::Heap);
+        let module = usize::from(*self.modules.get(node)?);
+        let file = module.checked_sub(1).and_then(|at| self.files.get(at));
+        Some(Known { kind, file: file.copied().unwrap_or(File::Other) })
+    }
+
+    /// What is known of a site; one that was not whole before is looked at again.
+    fn get(&mut self, tables: &Tables<'_>, site: u32) -> Option<Known> {
+        let at = site as usize;
+        if let Some(Some(known)) = self.sites.get(at) {
+            return Some(*known);
+        }
+        let start = u64::from(site) * SITE_SIZE as u64;
+        let record = tables.bytes(Region::Sites, start, start + SITE_SIZE as u64).ok()?;
+        let known = self.site(&record)?;
+        *self.sites.get_mut(at)? = Some(known);
+        Some(known)
+    }
+
+    /// Whose the blocks of a site are.
+    pub(super) fn owner(&mut self, tables: &Tables<'_>, site: u32) -> Owner {
+        match self.get(tables, site) {
+            Some(Known { kind: SiteKind::PythonBlock | SiteKind::PythonObject, .. }) => Owner::Python,
+            Some(Known { file: File::Numpy, .. }) => Owner::Numpy,
+            _ => Owner::Native,
+        }
+    }
+
+    /// Whether an allocator mapped it, to cut blocks out of it.
+    pub(super) fn is_allocators(&mut self, tables: &Tables<'_>, site: u32) -> bool {
+        site == 0 || self.get(tables, site).is_some_and(|known| known.file == File::Allocator)
+    }
+
+    /// Live heap bytes of each owner by the counters of sites, which in a sampled run are estimates.
+    pub(super) fn estimates(&mut self, tables: &Tables<'_>) -> io::Result<[u64; OWNERS]> {
+        let mut live = [0i64; OWNERS];
+        let records = tables.bytes(Region::Sites, 0, u64::MAX)?;
+        let bytes = |record: &[u8]| {
+            let field = |at: usize| word(record, at) as i64;
+            field(std::mem::offset_of!(SiteRecord, allocated_bytes))
+                .wrapping_sub(field(std::mem::offset_of!(SiteRecord, freed_bytes)))
+        };
+        for (number, record) in (0..).zip(records.chunks_exact(SITE_SIZE)) {
+            let Some(identity) =
+                SiteIdentity::from_raw(word(record, std::mem::offset_of!(SiteRecord, identity)))
+            else {
+                continue;
+            };
+            let is_heap = self
+                .get(tables, number)
+                .is_some_and(|known| matches!(known.kind, SiteKind::Heap | SiteKind::PythonBlock));
+            if is_heap {
+                let second = identity.second() as usize * SITE_SIZE;
+                let second = if second == 0 { None } else { records.get(second..second + SITE_SIZE) };
+                let sum = bytes(record).wrapping_add(second.map_or(0, bytes));
+                live[self.owner(tables, number) as usize] += sum.max(0);
+            }
+        }
+        Ok(live.map(|bytes| bytes.max(0) as u64))
+    }
+}
+
+fn file_of(path: &str) -> File {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    if name.starts_with("_multiarray_umath.") {
+        File::Numpy
+    } else if ALLOCATORS.iter().any(|allocator| name.starts_with(allocator)) {
+        File::Allocator
+    } else {
+        File::Other
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_told_by_their_names() {
+        assert_eq!(file_of("/a/numpy/_core/_multiarray_umath.cpython-311-x86_64-linux-gnu.so"), File::Numpy);
+        assert_eq!(file_of("/usr/lib/x86_64-linux-gnu/libtcmalloc_minimal.so.4"), File::Allocator);
+        assert_eq!(file_of("/home/libjemalloc/program"), File::Other);
+    }
+}

@@ -1,0 +1,307 @@
+//! Anonymous memory page by page: which pages are resident, who claims them, and how much of each is live blocks.
+//!
+//! ```text
+//!   page word   │ 31 resident │ 30 holds live blocks │ 29 … 0 claim │
+//!   claim       0 nobody │ 1 the heap │ 2 Heaplens │ 3 a stack │ 4 an image │ 5 Python │ 6 + site: who mapped it
+//! ```
+
+use std::collections::BTreeMap;
+use std::io;
+
+use super::areas::Area;
+use super::pages::{PAGE, Pagemap};
+use super::sites::{OWNERS, Owner};
+
+/// An area beyond this length is not looked at by pages: its page map alone would be 64 MiB.
+const LONGEST: u64 = 32 << 30;
+
+const RESIDENT: u32 = 1 << 31;
+const LIVE: u32 = 1 << 30;
+const CLAIM: u32 = LIVE - 1;
+const FIRST_SITE: u32 = 6;
+
+/// Who has a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Claim {
+    Nobody,
+    Heap,
+    Heaplens,
+    Stack,
+    Image,
+    Python,
+    Mapped(u32),
+}
+
+impl Claim {
+    const fn raw(self) -> u32 {
+        match self {
+            Self::Nobody => 0,
+            Self::Heap => 1,
+            Self::Heaplens => 2,
+            Self::Stack => 3,
+            Self::Image => 4,
+            Self::Python => 5,
+            Self::Mapped(site) => FIRST_SITE + site,
+        }
+    }
+
+    const fn from_raw(raw: u32) -> Self {
+        match raw {
+            0 => Self::Nobody,
+            1 => Self::Heap,
+            2 => Self::Heaplens,
+            3 => Self::Stack,
+            4 => Self::Image,
+            5 => Self::Python,
+            _ => Self::Mapped(raw - FIRST_SITE),
+        }
+    }
+}
+
+/// The pages of one area.
+struct Pages {
+    /// Its place in the list of areas.
+    area: usize,
+    start: u64,
+    end: u64,
+    words: Vec<u32>,
+    /// Bytes of live blocks on resident pages.
+    live: [u64; OWNERS],
+    /// Bytes of Python's objects on resident pages.
+    objects: u64,
+}
+
+impl Pages {
+    fn range(&self, start: u64, end: u64) -> std::ops::Range<usize> {
+        let page = |address: u64| ((address - self.start) / PAGE) as usize;
+        let (start, end) = (start.clamp(self.start, self.end), end.clamp(self.start, self.end));
+        page(start)..page(end.next_multiple_of(PAGE).min(self.end)).max(page(start))
+    }
+}
+
+/// What the resident pages of one area are, in bytes; they add up to its resident pages.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Parts {
+    /// Pages of the heap, live blocks included.
+    pub(super) heap: u64,
+    /// Of these, live blocks.
+    pub(super) live: [u64; OWNERS],
+    /// Pages of Python's arenas, objects included.
+    pub(super) python: u64,
+    /// Of these, objects.
+    pub(super) objects: u64,
+    /// The other pages.
+    pub(super) others: BTreeMap<Claim, u64>,
+}
+
+/// All of it.
+#[derive(Default)]
+pub(super) struct Space {
+    all: Vec<Pages>,
+    /// The area that was found last.
+    last: usize,
+}
+
+impl Space {
+    /// Reads which pages of the anonymous areas are resident.
+    pub(super) fn read(areas: &[Area], pagemap: &mut Pagemap) -> io::Result<Self> {
+        let mut all = Vec::new();
+        let wanted = |area: &Area| area.is_anonymous() && area.rss.get() > 0 && area.length() <= LONGEST;
+        for (index, area) in areas.iter().enumerate().filter(|(_, area)| wanted(area)) {
+            let mut words = vec![0; (area.length() / PAGE) as usize];
+            pagemap.each(area.start, area.end, |page, is_resident| {
+                words[page] = if is_resident { RESIDENT } else { 0 };
+            })?;
+            let (start, end) = (area.start, area.end);
+            all.push(Pages { area: index, start, end, words, live: [0; OWNERS], objects: 0 });
+        }
+        Ok(Self { all, last: 0 })
+    }
+
+    /// The areas that meet a range, by their places in `all`.
+    fn meeting(&mut self, start: u64, end: u64) -> std::ops::Range<usize> {
+        let is_last = self.all.get(self.last).is_some_and(|pages| pages.start <= start && end <= pages.end);
+        if is_last {
+            return self.last..self.last + 1;
+        }
+        let first = self.all.partition_point(|pages| pages.end <= start);
+        self.last = first;
+        let count = self.all[first..].iter().take_while(|pages| pages.start < end).count();
+        first..first + count
+    }
+
+    /// Claims pages; who came before has no say.
+    pub(super) fn claim(&mut self, start: u64, end: u64, claim: Claim) {
+        for at in self.meeting(start, end) {
+            let range = self.all[at].range(start, end);
+            for word in &mut self.all[at].words[range] {
+                *word = *word & !CLAIM | claim.raw() & CLAIM;
+            }
+        }
+    }
+
+    /// A live block: the pages that it lies on are the heap's.
+    pub(super) fn add_block(&mut self, start: u64, size: u64, owner: Owner) {
+        let end = start.saturating_add(size.max(1));
+        for at in self.meeting(start, end) {
+            let pages = &mut self.all[at];
+            for page in pages.range(start, end) {
+                let word = &mut pages.words[page];
+                *word |= LIVE;
+                if *word & RESIDENT != 0 {
+                    let low = pages.start + page as u64 * PAGE;
+                    pages.live[owner as usize] +=
+                        end.min(low + PAGE).min(start + size).saturating_sub(start.max(low));
+                }
+            }
+        }
+    }
+
+    /// Bytes of Python's objects in an arena at `start`.
+    pub(super) fn add_objects(&mut self, start: u64, objects: u64) {
+        for at in self.meeting(start, start + 1) {
+            self.all[at].objects += objects;
+        }
+    }
+
+    /// Resident pages that nobody claims, each with the end of its area.
+    pub(super) fn unclaimed(&self) -> Vec<(u64, u64)> {
+        let of_area = |pages: &Pages| {
+            let (start, end) = (pages.start, pages.end);
+            let free = pages.words.iter().enumerate().filter(|(_, word)| **word == RESIDENT);
+            free.map(|(page, _)| (start + page as u64 * PAGE, end)).collect::<Vec<_>>()
+        };
+        self.all.iter().flat_map(of_area).collect()
+    }
+
+    /// Whether a page is resident.
+    pub(super) fn is_resident(&self, address: u64) -> bool {
+        let at = self.all.partition_point(|pages| pages.end <= address);
+        self.all.get(at).is_some_and(|pages| {
+            address >= pages.start && pages.words[((address - pages.start) / PAGE) as usize] & RESIDENT != 0
+        })
+    }
+
+    /// What the pages of each area are, with the area's place in the list. A page with live blocks is the heap's, whoever
+    /// claims it: only our own memory and Python's arenas are never cut into blocks.
+    pub(super) fn parts(&self) -> impl Iterator<Item = (usize, Parts)> {
+        self.all.iter().map(|pages| (pages.area, parts_of(pages)))
+    }
+}
+
+fn parts_of(pages: &Pages) -> Parts {
+    let mut parts = Parts { live: pages.live, ..Parts::default() };
+    let mut run = (0, 0u64);
+    for word in pages.words.iter().filter(|&&word| word & RESIDENT != 0) {
+        let claim = match Claim::from_raw(word & CLAIM) {
+            claim @ (Claim::Heaplens | Claim::Python) => claim,
+            _ if word & LIVE != 0 => Claim::Heap,
+            claim => claim,
+        };
+        if claim.raw() != run.0 {
+            parts.add(Claim::from_raw(run.0), run.1);
+            run = (claim.raw(), 0);
+        }
+        run.1 += PAGE;
+    }
+    parts.add(Claim::from_raw(run.0), run.1);
+    parts.objects = pages.objects.min(parts.python);
+    parts
+}
+
+impl Parts {
+    fn add(&mut self, claim: Claim, bytes: u64) {
+        match claim {
+            _ if bytes == 0 => {}
+            Claim::Heap => self.heap += bytes,
+            Claim::Python => self.python += bytes,
+            other => *self.others.entry(other).or_default() += bytes,
+        }
+    }
+
+    /// Resident bytes by pages.
+    pub(super) fn total(&self) -> u64 {
+        self.heap + self.python + self.others.values().sum::<u64>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const START: u64 = 0x10000;
+
+    fn space(resident: &[bool]) -> Space {
+        let words = resident.iter().map(|&there| if there { RESIDENT } else { 0 }).collect();
+        let end = START + resident.len() as u64 * PAGE;
+        let pages = Pages { area: 0, start: START, end, words, live: [0; OWNERS], objects: 0 };
+        Space { all: vec![pages], last: 0 }
+    }
+
+    fn parts(space: &Space) -> Parts {
+        space.parts().next().unwrap().1
+    }
+
+    #[test]
+    fn a_block_that_was_never_touched_is_nowhere() {
+        let mut space = space(&[true, false, false, false]);
+        space.claim(START, START + 4 * PAGE, Claim::Heap);
+        space.add_block(START + 16, 3 * PAGE, Owner::Native);
+        let parts = parts(&space);
+        assert_eq!((parts.heap, parts.live), (PAGE, [PAGE - 16, 0, 0]));
+    }
+
+    #[test]
+    fn a_page_with_live_blocks_is_the_heaps_whoever_mapped_it() {
+        let mut space = space(&[true, true]);
+        space.claim(START, START + 2 * PAGE, Claim::Mapped(7));
+        space.add_block(START, 100, Owner::Numpy);
+        let parts = parts(&space);
+        assert_eq!((parts.heap, parts.live), (PAGE, [0, 0, 100]));
+        assert_eq!(parts.others, BTreeMap::from([(Claim::Mapped(7), PAGE)]));
+    }
+
+    proptest! {
+        /// The naive twin counts byte by byte.
+        #[test]
+        fn parts_add_up_and_equal_a_count_by_bytes(
+            resident in prop::collection::vec(any::<bool>(), 1..12),
+            claims in prop::collection::vec((0u64..12, 1u64..6, 0u32..9), 0..6),
+            blocks in prop::collection::vec((0u64..500, 1u64..40), 0..12),
+        ) {
+            let mut space = space(&resident);
+            let mut claimed = vec![Claim::Nobody; resident.len()];
+            for (page, count, claim) in claims {
+                let claim = Claim::from_raw(claim);
+                space.claim(START + page * PAGE, START + (page + count) * PAGE, claim);
+                (page..page + count).for_each(|page| {
+                    if let Some(place) = claimed.get_mut(page as usize) { *place = claim }
+                });
+            }
+            let mut at = START;
+            let mut live = 0;
+            let mut touched = vec![false; resident.len()];
+            for (gap, size) in blocks.into_iter().map(|(gap, size)| (gap * 16, size * 100)) {
+                at += gap;
+                space.add_block(at, size, Owner::Native);
+                for byte in at..at + size {
+                    let page = ((byte - START) / PAGE) as usize;
+                    if page < resident.len() {
+                        touched[page] = true;
+                        live += u64::from(resident[page]);
+                    }
+                }
+                at += size;
+            }
+            let parts = parts(&space);
+            prop_assert_eq!(parts.live[0], live);
+            prop_assert_eq!(parts.total(), resident.iter().filter(|&&there| there).count() as u64 * PAGE);
+            let heap = (0..resident.len()).filter(|&page| {
+                let ours = matches!(claimed[page], Claim::Heaplens | Claim::Python);
+                resident[page] && !ours && (touched[page] || claimed[page] == Claim::Heap)
+            });
+            prop_assert_eq!(parts.heap, heap.count() as u64 * PAGE);
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Reads the tables of an arena while its process writes them: whole ranges with `pread`, no number trusted.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+use heaplens_format::arena::header::{HEADER_SIZE, Region, RegionView};
+use heaplens_format::arena::table::Mapping as MappingRecord;
+use heaplens_format::arena::{HeaderView, MAPPING_SIZE};
+
+use crate::arena::word;
+
+/// How often a table is read again that was changed meanwhile.
+const ATTEMPTS: usize = 4;
+
+/// The file of one arena, with its header as it was at one moment.
+pub(super) struct Tables<'a> {
+    file: &'a File,
+    header: Vec<u8>,
+    length: u64,
+}
+
+impl<'a> Tables<'a> {
+    /// Reads the header; `None` when the file is no arena.
+    pub(super) fn open(file: &'a File) -> Option<Self> {
+        let mut header = vec![0; HEADER_SIZE];
+        file.read_exact_at(&mut header, 0).ok()?;
+        HeaderView::new(&header)?;
+        let length = file.metadata().ok()?.len();
+        Some(Self { file, header, length })
+    }
+
+    pub(super) fn header(&self) -> Option<HeaderView<'_>> {
+        HeaderView::new(&self.header)
+    }
+
+    /// Where a region is; of no length when it claims to reach beyond the file.
+    pub(super) fn region(&self, region: Region) -> RegionView {
+        let nothing = RegionView { offset: 0, reserved: 0, used: 0 };
+        let view = self.header().map_or(nothing, |header| header.region(region));
+        match view.offset.checked_add(view.used) {
+            Some(end) if end <= self.length => view,
+            _ => nothing,
+        }
+    }
+
+    /// Bytes of a region from `start` to `end`, which are cut to what is in use.
+    pub(super) fn bytes(&self, region: Region, start: u64, end: u64) -> io::Result<Vec<u8>> {
+        let view = self.region(region);
+        let end = end.min(view.used);
+        let mut bytes = vec![0; end.saturating_sub(start) as usize];
+        self.file.read_exact_at(&mut bytes, view.offset + start)?;
+        Ok(bytes)
+    }
+
+    /// The same into a buffer; what lies beyond is left as it is.
+    pub(super) fn read(&self, region: Region, start: u64, into: &mut [u8]) -> io::Result<()> {
+        let view = self.region(region);
+        let length = view.used.saturating_sub(start).min(into.len() as u64) as usize;
+        self.file.read_exact_at(&mut into[..length], view.offset + start)
+    }
+
+    /// The mappings that were seen, sorted by address: start, end, site, which is 0 for the allocator's own.
+    pub(super) fn mappings(&self) -> io::Result<Vec<(u64, u64, u32)>> {
+        let mut rows = Vec::new();
+        for _ in 0..ATTEMPTS {
+            let Some(now) = Tables::open(self.file) else { break };
+            let Some((count, before)) =
+                now.header().map(|header| (header.mappings(), header.mappings_sequence()))
+            else {
+                break;
+            };
+            rows = now.bytes(Region::Mappings, 0, count.saturating_mul(MAPPING_SIZE as u64))?;
+            let after = Tables::open(self.file)
+                .and_then(|tables| tables.header().map(|header| header.mappings_sequence()));
+            if before.is_multiple_of(2) && after == Some(before) {
+                break;
+            }
+        }
+        let row = |row: &[u8]| {
+            let field = |at: usize| word(row, at);
+            (
+                field(std::mem::offset_of!(MappingRecord, start)),
+                field(std::mem::offset_of!(MappingRecord, end)),
+                field(std::mem::offset_of!(MappingRecord, site)) as u32,
+            )
+        };
+        Ok(rows.chunks_exact(MAPPING_SIZE).map(row).filter(|(start, end, _)| start < end).collect())
+    }
+}

@@ -1,0 +1,271 @@
+//! Takes a ledger of a process from the outside: every resident byte on one line. It changes nothing in the process.
+//!
+//! ```text
+//!   smaps ─▶ areas ─┬─ with a file, shared, a stack: whole, to one line
+//!                   └─ anonymous: page by page (pagemap) ─▶ live blocks (arena), pools (Python), who mapped it (arena)
+//! ```
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+
+use heaplens_format::arena::header::{FLAG_FORKED, HeaderView};
+use heaplens_format::recording::ledger::LINES;
+use heaplens_format::recording::{Interpreter, Ledger, LedgerMapping, Line};
+use heaplens_format::{Bytes, Pid};
+
+use super::areas::{self, Area};
+use super::images::Images;
+use super::pages::Pagemap;
+use super::pools::Layout;
+use super::sites::{OWNERS, Owner, Sites};
+use super::space::{Claim, Parts, Space};
+use super::tables::Tables;
+use super::{blocks, heaps, own, stacks};
+
+/// Mappings that are named in a ledger.
+const MOST_MAPPINGS: usize = 24;
+/// Smaller ones are not.
+const SMALLEST_MAPPING: u64 = 64 << 10;
+
+/// A process, with what is known of it from the ledger before.
+#[derive(Debug)]
+pub(crate) struct Subject {
+    process: Pid,
+    /// File names of Heaplens's own: the arena and the agent.
+    own_files: Vec<String>,
+    sites: Sites,
+    images: Images,
+}
+
+impl Subject {
+    /// Nothing is read yet.
+    pub(crate) fn new(process: Pid, own_files: Vec<String>) -> Self {
+        Self { process, own_files, sites: Sites::default(), images: Images::default() }
+    }
+
+    /// Takes a ledger; `None` when the process is gone or may not be read. When and how is left to the caller.
+    pub(crate) fn take(&mut self, arena: &File) -> Option<Ledger> {
+        let tables = Tables::open(arena)?;
+        let header = tables.header()?;
+        let areas = areas::read(self.process).ok().filter(|areas| !areas.is_empty())?;
+        self.divide(&tables, &header, &areas).ok()
+    }
+
+    fn divide(&mut self, tables: &Tables<'_>, header: &HeaderView<'_>, areas: &[Area]) -> io::Result<Ledger> {
+        let mut space = Space::read(areas, &mut Pagemap::open(self.process)?)?;
+        self.sites.update(tables)?;
+        self.claim(&mut space, tables, header, areas)?;
+        let is_sampled = header.sample_interval() != 0;
+        if is_sampled {
+            for (start, end) in heaps::mapped_blocks(self.process, &space.unclaimed()) {
+                space.claim(start, end, Claim::Heap);
+            }
+        } else {
+            let sites = &mut self.sites;
+            blocks::each(tables, |block| {
+                space.add_block(block.address, block.size, sites.owner(tables, block.site));
+            })?;
+        }
+        let estimates = if is_sampled { Some(self.sites.estimates(tables)?) } else { None };
+        let is_forked = header.flags() & FLAG_FORKED != 0;
+        let mut sums = Sums::default();
+        sums.add_all(areas, &space, |area| self.line_of(area));
+        Ok(sums.ledger(areas, estimates, is_forked))
+    }
+
+    /// Who has which pages. What comes later has the better reason.
+    fn claim(
+        &mut self,
+        space: &mut Space,
+        tables: &Tables<'_>,
+        header: &HeaderView<'_>,
+        areas: &[Area],
+    ) -> io::Result<()> {
+        for (start, end) in stacks::find(self.process, areas) {
+            space.claim(start, end, Claim::Stack);
+        }
+        for (index, start, end) in self.images.find(self.process, areas) {
+            let claim = if self.is_own(&areas[index]) { Claim::Heaplens } else { Claim::Image };
+            space.claim(start, end, claim);
+        }
+        for heap in areas.iter().filter(|area| area.name == "[heap]") {
+            space.claim(heap.start, heap.end, Claim::Heap);
+        }
+        for (start, end) in heaps::find(self.process, areas) {
+            space.claim(start, end, Claim::Heap);
+        }
+        self.claim_mapped(space, tables, header)?;
+        for (start, end) in own::ranges(self.process, header.own_ranges()) {
+            space.claim(start, end, Claim::Heaplens);
+        }
+        Ok(())
+    }
+
+    fn claim_mapped(
+        &mut self,
+        space: &mut Space,
+        tables: &Tables<'_>,
+        header: &HeaderView<'_>,
+    ) -> io::Result<()> {
+        let python = Interpreter::from_raw(header.python()).and_then(Layout::of);
+        for (start, end, site) in tables.mappings()? {
+            let arena = python.filter(|layout| {
+                end - start == layout.arena
+                    && space.is_resident(start.next_multiple_of(layout.pool))
+                    && layout.begins_at(self.process, start)
+            });
+            if let Some(layout) = arena {
+                space.claim(start, end, Claim::Python);
+                let objects = layout.objects(self.process, start, |page| space.is_resident(page));
+                space.add_objects(start, objects);
+            } else if self.sites.is_allocators(tables, site) {
+                space.claim(start, end, Claim::Heap);
+            } else {
+                space.claim(start, end, Claim::Mapped(site));
+            }
+        }
+        Ok(())
+    }
+
+    fn is_own(&self, area: &Area) -> bool {
+        let name = area.name.strip_suffix(" (deleted)").unwrap_or(&area.name);
+        let name = name.rsplit('/').next().unwrap_or_default();
+        area.has_file && self.own_files.iter().any(|own| own == name)
+    }
+
+    /// The line of an area that is not looked at by pages.
+    fn line_of(&self, area: &Area) -> Line {
+        const SHARED: [&str; 4] = ["/dev/zero", "/SYSV", "/memfd:", "/dev/shm/"];
+        let begins = |names: &[&str]| names.iter().any(|name| area.name.starts_with(name));
+        match area.name.as_str() {
+            _ if self.is_own(area) => Line::Heaplens,
+            "[stack]" => Line::ThreadStacks,
+            name if name.starts_with('[') && !area.is_anonymous() => Line::MappedFiles,
+            _ if !area.is_private && (begins(&SHARED) || !area.has_file) => Line::Shared,
+            _ if !area.has_file || begins(&["/dev/", "anon_inode:"]) => Line::Unhooked,
+            _ => Line::MappedFiles,
+        }
+    }
+}
+
+/// Lines on their way.
+#[derive(Default)]
+struct Sums {
+    lines: [u64; LINES],
+    live: [u64; OWNERS],
+    heap: u64,
+    mappings: BTreeMap<(Line, String, Option<u32>), u64>,
+}
+
+impl Sums {
+    fn add_all(&mut self, areas: &[Area], space: &Space, line_of: impl Fn(&Area) -> Line) {
+        let mut divided = vec![false; areas.len()];
+        for (index, parts) in space.parts() {
+            divided[index] = true;
+            self.add_parts(&areas[index], &parts);
+        }
+        for (area, _) in areas.iter().zip(divided).filter(|(area, divided)| !divided && area.rss.get() > 0) {
+            self.add_mapping(line_of(area), &area.name, None, area.rss.get());
+        }
+    }
+
+    fn add(&mut self, line: Line, bytes: u64) {
+        self.lines[line as usize] += bytes;
+    }
+
+    fn add_mapping(&mut self, line: Line, name: &str, site: Option<u32>, bytes: u64) {
+        self.add(line, bytes);
+        let is_listed = matches!(line, Line::MappedFiles | Line::Mapped | Line::Unhooked | Line::Shared);
+        if is_listed && bytes > 0 {
+            *self.mappings.entry((line, name.to_owned(), site)).or_default() += bytes;
+        }
+    }
+
+    /// Pages of zeros that were only ever read are in the page map and not in RSS: the kernel's sum is divided as the pages
+    /// are. What rounding leaves is nobody's.
+    fn add_parts(&mut self, area: &Area, parts: &Parts) {
+        let (rss, total) = (area.rss.get(), parts.total());
+        if total == 0 {
+            return self.add(Line::Unexplained, rss);
+        }
+        let scaled = |bytes: u64| (u128::from(bytes) * u128::from(rss) / u128::from(total)) as u64;
+        let mut left = rss;
+        let mut take = |bytes: u64| {
+            let bytes = scaled(bytes).min(left);
+            left -= bytes;
+            bytes
+        };
+        let (heap, python) = (take(parts.heap), take(parts.python));
+        let others: Vec<(Claim, u64)> =
+            parts.others.iter().map(|(&claim, &bytes)| (claim, take(bytes))).collect();
+        self.add_heap(heap, parts.live.map(scaled));
+        let objects = scaled(parts.objects).min(python);
+        self.add(Line::Python, objects);
+        self.add(Line::PoolUnused, python - objects);
+        for (claim, bytes) in others {
+            self.add_claimed(area, claim, bytes);
+        }
+        self.add(Line::Unexplained, left);
+    }
+
+    fn add_heap(&mut self, heap: u64, live: [u64; OWNERS]) {
+        self.heap += heap;
+        let mut left = heap;
+        for (sum, bytes) in self.live.iter_mut().zip(live) {
+            let bytes = bytes.min(left);
+            left -= bytes;
+            *sum += bytes;
+        }
+    }
+
+    fn add_claimed(&mut self, area: &Area, claim: Claim, bytes: u64) {
+        match claim {
+            Claim::Heaplens => self.add(Line::Heaplens, bytes),
+            Claim::Stack => self.add(Line::ThreadStacks, bytes),
+            Claim::Image => self.add(Line::MappedFiles, bytes),
+            Claim::Mapped(site) => self.add_mapping(Line::Mapped, "", Some(site), bytes),
+            Claim::Nobody | Claim::Heap | Claim::Python => {
+                self.add_mapping(Line::Unhooked, &area.name, None, bytes);
+            }
+        }
+    }
+
+    /// The heap is live blocks and the rest. In a child that began by `fork` the rest holds blocks of its parent, which its
+    /// tables do not know.
+    fn ledger(mut self, areas: &[Area], estimates: Option<[u64; OWNERS]>, is_forked: bool) -> Ledger {
+        if let Some(estimates) = estimates {
+            let whole = std::mem::take(&mut self.heap);
+            self.live = [0; OWNERS];
+            self.add_heap(whole, estimates);
+        }
+        for (owner, line) in
+            [(Owner::Native, Line::Native), (Owner::Python, Line::Python), (Owner::Numpy, Line::Numpy)]
+        {
+            self.add(line, self.live[owner as usize]);
+        }
+        let rest = self.heap - self.live.iter().sum::<u64>();
+        self.add(if is_forked { Line::Unexplained } else { Line::AllocatorFree }, rest);
+        let sum = |field: fn(&Area) -> Bytes| areas.iter().map(field).sum();
+        Ledger {
+            rss: sum(|area| area.rss),
+            pss: sum(|area| area.pss),
+            uss: sum(|area| area.uss),
+            is_estimated: estimates.is_some(),
+            lines: self.lines.map(Bytes::new),
+            mappings: largest(self.mappings),
+            ..Ledger::default()
+        }
+    }
+}
+
+fn largest(mappings: BTreeMap<(Line, String, Option<u32>), u64>) -> Vec<LedgerMapping> {
+    let mut rows: Vec<LedgerMapping> = mappings
+        .into_iter()
+        .filter(|&(_, bytes)| bytes >= SMALLEST_MAPPING)
+        .map(|((line, name, site), bytes)| LedgerMapping { line, name, site, bytes: Bytes::new(bytes) })
+        .collect();
+    rows.sort_by_key(|row| std::cmp::Reverse(row.bytes));
+    rows.truncate(MOST_MAPPINGS);
+    rows
+}

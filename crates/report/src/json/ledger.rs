@@ -1,0 +1,127 @@
+//! The ledger: one row for each layer, and what the rows are made of.
+
+use heaplens_analyze::Profile;
+use heaplens_analyze::profile::{LedgerProfile, MappingProfile, Moments, StackFrame};
+use heaplens_format::recording::{Ledger, LedgerMoment, Line};
+
+use super::{FrameFields, frame};
+
+/// The layers in their order, and the lines that each is made of. The rows without `heaplens` add up to `rss`.
+const LAYERS: [(&str, &[Line]); 10] = [
+    ("python", &[Line::Python]),
+    ("numpy", &[Line::Numpy]),
+    ("native", &[Line::Native]),
+    ("pool-unused", &[Line::PoolUnused]),
+    ("allocator-free", &[Line::AllocatorFree]),
+    ("thread-stacks", &[Line::ThreadStacks]),
+    ("mapped-files", &[Line::MappedFiles]),
+    ("mapped-anonymous", &[Line::Mapped, Line::Unhooked, Line::Shared]),
+    ("heaplens", &[Line::Heaplens]),
+    ("unexplained", &[Line::Unexplained]),
+];
+
+#[derive(serde::Serialize)]
+pub(super) struct Row {
+    layer: &'static str,
+    #[serde(flatten)]
+    bytes: MomentFields,
+    bytes_per_iteration: Option<f64>,
+}
+
+#[derive(serde::Serialize)]
+struct MomentFields {
+    start: u64,
+    end: u64,
+    peak: u64,
+}
+
+fn fields(moments: Moments) -> MomentFields {
+    MomentFields { start: moments.start.get(), end: moments.end.get(), peak: moments.peak.get() }
+}
+
+pub(super) fn rows(ledger: &LedgerProfile) -> Vec<Row> {
+    let row = |&(layer, lines): &(&'static str, &[Line])| Row {
+        layer,
+        bytes: fields(ledger.moments(|one| lines.iter().map(|&line| one.line(line)).sum())),
+        bytes_per_iteration: None,
+    };
+    LAYERS.iter().map(row).collect()
+}
+
+/// What the rows do not say: when the ledgers were taken, and the mappings by name and maker.
+#[derive(serde::Serialize)]
+pub(super) struct Details<'a> {
+    start: Moment,
+    peak: Moment,
+    end: Moment,
+    /// Whether live blocks are told from free memory by estimates, since the run was sampled.
+    estimated: bool,
+    ledgers: usize,
+    mappings: Vec<Mapping<'a>>,
+}
+
+#[derive(serde::Serialize)]
+struct Moment {
+    at_seconds: f64,
+    /// `running`: the program went on meanwhile; else it waited.
+    when: &'static str,
+    /// CPU time that it took to read.
+    took_seconds: f64,
+    /// Resident bytes, Heaplens's own included.
+    rss: u64,
+    pss: u64,
+    uss: u64,
+}
+
+fn moment(ledger: &Ledger) -> Moment {
+    Moment {
+        at_seconds: ledger.at.get() as f64 / 1e9,
+        when: match ledger.moment {
+            LedgerMoment::Running => "running",
+            LedgerMoment::EndOfScript => "end-of-script",
+            LedgerMoment::Exit => "exit",
+        },
+        took_seconds: ledger.took.get() as f64 / 1e9,
+        rss: ledger.rss.get(),
+        pss: ledger.pss.get(),
+        uss: ledger.uss.get(),
+    }
+}
+
+#[derive(serde::Serialize)]
+struct Mapping<'a> {
+    layer: &'static str,
+    /// `hooked`: it was seen who mapped it; `unhooked`: it was not; `shared`; `file`.
+    how: &'static str,
+    name: Option<&'a str>,
+    #[serde(flatten)]
+    bytes: MomentFields,
+    stack: Vec<FrameFields<'a>>,
+}
+
+pub(super) fn details<'a>(profile: &'a Profile, ledger: &'a LedgerProfile) -> Details<'a> {
+    Details {
+        start: moment(&ledger.start),
+        peak: moment(&ledger.peak),
+        end: moment(&ledger.end),
+        estimated: ledger.all.iter().any(|one| one.is_estimated),
+        ledgers: ledger.all.len(),
+        mappings: ledger.mappings.iter().map(|one| mapping(profile, one)).collect(),
+    }
+}
+
+fn mapping<'a>(profile: &'a Profile, mapping: &'a MappingProfile) -> Mapping<'a> {
+    let (layer, how) = match mapping.line {
+        Line::Mapped => ("mapped-anonymous", "hooked"),
+        Line::Shared => ("mapped-anonymous", "shared"),
+        Line::MappedFiles => ("mapped-files", "file"),
+        _ => ("mapped-anonymous", "unhooked"),
+    };
+    Mapping {
+        layer,
+        how,
+        name: Some(mapping.name.as_str()).filter(|name| !name.is_empty()),
+        bytes: fields(mapping.bytes),
+        stack: profile.mapping_stack(mapping).map(|one: &StackFrame| frame(one)).collect(),
+    }
+}

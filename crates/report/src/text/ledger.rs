@@ -1,0 +1,100 @@
+//! The ledger as a table in MiB, one line for each place that memory can be; lines that would read 0.0 are left out.
+
+use std::io;
+
+use heaplens_analyze::Profile;
+use heaplens_analyze::profile::{LedgerProfile, MappingProfile, Moments};
+use heaplens_format::Bytes;
+use heaplens_format::recording::{Ledger, Line};
+
+use super::number::{count, seconds, size};
+use super::place::location;
+use super::{Page, one_line};
+
+/// Mappings that are named.
+const MAPPINGS: usize = 3;
+/// Smaller ones are not.
+const WORTH_NAMING: u64 = 1 << 20;
+
+/// What is less would read 0.0.
+const SMALLEST: Bytes = Bytes::new(52_429);
+
+/// The lines in their order and what the page calls them.
+const LINES: [(Line, &str); 11] = [
+    (Line::Python, "Python objects"),
+    (Line::Numpy, "NumPy arrays"),
+    (Line::Native, "native blocks"),
+    (Line::PoolUnused, "unused in Python's pools"),
+    (Line::AllocatorFree, "free in the allocator"),
+    (Line::ThreadStacks, "thread stacks"),
+    (Line::MappedFiles, "mapped files and code"),
+    (Line::Mapped, "mapped by the program"),
+    (Line::Unhooked, "mapped, no hook saw it"),
+    (Line::Shared, "shared memory"),
+    (Line::Unexplained, "unexplained"),
+];
+
+pub(super) fn write(profile: &Profile, page: &mut Page<'_>) -> io::Result<()> {
+    let Some(ledger) = &profile.ledger else { return Ok(()) };
+    page.title(&format!("{:<26}{:>10}{:>10}{:>10}", "Ledger (MiB)", "start", "peak", "end"))?;
+    for (line, name) in LINES {
+        let moments = ledger.line(line);
+        if moments.most() >= SMALLEST {
+            row(page, name, moments)?;
+        }
+        if matches!(line, Line::Mapped | Line::Unhooked) {
+            mappings(profile, ledger, line, page)?;
+        }
+    }
+    row(page, "RSS", ledger.moments(Ledger::program))?;
+    row(page, "Heaplens, not counted", ledger.line(Line::Heaplens))?;
+    notes(ledger, page)
+}
+
+fn row(page: &mut Page<'_>, name: &str, moments: Moments) -> io::Result<()> {
+    let [start, peak, end] = [moments.start, moments.peak, moments.end].map(mib);
+    page.line(&format!("    {name:<24}{start:>10}{peak:>10}{end:>10}"))
+}
+
+/// `1,482` or, below ten, `0.3`.
+fn mib(bytes: Bytes) -> String {
+    let value = bytes.get() as f64 / f64::from(1 << 20);
+    if value < 9.95 { format!("{value:.1}") } else { count(value.round() as u64) }
+}
+
+/// The largest mappings of a line by who made them, or by name.
+fn mappings(profile: &Profile, ledger: &LedgerProfile, line: Line, page: &mut Page<'_>) -> io::Result<()> {
+    let large = |mapping: &&MappingProfile| {
+        mapping.line == line && mapping.bytes.end.max(mapping.bytes.peak).get() >= WORTH_NAMING
+    };
+    for mapping in ledger.mappings.iter().filter(large).take(MAPPINGS) {
+        let bytes = size(mapping.bytes.end);
+        page.line(&format!("      {bytes:>10}  {}", words(profile, mapping)))?;
+    }
+    Ok(())
+}
+
+fn words(profile: &Profile, mapping: &MappingProfile) -> String {
+    if mapping.line != Line::Mapped {
+        let name = if mapping.name.is_empty() { "anonymous, without a name" } else { &mapping.name };
+        return one_line(name);
+    }
+    let known = profile.mapping_stack(mapping).find(|frame| frame.function.is_some() || frame.file.is_some());
+    let Some(frame) = known else { return "by code without a name".to_owned() };
+    let function = one_line(frame.function.as_deref().unwrap_or("?"));
+    match location(frame) {
+        Some(place) => format!("{function}  {place}"),
+        None => function,
+    }
+}
+
+fn notes(ledger: &LedgerProfile, page: &mut Page<'_>) -> io::Result<()> {
+    if ledger.all.iter().any(|one| one.is_estimated) {
+        page.line("    The run was sampled: native blocks are told from free memory by estimates.")?;
+    }
+    if !ledger.has_end() {
+        let at = seconds(ledger.end.at);
+        page.line(&format!("    The process did not wait at its end: the last column was read at {at}."))?;
+    }
+    Ok(())
+}
