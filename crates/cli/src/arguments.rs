@@ -9,6 +9,7 @@ use heaplens_format::Bytes;
 use heaplens_format::environment::Objects;
 
 use crate::failure::Failure;
+use crate::limits::Pace;
 use crate::size;
 
 /// Why does the memory of this program grow, and what to do about it.
@@ -58,6 +59,8 @@ pub(crate) struct RunArguments {
     /// Colour in the report
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub(crate) color: Color,
+    #[command(flatten)]
+    pub(crate) limits: LimitArguments,
     /// The program and its arguments
     #[arg(required = true, trailing_var_arg = true, value_names = ["PROGRAM", "ARGS"])]
     pub(crate) command: Vec<OsString>,
@@ -78,6 +81,8 @@ pub(crate) struct ReportArguments {
     /// Write the report to FILE instead of stdout
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) limits: LimitArguments,
     /// Colour in the report
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub(crate) color: Color,
@@ -101,6 +106,24 @@ pub(crate) struct SnapshotArguments {
     /// Colour in the report
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub(crate) color: Color,
+}
+
+/// What makes a run fail: for builds that must not grow.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Limits")]
+pub(crate) struct LimitArguments {
+    /// Fail when memory grows by more than SIZE, per iteration or per second (1KiB/iteration, 2MiB/second)
+    #[arg(long, value_name = "SIZE/UNIT", value_parser = Pace::parse)]
+    pub(crate) max_growth: Option<Pace>,
+    /// Exit with N when the verdict is a leak and the program itself succeeded, or when a limit is exceeded
+    #[arg(long, value_name = "N")]
+    pub(crate) error_exitcode: Option<u8>,
+    /// Fail when something grows that FILE does not know
+    #[arg(long, value_name = "FILE")]
+    pub(crate) baseline: Option<PathBuf>,
+    /// Write what grows to FILE, for --baseline
+    #[arg(long, value_name = "FILE")]
+    pub(crate) write_baseline: Option<PathBuf>,
 }
 
 /// The forms of a report.

@@ -8,6 +8,7 @@
 mod arguments;
 mod destination;
 mod failure;
+mod limits;
 mod pattern;
 mod recording;
 mod render;

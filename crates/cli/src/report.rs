@@ -12,11 +12,13 @@ use heaplens_record::{CollectError, collect};
 use crate::arguments::ReportArguments;
 use crate::destination;
 use crate::failure::{Failure, tell};
+use crate::limits::Limits;
 use crate::recording::{read, seal};
 use crate::render::{look, plain, print, render};
 
 /// Reads, analyses, prints.
 pub(crate) fn report(arguments: &ReportArguments) -> Result<ExitCode, Failure> {
+    let limits = Limits::prepare(&arguments.limits)?;
     let decoded = match arguments.input.is_dir() {
         true => collected(&arguments.input)?,
         false => read(&arguments.input)?,
@@ -26,7 +28,7 @@ pub(crate) fn report(arguments: &ReportArguments) -> Result<ExitCode, Failure> {
         None => print(&render(&profile, arguments.format, look(arguments.color, &stdout())))?,
         Some(path) => write(path, &render(&profile, arguments.format, plain()))?,
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(limits.status(&profile)?.map_or(ExitCode::SUCCESS, ExitCode::from))
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {

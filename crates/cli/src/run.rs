@@ -15,6 +15,7 @@ use heaplens_record::{BareReason, LookupError, Recorded, RunError, RunOptions, S
 use crate::arguments::{Color, Format, RunArguments, YesNo};
 use crate::destination;
 use crate::failure::{Failure, NOT_EXECUTABLE, NOT_FOUND, tell};
+use crate::limits::Limits;
 use crate::pattern::Pattern;
 use crate::recording::{Sealed, left_behind, seal};
 use crate::render::{look, plain, render};
@@ -34,11 +35,11 @@ pub(crate) fn run(arguments: RunArguments, agent: &'static [u8]) -> Result<ExitC
     for warning in &outcome.warnings {
         tell(&format!("warning: {warning}"));
     }
-    match outcome.recorded {
+    let status = match outcome.recorded {
         Recorded::Bare(reason) => outputs.say_bare(&reason),
         Recorded::Whole { recording, session } => outputs.deliver(*recording, outcome.pid, session)?,
-    }
-    Ok(ExitCode::from(status_of(outcome.exit)))
+    };
+    Ok(ExitCode::from(status.unwrap_or(status_of(outcome.exit))))
 }
 
 /// The status that a shell would give: 128 and the signal for a program that was killed.
@@ -53,6 +54,7 @@ fn status_of(exit: Exit) -> u8 {
 struct Outputs {
     recording: Pattern,
     json: Option<Pattern>,
+    limits: Limits,
     quiet: bool,
     color: Color,
 }
@@ -62,14 +64,17 @@ impl Outputs {
     fn prepare(arguments: &RunArguments) -> Result<Self, Failure> {
         let recording = checked(&arguments.output)?;
         let json = arguments.json.as_ref().map(checked).transpose()?;
-        Ok(Self { recording, json, quiet: arguments.quiet, color: arguments.color })
+        let limits = Limits::prepare(&arguments.limits)?;
+        Ok(Self { recording, json, limits, quiet: arguments.quiet, color: arguments.color })
     }
 
-    fn say_bare(&self, reason: &BareReason) {
+    fn say_bare(&self, reason: &BareReason) -> Option<u8> {
         tell(&format!("heaplens: nothing was recorded: {reason}"));
+        None
     }
 
-    fn deliver(&self, recording: Recording, pid: Pid, session: Session) -> Result<(), Failure> {
+    /// Seals and shows; the exit status where the limits have one.
+    fn deliver(&self, recording: Recording, pid: Pid, session: Session) -> Result<Option<u8>, Failure> {
         let sealed = seal(recording, &self.recording.expand(pid), pid, session.path())?;
         // A directory that cannot be removed is in memory or temporary space and holds nothing that is still needed.
         session.remove().ok();
@@ -77,7 +82,8 @@ impl Outputs {
             Failure::new(error).hint(format!("heaplens report {}", sealed.path.display()))
         })?;
         self.show(&profile, &sealed);
-        self.write_json(&profile, pid, &sealed)
+        self.write_json(&profile, pid, &sealed)?;
+        self.limits.status(&profile)
     }
 
     /// The report is talk here: a stderr that is closed loses it, and the recording still has it.

@@ -2,6 +2,7 @@
 //! that another report would want as well; that is the profile's work.
 #![forbid(unsafe_code)]
 
+pub mod baseline;
 pub mod collapsed;
 pub mod json;
 mod label;

@@ -3,7 +3,8 @@
 
 use heaplens_analyze::Profile;
 use heaplens_analyze::growth::{Finding, How, Rule, Shape, Trend};
-use heaplens_analyze::profile::{Origin, StackFrame};
+use heaplens_analyze::profile::{Layer, Origin, StackFrame};
+use heaplens_format::Bytes;
 
 use crate::source::source_line;
 
@@ -12,6 +13,8 @@ pub(crate) fn rule(rule: Rule) -> (&'static str, &'static str) {
     match rule {
         Rule::LinearGrowth => ("G1", "linear-growth"),
         Rule::CacheFilling => ("G2", "cache-filling"),
+        Rule::Fragmentation => ("G3", "fragmentation"),
+        Rule::Cycles => ("G4", "cycles-waiting-for-gc"),
         Rule::Unexplained => ("G7", "growth-unexplained"),
     }
 }
@@ -20,7 +23,9 @@ pub(crate) fn rule(rule: Rule) -> (&'static str, &'static str) {
 pub(crate) fn title(finding: &Finding) -> &'static str {
     match finding.rule {
         Rule::LinearGrowth => "What this line allocates grows and does not stop",
-        Rule::CacheFilling => "What this line allocates grows ever slower, as a cache that fills",
+        Rule::CacheFilling => "A cache fills at this line, ever slower",
+        Rule::Fragmentation => "The allocator keeps free memory between live blocks",
+        Rule::Cycles => "Cycles that this line makes wait for the garbage collector",
         Rule::Unexplained => "Memory grows, and no line explains it",
     }
 }
@@ -31,6 +36,8 @@ pub(crate) fn verdict(profile: &Profile, finding: &Finding) -> &'static str {
         Rule::LinearGrowth if is_own(line(profile, finding)) => "leak (your code)",
         Rule::LinearGrowth => "leak (library)",
         Rule::CacheFilling => "bounded cache, still filling",
+        Rule::Fragmentation => "fragmentation",
+        Rule::Cycles => "cycle waiting for gc",
         Rule::Unexplained => "unexplained",
     }
 }
@@ -53,6 +60,8 @@ pub(crate) fn fix(profile: &Profile, finding: &Finding) -> &'static str {
         }
         Rule::LinearGrowth => "free it, or bound what it is kept in",
         Rule::CacheFilling => "none is needed if its bound suits you; run for longer to see it stop",
+        Rule::Fragmentation => "malloc_trim(0) at a quiet moment gives it back, as it did here",
+        Rule::Cycles => "break the cycle, or call gc.collect() from time to time",
         Rule::Unexplained => "not known: it is in no block, object or mapping that was seen",
     }
 }
@@ -75,8 +84,10 @@ pub(crate) fn excluded(profile: &Profile, finding: &Finding) -> Vec<(String, &'s
     let own = finding.layer;
     let layers = growth.layers.iter().filter(|(layer, trend)| Some(*layer) != own && stands(trend));
     let mut excluded: Vec<(String, &'static str)> =
-        layers.map(|(layer, trend)| (layer.name().to_owned(), still(trend))).collect();
-    if let Some(trend) = growth.rss.as_ref().filter(|trend| stands(trend)) {
+        layers.map(|(layer, trend)| (layer.name().to_owned(), still_of(profile, *layer, trend))).collect();
+    // Resident memory that swings has no trend, and is not called flat for that.
+    let swings = |trend: &Trend| trend.level > 1.05 * trend.first;
+    if let Some(trend) = growth.rss.as_ref().filter(|trend| stands(trend) && !swings(trend)) {
         excluded.push(("RSS".to_owned(), still(trend)));
     }
     let others = growth.lines.saturating_sub(growth.findings.len());
@@ -84,6 +95,16 @@ pub(crate) fn excluded(profile: &Profile, finding: &Finding) -> Vec<(String, &'s
         excluded.push((format!("{others} other lines that allocate"), "no growth that matters"));
     }
     excluded
+}
+
+/// What is sampled may grow by less than can be seen.
+fn still_of(profile: &Profile, layer: Layer, trend: &Trend) -> &'static str {
+    let is_sampled = match layer {
+        Layer::Python => profile.object_interval.is_some_and(|interval| interval > Bytes::new(1)),
+        Layer::Native | Layer::Numpy => profile.sampled.is_some(),
+        Layer::MappedAnonymous | Layer::MappedFiles => false,
+    };
+    if is_sampled && trend.shape == Shape::Flat { "flat within its margin" } else { still(trend) }
 }
 
 fn still(trend: &Trend) -> &'static str {

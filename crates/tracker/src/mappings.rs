@@ -204,10 +204,12 @@ mod tests {
         /// The naive twin remembers the site of every page.
         #[test]
         fn the_table_equals_a_map_of_pages(
-            events in prop::collection::vec((0u64..40, 1u64..12, prop::option::of(0usize..3)), 1..120)
+            events in prop::collection::vec((0u64..40, 1u64..12, prop::option::of(0usize..4)), 1..120)
         ) {
             let arena = scratch();
-            let ids: Vec<_> = (1..4).map(|n| sites::create(&arena, NodeId::new(n), SeatId::NONE).unwrap()).collect();
+            let mut ids: Vec<_> =
+                (1..4).map(|n| sites::create(&arena, NodeId::new(n), SeatId::NONE).unwrap()).collect();
+            ids.push(BY_ALLOCATOR);
             let mut twin = BTreeMap::new();
             for (page, pages, site) in events {
                 let (start, length) = (Addr::new(page * 4096), Bytes::new(pages * 4096));

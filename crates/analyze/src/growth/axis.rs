@@ -72,6 +72,13 @@ impl Axis {
         Some(self).filter(|axis| axis.count >= ENOUGH_PASSES)
     }
 
+    /// How long an iteration took on average.
+    pub(super) fn seconds_per_iteration(&self) -> Option<f64> {
+        let (first, last) = (self.moments.first()?, self.moments.last()?);
+        let seconds = last.at.get().saturating_sub(first.at.get()) as f64 / 1e9;
+        (last.x > first.x).then(|| seconds / (last.x - first.x))
+    }
+
     /// A value of the time-line over x.
     pub(super) fn timeline(
         &self,

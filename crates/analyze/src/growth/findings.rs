@@ -24,6 +24,10 @@ pub enum Rule {
     LinearGrowth,
     /// G2: what a line allocates grows ever slower: a cache that is bound to stop.
     CacheFilling,
+    /// G3: the allocator holds free memory between blocks that are live; trimming proved it.
+    Fragmentation,
+    /// G4: cycles that Python's collector had not come to yet; collecting proved it.
+    Cycles,
     /// G7: resident memory or the live heap grows, and no line explains it.
     Unexplained,
 }
@@ -45,6 +49,8 @@ pub struct Finding {
     pub live: Amount,
     /// Of the same sites when the script was through, or at the end where that is not known.
     pub held: Measure,
+    /// Bytes that came back when they were asked for: the proof of a rule that has one.
+    pub returned: Option<Bytes>,
     /// The site that grows most, by its index in the profile; its line is the finding's.
     pub leader: Option<usize>,
     /// All sites of that line, by their indices.
@@ -107,6 +113,7 @@ impl Line<'_> {
             blocks_per_iteration: Some(slope(half).value),
             live: Amount { bytes: Bytes::new(amount(self.trend.level)), blocks: amount(blocks.last()) },
             held: held(&self.sum.sites, sites),
+            returned: None,
             leader: self.sum.leader(),
             sites: self.sum.sites.clone(),
         }
@@ -162,6 +169,7 @@ pub(super) fn unexplained(trend: Trend) -> Finding {
         blocks_per_iteration: None,
         live: Amount::default(),
         held: Measure::default(),
+        returned: None,
         leader: None,
         sites: Vec::new(),
     }

@@ -6,6 +6,7 @@ mod findings;
 #[cfg(test)]
 mod generated;
 mod place;
+mod returned;
 mod series;
 mod shape;
 mod slope;
@@ -27,6 +28,7 @@ pub use verdict::Verdict;
 
 use axis::Axis;
 use place::Places;
+use returned::Returned;
 use shape::{Demands, trend};
 use verdict::Grounds;
 
@@ -37,6 +39,8 @@ pub struct Growth {
     pub how: How,
     /// Iterations that it was judged by; 0 for seconds.
     pub count: u64,
+    /// How long an iteration took on average; `None` where growth is told per second.
+    pub seconds_per_iteration: Option<f64>,
     /// Iterations that would be enough, where these were too few.
     pub enough: Option<u64>,
     /// Resident memory; `None` where there are no readings.
@@ -55,6 +59,15 @@ pub struct Growth {
 }
 
 impl Growth {
+    /// Bytes per iteration, or per second, that the process grows by: of resident memory where it grows steadily, else of what
+    /// the findings say together. Whichever is more: memory that is not touched yet is kept all the same.
+    pub fn pace(&self) -> f64 {
+        let resident =
+            self.rss.filter(|trend| trend.shape == Shape::Linear).map_or(0.0, |trend| trend.slope.value);
+        let found = self.findings.iter().filter(|finding| finding.leader.is_some());
+        resident.max(found.map(|finding| finding.trend.slope.value).sum())
+    }
+
     /// Bytes per iteration of a site; `None` where that is not known.
     pub fn of_site(&self, site: &SiteProfile) -> Option<f64> {
         (self.how != How::Time).then(|| self.slopes.get(&(site.stack, site.kind)).copied().unwrap_or(0.0))
@@ -89,6 +102,8 @@ pub(crate) struct Known<'a> {
     pub(crate) heap_interval: Option<Bytes>,
     /// And of small Python objects.
     pub(crate) object_interval: Option<Bytes>,
+    /// Resident bytes that the allocator gave back when it was asked.
+    pub(crate) trimmed: Option<Bytes>,
 }
 
 /// Judges a process.
@@ -107,16 +122,19 @@ impl Known<'_> {
             Places::of(self.process, self.stacks, self.sites, (axis, demands), |kind| self.grain(kind));
         let lines = findings::lines(&places, axis, demands);
         let rss = self.of_rss(axis, OF_ITERATIONS);
-        let findings = findings::of_lines(&lines, rss.as_ref(), self.sites, axis);
+        let live = trend(&self.live_at(axis), demands);
+        let mut findings = findings::of_lines(&lines, rss.as_ref(), self.sites, axis);
+        Returned::of(self, live.level).explain(&mut findings, rss.as_ref(), self.resident());
         let stops = |trend: &Trend| verdict::is_stopped(trend.shape) && trend.rise >= self.least_to_stop();
         let stopped = lines.iter().any(|line| stops(line.trend())) || rss.as_ref().is_some_and(stops);
         let too_short = axis.moments.len() < shape::LEAST_POINTS && self.rose(axis);
         Growth {
             how: axis.how,
             count: axis.count,
+            seconds_per_iteration: axis.seconds_per_iteration(),
             enough: too_short.then_some(ENOUGH_PASSES),
             rss,
-            live: Some(trend(&self.live_at(axis), demands)),
+            live: Some(live),
             layers: self.layers(&places, axis, demands),
             lines: places.lines.len(),
             verdict: Some(verdict::verdict(&findings, Grounds { stopped, too_short })),
@@ -142,12 +160,14 @@ impl Known<'_> {
         let live_series = axis.timeline(self.process, |sample| sample.live.get());
         let least = if self.process.python.is_some() { LEAST_SECONDS_OF_SCRIPT } else { LEAST_SECONDS };
         let is_long = live_series.length() >= least;
-        let live = Some(trend(&live_series, OF_SECONDS)).filter(|_| live_series.points().len() > 1);
+        let of_live = Demands { least_rise: LEAST_TO_STOP, ..OF_SECONDS };
+        let live = Some(trend(&live_series, of_live)).filter(|_| live_series.points().len() > 1);
         let grows = |trend: &Option<Trend>| trend.filter(|trend| is_long && trend.shape == Shape::Linear);
         let of_heap =
             grows(&live).map(|trend| findings::of_seconds(trend, &self.held_by_lines(), self.sites));
-        let findings: Vec<Finding> =
+        let mut findings: Vec<Finding> =
             of_heap.or_else(|| grows(&rss).map(findings::unexplained)).into_iter().collect();
+        Returned::of(self, live_series.last()).explain(&mut findings, rss.as_ref(), self.resident());
         let is_rising = |trend: &Option<Trend>| {
             trend.is_some_and(|trend| {
                 !matches!(trend.shape, Shape::Flat | Shape::Plateau) && trend.level >= LEAST_OF_WHOLE

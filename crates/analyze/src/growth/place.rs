@@ -170,8 +170,7 @@ fn slope_of(course: &Course, axis: &Axis, demands: Demands) -> f64 {
 /// What each site of the profile that changed behind some mark had at the moments of the axis. The recording may know it
 /// under several numbers.
 fn courses(process: &Process, stacks: &Stacks, sites: &[SiteProfile], axis: &Axis) -> HashMap<usize, Course> {
-    let numbers: HashMap<(StackId, SiteKind), usize> =
-        sites.iter().enumerate().map(|(at, site)| ((site.stack, site.kind), at)).collect();
+    let numbers = site_numbers(sites);
     let mut courses: HashMap<usize, Course> = HashMap::new();
     for history in &process.histories {
         let Some(site) = process.sites.get(history.site as usize) else { continue };
@@ -180,6 +179,11 @@ fn courses(process: &Process, stacks: &Stacks, sites: &[SiteProfile], axis: &Axi
         }
     }
     courses
+}
+
+/// The index of each site in the profile.
+pub(super) fn site_numbers(sites: &[SiteProfile]) -> HashMap<(StackId, SiteKind), usize> {
+    sites.iter().enumerate().map(|(at, site)| ((site.stack, site.kind), at)).collect()
 }
 
 fn course(history: &History, end: Amount, axis: &Axis) -> Course {

@@ -49,7 +49,7 @@ pub(super) fn verdict(findings: &[Finding], grounds: Grounds) -> Verdict {
         Verdict::Leak
     } else if has(Rule::Unexplained) {
         Verdict::GrowthUnexplained
-    } else if has(Rule::CacheFilling) {
+    } else if [Rule::CacheFilling, Rule::Fragmentation, Rule::Cycles].into_iter().any(has) {
         Verdict::Growth
     } else if grounds.too_short {
         Verdict::TooShort

@@ -22,6 +22,8 @@ pub struct LedgerProfile {
     pub mappings: Vec<MappingProfile>,
     /// All that were kept, in the order of time.
     pub all: Vec<Ledger>,
+    /// Whether the process began by `fork`: what it inherited is unexplained, since its tables do not know it.
+    pub is_forked: bool,
 }
 
 /// A value of the ledger at its three moments.
@@ -96,6 +98,7 @@ pub(super) fn of(
         end: end.clone(),
         mappings: mappings(process, stacks, [start, peak, end]),
         all: all.clone(),
+        is_forked: process.forked,
     })
 }
 

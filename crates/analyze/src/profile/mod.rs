@@ -198,6 +198,7 @@ fn of_process(process: &Process, recording: &Recording) -> Profile {
     let intervals = Intervals::of(process, recording.run.sample_interval);
     let sites = sites::merge(process, &stacks, intervals);
     let iterations = iterations::iterations(process);
+    let returns = returns::returns(process);
     let growth = growth(Known {
         process,
         stacks: &stacks,
@@ -205,6 +206,7 @@ fn of_process(process: &Process, recording: &Recording) -> Profile {
         iterations: iterations.as_ref(),
         heap_interval: intervals.heap,
         object_interval: intervals.objects,
+        trimmed: returns.and_then(|returns| returns.trimmed).map(Resident::returned),
     });
     let ledger = ledger::of(process, &stacks, iterations.as_ref());
     Profile {
@@ -222,7 +224,7 @@ fn of_process(process: &Process, recording: &Recording) -> Profile {
         growth,
         ledger,
         marks: iterations::named_marks(process),
-        returns: returns::returns(process),
+        returns,
         losses: losses::losses(process, &sites, &stacks),
         sites,
         stacks,

@@ -7,6 +7,7 @@ mod bad_input;
 mod bounded;
 mod concurrent_targets;
 mod exactness;
+mod growth;
 mod harness;
 mod hostile;
 mod kill;

@@ -4,6 +4,8 @@ use std::io;
 
 use heaplens_format::{Bytes, Pid};
 
+use crate::procfs;
+
 /// One row of the list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Area {
@@ -36,6 +38,32 @@ impl Area {
     pub(super) fn length(&self) -> u64 {
         self.end.saturating_sub(self.start)
     }
+}
+
+/// How often the list is read until it agrees with what the kernel counts.
+const ATTEMPTS: usize = 3;
+/// How far the two may be apart: the kernel's own count lags by some pages for each processor.
+const APART: u64 = 1 << 20;
+
+/// Reads the list of a process that goes on meanwhile: memory that it moved or made while the list was written may be there
+/// twice. Of several attempts the one that is nearest to what the kernel counts before and after; `None` when it is gone.
+pub(super) fn read_whole(process: Pid) -> Option<Vec<Area>> {
+    let mut best: Option<(u64, Vec<Area>)> = None;
+    for _ in 0..ATTEMPTS {
+        let before = procfs::resident(process)?.now.get();
+        let areas = read(process).ok().filter(|areas| !areas.is_empty())?;
+        let after = procfs::resident(process)?.now.get();
+        let sum = areas.iter().map(|area| area.rss).sum::<Bytes>().get();
+        let (low, high) = (before.min(after), before.max(after));
+        let off = low.saturating_sub(sum).max(sum.saturating_sub(high));
+        if best.as_ref().is_none_or(|&(least, _)| off < least) {
+            best = Some((off, areas));
+        }
+        if off <= APART + high / 200 {
+            break;
+        }
+    }
+    best.map(|(_, areas)| areas)
 }
 
 /// Reads the list.

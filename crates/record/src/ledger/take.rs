@@ -48,7 +48,7 @@ impl Subject {
     pub(crate) fn take(&mut self, arena: &File) -> Option<Ledger> {
         let tables = Tables::open(arena)?;
         let header = tables.header()?;
-        let areas = areas::read(self.process).ok().filter(|areas| !areas.is_empty())?;
+        let areas = areas::read_whole(self.process)?;
         self.divide(&tables, &header, &areas).ok()
     }
 
@@ -69,9 +69,9 @@ impl Subject {
         }
         let estimates = if is_sampled { Some(self.sites.estimates(tables)?) } else { None };
         let is_forked = header.flags() & FLAG_FORKED != 0;
-        let mut sums = Sums::default();
+        let mut sums = Sums { is_forked, ..Sums::default() };
         sums.add_all(areas, &space, |area| self.line_of(area));
-        Ok(sums.ledger(areas, estimates, is_forked))
+        Ok(sums.ledger(areas, estimates))
     }
 
     /// Who has which pages. What comes later has the better reason.
@@ -156,6 +156,8 @@ struct Sums {
     live: [u64; OWNERS],
     heap: u64,
     mappings: BTreeMap<(Line, String, Option<u32>), u64>,
+    /// Whether it began by `fork`: what its tables do not know may be its parent's.
+    is_forked: bool,
 }
 
 impl Sums {
@@ -225,6 +227,7 @@ impl Sums {
             Claim::Stack => self.add(Line::ThreadStacks, bytes),
             Claim::Image => self.add(Line::MappedFiles, bytes),
             Claim::Mapped(site) => self.add_mapping(Line::Mapped, "", Some(site), bytes),
+            Claim::Nobody if self.is_forked => self.add(Line::Unexplained, bytes),
             Claim::Nobody | Claim::Heap | Claim::Python => {
                 self.add_mapping(Line::Unhooked, &area.name, None, bytes);
             }
@@ -233,7 +236,7 @@ impl Sums {
 
     /// The heap is live blocks and the rest. In a child that began by `fork` the rest holds blocks of its parent, which its
     /// tables do not know.
-    fn ledger(mut self, areas: &[Area], estimates: Option<[u64; OWNERS]>, is_forked: bool) -> Ledger {
+    fn ledger(mut self, areas: &[Area], estimates: Option<[u64; OWNERS]>) -> Ledger {
         if let Some(estimates) = estimates {
             let whole = std::mem::take(&mut self.heap);
             self.live = [0; OWNERS];
@@ -245,7 +248,7 @@ impl Sums {
             self.add(line, self.live[owner as usize]);
         }
         let rest = self.heap - self.live.iter().sum::<u64>();
-        self.add(if is_forked { Line::Unexplained } else { Line::AllocatorFree }, rest);
+        self.add(if self.is_forked { Line::Unexplained } else { Line::AllocatorFree }, rest);
         let sum = |field: fn(&Area) -> Bytes| areas.iter().map(field).sum();
         Ledger {
             rss: sum(|area| area.rss),

@@ -120,6 +120,7 @@ fn evidence(finding: &Finding) -> Vec<EvidenceFields> {
     [
         known("blocks per iteration", finding.blocks_per_iteration),
         known("stacks that meet in this line", finding.leader.map(|_| finding.sites.len() as f64)),
+        known("bytes that came back when asked for", finding.returned.map(|bytes| bytes.get() as f64)),
         known("bytes at which it will stop", finding.stops_at().map(|bytes| bytes.get() as f64)),
     ]
     .into_iter()

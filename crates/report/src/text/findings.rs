@@ -58,11 +58,20 @@ fn judgement(profile: &Profile, verdict: Verdict) -> String {
     match verdict {
         Verdict::Leak => format!("{} and not stopping", growing(profile)),
         Verdict::GrowthUnexplained => format!("{}, unexplained", growing(profile)),
-        Verdict::Growth => format!("{}, ever slower", growing(profile)),
+        Verdict::Growth => of_a_reason(profile),
         Verdict::Plateau => "grew and stopped".to_owned(),
         Verdict::Clean if growth.how == How::Time => "no loop to judge by, and no steady growth".to_owned(),
         Verdict::Clean => format!("no growth in {}", plural_count(growth.count, "iteration")),
         Verdict::TooShort => too_short(profile),
+    }
+}
+
+/// Growth that is no leak, by the reason of the first finding.
+fn of_a_reason(profile: &Profile) -> String {
+    match profile.growth.findings.first().map(|finding| finding.rule) {
+        Some(Rule::Cycles) => format!("{} until the garbage collector comes", growing(profile)),
+        Some(Rule::Fragmentation) => "held by the allocator between live blocks".to_owned(),
+        _ => format!("{}, ever slower", growing(profile)),
     }
 }
 
@@ -106,6 +115,9 @@ fn write_finding(profile: &Profile, page: &mut Page<'_>, rank: usize, finding: &
     where_it_is(profile, page, finding)?;
     named(page, "live", &live(profile, finding))?;
     named(page, "bound", &bound(profile, finding))?;
+    if let Some(returned) = finding.returned {
+        named(page, "proof", &format!("{} came back when it was asked for", size(returned)))?;
+    }
     if let Some(level) = finding.stops_at() {
         named(page, "will stop", &format!("near {} if it goes on like that", size(level)))?;
     }
@@ -138,13 +150,14 @@ fn where_it_is(profile: &Profile, page: &mut Page<'_>, finding: &Finding) -> io:
             Line::Frame(frame) => place(frame, room),
             Line::Words(words) => one_line(words),
         };
-        named(page, if at == 0 { "stack" } else { "" }, &text)?;
+        let name = if at == 0 { "stack" } else { "" };
+        page.line(&format!("     {name:<11}{text}"))?;
     }
     Ok(())
 }
 
 fn live(profile: &Profile, finding: &Finding) -> String {
-    if finding.rule == Rule::Unexplained {
+    if finding.leader.is_none() {
         return String::new();
     }
     let live = finding.live;
@@ -175,7 +188,27 @@ fn bound(profile: &Profile, finding: &Finding) -> String {
 }
 
 fn named(page: &mut Page<'_>, name: &str, text: &str) -> io::Result<()> {
-    if text.is_empty() { Ok(()) } else { page.line(&format!("     {name:<11}{text}")) }
+    let room = page.options.width.saturating_sub(INDENT);
+    for (at, line) in wrapped(text, room).iter().enumerate() {
+        let name = if at == 0 { name } else { "" };
+        page.line(&format!("     {name:<11}{line}"))?;
+    }
+    Ok(())
+}
+
+/// Lines of at most so many characters, broken between words; a longer word stays whole.
+fn wrapped(text: &str, room: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ').filter(|word| !word.is_empty()) {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= room => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
 }
 
 fn rounded(blocks: f64) -> String {
@@ -191,4 +224,16 @@ fn plural_count(number: u64, noun: &str) -> String {
 
 fn bytes(value: f64) -> Bytes {
     Bytes::new(value.max(0.0).round() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_never_broken() {
+        assert_eq!(wrapped("one two three", 7), ["one two", "three"]);
+        assert_eq!(wrapped("overlong word", 3), ["overlong", "word"]);
+        assert!(wrapped("", 9).is_empty());
+    }
 }

@@ -92,6 +92,9 @@ fn notes(ledger: &LedgerProfile, page: &mut Page<'_>) -> io::Result<()> {
     if ledger.all.iter().any(|one| one.is_estimated) {
         page.line("    The run was sampled: native blocks are told from free memory by estimates.")?;
     }
+    if ledger.is_forked && ledger.line(Line::Unexplained).most() >= SMALLEST {
+        page.line("    The process began by fork: what it inherited from its parent is unexplained here.")?;
+    }
     if !ledger.has_end() {
         let at = seconds(ledger.end.at);
         page.line(&format!("    The process did not wait at its end: the last column was read at {at}."))?;

@@ -13,11 +13,13 @@ mod sites;
 use std::io::{self, Write};
 
 use heaplens_analyze::Profile;
+use heaplens_analyze::growth::How;
 use heaplens_analyze::profile::{Iterations, LossLine, Measure, ProcessRow};
 use heaplens_format::Bytes;
 use heaplens_format::recording::{Exit, Interpreter, ProcessEnd, Reading};
 
-use number::{count, percent, seconds, size};
+pub use number::size;
+use number::{count, percent, seconds};
 
 /// How the page looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,7 +128,12 @@ impl Page<'_> {
             let last = if is_running(profile) { "now" } else { "end" };
             self.line(&format!("  RSS             start {start} · peak {peak} · {last} {end}"))?;
         }
-        if let Some(found) = &profile.iterations {
+        if profile.growth.how == How::Marks {
+            self.line(&format!(
+                "  iterations      {}, by the program's own marks",
+                count(profile.growth.count)
+            ))?;
+        } else if let Some(found) = &profile.iterations {
             self.line(&format!("  iterations      {}", iterations(found)))?;
         }
         if profile.knows_end_of_script {

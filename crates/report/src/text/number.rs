@@ -16,7 +16,7 @@ pub(super) fn count(value: u64) -> String {
 }
 
 /// A size: exact below 1 KiB, else with about three digits.
-pub(super) fn size(bytes: Bytes) -> String {
+pub fn size(bytes: Bytes) -> String {
     const UNITS: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];
     if bytes.get() < 1024 {
         return format!("{} B", bytes.get());

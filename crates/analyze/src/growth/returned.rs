@@ -1,0 +1,135 @@
+//! What was proved at the end of a script by asking for memory back: garbage of cycles by a collection, free memory of the
+//! allocator by a trim.
+
+use std::collections::HashMap;
+
+use heaplens_format::Bytes;
+use heaplens_format::recording::{MarkKind, Process, Stage};
+
+use super::Known;
+use super::findings::{Finding, Rule, unexplained};
+use super::place::site_numbers;
+use super::shape::{Shape, Trend};
+use crate::profile::{SiteProfile, Stacks};
+
+/// The part of what grew that must come back for it to be the reason.
+const MOST: f64 = 0.8;
+/// Resident bytes that a trim must give back to be worth a word; or a tenth of what is resident.
+const LEAST_TRIMMED: f64 = (8 << 20) as f64;
+
+/// Bytes that came back; nothing where nothing was asked for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Returned {
+    /// What Python's collector freed, by the index of the site in the profile.
+    by_collection: HashMap<usize, f64>,
+    /// Resident bytes that the allocator gave back.
+    by_trim: Option<Bytes>,
+}
+
+impl Returned {
+    /// By the last test of a process, of which it is known what a trim gave back and what was live while it still grew. What
+    /// was freed between that moment and the test was no free memory then.
+    pub(super) fn of(known: Known<'_>, live: f64) -> Self {
+        let Known { process, stacks, sites, trimmed, .. } = known;
+        let collection = last(process, Stage::Before).zip(last(process, Stage::Collected));
+        let by_collection = match collection.filter(|(before, after)| before < after) {
+            Some(marks) => collected(process, stacks, sites, marks),
+            None => HashMap::new(),
+        };
+        let at_test = last(process, Stage::Before).map_or(live, |mark| process.marks[mark].live.get() as f64);
+        let freed = Bytes::new((live - at_test).max(0.0) as u64);
+        Self { by_collection, by_trim: trimmed.map(|bytes| bytes.saturating_sub(freed)) }
+    }
+
+    /// Gives findings the reason that was proved.
+    pub(super) fn explain(&self, findings: &mut Vec<Finding>, rss: Option<&Trend>, resident: f64) {
+        findings.iter_mut().for_each(|finding| self.explain_cycles(finding));
+        let least = LEAST_TRIMMED.max(resident / 10.0);
+        if let Some(trimmed) = self.by_trim.filter(|bytes| bytes.get() as f64 >= least)
+            && let Some(rss) = rss.filter(|rss| !matches!(rss.shape, Shape::Flat | Shape::TooShort))
+        {
+            findings.retain(|finding| finding.rule != Rule::Unexplained);
+            findings.push(Finding {
+                rule: Rule::Fragmentation,
+                returned: Some(trimmed),
+                ..unexplained(*rss)
+            });
+        }
+    }
+
+    fn explain_cycles(&self, finding: &mut Finding) {
+        let freed: f64 = finding.sites.iter().filter_map(|site| self.by_collection.get(site)).sum();
+        if freed > 0.0 && freed >= MOST * finding.trend.rise {
+            (finding.rule, finding.returned) = (Rule::Cycles, Some(Bytes::new(freed as u64)));
+        }
+    }
+}
+
+/// The last mark of a stage, by its index.
+fn last(process: &Process, wanted: Stage) -> Option<usize> {
+    process
+        .marks
+        .iter()
+        .rposition(|mark| matches!(mark.kind, MarkKind::Test { stage, .. } if stage == wanted))
+}
+
+fn collected(
+    process: &Process,
+    stacks: &Stacks,
+    sites: &[SiteProfile],
+    (before, after): (usize, usize),
+) -> HashMap<usize, f64> {
+    let numbers = site_numbers(sites);
+    let mut freed = HashMap::new();
+    for history in &process.histories {
+        let Some(site) = process.sites.get(history.site as usize) else { continue };
+        let Some(&at) = numbers.get(&(stacks.of(site.node), site.kind)) else { continue };
+        let live = |mark| history.at(mark).unwrap_or(site.live).bytes.get() as i64;
+        *freed.entry(at).or_default() += (live(before) - live(after)) as f64;
+    }
+    freed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: f64 = (1 << 20) as f64;
+
+    fn rising(shape: Shape, rise: f64) -> Trend {
+        Trend { shape, rise, ..Trend::FLAT }
+    }
+
+    fn growth(site: usize, rise: f64) -> Finding {
+        Finding { rule: Rule::LinearGrowth, sites: vec![site], ..unexplained(rising(Shape::Linear, rise)) }
+    }
+
+    fn rules(returned: &Returned, mut findings: Vec<Finding>, rss: Shape) -> Vec<Rule> {
+        returned.explain(&mut findings, Some(&rising(rss, 100.0 * MIB)), 500.0 * MIB);
+        findings.iter().map(|finding| finding.rule).collect()
+    }
+
+    #[test]
+    fn growth_that_a_collection_frees_is_cycles_and_the_rest_stays() {
+        let collected =
+            Returned { by_collection: HashMap::from([(0, 6.0 * MIB), (1, 1.0 * MIB)]), by_trim: None };
+        let growths = || vec![growth(0, 6.0 * MIB), growth(1, 4.0 * MIB), growth(2, MIB)];
+        let expected = [Rule::Cycles, Rule::LinearGrowth, Rule::LinearGrowth];
+        assert_eq!(rules(&collected, growths(), Shape::Linear), expected);
+        assert_eq!(rules(&Returned::default(), growths(), Shape::Linear), [Rule::LinearGrowth; 3]);
+    }
+
+    #[test]
+    fn resident_memory_that_a_trim_gives_back_is_fragmentation() {
+        let trimmed = |mib: u64| Returned { by_trim: Some(Bytes::new(mib << 20)), ..Returned::default() };
+        let grows = || vec![unexplained(rising(Shape::Linear, 100.0 * MIB))];
+        assert_eq!(rules(&trimmed(90), grows(), Shape::Linear), [Rule::Fragmentation]);
+        assert_eq!(rules(&trimmed(90), vec![], Shape::Plateau), [Rule::Fragmentation]);
+        assert_eq!(
+            rules(&trimmed(20), grows(), Shape::Linear),
+            [Rule::Unexplained],
+            "a tenth of all is usual"
+        );
+        assert_eq!(rules(&trimmed(90), vec![], Shape::Flat), [], "it was so all the while");
+    }
+}

@@ -1,0 +1,185 @@
+//! From recordings made by hand to what grows in them: findings, shares, and the one word for the run.
+
+use heaplens_analyze::growth::{How, Rule, Shape, Verdict};
+use heaplens_analyze::{Profile, profile};
+use heaplens_format::recording::{
+    Amount, Change, Code, Decoded, Frame, History, Interpreter, Loop, Mark, MarkKind, Module, Node, Process,
+    Reading, Recording, Rss, Run, Sample, Site, SiteKind,
+};
+use heaplens_format::{Bytes, CodeId, LoopId, ModuleId, Nanos, NodeId, Pid};
+
+const MIB: u64 = 1 << 20;
+
+fn amount(bytes: u64) -> Amount {
+    Amount { bytes: Bytes::new(bytes), blocks: bytes / 100 }
+}
+
+fn site(node: u32, kind: SiteKind) -> Site {
+    let none = Amount::default();
+    Site { node: NodeId::new(node), kind, live: none, peak: none, allocated: none }
+}
+
+/// A script with a loop: its line 3 is node 1, its line 4 node 2, the interpreter below line 3 node 3.
+fn script(passes: u64) -> Process {
+    let python = |line| Frame::Python { code: CodeId::new(1), line };
+    let node = |parent, frame| Node { parent: NodeId::new(parent), frame };
+    let pass = |passes: u64| Mark {
+        at: Nanos::new(passes * 20_000_000),
+        live: Bytes::new(passes * MIB),
+        kind: MarkKind::Pass { of_loop: LoopId::new(1), passes },
+    };
+    Process {
+        pid: Pid::new(7),
+        python: Some(Interpreter { reading: Reading::Frames, major: 3, minor: 11 }),
+        rss: Some(Rss { start: Bytes::new(MIB), peak: Bytes::new(20 * MIB), end: Bytes::new(20 * MIB) }),
+        modules: vec![Module { path: "/usr/bin/python3.11".into(), ..Module::default() }],
+        codes: vec![Code { name: "main".into(), file: "/home/user/a.py".into(), first_line: 1 }],
+        loops: vec![Loop { code: CodeId::new(1), line: 2, passes, is_exact: true, ..Loop::default() }],
+        nodes: vec![
+            node(0, python(3)),
+            node(0, python(4)),
+            node(1, Frame::Code { module: ModuleId::new(1), offset: 0x10 }),
+        ],
+        marks: (1..=passes).map(pass).collect(),
+        ..Process::default()
+    }
+}
+
+/// Adds a site that has these bytes when so many passes are behind it.
+fn with(mut process: Process, mut site: Site, bytes: impl Fn(u64) -> u64) -> Process {
+    let passes = process.marks.len() as u64;
+    site.live = amount(bytes(passes));
+    let change = |pass: u64| Change { until: pass as u32, live: amount(bytes(pass - 1)) };
+    let history = History { site: process.sites.len() as u32, changes: (1..=passes).map(change).collect() };
+    process.sites.push(site);
+    process.histories.push(history);
+    process
+}
+
+fn with_rss(mut process: Process, rss: impl Fn(u64) -> u64) -> Process {
+    let reading =
+        |step| Sample { at: Nanos::new(step * 20_000_000), rss: Bytes::new(rss(step)), live: Bytes::ZERO };
+    process.timeline = (1..=process.marks.len() as u64).map(reading).collect();
+    process
+}
+
+fn analysed(process: Process) -> Profile {
+    let decoded =
+        Decoded { recording: Recording { run: Run::default(), processes: vec![process] }, damage: vec![] };
+    profile(&decoded, None).unwrap()
+}
+
+fn rules(profile: &Profile) -> Vec<Rule> {
+    profile.growth.findings.iter().map(|finding| finding.rule).collect()
+}
+
+#[test]
+fn what_a_line_keeps_in_several_layers_is_one_finding() {
+    let process = with(script(100), site(1, SiteKind::Heap), |passes| 3_000 * passes);
+    let process = with(process, site(3, SiteKind::PythonBlock), |passes| 1_000 * passes);
+    let process = with(process, site(2, SiteKind::Heap), |passes| 12_000 * passes);
+    let profile = analysed(process);
+    let slopes: Vec<f64> =
+        profile.growth.findings.iter().map(|finding| finding.trend.slope.value.round()).collect();
+    assert_eq!(slopes, [12_000.0, 4_000.0]);
+    let shares: Vec<f64> = profile.growth.findings.iter().filter_map(|finding| finding.share).collect();
+    assert!((shares[0] - 0.75).abs() < 0.01 && (shares[1] - 0.25).abs() < 0.01, "{shares:?}");
+    let finding = &profile.growth.findings[1];
+    let line = profile.line(&profile.sites[finding.leader.unwrap()]).and_then(|frame| frame.line);
+    assert_eq!((line, finding.sites.len()), (Some(3), 2));
+    assert_eq!(
+        finding.live,
+        Amount { bytes: Bytes::new(99 * 4_000), blocks: 99 * 40 },
+        "at the last pass that began"
+    );
+    assert_eq!(profile.growth.verdict, Some(Verdict::Leak));
+}
+
+#[test]
+fn the_memory_that_python_cuts_objects_out_of_is_not_counted_again() {
+    let process = with(script(100), site(1, SiteKind::PythonObject), |passes| 3_000 * passes);
+    let process = with(process, site(3, SiteKind::AnonymousMapping), |passes| passes / 20 * MIB);
+    let profile = analysed(process);
+    assert_eq!(profile.growth.findings.len(), 1);
+    assert!((profile.growth.findings[0].trend.slope.value - 3_000.0).abs() < 1.0);
+}
+
+#[test]
+fn sites_have_their_own_slopes_and_those_that_never_change_none() {
+    let mut process = with(script(100), site(1, SiteKind::Heap), |passes| 3_000 * passes);
+    process.sites.push(site(2, SiteKind::Heap));
+    let profile = analysed(process);
+    let slopes: Vec<f64> =
+        profile.sites.iter().filter_map(|site| profile.growth.of_site(site)).map(f64::round).collect();
+    assert_eq!(slopes, [3_000.0, 0.0]);
+}
+
+#[test]
+fn resident_memory_that_grows_though_no_line_does_is_unexplained() {
+    let profile = analysed(with_rss(script(100), |step| (50 + step) * MIB));
+    assert_eq!(
+        (rules(&profile), profile.growth.verdict),
+        (vec![Rule::Unexplained], Some(Verdict::GrowthUnexplained))
+    );
+    assert!((profile.growth.pace() / MIB as f64 - 1.0).abs() < 0.01, "{:?}", profile.growth.rss);
+}
+
+#[test]
+fn a_line_that_explains_little_of_what_is_resident_does_not_explain_the_rest() {
+    let process = with(script(100), site(1, SiteKind::Heap), |passes| 100_000 * passes);
+    let profile = analysed(with_rss(process, |step| (50 + step) * MIB));
+    assert_eq!(rules(&profile), [Rule::LinearGrowth, Rule::Unexplained]);
+    let shares: Vec<f64> = profile.growth.findings.iter().filter_map(|finding| finding.share).collect();
+    assert!((shares.iter().sum::<f64>() - 1.0).abs() < 0.01, "{shares:?}");
+}
+
+#[test]
+fn a_cache_that_fills_and_stops_is_a_plateau_and_a_still_program_is_clean() {
+    let fills =
+        |passes: u64| with(script(passes), site(1, SiteKind::Heap), |passes| 50_000 * passes.min(100));
+    assert_eq!(analysed(fills(300)).growth.verdict, Some(Verdict::Plateau));
+    let stands = with(script(300), site(1, SiteKind::Heap), |passes| passes % 2 * 50_000);
+    assert_eq!(analysed(stands).growth.verdict, Some(Verdict::Clean));
+}
+
+#[test]
+fn a_few_passes_are_too_few_and_it_is_said_how_many_would_do() {
+    let profile = analysed(with(script(7), site(1, SiteKind::Heap), |passes| MIB * passes));
+    assert_eq!((profile.growth.verdict, profile.growth.enough), (Some(Verdict::TooShort), Some(20)));
+}
+
+#[test]
+fn marks_of_the_users_own_count_where_no_loop_is_seen() {
+    let mut process = with(script(60), site(1, SiteKind::Heap), |passes| 5_000 * passes);
+    process.loops.clear();
+    for (number, mark) in (1..).zip(&mut process.marks) {
+        mark.kind = MarkKind::User { number, label: "step".into() };
+    }
+    let growth = analysed(process).growth;
+    assert_eq!((growth.how, growth.count, growth.verdict), (How::Marks, 60, Some(Verdict::Leak)));
+}
+
+#[test]
+fn without_moments_growth_is_told_per_second_for_the_line_that_holds_most() {
+    let mut process = script(0);
+    process.python = None;
+    process.sites = vec![site(1, SiteKind::Heap), site(2, SiteKind::Heap)];
+    process.sites[0].live = amount(190 * 50_000);
+    process.sites[1].live = amount(10_000);
+    let reading = |step: u64| Sample {
+        at: Nanos::new(step * 20_000_000),
+        rss: Bytes::new(step * 50_000),
+        live: Bytes::new(step * 50_000),
+    };
+    process.timeline = (1..=190).map(reading).collect();
+    let profile = analysed(process.clone());
+    let finding = &profile.growth.findings[0];
+    assert_eq!(
+        (profile.growth.how, finding.rule, finding.trend.shape),
+        (How::Time, Rule::LinearGrowth, Shape::Linear)
+    );
+    assert!((finding.trend.slope.value / 2_500_000.0 - 1.0).abs() < 0.01, "{:?}", finding.trend);
+    assert_eq!(finding.live.bytes, Bytes::new(190 * 50_000));
+    process.python = script(0).python;
+    assert_eq!(analysed(process).growth.findings, [], "a script of four seconds may only have begun");
+}

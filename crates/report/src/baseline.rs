@@ -1,0 +1,140 @@
+//! What is known to grow: a small JSON file that a build keeps, so that only new growth fails it. A finding is known by what
+//! does not change when lines move: its rule, the name of the file, the function, and the text of the line.
+
+use std::io::{self, Write};
+
+use heaplens_analyze::Profile;
+use heaplens_analyze::growth::Finding;
+
+use crate::label::{file_name, label};
+use crate::rules;
+
+const SCHEMA: &str = "heaplens-baseline/1";
+/// Known growth may become faster by this; more is new.
+const FASTER: f64 = 2.0;
+
+/// What is known to grow.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Baseline {
+    schema: String,
+    findings: Vec<Known>,
+}
+
+/// One finding, as far as it stays the same.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+struct Known {
+    rule: String,
+    file: Option<String>,
+    function: Option<String>,
+    source: Option<String>,
+    per: String,
+    bytes: f64,
+}
+
+impl Known {
+    fn of(profile: &Profile, finding: &Finding) -> Self {
+        let line = rules::line(profile, finding);
+        let file = line.and_then(|frame| frame.file.as_deref().or(frame.module.as_deref()));
+        Self {
+            rule: rules::rule(finding.rule).0.to_owned(),
+            file: file.map(|file| file_name(file).to_owned()),
+            function: line.map(|frame| frame.function.as_deref().map_or_else(|| label(frame), str::to_owned)),
+            source: rules::source(profile, finding),
+            per: rules::per(profile).to_owned(),
+            bytes: finding.trend.slope.value,
+        }
+    }
+
+    fn covers(&self, other: &Self) -> bool {
+        let key = |one: &Self| (one.rule.clone(), one.file.clone(), one.function.clone(), one.per.clone());
+        // The text is not to be had where the source was changed since, or is elsewhere.
+        let is_same_text = self.source.is_none() || other.source.is_none() || self.source == other.source;
+        key(self) == key(other) && is_same_text && other.bytes <= FASTER * self.bytes
+    }
+
+    fn words(&self) -> String {
+        let place =
+            [self.function.as_deref(), self.file.as_deref()].into_iter().flatten().collect::<Vec<_>>();
+        let source = self.source.as_deref().map_or_else(String::new, |source| format!(": {source}"));
+        let place = if place.is_empty() { "nowhere in particular".to_owned() } else { place.join(" in ") };
+        format!("{} {place}{source}", self.rule)
+    }
+}
+
+impl Baseline {
+    /// What grows in a profile.
+    pub fn of(profile: &Profile) -> Self {
+        let findings = profile.growth.findings.iter().map(|finding| Known::of(profile, finding));
+        Self { schema: SCHEMA.to_owned(), findings: findings.collect() }
+    }
+
+    /// Reads one; the reason where it is none.
+    ///
+    /// # Errors
+    /// When the bytes are no baseline.
+    pub fn parse(bytes: &[u8]) -> Result<Self, String> {
+        let found: Self = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+        if found.schema == SCHEMA {
+            Ok(found)
+        } else {
+            Err(format!("its schema is '{}', not '{SCHEMA}'", found.schema))
+        }
+    }
+
+    /// Writes it, a finding a line, so that a diff shows what changed.
+    ///
+    /// # Errors
+    /// When `out` cannot be written.
+    pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        serde_json::to_writer_pretty(&mut *out, self)?;
+        writeln!(out)
+    }
+
+    /// What grows in a profile and is not known here, in words.
+    pub fn unknown(&self, profile: &Profile) -> Vec<String> {
+        let found = Self::of(profile).findings;
+        let is_new = |one: &&Known| !self.findings.iter().any(|known| known.covers(one));
+        found.iter().filter(is_new).map(Known::words).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn known(bytes: f64) -> Known {
+        Known {
+            rule: "G1".into(),
+            file: Some("train.py".into()),
+            function: Some("step".into()),
+            source: Some("rows.append(load())".into()),
+            per: "iteration".into(),
+            bytes,
+        }
+    }
+
+    #[test]
+    fn growth_is_known_by_its_text_and_not_by_its_line() {
+        assert!(known(100.0).covers(&known(150.0)));
+        assert!(!known(100.0).covers(&Known { source: Some("x = 1".into()), ..known(100.0) }));
+        assert!(!known(100.0).covers(&Known { rule: "G2".into(), ..known(100.0) }));
+        assert!(known(100.0).covers(&Known { source: None, ..known(100.0) }), "the text is not to be had");
+    }
+
+    #[test]
+    fn known_growth_that_became_much_faster_is_new() {
+        assert!(!known(100.0).covers(&known(201.0)));
+    }
+
+    #[test]
+    fn what_is_written_can_be_read_and_other_files_are_refused() {
+        let baseline = Baseline { schema: SCHEMA.into(), findings: vec![known(1.5)] };
+        let mut bytes = Vec::new();
+        baseline.write(&mut bytes).unwrap();
+        assert_eq!(Baseline::parse(&bytes), Ok(baseline));
+        assert!(
+            Baseline::parse(b"{\"schema\": \"other\", \"findings\": []}").unwrap_err().contains("'other'")
+        );
+        assert!(Baseline::parse(b"text").is_err());
+    }
+}
