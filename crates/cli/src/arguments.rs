@@ -110,19 +110,18 @@ pub(crate) struct SnapshotArguments {
 
 /// What makes a run fail: for builds that must not grow.
 #[derive(Debug, Default, Args)]
-#[command(next_help_heading = "Limits")]
 pub(crate) struct LimitArguments {
     /// Fail when memory grows by more than SIZE, per iteration or per second (1KiB/iteration, 2MiB/second)
-    #[arg(long, value_name = "SIZE/UNIT", value_parser = Pace::parse)]
+    #[arg(long, help_heading = "Limits", value_name = "SIZE/UNIT", value_parser = Pace::parse)]
     pub(crate) max_growth: Option<Pace>,
     /// Exit with N when the verdict is a leak and the program itself succeeded, or when a limit is exceeded
-    #[arg(long, value_name = "N")]
+    #[arg(long, help_heading = "Limits", value_name = "N")]
     pub(crate) error_exitcode: Option<u8>,
     /// Fail when something grows that FILE does not know
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, help_heading = "Limits", value_name = "FILE")]
     pub(crate) baseline: Option<PathBuf>,
     /// Write what grows to FILE, for --baseline
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, help_heading = "Limits", value_name = "FILE")]
     pub(crate) write_baseline: Option<PathBuf>,
 }
 

@@ -87,7 +87,9 @@ pub(crate) fn excluded(profile: &Profile, finding: &Finding) -> Vec<(String, &'s
         layers.map(|(layer, trend)| (layer.name().to_owned(), still_of(profile, *layer, trend))).collect();
     // Resident memory that swings has no trend, and is not called flat for that.
     let swings = |trend: &Trend| trend.level > 1.05 * trend.first;
-    if let Some(trend) = growth.rss.as_ref().filter(|trend| stands(trend) && !swings(trend)) {
+    if let Some(trend) =
+        growth.rss.as_ref().filter(|trend| finding.leader.is_some() && stands(trend) && !swings(trend))
+    {
         excluded.push(("RSS".to_owned(), still(trend)));
     }
     let others = growth.lines.saturating_sub(growth.findings.len());

@@ -106,7 +106,10 @@ fn rate(profile: &Profile, trend: &Trend) -> String {
 fn write_finding(profile: &Profile, page: &mut Page<'_>, rank: usize, finding: &Finding) -> io::Result<()> {
     let share =
         finding.share.map_or_else(String::new, |share| format!("   {} of the growth", percent(share)));
-    let per = format!("{}/{}", size(bytes(finding.trend.slope.value)), rules::per(profile));
+    let per = match finding.returned.filter(|_| finding.rule == Rule::Fragmentation) {
+        Some(free) => format!("{} free", size(free)),
+        None => format!("{}/{}", size(bytes(finding.trend.slope.value)), rules::per(profile)),
+    };
     let title = rules::title(finding);
     page.emphasised(
         &format!("  {rank}  "),
@@ -180,7 +183,7 @@ fn live(profile: &Profile, finding: &Finding) -> String {
 /// How sure the slope is, where that is less than sure.
 fn bound(profile: &Profile, finding: &Finding) -> String {
     let slope = finding.trend.slope;
-    if slope.high - slope.low <= 0.02 * slope.value {
+    if finding.rule == Rule::Fragmentation || slope.high - slope.low <= 0.02 * slope.value {
         return String::new();
     }
     let (low, high) = (size(bytes(slope.low)), size(bytes(slope.high)));
