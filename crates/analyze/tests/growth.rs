@@ -149,6 +149,13 @@ fn a_few_passes_are_too_few_and_it_is_said_how_many_would_do() {
 }
 
 #[test]
+fn many_passes_of_which_few_allocate_are_not_too_few() {
+    let mut process = with(script(7), site(1, SiteKind::Heap), |passes| MIB * passes);
+    process.loops[0].passes = 400;
+    assert_eq!(analysed(process).growth.verdict, Some(Verdict::Clean));
+}
+
+#[test]
 fn marks_of_the_users_own_count_where_no_loop_is_seen() {
     let mut process = with(script(60), site(1, SiteKind::Heap), |passes| 5_000 * passes);
     process.loops.clear();

@@ -127,7 +127,9 @@ impl Known<'_> {
         Returned::of(self, live.level).explain(&mut findings, rss.as_ref(), self.resident());
         let stops = |trend: &Trend| verdict::is_stopped(trend.shape) && trend.rise >= self.least_to_stop();
         let stopped = lines.iter().any(|line| stops(line.trend())) || rss.as_ref().is_some_and(stops);
-        let too_short = axis.moments.len() < shape::LEAST_POINTS && self.rose(axis);
+        // Passes that make no mark allocate nothing: many passes with few marks are not too few.
+        let is_few = axis.count < ENOUGH_PASSES && axis.moments.len() < shape::LEAST_POINTS;
+        let too_short = is_few && self.rose(axis);
         Growth {
             how: axis.how,
             count: axis.count,

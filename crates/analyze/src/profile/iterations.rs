@@ -34,15 +34,23 @@ pub struct NamedMark {
     pub live: Bytes,
 }
 
-/// The loop that counts: among those with enough passes and none such around them the one that ran for longest, else the one
+/// The thread that had the first event.
+const MAIN_THREAD: u32 = 1;
+
+/// The loop that counts: among those with enough passes and none such around them the one that ran for longest, or the main
+/// thread's where that ran for half as long, since what other threads do again and again it may have asked for. Else the one
 /// with most passes. A loop that made one pass is none.
 pub(super) fn iterations(process: &Process) -> Option<Iterations> {
     let all = || (1..).map(LoopId::new).zip(&process.loops);
-    let outermost = all().filter(|(_, one)| one.passes >= ENOUGH_PASSES && !is_inside_enough(process, one));
-    let longest =
-        outermost.max_by_key(|(_, one)| (one.last.get().saturating_sub(one.first.get()), one.passes));
-    let chosen =
-        longest.or_else(|| all().filter(|(_, one)| one.passes > 1).max_by_key(|(_, one)| one.passes));
+    let outermost =
+        || all().filter(|(_, one)| one.passes >= ENOUGH_PASSES && !is_inside_enough(process, one));
+    let longest = outermost().max_by_key(|(_, one)| (duration(one), one.passes));
+    let long = longest.map_or(0, |(_, one)| duration(one) / 2);
+    let of_main = outermost().filter(|(_, one)| one.thread == MAIN_THREAD && duration(one) >= long);
+    let of_main = of_main.max_by_key(|(_, one)| (duration(one), one.passes));
+    let chosen = of_main
+        .or(longest)
+        .or_else(|| all().filter(|(_, one)| one.passes > 1).max_by_key(|(_, one)| one.passes));
     chosen.map(|(of_loop, one)| {
         let code = (one.code.get() as usize).checked_sub(1).and_then(|at| process.codes.get(at)).cloned();
         let code = code.unwrap_or_default();
@@ -55,6 +63,10 @@ pub(super) fn iterations(process: &Process) -> Option<Iterations> {
             function: code.name,
         }
     })
+}
+
+fn duration(one: &Loop) -> u64 {
+    one.last.get().saturating_sub(one.first.get())
 }
 
 fn is_inside_enough(process: &Process, one: &Loop) -> bool {
@@ -104,6 +116,14 @@ mod tests {
     #[test]
     fn of_several_the_one_that_ran_for_longest_counts() {
         assert_eq!(line_of(&[one(1, 0, 100_000, 50), one(2, 0, 300, 9000)]), Some((2, 300)));
+    }
+
+    #[test]
+    fn the_main_threads_loop_counts_before_those_of_its_workers() {
+        let of = |thread, loop_: Loop| Loop { thread, ..loop_ };
+        let workers = of(2, one(9, 0, 100_000, 1000));
+        assert_eq!(line_of(&[workers.clone(), of(1, one(1, 0, 30, 900))]), Some((1, 30)));
+        assert_eq!(line_of(&[workers, of(1, one(1, 0, 30, 400))]), Some((9, 100_000)));
     }
 
     #[test]
