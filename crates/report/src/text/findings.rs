@@ -46,7 +46,10 @@ fn verdict_line(profile: &Profile, verdict: Verdict) -> String {
     let growth = &profile.growth;
     let rss = growth.rss.filter(|trend| trend.level > 0.0);
     let from_to = match (rss, profile.rss) {
-        (Some(trend), _) => Some(format!("RSS {} → {}", size(bytes(trend.first)), size(bytes(trend.level)))),
+        (Some(trend), _) => Some(match [trend.first, trend.level].map(|value| size(bytes(value))) {
+            [first, level] if first == level => format!("RSS {level}"),
+            [first, level] => format!("RSS {first} → {level}"),
+        }),
         (None, Some(rss)) => Some(format!("RSS {}", size(rss.end))),
         (None, None) => None,
     };
