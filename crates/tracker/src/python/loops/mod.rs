@@ -21,7 +21,6 @@ mod running;
 
 use super::Thread;
 use super::codes::Codes;
-use super::iterators::Progress;
 use crate::arena::Arena;
 use crate::marks::Marks;
 use crate::seat::SeatId;
@@ -140,10 +139,9 @@ impl Loops {
             if step != Step::Passed(0) {
                 self.begin_anew_inside(around.parent);
             }
-            if let (true, Some(Progress { left, .. })) = (around.is_enough, running.progress) {
+            if around.is_enough && running.progress.is_some() {
                 // What runs inside it makes no marks, and is not needed to know its passes.
-                let Kept { record, stride, .. } = self.kept[place];
-                settled = Some(Settled { record, step, stride, left });
+                settled = Some(Settled { record: self.kept[place].record, step });
                 break;
             }
         }

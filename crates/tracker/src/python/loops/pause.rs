@@ -1,37 +1,23 @@
-//! How long a loop is left alone that tells its passes and made enough of them: a small part of what is to come before its
-//! next mark or its end, in events.
+//! How long a loop is left alone that tells its passes and made enough of them: a small part of a pass, in events.
 //!
-//! A look asks the kernel for the iterator's words, which costs more than the rest of an event. A pass of many events needs
-//! few looks, and so do the passes between two marks: the mark comes a little late. Near the end of the loop looks come close
-//! again, so that its last pass is seen and the count is exact.
+//! A look asks the kernel for the iterator's words, which costs more than the rest of an event. Passes of many events need
+//! few looks: their marks come a little late, and none is missed unless it makes far fewer events than all of the last ones.
 
 use super::passes::Step;
 use super::records::note_going_on;
 use crate::arena::Arena;
 
-/// Looks from one mark to the next, at least; where there are no more events than this between them, each is a look.
-const LOOKS: u64 = 8;
+/// Looks at each pass, at least; where a pass has no more events than this, each of them is a look.
+const LOOKS_PER_PASS: u32 = 8;
 
-/// Parts of an event that a pause is counted in: a pass may have less than one.
-const SCALE: u64 = 1 << 10;
+/// The length of a pause is learnt from the smallest of the last 16 to 32 passes.
+const PASSES: u32 = 16;
 
 /// A loop that was looked at, inside of which no other is to be looked at.
 pub(super) struct Settled {
     pub(super) record: u32,
     /// What it did since the last look.
     pub(super) step: Step,
-    /// Passes from one mark to the next.
-    pub(super) stride: u64,
-    /// Passes that are left; `u64::MAX` where it is not known.
-    pub(super) left: u64,
-}
-
-impl Settled {
-    /// Passes of which none needs to be seen by itself. Where the end cannot be foreseen, each is: the count is exact only
-    /// then.
-    fn free_passes(&self) -> u64 {
-        if self.left == u64::MAX { 1 } else { self.stride.min(self.left).max(1) }
-    }
 }
 
 /// The events until the next look. Zero is none.
@@ -40,10 +26,14 @@ impl Settled {
 pub(super) struct Pause {
     /// The loop; 0 where none is to be left alone.
     record: u32,
-    /// How long it is for one pass of the loop, in parts of an event.
-    per_pass: u64,
     /// What is left of it.
     left: u32,
+    /// Passes in the present batch.
+    passes: u32,
+    /// The least events that a pass of it had.
+    least: u32,
+    /// And of the batch before; 0 in the first one.
+    least_before: u32,
     /// Events since the loop's last pass was seen.
     events: u32,
 }
@@ -65,13 +55,9 @@ impl Pause {
             Step::Passed(_) if settled.record != self.record => *self = Self::of(settled.record),
             Step::Entered(_) => *self = Self::of(settled.record),
             Step::Passed(0) => {}
-            Step::Passed(passes) => {
-                self.per_pass = u64::from(self.events) * SCALE / passes / LOOKS;
-                self.events = 0;
-            }
+            Step::Passed(passes) => self.learn((u64::from(self.events) / passes) as u32),
         }
-        let events = self.per_pass.saturating_mul(settled.free_passes()) / SCALE;
-        self.left = u32::try_from(events).unwrap_or(u32::MAX);
+        self.left = self.least.min(self.least_before) / LOOKS_PER_PASS;
         if self.left != 0 {
             note_going_on(arena, settled.record); // perhaps into a pass that no look sees
         }
@@ -80,6 +66,16 @@ impl Pause {
     fn of(record: u32) -> Self {
         Self { record, ..Self::default() }
     }
+
+    /// A pass had so many events.
+    fn learn(&mut self, events: u32) {
+        self.events = 0;
+        self.least = if self.passes == 0 { events } else { self.least.min(events) };
+        self.passes += 1;
+        if self.passes == PASSES {
+            (self.passes, self.least_before) = (0, self.least);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -87,17 +83,14 @@ mod tests {
     use super::*;
     use crate::arena::tests::scratch;
 
-    fn seen(passes: u64, left: u64) -> Option<Settled> {
-        Some(Settled { record: 0, step: Step::Passed(passes), stride: 16, left })
-    }
-
     /// How many of so many events are looks at a loop, of which one pass was seen with the last of them.
     fn looks(pause: &mut Pause, events: u32, arena: &Arena) -> u32 {
         let mut looks = 0;
         for event in 1..=events {
             if !pause.lasts() || event == events {
                 looks += 1;
-                pause.begin(arena, seen(u64::from(event == events), u64::MAX));
+                let step = Step::Passed(u64::from(event == events));
+                pause.begin(arena, Some(Settled { record: 0, step }));
             }
         }
         looks
@@ -106,40 +99,27 @@ mod tests {
     #[test]
     fn a_pass_of_few_events_is_looked_at_with_each_and_one_of_many_some_times() {
         let (arena, mut pause) = (scratch(), Pause::default());
-        (0..10).for_each(|_| assert_eq!(looks(&mut pause, 7, &arena), 7));
-        assert_eq!(looks(&mut pause, 8000, &arena), 8000);
-        (0..10).for_each(|_| assert_eq!(looks(&mut pause, 8000, &arena), 8));
+        (0..40).for_each(|_| assert_eq!(looks(&mut pause, 7, &arena), 7));
+        (0..2 * PASSES).for_each(|_| assert!(looks(&mut pause, 8000, &arena) > 0));
+        (0..40).for_each(|_| assert_eq!(looks(&mut pause, 8000, &arena), 8));
         assert!(looks(&mut pause, 80, &arena) < 3);
         assert_eq!(looks(&mut pause, 80, &arena), 8);
     }
 
-    /// A loop of so many passes with two events each: how many looks there were, and how many passes the last one saw.
-    fn looks_at_whole(passes: u64, arena: &Arena) -> (u64, u64) {
-        let (mut pause, mut looks, mut last) = (Pause::default(), 0, 0);
-        for pass in (1..=passes).flat_map(|pass| [pass, pass]) {
-            if !pause.lasts() {
-                pause.begin(arena, seen(pass - last, passes - pass));
-                (looks, last) = (looks + 1, pass);
-            }
-        }
-        (looks, last)
-    }
-
     #[test]
-    fn few_passes_are_seen_between_two_marks_and_the_last_one_always() {
-        let arena = scratch();
-        for passes in 1..2000 {
-            let (looks, last) = looks_at_whole(passes, &arena);
-            assert_eq!(last, passes);
-            assert!(looks < passes / 2 + 30, "{looks} of {passes}");
+    fn small_passes_among_large_ones_are_all_looked_at() {
+        let (arena, mut pause) = (scratch(), Pause::default());
+        for pass in 0..200u32 {
+            let events = if pass.is_multiple_of(9) { 1 } else { 500 };
+            assert_eq!(looks(&mut pause, events, &arena), events);
         }
     }
 
     #[test]
     fn a_loop_that_begins_anew_is_looked_at_with_each_event_again() {
         let (arena, mut pause) = (scratch(), Pause::default());
-        (0..2).for_each(|_| assert_ne!(looks(&mut pause, 8000, &arena), 0));
-        pause.begin(&arena, seen(0, 8).map(|seen| Settled { step: Step::Entered(1), ..seen }));
+        (0..40).for_each(|_| assert_ne!(looks(&mut pause, 8000, &arena), 0));
+        pause.begin(&arena, Some(Settled { record: 0, step: Step::Entered(1) }));
         assert!(!pause.lasts());
         pause.begin(&arena, None);
         assert!(!pause.lasts());
