@@ -28,6 +28,8 @@ pub(crate) enum Word {
     Run(RunArguments),
     /// Report on a recording, or seal and report what a killed recorder left behind
     Report(ReportArguments),
+    /// What changed from one recording to another, or between two moments of one
+    Diff(DiffArguments),
     /// Report on a program that is being recorded, while it runs
     Snapshot(SnapshotArguments),
 }
@@ -88,6 +90,32 @@ pub(crate) struct ReportArguments {
     pub(crate) color: Color,
 }
 
+/// `heaplens diff`. The comparison goes to stdout.
+#[derive(Debug, Args)]
+pub(crate) struct DiffArguments {
+    /// A recording
+    #[arg(value_name = "A")]
+    pub(crate) recording: PathBuf,
+    /// Another one, to compare their ends
+    #[arg(value_name = "B", conflicts_with_all = ["from", "to"])]
+    pub(crate) to_recording: Option<PathBuf>,
+    /// Compare from this moment on: the label of a mark, pass:N, or start [default: start]
+    #[arg(long, value_name = "MARK")]
+    pub(crate) from: Option<String>,
+    /// Compare up to this moment: the label of a mark, pass:N, or end [default: end]
+    #[arg(long, value_name = "MARK")]
+    pub(crate) to: Option<String>,
+    /// Compare this process alone
+    #[arg(long, value_name = "N")]
+    pub(crate) pid: Option<u32>,
+    /// The form of the comparison
+    #[arg(long, default_value = "text")]
+    pub(crate) format: DiffFormat,
+    /// Colour in the comparison
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    pub(crate) color: Color,
+}
+
 /// `heaplens snapshot`. The report goes to stdout.
 #[derive(Debug, Args)]
 pub(crate) struct SnapshotArguments {
@@ -134,6 +162,15 @@ pub(crate) enum Format {
     Json,
     /// Collapsed stacks for flame graphs
     Collapsed,
+}
+
+/// The forms of a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DiffFormat {
+    /// A page to read
+    Text,
+    /// For scripts (schema heaplens-diff/1)
+    Json,
 }
 
 /// When to colour.
@@ -201,6 +238,10 @@ fn explain(error: &clap::Error, words: &[OsString]) -> Failure {
         ErrorKind::InvalidSubcommand => unknown_word(&context(error, ContextKind::InvalidSubcommand)),
         ErrorKind::UnknownArgument => unknown_option(error, words),
         ErrorKind::MissingRequiredArgument => nothing_to_do(words),
+        ErrorKind::ArgumentConflict if word_of(words) == Some("diff") => {
+            Failure::new("--from and --to are moments of one recording, and there are two")
+                .hint("heaplens diff A B, or heaplens diff A --from MARK --to MARK")
+        }
         ErrorKind::InvalidValue => match context(error, ContextKind::ValidValue).as_str() {
             "" => Failure::new(first_line(error)).hint(help_of(words)),
             known => Failure::new(first_line(error)).hint(format!("it can be {known}")),
@@ -213,6 +254,7 @@ fn nothing_to_do(words: &[OsString]) -> Failure {
     match word_of(words) {
         Some("run") => Failure::new("there is no program to run").hint("heaplens run -- PROGRAM ARGS…"),
         Some("report") => Failure::new("there is no recording to report on").hint("heaplens report FILE"),
+        Some("diff") => Failure::new("there is no recording to compare").hint("heaplens diff A B"),
         Some("snapshot") => Failure::new("there is no process to look at").hint("heaplens snapshot PID"),
         _ => Failure::new("there is nothing to do")
             .hint("heaplens run -- PROGRAM records a program, heaplens report FILE shows a recording, heaplens --help says more"),
@@ -247,7 +289,7 @@ fn help_of(words: &[OsString]) -> String {
 }
 
 fn word_of(words: &[OsString]) -> Option<&str> {
-    let known = ["run", "report", "snapshot"];
+    let known = ["run", "report", "diff", "snapshot"];
     words.get(1)?.to_str().filter(|word| known.contains(word))
 }
 
@@ -321,6 +363,14 @@ mod tests {
         let failure = typed("heaplens report a.hlr b.hlr").unwrap_err();
         let expected = Failure::new("heaplens report does not know what to do with 'b.hlr'")
             .hint("heaplens report --help lists the options");
+        assert_eq!(failure, expected);
+    }
+
+    #[test]
+    fn moments_of_two_recordings_are_not_compared() {
+        let failure = typed("heaplens diff a.hlr b.hlr --from warm").unwrap_err();
+        let expected = Failure::new("--from and --to are moments of one recording, and there are two")
+            .hint("heaplens diff A B, or heaplens diff A --from MARK --to MARK");
         assert_eq!(failure, expected);
     }
 

@@ -7,6 +7,7 @@
 
 mod arguments;
 mod destination;
+mod diff;
 mod failure;
 mod limits;
 mod pattern;
@@ -16,6 +17,7 @@ mod report;
 mod run;
 mod size;
 mod snapshot;
+mod status;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -39,6 +41,7 @@ fn obey(typed: Typed) -> Result<ExitCode, Failure> {
         Typed::Show(text) => render::print(text.as_bytes()).map(|()| ExitCode::SUCCESS),
         Typed::Do(Word::Run(arguments)) => run::run(arguments, AGENT),
         Typed::Do(Word::Report(arguments)) => report::report(&arguments),
+        Typed::Do(Word::Diff(arguments)) => diff::diff(&arguments),
         Typed::Do(Word::Snapshot(arguments)) => snapshot::snapshot(&arguments),
     }
 }

@@ -61,7 +61,8 @@ fn no_session(error: &CollectError) -> Failure {
         .hint("heaplens report takes a recording (heaplens.PID.hlr) or the directory that a killed recorder left behind")
 }
 
-fn no_such(error: &NoSuchProcess) -> Failure {
+/// The process is not there; the hint says which are.
+pub(crate) fn no_such(error: &NoSuchProcess) -> Failure {
     const SHOWN: usize = 20;
     let mut known: Vec<String> = error.known.iter().take(SHOWN).map(Pid::to_string).collect();
     if error.known.len() > SHOWN {

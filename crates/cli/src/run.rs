@@ -10,7 +10,9 @@ use std::process::ExitCode;
 use heaplens_analyze::Profile;
 use heaplens_format::Pid;
 use heaplens_format::recording::{Exit, Recording};
-use heaplens_record::{BareReason, LookupError, Recorded, RunError, RunOptions, Session};
+use heaplens_record::{
+    BareReason, LookupError, Outcome, Recorded, RunError, RunOptions, Session, run_telling,
+};
 
 use crate::arguments::{Color, Format, RunArguments, YesNo};
 use crate::destination;
@@ -19,6 +21,7 @@ use crate::limits::Limits;
 use crate::pattern::Pattern;
 use crate::recording::{Sealed, left_behind, seal};
 use crate::render::{look, plain, render};
+use crate::status::StatusLine;
 
 /// Runs, seals, reports.
 pub(crate) fn run(arguments: RunArguments, agent: &'static [u8]) -> Result<ExitCode, Failure> {
@@ -31,7 +34,7 @@ pub(crate) fn run(arguments: RunArguments, agent: &'static [u8]) -> Result<ExitC
         follow: arguments.trace_children == YesNo::Yes,
         passive: arguments.passive,
     };
-    let outcome = heaplens_record::run(options).map_err(explain)?;
+    let outcome = recorded(options, arguments.quiet).map_err(explain)?;
     for warning in &outcome.warnings {
         tell(&format!("warning: {warning}"));
     }
@@ -40,6 +43,14 @@ pub(crate) fn run(arguments: RunArguments, agent: &'static [u8]) -> Result<ExitC
         Recorded::Whole { recording, session } => outputs.deliver(*recording, outcome.pid, session)?,
     };
     Ok(ExitCode::from(status.unwrap_or(status_of(outcome.exit))))
+}
+
+/// Runs, with a status line while it does where there is a place for one.
+fn recorded(options: RunOptions, quiet: bool) -> Result<Outcome, RunError> {
+    let Some(mut line) = StatusLine::on_stderr(quiet) else { return run_telling(options, None) };
+    let outcome = run_telling(options, Some(&mut |progress| line.show(progress)));
+    line.erase();
+    outcome
 }
 
 /// The status that a shell would give: 128 and the signal for a program that was killed.

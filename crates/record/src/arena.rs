@@ -88,6 +88,19 @@ pub fn read_header(file: &File) -> Result<Snapshot, ArenaError> {
     })
 }
 
+/// More loops than these are not looked at while the program runs.
+const MOST_LOOPS: u64 = 4096;
+
+/// The records of the first loops, as they are now.
+pub(crate) fn read_loops(file: &File) -> Result<Vec<u8>, ArenaError> {
+    let bytes = header_bytes(file)?;
+    let header = HeaderView::new(&bytes).ok_or(ArenaError::NotAnArena)?;
+    let RegionView { offset, used, .. } = header.region(Region::Loops);
+    let mut records = vec![0; used.min(MOST_LOOPS * LOOP_SIZE as u64) as usize];
+    file.read_exact_at(&mut records, offset)?;
+    Ok(records)
+}
+
 fn ledger_wanted(header: &HeaderView<'_>) -> Option<LedgerMoment> {
     let wanted = header.ledger_wanted();
     let moment = LedgerMoment::from_number(wanted.into()).filter(|&moment| moment != LedgerMoment::Running);

@@ -15,6 +15,7 @@ use crate::kernel::{self, HeldSignals};
 use crate::launch::{self, Preload};
 use crate::ledger::Bell;
 use crate::lookup::{self, LookupError};
+use crate::progress::Audience;
 use crate::seal::{self, Known, Warning};
 use crate::session::{self, Session, SessionError};
 use crate::stopwatch::Stopwatch;
@@ -109,12 +110,17 @@ pub enum RunError {
 ///
 /// The caller must have no other children: orphans of the tree become children of this process, and any that ends is reaped.
 pub fn run(options: RunOptions) -> Result<Outcome, RunError> {
+    run_telling(options, None)
+}
+
+/// The same, and tells how it goes about twice a second while the program runs.
+pub fn run_telling(options: RunOptions, audience: Option<Audience<'_>>) -> Result<Outcome, RunError> {
     let word = options.command.first().ok_or(RunError::NoCommand)?;
     let program = lookup::find(word, env::var_os("PATH").as_deref())
         .map_err(|source| RunError::Program { program: word.into(), source })?;
     match bare_reason(&options, &program) {
         Some(reason) => run_bare(&options, &program, reason),
-        None => run_recorded(&options, &program),
+        None => run_recorded(&options, &program, audience),
     }
 }
 
@@ -126,11 +132,15 @@ fn bare_reason(options: &RunOptions, program: &Path) -> Option<BareReason> {
 }
 
 fn run_bare(options: &RunOptions, program: &Path, reason: BareReason) -> Result<Outcome, RunError> {
-    let (ended, _) = run_to_end(options, program, None)?;
+    let (ended, _) = run_to_end(options, program, None, None)?;
     Ok(outcome(&ended, Recorded::Bare(reason), Vec::new()))
 }
 
-fn run_recorded(options: &RunOptions, program: &Path) -> Result<Outcome, RunError> {
+fn run_recorded(
+    options: &RunOptions,
+    program: &Path,
+    audience: Option<Audience<'_>>,
+) -> Result<Outcome, RunError> {
     let temporary = env::var_os("TMPDIR");
     let agent = place_agent(options, temporary.clone())?;
     let session = Session::create(temporary)?;
@@ -142,7 +152,7 @@ fn run_recorded(options: &RunOptions, program: &Path) -> Result<Outcome, RunErro
         follow: options.follow,
         passive: options.passive,
     };
-    match run_to_end(options, program, Some(&preload)) {
+    match run_to_end(options, program, Some(&preload), audience) {
         Ok((ended, clock)) => seal_run(options, ended, clock, session),
         Err(error) => {
             drop_unless_started(session, &error);
@@ -160,6 +170,7 @@ fn run_to_end(
     options: &RunOptions,
     program: &Path,
     preload: Option<&Preload>,
+    audience: Option<Audience<'_>>,
 ) -> Result<(Ended, Stopwatch), RunError> {
     let signals = HeldSignals::hold().map_err(RunError::Unready)?;
     kernel::adopt_orphans().map_err(RunError::Unready)?;
@@ -170,7 +181,7 @@ fn run_to_end(
         .map_err(|source| RunError::Start { program: program.to_owned(), source })?;
     let directory = preload.map(|preload| preload.directory.as_path());
     let lost = |source| RunError::Lost { session: directory.map(Path::to_owned), source };
-    let ended = watch::until_end(main, place, bell, clock, &signals).map_err(lost)?;
+    let ended = watch::until_end(main, place, bell, clock, &signals, audience).map_err(lost)?;
     Ok((ended, clock))
 }
 

@@ -17,6 +17,7 @@ use crate::arena;
 use crate::kernel::{self, Arrived, HeldSignals, Reaped};
 use crate::ledger::{Bell, Ledgers, Reading, Subject};
 use crate::procfs;
+use crate::progress::{self, Audience, Course};
 use crate::session::{self, ArenaName};
 use crate::stopwatch::{Stopwatch, since};
 use crate::timeline::Timeline;
@@ -72,19 +73,23 @@ pub(crate) struct Place<'a> {
 }
 
 /// Watches until the process `main` has ended; descendants may run on. `place` is `None` for a bare run, and so is `bell`,
-/// which hangs since before the program began.
+/// which hangs since before the program began. `audience` is told how it goes.
 pub(crate) fn until_end(
     main: Pid,
     place: Option<Place<'_>>,
     bell: Option<Bell>,
     clock: Stopwatch,
     signals: &HeldSignals,
+    mut audience: Option<Audience<'_>>,
 ) -> io::Result<Ended> {
     let own_peak = kernel::own_peak_rss();
     let mut watch = Watch::new(main, place, bell, clock);
     while !kernel::has_ended(main) {
         watch.reap_orphans(main)?;
         watch.read_all();
+        if let Some(audience) = &mut audience {
+            watch.tell(audience);
+        }
         watch.wait_for_next(main, signals)?;
     }
     watch.settle(main, own_peak)
@@ -107,11 +112,33 @@ struct Watch<'a> {
     images: BTreeMap<ArenaName, Image>,
     exits: BTreeMap<Pid, Exit>,
     cpu: u64,
+    course: Course,
+    /// When the audience is told next.
+    tell_at: Nanos,
 }
 
 impl<'a> Watch<'a> {
     fn new(main: Pid, place: Option<Place<'a>>, bell: Option<Bell>, clock: Stopwatch) -> Self {
-        Self { main, place, bell, clock, images: BTreeMap::new(), exits: BTreeMap::new(), cpu: 0 }
+        let (images, exits) = (BTreeMap::new(), BTreeMap::new());
+        let (course, tell_at) = (Course::default(), progress::INTERVAL);
+        Self { main, place, bell, clock, images, exits, cpu: 0, course, tell_at }
+    }
+
+    /// Says how the command's own process stands, from time to time.
+    fn tell(&mut self, audience: &mut Audience<'_>) {
+        let now = self.clock.elapsed();
+        if now < self.tell_at {
+            return;
+        }
+        self.tell_at = Nanos::new(now.get() + progress::INTERVAL.get());
+        let own = self.images.iter().rev().find(|(name, _)| name.pid == self.main);
+        if let Some((_, image)) = own
+            && let Some(file) = &image.file
+            && let Some(sample) = image.readings.timeline.last()
+        {
+            let loops = arena::read_loops(file).unwrap_or_default();
+            audience(&self.course.progress(now, sample, &loops));
+        }
     }
 
     /// Lets one interval pass, or less when a child ended or a signal arrived. SIGUSR2 is for the recorder: it wants a mark,

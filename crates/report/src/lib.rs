@@ -9,3 +9,5 @@ mod label;
 mod rules;
 mod source;
 pub mod text;
+
+pub use source::Sources;

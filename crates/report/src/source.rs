@@ -1,11 +1,15 @@
 //! The text of a source line, where the file still says what it said when the program ran. It is read when the page is
 //! written: a recording holds no contents of the user's files.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
+use heaplens_analyze::Profile;
+use heaplens_analyze::profile::StackFrame;
 use heaplens_format::Nanos;
 
 /// A longer file is generated, or no source at all.
@@ -13,6 +17,36 @@ const MOST_BYTES: u64 = 16 << 20;
 
 /// A line of a file that was not changed since that moment of Unix time; `None` when it is not to be had, or empty.
 pub(crate) fn source_line(file: &str, line: u32, started_unix: Nanos) -> Option<String> {
+    let mut lines = unchanged(file, started_unix)?.split(b'\n');
+    let bytes = lines.nth((line as usize).checked_sub(1)?)?.ok()?;
+    let text = String::from_utf8_lossy(&bytes).trim().to_owned();
+    (!text.is_empty()).then_some(text)
+}
+
+/// Lines of many frames: each file is read once.
+#[derive(Debug, Default)]
+pub struct Sources {
+    files: HashMap<(Arc<str>, Nanos), Option<Vec<String>>>,
+}
+
+impl Sources {
+    /// The text of the line of a frame, where its file still says what it said when the program of the profile ran.
+    pub fn line(&mut self, profile: &Profile, frame: &StackFrame) -> Option<String> {
+        let (file, line) = (frame.file.as_ref()?, frame.line?);
+        let started = profile.run.started_unix;
+        let lines = self.files.entry((file.clone(), started)).or_insert_with(|| whole(file, started));
+        let text = lines.as_ref()?.get((line as usize).checked_sub(1)?)?.trim();
+        (!text.is_empty()).then(|| text.to_owned())
+    }
+}
+
+fn whole(file: &str, started_unix: Nanos) -> Option<Vec<String>> {
+    let lines = unchanged(file, started_unix)?.split(b'\n');
+    lines.map(|line| line.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).ok()).collect()
+}
+
+/// The file, if it was not changed since that moment of Unix time.
+fn unchanged(file: &str, started_unix: Nanos) -> Option<impl BufRead> {
     // A relative name may be another file's here.
     let path = Some(Path::new(file)).filter(|path| path.is_absolute())?;
     let about = path.metadata().ok()?;
@@ -20,10 +54,7 @@ pub(crate) fn source_line(file: &str, line: u32, started_unix: Nanos) -> Option<
     if !about.is_file() || changed.as_nanos() > u128::from(started_unix.get()) {
         return None;
     }
-    let mut lines = BufReader::new(File::open(path).ok()?.take(MOST_BYTES)).split(b'\n');
-    let bytes = lines.nth((line as usize).checked_sub(1)?)?.ok()?;
-    let text = String::from_utf8_lossy(&bytes).trim().to_owned();
-    (!text.is_empty()).then_some(text)
+    Some(BufReader::new(File::open(path).ok()?.take(MOST_BYTES)))
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! The outputs as snapshots, and what must be true of them whatever they look like.
 
+mod diff;
 mod sample;
 
 use std::collections::BTreeSet;

@@ -28,6 +28,7 @@ pub use sites::{Layer, Measure, SiteProfile, Space, Totals};
 pub use stacks::{Cut, Import, StackFrame, StackId};
 
 use crate::growth::{Growth, Known, growth};
+pub(crate) use sites::HeldAt;
 use sites::Intervals;
 pub(crate) use stacks::Stacks;
 
@@ -140,11 +141,21 @@ impl Cost {
 /// # Errors
 /// When `pid` is given and was not recorded.
 pub fn profile(decoded: &Decoded, pid: Option<Pid>) -> Result<Profile, NoSuchProcess> {
+    profile_at(decoded, pid, |_| HeldAt::End)
+}
+
+/// The same with what sites held at another moment of the process shown, in place of the end of its script.
+pub(crate) fn profile_at(
+    decoded: &Decoded,
+    pid: Option<Pid>,
+    moment: impl FnOnce(&Process) -> HeldAt,
+) -> Result<Profile, NoSuchProcess> {
     let recording = &decoded.recording;
     let choice = choice::choose(&recording.processes, pid)?;
     let process = choice.shown.map(|at| &recording.processes[at]);
     let rows = choice.visible.iter().map(|&at| row(&recording.processes[at], choice.shown == Some(at)));
-    let profile = process.map_or_else(Profile::default, |process| of_process(process, recording));
+    let profile =
+        process.map_or_else(Profile::default, |process| of_process(process, recording, moment(process)));
     Ok(Profile {
         run: recording.run.clone(),
         exit: recording.run.exit.or_else(|| process.and_then(exit_of)),
@@ -193,10 +204,10 @@ impl Profile {
     }
 }
 
-fn of_process(process: &Process, recording: &Recording) -> Profile {
+fn of_process(process: &Process, recording: &Recording, held_at: HeldAt) -> Profile {
     let stacks = Stacks::new(process);
     let intervals = Intervals::of(process, recording.run.sample_interval);
-    let sites = sites::merge(process, &stacks, intervals);
+    let sites = sites::merge(process, &stacks, intervals, held_at);
     let iterations = iterations::iterations(process);
     let returns = returns::returns(process);
     let growth = growth(Known {

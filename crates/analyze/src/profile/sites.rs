@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use heaplens_format::Bytes;
-use heaplens_format::recording::{Amount, MarkKind, Process, Site, SiteKind};
+use heaplens_format::recording::{Amount, History, MarkKind, Process, Site, SiteKind};
 
 use super::margin::{Margin, Variance};
 use super::stacks::{StackFrame, StackId, Stacks};
@@ -154,14 +154,41 @@ impl SiteProfile {
     }
 }
 
+/// The moment that `held` is told for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum HeldAt {
+    /// Before the process allocated anything.
+    Start,
+    /// A mark, by its index.
+    Mark(usize),
+    /// When the script was through; where that is not known, at the end.
+    #[default]
+    End,
+}
+
+impl HeldAt {
+    fn of(self, process: &Process, site: &Site, history: Option<&History>) -> Amount {
+        let mark = match self {
+            Self::Start => return Amount::default(),
+            Self::Mark(mark) => Some(mark),
+            Self::End => end_of_script(process),
+        };
+        mark.zip(history).and_then(|(mark, history)| history.at(mark)).unwrap_or(site.live)
+    }
+}
+
 /// The sites, each stack and kind once, by what they held, then by live bytes and by bytes at the peak.
-pub(super) fn merge(process: &Process, stacks: &Stacks, intervals: Intervals) -> Vec<SiteProfile> {
+pub(super) fn merge(
+    process: &Process,
+    stacks: &Stacks,
+    intervals: Intervals,
+    held_at: HeldAt,
+) -> Vec<SiteProfile> {
     let mut merged = HashMap::<(StackId, SiteKind), Sum>::new();
-    let end = end_of_script(process);
     let mut histories = process.histories.iter().peekable();
     for (at, site) in process.sites.iter().enumerate() {
         let history = histories.next_if(|history| history.site as usize == at);
-        let held = end.zip(history).and_then(|(end, history)| history.at(end)).unwrap_or(site.live);
+        let held = held_at.of(process, site, history);
         merged.entry((stacks.of(site.node), site.kind)).or_default().add(site, held);
     }
     let sites = merged.into_iter().map(|((stack, kind), sum)| {

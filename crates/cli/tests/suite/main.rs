@@ -6,6 +6,7 @@
 mod bad_input;
 mod bounded;
 mod concurrent_targets;
+mod diff;
 mod exactness;
 mod growth;
 mod harness;
@@ -20,4 +21,5 @@ mod report;
 mod requests;
 mod sampling;
 mod stacks;
+mod status;
 mod unrecordable;

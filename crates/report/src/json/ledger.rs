@@ -20,6 +20,19 @@ const LAYERS: [(&str, &[Line]); 10] = [
     ("unexplained", &[Line::Unexplained]),
 ];
 
+/// The layer that a line is on, and how it came there where the layer has several.
+pub(super) fn layer_of(line: Line) -> (&'static str, Option<&'static str>) {
+    let layer =
+        LAYERS.iter().find(|(_, lines)| lines.contains(&line)).map_or("unexplained", |(layer, _)| layer);
+    let how = match line {
+        Line::Mapped => Some("hooked"),
+        Line::Unhooked => Some("unhooked"),
+        Line::Shared => Some("shared"),
+        _ => None,
+    };
+    (layer, how)
+}
+
 #[derive(serde::Serialize)]
 pub(super) struct Row {
     layer: &'static str,

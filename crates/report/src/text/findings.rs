@@ -10,7 +10,7 @@ use heaplens_format::Bytes;
 use super::mixed::{self, Line};
 use super::number::{count, percent, size};
 use super::place::place;
-use super::{Page, fold, one_line, plural};
+use super::{Page, fold, one_line, plural, wrapped};
 use crate::rules;
 
 /// Findings that are told at length.
@@ -200,21 +200,6 @@ fn named(page: &mut Page<'_>, name: &str, text: &str) -> io::Result<()> {
         page.line(&format!("     {name:<11}{line}"))?;
     }
     Ok(())
-}
-
-/// Lines of at most so many characters, broken between words; a longer word stays whole.
-fn wrapped(text: &str, room: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split(' ').filter(|word| !word.is_empty()) {
-        match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= room => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
 }
 
 fn rounded(blocks: f64) -> String {

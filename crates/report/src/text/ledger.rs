@@ -20,7 +20,7 @@ const WORTH_NAMING: u64 = 1 << 20;
 const SMALLEST: Bytes = Bytes::new(52_429);
 
 /// The lines in their order and what the page calls them.
-const LINES: [(Line, &str); 11] = [
+pub(super) const LINES: [(Line, &str); 11] = [
     (Line::Python, "Python objects"),
     (Line::Numpy, "NumPy arrays"),
     (Line::Native, "native blocks"),

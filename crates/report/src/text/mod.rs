@@ -1,6 +1,7 @@
 //! The page that a user sees first: how the run ended, how much memory, which sites, what was lost, what it cost.
 //! Short and ranked; the whole is in the JSON.
 
+pub mod diff;
 mod findings;
 mod fold;
 mod imports;
@@ -18,8 +19,8 @@ use heaplens_analyze::profile::{Iterations, LossLine, Measure, ProcessRow};
 use heaplens_format::Bytes;
 use heaplens_format::recording::{Exit, Interpreter, ProcessEnd, Reading};
 
-pub use number::size;
-use number::{count, percent, seconds};
+pub use number::{count, size};
+use number::{percent, seconds};
 
 /// How the page looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,6 +96,14 @@ impl Page<'_> {
         }
         let room = self.options.width.saturating_sub(plain.chars().count());
         writeln!(self.out, "{plain}\x1b[1m{}\x1b[0m", cut(rest.trim_end(), room))
+    }
+
+    /// A text behind a word in front of its first line, broken between words.
+    fn wrapped(&mut self, front: &str, text: &str) -> io::Result<()> {
+        let indent = front.chars().count();
+        let lines = wrapped(text, self.options.width.saturating_sub(indent));
+        let fronts = std::iter::once(front).chain(std::iter::repeat(""));
+        lines.iter().zip(fronts).try_for_each(|(line, front)| self.line(&format!("{front:indent$}{line}")))
     }
 
     fn title(&mut self, text: &str) -> io::Result<()> {
@@ -355,6 +364,21 @@ fn loss_words(loss: &LossLine) -> String {
         Some(of) => format!("{} of {} {}", count(loss.count), count(of), loss.what),
         None => format!("{} {}", count(loss.count), loss.what),
     }
+}
+
+/// Lines of at most so many characters, broken between words; a longer word stays whole.
+fn wrapped(text: &str, room: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ').filter(|word| !word.is_empty()) {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= room => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
 }
 
 fn plural(number: u64, noun: &str) -> String {

@@ -3,7 +3,7 @@
 use heaplens_format::{Bytes, Nanos};
 
 /// `1234567` as `1,234,567`.
-pub(super) fn count(value: u64) -> String {
+pub fn count(value: u64) -> String {
     let digits = value.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (at, digit) in digits.chars().enumerate() {
