@@ -97,7 +97,7 @@ pub(crate) struct DiffArguments {
     #[arg(value_name = "A")]
     pub(crate) recording: PathBuf,
     /// Another one, to compare their ends
-    #[arg(value_name = "B", conflicts_with_all = ["from", "to"])]
+    #[arg(value_name = "B", conflicts_with_all = ["from", "to", "pid"])]
     pub(crate) to_recording: Option<PathBuf>,
     /// Compare from this moment on: the label of a mark, pass:N, or start [default: start]
     #[arg(long, value_name = "MARK")]
@@ -105,7 +105,7 @@ pub(crate) struct DiffArguments {
     /// Compare up to this moment: the label of a mark, pass:N, or end [default: end]
     #[arg(long, value_name = "MARK")]
     pub(crate) to: Option<String>,
-    /// Compare this process alone
+    /// Compare two moments of this process
     #[arg(long, value_name = "N")]
     pub(crate) pid: Option<u32>,
     /// The form of the comparison
@@ -239,7 +239,7 @@ fn explain(error: &clap::Error, words: &[OsString]) -> Failure {
         ErrorKind::UnknownArgument => unknown_option(error, words),
         ErrorKind::MissingRequiredArgument => nothing_to_do(words),
         ErrorKind::ArgumentConflict if word_of(words) == Some("diff") => {
-            Failure::new("--from and --to are moments of one recording, and there are two")
+            Failure::new("--from, --to and --pid are for moments of one recording, and there are two")
                 .hint("heaplens diff A B, or heaplens diff A --from MARK --to MARK")
         }
         ErrorKind::InvalidValue => match context(error, ContextKind::ValidValue).as_str() {
@@ -369,8 +369,9 @@ mod tests {
     #[test]
     fn moments_of_two_recordings_are_not_compared() {
         let failure = typed("heaplens diff a.hlr b.hlr --from warm").unwrap_err();
-        let expected = Failure::new("--from and --to are moments of one recording, and there are two")
-            .hint("heaplens diff A B, or heaplens diff A --from MARK --to MARK");
+        let expected =
+            Failure::new("--from, --to and --pid are for moments of one recording, and there are two")
+                .hint("heaplens diff A B, or heaplens diff A --from MARK --to MARK");
         assert_eq!(failure, expected);
     }
 

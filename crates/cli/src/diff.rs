@@ -20,7 +20,7 @@ const NAMED: usize = 12;
 /// Reads, compares, prints.
 pub(crate) fn diff(arguments: &DiffArguments) -> Result<ExitCode, Failure> {
     let compared = match &arguments.to_recording {
-        Some(second) => recordings(arguments, second)?,
+        Some(second) => recordings(&arguments.recording, second)?,
         None => moments(arguments)?,
     };
     print(&rendered(arguments, &compared))?;
@@ -34,12 +34,12 @@ struct Compared {
     diff: Diff,
 }
 
-fn recordings(arguments: &DiffArguments, second: &Path) -> Result<Compared, Failure> {
+fn recordings(first: &Path, second: &Path) -> Result<Compared, Failure> {
     let whole = |path: &Path| -> Result<(String, Side), Failure> {
-        let side = Side::whole(&read(path)?, arguments.pid.map(Pid::new)).map_err(|error| no_such(&error))?;
+        let side = Side::whole(&read(path)?, None).map_err(|error| no_such(&error))?;
         Ok((path.display().to_string(), side))
     };
-    let (from, to) = (whole(&arguments.recording)?, whole(second)?);
+    let (from, to) = (whole(first)?, whole(second)?);
     let mut sources = Sources::default();
     let diff = of_recordings(&from.1, &to.1, &mut |profile, frame| sources.line(profile, frame));
     Ok(Compared { from, to, diff })

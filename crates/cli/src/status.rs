@@ -2,8 +2,9 @@
 //!
 //! The program writes to the same terminal whenever it likes, also parts of lines, and nobody tells us. So its lines are left
 //! alone: it scrolls in all rows but the last one, which is ours until the line is erased. The cursor is put back to where the
-//! program left it. Nothing is written when stderr is no terminal or not ours, where the terminal cannot do this, and while
-//! the program reads single keys: then it draws the screen itself.
+//! program left it. Nothing is written when stderr is no terminal, where the terminal cannot do this, while another job has it,
+//! and while the program reads single keys: then it draws the screen itself. Carriage return and erase-line alone would not
+//! do: they wipe out the half line that a program has printed, and its next words stand behind ours.
 //!
 //! ```text
 //!   ESC D  ESC M       a row below the cursor, by scrolling where there is none; the cursor stays with its text
@@ -40,15 +41,22 @@ impl StatusLine {
 
     /// Shows how it goes now.
     pub(crate) fn show(&mut self, progress: &Progress) {
-        let Some((rows, columns)) = room() else { return };
+        match room() {
+            Room::Free { rows, columns } => self.draw(progress, rows, columns),
+            Room::Taken => self.erase(),
+            Room::Foreign => {}
+        }
+    }
+
+    fn draw(&mut self, progress: &Progress, rows: u16, columns: u16) {
         let mut bytes = String::new();
         if self.rows != Some(rows) {
             bytes += &self.rows.map(give_back).unwrap_or_default();
-            bytes += &reserve(rows);
+            bytes += MAKE_ROOM;
             self.rows = Some(rows);
         }
         let text: String = words(progress).chars().take(usize::from(columns) - 1).collect();
-        bytes += &draw(rows, &text);
+        bytes += &line(rows, &text);
         write(&bytes);
     }
 
@@ -65,20 +73,36 @@ fn write(bytes: &str) {
     stderr().write_all(bytes.as_bytes()).ok();
 }
 
-/// Rows and columns of the terminal; `None` while nothing may be written to it.
-fn room() -> Option<(u16, u16)> {
+/// Whether there is a place for the line now.
+enum Room {
+    /// The last row of so many.
+    Free { rows: u16, columns: u16 },
+    /// The program draws the screen itself, or there are no rows to spare.
+    Taken,
+    /// Another job has the terminal: not a byte may be written.
+    Foreign,
+}
+
+fn room() -> Room {
     let is_ours = tcgetpgrp(stderr()).is_ok_and(|foreground| foreground == getpgrp());
+    if !is_ours {
+        return Room::Foreign;
+    }
     let reads_lines = tcgetattr(stderr()).is_ok_and(|modes| modes.local_modes.contains(LocalModes::ICANON));
-    let size = tcgetwinsize(stderr()).ok().filter(|_| is_ours && reads_lines)?;
-    (size.ws_row >= FEWEST_ROWS && size.ws_col >= FEWEST_COLUMNS).then_some((size.ws_row, size.ws_col))
+    match tcgetwinsize(stderr()) {
+        Ok(size) if reads_lines && size.ws_row >= FEWEST_ROWS && size.ws_col >= FEWEST_COLUMNS => {
+            Room::Free { rows: size.ws_row, columns: size.ws_col }
+        }
+        _ => Room::Taken,
+    }
 }
 
-fn reserve(rows: u16) -> String {
-    format!("\x1bD\x1bM\x1b7\x1b[1;{}r\x1b8", rows - 1)
-}
+/// A row below the cursor.
+const MAKE_ROOM: &str = "\x1bD\x1bM";
 
-fn draw(rows: u16, text: &str) -> String {
-    format!("\x1b7\x1b[{rows};1H\x1b[2K{text}\x1b8")
+/// The text on the last row. What scrolls is said each time: the program may have reset the terminal.
+fn line(rows: u16, text: &str) -> String {
+    format!("\x1b7\x1b[1;{}r\x1b[{rows};1H\x1b[2K{text}\x1b8", rows - 1)
 }
 
 fn give_back(rows: u16) -> String {

@@ -16,7 +16,7 @@ const MOST_POINTS: usize = 64;
 /// Growth over fewer passes is not told: it would be the price of the first ones.
 const LEAST_PASSES: u64 = 2 * ENOUGH_PASSES;
 
-/// How the command's own process stands.
+/// How a process stands: the command's own one, or where that is a shell the one that holds most.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Progress {
     /// Since the start of the run.
@@ -37,6 +37,9 @@ pub type Audience<'a> = &'a mut dyn FnMut(&Progress);
 /// What is remembered of a run to tell how it goes.
 #[derive(Debug, Default)]
 pub(crate) struct Course {
+    /// The loop that the points are of.
+    of_loop: usize,
+    /// Passes, and resident bytes then.
     points: Vec<(u64, Bytes)>,
     stride: u64,
     seen: u64,
@@ -45,16 +48,16 @@ pub(crate) struct Course {
 impl Course {
     /// How the process stands now, by its last reading and the records of its loops.
     pub(crate) fn progress(&mut self, now: Nanos, sample: Sample, loops: &[u8]) -> Progress {
-        let iterations = passes(loops);
-        let growth = iterations.and_then(|passes| self.growth(passes, sample.rss));
+        let main = main_loop(loops);
+        let growth = main.and_then(|main| self.growth(main, sample.rss));
+        let iterations = main.map(|main| main.passes);
         Progress { elapsed: now, rss: sample.rss, live: sample.live, iterations, growth }
     }
 
     /// Compares with the moment at which half of the passes were made: what comes before is warm-up.
-    fn growth(&mut self, passes: u64, rss: Bytes) -> Option<f64> {
-        if self.points.last().is_some_and(|&(last, _)| passes < last) {
-            // Another loop is the main one now.
-            *self = Self::default();
+    fn growth(&mut self, Main { of_loop, passes }: Main, rss: Bytes) -> Option<f64> {
+        if self.of_loop != of_loop || self.points.last().is_some_and(|&(last, _)| passes < last) {
+            *self = Self { of_loop, ..Self::default() };
         }
         self.keep(passes, rss);
         let half = self.points.partition_point(|&(earlier, _)| earlier <= passes / 2).checked_sub(1)?;
@@ -79,34 +82,76 @@ impl Course {
     }
 }
 
-/// The passes of the outermost loop with enough of them that runs for longest, as the report counts iterations. No number is
-/// trusted: the records change while they are read.
-fn passes(loops: &[u8]) -> Option<u64> {
-    let records: Vec<&[u8]> = loops.chunks_exact(LOOP_SIZE).collect();
-    let passes = |record: &[u8]| word(record, offset_of!(LoopRecord, passes));
-    let around = |record: &[u8]| records.get(word(record, offset_of!(LoopRecord, parent)) as u32 as usize);
-    let is_enough = |record: &[u8]| passes(record) >= ENOUGH_PASSES;
+/// The loop whose passes are iterations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Main {
+    of_loop: usize,
+    passes: u64,
+}
+
+/// The thread that had the first event.
+const MAIN_THREAD: u64 = 1;
+
+/// One record, as far as it is of use here. No number is trusted: records change while they are read.
+#[derive(Clone, Copy)]
+struct Seen {
+    around: usize,
+    thread: u64,
+    passes: u64,
+    ran: u64,
+}
+
+impl Seen {
+    fn of(record: &[u8]) -> Self {
+        let field = |at: usize| word(record, at);
+        let parent_and_seat = field(offset_of!(LoopRecord, parent));
+        Self {
+            around: parent_and_seat as u32 as usize,
+            thread: parent_and_seat >> 32,
+            passes: field(offset_of!(LoopRecord, passes)),
+            ran: field(offset_of!(LoopRecord, last_ns))
+                .saturating_sub(field(offset_of!(LoopRecord, first_ns))),
+        }
+    }
+}
+
+/// The outermost loop with enough passes that runs for longest, or the main thread's where that ran for half as long: the
+/// report counts the same passes.
+fn main_loop(loops: &[u8]) -> Option<Main> {
+    let loops: Vec<Seen> = loops.chunks_exact(LOOP_SIZE).map(Seen::of).collect();
+    let is_enough = |one: &Seen| one.passes >= ENOUGH_PASSES;
     // Record 0 stands for "none"; in a recursion loops may be around each other.
-    let is_inside = |record: &[u8]| {
-        let outer = std::iter::successors(around(record), |&&record| around(record));
-        outer.take(records.len()).any(|&record| is_enough(record))
+    let around = |one: &Seen| loops.get(one.around).filter(|_| one.around > 0);
+    let is_inside =
+        |one: &Seen| std::iter::successors(around(one), |&one| around(one)).take(loops.len()).any(is_enough);
+    let all = loops.iter().enumerate().skip(1);
+    let outermost: Vec<_> = all.filter(|(_, one)| is_enough(one) && !is_inside(one)).collect();
+    let longest = |of_main: bool| {
+        let own = outermost.iter().filter(move |(_, one)| !of_main || one.thread == MAIN_THREAD);
+        own.max_by_key(|(_, one)| (one.ran, one.passes)).copied()
     };
-    let ran = |record: &[u8]| {
-        let moment = |at| word(record, at);
-        moment(offset_of!(LoopRecord, last_ns)).saturating_sub(moment(offset_of!(LoopRecord, first_ns)))
-    };
-    let outermost = records.iter().skip(1).filter(|&&record| is_enough(record) && !is_inside(record));
-    outermost.max_by_key(|&&record| (ran(record), passes(record))).map(|&record| passes(record))
+    let (of_loop, one) = longest(false)?;
+    let of_main = longest(true).filter(|(_, own)| own.ran >= one.ran / 2);
+    let (of_loop, one) = of_main.unwrap_or((of_loop, one));
+    Some(Main { of_loop, passes: one.passes })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn passes(loops: &[u8]) -> Option<u64> {
+        main_loop(loops).map(|main| main.passes)
+    }
+
     fn record(parent: u32, passes: u64, ran: u64) -> Vec<u8> {
+        record_of(1, parent, passes, ran)
+    }
+
+    fn record_of(thread: u64, parent: u32, passes: u64, ran: u64) -> Vec<u8> {
         let mut record = vec![0; LOOP_SIZE];
         let mut put = |at: usize, value: u64| record[at..at + 8].copy_from_slice(&value.to_le_bytes());
-        put(offset_of!(LoopRecord, parent), u64::from(parent));
+        put(offset_of!(LoopRecord, parent), thread << 32 | u64::from(parent));
         put(offset_of!(LoopRecord, passes), passes);
         put(offset_of!(LoopRecord, first_ns), 100);
         put(offset_of!(LoopRecord, last_ns), 100 + ran);
@@ -129,6 +174,22 @@ mod tests {
     fn loops_around_each_other_and_records_out_of_nothing_end() {
         let loops = [record(0, 0, 0), record(2, 50, 1), record(1, 60, 1), record(77, 30, 1)].concat();
         assert_eq!(passes(&loops), Some(30), "the others are inside each other");
+    }
+
+    #[test]
+    fn the_main_threads_loop_counts_before_those_of_its_workers() {
+        let with = |ran| [record(0, 0, 0), record_of(2, 0, 9000, 1000), record(0, 30, ran)].concat();
+        assert_eq!(passes(&with(900)), Some(30));
+        assert_eq!(passes(&with(400)), Some(9000));
+    }
+
+    #[test]
+    fn another_main_loop_begins_anew() {
+        let mut course = Course::default();
+        let one = [record(0, 0, 0), record(0, 100, 10)].concat();
+        let other = [record(0, 0, 0), record(0, 100, 10), record(0, 900, 20)].concat();
+        course.progress(Nanos::new(1), sample(0), &one);
+        assert_eq!(course.progress(Nanos::new(2), sample(9_000_000), &other).growth, None);
     }
 
     #[test]

@@ -25,6 +25,9 @@ use crate::timeline::Timeline;
 /// The distance of two readings: 50 a second cost the recorder some 0.2 % of one core.
 const INTERVAL: Nanos = Nanos::new(20_000_000);
 
+/// A shell has some hundred KiB live.
+const NEXT_TO_NOTHING: Bytes = Bytes::new(1 << 20);
+
 /// What was read of one program image while it ran.
 #[derive(Debug)]
 pub(crate) struct Readings {
@@ -113,6 +116,8 @@ struct Watch<'a> {
     exits: BTreeMap<Pid, Exit>,
     cpu: u64,
     course: Course,
+    /// The image that the audience was told of.
+    told: Option<ArenaName>,
     /// When the audience is told next.
     tell_at: Nanos,
 }
@@ -120,25 +125,35 @@ struct Watch<'a> {
 impl<'a> Watch<'a> {
     fn new(main: Pid, place: Option<Place<'a>>, bell: Option<Bell>, clock: Stopwatch) -> Self {
         let (images, exits) = (BTreeMap::new(), BTreeMap::new());
-        let (course, tell_at) = (Course::default(), progress::INTERVAL);
-        Self { main, place, bell, clock, images, exits, cpu: 0, course, tell_at }
+        let (course, told, tell_at) = (Course::default(), None, progress::INTERVAL);
+        Self { main, place, bell, clock, images, exits, cpu: 0, course, told, tell_at }
     }
 
-    /// Says how the command's own process stands, from time to time.
+    /// Says how it goes, from time to time.
     fn tell(&mut self, audience: &mut Audience<'_>) {
         let now = self.clock.elapsed();
         if now < self.tell_at {
             return;
         }
         self.tell_at = Nanos::new(now.get() + progress::INTERVAL.get());
-        let own = self.images.iter().rev().find(|(name, _)| name.pid == self.main);
-        if let Some((_, image)) = own
-            && let Some(file) = &image.file
-            && let Some(sample) = image.readings.timeline.last()
-        {
-            let loops = arena::read_loops(file).unwrap_or_default();
-            audience(&self.course.progress(now, sample, &loops));
+        let Some((name, file, sample)) = self.told_of() else { return };
+        let loops = arena::read_loops(file).unwrap_or_default();
+        if self.told != Some(name) {
+            (self.told, self.course) = (Some(name), Course::default());
         }
+        audience(&self.course.progress(now, sample, &loops));
+    }
+
+    /// The command's own process; where that holds next to nothing, as a shell does, the living one that holds most.
+    fn told_of(&self) -> Option<(ArenaName, &File, Sample)> {
+        let living =
+            self.images.iter().rev().filter_map(|(&name, image)| {
+                Some((name, image.file.as_ref()?, image.readings.timeline.last()?))
+            });
+        let is_worth_it = |&(name, _, sample): &(ArenaName, &File, Sample)| {
+            name.pid == self.main && sample.live >= NEXT_TO_NOTHING
+        };
+        living.clone().find(is_worth_it).or_else(|| living.max_by_key(|(_, _, sample)| sample.live))
     }
 
     /// Lets one interval pass, or less when a child ended or a signal arrived. SIGUSR2 is for the recorder: it wants a mark,

@@ -6,7 +6,7 @@
 //!   2  function, file name, text          another checkout
 //!   3  function, path,      line number   where the text of one side is not to be had: the file was changed since
 //!   4  function, file name, line number
-//!   5  function, file name                where either side has one left
+//!   5  function, file name                where either side has one left, and the text of one of them is known
 //! ```
 //!
 //! For native code without lines the object file stands for the source file. Two lines whose texts are known and differ are
@@ -84,6 +84,11 @@ fn may_be_one(from: &Place, to: &Place) -> bool {
     from.text.is_none() || to.text.is_none() || from.text == to.text
 }
 
+/// Whether the file of one of them was changed since, so that its line numbers mean nothing any more.
+fn was_changed_since(from: &Place, to: &Place) -> bool {
+    from.text.is_some() != to.text.is_some()
+}
+
 struct Partners {
     of_from: Vec<Option<usize>>,
     of_to: Vec<Option<usize>>,
@@ -109,7 +114,7 @@ impl Partners {
         let level: Level = |place| place.frame.as_ref().and(key(place, name, By::File));
         for [froms, tos] in self.groups(level, from, to).into_values() {
             if let ([before], [after]) = (froms.as_slice(), tos.as_slice())
-                && may_be_one(&from[*before], &to[*after])
+                && was_changed_since(&from[*before], &to[*after])
             {
                 self.marry(*before, *after);
             }
@@ -193,8 +198,9 @@ mod tests {
     #[test]
     fn the_only_line_of_a_function_that_is_left_is_the_same() {
         let from = [place("/a/x.py", "f", 3, None)];
-        assert_eq!(pairs(&from, &[place("/b/x.py", "f", 8, None)]), BOTH);
-        let two = [place("/b/x.py", "f", 8, None), place("/b/x.py", "f", 9, None)];
+        assert_eq!(pairs(&from, &[place("/b/x.py", "f", 8, Some("a()"))]), BOTH);
+        assert_eq!(pairs(&from, &[place("/b/x.py", "f", 8, None)]), APART, "it may be another line as well");
+        let two = [place("/b/x.py", "f", 8, Some("a()")), place("/b/x.py", "f", 9, Some("b()"))];
         assert_eq!(pairs(&from, &two).len(), 3, "nobody knows which of the two it is");
     }
 
@@ -249,7 +255,7 @@ mod tests {
             let alike = |places: &[Place], at: &usize| function(&places[*at]) == function(&from[before]);
             let rivals = (0..from.len()).filter(left_of_from).filter(|at| alike(from, at)).count();
             let found: Vec<usize> = (0..to.len()).filter(left_of_to).filter(|at| alike(to, at)).collect();
-            if rivals == 1 && found.len() == 1 && may_be_one(&from[before], &to[found[0]]) {
+            if rivals == 1 && found.len() == 1 && was_changed_since(&from[before], &to[found[0]]) {
                 married.push((before, found[0]));
             }
         }

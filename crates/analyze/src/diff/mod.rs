@@ -198,12 +198,14 @@ impl Compare<'_> {
         changed.sort_by_key(|line| {
             Reverse((line.change.bytes().unsigned_abs(), line.change.blocks().unsigned_abs()))
         });
-        changed.iter_mut().for_each(|line| self.show_text(line, sources));
+        if self.is_one_run {
+            changed.iter_mut().for_each(|line| self.show_text(line, sources));
+        }
         let unchanged = all - changed.len();
         (changed, unchanged)
     }
 
-    /// The text of a line that was not needed to tell it from others.
+    /// The text of a line, which was not needed to tell it from others.
     fn show_text(self, line: &mut LineChange, sources: Sources<'_>) {
         if let (None, Some(frame)) = (&line.source, line.line()) {
             line.source = sources(&self.to.profile, frame);

@@ -67,6 +67,8 @@ pub struct Side {
     pub name: String,
     /// When it was, since the start of the run; `None` for start and end.
     pub at: Option<Nanos>,
+    /// The pass that was asked for and is not kept.
+    pub(super) missed: Option<u64>,
     is_start: bool,
 }
 
@@ -112,14 +114,16 @@ impl Side {
             found.as_ref().map_or(HeldAt::End, |found| found.held_at)
         })?;
         let found = found?;
-        Ok(Self { profile, name: found.name, at: found.at, is_start: found.held_at == HeldAt::Start })
+        let is_start = found.held_at == HeldAt::Start;
+        Ok(Self { profile, name: found.name, at: found.at, missed: found.missed, is_start })
     }
 
     /// Resident memory then: the last reading before; `None` where there is none.
     pub(super) fn rss(&self) -> Option<Bytes> {
         let readings = &self.profile.timeline;
         match self.at {
-            None if self.is_start => self.profile.rss.map(|rss| rss.start),
+            // The profile's own start is where the loop begins.
+            None if self.is_start => readings.first().map(|sample| sample.rss),
             None => self.profile.rss.map(|rss| rss.end),
             Some(at) => {
                 let next = readings.partition_point(|sample| sample.at <= at);
@@ -143,6 +147,7 @@ struct Found {
     held_at: HeldAt,
     name: String,
     at: Option<Nanos>,
+    missed: Option<u64>,
 }
 
 fn find(
@@ -151,7 +156,7 @@ fn find(
     moment: &Moment,
     which: Which,
 ) -> Result<Found, NoSuchMoment> {
-    let edge = |held_at, name: &str| Found { held_at, name: name.to_owned(), at: None };
+    let edge = |held_at, name: &str| Found { held_at, name: name.to_owned(), at: None, missed: None };
     match moment {
         Moment::Start => Ok(edge(HeldAt::Start, "start")),
         Moment::End => Ok(edge(HeldAt::End, "end")),
@@ -173,7 +178,8 @@ fn find_pass(process: &Process, (of_loop, passes): (LoopId, u64), pass: u64) -> 
     let kept = process.marks.iter().enumerate();
     let kept = kept.filter_map(|(at, mark)| Some((at, mark, number(&mark.kind)?)));
     let (at, mark, number) = kept.min_by_key(|(_, _, number)| number.abs_diff(pass)).ok_or(none)?;
-    Ok(Found { held_at: HeldAt::Mark(at), name: format!("pass {number}"), at: Some(mark.at) })
+    let missed = (number != pass).then_some(pass);
+    Ok(Found { held_at: HeldAt::Mark(at), name: format!("pass {number}"), at: Some(mark.at), missed })
 }
 
 fn find_label(process: &Process, wanted: &str, which: Which) -> Result<Found, NoSuchMoment> {
@@ -182,7 +188,7 @@ fn find_label(process: &Process, wanted: &str, which: Which) -> Result<Found, No
     let found = if which == Which::First { marked.next() } else { marked.next_back() };
     let (at, mark) = found
         .ok_or_else(|| NoSuchMoment::Label { label: wanted.to_owned(), known: known_labels(process) })?;
-    Ok(Found { held_at: HeldAt::Mark(at), name: wanted.to_owned(), at: Some(mark.at) })
+    Ok(Found { held_at: HeldAt::Mark(at), name: wanted.to_owned(), at: Some(mark.at), missed: None })
 }
 
 fn known_labels(process: &Process) -> Vec<String> {

@@ -46,6 +46,11 @@ pub enum Note {
         /// Whether it is the first's that is known.
         is_first: bool,
     },
+    /// What was held at a pass is not kept, and the nearest that is stands for it.
+    NearestPass {
+        /// The pass that was asked for.
+        asked: u64,
+    },
     /// A recording is damaged, and what is lost seems to have shrunk.
     Damaged {
         /// The first is.
@@ -63,7 +68,9 @@ pub(super) fn notes(from: &Side, to: &Side, is_one_run: bool) -> Vec<Note> {
         .then_some(Note::ObjectsOnOneSide { is_first: from.profile.object_interval.is_some() });
     let of_two = [other_programs(from, to), sampling, objects, one_end_of_script(from, to)];
     let of_two = of_two.into_iter().flatten().filter(|_| !is_one_run);
-    of_two.chain(ledger(from, to, is_one_run)).chain(damaged(from, to)).collect()
+    let missed = [from, to].into_iter().filter_map(|side| side.missed);
+    let nearest = missed.map(|asked| Note::NearestPass { asked });
+    of_two.chain(nearest).chain(ledger(from, to, is_one_run)).chain(damaged(from, to)).collect()
 }
 
 /// Whether small Python objects can be compared.

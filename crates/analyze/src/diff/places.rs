@@ -57,9 +57,18 @@ pub(super) fn add(sum: &mut Measure, other: Measure) {
 type Key<'a> = (Option<&'a str>, Option<&'a str>, Option<u32>, Option<&'a str>, u64);
 
 fn key(frame: &StackFrame, knows_addresses: bool) -> Key<'_> {
-    let is_named = frame.function.is_some() || frame.file.is_some();
-    let offset = if is_named || !knows_addresses { 0 } else { frame.offset };
+    let offset = if is_named(frame) || !knows_addresses { 0 } else { frame.offset };
     (frame.function.as_deref(), frame.file.as_deref(), frame.line, frame.module.as_deref(), offset)
+}
+
+fn is_named(frame: &StackFrame) -> bool {
+    frame.function.is_some() || frame.file.is_some()
+}
+
+/// The frame that a place is known by; offset 0 where it stands for all code without a name.
+fn shown(frame: &StackFrame, knows_addresses: bool) -> StackFrame {
+    let offset = if is_named(frame) || knows_addresses { frame.offset } else { 0 };
+    StackFrame { offset, ..frame.clone() }
 }
 
 /// The lines of a profile that held something, in the order of their heaviest sites.
@@ -70,7 +79,8 @@ pub(super) fn of(profile: &Profile, knows_addresses: bool, counts: impl Fn(Space
     for site in held.filter(|site| counts(site.space()) && !is_pool(profile, site)) {
         let frame = profile.line(site);
         let at = *known.entry(frame.map(|frame| key(frame, knows_addresses))).or_insert_with(|| {
-            places.push(Place { frame: frame.cloned(), ..Place::default() });
+            let frame = frame.map(|frame| shown(frame, knows_addresses));
+            places.push(Place { frame, ..Place::default() });
             places.len() - 1
         });
         places[at].hold(site.layer, site.held);

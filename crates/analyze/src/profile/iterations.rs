@@ -122,7 +122,7 @@ mod tests {
     fn the_main_threads_loop_counts_before_those_of_its_workers() {
         let of = |thread, loop_: Loop| Loop { thread, ..loop_ };
         let workers = of(2, one(9, 0, 100_000, 1000));
-        assert_eq!(line_of(&[workers.clone(), of(1, one(1, 0, 30, 900))]), Some((1, 30)));
+        assert_eq!(line_of(&[workers, of(1, one(1, 0, 30, 900))]), Some((1, 30)));
         assert_eq!(line_of(&[workers, of(1, one(1, 0, 30, 400))]), Some((9, 100_000)));
     }
 

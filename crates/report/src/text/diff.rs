@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use heaplens_analyze::diff::{Change, Diff, LedgerChange, LineChange, Note, Side, Total};
+use heaplens_analyze::profile::StackFrame;
 use heaplens_format::Bytes;
 use heaplens_format::recording::Line;
 
@@ -11,7 +12,7 @@ use super::number::{count, seconds, size};
 use super::place::{location, place};
 use super::{Options, Page, one_line, plural};
 use crate::json::diff::Named;
-use crate::label::NO_STACK;
+use crate::label::{NO_STACK, file_name};
 
 /// Where the words of a line begin.
 const INDENT: usize = 16;
@@ -83,6 +84,9 @@ pub(crate) fn sentence(note: &Note) -> String {
             "the end of the script is known of the {} only: what Python frees between there and its exit is in the difference",
             side(*is_first)
         ),
+        Note::NearestPass { asked } => {
+            format!("what was held at pass {asked} is not kept: the nearest pass that is stands for it")
+        }
         Note::Damaged { from: true, to: true } => "both recordings are damaged: what is lost is in neither".to_owned(),
         Note::Damaged { from, .. } => {
             format!("the {} recording is damaged: what is lost seems to have changed", side(*from))
@@ -150,7 +154,7 @@ fn lines(lines: &[&LineChange], what: &str, page: &mut Page<'_>) -> io::Result<(
 fn write_line(line: &LineChange, page: &mut Page<'_>) -> io::Result<()> {
     let room = page.options.width.saturating_sub(INDENT);
     let change = &line.change;
-    let name = line.line().map_or_else(|| NO_STACK.to_owned(), |frame| place(frame, room));
+    let name = line.line().map_or_else(|| NO_STACK.to_owned(), |frame| name_of_line(frame, room));
     page.emphasised(&format!("  {:>12}  ", signed(change.bytes())), &name)?;
     if let Some(source) = &line.source {
         page.line(&format!("{:INDENT$}    {}", "", one_line(source)))?;
@@ -159,6 +163,15 @@ fn write_line(line: &LineChange, page: &mut Page<'_>) -> io::Result<()> {
     let margin = margin.map_or_else(String::new, |margin| format!(" ± {}", size(margin.bytes)));
     let (from, to) = (size(change.from.bytes), size(change.to.bytes));
     page.line(&format!("{:INDENT$}{from} → {to}{margin}{}{}", "", blocks(change.blocks()), moved(line)))
+}
+
+fn name_of_line(frame: &StackFrame, room: usize) -> String {
+    let is_nameless = frame.function.is_none() && frame.file.is_none() && frame.offset == 0;
+    match &frame.module {
+        Some(module) if is_nameless => format!("code without a name in {}", one_line(file_name(module))),
+        None if is_nameless => "code that is in no file".to_owned(),
+        _ => place(frame, room),
+    }
 }
 
 /// Where the line was, where that differs.

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
 use crate::harness::skip;
 
@@ -47,6 +48,12 @@ pub fn all(test: &str) -> Vec<Interpreter> {
     }
     assert!(!found.is_empty(), "{test}: no Python that can be read on this machine");
     found
+}
+
+/// The first of them, for what is the same on all.
+pub fn any() -> &'static Path {
+    static FOUND: OnceLock<PathBuf> = OnceLock::new();
+    FOUND.get_or_init(|| all("any").swap_remove(0).path)
 }
 
 /// A few of them, as different as possible: `python3`, the system's, the newest and the oldest.

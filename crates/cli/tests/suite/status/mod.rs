@@ -35,17 +35,21 @@ fn stream(path: &Path) -> Stdio {
     open(path, OFlags::RDWR | OFlags::NOCTTY, Mode::empty()).expect("the terminal is there").into()
 }
 
-/// `setsid --ctty heaplens run …` with all streams on the terminal, and the pipe that the program waits at.
-fn started(terminal: &Path, folder: &Folder, options: &[&str], term: &str) -> (Child, PathBuf) {
+fn pipe_in(folder: &Folder) -> PathBuf {
     let pipe = folder.file("pipe");
     let made = Command::new("mkfifo").arg(&pipe).status().expect("mkfifo is part of every system");
     assert!(made.success());
-    let python = interpreters::all("status").swap_remove(0).path;
+    pipe
+}
+
+/// `setsid --ctty heaplens run …` with all streams on the terminal, and the pipe that the program waits at.
+fn started(terminal: &Path, folder: &Folder, options: &[&str], term: &str) -> (Child, PathBuf) {
+    let pipe = pipe_in(folder);
     let mut command = Command::new("setsid");
     command
         .args(["--ctty", "--wait", env!("CARGO_BIN_EXE_heaplens"), "run", "-o"])
         .arg(folder.file("run.hlr"));
-    command.args(options).arg("--").arg(python).arg(script("python_status.py")).arg(&pipe);
+    command.args(options).arg("--").arg(interpreters::any()).arg(script("python_status.py")).arg(&pipe);
     command.env("TERM", term).env_remove("NO_COLOR").env("PYTHONDONTWRITEBYTECODE", "1");
     command.stdin(stream(terminal)).stdout(stream(terminal)).stderr(stream(terminal));
     (command.spawn().expect("setsid is part of every system"), pipe)
@@ -124,11 +128,14 @@ fn where_it_is_not_wanted_nothing_of_it_is_written() {
 #[test]
 fn a_pipe_gets_nothing_of_it() {
     let folder = Folder::new();
-    let pipe = folder.file("pipe");
-    assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo is part of every system").success());
-    let python = interpreters::all("status").swap_remove(0).path;
+    let pipe = pipe_in(&folder);
     let mut command = Heaplens::bare(["run", "-o"]);
-    command.arg(folder.file("run.hlr")).arg("--").arg(python).arg(script("python_status.py")).arg(&pipe);
+    command
+        .arg(folder.file("run.hlr"))
+        .arg("--")
+        .arg(interpreters::any())
+        .arg(script("python_status.py"))
+        .arg(&pipe);
     command.env("TERM", "xterm").stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("heaplens starts");
     go_on(&pipe);
