@@ -63,10 +63,19 @@ fn judgement(profile: &Profile, verdict: Verdict) -> String {
         Verdict::GrowthUnexplained => format!("{}, unexplained", growing(profile)),
         Verdict::Growth => of_a_reason(profile),
         Verdict::Plateau => "grew and stopped".to_owned(),
-        Verdict::Clean if growth.how == How::Time => "no loop to judge by, and no steady growth".to_owned(),
+        Verdict::Clean if growth.how == How::Time => match stands_still(profile) {
+            true => "no loop to judge by, and no steady growth".to_owned(),
+            false => "no loop to judge growth by".to_owned(),
+        },
         Verdict::Clean => format!("no growth in {}", plural_count(growth.count, "iteration")),
         Verdict::TooShort => too_short(profile),
     }
+}
+
+/// Whether the readings over time say that nothing grows. Few of them, or a rise that was not judged, say nothing.
+fn stands_still(profile: &Profile) -> bool {
+    let stands = |trend: Trend| matches!(trend.shape, Shape::Flat | Shape::Plateau);
+    profile.growth.live.is_some_and(stands) && profile.growth.rss.is_none_or(stands)
 }
 
 /// Growth that is no leak, by the reason of the first finding.
