@@ -1,5 +1,5 @@
 //! The bytes that both banks agree on: units, the layout of an arena, the chunks of a recording, the names of
-//! environment variables. It decides nothing and reads nothing by itself.
+//! environment variables, and the few rules that must be the same wherever they are asked. It reads nothing by itself.
 //!
 //! The agent inside the program writes an *arena* (tables in a shared file); the recorder outside reads it and
 //! seals a *recording* (one file). Neither side knows the other; both know this crate.
@@ -13,6 +13,8 @@ pub mod arena;
 pub mod atomic;
 pub mod environment;
 pub mod loss;
+#[cfg(feature = "recording")]
+pub mod main_loop;
 pub mod python_file;
 #[cfg(feature = "recording")]
 pub mod recording;

@@ -4,6 +4,7 @@
 use std::mem::offset_of;
 
 use heaplens_format::arena::marks::{ENOUGH_PASSES, LOOP_SIZE, Loop as LoopRecord};
+use heaplens_format::main_loop::{Turns, main_loop};
 use heaplens_format::recording::Sample;
 use heaplens_format::{Bytes, Nanos};
 
@@ -48,7 +49,7 @@ pub(crate) struct Course {
 impl Course {
     /// How the process stands now, by its last reading and the records of its loops.
     pub(crate) fn progress(&mut self, now: Nanos, sample: Sample, loops: &[u8]) -> Progress {
-        let main = main_loop(loops);
+        let main = main_of(loops);
         let growth = main.and_then(|main| self.growth(main, sample.rss));
         let iterations = main.map(|main| main.passes);
         Progress { elapsed: now, rss: sample.rss, live: sample.live, iterations, growth }
@@ -89,51 +90,23 @@ struct Main {
     passes: u64,
 }
 
-/// The thread that had the first event.
-const MAIN_THREAD: u64 = 1;
-
-/// One record, as far as it is of use here. No number is trusted: records change while they are read.
-#[derive(Clone, Copy)]
-struct Seen {
-    around: usize,
-    thread: u64,
-    passes: u64,
-    ran: u64,
+/// The loop whose passes are iterations. Record 0 stands for "none", and no number is trusted: records change while they are
+/// read.
+fn main_of(loops: &[u8]) -> Option<Main> {
+    let loops: Vec<Turns> = loops.chunks_exact(LOOP_SIZE).skip(1).map(turns).collect();
+    let of_loop = main_loop(&loops)?;
+    Some(Main { of_loop, passes: loops[of_loop].passes })
 }
 
-impl Seen {
-    fn of(record: &[u8]) -> Self {
-        let field = |at: usize| word(record, at);
-        let parent_and_seat = field(offset_of!(LoopRecord, parent));
-        Self {
-            around: parent_and_seat as u32 as usize,
-            thread: parent_and_seat >> 32,
-            passes: field(offset_of!(LoopRecord, passes)),
-            ran: field(offset_of!(LoopRecord, last_ns))
-                .saturating_sub(field(offset_of!(LoopRecord, first_ns))),
-        }
+fn turns(record: &[u8]) -> Turns {
+    let field = |at: usize| word(record, at);
+    let parent_and_seat = field(offset_of!(LoopRecord, parent));
+    Turns {
+        around: (parent_and_seat as u32 as usize).checked_sub(1),
+        thread: (parent_and_seat >> 32) as u32,
+        passes: field(offset_of!(LoopRecord, passes)),
+        ran: field(offset_of!(LoopRecord, last_ns)).saturating_sub(field(offset_of!(LoopRecord, first_ns))),
     }
-}
-
-/// The outermost loop with enough passes that runs for longest, or the main thread's where that ran for half as long: the
-/// report counts the same passes.
-fn main_loop(loops: &[u8]) -> Option<Main> {
-    let loops: Vec<Seen> = loops.chunks_exact(LOOP_SIZE).map(Seen::of).collect();
-    let is_enough = |one: &Seen| one.passes >= ENOUGH_PASSES;
-    // Record 0 stands for "none"; in a recursion loops may be around each other.
-    let around = |one: &Seen| loops.get(one.around).filter(|_| one.around > 0);
-    let is_inside =
-        |one: &Seen| std::iter::successors(around(one), |&one| around(one)).take(loops.len()).any(is_enough);
-    let all = loops.iter().enumerate().skip(1);
-    let outermost: Vec<_> = all.filter(|(_, one)| is_enough(one) && !is_inside(one)).collect();
-    let longest = |of_main: bool| {
-        let own = outermost.iter().filter(move |(_, one)| !of_main || one.thread == MAIN_THREAD);
-        own.max_by_key(|(_, one)| (one.ran, one.passes)).copied()
-    };
-    let (of_loop, one) = longest(false)?;
-    let of_main = longest(true).filter(|(_, own)| own.ran >= one.ran / 2);
-    let (of_loop, one) = of_main.unwrap_or((of_loop, one));
-    Some(Main { of_loop, passes: one.passes })
 }
 
 #[cfg(test)]
@@ -141,7 +114,7 @@ mod tests {
     use super::*;
 
     fn passes(loops: &[u8]) -> Option<u64> {
-        main_loop(loops).map(|main| main.passes)
+        main_of(loops).map(|main| main.passes)
     }
 
     fn record(parent: u32, passes: u64, ran: u64) -> Vec<u8> {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use heaplens_format::arena::marks::ENOUGH_PASSES;
+use heaplens_format::main_loop::{Turns, main_loop};
 use heaplens_format::recording::{Loop, MarkKind, Process};
 use heaplens_format::{Bytes, LoopId, Nanos};
 
@@ -34,23 +34,15 @@ pub struct NamedMark {
     pub live: Bytes,
 }
 
-/// The thread that had the first event.
-const MAIN_THREAD: u32 = 1;
-
-/// The loop that counts: among those with enough passes and none such around them the one that ran for longest, or the main
-/// thread's where that ran for half as long, since what other threads do again and again it may have asked for. Else the one
-/// with most passes. A loop that made one pass is none.
+/// The loop that counts ([`main_loop`]), else the one with most passes. A loop that made one pass is none.
 pub(super) fn iterations(process: &Process) -> Option<Iterations> {
-    let all = || (1..).map(LoopId::new).zip(&process.loops);
-    let outermost =
-        || all().filter(|(_, one)| one.passes >= ENOUGH_PASSES && !is_inside_enough(process, one));
-    let longest = outermost().max_by_key(|(_, one)| (duration(one), one.passes));
-    let long = longest.map_or(0, |(_, one)| duration(one) / 2);
-    let of_main = outermost().filter(|(_, one)| one.thread == MAIN_THREAD && duration(one) >= long);
-    let of_main = of_main.max_by_key(|(_, one)| (duration(one), one.passes));
-    let chosen = of_main
-        .or(longest)
-        .or_else(|| all().filter(|(_, one)| one.passes > 1).max_by_key(|(_, one)| one.passes));
+    let turns: Vec<Turns> = process.loops.iter().map(turns).collect();
+    let most = || {
+        let repeated = (0..turns.len()).filter(|&at| turns[at].passes > 1);
+        repeated.max_by_key(|&at| turns[at].passes)
+    };
+    let chosen = main_loop(&turns).or_else(most);
+    let chosen = chosen.map(|at| (LoopId::new(at as u32 + 1), &process.loops[at]));
     chosen.map(|(of_loop, one)| {
         let code = (one.code.get() as usize).checked_sub(1).and_then(|at| process.codes.get(at)).cloned();
         let code = code.unwrap_or_default();
@@ -65,16 +57,13 @@ pub(super) fn iterations(process: &Process) -> Option<Iterations> {
     })
 }
 
-fn duration(one: &Loop) -> u64 {
-    one.last.get().saturating_sub(one.first.get())
-}
-
-fn is_inside_enough(process: &Process, one: &Loop) -> bool {
-    let next = |one: &&Loop| process.loops.get(one.around?.get() as usize - 1);
-    // In a recursion loops may be around each other.
-    std::iter::successors(next(&one), next)
-        .take(process.loops.len())
-        .any(|around| around.passes >= ENOUGH_PASSES)
+fn turns(one: &Loop) -> Turns {
+    Turns {
+        around: one.around.and_then(|around| (around.get() as usize).checked_sub(1)),
+        thread: one.thread,
+        passes: one.passes,
+        ran: one.last.get().saturating_sub(one.first.get()),
+    }
 }
 
 /// The marks of the user's own, and the end of the script.
