@@ -2,6 +2,8 @@
 //! files are at hand and [`settle_loop_lines`] loops theirs, [`profile()`] merges, chooses and sums, [`diff`] compares two of them. It formats nothing and never looks at a running process.
 #![forbid(unsafe_code)]
 
+#[cfg(test)]
+mod dice;
 pub mod diff;
 pub mod growth;
 mod loops;

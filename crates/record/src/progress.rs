@@ -9,6 +9,7 @@ use heaplens_format::recording::Sample;
 use heaplens_format::{Bytes, Nanos};
 
 use crate::arena::word;
+use crate::timeline::drop_every_second;
 
 /// The distance of two tellings.
 pub(crate) const INTERVAL: Nanos = Nanos::new(500_000_000);
@@ -69,11 +70,7 @@ impl Course {
 
     fn keep(&mut self, passes: u64, rss: Bytes) {
         if self.points.len() == MOST_POINTS {
-            let mut index = 0;
-            self.points.retain(|_| {
-                index += 1;
-                index % 2 == 1
-            });
+            drop_every_second(&mut self.points);
             self.stride = 2 * self.stride.max(1);
         }
         if self.seen.is_multiple_of(self.stride.max(1)) {

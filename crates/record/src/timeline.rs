@@ -76,13 +76,18 @@ impl Timeline {
     }
 
     fn thin(&mut self) {
-        let mut index = 0;
-        self.regular.retain(|_| {
-            index += 1;
-            index % 2 == 1
-        });
+        drop_every_second(&mut self.regular);
         self.stride *= 2;
     }
+}
+
+/// Makes room in a list that must stay bounded: the first one stays, the next goes, and so on.
+pub(crate) fn drop_every_second<T>(list: &mut Vec<T>) {
+    let mut stays = false;
+    list.retain(|_| {
+        stays = !stays;
+        stays
+    });
 }
 
 #[cfg(test)]

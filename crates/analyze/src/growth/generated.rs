@@ -1,6 +1,7 @@
 //! Series of programs that never ran, by the hundred: those that grow are found with their slope, the others are left in
 //! peace.
 
+use crate::dice::Dice;
 use proptest::prelude::*;
 
 use super::series::{Point, Series};
@@ -42,17 +43,6 @@ enum Kind {
     Memory(f64),
     /// Collects garbage so often and keeps nothing.
     OnlyGarbage(f64),
-}
-
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self) -> f64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 11) as f64 / (1u64 << 53) as f64
-    }
 }
 
 impl Program {

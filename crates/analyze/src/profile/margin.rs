@@ -90,6 +90,7 @@ fn h(x: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dice::Dice;
 
     const INTERVAL: u64 = 512 * 1024;
 
@@ -141,17 +142,5 @@ mod tests {
         });
         let within = within.count();
         assert!((365..=395).contains(&within), "{within} of {runs}");
-    }
-
-    /// xorshift64*: enough to draw from, the same in every run.
-    struct Dice(u64);
-
-    impl Dice {
-        fn roll(&mut self) -> f64 {
-            self.0 ^= self.0 >> 12;
-            self.0 ^= self.0 << 25;
-            self.0 ^= self.0 >> 27;
-            (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 11) as f64 / (1u64 << 53) as f64
-        }
     }
 }

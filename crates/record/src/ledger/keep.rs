@@ -11,6 +11,7 @@ use super::take::Subject;
 use crate::arena::{Snapshot, read_header};
 use crate::kernel;
 use crate::stopwatch::since;
+use crate::timeline::drop_every_second;
 
 /// Room for those that are taken from time to time.
 const REGULAR: usize = 20;
@@ -149,11 +150,7 @@ impl Ledgers {
 fn make_room(ledgers: &mut Vec<Ledger>, most: usize) -> bool {
     let is_full = ledgers.len() >= most;
     if is_full {
-        let mut index = 0;
-        ledgers.retain(|_| {
-            index += 1;
-            index % 2 == 1
-        });
+        drop_every_second(ledgers);
     }
     is_full
 }
