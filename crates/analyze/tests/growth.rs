@@ -190,3 +190,22 @@ fn without_moments_growth_is_told_per_second_for_the_line_that_holds_most() {
     process.python = script(0).python;
     assert_eq!(analysed(process).growth.findings, [], "a script of four seconds may only have begun");
 }
+
+#[test]
+fn a_short_program_that_gave_everything_back_is_not_too_short() {
+    let mut process = script(0);
+    process.python = None;
+    process.sites = vec![site(1, SiteKind::Heap)];
+    let reading = |step: u64| Sample {
+        at: Nanos::new(step * 20_000_000),
+        rss: Bytes::new(9 * MIB),
+        live: Bytes::new(8 * MIB),
+    };
+    process.timeline = (1..=3).map(reading).collect();
+    process.sites[0].live = amount(12_000);
+    assert_eq!(analysed(process.clone()).growth.verdict, Some(Verdict::Clean));
+    process.sites[0].live = amount(8 * MIB);
+    assert_eq!(analysed(process.clone()).growth.verdict, Some(Verdict::TooShort));
+    process.timeline.truncate(1);
+    assert_eq!(analysed(process).growth.verdict, Some(Verdict::TooShort), "one reading tells nothing");
+}

@@ -18,7 +18,7 @@ use heaplens_format::Bytes;
 use heaplens_format::arena::marks::ENOUGH_PASSES;
 use heaplens_format::recording::{Process, SiteKind};
 
-use crate::profile::{Iterations, Layer, Measure, SiteProfile, StackId, Stacks};
+use crate::profile::{Iterations, Layer, Measure, SiteProfile, Space, StackId, Stacks};
 
 pub use axis::How;
 pub use findings::{Finding, Rule};
@@ -170,12 +170,9 @@ impl Known<'_> {
         let mut findings: Vec<Finding> =
             of_heap.or_else(|| grows(&rss).map(findings::unexplained)).into_iter().collect();
         Returned::of(self, live_series.last()).explain(&mut findings, rss.as_ref(), self.resident());
-        let is_rising = |trend: &Option<Trend>| {
-            trend.is_some_and(|trend| {
-                !matches!(trend.shape, Shape::Flat | Shape::Plateau) && trend.level >= LEAST_OF_WHOLE
-            })
-        };
-        let too_short = !is_long && self.process.python.is_none() && is_rising(&live);
+        // What a short program gave back before its end did not grow, whatever a reading in between says.
+        let stands = live.is_some_and(|trend| matches!(trend.shape, Shape::Flat | Shape::Plateau));
+        let too_short = !is_long && self.process.python.is_none() && !stands && self.kept() >= LEAST_OF_WHOLE;
         let stopped = is_long && live.iter().chain(&rss).any(|trend| trend.shape == Shape::Plateau);
         Growth {
             enough: too_short.then_some(least as u64),
@@ -204,6 +201,12 @@ impl Known<'_> {
         let series = self.live_at(axis);
         let first = series.points().first().map_or(0.0, |point| point.y);
         series.last() - first >= self.least_to_stop()
+    }
+
+    /// Live bytes of the heap at the end.
+    fn kept(self) -> f64 {
+        let heap = self.sites.iter().filter(|site| site.space() == Space::Heap);
+        heap.map(|site| site.held.bytes.get() as f64).sum()
     }
 
     fn resident(self) -> f64 {
