@@ -12,6 +12,8 @@
  *     stacks      eight threads that wait with 2 MiB of their stacks in use
  *     zeros       64 MiB of calloc that are only read
  *     killed      ends itself by a signal
+ *
+ * With a second argument, `stands`, it says `ready` then, waits for a line of its input, and writes 32 MiB more before it ends.
  */
 #include <malloc.h>
 #include <pthread.h>
@@ -152,6 +154,16 @@ static void stacks() {
     pthread_barrier_wait(&ready);
 }
 
+/* Nothing is allocated while it stands. */
+static void stand() {
+    char line[16];
+    say("resident-middle", resident());
+    printf("ready\n");
+    fflush(stdout);
+    if (!fgets(line, sizeof line, stdin)) abort();
+    memset(escaped(malloc(32 * MIB)), 1, 32 * MIB);
+}
+
 int main(int count, char **words) {
     std::string what = count > 1 ? words[1] : "";
     if (what == "blocks") blocks();
@@ -162,6 +174,7 @@ int main(int count, char **words) {
     if (what == "shared") shared();
     if (what == "stacks") stacks();
     if (what == "killed") kill(getpid(), SIGKILL);
+    if (count > 2) stand();
     say("resident", resident());
     fflush(stdout);
     return 0;

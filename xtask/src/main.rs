@@ -19,8 +19,8 @@ const WORDS: &str = "\
 cargo xtask demo          build everything and show Heaplens on an example that keeps memory
 cargo xtask test          install what the tests need, run every check and every test
 cargo xtask check-edges   do the crates depend on each other only as they may?
-cargo xtask bench         bare, Heaplens and its peers in one run: --only ROW, --runs N, --python PATH,
-                          --write (into docs/benchmarks.md)
+cargo xtask bench         bare, Heaplens and its peers in one run: --only ROW or SECTION (readings,
+                          fragmentation), --runs N, --python PATH, --write (into docs/benchmarks.md)
 cargo xtask soak [NAME]   the long runs; their output goes into docs/soak.md";
 
 fn main() -> ExitCode {

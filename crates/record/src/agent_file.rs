@@ -1,7 +1,7 @@
 //! The agent as a file that the dynamic linker can load: written once per version, named by its content, never trusted
 //! without comparing every byte. It knows nothing of what the agent does.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::{DirBuilder, File};
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
@@ -9,6 +9,10 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::StatVfsMountFlags;
+
+/// How the file's name begins and ends; between them is the fingerprint of its bytes.
+const PREFIX: &str = "libheaplens-";
+const SUFFIX: &str = ".so";
 
 /// No folder can hold the agent.
 #[derive(Debug, thiserror::Error)]
@@ -65,11 +69,17 @@ pub(crate) fn place(agent: &[u8], folders: &[PathBuf]) -> Result<PathBuf, NoPlac
     Err(NoPlaceForAgent { tried })
 }
 
+/// Whether a path has the name of an agent's file.
+pub(crate) fn is_agent(path: &Path) -> bool {
+    let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+    name.starts_with(PREFIX) && name.ends_with(SUFFIX)
+}
+
 fn place_in(agent: &[u8], folder: &Path) -> Result<PathBuf, String> {
     check_name(folder)?;
     DirBuilder::new().recursive(true).mode(0o755).create(folder).map_err(|error| error.to_string())?;
     check_folder(folder)?;
-    let path = folder.join(format!("libheaplens-{:016x}.so", fingerprint(agent)));
+    let path = folder.join(format!("{PREFIX}{:016x}{SUFFIX}", fingerprint(agent)));
     if std::fs::read(&path).is_ok_and(|found| found == agent) {
         return Ok(path);
     }
@@ -144,6 +154,13 @@ mod tests {
         assert_eq!(place(b"library", &folders).unwrap(), first);
         assert_eq!(std::fs::metadata(&first).unwrap().ino(), made, "it was written again");
         assert_eq!(std::fs::read_dir(&folders[0]).unwrap().count(), 1, "a draft was left behind");
+    }
+
+    #[test]
+    fn an_agent_is_told_by_its_name() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(is_agent(&place(b"library", &[folder.path().to_owned()]).unwrap()));
+        assert!(!is_agent(Path::new("/usr/lib/libheaplens.so")) && !is_agent(Path::new("/")));
     }
 
     #[test]

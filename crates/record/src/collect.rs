@@ -1,4 +1,5 @@
-//! Sealing a session whose recorder was killed: everything that the arenas alone tell.
+//! Sealing a session whose recorder was killed, or while its programs run: everything that the arenas tell, and what living
+//! processes tell of their memory.
 
 use std::fs::File;
 use std::io;
@@ -7,11 +8,13 @@ use std::path::{Path, PathBuf};
 
 use heaplens_format::arena::HeaderView;
 use heaplens_format::arena::header::HEADER_SIZE;
-use heaplens_format::recording::{Process, Recording, Run, Sample};
-use heaplens_format::{Bytes, Nanos};
+use heaplens_format::recording::{Ledger, Process, Recording, Run, Sample};
+use heaplens_format::{Bytes, Nanos, Pid};
 
+use crate::agent_file;
 use crate::arena;
 use crate::kernel;
+use crate::ledger::{self, Ledgers, Subject};
 use crate::procfs;
 use crate::seal::{self, Known, Warning};
 use crate::session::{self, ArenaName};
@@ -70,13 +73,25 @@ pub fn collect(directory: &Path) -> Result<Recording, CollectError> {
 /// What a process that still runs tells of itself now.
 fn reading(name: ArenaName, path: &Path, start: Nanos) -> Option<Readings> {
     let resident = procfs::resident(name.pid).filter(|_| procfs::maps_file(name.pid, path))?;
-    let header = arena::read_header(&File::open(path).ok()?).ok()?;
+    let file = File::open(path).ok()?;
+    let header = arena::read_header(&file).ok()?;
     let own = |bytes: Bytes| bytes.saturating_sub(header.own_bytes);
-    let at = since(start, kernel::monotonic());
-    let mut readings = Readings { peak_rss: own(resident.peak), ..Readings::default() };
-    readings.timeline.push(Sample { at, rss: own(resident.now), live: header.live });
+    let (now, rss) = (since(start, kernel::monotonic()), own(resident.now));
+    let ledgers = ledgers(name.pid, path, &file, ledger::Reading { now, rss, loops: header.loops });
+    let mut readings = Readings { peak_rss: own(resident.peak), ledgers, ..Readings::default() };
+    readings.timeline.push(Sample { at: now, rss, live: header.live });
     readings.cpu = kernel::cpu_of(name.pid).filter(|_| name.execs == 0).unwrap_or_default();
     Some(readings)
+}
+
+/// Where its resident bytes are now: one ledger, or none when the process may not be looked into.
+fn ledgers(process: Pid, path: &Path, arena: &File, reading: ledger::Reading) -> Vec<Ledger> {
+    let agent = procfs::mapped_file(process, agent_file::is_agent);
+    let own = [Some(path), agent.as_deref()].into_iter().flatten();
+    let own = own.filter_map(|path| path.file_name()?.to_str().map(str::to_owned));
+    let mut ledgers = Ledgers::new(Subject::new(process, own.collect()));
+    ledgers.read(arena, reading);
+    ledgers.kept()
 }
 
 fn earliest(arenas: &[(ArenaName, PathBuf)]) -> Nanos {

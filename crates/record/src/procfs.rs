@@ -58,10 +58,15 @@ pub(crate) fn maps_file(process: Pid, file: &Path) -> bool {
 
 /// The arena that a process has mapped.
 pub(crate) fn mapped_arena(process: Pid) -> Option<PathBuf> {
+    mapped_file(process, |path| path.to_str().is_some_and(|path| path.ends_with(ARENA_SUFFIX)))
+}
+
+/// The first file that a process has mapped and whose path is wanted.
+pub(crate) fn mapped_file(process: Pid, is_wanted: impl Fn(&Path) -> bool) -> Option<PathBuf> {
     let maps = std::fs::read_to_string(format!("/proc/{process}/maps")).ok()?;
     // The path is the sixth column and may hold blanks.
     let path = |line: &str| line.find('/').map(|at| PathBuf::from(&line[at..]));
-    maps.lines().filter(|line| line.ends_with(ARENA_SUFFIX)).find_map(path)
+    maps.lines().filter_map(path).find(|path| is_wanted(path))
 }
 
 #[cfg(test)]

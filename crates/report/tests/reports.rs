@@ -53,7 +53,7 @@ fn the_page_of_a_run_with_ledgers() {
 #[test]
 fn the_page_says_when_the_program_did_not_wait_at_its_end() {
     let page = written(text::write, &profiled(&with_ledgers(false)));
-    assert!(page.contains("did not wait at its end: the last column was read at 1.30 s"), "{page}");
+    assert!(page.contains("did not wait to be read: the last column was read at 1.30 s"), "{page}");
 }
 
 #[test]

@@ -3,10 +3,13 @@
 //! never fails because one is missed.
 
 mod columns;
+mod fragmentation;
 mod measure;
 mod options;
 mod python;
+mod readings;
 mod rows;
+mod sections;
 mod targets;
 mod text;
 mod ways;
@@ -20,6 +23,7 @@ use crate::workspace::{compile, heaplens, target};
 use measure::Results;
 use options::Options;
 use rows::{Program, Row};
+use sections::is_section;
 use ways::Places;
 
 /// What becomes of the tables.
@@ -34,15 +38,33 @@ pub enum Keep {
 /// Measures what was asked for, prints, keeps.
 pub fn run(words: &[&str]) -> Result<()> {
     let options = Options::parse(words)?;
-    let rows = rows::chosen(&options.only)?;
+    let named: Vec<String> = options.only.iter().filter(|word| !is_section(word)).cloned().collect();
+    let rows = rows::chosen(&named)?;
     packages::provide(FOR_BENCHMARKS);
-    let places = places(&rows, &options)?;
+    if options.only.is_empty() || !named.is_empty() {
+        compare(&rows, &options, words)?;
+    }
+    for section in sections::chosen(&options.only) {
+        let table = (section.measure)(&options)?;
+        println!("### {}\n\n{table}", section.name);
+        if options.keep == Keep::Write {
+            let cores = text::cores();
+            let table = format!("{cores}, {} runs.\n\n{table}", options.runs);
+            text::write(Some(section.name), &table, words)?;
+        }
+    }
+    Ok(())
+}
+
+/// Heaplens and its peers on the rows.
+fn compare(rows: &[&'static Row], options: &Options, words: &[&str]) -> Result<()> {
+    let places = places(rows, options)?;
     let ways = columns::all(&places);
-    let results = Results::measure(&rows, &ways, &places, options.runs)?;
+    let results = Results::measure(rows, &ways, &places, options.runs)?;
     let versions = places.python.as_deref().map(python::versions).transpose()?;
     let tables = text::tables(&results, options.runs, versions.as_deref());
     println!("{tables}");
-    if options.keep == Keep::Write { text::write(&tables, words) } else { Ok(()) }
+    if options.keep == Keep::Write { text::write(None, &tables, words) } else { Ok(()) }
 }
 
 /// Builds what the rows need, and nothing else.

@@ -5,14 +5,15 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail, ensure};
 
 use super::Keep;
+use super::sections::is_section;
 
-const WORDS: &str = "cargo xtask bench [--only ROW]… [--runs N] [--python PATH] [--write]";
+const WORDS: &str = "cargo xtask bench [--only ROW|SECTION]… [--runs N] [--python PATH] [--write]";
 const RUNS: usize = 5;
 
 /// What to measure, how often, and what becomes of it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Beginnings of row names; none means all rows.
+    /// Beginnings of row names, and names of sections; none means all.
     pub only: Vec<String>,
     /// Runs of each tool on each row.
     pub runs: usize,
@@ -37,8 +38,11 @@ impl Options {
                 _ => bail!("bench knows no `{word}`\n\n{WORDS}"),
             }
         }
-        let partial = options.keep == Keep::Write && !options.only.is_empty();
-        ensure!(!partial, "--write keeps whole tables: leave out --only");
+        let partial = options.only.iter().any(|word| !is_section(word));
+        ensure!(
+            options.keep == Keep::Print || !partial,
+            "--write keeps whole tables: leave out --only, or name sections alone"
+        );
         Ok(options)
     }
 }
@@ -75,5 +79,6 @@ mod tests {
     #[test]
     fn a_part_of_the_table_is_not_written() {
         assert!(Options::parse(&["--only", "pairs", "--write"]).is_err());
+        assert!(Options::parse(&["--only", "readings", "--write"]).is_ok());
     }
 }

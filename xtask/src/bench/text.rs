@@ -10,17 +10,20 @@ use super::rows::Row;
 use super::targets::{Verdict, verdicts};
 use crate::workspace::{commit, root};
 
-const BEGIN: &str = "<!-- cargo xtask bench --write: begin -->\n";
-const END: &str = "<!-- cargo xtask bench --write: end -->\n";
+/// The marks around what is written: of the tables, or of a section.
+fn marks(section: Option<&str>) -> [String; 2] {
+    let only = section.map_or_else(String::new, |name| format!(" --only {name}"));
+    ["begin", "end"].map(|word| format!("<!-- cargo xtask bench{only} --write: {word} -->\n"))
+}
 
 /// How a cost is shown in one table, beside that of the bare program.
 type Show = fn(&Row, Cost, Cost) -> String;
 
 /// All tables, with the facts that they were made under.
 pub fn tables(results: &Results, runs: usize, versions: Option<&str>) -> String {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let cores = cores();
     let versions = versions.map_or_else(String::new, |versions| format!(" {versions}."));
-    let mut text = format!("{cores} cores, minima of {runs} runs.{versions}\n");
+    let mut text = format!("{cores}, minima of {runs} runs.{versions}\n");
     section(&mut text, "CPU time inside the program", &grids(results, cpu));
     section(&mut text, "Resident memory of the program, tool included", &grids(results, memory));
     section(&mut text, "After the program ends: wall time until the command is done", &grids(results, after));
@@ -29,19 +32,26 @@ pub fn tables(results: &Results, runs: usize, versions: Option<&str>) -> String 
     text
 }
 
-/// Puts the tables between the two marks of `docs/benchmarks.md`; what stands around them is written by hand.
-pub fn write(tables: &str, words: &[&str]) -> Result<()> {
+/// `2 cores`.
+pub fn cores() -> String {
+    format!("{} cores", std::thread::available_parallelism().map_or(1, usize::from))
+}
+
+/// Puts the tables, or that of a section, between their two marks in `docs/benchmarks.md`; what stands around them is written by
+/// hand.
+pub fn write(section: Option<&str>, tables: &str, words: &[&str]) -> Result<()> {
     let path = root().join("docs/benchmarks.md");
     let text = std::fs::read_to_string(&path).context("cannot read docs/benchmarks.md")?;
     let facts = format!("`cargo xtask bench {}` at {}, ", without_paths(words).join(" "), commit()?);
-    let text = replaced(&text, &(facts + tables))?;
+    let text = replaced(&text, section, &(facts + tables))?;
     std::fs::write(&path, text).context("cannot write docs/benchmarks.md")
 }
 
-fn replaced(text: &str, body: &str) -> Result<String> {
-    let (before, rest) = text.split_once(BEGIN).context("docs/benchmarks.md has lost its first mark")?;
-    let (_, after) = rest.split_once(END).context("docs/benchmarks.md has lost its second mark")?;
-    Ok(format!("{before}{BEGIN}{body}{END}{after}"))
+fn replaced(text: &str, section: Option<&str>, body: &str) -> Result<String> {
+    let [begin, end] = marks(section);
+    let (before, rest) = text.split_once(&begin).context("docs/benchmarks.md has lost its first mark")?;
+    let (_, after) = rest.split_once(&end).context("docs/benchmarks.md has lost its second mark")?;
+    Ok(format!("{before}{begin}{body}{end}{after}"))
 }
 
 /// A path of this machine says nothing to a reader on another.
@@ -127,7 +137,8 @@ fn reasons(results: &Results) -> String {
     found.iter().map(|(tool, why, rows)| format!("- {tool}: {why} ({})\n", rows.join(", "))).collect()
 }
 
-fn line<T: AsRef<str>>(cells: impl IntoIterator<Item = T>) -> String {
+/// One line of a table.
+pub fn line<T: AsRef<str>>(cells: impl IntoIterator<Item = T>) -> String {
     let mut text = String::from("|");
     for cell in cells {
         write!(text, " {} |", cell.as_ref()).expect("a string takes all");
@@ -135,7 +146,8 @@ fn line<T: AsRef<str>>(cells: impl IntoIterator<Item = T>) -> String {
     text + "\n"
 }
 
-fn rule(columns: usize) -> String {
+/// What stands below the head of a table.
+pub fn rule(columns: usize) -> String {
     format!("|{}\n", "---|".repeat(columns))
 }
 
@@ -208,9 +220,13 @@ mod tests {
 
     #[test]
     fn what_stands_around_the_tables_stays() {
-        let text = format!("above\n{BEGIN}old\n{END}below\n");
-        assert_eq!(replaced(&text, "new\n").unwrap(), format!("above\n{BEGIN}new\n{END}below\n"));
-        assert!(replaced("no marks\n", "new\n").is_err());
+        for section in [None, Some("readings")] {
+            let [begin, end] = marks(section);
+            let text = format!("above\n{begin}old\n{end}below\n");
+            let new = replaced(&text, section, "new\n").unwrap();
+            assert_eq!(new, format!("above\n{begin}new\n{end}below\n"));
+            assert!(replaced(&text, Some("another"), "new\n").is_err());
+        }
     }
 
     #[test]

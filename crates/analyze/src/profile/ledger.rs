@@ -22,7 +22,7 @@ pub struct LedgerProfile {
     pub mappings: Vec<MappingProfile>,
     /// All that were kept, in the order of time.
     pub all: Vec<Ledger>,
-    /// Whether the process began by `fork`: what it inherited is unexplained, since its tables do not know it.
+    /// Whether the process began by `fork`: what it inherited is not in its tables, and has a line of its own.
     pub is_forked: bool,
 }
 

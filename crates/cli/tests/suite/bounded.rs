@@ -1,6 +1,7 @@
 //! Cost follows what is live and how many stacks there are, never how many events there were.
 
-use crate::harness::{Heaplens, program};
+use crate::harness::{Finished, Heaplens, program};
+use crate::python::{interpreters, script};
 
 const LIMIT: u64 = 64 << 20;
 
@@ -24,4 +25,36 @@ fn more_events_do_not_make_a_larger_recording() {
         (report.sites().len(), report.arena_bytes())
     };
     assert_eq!(size("10000"), size("3000000"));
+}
+
+const MOST_OF_A_LOOP: u64 = 32 << 20;
+const PASSES: u64 = 1_000_000;
+
+/// A million passes of a loop; the recording, and how many of them were counted.
+fn a_million_passes(more: &[&str]) -> Finished {
+    let run = Heaplens::on(interpreters::any(), &["--quiet"]).arg(script("python_many_passes.py"));
+    let run = run.arg(PASSES.to_string());
+    let run = more.iter().fold(run, |run, word| run.arg(word)).finish().expect_status(0);
+    let recording = run.recording().metadata().expect("there is a recording").len();
+    assert!(recording < MOST_OF_A_LOOP, "the recording has {recording} bytes");
+    let report = run.report();
+    let counted = report.0["iterations"]["count"].as_u64().expect("the loop is found");
+    assert!(counted.abs_diff(PASSES) < PASSES / 100, "{counted} passes");
+    assert!(report.arena_bytes() < LIMIT, "the arena has {} bytes", report.arena_bytes());
+    run
+}
+
+#[test]
+fn a_million_iterations_make_a_recording_below_32_mebibytes() {
+    a_million_passes(&[]);
+}
+
+/// The last of the user's marks is never lost.
+#[test]
+fn a_million_marks_make_a_recording_below_32_mebibytes() {
+    let run = a_million_passes(&["marked"]);
+    let marks = run.report().0["marks"].clone();
+    let labels = marks.as_array().into_iter().flatten().map(|mark| &mark["label"]);
+    let last = format!("pass {}", PASSES - 1);
+    assert!(labels.into_iter().any(|label| *label == last.as_str()), "no `{last}`");
 }

@@ -8,6 +8,7 @@ mod bounded;
 mod concurrent_targets;
 mod diff;
 mod exactness;
+mod fragmentation;
 mod growth;
 mod harness;
 mod hostile;

@@ -50,6 +50,8 @@ lines! {
     Heaplens = 10;
     /// What nobody claims.
     Unexplained = 11;
+    /// In a process that began by `fork`: memory that was there when it was first looked at, beside what it made itself.
+    Inherited = 12;
 }
 
 /// The number of lines.

@@ -97,7 +97,7 @@ fn identity() -> impl Strategy<Value = Process> {
 fn ledger() -> impl Strategy<Value = Ledger> {
     let moment =
         prop_oneof![Just(LedgerMoment::Running), Just(LedgerMoment::EndOfScript), Just(LedgerMoment::Exit)];
-    let mapping = (0u64..12, any::<String>(), option::of(any::<u32>()), bytes());
+    let mapping = (0u64..13, any::<String>(), option::of(any::<u32>()), bytes());
     let mapping = mapping.prop_map(|(line, name, site, bytes)| LedgerMapping {
         line: Line::from_number(line),
         name,
@@ -105,7 +105,7 @@ fn ledger() -> impl Strategy<Value = Ledger> {
         bytes,
     });
     let sums = (bytes(), bytes(), bytes());
-    let lines = proptest::array::uniform12(bytes());
+    let lines = proptest::array::uniform13(bytes());
     (nanos(), moment, nanos(), sums, any::<bool>(), lines, vec(mapping, 0..3)).prop_map(
         |(at, moment, took, (rss, pss, uss), is_estimated, lines, mappings)| Ledger {
             at,

@@ -20,7 +20,16 @@ use heaplens_record::arena::{read_header, read_process};
 use libfuzzer_sys::fuzz_target;
 
 /// The tables that the recorder reads, from place 1 on.
-const TABLES: [Region; 5] = [Region::Strings, Region::Sites, Region::Nodes, Region::Modules, Region::Codes];
+const TABLES: [Region; 8] = [
+    Region::Strings,
+    Region::Sites,
+    Region::Nodes,
+    Region::Modules,
+    Region::Codes,
+    Region::Loops,
+    Region::Marks,
+    Region::Changes,
+];
 
 fuzz_target!(|bytes: &[u8]| {
     let file = file_of(&arena_of(bytes));

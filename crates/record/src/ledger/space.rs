@@ -1,7 +1,7 @@
 //! Anonymous memory page by page: which pages are resident, who claims them, and how much of each is live blocks.
 //!
 //! ```text
-//!   page word   │ 31 resident │ 30 holds live blocks │ 29 … 0 claim │
+//!   page word   │ 31 resident │ 30 holds live blocks │ 29 inherited by fork │ 28 … 0 claim │
 //!   claim       0 nobody │ 1 the heap │ 2 Heaplens │ 3 a stack │ 4 an image │ 5 Python │ 6 + site: who mapped it
 //! ```
 
@@ -17,7 +17,8 @@ const LONGEST: u64 = 32 << 30;
 
 const RESIDENT: u32 = 1 << 31;
 const LIVE: u32 = 1 << 30;
-const CLAIM: u32 = LIVE - 1;
+const INHERITED: u32 = 1 << 29;
+const CLAIM: u32 = INHERITED - 1;
 const FIRST_SITE: u32 = 6;
 
 /// Who has a page.
@@ -67,6 +68,8 @@ struct Pages {
     words: Vec<u32>,
     /// Bytes of live blocks on resident pages.
     live: [u64; OWNERS],
+    /// Of these, on pages that were inherited.
+    live_inherited: u64,
     /// Bytes of Python's objects on resident pages.
     objects: u64,
 }
@@ -92,6 +95,10 @@ pub(super) struct Parts {
     pub(super) objects: u64,
     /// The other pages.
     pub(super) others: BTreeMap<Claim, u64>,
+    /// Pages of nobody that were inherited.
+    pub(super) inherited: u64,
+    /// What of the heap was inherited, beside live blocks.
+    pub(super) inherited_heap: u64,
 }
 
 /// All of it.
@@ -113,7 +120,8 @@ impl Space {
                 words[page] = if is_resident { RESIDENT } else { 0 };
             })?;
             let (start, end) = (area.start, area.end);
-            all.push(Pages { area: index, start, end, words, live: [0; OWNERS], objects: 0 });
+            let (live, live_inherited, objects) = ([0; OWNERS], 0, 0);
+            all.push(Pages { area: index, start, end, words, live, live_inherited, objects });
         }
         Ok(Self { all, last: 0 })
     }
@@ -128,6 +136,31 @@ impl Space {
         self.last = first;
         let count = self.all[first..].iter().take_while(|pages| pages.start < end).count();
         first..first + count
+    }
+
+    /// Runs of resident pages.
+    pub(super) fn resident(&self) -> Vec<(u64, u64)> {
+        let mut runs = Vec::<(u64, u64)>::new();
+        for pages in &self.all {
+            let there = pages.words.iter().enumerate().filter(|(_, word)| **word & RESIDENT != 0);
+            for start in there.map(|(page, _)| pages.start + page as u64 * PAGE) {
+                match runs.last_mut() {
+                    Some(last) if last.1 == start => last.1 += PAGE,
+                    _ => runs.push((start, start + PAGE)),
+                }
+            }
+        }
+        runs
+    }
+
+    /// These pages were there when the process began. Said before blocks are added.
+    pub(super) fn inherit(&mut self, runs: &[(u64, u64)]) {
+        for &(start, end) in runs {
+            for at in self.meeting(start, end) {
+                let range = self.all[at].range(start, end);
+                self.all[at].words[range].iter_mut().for_each(|word| *word |= INHERITED);
+            }
+        }
     }
 
     /// Claims pages; who came before has no say.
@@ -150,8 +183,9 @@ impl Space {
                 *word |= LIVE;
                 if *word & RESIDENT != 0 {
                     let low = pages.start + page as u64 * PAGE;
-                    pages.live[owner as usize] +=
-                        end.min(low + PAGE).min(start + size).saturating_sub(start.max(low));
+                    let bytes = end.min(low + PAGE).min(start + size).saturating_sub(start.max(low));
+                    pages.live[owner as usize] += bytes;
+                    pages.live_inherited += if *word & INHERITED != 0 { bytes } else { 0 };
                 }
             }
         }
@@ -168,7 +202,8 @@ impl Space {
     pub(super) fn unclaimed(&self) -> Vec<(u64, u64)> {
         let of_area = |pages: &Pages| {
             let (start, end) = (pages.start, pages.end);
-            let free = pages.words.iter().enumerate().filter(|(_, word)| **word == RESIDENT);
+            let is_free = |word: u32| word & !INHERITED == RESIDENT;
+            let free = pages.words.iter().enumerate().filter(|(_, word)| is_free(**word));
             free.map(|(page, _)| (start + page as u64 * PAGE, end)).collect::<Vec<_>>()
         };
         self.all.iter().flat_map(of_area).collect()
@@ -198,6 +233,14 @@ fn parts_of(pages: &Pages) -> Parts {
             _ if word & LIVE != 0 => Claim::Heap,
             claim => claim,
         };
+        match claim {
+            Claim::Nobody if word & INHERITED != 0 => {
+                parts.inherited += PAGE;
+                continue;
+            }
+            Claim::Heap if word & INHERITED != 0 => parts.inherited_heap += PAGE,
+            _ => {}
+        }
         if claim.raw() != run.0 {
             parts.add(Claim::from_raw(run.0), run.1);
             run = (claim.raw(), 0);
@@ -206,6 +249,7 @@ fn parts_of(pages: &Pages) -> Parts {
     }
     parts.add(Claim::from_raw(run.0), run.1);
     parts.objects = pages.objects.min(parts.python);
+    parts.inherited_heap -= pages.live_inherited.min(parts.inherited_heap);
     parts
 }
 
@@ -221,7 +265,7 @@ impl Parts {
 
     /// Resident bytes by pages.
     pub(super) fn total(&self) -> u64 {
-        self.heap + self.python + self.others.values().sum::<u64>()
+        self.heap + self.python + self.inherited + self.others.values().sum::<u64>()
     }
 }
 
@@ -235,7 +279,8 @@ mod tests {
     fn space(resident: &[bool]) -> Space {
         let words = resident.iter().map(|&there| if there { RESIDENT } else { 0 }).collect();
         let end = START + resident.len() as u64 * PAGE;
-        let pages = Pages { area: 0, start: START, end, words, live: [0; OWNERS], objects: 0 };
+        let (live, live_inherited, objects) = ([0; OWNERS], 0, 0);
+        let pages = Pages { area: 0, start: START, end, words, live, live_inherited, objects };
         Space { all: vec![pages], last: 0 }
     }
 
@@ -260,6 +305,22 @@ mod tests {
         let parts = parts(&space);
         assert_eq!((parts.heap, parts.live), (PAGE, [0, 0, 100]));
         assert_eq!(parts.others, BTreeMap::from([(Claim::Mapped(7), PAGE)]));
+    }
+
+    /// Pages 0, 1 and 3 were there at the start; 0 has a block of the process's own, 1 is the heap's, 3 and 4 are nobody's.
+    #[test]
+    fn what_was_inherited_is_told_from_what_came_later() {
+        let mut space = space(&[true, true, true, true, true]);
+        let began = self::space(&[true, true, false, true, false]).resident();
+        assert_eq!(began, [(START, START + 2 * PAGE), (START + 3 * PAGE, START + 4 * PAGE)]);
+        space.inherit(&began);
+        space.claim(START, START + 3 * PAGE, Claim::Heap);
+        space.add_block(START, 96, Owner::Native);
+        let parts = parts(&space);
+        assert_eq!((parts.heap, parts.live[0]), (3 * PAGE, 96));
+        assert_eq!((parts.inherited_heap, parts.inherited), (2 * PAGE - 96, PAGE));
+        assert_eq!(parts.others, BTreeMap::from([(Claim::Nobody, PAGE)]));
+        assert_eq!(parts.total(), 5 * PAGE);
     }
 
     proptest! {

@@ -36,12 +36,14 @@ pub(crate) struct Subject {
     own_files: Vec<String>,
     sites: Sites,
     images: Images,
+    /// Of one that began by `fork`: the anonymous pages that were resident when it was first looked at.
+    inherited: Option<Vec<(u64, u64)>>,
 }
 
 impl Subject {
     /// Nothing is read yet.
     pub(crate) fn new(process: Pid, own_files: Vec<String>) -> Self {
-        Self { process, own_files, sites: Sites::default(), images: Images::default() }
+        Self { process, own_files, sites: Sites::default(), images: Images::default(), inherited: None }
     }
 
     /// Takes a ledger; `None` when the process is gone or may not be read. When and how is left to the caller.
@@ -54,6 +56,9 @@ impl Subject {
 
     fn divide(&mut self, tables: &Tables<'_>, header: &HeaderView<'_>, areas: &[Area]) -> io::Result<Ledger> {
         let mut space = Space::read(areas, &mut Pagemap::open(self.process)?)?;
+        if header.flags() & FLAG_FORKED != 0 {
+            space.inherit(self.inherited.get_or_insert_with(|| space.resident()));
+        }
         self.sites.update(tables)?;
         self.claim(&mut space, tables, header, areas)?;
         let is_sampled = header.sample_interval() != 0;
@@ -68,8 +73,7 @@ impl Subject {
             })?;
         }
         let estimates = if is_sampled { Some(self.sites.estimates(tables)?) } else { None };
-        let is_forked = header.flags() & FLAG_FORKED != 0;
-        let mut sums = Sums { is_forked, ..Sums::default() };
+        let mut sums = Sums::default();
         sums.add_all(areas, &space, |area| self.line_of(area));
         Ok(sums.ledger(areas, estimates))
     }
@@ -155,9 +159,9 @@ struct Sums {
     lines: [u64; LINES],
     live: [u64; OWNERS],
     heap: u64,
+    /// What of it was inherited by `fork`, beside live blocks.
+    inherited_heap: u64,
     mappings: BTreeMap<(Line, String, Option<u32>), u64>,
-    /// Whether it began by `fork`: what its tables do not know may be its parent's.
-    is_forked: bool,
 }
 
 impl Sums {
@@ -198,10 +202,12 @@ impl Sums {
             left -= bytes;
             bytes
         };
-        let (heap, python) = (take(parts.heap), take(parts.python));
+        let (heap, python, inherited) = (take(parts.heap), take(parts.python), take(parts.inherited));
         let others: Vec<(Claim, u64)> =
             parts.others.iter().map(|(&claim, &bytes)| (claim, take(bytes))).collect();
         self.add_heap(heap, parts.live.map(scaled));
+        self.inherited_heap += scaled(parts.inherited_heap);
+        self.add(Line::Inherited, inherited);
         let objects = scaled(parts.objects).min(python);
         self.add(Line::Python, objects);
         self.add(Line::PoolUnused, python - objects);
@@ -227,15 +233,14 @@ impl Sums {
             Claim::Stack => self.add(Line::ThreadStacks, bytes),
             Claim::Image => self.add(Line::MappedFiles, bytes),
             Claim::Mapped(site) => self.add_mapping(Line::Mapped, "", Some(site), bytes),
-            Claim::Nobody if self.is_forked => self.add(Line::Unexplained, bytes),
             Claim::Nobody | Claim::Heap | Claim::Python => {
                 self.add_mapping(Line::Unhooked, &area.name, None, bytes);
             }
         }
     }
 
-    /// The heap is live blocks and the rest. In a child that began by `fork` the rest holds blocks of its parent, which its
-    /// tables do not know.
+    /// The heap is live blocks and the rest. What a child that began by `fork` inherited of it holds blocks of its parent, which
+    /// its tables do not know.
     fn ledger(mut self, areas: &[Area], estimates: Option<[u64; OWNERS]>) -> Ledger {
         if let Some(estimates) = estimates {
             let whole = std::mem::take(&mut self.heap);
@@ -248,7 +253,9 @@ impl Sums {
             self.add(line, self.live[owner as usize]);
         }
         let rest = self.heap - self.live.iter().sum::<u64>();
-        self.add(if self.is_forked { Line::Unexplained } else { Line::AllocatorFree }, rest);
+        let inherited = self.inherited_heap.min(rest);
+        self.add(Line::Inherited, inherited);
+        self.add(Line::AllocatorFree, rest - inherited);
         let sum = |field: fn(&Area) -> Bytes| areas.iter().map(field).sum();
         Ledger {
             rss: sum(|area| area.rss),

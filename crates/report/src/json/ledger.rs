@@ -7,7 +7,7 @@ use heaplens_format::recording::{Ledger, LedgerMoment, Line};
 use super::{FrameFields, frame};
 
 /// The layers in their order, and the lines that each is made of. The rows without `heaplens` add up to `rss`.
-const LAYERS: [(&str, &[Line]); 10] = [
+const LAYERS: [(&str, &[Line]); 11] = [
     ("python", &[Line::Python]),
     ("numpy", &[Line::Numpy]),
     ("native", &[Line::Native]),
@@ -16,6 +16,7 @@ const LAYERS: [(&str, &[Line]); 10] = [
     ("thread-stacks", &[Line::ThreadStacks]),
     ("mapped-files", &[Line::MappedFiles]),
     ("mapped-anonymous", &[Line::Mapped, Line::Unhooked, Line::Shared]),
+    ("inherited", &[Line::Inherited]),
     ("heaplens", &[Line::Heaplens]),
     ("unexplained", &[Line::Unexplained]),
 ];
@@ -58,7 +59,8 @@ pub(super) fn rows(ledger: &LedgerProfile) -> Vec<Row> {
         bytes: fields(ledger.moments(|one| lines.iter().map(|&line| one.line(line)).sum())),
         bytes_per_iteration: None,
     };
-    LAYERS.iter().map(row).collect()
+    let is_shown = |&&(_, lines): &&(&str, &[Line])| ledger.is_forked || lines != [Line::Inherited];
+    LAYERS.iter().filter(is_shown).map(row).collect()
 }
 
 /// What the rows do not say: when the ledgers were taken, and the mappings by name and maker.

@@ -20,7 +20,7 @@ const WORTH_NAMING: u64 = 1 << 20;
 const SMALLEST: Bytes = Bytes::new(52_429);
 
 /// The lines in their order and what the page calls them.
-pub(super) const LINES: [(Line, &str); 11] = [
+pub(super) const LINES: [(Line, &str); 12] = [
     (Line::Python, "Python objects"),
     (Line::Numpy, "NumPy arrays"),
     (Line::Native, "native blocks"),
@@ -31,6 +31,7 @@ pub(super) const LINES: [(Line, &str); 11] = [
     (Line::Mapped, "mapped by the program"),
     (Line::Unhooked, "mapped, no hook saw it"),
     (Line::Shared, "shared memory"),
+    (Line::Inherited, "inherited from parent"),
     (Line::Unexplained, "unexplained"),
 ];
 
@@ -92,12 +93,12 @@ fn notes(ledger: &LedgerProfile, page: &mut Page<'_>) -> io::Result<()> {
     if ledger.all.iter().any(|one| one.is_estimated) {
         page.line("    The run was sampled: native blocks are told from free memory by estimates.")?;
     }
-    if ledger.is_forked && ledger.line(Line::Unexplained).most() >= SMALLEST {
-        page.line("    The process began by fork: what it inherited from its parent is unexplained here.")?;
+    if ledger.line(Line::Inherited).most() >= SMALLEST {
+        page.line("    The process began by fork: inherited is what was there when it was first looked at.")?;
     }
     if !ledger.has_end() {
         let at = seconds(ledger.end.at);
-        page.line(&format!("    The process did not wait at its end: the last column was read at {at}."))?;
+        page.line(&format!("    The process did not wait to be read: the last column was read at {at}."))?;
     }
     Ok(())
 }

@@ -1,5 +1,7 @@
 //! Where every resident byte is: the ledger against what programs, allocators and interpreters say about themselves.
 
+mod forked;
+mod middle;
 mod native;
 mod python;
 
@@ -69,7 +71,10 @@ fn assert_near(what: &str, found: f64, truth: f64, part: f64, bytes: f64) {
 
 /// What a program said: `ledger NAME BYTES`.
 fn said(run: &Finished, name: &str) -> f64 {
-    let stdout = run.stdout();
+    said_in(&run.stdout(), name)
+}
+
+fn said_in(stdout: &str, name: &str) -> f64 {
     let line = stdout.lines().find_map(|line| line.strip_prefix(&format!("ledger {name} ")));
     line.and_then(|bytes| bytes.parse().ok()).unwrap_or_else(|| panic!("no {name} in:\n{stdout}"))
 }

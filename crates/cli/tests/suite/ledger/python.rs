@@ -67,7 +67,7 @@ fn an_interpreter_that_does_nothing_adds_up() {
 }
 
 /// An interpreter that has a module: of the suite's, or of the environment that a variable names.
-fn with_module(test: &str, module: &str) -> Option<PathBuf> {
+pub(super) fn with_module(test: &str, module: &str) -> Option<PathBuf> {
     let given = std::env::var_os("HEAPLENS_TENSORFLOW_PYTHON").map(PathBuf::from);
     let known = interpreters::all(test).into_iter().map(|python| python.path);
     given.into_iter().chain(known).find(|python| {

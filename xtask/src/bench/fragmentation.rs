@@ -1,0 +1,107 @@
+//! What helps a program whose heap is fragmented: `bench/fragmentation.cpp` as it is, trimmed at its end, with one arena, and with
+//! other allocators. The advice of a report names only what helps here.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use super::options::Options;
+use super::sections::said;
+use super::text::{line, rule};
+use crate::workspace::{compile, printed};
+
+const FOLDER: &str = "/usr/lib/x86_64-linux-gnu";
+
+/// A way to run the program.
+struct Way {
+    title: &'static str,
+    variable: Option<(&'static str, &'static str)>,
+    is_trimmed: bool,
+}
+
+const WAYS: [Way; 5] = [
+    Way { title: "glibc", variable: None, is_trimmed: false },
+    Way { title: "glibc, `malloc_trim(0)` at the end", variable: None, is_trimmed: true },
+    Way {
+        title: "glibc, `MALLOC_ARENA_MAX=1`",
+        variable: Some(("MALLOC_ARENA_MAX", "1")),
+        is_trimmed: false,
+    },
+    Way { title: "tcmalloc", variable: Some(("LD_PRELOAD", "libtcmalloc_minimal.so.4")), is_trimmed: false },
+    Way { title: "jemalloc", variable: Some(("LD_PRELOAD", "libjemalloc.so.2")), is_trimmed: false },
+];
+
+/// Resident bytes of one run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Resident {
+    peak: f64,
+    end: f64,
+    live: f64,
+}
+
+/// Runs each way so often, without Heaplens; how threads meet differs from run to run, so the table has the least and the most.
+pub fn measure(options: &Options) -> Result<String> {
+    let program = compile("bench/fragmentation.cpp", "bench")?;
+    let mut text = line(["", "live", "resident at the end", "at the peak"]) + &rule(4);
+    for way in WAYS {
+        if let Some(library) = way.library().filter(|path| !path.exists()) {
+            text += &line([way.title, &format!("not run: no {}", library.display()), "", ""]);
+            continue;
+        }
+        let runs: Result<Vec<Resident>> = (0..options.runs).map(|_| way.run(&program)).collect();
+        text += &row(way.title, &runs?);
+    }
+    Ok(text)
+}
+
+impl Way {
+    /// The library that it preloads.
+    fn library(&self) -> Option<PathBuf> {
+        self.variable.filter(|(name, _)| *name == "LD_PRELOAD").map(|(_, file)| Path::new(FOLDER).join(file))
+    }
+
+    fn run(&self, program: &Path) -> Result<Resident> {
+        let mut command = Command::new(program);
+        match (self.library(), self.variable) {
+            (Some(library), _) => drop(command.env("LD_PRELOAD", library)),
+            (None, Some((name, value))) => drop(command.env(name, value)),
+            (None, None) => {}
+        }
+        let said = said(&printed(command.args(self.is_trimmed.then_some("trim")))?, "fragmentation")?;
+        let of = |name: &str| said.get(name).copied().with_context(|| format!("no {name} among {said:?}"));
+        Ok(Resident { peak: of("peak_bytes")?, end: of("end_bytes")?, live: of("live_bytes")? })
+    }
+}
+
+fn row(title: &str, runs: &[Resident]) -> String {
+    let range = |field: fn(&Resident) -> f64| {
+        let mib = |bytes: f64| format!("{:.0}", bytes / f64::from(1 << 20));
+        let (least, most) = (
+            mib(runs.iter().map(field).fold(f64::MAX, f64::min)),
+            mib(runs.iter().map(field).fold(0.0, f64::max)),
+        );
+        if least == most { format!("{least} MiB") } else { format!("{least} to {most} MiB") }
+    };
+    line([title, &range(|one| one.live), &range(|one| one.end), &range(|one| one.peak)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_has_the_least_and_the_most() {
+        let mib = f64::from(1 << 20);
+        let run = |end: f64| Resident { peak: 450.0 * mib, end: end * mib, live: 115.0 * mib };
+        let text = row("jemalloc", &[run(200.0), run(190.0)]);
+        assert_eq!(text, "| jemalloc | 115 MiB | 190 to 200 MiB | 450 MiB |\n");
+    }
+
+    #[test]
+    fn only_a_preloaded_way_has_a_library() {
+        assert_eq!(WAYS[0].library(), None);
+        assert_eq!(WAYS[2].library(), None);
+        assert!(WAYS[4].library().is_some_and(|path| path.ends_with("libjemalloc.so.2")));
+    }
+}
