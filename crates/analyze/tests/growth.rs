@@ -3,8 +3,8 @@
 use heaplens_analyze::growth::{How, Rule, Shape, Verdict};
 use heaplens_analyze::{Profile, profile};
 use heaplens_format::recording::{
-    Amount, Change, Code, Decoded, Frame, History, Interpreter, Loop, Mark, MarkKind, Module, Node, Process,
-    Reading, Recording, Rss, Run, Sample, Site, SiteKind,
+    Amount, Change, Code, Decoded, Frame, History, Interpreter, Ledger, Line, Loop, Mark, MarkKind, Module,
+    Node, Process, Reading, Recording, Rss, Run, Sample, Site, SiteKind,
 };
 use heaplens_format::{Bytes, CodeId, LoopId, ModuleId, Nanos, NodeId, Pid};
 
@@ -58,7 +58,7 @@ fn with(mut process: Process, mut site: Site, bytes: impl Fn(u64) -> u64) -> Pro
 
 fn with_rss(mut process: Process, rss: impl Fn(u64) -> u64) -> Process {
     let reading =
-        |step| Sample { at: Nanos::new(step * 20_000_000), rss: Bytes::new(rss(step)), live: Bytes::ZERO };
+        |step| Sample { at: Nanos::new(step * 20_000_000), rss: Bytes::new(rss(step)), ..Sample::default() };
     process.timeline = (1..=process.marks.len() as u64).map(reading).collect();
     process
 }
@@ -166,6 +166,53 @@ fn marks_of_the_users_own_count_where_no_loop_is_seen() {
     assert_eq!((growth.how, growth.count, growth.verdict), (How::Marks, 60, Some(Verdict::Leak)));
 }
 
+/// Threads by the time-line, each with 50 KiB of stack in ledgers and in resident memory.
+fn with_threads(process: Process, threads: impl Fn(u64) -> u64) -> Process {
+    let stack = 50 << 10;
+    let mut process = with_rss(process, |step| 50 * MIB + threads(step) * stack);
+    for (step, sample) in (1..).zip(&mut process.timeline) {
+        sample.threads = threads(step) as u32;
+        if step % 10 == 0 {
+            let mut ledger = Ledger { at: sample.at, rss: sample.rss, ..Ledger::default() };
+            ledger.lines[Line::ThreadStacks as usize] = Bytes::new(threads(step) * stack);
+            process.ledgers.push(ledger);
+        }
+    }
+    process
+}
+
+#[test]
+fn threads_that_become_more_explain_the_memory_of_their_stacks() {
+    let profile = analysed(with_threads(script(200), |step| 1 + step));
+    assert_eq!((rules(&profile), profile.growth.verdict), (vec![Rule::ThreadGrowth], Some(Verdict::Leak)));
+    let finding = &profile.growth.findings[0];
+    assert!((finding.trend.slope.value / f64::from(50 << 10) - 1.0).abs() < 0.01, "{:?}", finding.trend);
+    assert!(finding.share.is_some_and(|share| share > 0.98), "{:?}", finding.share);
+    let threads = finding.threads.unwrap();
+    assert!((threads.per_iteration - 1.0).abs() < 0.01 && !threads.have_ended, "{threads:?}");
+}
+
+#[test]
+fn threads_that_end_with_the_program_have_grown_until_then() {
+    let profile = analysed(with_threads(script(200), |step| if step > 195 { 1 } else { 1 + step }));
+    assert_eq!(profile.growth.findings.first().map(|finding| finding.rule), Some(Rule::ThreadGrowth));
+}
+
+#[test]
+fn a_pool_of_threads_that_fills_and_threads_that_come_and_go_are_no_growth() {
+    for threads in [|step: u64| 1 + step.min(40), |step| 1 + step % 16, |step| 1 + 30 * (step / 150)] {
+        let profile = analysed(with_threads(script(200), threads));
+        assert_eq!(rules(&profile), []);
+    }
+}
+
+#[test]
+fn threads_that_explain_little_of_the_growth_leave_the_rest_unexplained() {
+    let mut process = with_threads(script(200), |step| 1 + step);
+    (1..).zip(&mut process.timeline).for_each(|(step, sample)| sample.rss = Bytes::new(step * MIB));
+    assert_eq!(rules(&analysed(process)), [Rule::ThreadGrowth, Rule::Unexplained]);
+}
+
 #[test]
 fn without_moments_growth_is_told_per_second_for_the_line_that_holds_most() {
     let mut process = script(0);
@@ -177,6 +224,7 @@ fn without_moments_growth_is_told_per_second_for_the_line_that_holds_most() {
         at: Nanos::new(step * 20_000_000),
         rss: Bytes::new(step * 50_000),
         live: Bytes::new(step * 50_000),
+        threads: 1,
     };
     process.timeline = (1..=190).map(reading).collect();
     let profile = analysed(process.clone());
@@ -200,6 +248,7 @@ fn a_short_program_that_gave_everything_back_is_not_too_short() {
         at: Nanos::new(step * 20_000_000),
         rss: Bytes::new(9 * MIB),
         live: Bytes::new(8 * MIB),
+        threads: 1,
     };
     process.timeline = (1..=3).map(reading).collect();
     process.sites[0].live = amount(12_000);

@@ -79,7 +79,7 @@ fn reading(name: ArenaName, path: &Path, start: Nanos) -> Option<Readings> {
     let (now, rss) = (since(start, kernel::monotonic()), own(resident.now));
     let ledgers = ledgers(name.pid, path, &file, ledger::Reading { now, rss, loops: header.loops });
     let mut readings = Readings { peak_rss: own(resident.peak), ledgers, ..Readings::default() };
-    readings.timeline.push(Sample { at: now, rss, live: header.live });
+    readings.timeline.push(Sample { at: now, rss, live: header.live, threads: resident.threads });
     readings.cpu = kernel::cpu_of(name.pid).filter(|_| name.execs == 0).unwrap_or_default();
     Some(readings)
 }

@@ -5,22 +5,25 @@ use std::path::{Path, PathBuf};
 use heaplens_format::environment::ARENA_SUFFIX;
 use heaplens_format::{Bytes, Pid};
 
-/// Resident memory of a process, Heaplens's own part included.
+/// Resident memory of a process, Heaplens's own part included, and its threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Resident {
     /// Now.
     pub(crate) now: Bytes,
     /// At most since its program began (`exec` begins anew).
     pub(crate) peak: Bytes,
+    /// Threads that run; 0 where that is not said.
+    pub(crate) threads: u32,
 }
 
 /// Reads it; `None` when the process is gone or a zombie, which has no memory any more.
 pub(crate) fn resident(process: Pid) -> Option<Resident> {
     let statm = std::fs::read_to_string(format!("/proc/{process}/statm")).ok()?;
     let now = resident_of_statm(&statm)?;
-    let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok();
-    let peak = status.as_deref().and_then(peak_of_status).unwrap_or(now);
-    Some(Resident { now, peak: peak.max(now) })
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let peak = field_of_status(&status, "VmHWM:").map_or(now, |kib| Bytes::new(kib * 1024));
+    let threads = field_of_status(&status, "Threads:").and_then(|threads| threads.try_into().ok());
+    Some(Resident { now, peak: peak.max(now), threads: threads.unwrap_or_default() })
 }
 
 fn resident_of_statm(statm: &str) -> Option<Bytes> {
@@ -28,10 +31,10 @@ fn resident_of_statm(statm: &str) -> Option<Bytes> {
     (pages > 0).then(|| Bytes::new(pages * rustix::param::page_size() as u64))
 }
 
-fn peak_of_status(status: &str) -> Option<Bytes> {
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    let kib: u64 = line.split_ascii_whitespace().next()?.parse().ok()?;
-    Some(Bytes::new(kib * 1024))
+/// The number behind a name; the kernel's unit for memory is KiB.
+fn field_of_status(status: &str, name: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+    line.split_ascii_whitespace().next()?.parse().ok()
 }
 
 /// Whether an ended child had children of its own that it waited for: their page faults are in its account.
@@ -77,6 +80,7 @@ mod tests {
     fn this_process_is_resident() {
         let resident = resident(Pid::new(std::process::id())).unwrap();
         assert!(resident.now > Bytes::ZERO && resident.peak >= resident.now);
+        assert!(resident.threads > 0);
     }
 
     #[test]
@@ -85,9 +89,11 @@ mod tests {
     }
 
     #[test]
-    fn the_peak_is_read_from_its_line() {
-        let status = "Name:\tx\nVmPeak:\t  900 kB\nVmHWM:\t  12 kB\nVmRSS:\t  8 kB\n";
-        assert_eq!(peak_of_status(status), Some(Bytes::new(12 * 1024)));
+    fn a_field_is_read_from_its_line() {
+        let status = "Name:\tx\nVmPeak:\t  900 kB\nVmHWM:\t  12 kB\nVmRSS:\t  8 kB\nThreads:\t7\n";
+        assert_eq!(field_of_status(status, "VmHWM:"), Some(12));
+        assert_eq!(field_of_status(status, "Threads:"), Some(7));
+        assert_eq!(field_of_status("Threads:\t-\n", "Threads:"), None);
     }
 
     #[test]

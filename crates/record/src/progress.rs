@@ -129,7 +129,7 @@ mod tests {
     }
 
     fn sample(rss: u64) -> Sample {
-        Sample { at: Nanos::new(0), rss: Bytes::new(rss), live: Bytes::new(7) }
+        Sample { rss: Bytes::new(rss), live: Bytes::new(7), ..Sample::default() }
     }
 
     #[test]

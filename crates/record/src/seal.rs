@@ -171,7 +171,7 @@ mod tests {
         let mut readings = Readings::default();
         for (tick, &rss) in rss.iter().enumerate() {
             let at = Nanos::new(tick as u64);
-            readings.timeline.push(Sample { at, rss: Bytes::new(rss), live: Bytes::ZERO });
+            readings.timeline.push(Sample { at, rss: Bytes::new(rss), ..Sample::default() });
         }
         readings
     }

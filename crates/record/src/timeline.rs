@@ -113,7 +113,7 @@ mod tests {
 
     fn samples_of(rss: &[u64]) -> Vec<Sample> {
         let at = (0u64..).map(|tick| Nanos::new(tick * 20_000_000));
-        let sample = |(at, &rss)| Sample { at, rss: Bytes::new(rss), live: Bytes::ZERO };
+        let sample = |(at, &rss)| Sample { at, rss: Bytes::new(rss), ..Sample::default() };
         at.zip(rss).map(sample).collect()
     }
 

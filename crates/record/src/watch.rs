@@ -285,7 +285,8 @@ impl Image {
             return;
         }
         let rss = resident.now.saturating_sub(header.own_bytes);
-        self.readings.timeline.push(Sample { at: now, rss, live: header.live });
+        let threads = resident.threads;
+        self.readings.timeline.push(Sample { at: now, rss, live: header.live, threads });
         let peak = resident.peak.saturating_sub(header.own_bytes);
         self.readings.peak_rss = self.readings.peak_rss.max(peak);
         self.read_cpu(pid);

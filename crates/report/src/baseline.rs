@@ -39,7 +39,7 @@ impl Known {
             rule: rules::rule(finding.rule).0.to_owned(),
             file: file.map(|file| file_name(file).to_owned()),
             function: line.map(|frame| frame.function.as_deref().map_or_else(|| label(frame), str::to_owned)),
-            source: rules::source(profile, finding),
+            source: rules::source(profile, finding).or_else(|| finding.mapping.clone()),
             per: rules::per(profile).to_owned(),
             bytes: finding.trend.slope.value,
         }

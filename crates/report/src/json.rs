@@ -50,7 +50,7 @@ impl Serialize for Report<'_> {
         map.serialize_entry("marks", &profile.marks.iter().map(iterations::mark).collect::<Vec<_>>())?;
         map.serialize_entry("rss", &findings::rss(profile))?;
         map.serialize_entry("findings", &findings::findings(profile))?;
-        map.serialize_entry("ledger", &profile.ledger.as_ref().map(ledger::rows))?;
+        map.serialize_entry("ledger", &profile.ledger.as_ref().map(|found| ledger::rows(profile, found)))?;
         map.serialize_entry(
             "ledger_details",
             &profile.ledger.as_ref().map(|found| ledger::details(profile, found)),

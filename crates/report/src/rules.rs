@@ -2,7 +2,7 @@
 //! the memory is not.
 
 use heaplens_analyze::Profile;
-use heaplens_analyze::growth::{Finding, How, Rule, Shape, Trend};
+use heaplens_analyze::growth::{Finding, How, Rule, Shape, Slowing, Trend};
 use heaplens_analyze::profile::{Layer, Origin, StackFrame};
 use heaplens_format::Bytes;
 
@@ -15,6 +15,8 @@ pub(crate) fn rule(rule: Rule) -> (&'static str, &'static str) {
         Rule::CacheFilling => ("G2", "cache-filling"),
         Rule::Fragmentation => ("G3", "fragmentation"),
         Rule::Cycles => ("G4", "cycles-waiting-for-gc"),
+        Rule::ThreadGrowth => ("G5", "thread-growth"),
+        Rule::MappingGrowth => ("G6", "mapping-growth"),
         Rule::Unexplained => ("G7", "growth-unexplained"),
     }
 }
@@ -26,6 +28,11 @@ pub(crate) fn title(finding: &Finding) -> &'static str {
         Rule::CacheFilling => "A cache fills at this line, ever slower",
         Rule::Fragmentation => "The allocator keeps free memory between live blocks",
         Rule::Cycles => "Cycles that this line makes wait for the garbage collector",
+        Rule::ThreadGrowth if finding.threads.is_some_and(|threads| threads.have_ended) => {
+            "Threads end and are never joined: their stacks stay"
+        }
+        Rule::ThreadGrowth => "More and more threads are started, and they do not end",
+        Rule::MappingGrowth => "A mapping grows, and no hook saw who makes it",
         Rule::Unexplained => "Memory grows, and no line explains it",
     }
 }
@@ -33,12 +40,12 @@ pub(crate) fn title(finding: &Finding) -> &'static str {
 /// The word for one finding.
 pub(crate) fn verdict(profile: &Profile, finding: &Finding) -> &'static str {
     match finding.rule {
-        Rule::LinearGrowth if is_own(line(profile, finding)) => "leak (your code)",
-        Rule::LinearGrowth => "leak (library)",
+        Rule::LinearGrowth | Rule::ThreadGrowth if is_own(line(profile, finding)) => "leak (your code)",
+        Rule::LinearGrowth | Rule::ThreadGrowth => "leak (library)",
         Rule::CacheFilling => "bounded cache, still filling",
         Rule::Fragmentation => "fragmentation",
         Rule::Cycles => "cycle waiting for gc",
-        Rule::Unexplained => "unexplained",
+        Rule::MappingGrowth | Rule::Unexplained => "unexplained",
     }
 }
 
@@ -59,6 +66,16 @@ pub(crate) fn fix(profile: &Profile, finding: &Finding) -> &'static str {
             "clear or bound what it is kept in, or make it once, before the loop"
         }
         Rule::LinearGrowth => "free it, or bound what it is kept in",
+        Rule::ThreadGrowth if finding.threads.is_some_and(|threads| threads.have_ended) => {
+            "join each thread, or detach it when it is started"
+        }
+        Rule::ThreadGrowth if is_python => {
+            "end each thread when its work is done, shut executors down, or use one pool for all iterations"
+        }
+        Rule::ThreadGrowth => "end each thread when its work is done, or use one pool of threads",
+        Rule::MappingGrowth => {
+            "it is mapped past the C library, by a raw system call or a driver: bound or release it in the library that does so"
+        }
         Rule::CacheFilling => "none is needed if its bound suits you; run for longer to see it stop",
         // What helps was measured: `cargo xtask bench --only fragmentation`. Fewer arenas and tcmalloc did not, or little.
         Rule::Fragmentation => {
@@ -67,6 +84,20 @@ pub(crate) fn fix(profile: &Profile, finding: &Finding) -> &'static str {
         Rule::Cycles => "break the cycle, or call gc.collect() from time to time",
         Rule::Unexplained => "not known: it is in no block, object or mapping that was seen",
     }
+}
+
+/// The layer that a finding is about; `None` where that is not known.
+pub(crate) fn layer(finding: &Finding) -> Option<&'static str> {
+    match finding.rule {
+        Rule::ThreadGrowth => Some("thread-stacks"),
+        _ => finding.layer.map(Layer::name),
+    }
+}
+
+/// The mapping that a finding is about, where it is one that nobody was seen to make.
+pub(crate) fn mapping(finding: &Finding) -> Option<&str> {
+    let name = finding.mapping.as_deref()?;
+    Some(if name.is_empty() { "anonymous, without a name" } else { name })
 }
 
 /// The line that a finding is about.
@@ -114,6 +145,12 @@ fn still_of(profile: &Profile, layer: Layer, trend: &Trend) -> &'static str {
 
 fn still(trend: &Trend) -> &'static str {
     if trend.shape == Shape::Plateau { "grew and stopped" } else { "flat" }
+}
+
+/// Iterations that become slower, which is evidence for the first of what grows.
+pub(crate) fn slowing(profile: &Profile, finding: &Finding) -> Option<Slowing> {
+    let is_first = profile.growth.findings.first().is_some_and(|first| std::ptr::eq(first, finding));
+    profile.growth.slowing.filter(|_| is_first)
 }
 
 /// What growth is told per.

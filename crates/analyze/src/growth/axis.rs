@@ -1,8 +1,8 @@
 //! What growth is told per: the passes of the main loop, else the marks that the user made, else seconds.
 
-use heaplens_format::Nanos;
 use heaplens_format::arena::marks::ENOUGH_PASSES;
-use heaplens_format::recording::{MarkKind, Process};
+use heaplens_format::recording::{Ledger, MarkKind, Process, Sample};
+use heaplens_format::{Bytes, Nanos};
 
 use super::series::{Point, Series, evenly};
 use crate::profile::Iterations;
@@ -37,7 +37,7 @@ pub(super) struct Moment {
     /// Its index among the marks of the process.
     pub(super) mark: usize,
     pub(super) x: f64,
-    at: Nanos,
+    pub(super) at: Nanos,
 }
 
 impl Axis {
@@ -80,19 +80,40 @@ impl Axis {
     }
 
     /// A value of the time-line over x.
-    pub(super) fn timeline(
+    pub(super) fn timeline(&self, process: &Process, value: impl Fn(&Sample) -> u64) -> Series {
+        self.readings(&process.timeline, process.start, value)
+    }
+
+    /// The same of some of its readings.
+    pub(super) fn readings(
         &self,
-        process: &Process,
-        value: impl Fn(&heaplens_format::recording::Sample) -> u64,
+        samples: &[Sample],
+        start: Nanos,
+        value: impl Fn(&Sample) -> u64,
     ) -> Series {
-        let points = process.timeline.iter().filter_map(|sample| {
-            Some(Point { x: self.x_at(sample.at, process.start)?, y: value(sample) as f64 })
+        let points = samples
+            .iter()
+            .filter_map(|sample| Some(Point { x: self.x_at(sample.at, start)?, y: value(sample) as f64 }));
+        Series::new(points.collect())
+    }
+
+    /// A value of the ledgers over x.
+    pub(super) fn ledgers(&self, process: &Process, value: impl Fn(&Ledger) -> Bytes) -> Series {
+        let points = process.ledgers.iter().filter_map(|ledger| {
+            Some(Point { x: self.x_at(ledger.at, process.start)?, y: value(ledger).get() as f64 })
         });
         Series::new(points.collect())
     }
 
+    /// Where a moment of time lies, or the mark that is nearest to it.
+    pub(super) fn x_near(&self, at: Nanos, start: Nanos) -> f64 {
+        let is_before = self.moments.first().is_some_and(|first| at < first.at);
+        let nearest = if is_before { self.moments.first() } else { self.moments.last() };
+        self.x_at(at, start).unwrap_or_else(|| nearest.map_or(0.0, |moment| moment.x))
+    }
+
     /// Where a moment of time lies; `None` before the first mark and behind the last.
-    fn x_at(&self, at: Nanos, start: Nanos) -> Option<f64> {
+    pub(super) fn x_at(&self, at: Nanos, start: Nanos) -> Option<f64> {
         if self.how == How::Time {
             return Some(at.get().checked_sub(start.get())? as f64 / 1e9);
         }
@@ -122,8 +143,8 @@ fn users_number(kind: &MarkKind) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use heaplens_format::recording::{Mark, Sample};
-    use heaplens_format::{Bytes, LoopId};
+    use heaplens_format::LoopId;
+    use heaplens_format::recording::Mark;
 
     fn mark(at: u64, kind: MarkKind) -> Mark {
         Mark { at: Nanos::new(at), live: Bytes::ZERO, kind }
@@ -167,7 +188,7 @@ mod tests {
 
     #[test]
     fn readings_between_marks_lie_between_their_numbers() {
-        let sample = |at| Sample { at: Nanos::new(at), rss: Bytes::new(at), live: Bytes::ZERO };
+        let sample = |at| Sample { at: Nanos::new(at), rss: Bytes::new(at), ..Sample::default() };
         let timeline = [50, 100, 150, 200, 250, 290, 400].map(sample).to_vec();
         let process =
             Process { timeline, ..with_marks((1..=30).map(|n| users(100 * n, 2 * n)).take(3).collect()) };

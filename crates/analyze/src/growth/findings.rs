@@ -5,9 +5,11 @@ use heaplens_format::Bytes;
 use heaplens_format::recording::Amount;
 
 use super::Axis;
+use super::mappings::GrowingMapping;
 use super::place::{Places, Sum};
 use super::shape::{Demands, Shape, Trend};
 use super::slope::slope;
+use super::threads::{self, Crowd, Threads};
 use crate::profile::{Layer, Measure, SiteProfile};
 
 /// A finding with less of the growth than this is not worth a reader's time.
@@ -28,6 +30,10 @@ pub enum Rule {
     Fragmentation,
     /// G4: cycles that Python's collector had not come to yet; collecting proved it.
     Cycles,
+    /// G5: threads become more and more, and with them their stacks.
+    ThreadGrowth,
+    /// G6: a mapping grows that nobody was seen to make.
+    MappingGrowth,
     /// G7: resident memory or the live heap grows, and no line explains it.
     Unexplained,
 }
@@ -51,6 +57,10 @@ pub struct Finding {
     pub held: Measure,
     /// Bytes that came back when they were asked for: the proof of a rule that has one.
     pub returned: Option<Bytes>,
+    /// How threads become more, where these are what grows.
+    pub threads: Option<Threads>,
+    /// The name of the mapping that grows, where it is one that nobody was seen to make; empty where it has none.
+    pub mapping: Option<String>,
     /// The site that grows most, by its index in the profile; its line is the finding's.
     pub leader: Option<usize>,
     /// All sites of that line, by their indices.
@@ -71,12 +81,26 @@ impl Finding {
 pub(super) struct Line<'a> {
     sum: &'a Sum,
     trend: Trend,
+    threads: Option<Threads>,
 }
 
-/// The lines that rose enough to matter, with what they do.
-pub(super) fn lines<'a>(places: &'a Places<'_>, axis: &Axis, demands: Demands) -> Vec<Line<'a>> {
-    let all = places.lines.values().map(|sum| Line { sum, trend: sum.trend(axis, demands) });
-    let mut lines: Vec<Line<'a>> = all.filter(|line| line.trend.rise >= demands.least_rise).collect();
+/// The lines that rose enough to matter, with what they do. The stacks of threads are the lines' that start them.
+pub(super) fn lines<'a>(places: &'a Places<'_>, crowd: Crowd<'_>, demands: Demands) -> Vec<Line<'a>> {
+    let axis = crowd.axis;
+    let one = crowd.bytes_of_one(&places.all_threads().blocks(axis));
+    let all = places.lines.iter().map(|(key, sum)| {
+        let trend = sum.trend(axis, demands);
+        let counts = places.threads.get(key).and_then(|course| crowd.growing(&course.blocks(axis)));
+        match counts {
+            Some(counts) => {
+                let stacks = threads::times(&counts, one);
+                Line { sum, trend: threads::sum(&stacks, &trend), threads: Some(crowd.told(&counts)) }
+            }
+            None => Line { sum, trend, threads: None },
+        }
+    });
+    let matters = |line: &Line<'_>| line.threads.is_some() || line.trend.rise >= demands.least_rise;
+    let mut lines: Vec<Line<'a>> = all.filter(matters).collect();
     lines.sort_by(|one, other| {
         other
             .trend
@@ -93,8 +117,13 @@ impl Line<'_> {
         &self.trend
     }
 
+    pub(super) fn starts_threads(&self) -> bool {
+        self.threads.is_some()
+    }
+
     fn rule(&self) -> Option<Rule> {
         match self.trend.shape {
+            _ if self.threads.is_some() => Some(Rule::ThreadGrowth),
             Shape::Linear => Some(Rule::LinearGrowth),
             Shape::Filling { .. } => Some(Rule::CacheFilling),
             _ => None,
@@ -114,6 +143,8 @@ impl Line<'_> {
             live: Amount { bytes: Bytes::new(amount(self.trend.level)), blocks: amount(blocks.last()) },
             held: held(&self.sum.sites, sites),
             returned: None,
+            threads: self.threads,
+            mapping: None,
             leader: self.sum.leader(),
             sites: self.sum.sites.clone(),
         }
@@ -133,30 +164,74 @@ fn held(of: &[usize], sites: &[SiteProfile]) -> Measure {
     .unwrap_or_default()
 }
 
-/// Growth of lines, the fastest first, then growth that no line explains.
+/// Growth of lines, the fastest first, then what else is known to grow, then growth that nothing explains.
 pub(super) fn of_lines(
     lines: &[Line<'_>],
+    (threads, mappings): (Option<Finding>, Vec<Finding>),
     whole: Option<&Trend>,
     sites: &[SiteProfile],
     axis: &Axis,
 ) -> Vec<Finding> {
     let growing = || lines.iter().filter_map(|line| Some((line.rule()?, line)));
-    let explained: f64 = growing().map(|(_, line)| line.trend.slope.value).sum();
+    let of_lines: f64 = growing().map(|(_, line)| line.trend.slope.value).sum();
     let growth_of_whole = whole.filter(|trend| trend.shape == Shape::Linear);
+    let mappings = unaccounted(mappings, of_lines + slopes(&threads), growth_of_whole);
+    let others: Vec<Finding> = threads.into_iter().chain(mappings).collect();
+    let explained = of_lines + slopes(&others);
     let all = explained.max(growth_of_whole.map_or(0.0, |trend| trend.slope.value));
-    let matters = |line: &Line<'_>| line.trend.slope.value >= LEAST_SHARE * all;
+    let share = |trend: &Trend| (all > 0.0).then(|| trend.slope.value / all);
+    let matters = |line: &Line<'_>| line.threads.is_some() || line.trend.slope.value >= LEAST_SHARE * all;
     let mut findings: Vec<Finding> = growing()
         .filter(|(_, line)| matters(line))
-        .map(|(rule, line)| Finding {
-            share: Some(line.trend.slope.value / all),
-            ..line.finding(rule, sites, axis)
-        })
+        .map(|(rule, line)| Finding { share: share(&line.trend), ..line.finding(rule, sites, axis) })
         .take(MOST)
         .collect();
+    findings.extend(others.into_iter().map(|other| Finding { share: share(&other.trend), ..other }));
     if let Some(trend) = growth_of_whole.filter(|trend| explained < EXPLAINED * trend.slope.low) {
         findings.push(Finding { share: Some(1.0 - explained / all), ..unexplained(*trend) });
     }
     findings
+}
+
+/// A mapping that grows: its maker's line, or its name where nobody was seen to make it.
+pub(super) fn of_mapping(mapping: GrowingMapping, sites: &[SiteProfile]) -> Finding {
+    let GrowingMapping { name, maker, trend } = mapping;
+    let bytes = Bytes::new(trend.level.max(0.0) as u64);
+    let found = unexplained(trend);
+    match maker {
+        Some(maker) => Finding {
+            rule: Rule::LinearGrowth,
+            layer: Some(sites[maker].layer),
+            live: Amount { bytes, blocks: sites[maker].held.blocks },
+            held: sites[maker].held,
+            leader: Some(maker),
+            sites: vec![maker],
+            ..found
+        },
+        None => Finding {
+            rule: Rule::MappingGrowth,
+            layer: Some(Layer::MappedAnonymous),
+            mapping: Some(name),
+            live: Amount { bytes, blocks: 0 },
+            ..found
+        },
+    }
+}
+
+/// Mappings that grow by what nothing else explains of the whole: the ledger may count the memory of a line as theirs.
+fn unaccounted(mappings: Vec<Finding>, explained: f64, whole: Option<&Trend>) -> Vec<Finding> {
+    let mut left = match whole {
+        Some(whole) => whole.slope.value - explained,
+        None if explained == 0.0 => f64::INFINITY,
+        None => 0.0,
+    };
+    let mut is_left = |finding: &Finding| {
+        let slope = finding.trend.slope.value;
+        let is_left = left >= EXPLAINED * slope;
+        left -= if is_left { slope } else { 0.0 };
+        is_left
+    };
+    mappings.into_iter().filter(|finding| is_left(finding)).collect()
 }
 
 /// Growth that is seen only in the whole.
@@ -170,9 +245,59 @@ pub(super) fn unexplained(trend: Trend) -> Finding {
         live: Amount::default(),
         held: Measure::default(),
         returned: None,
+        threads: None,
+        mapping: None,
         leader: None,
         sites: Vec::new(),
     }
+}
+
+/// Threads whose number grows by the time-line. They are told for the line that started most of those that are left, where
+/// it is known.
+pub(super) fn of_threads(
+    crowd: Crowd<'_>,
+    counts: &Trend,
+    one: f64,
+    starter: Option<(usize, Vec<usize>, u64)>,
+    sites: &[SiteProfile],
+) -> Finding {
+    let trend = threads::times(counts, one);
+    let bytes = Bytes::new(trend.level.max(0.0) as u64);
+    let found = Finding {
+        rule: Rule::ThreadGrowth,
+        threads: Some(crowd.told(counts)),
+        live: Amount { bytes, blocks: counts.level.max(0.0) as u64 },
+        ..unexplained(trend)
+    };
+    match starter.filter(|(_, _, threads)| *threads as f64 >= EXPLAINED * counts.rise) {
+        Some((leader, of, _)) => Finding { leader: Some(leader), held: held(&of, sites), sites: of, ..found },
+        None => found,
+    }
+}
+
+/// How fast findings grow together.
+fn slopes<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> f64 {
+    findings.into_iter().map(|finding| finding.trend.slope.value).sum()
+}
+
+/// What grows per second: threads, what the heap grows by unless that is theirs, mappings, and what none of them explains of
+/// the whole.
+pub(super) fn together(
+    threads: Option<Finding>,
+    heap: Option<Finding>,
+    mappings: Vec<Finding>,
+    whole: Option<Trend>,
+) -> Vec<Finding> {
+    let is_theirs = |heap: &Finding| {
+        let own = threads.as_ref().map_or(&[][..], |finding| &finding.sites);
+        heap.leader.is_none() && threads.is_some() || heap.sites.iter().any(|site| own.contains(site))
+    };
+    let heap = heap.filter(|heap| !is_theirs(heap));
+    let explained = slopes(&threads) + slopes(&heap);
+    let mappings = unaccounted(mappings, explained, whole.as_ref());
+    let explained = explained + slopes(&mappings);
+    let whole = whole.filter(|trend| heap.is_none() && explained < EXPLAINED * trend.slope.low);
+    threads.into_iter().chain(heap).chain(mappings).chain(whole.map(unexplained)).collect()
 }
 
 /// What the growth per second comes from, where no moments are known at which sites had how much: the line that holds most

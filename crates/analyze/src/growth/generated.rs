@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::series::{Point, Series};
 use super::shape::{Demands, Shape, Trend, trend};
 
-const DEMANDS: Demands = Demands { least_rise: 4096.0, grain: 0.0, most_uneven: 0.2, least_rises: 4.0 };
+const DEMANDS: Demands = super::OF_ITERATIONS;
 
 /// A program: how many passes it makes, and the bytes that it holds at the beginning of each.
 #[derive(Clone, Debug)]

@@ -5,18 +5,21 @@ mod axis;
 mod findings;
 #[cfg(test)]
 mod generated;
+mod mappings;
 mod place;
 mod returned;
 mod series;
 mod shape;
 mod slope;
+mod slowing;
+mod threads;
 mod verdict;
 
 use std::collections::HashMap;
 
 use heaplens_format::Bytes;
 use heaplens_format::arena::marks::ENOUGH_PASSES;
-use heaplens_format::recording::{Process, SiteKind};
+use heaplens_format::recording::{Line, Process, SiteKind};
 
 use crate::profile::{Iterations, Layer, Measure, SiteProfile, Space, StackId, Stacks};
 
@@ -24,12 +27,15 @@ pub use axis::How;
 pub use findings::{Finding, Rule};
 pub use shape::{Shape, Trend};
 pub use slope::Slope;
+pub use slowing::Slowing;
+pub use threads::Threads;
 pub use verdict::Verdict;
 
 use axis::Axis;
 use place::Places;
 use returned::Returned;
 use shape::{Demands, trend};
+use threads::Crowd;
 use verdict::Grounds;
 
 /// The growth of one process.
@@ -49,6 +55,10 @@ pub struct Growth {
     pub live: Option<Trend>,
     /// Layers, by the sum of their sites.
     pub layers: Vec<(Layer, Trend)>,
+    /// Lines of the ledger.
+    pub ledger: Vec<(Line, Trend)>,
+    /// Iterations that become slower.
+    pub slowing: Option<Slowing>,
     /// Lines whose bytes changed enough to be judged.
     pub lines: usize,
     /// What grows.
@@ -68,6 +78,13 @@ impl Growth {
         resident.max(found.map(|finding| finding.trend.slope.value).sum())
     }
 
+    /// Bytes per iteration of lines of the ledger together; `None` where there were too few ledgers to tell.
+    pub fn of_ledger(&self, lines: &[Line]) -> Option<f64> {
+        let own = self.ledger.iter().filter(|(line, _)| lines.contains(line));
+        let paces: Vec<Option<f64>> = own.map(|(_, trend)| trend.pace()).collect();
+        if paces.is_empty() { None } else { paces.into_iter().sum() }
+    }
+
     /// Bytes per iteration of a site; `None` where that is not known.
     pub fn of_site(&self, site: &SiteProfile) -> Option<f64> {
         (self.how != How::Time).then(|| self.slopes.get(&(site.stack, site.kind)).copied().unwrap_or(0.0))
@@ -85,11 +102,16 @@ const LEAST_TO_STOP: f64 = 65_536.0;
 const LEAST_SECONDS: f64 = 1.0;
 const LEAST_SECONDS_OF_SCRIPT: f64 = 60.0;
 
-const OF_ITERATIONS: Demands =
-    Demands { least_rise: LEAST_OF_LINE, grain: 0.0, most_uneven: 0.2, least_rises: 4.0 };
+const OF_ITERATIONS: Demands = Demands {
+    least_rise: LEAST_OF_LINE,
+    grain: 0.0,
+    most_uneven: 0.2,
+    least_rises: 4.0,
+    least_points: shape::LEAST_POINTS,
+};
 /// A program that reads its input once grows, too: per second only what is very even is believed.
 const OF_SECONDS: Demands =
-    Demands { least_rise: LEAST_OF_WHOLE, grain: 0.0, most_uneven: 0.1, least_rises: 10.0 };
+    Demands { least_rise: LEAST_OF_WHOLE, most_uneven: 0.1, least_rises: 10.0, ..OF_ITERATIONS };
 
 /// What is known about a process before its growth.
 #[derive(Clone, Copy)]
@@ -120,10 +142,14 @@ impl Known<'_> {
         let demands = Demands { least_rise: LEAST_OF_LINE.max(self.resident() / 2000.0), ..OF_ITERATIONS };
         let places =
             Places::of(self.process, self.stacks, self.sites, (axis, demands), |kind| self.grain(kind));
-        let lines = findings::lines(&places, axis, demands);
+        let crowd = Crowd { process: self.process, axis, demands: OF_ITERATIONS };
+        let lines = findings::lines(&places, crowd, demands);
         let rss = self.of_rss(axis, OF_ITERATIONS);
         let live = trend(&self.live_at(axis), demands);
-        let mut findings = findings::of_lines(&lines, rss.as_ref(), self.sites, axis);
+        let has_threads = lines.iter().any(findings::Line::starts_threads);
+        let others = if has_threads { None } else { self.more_threads(crowd) };
+        let others = (others, self.growing_mappings(axis, OF_ITERATIONS, rss.as_ref()));
+        let mut findings = findings::of_lines(&lines, others, rss.as_ref(), self.sites, axis);
         Returned::of(self, live.level).explain(&mut findings, rss.as_ref(), self.resident());
         let stops = |trend: &Trend| verdict::is_stopped(trend.shape) && trend.rise >= self.least_to_stop();
         let stopped = lines.iter().any(|line| stops(line.trend())) || rss.as_ref().is_some_and(stops);
@@ -138,6 +164,8 @@ impl Known<'_> {
             rss,
             live: Some(live),
             layers: self.layers(&places, axis, demands),
+            ledger: self.lines_of_ledger(axis, OF_ITERATIONS),
+            slowing: slowing::slowing(axis),
             lines: places.lines.len(),
             verdict: Some(verdict::verdict(&findings, Grounds { stopped, too_short })),
             findings,
@@ -165,10 +193,13 @@ impl Known<'_> {
         let of_live = Demands { least_rise: LEAST_TO_STOP, ..OF_SECONDS };
         let live = Some(trend(&live_series, of_live)).filter(|_| live_series.points().len() > 1);
         let grows = |trend: &Option<Trend>| trend.filter(|trend| is_long && trend.shape == Shape::Linear);
+        let crowd = Crowd { process: self.process, axis, demands: OF_SECONDS };
+        let threads = if is_long { self.more_threads(crowd) } else { None };
         let of_heap =
             grows(&live).map(|trend| findings::of_seconds(trend, &self.held_by_lines(), self.sites));
-        let mut findings: Vec<Finding> =
-            of_heap.or_else(|| grows(&rss).map(findings::unexplained)).into_iter().collect();
+        let mappings =
+            if is_long { self.growing_mappings(axis, OF_SECONDS, rss.as_ref()) } else { Vec::new() };
+        let mut findings = findings::together(threads, of_heap, mappings, grows(&rss));
         Returned::of(self, live_series.last()).explain(&mut findings, rss.as_ref(), self.resident());
         // What a short program gave back before its end did not grow, whatever a reading in between says.
         let stands = live.is_some_and(|trend| matches!(trend.shape, Shape::Flat | Shape::Plateau));
@@ -176,6 +207,7 @@ impl Known<'_> {
         let stopped = is_long && live.iter().chain(&rss).any(|trend| trend.shape == Shape::Plateau);
         Growth {
             enough: too_short.then_some(least as u64),
+            ledger: self.lines_of_ledger(axis, OF_SECONDS),
             rss,
             live,
             verdict: Some(verdict::verdict(&findings, Grounds { stopped, too_short })),
@@ -184,10 +216,42 @@ impl Known<'_> {
         }
     }
 
+    /// Threads whose number grows by the time-line, or whose stacks do by the ledgers.
+    fn more_threads(self, crowd: Crowd<'_>) -> Option<Finding> {
+        let running = crowd.running();
+        let starter = place::most_threads(self.stacks, self.sites);
+        let running = crowd.growing(&running).map(|counts| (counts, crowd.bytes_of_one(&running)));
+        let left = starter.as_ref().map_or(0, |(_, _, left)| *left);
+        let (counts, one) = running.or_else(|| crowd.by_ledgers(left))?;
+        Some(findings::of_threads(crowd, &counts, one, starter, self.sites))
+    }
+
+    /// What each line of the ledger does; nothing where none was taken.
+    fn lines_of_ledger(self, axis: &Axis, demands: Demands) -> Vec<(Line, Trend)> {
+        let demands = shape::of_ledgers(Demands { least_rise: self.least_to_stop(), ..demands });
+        let series = |line| axis.ledgers(self.process, |ledger| ledger.line(line));
+        let lines = if self.process.ledgers.is_empty() { &[] } else { Line::ALL };
+        lines.iter().map(|&line| (line, trend(&series(line), demands))).collect()
+    }
+
+    /// Mappings that grow by the ledgers. Readings of resident memory are more than ledgers are, and know better.
+    fn growing_mappings(self, axis: &Axis, demands: Demands, rss: Option<&Trend>) -> Vec<Finding> {
+        if rss.is_some_and(|rss| matches!(rss.shape, Shape::Flat | Shape::Plateau)) {
+            return Vec::new();
+        }
+        let demands = Demands { least_rise: self.least_of_whole(), ..demands };
+        let growing = mappings::growing(self, axis, demands, rss);
+        growing.into_iter().map(|mapping| findings::of_mapping(mapping, self.sites)).collect()
+    }
+
     fn of_rss(self, axis: &Axis, demands: Demands) -> Option<Trend> {
         let series = axis.timeline(self.process, |sample| sample.rss.get());
-        let least_rise = LEAST_OF_WHOLE.max(self.resident() / 100.0);
-        (!self.process.timeline.is_empty()).then(|| trend(&series, Demands { least_rise, ..demands }))
+        let demands = Demands { least_rise: self.least_of_whole(), ..demands };
+        (!self.process.timeline.is_empty()).then(|| trend(&series, demands))
+    }
+
+    fn least_of_whole(self) -> f64 {
+        LEAST_OF_WHOLE.max(self.resident() / 100.0)
     }
 
     fn live_at(self, axis: &Axis) -> series::Series {

@@ -8,7 +8,9 @@ use heaplens_format::recording::{Amount, History, Process, SiteKind};
 use super::axis::Axis;
 use super::series::{Point, Series};
 use super::shape::{Demands, Trend, trend};
-use crate::profile::{Layer, Measure, SiteProfile, Space, StackFrame, StackId, Stacks, is_interpreter};
+use crate::profile::{
+    Layer, Measure, SiteProfile, Space, StackFrame, StackId, Stacks, is_interpreter, thread_start,
+};
 
 /// What a site had at each moment of the axis.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -87,7 +89,7 @@ impl Sum {
 }
 
 /// What tells one line from another: function, file and line, or the address where these are not known.
-type Key<'a> = (Option<&'a str>, Option<&'a str>, Option<u32>, Option<&'a str>, u64);
+pub(super) type Key<'a> = (Option<&'a str>, Option<&'a str>, Option<u32>, Option<&'a str>, u64);
 
 fn key(frame: &StackFrame) -> Key<'_> {
     let offset = if frame.function.is_some() { 0 } else { frame.offset };
@@ -98,6 +100,8 @@ fn key(frame: &StackFrame) -> Key<'_> {
 #[derive(Debug, Default)]
 pub(super) struct Places<'a> {
     pub(super) lines: HashMap<Option<Key<'a>>, Sum>,
+    /// Of lines that start threads, the blocks that stand for one thread each.
+    pub(super) threads: HashMap<Option<Key<'a>>, Course>,
     pub(super) layers: Vec<(Layer, Sum)>,
     pub(super) slopes: HashMap<(StackId, SiteKind), f64>,
 }
@@ -119,10 +123,20 @@ impl<'a> Places<'a> {
                 continue;
             }
             let line = stacks.line(site.stack).map(key);
+            if own.grain == 0.0 && starts_thread(site, stacks) {
+                places.threads.entry(line).or_default().add(&course);
+            }
             places.lines.entry(line).or_default().add(at, &course, own.grain);
             places.layer(site.layer).add(at, &course, own.grain);
         }
         places
+    }
+
+    /// Blocks that stand for one thread each, of all lines.
+    pub(super) fn all_threads(&self) -> Course {
+        let mut all = Course::default();
+        self.threads.values().for_each(|course| all.add(course));
+        all
     }
 
     fn layer(&mut self, layer: Layer) -> &mut Sum {
@@ -151,6 +165,24 @@ pub(super) fn held_by_lines(stacks: &Stacks, sites: &[SiteProfile]) -> Vec<(Meas
 /// Whether a mapping is the memory that Python cuts small objects out of, which are sites themselves.
 fn is_pool(site: &SiteProfile, stacks: &Stacks) -> bool {
     site.kind == SiteKind::AnonymousMapping && stacks.frames(site.stack).next().is_some_and(is_interpreter)
+}
+
+/// Whether a block was made by the C library for a thread that it starts. It makes one for each stack, which is given back
+/// with the stack: when the thread is joined, or ends and need not be.
+fn starts_thread(site: &SiteProfile, stacks: &Stacks) -> bool {
+    site.kind == SiteKind::Heap && thread_start(stacks.frames(site.stack)).is_some()
+}
+
+/// The line that started most of the threads whose stacks are left at the end: its heaviest site, all of its sites, and how
+/// many stacks that are.
+pub(super) fn most_threads(stacks: &Stacks, sites: &[SiteProfile]) -> Option<(usize, Vec<usize>, u64)> {
+    let mut lines: HashMap<Option<Key<'_>>, (usize, Vec<usize>, u64)> = HashMap::new();
+    for (at, site) in sites.iter().enumerate().filter(|(_, site)| starts_thread(site, stacks)) {
+        let line = lines.entry(stacks.line(site.stack).map(key)).or_insert((at, Vec::new(), 0));
+        line.1.push(at);
+        line.2 += site.held.blocks;
+    }
+    lines.into_values().max_by_key(|(leader, _, threads)| (*threads, std::cmp::Reverse(*leader)))
 }
 
 /// A site that hardly changed is not worth the comparison of all pairs.

@@ -20,6 +20,9 @@ use super::slope::{Slope, mean_and_deviation, slope};
 
 /// Fewer readings say nothing.
 pub const LEAST_POINTS: usize = 10;
+/// The same for ledgers, which are few and far between, and the rises that there must be.
+const LEAST_LEDGERS: usize = 6;
+const LEAST_RISES_OF_LEDGERS: f64 = 3.0;
 /// At the end what is retained is not known yet: the next fall may come. So much of the run is not judged by it.
 const UNJUDGED: f64 = 0.1;
 /// How much of the run may be warm-up, and in what steps it is tried.
@@ -80,6 +83,14 @@ pub struct Demands {
     pub most_uneven: f64,
     /// Single rises that there must be.
     pub least_rises: f64,
+    /// Readings that there must be.
+    pub least_points: usize,
+}
+
+/// The same for what only ledgers know.
+pub(super) fn of_ledgers(demands: Demands) -> Demands {
+    let least_rises = demands.least_rises.min(LEAST_RISES_OF_LEDGERS);
+    Demands { least_points: LEAST_LEDGERS, least_rises, grain: 0.0, ..demands }
 }
 
 /// What a series does, and how fast.
@@ -106,13 +117,22 @@ impl Trend {
         first: 0.0,
         level: 0.0,
     };
+
+    /// Bytes per iteration that it goes on by: none where it does not grow, `None` where that cannot be told.
+    pub fn pace(&self) -> Option<f64> {
+        match self.shape {
+            Shape::Linear | Shape::Filling { .. } => Some(self.slope.value),
+            Shape::Flat | Shape::Plateau => Some(0.0),
+            Shape::Steps | Shape::TooShort => None,
+        }
+    }
 }
 
 /// Judges a series.
 pub fn trend(series: &Series, demands: Demands) -> Trend {
     let rise = rise(series);
     let of = |shape, slope| Trend { shape, slope, rise, first: series.first(), level: series.last() };
-    if series.points().len() < LEAST_POINTS {
+    if series.points().len() < demands.least_points {
         return of(Shape::TooShort, slope(series.points()));
     }
     match growth(series, demands) {

@@ -45,9 +45,9 @@ pub(super) struct Grounds {
 
 pub(super) fn verdict(findings: &[Finding], grounds: Grounds) -> Verdict {
     let has = |rule: Rule| findings.iter().any(|finding| finding.rule == rule);
-    if has(Rule::LinearGrowth) {
+    if has(Rule::LinearGrowth) || has(Rule::ThreadGrowth) {
         Verdict::Leak
-    } else if has(Rule::Unexplained) {
+    } else if has(Rule::Unexplained) || has(Rule::MappingGrowth) {
         Verdict::GrowthUnexplained
     } else if [Rule::CacheFilling, Rule::Fragmentation, Rule::Cycles].into_iter().any(has) {
         Verdict::Growth

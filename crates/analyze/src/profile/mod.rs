@@ -11,6 +11,7 @@ mod python;
 mod returns;
 mod sites;
 mod stacks;
+mod tree;
 
 use heaplens_format::recording::{
     Damage, Decoded, Exit, Interpreter, Process, ProcessEnd, Recording, Rss, Run, Sample,
@@ -21,11 +22,13 @@ pub use iterations::{Iterations, NamedMark};
 pub use ledger::{LedgerProfile, MappingProfile, Moments};
 pub use losses::LossLine;
 pub use margin::Margin;
+pub(crate) use naming::thread_start;
 pub use naming::{headline, is_interpreter, is_library};
 pub use python::Origin;
 pub use returns::{Collected, Resident, Returns};
 pub use sites::{Layer, Measure, SiteProfile, Space, Totals};
 pub use stacks::{Cut, Import, StackFrame, StackId};
+pub use tree::Tree;
 
 use crate::growth::{Growth, Known, growth};
 pub(crate) use sites::HeldAt;
@@ -83,6 +86,8 @@ pub struct Profile {
     pub growth: Growth,
     /// Where its resident bytes were; `None` where no ledger was taken.
     pub ledger: Option<LedgerProfile>,
+    /// Memory of the processes that lived together; `None` where one lived alone, or where they share nothing.
+    pub tree: Option<Tree>,
     /// Marks that are not passes of a loop.
     pub marks: Vec<NamedMark>,
     /// What came back when it was asked for; `None` where it was not.
@@ -163,6 +168,7 @@ pub(crate) fn profile_at(
         cost: cost(recording, process),
         sampled: recording.run.sample_interval,
         damage: decoded.damage.clone(),
+        tree: tree::tree(&recording.processes),
         ..profile
     })
 }

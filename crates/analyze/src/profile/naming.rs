@@ -44,15 +44,32 @@ const LIBRARIES: &[&str] = &[
     "<hashbrown::",
     "__rustc::",
 ];
+/// What the C library's function that starts a thread is called, with its symbols and without.
+const THREAD_STARTS: &[&str] = &["pthread_create", "__pthread_create", "__pthread_create_2_1", "thrd_create"];
+/// What starting a thread allocates lies so many frames below it, at most.
+const BELOW_THREAD_START: usize = 8;
+
 /// The frame that a site is named by: the innermost one that is not library code, else the innermost.
 pub fn headline<'a>(stack: impl Iterator<Item = &'a StackFrame> + Clone) -> Option<&'a StackFrame> {
     stack.clone().find(|frame| !is_library(frame)).or_else(|| stack.clone().next())
 }
 
-/// The innermost frame whose source is known and that is not library code: the user compiled it. Else the headline.
+/// The innermost frame whose source is known and that is not library code: the user compiled it. Else the headline. What
+/// starting a thread allocates is named by who started it, though the C library's own sources may be known.
 pub(crate) fn own_line<'a>(stack: impl Iterator<Item = &'a StackFrame> + Clone) -> Option<&'a StackFrame> {
+    let below = thread_start(stack.clone()).map_or(0, |at| at + 1);
+    let stack = stack.skip(below);
     let own = stack.clone().find(|frame| frame.file.is_some() && !is_library(frame));
     own.or_else(|| headline(stack))
+}
+
+/// The place of the frame that starts a thread, in a stack of what that allocates.
+pub(crate) fn thread_start<'a>(stack: impl Iterator<Item = &'a StackFrame>) -> Option<usize> {
+    let name = |frame: &StackFrame| {
+        let name = frame.function.as_deref().unwrap_or_default();
+        THREAD_STARTS.contains(&name.split('@').next().unwrap_or_default())
+    };
+    stack.take(BELOW_THREAD_START).position(name)
 }
 
 /// Whether a function allocates for others or belongs to the standard library.

@@ -47,3 +47,14 @@ fn closed_streams_stay_closed() {
     let found = run.report().pids();
     assert!(!found.is_empty(), "the program was recorded although its streams are closed");
 }
+
+#[test]
+fn memory_that_a_worker_shares_is_counted_once_for_the_tree() {
+    let run = Heaplens::on(&program("shares_memory.c"), &[]).finish().expect_status(0);
+    let tree = &run.report().0["ledger_details"]["tree"];
+    let mib = |field: &str| tree[field].as_u64().unwrap_or_default() >> 20;
+    assert_eq!(tree["processes"], 2, "{tree}");
+    assert!(mib("rss") >= 128 && (64..80).contains(&mib("pss")) && (1..10).contains(&mib("uss")), "{tree}");
+    let page = run.stderr();
+    assert!(page.contains("process tree    2 processes"), "{page}");
+}

@@ -335,6 +335,8 @@ pub struct Sample {
     pub rss: Bytes,
     /// Live heap bytes.
     pub live: Bytes,
+    /// Threads that the process had; 0 where that was not read.
+    pub threads: u32,
 }
 
 /// The names of one frame.

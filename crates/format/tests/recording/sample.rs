@@ -11,6 +11,15 @@ use heaplens_format::{Addr, Bytes, CodeId, LoopId, Loss, ModuleId, Nanos, NodeId
 
 /// A shell that was replaced by a program which runs Python, with a loop in it.
 pub fn sample() -> Recording {
+    let mut recording = sample_of_format_2_2();
+    for (threads, reading) in (1..).zip(&mut recording.processes[0].timeline) {
+        reading.threads = threads;
+    }
+    recording
+}
+
+/// What format 2.2 could say: not how many threads there were.
+pub fn sample_of_format_2_2() -> Recording {
     let mut recording = sample_of_format_2_1();
     let mut ledger = Ledger {
         at: Nanos::new(350),
@@ -169,7 +178,7 @@ fn site(node: u32, kind: SiteKind, bytes: u64) -> Site {
 }
 
 fn sample_at(at: u64, rss: u64) -> Sample {
-    Sample { at: Nanos::new(at), rss: Bytes::new(rss), live: Bytes::new(rss / 2) }
+    Sample { at: Nanos::new(at), rss: Bytes::new(rss), live: Bytes::new(rss / 2), threads: 0 }
 }
 
 fn symbols() -> Vec<FrameSymbol> {

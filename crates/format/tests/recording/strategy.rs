@@ -281,7 +281,12 @@ fn function() -> impl Strategy<Value = Function> {
 }
 
 fn sample() -> impl Strategy<Value = Sample> {
-    (nanos(), bytes(), bytes()).prop_map(|(at, rss, live)| Sample { at, rss, live })
+    (nanos(), bytes(), bytes(), any::<u32>()).prop_map(|(at, rss, live, threads)| Sample {
+        at,
+        rss,
+        live,
+        threads,
+    })
 }
 
 fn amount() -> impl Strategy<Value = Amount> {

@@ -46,6 +46,8 @@ pub(super) struct FindingFields<'a> {
     live_bytes: u64,
     live_blocks: u64,
     location: Option<LocationFields<'a>>,
+    /// The name of a mapping that nobody was seen to make.
+    mapping: Option<&'a str>,
     stack: Vec<FrameFields<'a>>,
     /// Who holds it is not known yet.
     holder: Option<()>,
@@ -88,7 +90,7 @@ fn finding<'a>(profile: &'a Profile, finding: &'a Finding) -> FindingFields<'a> 
         rule,
         name,
         verdict: rules::verdict(profile, finding),
-        layer: finding.layer.map(|layer| layer.name()),
+        layer: rules::layer(finding),
         bytes_per_iteration: slope.value,
         low: slope.low,
         high: slope.high,
@@ -97,9 +99,10 @@ fn finding<'a>(profile: &'a Profile, finding: &'a Finding) -> FindingFields<'a> 
         live_bytes: finding.live.bytes.get(),
         live_blocks: finding.live.blocks,
         location: location(profile, finding),
+        mapping: rules::mapping(finding),
         stack: leader.map_or_else(Vec::new, |site| profile.stack(site).map(frame).collect()),
         holder: None,
-        evidence: evidence(finding),
+        evidence: evidence(profile, finding),
         excluded: excluded(profile, finding),
         fix: rules::fix(profile, finding),
         references: Vec::new(),
@@ -115,12 +118,17 @@ fn location<'a>(profile: &'a Profile, finding: &Finding) -> Option<LocationField
     })
 }
 
-fn evidence(finding: &Finding) -> Vec<EvidenceFields> {
+fn evidence(profile: &Profile, finding: &Finding) -> Vec<EvidenceFields> {
+    let slowing = rules::slowing(profile, finding);
     let known = |what, value: Option<f64>| value.map(|value| EvidenceFields { what, value });
     [
         known("blocks per iteration", finding.blocks_per_iteration),
         known("stacks that meet in this line", finding.leader.map(|_| finding.sites.len() as f64)),
+        known("threads per iteration", finding.threads.map(|threads| threads.per_iteration)),
+        known("threads whose stacks are left", finding.threads.map(|threads| threads.count as f64)),
         known("bytes that came back when asked for", finding.returned.map(|bytes| bytes.get() as f64)),
+        known("seconds per iteration at first", slowing.map(|slowing| slowing.first)),
+        known("seconds per iteration at last", slowing.map(|slowing| slowing.last)),
         known("bytes at which it will stop", finding.stops_at().map(|bytes| bytes.get() as f64)),
     ]
     .into_iter()

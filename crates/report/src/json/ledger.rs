@@ -1,7 +1,7 @@
 //! The ledger: one row for each layer, and what the rows are made of.
 
 use heaplens_analyze::Profile;
-use heaplens_analyze::profile::{LedgerProfile, MappingProfile, Moments, StackFrame};
+use heaplens_analyze::profile::{LedgerProfile, MappingProfile, Moments, StackFrame, Tree};
 use heaplens_format::recording::{Ledger, LedgerMoment, Line};
 
 use super::{FrameFields, frame};
@@ -39,6 +39,7 @@ pub(super) struct Row {
     layer: &'static str,
     #[serde(flatten)]
     bytes: MomentFields,
+    /// `None` where there were too few ledgers to tell.
     bytes_per_iteration: Option<f64>,
 }
 
@@ -53,11 +54,11 @@ fn fields(moments: Moments) -> MomentFields {
     MomentFields { start: moments.start.get(), end: moments.end.get(), peak: moments.peak.get() }
 }
 
-pub(super) fn rows(ledger: &LedgerProfile) -> Vec<Row> {
+pub(super) fn rows(profile: &Profile, ledger: &LedgerProfile) -> Vec<Row> {
     let row = |&(layer, lines): &(&'static str, &[Line])| Row {
         layer,
         bytes: fields(ledger.moments(|one| lines.iter().map(|&line| one.line(line)).sum())),
-        bytes_per_iteration: None,
+        bytes_per_iteration: profile.growth.of_ledger(lines),
     };
     let is_shown = |&&(_, lines): &&(&str, &[Line])| ledger.is_forked || lines != [Line::Inherited];
     LAYERS.iter().filter(is_shown).map(row).collect()
@@ -72,6 +73,8 @@ pub(super) struct Details<'a> {
     /// Whether live blocks are told from free memory by estimates, since the run was sampled.
     estimated: bool,
     ledgers: usize,
+    /// Processes that lived together, where they share memory.
+    tree: Option<TreeFields>,
     mappings: Vec<Mapping<'a>>,
 }
 
@@ -104,6 +107,25 @@ fn moment(ledger: &Ledger) -> Moment {
 }
 
 #[derive(serde::Serialize)]
+struct TreeFields {
+    at_seconds: f64,
+    processes: usize,
+    rss: u64,
+    pss: u64,
+    uss: u64,
+}
+
+fn tree(tree: Tree) -> TreeFields {
+    TreeFields {
+        at_seconds: tree.at.get() as f64 / 1e9,
+        processes: tree.processes,
+        rss: tree.rss.get(),
+        pss: tree.pss.get(),
+        uss: tree.uss.get(),
+    }
+}
+
+#[derive(serde::Serialize)]
 struct Mapping<'a> {
     layer: &'static str,
     /// `hooked`: it was seen who mapped it; `unhooked`: it was not; `shared`; `file`.
@@ -121,6 +143,7 @@ pub(super) fn details<'a>(profile: &'a Profile, ledger: &'a LedgerProfile) -> De
         end: moment(&ledger.end),
         estimated: ledger.all.iter().any(|one| one.is_estimated),
         ledgers: ledger.all.len(),
+        tree: profile.tree.map(tree),
         mappings: ledger.mappings.iter().map(|one| mapping(profile, one)).collect(),
     }
 }

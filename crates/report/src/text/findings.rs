@@ -5,10 +5,10 @@ use std::io;
 use heaplens_analyze::Profile;
 use heaplens_analyze::growth::{Finding, How, Rule, Shape, Trend, Verdict};
 use heaplens_analyze::profile::StackFrame;
-use heaplens_format::Bytes;
+use heaplens_format::{Bytes, Nanos};
 
 use super::mixed::{self, Line};
-use super::number::{count, percent, size};
+use super::number::{count, percent, seconds, size};
 use super::place::place;
 use super::{Page, fold, one_line, plural, wrapped};
 use crate::rules;
@@ -128,10 +128,19 @@ fn write_finding(profile: &Profile, page: &mut Page<'_>, rank: usize, finding: &
         &format!("{title:<TITLE$}{per:>22}{share}", TITLE = TITLE.saturating_sub(5)),
     )?;
     where_it_is(profile, page, finding)?;
+    if let Some(mapping) = rules::mapping(finding) {
+        named(page, "mapping", &format!("{} · {}", one_line(mapping), size(finding.live.bytes)))?;
+    }
+    named(page, "threads", &threads(profile, finding))?;
     named(page, "live", &live(profile, finding))?;
     named(page, "bound", &bound(profile, finding))?;
     if let Some(returned) = finding.returned {
         named(page, "proof", &format!("{} came back when it was asked for", size(returned)))?;
+    }
+    if let Some(slowing) = rules::slowing(profile, finding) {
+        let [first, last] =
+            [slowing.first, slowing.last].map(|time| seconds(Nanos::new((time * 1e9) as u64)));
+        named(page, "evidence", &format!("iterations slow down: {first} → {last}"))?;
     }
     if let Some(level) = finding.stops_at() {
         named(page, "will stop", &format!("near {} if it goes on like that", size(level)))?;
@@ -171,8 +180,17 @@ fn where_it_is(profile: &Profile, page: &mut Page<'_>, finding: &Finding) -> io:
     Ok(())
 }
 
+/// `200 at the last iteration · 1.0 more per iteration · they run`.
+fn threads(profile: &Profile, finding: &Finding) -> String {
+    let Some(threads) = finding.threads else { return String::new() };
+    let when = if profile.growth.how == How::Time { "of them" } else { "at the last iteration" };
+    let (pace, per) = (threads.per_iteration, rules::per(profile));
+    let state = if threads.have_ended { "they have ended" } else { "they run" };
+    format!("{} {when} · {pace:.1} more per {per} · {state}", count(threads.count))
+}
+
 fn live(profile: &Profile, finding: &Finding) -> String {
-    if finding.leader.is_none() {
+    if finding.leader.is_none() || finding.threads.is_some() {
         return String::new();
     }
     let live = finding.live;

@@ -10,6 +10,7 @@ use heaplens_format::recording::{Ledger, Line};
 use super::number::{count, seconds, size};
 use super::place::location;
 use super::{Page, one_line};
+use crate::rules;
 
 /// Mappings that are named.
 const MAPPINGS: usize = 3;
@@ -37,24 +38,42 @@ pub(super) const LINES: [(Line, &str); 12] = [
 
 pub(super) fn write(profile: &Profile, page: &mut Page<'_>) -> io::Result<()> {
     let Some(ledger) = &profile.ledger else { return Ok(()) };
-    page.title(&format!("{:<26}{:>10}{:>10}{:>10}", "Ledger (MiB)", "start", "peak", "end"))?;
+    let per = if anything_grows(profile) { format!("per {}", rules::per(profile)) } else { String::new() };
+    page.title(&format!("{:<26}{:>10}{:>10}{:>10}{per:>16}", "Ledger (MiB)", "start", "peak", "end"))?;
+    let pace = |pace: Option<f64>| if per.is_empty() { String::new() } else { pace_words(pace) };
     for (line, name) in LINES {
         let moments = ledger.line(line);
         if moments.most() >= SMALLEST {
-            row(page, name, moments)?;
+            row(page, name, moments, &pace(profile.growth.of_ledger(&[line])))?;
         }
         if matches!(line, Line::Mapped | Line::Unhooked) {
             mappings(profile, ledger, line, page)?;
         }
     }
-    row(page, "RSS", ledger.moments(Ledger::program))?;
-    row(page, "Heaplens, not counted", ledger.line(Line::Heaplens))?;
+    let rss = profile.growth.rss.and_then(|trend| trend.pace());
+    row(page, "RSS", ledger.moments(Ledger::program), &pace(rss))?;
+    row(page, "Heaplens, not counted", ledger.line(Line::Heaplens), "")?;
     notes(ledger, page)
 }
 
-fn row(page: &mut Page<'_>, name: &str, moments: Moments) -> io::Result<()> {
+/// Whether any line of the program grows.
+fn anything_grows(profile: &Profile) -> bool {
+    let grows = |line: Line| profile.growth.of_ledger(&[line]).is_some_and(|pace| pace > 0.0);
+    LINES.iter().any(|(line, _)| grows(*line))
+}
+
+/// Nothing where it cannot be told.
+fn pace_words(pace: Option<f64>) -> String {
+    match pace {
+        Some(bytes) if bytes >= 0.5 => size(Bytes::new(bytes.round() as u64)),
+        Some(_) => "–".to_owned(),
+        None => String::new(),
+    }
+}
+
+fn row(page: &mut Page<'_>, name: &str, moments: Moments, pace: &str) -> io::Result<()> {
     let [start, peak, end] = [moments.start, moments.peak, moments.end].map(mib);
-    page.line(&format!("    {name:<24}{start:>10}{peak:>10}{end:>10}"))
+    page.line(&format!("    {name:<24}{start:>10}{peak:>10}{end:>10}{pace:>16}"))
 }
 
 /// `1,482` or, below ten, `0.3`.

@@ -1,8 +1,8 @@
 //! What a small training script leaves behind: its own lines, a library below them, imports, a worker thread.
 
 use heaplens_format::recording::{
-    Amount, Change, Code, Decoded, Frame, History, Interpreter, Loop, Mark, MarkKind, Node, Process, Reading,
-    Sample, SiteKind,
+    Amount, Change, Code, Decoded, Frame, History, Interpreter, Ledger, Line, Loop, Mark, MarkKind, Node,
+    Process, Reading, Sample, SiteKind,
 };
 use heaplens_format::{Bytes, CodeId, LoopId, Nanos, Pid};
 
@@ -64,8 +64,25 @@ pub fn growing(file: &str) -> Decoded {
     let change =
         |pass: u64| Change { until: pass as u32, live: Amount { bytes: kept(pass), blocks: 4 * (pass - 1) } };
     program.histories = vec![History { site: 0, changes: (1..=100).map(change).collect() }];
-    let reading = |pass| Sample { at: at(pass), rss: kept(pass) + Bytes::new(60 * MIB), live: kept(pass) };
+    let reading =
+        |pass| Sample { at: at(pass), rss: kept(pass) + Bytes::new(60 * MIB), live: kept(pass), threads: 1 };
     program.timeline = (1..=100).map(reading).collect();
+    decoded
+}
+
+/// The same with ledgers of every tenth pass, or of all of them where they are few.
+pub fn growing_with_ledgers(count: u64) -> Decoded {
+    let mut decoded = growing("/home/user/shop/train.py");
+    let program = &mut decoded.recording.processes[0];
+    let ledger = |number: u64| {
+        let reading = program.timeline[(10 * number - 1) as usize];
+        let mut ledger = Ledger { at: reading.at, rss: reading.rss, ..Ledger::default() };
+        ledger.lines[Line::Native as usize] = reading.live;
+        ledger.lines[Line::Python as usize] = Bytes::new(60 * MIB);
+        (ledger.pss, ledger.uss) = (Bytes::new(50 * MIB), Bytes::new(40 * MIB));
+        ledger
+    };
+    program.ledgers = (1..=count).map(ledger).collect();
     decoded
 }
 

@@ -5,8 +5,11 @@ mod dice;
 mod generated;
 mod labelled;
 mod limits;
+mod mappings;
 mod native;
 mod python;
+mod slowing;
+mod threads;
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;

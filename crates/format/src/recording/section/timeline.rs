@@ -1,5 +1,6 @@
 //! ```text
 //!   rows: ns since the reading before, signed │ resident bytes │ live bytes
+//!   threads of each row                                                        (since format 2.3)
 //! ```
 
 use alloc::vec::Vec;
@@ -18,12 +19,21 @@ pub(crate) fn write(timeline: &[Sample], to: &mut Writer) {
         to.number(sample.live.get());
         before = sample.at.get();
     }
+    timeline.iter().for_each(|sample| to.number(sample.threads.into()));
 }
 
 pub(crate) fn read(timeline: &mut Vec<Sample>, from: &mut Reader<'_>) -> Outcome {
     let mut at = 0u64;
     from.rows(3, timeline, |from| {
         at = at.wrapping_add(from.signed()? as u64);
-        Ok(Sample { at: Nanos::new(at), rss: Bytes::new(from.number()?), live: Bytes::new(from.number()?) })
-    })
+        let (rss, live) = (Bytes::new(from.number()?), Bytes::new(from.number()?));
+        Ok(Sample { at: Nanos::new(at), rss, live, threads: 0 })
+    })?;
+    // Format 2.2 ends here.
+    if from.left() > 0 {
+        for sample in timeline {
+            sample.threads = from.small()?;
+        }
+    }
+    Ok(())
 }

@@ -1,0 +1,50 @@
+//! Iterations that become slower are evidence for what grows, and nothing where nothing grows.
+
+use serde_json::Value;
+
+use super::{python, write};
+use crate::harness::{Folder, Heaplens};
+
+/// All that was kept is looked through with each pass.
+const SEARCHES: &str = "kept = []\nfor step in range(400):\n    kept.append(bytearray(5_000))\n    sum(1 for one in kept for _ in range(8) if one[0])\n";
+/// The same work each time.
+const KEEPS: &str = "kept = []\nfor step in range(400):\n    kept.append(bytearray(5_000))\n    sum(1 for one in range(1600) if one)\n";
+/// Ever more work, and nothing is kept.
+const WORKS: &str =
+    "for step in range(400):\n    data = bytearray(5_000)\n    sum(1 for one in range(8 * step) if one)\n";
+
+/// The findings, and the page.
+fn run(text: &str) -> (Vec<Value>, String) {
+    let folder = Folder::new();
+    let script = folder.file("slowing.py");
+    write(&script, text);
+    let run = Heaplens::on(python(), &[]).arg(script).finish().expect_status(0);
+    (run.report().0["findings"].as_array().cloned().unwrap_or_default(), run.stderr())
+}
+
+fn seconds(finding: &Value, when: &str) -> Option<f64> {
+    let what = format!("seconds per iteration at {when}");
+    let found = finding["evidence"].as_array()?.iter().find(|one| one["what"] == what.as_str())?;
+    found["value"].as_f64()
+}
+
+#[test]
+fn a_loop_that_searches_what_it_keeps_slows_down_and_the_finding_says_so() {
+    let (findings, page) = run(SEARCHES);
+    let times = (seconds(&findings[0], "first"), seconds(&findings[0], "last"));
+    let (Some(first), Some(last)) = times else { panic!("{page}") };
+    assert!(last > 2.0 * first, "from a quarter of the list on average to nine tenths of it: {times:?}");
+    assert_eq!(page.matches("iterations slow down: ").count(), 1, "{page}");
+}
+
+#[test]
+fn a_loop_that_slows_down_and_keeps_nothing_is_no_finding() {
+    let (findings, page) = run(WORKS);
+    assert!(findings.is_empty() && !page.contains("slow down"), "{page}");
+}
+
+#[test]
+fn a_loop_that_takes_as_long_each_time_has_no_such_evidence() {
+    let (findings, page) = run(KEEPS);
+    assert!(findings.len() == 1 && !page.contains("slow down"), "{page}");
+}
