@@ -24,6 +24,7 @@ pub const FOR_TESTS: &[Package] = &[
     Package { name: "perl", witness: "/usr/bin/perl" },
     Package { name: "nodejs", witness: "/usr/bin/node" },
     Package { name: "openssl", witness: "/usr/bin/openssl" },
+    Package { name: "valgrind", witness: "/usr/bin/valgrind" },
     Package { name: "python3-pytest", witness: "/usr/lib/python3/dist-packages/pytest/__init__.py" },
     Package { name: "libpython3.11-testsuite", witness: "/usr/lib/python3.11/test/test_gc.py" },
 ];

@@ -6,8 +6,10 @@
 mod dice;
 pub mod diff;
 pub mod growth;
+pub mod heap;
 mod loops;
 pub mod profile;
+pub mod suppressions;
 mod symbols;
 
 pub use loops::settle_loop_lines;

@@ -10,6 +10,7 @@ use heaplens_format::environment::Objects;
 
 use crate::failure::Failure;
 use crate::limits::Pace;
+use crate::memcheck::MemcheckArguments;
 use crate::size;
 
 /// Why does the memory of this program grow, and what to do about it.
@@ -26,6 +27,8 @@ pub(crate) struct Arguments {
 pub(crate) enum Word {
     /// Run a program, record every allocation of it and of its children, and report when it ends
     Run(RunArguments),
+    /// Run a program and tell which blocks it could no longer reach when it ended, with the options of Valgrind's Memcheck
+    Memcheck(MemcheckArguments),
     /// Report on a recording, or seal and report what a killed recorder left behind
     Report(ReportArguments),
     /// What changed from one recording to another, or between two moments of one
@@ -253,6 +256,7 @@ fn explain(error: &clap::Error, words: &[OsString]) -> Failure {
 fn nothing_to_do(words: &[OsString]) -> Failure {
     match word_of(words) {
         Some("run") => Failure::new("there is no program to run").hint("heaplens run -- PROGRAM ARGS…"),
+        Some("memcheck") => Failure::new("there is no program to run").hint("heaplens memcheck PROGRAM ARGS…"),
         Some("report") => Failure::new("there is no recording to report on").hint("heaplens report FILE"),
         Some("diff") => Failure::new("there is no recording to compare").hint("heaplens diff A B"),
         Some("snapshot") => Failure::new("there is no process to look at").hint("heaplens snapshot PID"),
@@ -289,7 +293,7 @@ fn help_of(words: &[OsString]) -> String {
 }
 
 fn word_of(words: &[OsString]) -> Option<&str> {
-    let known = ["run", "report", "diff", "snapshot"];
+    let known = ["run", "memcheck", "report", "diff", "snapshot"];
     words.get(1)?.to_str().filter(|word| known.contains(word))
 }
 

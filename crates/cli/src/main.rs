@@ -10,6 +10,7 @@ mod destination;
 mod diff;
 mod failure;
 mod limits;
+mod memcheck;
 mod pattern;
 mod recording;
 mod render;
@@ -40,6 +41,7 @@ fn obey(typed: Typed) -> Result<ExitCode, Failure> {
     match typed {
         Typed::Show(text) => render::print(text.as_bytes()).map(|()| ExitCode::SUCCESS),
         Typed::Do(Word::Run(arguments)) => run::run(arguments, AGENT),
+        Typed::Do(Word::Memcheck(arguments)) => memcheck::memcheck(arguments, AGENT),
         Typed::Do(Word::Report(arguments)) => report::report(&arguments),
         Typed::Do(Word::Diff(arguments)) => diff::diff(&arguments),
         Typed::Do(Word::Snapshot(arguments)) => snapshot::snapshot(&arguments),

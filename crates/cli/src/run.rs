@@ -11,7 +11,7 @@ use heaplens_analyze::Profile;
 use heaplens_format::Pid;
 use heaplens_format::recording::{Exit, Recording};
 use heaplens_record::{
-    BareReason, LookupError, Outcome, Recorded, RunError, RunOptions, Session, run_telling,
+    BareReason, Listeners, LookupError, Outcome, Recorded, RunError, RunOptions, Session, run_with,
 };
 
 use crate::arguments::{Color, Format, RunArguments, YesNo};
@@ -47,14 +47,15 @@ pub(crate) fn run(arguments: RunArguments, agent: &'static [u8]) -> Result<ExitC
 
 /// Runs, with a status line while it does where there is a place for one.
 fn recorded(options: RunOptions, quiet: bool) -> Result<Outcome, RunError> {
-    let Some(mut line) = StatusLine::on_stderr(quiet) else { return run_telling(options, None) };
-    let outcome = run_telling(options, Some(&mut |progress| line.show(progress)));
+    let Some(mut line) = StatusLine::on_stderr(quiet) else { return run_with(options, Listeners::default()) };
+    let outcome =
+        run_with(options, Listeners { audience: Some(&mut |progress| line.show(progress)), examiner: None });
     line.erase();
     outcome
 }
 
 /// The status that a shell would give: 128 and the signal for a program that was killed.
-fn status_of(exit: Exit) -> u8 {
+pub(crate) fn status_of(exit: Exit) -> u8 {
     match exit {
         Exit::Code(code) => code as u8,
         Exit::Signal(signal) => 128u8.wrapping_add(signal as u8),
@@ -125,7 +126,7 @@ fn checked(typed: &OsString) -> Result<Pattern, Failure> {
     Ok(pattern)
 }
 
-fn explain(error: RunError) -> Failure {
+pub(crate) fn explain(error: RunError) -> Failure {
     let failure = Failure::new(&error);
     match error {
         RunError::Program { program, source } => explain_program(failure, &program, &source),

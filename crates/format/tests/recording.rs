@@ -7,12 +7,16 @@ mod strategy;
 
 use heaplens_format::arena::Pseudo;
 use heaplens_format::recording::{
-    DecodeError, Decoded, Fault, Frame, History, Recording, Section, Version, Violation, decode, encode,
+    DecodeError, Decoded, Fault, Frame, History, LeakCheck, Recording, Section, Version, Violation, decode,
+    encode,
 };
 use heaplens_format::{ModuleId, NodeId, Pid};
 use proptest::prelude::*;
 
-use sample::{sample, sample_of_format_1, sample_of_format_2_0, sample_of_format_2_1, sample_of_format_2_2};
+use sample::{
+    sample, sample_of_format_1, sample_of_format_2_0, sample_of_format_2_1, sample_of_format_2_2,
+    sample_of_format_2_3,
+};
 use strategy::recording;
 
 /// Length of the head of a file; see docs/format.md.
@@ -20,7 +24,7 @@ const FILE_HEADER: usize = 16;
 /// Length of the head of a chunk.
 const CHUNK_HEADER: usize = 24;
 /// Sections of a process.
-const SECTIONS: usize = 10;
+const SECTIONS: usize = 11;
 
 /// The offset of each chunk and what lies behind the last.
 fn chunk_offsets(bytes: &[u8]) -> Vec<usize> {
@@ -155,8 +159,8 @@ fn a_torn_file_names_the_missing_sections_of_each_process() {
     let offsets = chunk_offsets(&bytes);
     // Run, then identity, modules, codes and stacks of the first process, and a part of its sites.
     let decoded = decode(&bytes[..offsets[5] + 30]).unwrap();
-    let sections =
-        ["sites", "time-line", "losses", "symbols", "marks", "ledger"].map(|section| (Some(0), section));
+    let sections = ["sites", "time-line", "losses", "symbols", "marks", "ledger", "leaks"]
+        .map(|section| (Some(0), section));
     assert_eq!(missing(&decoded), sections);
     assert!(decoded.damage.iter().any(|damage| damage.fault == Fault::MissingProcesses { count: 1 }));
     let torn = &decoded.damage[0];
@@ -197,7 +201,7 @@ fn an_unknown_chunk_is_skipped_and_named() {
     let bytes = with_chunk(&encode(&sample()), 77, b"what a later version adds");
     let decoded = decode(&bytes).unwrap();
     assert_eq!(decoded.recording, sample());
-    let version = Version { major: 2, minor: 3 };
+    let version = Version { major: 2, minor: 4 };
     assert_eq!(decoded.damage[0].fault, Fault::UnknownKind { kind: 77, version });
 }
 
@@ -213,7 +217,7 @@ fn a_second_chunk_for_a_section_is_skipped_and_named() {
 fn a_seal_that_counts_other_chunks_is_named() {
     let largest = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1];
     let decoded = decode(&with_chunk(&encode(&sample()), Section::End as u16, &largest)).unwrap();
-    assert_eq!(decoded.damage[0].fault, Fault::WrongCount { expected: u64::MAX, found: 21 });
+    assert_eq!(decoded.damage[0].fault, Fault::WrongCount { expected: u64::MAX, found: 23 });
 }
 
 #[test]
@@ -227,9 +231,9 @@ fn bytes_behind_the_seal_are_named() {
 #[test]
 fn a_newer_major_version_is_refused_with_both_versions() {
     let error = decode(&with_version(&encode(&sample()), 3, 1)).unwrap_err();
-    let (found, known) = (Version { major: 3, minor: 1 }, Version { major: 2, minor: 3 });
+    let (found, known) = (Version { major: 3, minor: 1 }, Version { major: 2, minor: 4 });
     assert_eq!(error, DecodeError::NewerVersion { found, known });
-    assert_eq!(error.to_string(), "it has format 3.1, and this heaplens reads formats up to 2.3");
+    assert_eq!(error.to_string(), "it has format 3.1, and this heaplens reads formats up to 2.4");
 }
 
 #[test]
@@ -293,7 +297,27 @@ fn the_recording_that_format_2_2_wrote_is_still_read() {
 #[test]
 fn the_recording_that_format_2_3_wrote_is_still_read() {
     let decoded = decode(include_bytes!("fixtures/format-2.3.recording")).unwrap();
+    assert_eq!(decoded, Decoded { recording: sample_of_format_2_3(), damage: vec![] });
+}
+
+#[test]
+fn the_recording_that_format_2_4_wrote_is_still_read() {
+    let decoded = decode(include_bytes!("fixtures/format-2.4.recording")).unwrap();
     assert_eq!(decoded, Decoded { recording: sample(), damage: vec![] });
+}
+
+#[test]
+fn lost_blocks_whose_site_is_missing_are_left_out() {
+    let mut broken = sample();
+    let Some(LeakCheck::Done(lost)) = &mut broken.processes[0].leaks else { panic!("it was looked for") };
+    lost[0].site = 77;
+    let decoded = decode(&encode(&broken)).unwrap();
+    let Some(LeakCheck::Done(lost)) = &decoded.recording.processes[0].leaks else {
+        panic!("it is still there")
+    };
+    assert_eq!(lost.len(), 1);
+    let dropped = Fault::Dropped { violation: Violation::LeakWithoutSite, count: 1 };
+    assert_eq!(decoded.damage.iter().map(|damage| &damage.fault).collect::<Vec<_>>(), [&dropped]);
 }
 
 #[test]

@@ -14,7 +14,8 @@ use heaplens_format::arena::table::{
 use heaplens_format::arena::{End, HeaderView, MODULE_SIZE, Region, SITE_SIZE};
 use heaplens_format::loss::LOSS_SLOTS;
 use heaplens_format::recording::{
-    Amount, Exit, Interpreter, Ledger, LedgerMoment, Module, Node, Process, ProcessEnd, Rss, Site, SiteKind,
+    Amount, Exit, Interpreter, LeakCheck, Ledger, LedgerMoment, Module, Node, Process, ProcessEnd, Rss, Site,
+    SiteKind,
 };
 use heaplens_format::{Addr, Bytes, Loss, Nanos, Pid};
 
@@ -109,15 +110,16 @@ fn ledger_wanted(header: &HeaderView<'_>) -> Option<LedgerMoment> {
 
 /// Reads a whole arena. CPU time, time-line, symbols and an end that the process did not see are left to the caller.
 pub fn read_process(file: &File, start_of_run: Nanos, ticks_per_second: f64) -> Result<Process, ArenaError> {
-    read_with_ledgers(file, start_of_run, ticks_per_second, Vec::new())
+    read_with_findings(file, start_of_run, ticks_per_second, Vec::new(), None)
 }
 
-/// The same with ledgers, whose sites are numbered as the arena does it.
-pub(crate) fn read_with_ledgers(
+/// The same with what was found out while the process lived, whose sites are numbered as the arena does it.
+pub(crate) fn read_with_findings(
     file: &File,
     start_of_run: Nanos,
     ticks_per_second: f64,
     mut ledgers: Vec<Ledger>,
+    mut leaks: Option<LeakCheck>,
 ) -> Result<Process, ArenaError> {
     let bytes = header_bytes(file)?;
     let header = HeaderView::new(&bytes).ok_or(ArenaError::NotAnArena)?;
@@ -136,7 +138,7 @@ pub(crate) fn read_with_ledgers(
     let (marks, kept) = marks::marks(&marks?, header.moment(), &strings, &loops, since_start);
     let Found { nodes, sites, records } = reader.stacks(&sites, &nodes?, &modules, &mut codes);
     let amount = |sum, kind| reader.amount(sum, kind);
-    number_sites(&mut ledgers, &records);
+    number_sites(&mut ledgers, leaks.as_mut(), &records);
     let histories = marks::histories(&changes?, &records, kept, amount);
     let (codes, torn) = codes.finish();
     reader.torn += torn;
@@ -165,16 +167,23 @@ pub(crate) fn read_with_ledgers(
         marks,
         histories,
         ledgers,
+        leaks,
         losses: reader.losses(),
         ..Process::default()
     })
 }
 
 /// From the numbers of the arena to those of the recording.
-fn number_sites(ledgers: &mut [Ledger], records: &[marks::Records]) {
-    let index_of = |number: u32| records.binary_search_by_key(&number, |record| record.numbers[0]).ok();
+fn number_sites(ledgers: &mut [Ledger], leaks: Option<&mut LeakCheck>, records: &[marks::Records]) {
+    let index_of = |number: u32| {
+        let index = records.binary_search_by_key(&number, |record| record.numbers[0]).ok()?;
+        u32::try_from(index).ok()
+    };
     for mapping in ledgers.iter_mut().flat_map(|ledger| &mut ledger.mappings) {
-        mapping.site = mapping.site.and_then(index_of).and_then(|index| u32::try_from(index).ok());
+        mapping.site = mapping.site.and_then(index_of);
+    }
+    if let Some(LeakCheck::Done(lost)) = leaks {
+        lost.retain_mut(|lost| index_of(lost.site).map(|index| lost.site = index).is_some());
     }
 }
 

@@ -10,6 +10,7 @@ use heaplens_format::recording::{Exit, Recording, Run};
 use heaplens_format::{Bytes, Pid};
 
 use crate::agent_file::{self, Folders, NoPlaceForAgent};
+use crate::frozen::Examiner;
 use crate::inspect::{BareReason, inspect};
 use crate::kernel::{self, HeldSignals};
 use crate::launch::{self, Preload};
@@ -110,17 +111,26 @@ pub enum RunError {
 ///
 /// The caller must have no other children: orphans of the tree become children of this process, and any that ends is reaped.
 pub fn run(options: RunOptions) -> Result<Outcome, RunError> {
-    run_telling(options, None)
+    run_with(options, Listeners::default())
 }
 
-/// The same, and tells how it goes about twice a second while the program runs.
-pub fn run_telling(options: RunOptions, audience: Option<Audience<'_>>) -> Result<Outcome, RunError> {
+/// Who is told of a run.
+#[derive(Default)]
+pub struct Listeners<'a> {
+    /// How it goes, about twice a second while the program runs.
+    pub audience: Option<Audience<'a>>,
+    /// What a process held when it ended.
+    pub examiner: Option<Examiner<'a>>,
+}
+
+/// The same with listeners.
+pub fn run_with(options: RunOptions, listeners: Listeners<'_>) -> Result<Outcome, RunError> {
     let word = options.command.first().ok_or(RunError::NoCommand)?;
     let program = lookup::find(word, env::var_os("PATH").as_deref())
         .map_err(|source| RunError::Program { program: word.into(), source })?;
     match bare_reason(&options, &program) {
         Some(reason) => run_bare(&options, &program, reason),
-        None => run_recorded(&options, &program, audience),
+        None => run_recorded(&options, &program, listeners),
     }
 }
 
@@ -132,15 +142,11 @@ fn bare_reason(options: &RunOptions, program: &Path) -> Option<BareReason> {
 }
 
 fn run_bare(options: &RunOptions, program: &Path, reason: BareReason) -> Result<Outcome, RunError> {
-    let (ended, _) = run_to_end(options, program, None, None)?;
+    let (ended, _) = run_to_end(options, program, None, Listeners::default())?;
     Ok(outcome(&ended, Recorded::Bare(reason), Vec::new()))
 }
 
-fn run_recorded(
-    options: &RunOptions,
-    program: &Path,
-    audience: Option<Audience<'_>>,
-) -> Result<Outcome, RunError> {
+fn run_recorded(options: &RunOptions, program: &Path, listeners: Listeners<'_>) -> Result<Outcome, RunError> {
     let temporary = env::var_os("TMPDIR");
     let agent = place_agent(options, temporary.clone())?;
     let session = Session::create(temporary)?;
@@ -152,7 +158,7 @@ fn run_recorded(
         follow: options.follow,
         passive: options.passive,
     };
-    match run_to_end(options, program, Some(&preload), audience) {
+    match run_to_end(options, program, Some(&preload), listeners) {
         Ok((ended, clock)) => seal_run(options, ended, clock, session),
         Err(error) => {
             drop_unless_started(session, &error);
@@ -170,7 +176,7 @@ fn run_to_end(
     options: &RunOptions,
     program: &Path,
     preload: Option<&Preload>,
-    audience: Option<Audience<'_>>,
+    listeners: Listeners<'_>,
 ) -> Result<(Ended, Stopwatch), RunError> {
     let signals = HeldSignals::hold().map_err(RunError::Unready)?;
     kernel::adopt_orphans().map_err(RunError::Unready)?;
@@ -181,7 +187,7 @@ fn run_to_end(
         .map_err(|source| RunError::Start { program: program.to_owned(), source })?;
     let directory = preload.map(|preload| preload.directory.as_path());
     let lost = |source| RunError::Lost { session: directory.map(Path::to_owned), source };
-    let ended = watch::until_end(main, place, bell, clock, &signals, audience).map_err(lost)?;
+    let ended = watch::until_end(main, place, bell, clock, &signals, listeners).map_err(lost)?;
     Ok((ended, clock))
 }
 

@@ -10,14 +10,16 @@ use std::path::Path;
 use heaplens_format::arena::End;
 use heaplens_format::arena::header::{LEDGER_GIVEN_OFFSET, MARKS_WANTED_OFFSET};
 use heaplens_format::arena::ledger::LARGE;
-use heaplens_format::recording::{Exit, Ledger, LedgerMoment, Sample};
+use heaplens_format::recording::{Exit, LeakCheck, Ledger, LedgerMoment, Sample};
 use heaplens_format::{Bytes, Nanos, Pid};
 
 use crate::arena;
+use crate::frozen::{Examiner, Frozen};
 use crate::kernel::{self, Arrived, HeldSignals, Reaped};
 use crate::ledger::{Bell, Ledgers, Reading, Subject};
 use crate::procfs;
 use crate::progress::{self, Audience, Course};
+use crate::run::Listeners;
 use crate::session::{self, ArenaName};
 use crate::stopwatch::{Stopwatch, since};
 use crate::timeline::Timeline;
@@ -39,11 +41,19 @@ pub(crate) struct Readings {
     pub(crate) cpu: Nanos,
     /// Where its resident bytes were. Sites are numbered as its arena does it.
     pub(crate) ledgers: Vec<Ledger>,
+    /// Which blocks it could reach when it ended, sites as in the ledgers; `None` where that was not asked.
+    pub(crate) leaks: Option<LeakCheck>,
 }
 
 impl Default for Readings {
     fn default() -> Self {
-        Self { timeline: Timeline::new(), peak_rss: Bytes::ZERO, cpu: Nanos::default(), ledgers: Vec::new() }
+        Self {
+            timeline: Timeline::new(),
+            peak_rss: Bytes::ZERO,
+            cpu: Nanos::default(),
+            ledgers: Vec::new(),
+            leaks: None,
+        }
     }
 }
 
@@ -76,20 +86,21 @@ pub(crate) struct Place<'a> {
 }
 
 /// Watches until the process `main` has ended; descendants may run on. `place` is `None` for a bare run, and so is `bell`,
-/// which hangs since before the program began. `audience` is told how it goes.
+/// which hangs since before the program began. Listeners are told how it goes.
 pub(crate) fn until_end(
     main: Pid,
     place: Option<Place<'_>>,
     bell: Option<Bell>,
     clock: Stopwatch,
     signals: &HeldSignals,
-    mut audience: Option<Audience<'_>>,
+    listeners: Listeners<'_>,
 ) -> io::Result<Ended> {
     let own_peak = kernel::own_peak_rss();
+    let Listeners { mut audience, mut examiner } = listeners;
     let mut watch = Watch::new(main, place, bell, clock);
     while !kernel::has_ended(main) {
         watch.reap_orphans(main)?;
-        watch.read_all();
+        watch.read_all(&mut examiner);
         if let Some(audience) = &mut audience {
             watch.tell(audience);
         }
@@ -170,11 +181,15 @@ impl<'a> Watch<'a> {
         Ok(())
     }
 
-    fn read_all(&mut self) {
+    fn read_all(&mut self, examiner: &mut Option<Examiner<'_>>) {
         self.discover();
         let now = self.clock.elapsed();
         for (name, image) in &mut self.images {
-            image.read(name.pid, now, name.pid == self.main);
+            let Some(moment) = image.read(name.pid, now, name.pid == self.main) else { continue };
+            if let Some(examiner) = examiner.as_mut() {
+                image.examine(name.pid, examiner);
+            }
+            image.answer(moment);
         }
     }
 
@@ -272,17 +287,18 @@ impl Image {
         }
     }
 
-    fn read(&mut self, pid: Pid, now: Nanos, is_main: bool) {
-        let Some(file) = &self.file else { return };
+    /// What the agent waits for, if it does.
+    fn read(&mut self, pid: Pid, now: Nanos, is_main: bool) -> Option<LedgerMoment> {
+        let file = self.file.as_ref()?;
         // An arena whose header is not written yet is asked again next time.
-        let Ok(header) = arena::read_header(file) else { return };
+        let header = arena::read_header(file).ok()?;
         let Some(resident) = procfs::resident(pid) else {
             self.file = None;
-            return;
+            return None;
         };
         // Not closed: an `exec` that fails takes its word back.
         if header.end != End::Unseen {
-            return;
+            return None;
         }
         let rss = resident.now.saturating_sub(header.own_bytes);
         let threads = resident.threads;
@@ -292,9 +308,9 @@ impl Image {
         self.read_cpu(pid);
         let reading = Reading { now, rss, loops: header.loops };
         self.read_ledger(reading, header.ledger_wanted, is_main || rss >= Bytes::new(LARGE));
+        header.ledger_wanted
     }
 
-    /// An agent that waits is answered, whether there is anything to look at or not.
     fn read_ledger(&mut self, reading: Reading, wanted: Option<LedgerMoment>, is_worth_it: bool) {
         let Some(file) = &self.file else { return };
         let Some(moment) = wanted else {
@@ -308,7 +324,23 @@ impl Image {
             self.ledgers.read_end(file, reading, moment);
         }
         self.is_at_end = true;
-        kernel::answer(file, LEDGER_GIVEN_OFFSET, moment as u32).ok();
+    }
+
+    /// Looks at all live blocks of a process that waits.
+    fn examine(&mut self, pid: Pid, examiner: &mut Examiner<'_>) {
+        let Some(file) = &self.file else { return };
+        let check = match Frozen::stop(pid, self.ledgers.subject(), file, None) {
+            Ok(frozen) => examiner(&frozen),
+            Err(error) => LeakCheck::NotDone(error.to_string()),
+        };
+        self.readings.leaks = Some(check);
+    }
+
+    /// An agent that waits is answered, whether there was anything to look at or not.
+    fn answer(&self, moment: LedgerMoment) {
+        if let Some(file) = &self.file {
+            kernel::answer(file, LEDGER_GIVEN_OFFSET, moment as u32).ok();
+        }
     }
 
     fn finish(self) -> Readings {

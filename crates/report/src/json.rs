@@ -6,13 +6,16 @@ pub mod diff;
 mod findings;
 mod iterations;
 mod ledger;
+mod lost;
 mod returns;
 
 use std::io::{self, Write};
 
 use heaplens_analyze::Profile;
 use heaplens_analyze::growth::Verdict;
-use heaplens_analyze::profile::{Cost, Margin, Measure, ProcessRow, SiteProfile, StackFrame, Totals};
+use heaplens_analyze::profile::{
+    Cost, Margin, Measure, ProcessRow, SiteProfile, StackFrame, StackId, Totals,
+};
 use heaplens_format::Bytes;
 use heaplens_format::recording::{Exit, Interpreter, Reading, SiteKind};
 use serde::ser::{Serialize, SerializeMap, Serializer};
@@ -55,7 +58,7 @@ impl Serialize for Report<'_> {
             "ledger_details",
             &profile.ledger.as_ref().map(|found| ledger::details(profile, found)),
         )?;
-        map.serialize_entry("lost", &())?;
+        map.serialize_entry("lost", &lost::lost(profile))?;
         map.serialize_entry("returns", &profile.returns.map(returns::returns))?;
         map.serialize_entry("totals", &totals(&profile.heap))?;
         map.serialize_entry("python_objects", &profile.object_interval.map(|_| totals(&profile.objects)))?;
@@ -313,7 +316,7 @@ impl<'a> SiteFields<'a> {
             layer: site.layer.name(),
             kind: kind(site.kind),
             stack_cut: profile.cut(site).is_some(),
-            stack: Stack(profile, site),
+            stack: Stack(profile, site.stack),
         }
     }
 }
@@ -329,11 +332,11 @@ fn kind(kind: SiteKind) -> &'static str {
     }
 }
 
-struct Stack<'a>(&'a Profile, &'a SiteProfile);
+struct Stack<'a>(&'a Profile, StackId);
 
 impl Serialize for Stack<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.stack(self.1).map(frame))
+        serializer.collect_seq(self.0.frames(self.1).map(frame))
     }
 }
 

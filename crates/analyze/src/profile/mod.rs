@@ -3,6 +3,7 @@
 
 mod choice;
 mod iterations;
+mod leaks;
 mod ledger;
 mod losses;
 mod margin;
@@ -13,12 +14,15 @@ mod sites;
 mod stacks;
 mod tree;
 
+use std::collections::BTreeMap;
+
 use heaplens_format::recording::{
-    Damage, Decoded, Exit, Interpreter, Process, ProcessEnd, Recording, Rss, Run, Sample,
+    Amount, Damage, Decoded, Exit, Interpreter, Process, ProcessEnd, Recording, Rss, Run, Sample,
 };
 use heaplens_format::{Bytes, Nanos, Pid};
 
 pub use iterations::{Iterations, NamedMark};
+pub use leaks::{LeakRecord, Leaks, total as leaked};
 pub use ledger::{LedgerProfile, MappingProfile, Moments};
 pub use losses::LossLine;
 pub use margin::Margin;
@@ -31,6 +35,7 @@ pub use stacks::{Cut, Import, StackFrame, StackId};
 pub use tree::Tree;
 
 use crate::growth::{Growth, Known, growth};
+use crate::suppressions::Suppression;
 pub(crate) use sites::HeldAt;
 use sites::Intervals;
 pub(crate) use stacks::Stacks;
@@ -88,6 +93,10 @@ pub struct Profile {
     pub ledger: Option<LedgerProfile>,
     /// Memory of the processes that lived together; `None` where one lived alone, or where they share nothing.
     pub tree: Option<Tree>,
+    /// Which of its blocks could be reached at the end; `None` where that was not asked.
+    pub leaks: Option<Leaks>,
+    /// Leaks that are left out since they are known, by the name of the suppression.
+    pub suppressed: Vec<(String, Amount)>,
     /// Marks that are not passes of a loop.
     pub marks: Vec<NamedMark>,
     /// What came back when it was asked for; `None` where it was not.
@@ -179,6 +188,23 @@ impl Profile {
         self.stacks.frames(site.stack)
     }
 
+    /// Leaves out the leaks that are known.
+    pub fn suppress(&mut self, known: &[Suppression]) {
+        let Some(Leaks::Done(records)) = &mut self.leaks else { return };
+        let (stacks, mut sums) = (&self.stacks, BTreeMap::<&str, Amount>::new());
+        records.retain(|record| {
+            let stack: Vec<&StackFrame> = stacks.frames(record.stack).collect();
+            let by = known.iter().find(|one| one.matches(record.kind, &stack));
+            by.map(|one| leaks::add(sums.entry(&one.name).or_default(), record.direct)).is_none()
+        });
+        self.suppressed.extend(sums.into_iter().map(|(name, amount)| (name.to_owned(), amount)));
+    }
+
+    /// The frames of a stack, innermost first.
+    pub fn frames(&self, stack: StackId) -> impl Iterator<Item = &StackFrame> + Clone {
+        self.stacks.frames(stack)
+    }
+
     /// Why the stack of a site ends early, where it does.
     pub fn cut(&self, site: &SiteProfile) -> Option<Cut> {
         self.stacks.cut(site.stack)
@@ -240,6 +266,7 @@ fn of_process(process: &Process, recording: &Recording, held_at: HeldAt) -> Prof
         iterations,
         growth,
         ledger,
+        leaks: leaks::of(process, &stacks),
         marks: iterations::named_marks(process),
         returns,
         losses: losses::losses(process, &sites, &stacks),

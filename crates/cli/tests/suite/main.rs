@@ -14,6 +14,7 @@ mod harness;
 mod hostile;
 mod kill;
 mod ledger;
+mod memcheck;
 mod processes;
 mod python;
 mod real_programs;

@@ -19,7 +19,7 @@ use super::damage::Fault;
 /// clears the top bit is noticed.
 pub(super) const MAGIC: [u8; 8] = *b"\x89HLR\r\n\x1a\n";
 /// What this code writes, and the newest that it fully reads.
-pub(super) const VERSION: Version = Version { major: 2, minor: 3 };
+pub(super) const VERSION: Version = Version { major: 2, minor: 4 };
 /// Length of the file header.
 pub(super) const FILE_HEADER: usize = 16;
 /// Length of a chunk header.
@@ -87,11 +87,13 @@ sections! {
     Marks = 11, "marks";
     /// Where resident bytes were. Since format 2.2.
     Ledger = 12, "ledger";
+    /// Which blocks could be reached at the end. Since format 2.4.
+    Leaks = 13, "leaks";
 }
 
 impl Section {
     /// The sections that every process has, in the order in which they are written.
-    pub(super) const OF_A_PROCESS: [Self; 10] = [
+    pub(super) const OF_A_PROCESS: [Self; 11] = [
         Self::Identity,
         Self::Modules,
         Self::Codes,
@@ -102,6 +104,7 @@ impl Section {
         Self::Symbols,
         Self::Marks,
         Self::Ledger,
+        Self::Leaks,
     ];
 
     /// Whether files of this version have it.
@@ -110,6 +113,7 @@ impl Section {
             Self::Codes => version.major >= 2,
             Self::Marks => version.major > 2 || version.major == 2 && version.minor >= 1,
             Self::Ledger => version.major > 2 || version.major == 2 && version.minor >= 2,
+            Self::Leaks => version.major > 2 || version.major == 2 && version.minor >= 4,
             _ => true,
         }
     }

@@ -164,6 +164,8 @@ pub enum Violation {
     HistoryOrder,
     /// A mapping of the ledger whose site is not there: kept without its maker.
     MappingWithoutSite,
+    /// Lost blocks whose site is not there: left out.
+    LeakWithoutSite,
 }
 
 impl fmt::Display for Damage {
@@ -242,6 +244,7 @@ impl fmt::Display for Violation {
             Self::MappingWithoutSite => {
                 "mappings of the ledger whose maker is missing (their sizes are kept)"
             }
+            Self::LeakWithoutSite => "lost blocks whose site is missing",
         })
     }
 }

@@ -203,7 +203,7 @@ impl Assembly {
             }
         }
         soundness::uphold(&mut parts.process, &mut parts.tallies);
-        let Tallies { stacks, sites, losses, symbols, marks, ledger } = parts.tallies;
+        let Tallies { stacks, sites, losses, symbols, marks, ledger, leaks } = parts.tallies;
         let sections = [
             (Section::Stacks, stacks),
             (Section::Sites, sites),
@@ -211,6 +211,7 @@ impl Assembly {
             (Section::Symbols, symbols),
             (Section::Marks, marks),
             (Section::Ledger, ledger),
+            (Section::Leaks, leaks),
         ];
         for (section, tally) in sections {
             let offset = parts.seen.get(&section).copied().unwrap_or(length);
@@ -240,6 +241,7 @@ impl Parts {
             Section::Symbols => section::symbols::read(&mut process.symbols, from),
             Section::Marks => section::marks::read(process, from),
             Section::Ledger => section::ledger::read(&mut process.ledgers, from),
+            Section::Leaks => section::leaks::read(&mut process.leaks, from),
             Section::Run | Section::End => Ok(()),
         }
     }

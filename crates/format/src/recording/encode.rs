@@ -31,6 +31,7 @@ fn put_process(file: &mut Vec<u8>, number: u32, process: &Process) {
     put(file, Section::Symbols, number, |to| section::symbols::write(&process.symbols, to));
     put(file, Section::Marks, number, |to| section::marks::write(process, to));
     put(file, Section::Ledger, number, |to| section::ledger::write(&process.ledgers, to));
+    put(file, Section::Leaks, number, |to| section::leaks::write(process.leaks.as_ref(), to));
 }
 
 fn put(file: &mut Vec<u8>, section: Section, process: u32, write: impl FnOnce(&mut Writer)) {

@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 
 pub use crate::arena::python::{Interpreter, Reading};
 use crate::loss::Loss;
+use crate::recording::leaks::LeakCheck;
 use crate::recording::ledger::Ledger;
 use crate::units::{Addr, Bytes, CodeId, LoopId, ModuleId, Nanos, NodeId, Pid};
 
@@ -118,6 +119,8 @@ pub struct Process {
     pub histories: Vec<History>,
     /// Where its resident bytes were, in the order of time.
     pub ledgers: Vec<Ledger>,
+    /// Which blocks it could still reach at its end; `None` where that was not asked.
+    pub leaks: Option<LeakCheck>,
 }
 
 /// A loop of the user's Python code, in one thread.

@@ -2,6 +2,7 @@
 //! left out, and counted. After this, ids are in range, callers come before callees, symbols are sorted.
 
 use super::damage::Violation;
+use super::leaks::LeakCheck;
 use alloc::string::String;
 
 use super::model::{Frame, MarkKind, Node, Process, Site};
@@ -18,6 +19,7 @@ pub(super) struct Tallies {
     pub(super) symbols: Tally,
     pub(super) marks: Tally,
     pub(super) ledger: Tally,
+    pub(super) leaks: Tally,
 }
 
 /// Makes the rules hold.
@@ -32,6 +34,7 @@ pub(super) fn uphold(process: &mut Process, tallies: &mut Tallies) {
     uphold_symbols(process, modules, &mut tallies.symbols);
     uphold_marks(process, codes, &mut tallies.marks);
     uphold_ledgers(process, &mut tallies.ledger);
+    uphold_leaks(process, &mut tallies.leaks);
 }
 
 /// The bytes of a mapping are true whoever made it.
@@ -42,6 +45,16 @@ fn uphold_ledgers(process: &mut Process, tally: &mut Tally) {
             tally.add(Violation::MappingWithoutSite);
             mapping.site = None;
         }
+    }
+}
+
+/// Blocks of no stack say nothing that a report could use.
+fn uphold_leaks(process: &mut Process, tally: &mut Tally) {
+    let sites = process.sites.len();
+    if let Some(LeakCheck::Done(lost)) = &mut process.leaks {
+        let before = lost.len();
+        lost.retain(|lost| (lost.site as usize) < sites);
+        (lost.len()..before).for_each(|_| tally.add(Violation::LeakWithoutSite));
     }
 }
 

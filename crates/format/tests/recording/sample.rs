@@ -3,14 +3,30 @@
 
 use heaplens_format::arena::Pseudo;
 use heaplens_format::recording::{
-    Amount, Change, Code, Exit, Frame, FrameSymbol, Function, History, Interpreter, Ledger, LedgerMapping,
-    LedgerMoment, Line, Loop, Mark, MarkKind, Module, Node, Process, ProcessEnd, Reading, Recording, Rss,
-    Run, Sample, Site, SiteKind,
+    Amount, Change, Code, Exit, Frame, FrameSymbol, Function, History, Interpreter, LeakCheck, LeakKind,
+    Ledger, LedgerMapping, LedgerMoment, Line, Loop, LostSite, Mark, MarkKind, Module, Node, Process,
+    ProcessEnd, Reading, Recording, Rss, Run, Sample, Site, SiteKind,
 };
 use heaplens_format::{Addr, Bytes, CodeId, LoopId, Loss, ModuleId, Nanos, NodeId, Pid};
 
 /// A shell that was replaced by a program which runs Python, with a loop in it.
 pub fn sample() -> Recording {
+    let mut recording = sample_of_format_2_3();
+    let amount = |blocks| Amount { bytes: Bytes::new(100 * blocks), blocks };
+    let lost = |kind, direct, indirect| LostSite {
+        site: 1,
+        kind,
+        direct: amount(direct),
+        indirect: amount(indirect),
+    };
+    let lost = vec![lost(LeakKind::DefinitelyLost, 3, 2), lost(LeakKind::StillReachable, 7, 0)];
+    recording.processes[0].leaks = Some(LeakCheck::Done(lost));
+    recording.processes[1].leaks = Some(LeakCheck::NotDone("it was forked".into()));
+    recording
+}
+
+/// What format 2.3 could say: not which blocks were lost.
+pub fn sample_of_format_2_3() -> Recording {
     let mut recording = sample_of_format_2_2();
     for (threads, reading) in (1..).zip(&mut recording.processes[0].timeline) {
         reading.threads = threads;

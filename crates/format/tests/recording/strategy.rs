@@ -2,9 +2,9 @@
 
 use heaplens_format::arena::Pseudo;
 use heaplens_format::recording::{
-    Amount, Change, Code, Exit, Frame, FrameSymbol, Function, History, Interpreter, Ledger, LedgerMapping,
-    LedgerMoment, Line, Loop, Mark, MarkKind, Module, Node, Process, ProcessEnd, Reading, Recording, Rss,
-    Run, Sample, Site, SiteKind, Stage,
+    Amount, Change, Code, Exit, Frame, FrameSymbol, Function, History, Interpreter, LeakCheck, LeakKind,
+    Ledger, LedgerMapping, LedgerMoment, Line, Loop, LostSite, Mark, MarkKind, Module, Node, Process,
+    ProcessEnd, Reading, Recording, Rss, Run, Sample, Site, SiteKind, Stage,
 };
 use heaplens_format::{Addr, Bytes, CodeId, LoopId, Loss, ModuleId, Nanos, NodeId, Pid};
 use proptest::collection::{btree_map, vec};
@@ -42,12 +42,13 @@ fn process() -> impl Strategy<Value = Process> {
             vec((loss(), any::<u64>()), 0..4),
             symbols(modules as u16),
             (loops(codes as u32), vec((nanos(), bytes(), any::<String>(), any::<u32>()), 0..6)),
-            (vec(vec((1u32..4, amount()), 1..4), 0..6), vec(ledger(), 0..4)),
+            (vec(vec((1u32..4, amount()), 1..4), 0..6), vec(ledger(), 0..4), option::of(leaks())),
         );
         tables.prop_map(move |(modules, codes, nodes, sites, timeline, losses, symbols, marks, histories)| {
             let (loops, marks) = marks;
-            let (histories, mut ledgers) = histories;
+            let (histories, mut ledgers, mut leaks) = histories;
             bind_ledgers(&mut ledgers, sites.len() as u32);
+            bind_leaks(leaks.as_mut(), sites.len() as u32);
             let marks: Vec<Mark> = marks.into_iter().map(|row| mark(row, loops.len() as u32)).collect();
             let histories = histories_of(histories, sites.len(), marks.len());
             Process {
@@ -62,6 +63,7 @@ fn process() -> impl Strategy<Value = Process> {
                 marks,
                 histories,
                 ledgers,
+                leaks,
                 ..identity.clone()
             }
         })
@@ -122,6 +124,20 @@ fn ledger() -> impl Strategy<Value = Ledger> {
 }
 
 /// Makers are sites that exist.
+fn leaks() -> impl Strategy<Value = LeakCheck> {
+    let lost = (0u64..4, any::<u32>(), amount(), amount()).prop_map(|(kind, site, direct, indirect)| {
+        LostSite { kind: LeakKind::from_number(kind).expect("there are four"), site, direct, indirect }
+    });
+    prop_oneof![any::<String>().prop_map(LeakCheck::NotDone), vec(lost, 0..4).prop_map(LeakCheck::Done)]
+}
+
+fn bind_leaks(leaks: Option<&mut LeakCheck>, sites: u32) {
+    if let Some(LeakCheck::Done(lost)) = leaks {
+        lost.truncate(if sites == 0 { 0 } else { lost.len() });
+        lost.iter_mut().for_each(|lost| lost.site %= sites);
+    }
+}
+
 fn bind_ledgers(ledgers: &mut [Ledger], sites: u32) {
     for mapping in ledgers.iter_mut().flat_map(|ledger| &mut ledger.mappings) {
         mapping.site = mapping.site.filter(|_| sites > 0).map(|site| site % sites);

@@ -20,10 +20,13 @@ const CELLS_PER_PAGE: u32 = (PAGE / (CELL_WORDS * 8)) as u32;
 
 /// A live block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Block {
-    pub(super) address: u64,
-    pub(super) size: u64,
-    pub(super) site: u32,
+pub struct Block {
+    /// Where it begins.
+    pub address: u64,
+    /// How long it is.
+    pub size: u64,
+    /// The stack that allocated it, as the arena numbers them.
+    pub site: u32,
 }
 
 /// Tells of each live block of `malloc` and its kin. Objects of Python are left out: their arenas tell of them.

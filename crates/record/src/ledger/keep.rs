@@ -72,6 +72,11 @@ impl Ledgers {
         }
     }
 
+    /// The process that they are of.
+    pub(crate) fn subject(&mut self) -> &mut Subject {
+        &mut self.subject
+    }
+
     /// Takes one where the time has come.
     pub(crate) fn read(&mut self, arena: &File, reading: Reading) {
         if self.is_due(reading) {

@@ -7,6 +7,7 @@ mod blocks;
 mod heaps;
 mod images;
 mod keep;
+mod outline;
 mod own;
 mod pages;
 mod pools;
@@ -17,5 +18,7 @@ mod tables;
 mod take;
 
 pub(crate) use bell::Bell;
+pub use blocks::Block;
 pub(crate) use keep::{Ledgers, Reading};
+pub(crate) use outline::Outline;
 pub(crate) use take::Subject;

@@ -209,6 +209,37 @@ impl Space {
         self.all.iter().flat_map(of_area).collect()
     }
 
+    /// Resident pages that hold neither live blocks nor free memory of an allocator, as ranges: whatever is there, the program
+    /// reaches by itself. Stacks are left out, since only a part of them is in use.
+    pub(super) fn reachable(&self) -> Vec<(u64, u64)> {
+        let is_reachable = |word: u32| {
+            let claim = Claim::from_raw(word & CLAIM);
+            word & (RESIDENT | LIVE) == RESIDENT
+                && !matches!(claim, Claim::Heap | Claim::Heaplens | Claim::Stack)
+        };
+        let mut ranges: Vec<(u64, u64)> = Vec::new();
+        for pages in &self.all {
+            let there = (pages.start..).step_by(PAGE as usize).zip(&pages.words);
+            for (page, _) in there.filter(|(_, word)| is_reachable(**word)) {
+                match ranges.last_mut() {
+                    Some((_, end)) if *end == page => *end = page + PAGE,
+                    _ => ranges.push((page, page + PAGE)),
+                }
+            }
+        }
+        ranges
+    }
+
+    /// Where the stack ends that an address lies in; `None` where none is known.
+    pub(super) fn end_of_stack(&self, address: u64) -> Option<u64> {
+        let at = self.all.partition_point(|pages| pages.end <= address);
+        let pages = self.all.get(at).filter(|pages| pages.start <= address)?;
+        let first = ((address - pages.start) / PAGE) as usize;
+        let is_stack = |word: &&u32| Claim::from_raw(**word & CLAIM) == Claim::Stack;
+        let length = pages.words[first..].iter().take_while(is_stack).count();
+        (length > 0).then(|| pages.start + (first + length) as u64 * PAGE)
+    }
+
     /// Whether a page is resident.
     pub(super) fn is_resident(&self, address: u64) -> bool {
         let at = self.all.partition_point(|pages| pages.end <= address);

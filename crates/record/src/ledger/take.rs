@@ -78,8 +78,13 @@ impl Subject {
         Ok(sums.ledger(areas, estimates))
     }
 
+    /// The process.
+    pub(super) fn process(&self) -> Pid {
+        self.process
+    }
+
     /// Who has which pages. What comes later has the better reason.
-    fn claim(
+    pub(super) fn claim(
         &mut self,
         space: &mut Space,
         tables: &Tables<'_>,
@@ -132,7 +137,8 @@ impl Subject {
         Ok(())
     }
 
-    fn is_own(&self, area: &Area) -> bool {
+    /// Whether an area is the arena or the agent.
+    pub(super) fn is_own(&self, area: &Area) -> bool {
         let name = area.name.strip_suffix(" (deleted)").unwrap_or(&area.name);
         let name = name.rsplit('/').next().unwrap_or_default();
         area.has_file && self.own_files.iter().any(|own| own == name)

@@ -5,6 +5,7 @@ pub mod diff;
 mod findings;
 mod fold;
 mod imports;
+pub mod leaks;
 mod ledger;
 mod mixed;
 mod number;

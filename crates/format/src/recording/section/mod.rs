@@ -3,6 +3,7 @@
 
 pub(super) mod codes;
 pub(super) mod identity;
+pub(super) mod leaks;
 pub(super) mod ledger;
 pub(super) mod losses;
 pub(super) mod marks;

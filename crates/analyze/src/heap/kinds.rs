@@ -1,0 +1,148 @@
+//! Whether a program can still reach a block, told as Memcheck tells it:
+//!
+//! ```text
+//!   still reachable   a chain of pointers to starts leads from a root to it
+//!   possibly lost     a chain leads to it, and somewhere in it a pointer goes into the middle of a block
+//!   indirectly lost   only lost blocks point to it
+//!   definitely lost   nothing does; of lost blocks in a ring, the first one
+//! ```
+
+use std::collections::{BTreeMap, HashMap};
+
+use heaplens_format::Bytes;
+use heaplens_format::recording::{Amount, LeakKind, LostSite};
+
+use super::blocks::BlockId;
+use super::graph::{Edge, Graph};
+
+/// The kind of every block.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Kinds {
+    kinds: Vec<LeakKind>,
+    /// What is lost with each definitely lost block.
+    indirect: HashMap<BlockId, Amount>,
+}
+
+impl Kinds {
+    /// Looks at every edge a few times at most.
+    pub fn of(graph: &Graph) -> Self {
+        let mut kinds: Vec<Option<LeakKind>> = vec![None; graph.blocks().len()];
+        mark_reachable(graph, &mut kinds);
+        mark_possible(graph, &mut kinds);
+        let indirect = divide_lost(graph, &mut kinds);
+        let kinds = kinds.into_iter().map(|kind| kind.unwrap_or(LeakKind::DefinitelyLost)).collect();
+        Self { kinds, indirect }
+    }
+
+    /// Of one block.
+    pub fn get(&self, block: BlockId) -> LeakKind {
+        self.kinds[block.index()]
+    }
+
+    /// What is lost with a block.
+    pub fn indirect(&self, block: BlockId) -> Amount {
+        self.indirect.get(&block).copied().unwrap_or_default()
+    }
+
+    /// All blocks by kind and by the site that allocated them, sorted.
+    pub fn sites(&self, graph: &Graph) -> Vec<LostSite> {
+        let mut sites: BTreeMap<(LeakKind, u32), (Amount, Amount)> = BTreeMap::new();
+        for id in graph.blocks().ids() {
+            let block = graph.blocks().get(id);
+            let (direct, indirect) = sites.entry((self.get(id), block.site)).or_default();
+            add(direct, Amount { bytes: block.size, blocks: 1 });
+            add(indirect, self.indirect(id));
+        }
+        let site = |((kind, site), (direct, indirect))| LostSite { site, kind, direct, indirect };
+        sites.into_iter().map(site).collect()
+    }
+}
+
+fn add(sum: &mut Amount, more: Amount) {
+    sum.bytes = Bytes::new(sum.bytes.get() + more.bytes.get());
+    sum.blocks += more.blocks;
+}
+
+/// What roots point to, and whatever can be reached from there by pointers to starts.
+fn mark_reachable(graph: &Graph, kinds: &mut [Option<LeakKind>]) {
+    let from_roots = graph.roots().iter().map(|root| root.edge).filter(|edge| graph.is_to_start(*edge));
+    let mut open: Vec<BlockId> = Vec::new();
+    for edge in from_roots {
+        take(edge, LeakKind::StillReachable, kinds, &mut open);
+    }
+    while let Some(block) = open.pop() {
+        for &edge in graph.edges(block).iter().filter(|edge| graph.is_to_start(**edge)) {
+            take(edge, LeakKind::StillReachable, kinds, &mut open);
+        }
+    }
+}
+
+/// What else can be reached.
+fn mark_possible(graph: &Graph, kinds: &mut [Option<LeakKind>]) {
+    let mut open: Vec<BlockId> = Vec::new();
+    for root in graph.roots() {
+        take(root.edge, LeakKind::PossiblyLost, kinds, &mut open);
+    }
+    for block in graph.blocks().ids() {
+        if kinds[block.index()] == Some(LeakKind::StillReachable) {
+            for &edge in graph.edges(block) {
+                take(edge, LeakKind::PossiblyLost, kinds, &mut open);
+            }
+        }
+    }
+    while let Some(block) = open.pop() {
+        for &edge in graph.edges(block) {
+            take(edge, LeakKind::PossiblyLost, kinds, &mut open);
+        }
+    }
+}
+
+fn take(edge: Edge, kind: LeakKind, kinds: &mut [Option<LeakKind>], open: &mut Vec<BlockId>) {
+    let known = &mut kinds[edge.block().index()];
+    if known.is_none() {
+        *known = Some(kind);
+        open.push(edge.block());
+    }
+}
+
+/// Every lost block, in the order of addresses, leads whatever can be reached from it and is not led yet. A later leader may
+/// reach an earlier one, never the other way round: so the later ones go first when the blocks are divided for good. (Memcheck
+/// divides once: where two blocks point to each other and a third to the later of them, it calls the first definitely lost.)
+fn divide_lost(graph: &Graph, kinds: &mut [Option<LeakKind>]) -> HashMap<BlockId, Amount> {
+    let lost: Vec<BlockId> = graph.blocks().ids().filter(|block| kinds[block.index()].is_none()).collect();
+    let mut leaders = Vec::new();
+    for &block in &lost {
+        if kinds[block.index()].is_none() {
+            lead(graph, block, kinds);
+            leaders.push(block);
+        }
+    }
+    for &block in &lost {
+        kinds[block.index()] = None;
+    }
+    let mut led = HashMap::new();
+    for leader in leaders.into_iter().rev() {
+        if kinds[leader.index()].is_none() {
+            let amount = lead(graph, leader, kinds);
+            kinds[leader.index()] = Some(LeakKind::DefinitelyLost);
+            led.insert(leader, amount);
+        }
+    }
+    led
+}
+
+/// Takes whatever can be reached from a lost block and is not taken yet: so much was lost with it.
+fn lead(graph: &Graph, leader: BlockId, kinds: &mut [Option<LeakKind>]) -> Amount {
+    let (mut sum, mut open) = (Amount::default(), vec![leader]);
+    kinds[leader.index()] = Some(LeakKind::IndirectlyLost);
+    while let Some(block) = open.pop() {
+        for target in graph.targets(block) {
+            if kinds[target.index()].is_none() {
+                kinds[target.index()] = Some(LeakKind::IndirectlyLost);
+                add(&mut sum, Amount { bytes: graph.blocks().get(target).size, blocks: 1 });
+                open.push(target);
+            }
+        }
+    }
+    sum
+}

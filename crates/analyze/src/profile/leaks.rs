@@ -1,0 +1,68 @@
+//! Which blocks the process shown could still reach at its end, by the stacks that allocated them.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use heaplens_format::Bytes;
+use heaplens_format::recording::{Amount, LeakCheck, LeakKind, Process};
+
+use super::stacks::{StackId, Stacks};
+
+/// What a look at all live blocks gave.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Leaks {
+    /// None was possible, for this reason.
+    NotDone(String),
+    /// Blocks of one kind and one stack, the worst kind first, then by bytes.
+    Done(Vec<LeakRecord>),
+}
+
+/// Blocks of one kind that one stack allocated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LeakRecord {
+    /// What they are.
+    pub kind: LeakKind,
+    /// Themselves.
+    pub direct: Amount,
+    /// What is lost with them.
+    pub indirect: Amount,
+    /// The stack, for [`super::Profile::frames`].
+    pub stack: StackId,
+}
+
+impl LeakRecord {
+    /// Bytes that would be free without the leak.
+    pub fn bytes(&self) -> u64 {
+        self.direct.bytes.get().saturating_add(self.indirect.bytes.get())
+    }
+}
+
+/// All blocks of one kind.
+pub fn total(records: &[LeakRecord], kind: LeakKind) -> Amount {
+    let mut sum = Amount::default();
+    records.iter().filter(|record| record.kind == kind).for_each(|record| add(&mut sum, record.direct));
+    sum
+}
+
+pub(super) fn of(process: &Process, stacks: &Stacks) -> Option<Leaks> {
+    let lost = match process.leaks.as_ref()? {
+        LeakCheck::NotDone(reason) => return Some(Leaks::NotDone(reason.clone())),
+        LeakCheck::Done(lost) => lost,
+    };
+    let mut merged: BTreeMap<(LeakKind, StackId), (Amount, Amount)> = BTreeMap::new();
+    for lost in lost {
+        let stack = stacks.of(process.sites[lost.site as usize].node);
+        let (direct, indirect) = merged.entry((lost.kind, stack)).or_default();
+        add(direct, lost.direct);
+        add(indirect, lost.indirect);
+    }
+    let record = |((kind, stack), (direct, indirect))| LeakRecord { kind, direct, indirect, stack };
+    let mut records: Vec<LeakRecord> = merged.into_iter().map(record).collect();
+    records.sort_by_key(|record| (record.kind, Reverse(record.bytes())));
+    Some(Leaks::Done(records))
+}
+
+pub(super) fn add(sum: &mut Amount, more: Amount) {
+    sum.bytes = Bytes::new(sum.bytes.get().saturating_add(more.bytes.get()));
+    sum.blocks = sum.blocks.saturating_add(more.blocks);
+}

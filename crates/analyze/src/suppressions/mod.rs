@@ -1,0 +1,191 @@
+//! Leaks that are known and are not to be told of again: files of them in Valgrind's syntax or in that of the leak sanitizer,
+//! and which stacks they mean. A suppression of ours names the frames that allocate, never a whole library.
+
+mod glob;
+mod parse;
+
+use std::collections::BTreeSet;
+
+use heaplens_format::recording::LeakKind;
+
+use crate::profile::StackFrame;
+use glob::Glob;
+
+pub use parse::{Unparsable, kinds_of, parse};
+
+/// Those that come with Heaplens: leaks that healthy programs are full of, each with its reason.
+pub const BUILT_IN: &str = include_str!("built_in.supp");
+
+/// A leak that is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Suppression {
+    /// What it is called.
+    pub name: String,
+    /// Kinds that it means.
+    kinds: BTreeSet<LeakKind>,
+    stack: Stack,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Stack {
+    /// From the innermost frame on, each one; what comes behind does not matter.
+    Callers(Vec<Caller>),
+    /// A frame anywhere.
+    Anywhere(Glob),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Caller {
+    Function(Glob),
+    Object(Glob),
+    /// A file, and a line where one is named.
+    Source(Glob, Option<u32>),
+    /// Any number of frames.
+    Any,
+}
+
+impl Suppression {
+    /// Whether it means blocks of this kind and stack.
+    pub fn matches(&self, kind: LeakKind, stack: &[&StackFrame]) -> bool {
+        self.kinds.contains(&kind)
+            && match &self.stack {
+                Stack::Anywhere(pattern) => stack.iter().any(|frame| is_named(frame, pattern)),
+                // Memcheck's stacks begin with the allocating function itself, ours with its caller.
+                Stack::Callers(callers) => {
+                    follow(callers, stack)
+                        || callers
+                            .split_first()
+                            .is_some_and(|(first, rest)| first.is_allocator() && follow(rest, stack))
+                }
+            }
+    }
+}
+
+fn is_named(frame: &StackFrame, pattern: &Glob) -> bool {
+    [&frame.function, &frame.file, &frame.module].into_iter().flatten().any(|name| pattern.matches(name))
+}
+
+fn follow(callers: &[Caller], stack: &[&StackFrame]) -> bool {
+    match callers.split_first() {
+        None => true,
+        Some((Caller::Any, rest)) => (0..=stack.len()).any(|skipped| follow(rest, &stack[skipped..])),
+        Some((caller, rest)) => {
+            stack.split_first().is_some_and(|(frame, outer)| caller.matches(frame) && follow(rest, outer))
+        }
+    }
+}
+
+impl Caller {
+    fn matches(&self, frame: &StackFrame) -> bool {
+        let name = |name: &Option<std::sync::Arc<str>>, pattern: &Glob| {
+            name.as_deref().is_some_and(|name| pattern.matches(name))
+        };
+        match self {
+            Self::Function(pattern) => name(&frame.function, pattern),
+            Self::Object(pattern) => name(&frame.module, pattern),
+            Self::Source(pattern, line) => {
+                let of_line = line.is_none_or(|line| frame.line == Some(line));
+                let file = frame.file.as_deref().and_then(|file| file.rsplit('/').next());
+                of_line && file.is_some_and(|file| pattern.matches(file))
+            }
+            Self::Any => true,
+        }
+    }
+
+    /// Whether it can be a function that allocates.
+    fn is_allocator(&self) -> bool {
+        const ALLOCATORS: [&str; 14] = [
+            "malloc",
+            "calloc",
+            "realloc",
+            "memalign",
+            "posix_memalign",
+            "aligned_alloc",
+            "valloc",
+            "operator new(unsigned long)",
+            "operator new[](unsigned long)",
+            "operator new(unsigned long, std::align_val_t)",
+            "_Znwm",
+            "_Znam",
+            "_ZnwmRKSt9nothrow_t",
+            "_ZnamRKSt9nothrow_t",
+        ];
+        match self {
+            Self::Function(pattern) => ALLOCATORS.iter().any(|name| pattern.matches(name)),
+            Self::Object(pattern) => pattern.matches("vgpreload_memcheck-amd64-linux.so"),
+            Self::Source(..) | Self::Any => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::Origin;
+
+    fn frame(function: &str, module: &str) -> StackFrame {
+        StackFrame {
+            function: Some(function.into()),
+            module: Some(module.into()),
+            file: Some("/src/deep/a.c".into()),
+            line: Some(7),
+            origin: Origin::Native,
+            offset: 0,
+        }
+    }
+
+    fn meant(text: &str, kind: LeakKind, functions: &[&str]) -> bool {
+        let frames: Vec<StackFrame> = functions.iter().map(|name| frame(name, "/lib/libx.so.1")).collect();
+        let stack: Vec<&StackFrame> = frames.iter().collect();
+        let parsed = parse(text).unwrap();
+        parsed.iter().any(|one| one.matches(kind, &stack))
+    }
+
+    const KIND: LeakKind = LeakKind::DefinitelyLost;
+
+    #[test]
+    fn callers_are_followed_from_the_allocating_function_outwards() {
+        let text = "{\n x\n Memcheck:Leak\n fun:malloc\n fun:in*r\n ...\n fun:outer\n}";
+        assert!(meant(text, KIND, &["inner", "outer", "main"]));
+        assert!(meant(text, KIND, &["inner", "between", "more", "outer"]));
+        assert!(!meant(text, KIND, &["other", "outer"]));
+        assert!(!meant(text, KIND, &["inner", "main"]));
+        assert!(!meant(text, KIND, &["more", "inner", "outer"]), "from the innermost on");
+    }
+
+    #[test]
+    fn objects_and_lines_of_source_are_told_apart() {
+        assert!(meant("{\n x\n Memcheck:Leak\n obj:*/libx.so*\n}", KIND, &["f"]));
+        assert!(!meant("{\n x\n Memcheck:Leak\n obj:*/liby.so*\n}", KIND, &["f"]));
+        assert!(meant("{\n x\n Memcheck:Leak\n src:a.c:7\n}", KIND, &["f"]));
+        assert!(!meant("{\n x\n Memcheck:Leak\n src:a.c:8\n}", KIND, &["f"]));
+    }
+
+    #[test]
+    fn only_the_kinds_that_are_named_are_meant() {
+        let text = "{\n x\n Memcheck:Leak\n match-leak-kinds: possible,reachable\n fun:f\n}";
+        assert!(meant(text, LeakKind::PossiblyLost, &["f"]));
+        assert!(!meant(text, LeakKind::DefinitelyLost, &["f"]));
+    }
+
+    #[test]
+    fn a_pattern_of_the_sanitizer_is_looked_for_everywhere() {
+        assert!(meant("leak:outer", KIND, &["inner", "the_outer_one"]));
+        assert!(meant("# a comment\nleak:libx.so", KIND, &["f"]));
+        assert!(meant("leak:^inner$", KIND, &["inner", "main"]));
+        assert!(!meant("leak:^outer$", KIND, &["the_outer_one"]));
+    }
+
+    #[test]
+    fn those_that_come_with_heaplens_are_sound_and_hide_nothing_that_is_lost_for_sure() {
+        let known = parse(BUILT_IN).unwrap();
+        assert!(!known.is_empty());
+        for one in &known {
+            assert!(!one.kinds.contains(&LeakKind::DefinitelyLost), "{}", one.name);
+            let Stack::Callers(callers) = &one.stack else { panic!("{} names no frame", one.name) };
+            let names_a_frame =
+                |caller: &Caller| matches!(caller, Caller::Function(_)) && !caller.is_allocator();
+            assert!(callers.iter().any(names_a_frame), "{}", one.name);
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! Which blocks can be reached at the end of a program: as the program itself says, and as Memcheck says.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::harness::{Folder, Heaplens, program_with, skip};
+
+/// Bytes and blocks by kind and line.
+type Leaks = BTreeMap<(String, u64), (u64, u64)>;
+
+/// `leak KIND BYTES BLOCKS LINE`, as programs say it.
+fn truth(output: &[u8]) -> Leaks {
+    let mut leaks = Leaks::new();
+    for line in String::from_utf8_lossy(output).lines() {
+        let words: Vec<&str> = line.split(' ').collect();
+        if let ["leak", kind, bytes, blocks, line] = words[..] {
+            let number = |word: &str| word.parse::<u64>().expect("a number");
+            add(&mut leaks, kind, number(line), (number(bytes), number(blocks)));
+        }
+    }
+    assert!(!leaks.is_empty(), "the program speaks");
+    leaks
+}
+
+fn add(leaks: &mut Leaks, kind: &str, line: u64, (bytes, blocks): (u64, u64)) {
+    let sum = leaks.entry((kind.to_owned(), line)).or_default();
+    *sum = (sum.0 + bytes, sum.1 + blocks);
+}
+
+/// Runs a program under `heaplens memcheck`: what it says, and what the report says of lines of its source.
+fn checked(program: &Path, source: &str, options: &[&str]) -> (Leaks, Leaks, Value) {
+    let folder = Folder::new();
+    let json = folder.file("lost.json");
+    let mut command = Heaplens::bare(["memcheck", "--json"]);
+    let output = command.arg(&json).args(options).arg(program).output().expect("heaplens starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let report: Value = serde_json::from_slice(&std::fs::read(json).expect("a report")).expect("JSON");
+    let lost = &report["lost"];
+    assert!(lost["not_done"].is_null(), "{}", lost["not_done"]);
+    let mut found = Leaks::new();
+    for record in lost["records"].as_array().expect("records") {
+        let stack = record["stack"].as_array().expect("a stack");
+        let is_own = |frame: &&Value| frame["file"].as_str().is_some_and(|file| file.ends_with(source));
+        // What the C library itself allocates for the program is not the program's own line's.
+        let Some(frame) = stack.iter().find(is_own).filter(|_| !is_of_libc(stack)) else { continue };
+        let number = |field: &str| record[field].as_u64().expect("a number");
+        let line = frame["line"].as_u64().expect("a line");
+        add(&mut found, record["kind"].as_str().expect("a kind"), line, (number("bytes"), number("blocks")));
+    }
+    (truth(&output.stdout), found, report)
+}
+
+fn is_of_libc(stack: &[Value]) -> bool {
+    stack[0]["module"]
+        .as_str()
+        .is_some_and(|module| module.contains("libc.so") || module.contains("ld-linux"))
+}
+
+fn leak_kinds() -> std::path::PathBuf {
+    program_with("leak_kinds.cpp", "leak_kinds", &["-O0"]).expect("an ordinary program compiles")
+}
+
+#[test]
+fn every_kind_is_what_the_program_says() {
+    let (truth, found, report) = checked(&leak_kinds(), "leak_kinds.cpp", &["--leak-check=full"]);
+    assert_eq!(found, truth);
+    let of = |wanted: &str| {
+        let rows = truth.iter().filter(move |((kind, _), _)| kind == wanted);
+        rows.fold((0, 0), |sum, (_, amount)| (sum.0 + amount.0, sum.1 + amount.1))
+    };
+    let total = |kind: &str| {
+        let amount = &report["lost"][kind];
+        (amount["bytes"].as_u64().expect("bytes"), amount["blocks"].as_u64().expect("blocks"))
+    };
+    assert_eq!(total("definitely"), of("definitely"), "and nothing else is lost");
+    assert_eq!(total("indirectly"), of("indirectly"));
+}
+
+/// `==1== 1,440 (480 direct, 960 indirect) bytes in 10 blocks are definitely lost in loss record 4 of 4`, then frames
+/// `==1==    by 0x10916E: leak_tree (a.c:7)`.
+fn memcheck(program: &Path, source: &str) -> Leaks {
+    let output = Command::new("valgrind")
+        .args(["--leak-check=full", "--show-leak-kinds=all", "--leak-resolution=high", "--num-callers=40"])
+        .arg(program)
+        .output()
+        .expect("valgrind starts");
+    let text = String::from_utf8_lossy(&output.stderr);
+    let mut leaks = Leaks::new();
+    let mut open: Option<(&str, (u64, u64))> = None;
+    for line in text.lines().filter_map(|line| Some(line.split_once("== ")?.1.trim())) {
+        if let Some(record) = record(line) {
+            open = Some(record);
+        } else if let (Some((kind, amount)), Some(at)) = (open, line_of(line, source)) {
+            add(&mut leaks, kind, at, amount);
+            open = None;
+        } else if line.is_empty() || line.contains("pthread_create") {
+            // What the C library allocates for a thread is not the program's own line's.
+            open = None;
+        }
+    }
+    leaks
+}
+
+fn record(line: &str) -> Option<(&'static str, (u64, u64))> {
+    let kinds = [
+        ("are definitely lost in", "definitely"),
+        ("are indirectly lost in", "indirectly"),
+        ("are possibly lost in", "possibly"),
+        ("are still reachable in", "still_reachable"),
+    ];
+    let (_, kind) = kinds.into_iter().find(|(words, _)| line.contains(words))?;
+    let number = |word: &str| word.trim_start_matches('(').replace(',', "").parse::<u64>().ok();
+    let words: Vec<&str> = line.split(' ').collect();
+    let direct = words.iter().position(|word| *word == "direct,").map_or(words[0], |at| words[at - 1]);
+    let blocks = words.iter().position(|word| *word == "in").map(|at| words[at + 1])?;
+    Some((kind, (number(direct)?, number(blocks)?)))
+}
+
+fn line_of(frame: &str, source: &str) -> Option<u64> {
+    let (_, place) = frame.rsplit_once('(')?;
+    place.strip_suffix(')')?.strip_prefix(source)?.strip_prefix(':')?.parse().ok()
+}
+
+#[test]
+fn every_kind_is_what_memcheck_says() {
+    let test = "memcheck::every_kind_is_what_memcheck_says";
+    if !Path::new("/usr/bin/valgrind").exists() {
+        return skip(test, "valgrind is not on this machine");
+    }
+    let program = leak_kinds();
+    let (_, found, _) = checked(&program, "leak_kinds.cpp", &["--leak-check=full"]);
+    assert_eq!(found, memcheck(&program, "leak_kinds.cpp"));
+}
+
+#[test]
+fn lost_blocks_have_the_status_that_was_asked_for() {
+    let status = |options: &[&str]| {
+        let mut command = Heaplens::bare(["memcheck"]);
+        let output = command.args(options).arg(leak_kinds()).output().expect("heaplens starts");
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    assert_eq!(status(&["--error-exitcode=9"]).0, Some(9));
+    assert_eq!(status(&["--error-exitcode=9", "--errors-for-leak-kinds=none"]).0, Some(0));
+    assert_eq!(status(&["--error-exitcode=9", "--leak-check=no"]).0, Some(0));
+    let (code, words) = status(&["--track-origins=yes"]);
+    assert_eq!(code, Some(125));
+    assert!(words.contains("--track-origins=yes") && words.contains("hint:"), "{words}");
+    let (_, words) = status(&["--leak-check=full", "--show-leak-kinds=definite"]);
+    assert!(words.contains("definitely lost") && words.contains("leak_kinds.cpp"), "{words}");
+    assert!(!words.contains(" possibly lost\n"), "only what was asked for is shown: {words}");
+}
+
+/// The sums of what is lost, as Memcheck's summary or our page has them: `definitely lost: 16 bytes in 1 blocks`.
+fn sums(words: &[u8]) -> Vec<(u64, u64)> {
+    let text = String::from_utf8_lossy(words);
+    let number = |word: &str| word.replace(',', "").parse::<u64>().ok();
+    let sum = |line: &str| {
+        let (_, rest) = line.split_once(" lost")?;
+        let mut numbers = rest.split([' ', ':']).filter_map(number);
+        Some((numbers.next()?, numbers.next()?))
+    };
+    let wanted = ["definitely lost", "indirectly lost"];
+    let line_of = |kind: &&str| text.lines().find(|line| line.contains(*kind)).and_then(sum);
+    wanted.iter().filter_map(line_of).collect()
+}
+
+#[test]
+fn programs_that_others_wrote_lose_what_memcheck_says() {
+    let test = "memcheck::programs_that_others_wrote_lose_what_memcheck_says";
+    if !Path::new("/usr/bin/valgrind").exists() {
+        return skip(test, "valgrind is not on this machine");
+    }
+    for words in [
+        &["sort", "/etc/passwd"][..],
+        &["perl", "-e", "@a = (1..9999)"],
+        &["awk", "BEGIN { for (i = 0; i < 1000; i++) a[i] = i }"],
+        &["find", "/etc", "-maxdepth", "1"],
+    ] {
+        let theirs = Command::new("valgrind").arg("--leak-check=summary").args(words).output();
+        let theirs = theirs.expect("valgrind starts").stderr;
+        let ours = Heaplens::bare(["memcheck"]).args(words).output().expect("heaplens starts").stderr;
+        let (theirs, ours) = (sums(&theirs), sums(&ours));
+        assert_eq!((theirs.len(), &ours), (2, &theirs), "{words:?}");
+    }
+}

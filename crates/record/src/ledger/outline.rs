@@ -1,0 +1,88 @@
+//! The heap of a process that stands still, as far as it can be told from the outside: its live blocks, and the memory outside
+//! of them that the program reaches by itself. Free memory of the allocator, stacks of threads that ended and our own memory
+//! are neither.
+
+use std::fs::File;
+use std::io;
+
+use heaplens_format::arena::header::FLAG_FORKED;
+
+use super::areas::{self, Area};
+use super::blocks::{self, Block};
+use super::pages::Pagemap;
+use super::sites::Owner;
+use super::space::Space;
+use super::tables::Tables;
+use super::take::Subject;
+use crate::frozen::NotFrozen;
+
+/// Blocks, and what may lead to them.
+#[derive(Debug, Default)]
+pub(crate) struct Outline {
+    pub(crate) blocks: Vec<Block>,
+    /// Ranges of addresses.
+    pub(crate) roots: Vec<(u64, u64)>,
+}
+
+impl Subject {
+    /// `stacks` are where the stacks of the threads begin.
+    pub(crate) fn outline(&mut self, arena: &File, stacks: &[u64]) -> Result<Outline, NotFrozen> {
+        let tables = Tables::open(arena).ok_or(NotFrozen::Blocks("its arena cannot be read"))?;
+        let header = tables.header().ok_or(NotFrozen::Blocks("its arena cannot be read"))?;
+        if header.sample_interval() != 0 {
+            return Err(NotFrozen::Blocks("only a sample of its blocks was recorded"));
+        }
+        if header.flags() & FLAG_FORKED != 0 {
+            return Err(NotFrozen::Blocks("it was forked, and blocks that it inherited are not known"));
+        }
+        let areas = areas::read(self.process()).map_err(NotFrozen::Memory)?;
+        let of_memory = |error| NotFrozen::Memory(error);
+        let mut space = Pagemap::open(self.process())
+            .and_then(|mut pagemap| Space::read(&areas, &mut pagemap))
+            .map_err(of_memory)?;
+        self.claim(&mut space, &tables, &header, &areas).map_err(of_memory)?;
+        let blocks = self.live_blocks(&tables, &mut space).map_err(of_memory)?;
+        let roots = self.roots(&areas, &space, stacks);
+        Ok(Outline { blocks, roots })
+    }
+
+    fn live_blocks(&self, tables: &Tables<'_>, space: &mut Space) -> io::Result<Vec<Block>> {
+        let mut all = Vec::new();
+        blocks::each(tables, |block| {
+            space.add_block(block.address, block.size, Owner::Native);
+            all.push(block);
+        })?;
+        Ok(all)
+    }
+
+    fn roots(&self, areas: &[Area], space: &Space, stacks: &[u64]) -> Vec<(u64, u64)> {
+        let is_data = |area: &&Area| area.is_writable && !area.is_anonymous() && !is_device(&area.name);
+        let data = areas.iter().filter(is_data).filter(|area| area.name != "[stack]" && !self.is_own(area));
+        let mut roots: Vec<(u64, u64)> = data.map(|area| (area.start, area.end)).collect();
+        roots.extend(space.reachable());
+        roots.extend(stacks.iter().filter_map(|&stack| rest_of_stack(areas, space, stack)));
+        roots
+    }
+}
+
+/// Memory of a device may change by being read.
+fn is_device(name: &str) -> bool {
+    name.starts_with("/dev/") && !name.starts_with("/dev/shm/") && !name.starts_with("/dev/zero")
+}
+
+/// From where a stack begins now to its first byte. Thread-local data lies behind it in the same memory.
+fn rest_of_stack(areas: &[Area], space: &Space, stack: u64) -> Option<(u64, u64)> {
+    let area = areas.iter().find(|area| area.start <= stack && stack < area.end)?;
+    Some((stack, space.end_of_stack(stack).unwrap_or(area.end)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn devices_are_not_read_but_shared_memory_is() {
+        assert!(is_device("/dev/nvidia0") && is_device("/dev/dri/card0"));
+        assert!(!is_device("/dev/shm/x") && !is_device("/dev/zero (deleted)") && !is_device("/opt/dev/x"));
+    }
+}

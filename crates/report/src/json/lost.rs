@@ -1,0 +1,95 @@
+//! Which blocks could be reached at the end.
+
+use heaplens_analyze::Profile;
+use heaplens_analyze::profile::{LeakRecord, Leaks, leaked};
+use heaplens_format::recording::{Amount, LeakKind};
+
+use super::{MOST_FRAMES, Stack};
+
+#[derive(serde::Serialize)]
+pub(super) struct LostFields<'a> {
+    definitely: AmountFields,
+    indirectly: AmountFields,
+    possibly: AmountFields,
+    still_reachable: AmountFields,
+    suppressed: AmountFields,
+    /// Why nothing was looked at; then there are no records.
+    not_done: Option<&'a str>,
+    records: Vec<RecordFields<'a>>,
+    /// Those that are not written, for their stacks would be gigabytes.
+    records_omitted: usize,
+}
+
+#[derive(serde::Serialize)]
+struct AmountFields {
+    bytes: u64,
+    blocks: u64,
+}
+
+#[derive(serde::Serialize)]
+struct RecordFields<'a> {
+    kind: &'static str,
+    bytes: u64,
+    blocks: u64,
+    indirect_bytes: u64,
+    indirect_blocks: u64,
+    stack: Stack<'a>,
+}
+
+pub(super) fn lost(profile: &Profile) -> Option<LostFields<'_>> {
+    let (records, not_done) = match profile.leaks.as_ref()? {
+        Leaks::Done(records) => (records.as_slice(), None),
+        Leaks::NotDone(reason) => (&[][..], Some(reason.as_str())),
+    };
+    let total = |kind| amount(leaked(records, kind));
+    let written = leading(profile, records);
+    Some(LostFields {
+        definitely: total(LeakKind::DefinitelyLost),
+        indirectly: total(LeakKind::IndirectlyLost),
+        possibly: total(LeakKind::PossiblyLost),
+        still_reachable: total(LeakKind::StillReachable),
+        suppressed: amount(suppressed(profile)),
+        not_done,
+        records: records[..written].iter().map(|record| fields(profile, record)).collect(),
+        records_omitted: records.len() - written,
+    })
+}
+
+/// What is left out since it is known.
+fn suppressed(profile: &Profile) -> Amount {
+    let sum = |sum: Amount, (_, more): &(String, Amount)| Amount {
+        bytes: sum.bytes + more.bytes,
+        blocks: sum.blocks + more.blocks,
+    };
+    profile.suppressed.iter().fold(Amount::default(), sum)
+}
+
+/// How many records are written: the worst first, until the frames are used up.
+fn leading(profile: &Profile, records: &[LeakRecord]) -> usize {
+    let mut frames = 0;
+    let fits = |record: &&LeakRecord| {
+        frames += profile.frames(record.stack).count();
+        frames < MOST_FRAMES
+    };
+    records.iter().take_while(fits).count()
+}
+
+fn amount(amount: Amount) -> AmountFields {
+    AmountFields { bytes: amount.bytes.get(), blocks: amount.blocks }
+}
+
+fn fields<'a>(profile: &'a Profile, record: &LeakRecord) -> RecordFields<'a> {
+    RecordFields {
+        kind: match record.kind {
+            LeakKind::DefinitelyLost => "definitely",
+            LeakKind::IndirectlyLost => "indirectly",
+            LeakKind::PossiblyLost => "possibly",
+            LeakKind::StillReachable => "still_reachable",
+        },
+        bytes: record.direct.bytes.get(),
+        blocks: record.direct.blocks,
+        indirect_bytes: record.indirect.bytes.get(),
+        indirect_blocks: record.indirect.blocks,
+        stack: Stack(profile, record.stack),
+    }
+}

@@ -1,0 +1,143 @@
+//! What a process could no longer reach at its end: the sums of each kind, and the stacks that allocated what is shown.
+
+use std::io::{self, Write};
+
+use heaplens_analyze::Profile;
+use heaplens_analyze::profile::{LeakRecord, Leaks, leaked};
+use heaplens_format::recording::{Amount, LeakKind};
+
+use super::number::count;
+use super::place::place;
+use super::{Options, Page, plural};
+
+/// Which leaks are shown, and how much of each.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeakOptions {
+    /// Kinds whose stacks are shown; none: sums alone.
+    pub kinds: Vec<LeakKind>,
+    /// Frames of a stack.
+    pub callers: usize,
+    /// Whether what is left out since it is known is named.
+    pub names_suppressed: bool,
+}
+
+/// Writes the page.
+///
+/// # Errors
+/// When `out` cannot be written.
+pub fn write(
+    profile: &Profile,
+    options: Options,
+    leaks: &LeakOptions,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let mut page = Page { options, out };
+    page.head(profile)?;
+    page.line("")?;
+    match &profile.leaks {
+        None => page.line("  Blocks were not looked at: the process did not wait at its end.")?,
+        Some(Leaks::NotDone(reason)) => page.wrapped("  Blocks were not looked at: ", reason)?,
+        Some(Leaks::Done(records)) => write_records(profile, records, leaks, &mut page)?,
+    }
+    let is_complete = profile.losses.is_empty() && profile.damage.is_empty();
+    if is_complete { Ok(()) } else { page.losses(profile) }
+}
+
+fn write_records(
+    profile: &Profile,
+    records: &[LeakRecord],
+    options: &LeakOptions,
+    page: &mut Page<'_>,
+) -> io::Result<()> {
+    for kind in LeakKind::ALL {
+        let total = leaked(records, kind);
+        page.line(&format!("  {:16}  {:>12} in {}", name(kind), bytes(total), blocks(total)))?;
+    }
+    write_suppressed(profile, options, page)?;
+    let shown = records.iter().filter(|record| options.kinds.contains(&record.kind));
+    for (rank, record) in (1..).zip(shown) {
+        page.line("")?;
+        page.emphasised(&format!("  {rank}  "), &headline(record))?;
+        write_stack(profile, record, options.callers, page)?;
+    }
+    let hidden = records.iter().filter(|record| !options.kinds.contains(&record.kind)).count();
+    if hidden > 0 {
+        page.line("")?;
+        let stacks = plural(hidden as u64, "stack");
+        page.line(&format!(
+            "  {} {stacks} not shown: --leak-check=full --show-leak-kinds=all",
+            count(hidden as u64)
+        ))?;
+    }
+    Ok(())
+}
+
+/// What is known and left out: all of it in one line, and each by its name where that is asked for.
+fn write_suppressed(profile: &Profile, options: &LeakOptions, page: &mut Page<'_>) -> io::Result<()> {
+    let known = &profile.suppressed;
+    if known.is_empty() {
+        return Ok(());
+    }
+    let sum = |sum: Amount, more: &Amount| Amount {
+        bytes: sum.bytes + more.bytes,
+        blocks: sum.blocks + more.blocks,
+    };
+    let total = known.iter().map(|(_, amount)| amount).fold(Amount::default(), sum);
+    page.line(&format!("  {:16}  {:>12} in {}", "suppressed", bytes(total), blocks(total)))?;
+    for (name, amount) in known.iter().filter(|_| options.names_suppressed) {
+        page.line(&format!("    {:>14} in {}  {name}", bytes(*amount), blocks(*amount)))?;
+    }
+    Ok(())
+}
+
+fn headline(record: &LeakRecord) -> String {
+    let own = format!("{} in {} {}", bytes(record.direct), blocks(record.direct), name(record.kind));
+    match record.indirect.blocks {
+        0 => own,
+        _ => format!(
+            "{own}, with {} in {} that only they hold",
+            bytes(record.indirect),
+            blocks(record.indirect)
+        ),
+    }
+}
+
+fn write_stack(
+    profile: &Profile,
+    record: &LeakRecord,
+    callers: usize,
+    page: &mut Page<'_>,
+) -> io::Result<()> {
+    let room = page.options.width.saturating_sub(5);
+    let frames = profile.frames(record.stack);
+    for frame in frames.clone().take(callers) {
+        page.line(&format!("     {}", place(frame, room)))?;
+    }
+    match frames.count().saturating_sub(callers) {
+        0 => Ok(()),
+        rest => page.line(&format!("     and {} (--num-callers)", plural_callers(rest as u64))),
+    }
+}
+
+fn plural_callers(rest: u64) -> String {
+    format!("{} more {}", count(rest), plural(rest, "caller"))
+}
+
+/// To the byte, as those who know Memcheck expect it.
+fn bytes(amount: Amount) -> String {
+    format!("{} B", count(amount.bytes.get()))
+}
+
+fn blocks(amount: Amount) -> String {
+    format!("{} {}", count(amount.blocks), plural(amount.blocks, "block"))
+}
+
+/// What a kind is called everywhere.
+pub fn name(kind: LeakKind) -> &'static str {
+    match kind {
+        LeakKind::DefinitelyLost => "definitely lost",
+        LeakKind::IndirectlyLost => "indirectly lost",
+        LeakKind::PossiblyLost => "possibly lost",
+        LeakKind::StillReachable => "still reachable",
+    }
+}
