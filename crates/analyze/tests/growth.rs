@@ -3,8 +3,8 @@
 use heaplens_analyze::growth::{How, Rule, Shape, Verdict};
 use heaplens_analyze::{Profile, profile};
 use heaplens_format::recording::{
-    Amount, Change, Code, Decoded, Frame, History, Interpreter, Ledger, Line, Loop, Mark, MarkKind, Module,
-    Node, Process, Reading, Recording, Rss, Run, Sample, Site, SiteKind,
+    Amount, Change, Code, Decoded, Frame, History, Interpreter, Ledger, LedgerMapping, Line, Loop, Mark,
+    MarkKind, Module, Node, Process, Reading, Recording, Rss, Run, Sample, Site, SiteKind,
 };
 use heaplens_format::{Bytes, CodeId, LoopId, ModuleId, Nanos, NodeId, Pid};
 
@@ -211,6 +211,57 @@ fn threads_that_explain_little_of_the_growth_leave_the_rest_unexplained() {
     let mut process = with_threads(script(200), |step| 1 + step);
     (1..).zip(&mut process.timeline).for_each(|(step, sample)| sample.rss = Bytes::new(step * MIB));
     assert_eq!(rules(&analysed(process)), [Rule::ThreadGrowth, Rule::Unexplained]);
+}
+
+/// A mapping that nobody was seen to make, in ledgers of every tenth pass and in resident memory.
+fn with_mapping(process: Process, bytes: impl Fn(u64) -> u64) -> Process {
+    let mut process = with_rss(process, |step| 50 * MIB + bytes(step));
+    let mapping = |step| LedgerMapping {
+        line: Line::Unhooked,
+        name: "/dev/card".into(),
+        site: None,
+        bytes: Bytes::new(bytes(step)),
+    };
+    let every_tenth = process.timeline.iter().enumerate().skip(9).step_by(10);
+    let ledger = |(at, sample): (usize, &Sample)| Ledger {
+        at: sample.at,
+        rss: sample.rss,
+        mappings: vec![mapping(at as u64 + 1)],
+        ..Ledger::default()
+    };
+    process.ledgers = every_tenth.map(ledger).collect();
+    process
+}
+
+#[test]
+fn a_mapping_that_grows_is_told_by_its_name_and_is_not_unexplained_too() {
+    let profile = analysed(with_mapping(script(200), |step| step * MIB));
+    let found: Vec<_> =
+        profile.growth.findings.iter().map(|finding| (finding.rule, finding.mapping.as_deref())).collect();
+    assert_eq!(found, [(Rule::MappingGrowth, Some("/dev/card"))]);
+    let slope = profile.growth.findings[0].trend.slope.value;
+    assert!((slope / MIB as f64 - 1.0).abs() < 0.01, "{slope}");
+    assert_eq!(profile.growth.verdict, Some(Verdict::GrowthUnexplained));
+}
+
+#[test]
+fn a_mapping_that_was_made_once_or_that_a_line_explains_is_no_finding() {
+    assert_eq!(rules(&analysed(with_mapping(script(200), |step| 40 * MIB * (step / 20).min(1)))), []);
+    let lines = with(script(200), site(1, SiteKind::Heap), |passes| passes * MIB);
+    assert_eq!(rules(&analysed(with_mapping(lines, |step| step * MIB))), [Rule::LinearGrowth]);
+}
+
+#[test]
+fn with_few_ledgers_a_mapping_is_named_where_it_is_most_of_the_growth() {
+    let few = |mut process: Process| {
+        process.ledgers = vec![process.ledgers[1].clone(), process.ledgers[8].clone()];
+        process
+    };
+    let mapped = few(with_mapping(script(200), |step| step * MIB));
+    assert_eq!(rules(&analysed(mapped.clone())), [Rule::MappingGrowth]);
+    let mut others = mapped;
+    others.ledgers[1].rss = Bytes::new(900 * MIB);
+    assert_eq!(rules(&analysed(others)), [Rule::Unexplained]);
 }
 
 #[test]

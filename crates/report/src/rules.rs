@@ -128,7 +128,8 @@ pub(crate) fn excluded(profile: &Profile, finding: &Finding) -> Vec<(String, &'s
     }
     let others = growth.lines.saturating_sub(growth.findings.len());
     if growth.how != How::Time && others > 0 {
-        excluded.push((format!("{others} other lines that allocate"), "no growth that matters"));
+        let lines = if others == 1 { "line that allocates" } else { "lines that allocate" };
+        excluded.push((format!("{others} other {lines}"), "no growth that matters"));
     }
     excluded
 }

@@ -1,6 +1,8 @@
 //! The outputs as snapshots, and what must be true of them whatever they look like.
 
 mod diff;
+#[path = "reports/growth.rs"]
+mod growth;
 mod sample;
 
 use std::collections::BTreeSet;
@@ -12,7 +14,7 @@ use heaplens_format::{Bytes, Nanos, Pid};
 use heaplens_report::{collapsed, json, text};
 use serde_json::Value;
 
-use sample::python::{growing, growing_with_ledgers, script};
+use sample::python::{growing, script};
 use sample::{recording, tree, with_ledgers};
 
 fn profiled(decoded: &Decoded) -> Profile {
@@ -74,77 +76,6 @@ fn the_rows_of_the_ledger_without_heaplens_add_up_to_the_resident_memory() {
         .collect();
     assert_eq!(mapped, ["unhooked", "hooked", "unhooked"]);
     assert!(!report["ledger_details"]["mappings"][1]["stack"].as_array().unwrap().is_empty());
-}
-
-/// The `bytes_per_iteration` of a layer.
-fn pace_of(report: &serde_json::Value, layer: &str) -> serde_json::Value {
-    let rows = report["ledger"].as_array().unwrap();
-    rows.iter().find(|row| row["layer"] == layer).unwrap()["bytes_per_iteration"].clone()
-}
-
-#[test]
-fn a_line_of_the_ledger_says_how_fast_it_grows() {
-    let profile = profiled(&growing_with_ledgers(10));
-    let report = parsed(&profile);
-    let native = pace_of(&report, "native").as_f64().unwrap();
-    assert!((native / (400.0 * 1024.0) - 1.0).abs() < 0.01, "{native}");
-    assert_eq!(pace_of(&report, "python"), 0.0);
-    let page = written(text::write, &profile);
-    assert!(page.contains("start      peak       end   per iteration\n"), "{page}");
-    assert!(
-        page.contains("    native blocks                  3.5        39        39         400 KiB\n"),
-        "{page}"
-    );
-    assert!(
-        page.contains("    Python objects                  60        60        60               –\n"),
-        "{page}"
-    );
-}
-
-#[test]
-fn few_ledgers_say_nothing_about_growth() {
-    let profile = profiled(&growing_with_ledgers(4));
-    let report = parsed(&profile);
-    assert_eq!((pace_of(&report, "native"), pace_of(&report, "python")), (().into(), ().into()));
-    assert!(!written(text::write, &profile).contains("end   per iteration"));
-}
-
-#[test]
-fn iterations_that_slow_down_are_evidence_of_the_first_finding_and_no_finding_themselves() {
-    let slow = |mut decoded: Decoded| {
-        for (pass, mark) in (1u64..).zip(&mut decoded.recording.processes[0].marks) {
-            mark.at = heaplens_format::Nanos::new(pass * 10_000_000 + pass * pass * 100_000);
-        }
-        decoded
-    };
-    let profile = profiled(&slow(growing("/home/user/shop/train.py")));
-    let page = written(text::write, &profile);
-    assert_eq!(page.matches("iterations slow down: 14.2 ms → 27.7 ms").count(), 1, "{page}");
-    let report = parsed(&profile);
-    let evidence = report["findings"][0]["evidence"].as_array().unwrap();
-    assert!(evidence.iter().any(|one| one["what"] == "seconds per iteration at last"), "{evidence:?}");
-    let mut still = slow(growing("/home/user/shop/train.py"));
-    still.recording.processes[0].histories.clear();
-    still.recording.processes[0].timeline.clear();
-    assert_eq!(parsed(&profiled(&still))["findings"], serde_json::json!([]));
-}
-
-#[test]
-fn processes_that_share_memory_are_told_together() {
-    let mut decoded = growing_with_ledgers(10);
-    let alone = written(text::write, &profiled(&decoded));
-    let mut worker = decoded.recording.processes[0].clone();
-    (worker.pid, worker.parent) = (Pid::new(4720), worker.pid);
-    decoded.recording.processes.push(worker);
-    for process in &mut decoded.recording.processes {
-        process.finish = heaplens_format::Nanos::new(2_500_000_000);
-    }
-    let profile = profiled(&decoded);
-    let line = "  process tree    2 processes at 2.00 s: PSS 100 MiB · USS 80.0 MiB · RSS 197 MiB (Heaplens included)";
-    let page = written(text::write, &profile);
-    assert!(page.contains(line) && !alone.contains("process tree"), "{page}");
-    let tree = &parsed(&profile)["ledger_details"]["tree"];
-    assert_eq!((&tree["processes"], &tree["pss"]), (&2.into(), &(100u64 << 20).into()));
 }
 
 #[test]

@@ -56,6 +56,16 @@ pub(super) fn write(profile: &Profile, page: &mut Page<'_>) -> io::Result<()> {
     notes(ledger, page)
 }
 
+/// Processes that live together, where they share memory.
+pub(super) fn write_tree(profile: &Profile, page: &mut Page<'_>) -> io::Result<()> {
+    let Some(tree) = profile.tree else { return Ok(()) };
+    let [rss, pss, uss] = [tree.rss, tree.pss, tree.uss].map(size);
+    let (processes, at) = (count(tree.processes as u64), seconds(tree.at));
+    page.line(&format!(
+        "  process tree    {processes} processes at {at}: PSS {pss} · USS {uss} · RSS {rss} (Heaplens included)"
+    ))
+}
+
 /// Whether any line of the program grows.
 fn anything_grows(profile: &Profile) -> bool {
     let grows = |line: Line| profile.growth.of_ledger(&[line]).is_some_and(|pace| pace > 0.0);

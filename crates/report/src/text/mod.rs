@@ -138,14 +138,7 @@ impl Page<'_> {
             let last = if is_running(profile) { "now" } else { "end" };
             self.line(&format!("  RSS             start {start} · peak {peak} · {last} {end}"))?;
         }
-        if let Some(tree) = profile.tree {
-            let [rss, pss, uss] = [tree.rss, tree.pss, tree.uss].map(size);
-            let processes = count(tree.processes as u64);
-            self.line(&format!(
-                "  process tree    {processes} processes at {}: PSS {pss} · USS {uss} · RSS {rss} (Heaplens included)",
-                seconds(tree.at)
-            ))?;
-        }
+        ledger::write_tree(profile, self)?;
         if profile.growth.how == How::Marks {
             self.line(&format!(
                 "  iterations      {}, by the program's own marks",

@@ -39,7 +39,7 @@ fn pace(run: &Finished) -> f64 {
 
 #[test]
 fn memory_mapped_by_raw_system_calls_is_named_with_its_growth() {
-    for (passes, milliseconds) in [("150", "20"), ("200", "2")] {
+    for (passes, milliseconds) in [("150", "20"), ("200", "4")] {
         let run = run(&["raw", passes, milliseconds]);
         let found = finding(&run, "growth-unexplained");
         assert_eq!((&found["rule"], &found["name"]), (&"G6".into(), &"mapping-growth".into()));
