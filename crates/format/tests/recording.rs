@@ -10,7 +10,7 @@ use heaplens_format::recording::{
     DecodeError, Decoded, Fault, Frame, History, LeakCheck, Recording, Section, Version, Violation, decode,
     encode,
 };
-use heaplens_format::{ModuleId, NodeId, Pid};
+use heaplens_format::{CodeId, ModuleId, NodeId, Pid};
 use proptest::prelude::*;
 
 use sample::{
@@ -329,6 +329,21 @@ fn a_mapping_whose_maker_is_missing_keeps_its_bytes() {
     assert_eq!((mapping.site, mapping.bytes), (None, sample().processes[0].ledgers[1].mappings[0].bytes));
     let dropped = Fault::Dropped { violation: Violation::MappingWithoutSite, count: 1 };
     assert_eq!(decoded.damage.iter().map(|damage| &damage.fault).collect::<Vec<_>>(), [&dropped]);
+}
+
+/// What the recorder writes where an arena lost the code of a loop.
+#[test]
+fn a_loop_without_code_is_no_damage_and_one_of_a_code_that_is_not_there_is() {
+    let mut recording = sample();
+    let last = recording.processes.iter().position(|process| !process.loops.is_empty()).unwrap();
+    let codes = recording.processes[last].codes.len() as u32;
+    (recording.processes[last].loops[0].code, recording.processes[last].loops[0].line) = (CodeId::new(0), 0);
+    let decoded = decode(&encode(&recording)).unwrap();
+    assert_eq!((decoded.recording, decoded.damage), (recording.clone(), vec![]));
+    recording.processes[last].loops[0].code = CodeId::new(codes + 1);
+    let decoded = decode(&encode(&recording)).unwrap();
+    let fault = Fault::Dropped { violation: Violation::LoopWithoutPlace, count: 1 };
+    assert_eq!(decoded.damage.iter().map(|damage| &damage.fault).collect::<Vec<_>>(), [&fault]);
 }
 
 #[test]

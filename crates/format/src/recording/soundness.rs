@@ -63,7 +63,9 @@ fn uphold_marks(process: &mut Process, codes: usize, tally: &mut Tally) {
     let loops = process.loops.len();
     let loop_exists = |one: LoopId| (1..=loops).contains(&(one.get() as usize));
     for one in &mut process.loops {
-        if !code_exists(one.code, codes) || one.around.is_some_and(|around| !loop_exists(around)) {
+        // The recorder itself writes one without code where the arena had lost it.
+        let is_placed = one.code == CodeId::default() || code_exists(one.code, codes);
+        if !is_placed || one.around.is_some_and(|around| !loop_exists(around)) {
             tally.add(Violation::LoopWithoutPlace);
             (one.code, one.line, one.around) = (CodeId::default(), 0, None);
         }
