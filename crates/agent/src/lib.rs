@@ -7,6 +7,7 @@
 #![no_std]
 
 mod boot;
+mod exit;
 mod limits;
 mod loading;
 mod malloc;
@@ -18,6 +19,7 @@ mod process;
 mod python;
 mod real;
 mod returns;
+mod sessions;
 
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};

@@ -1,7 +1,7 @@
 //! The end of a process and its becoming another program.
 //!
 //! `exec` and `posix_spawn` are hooked so that the agent follows into programs whose environment was cleaned; `_exit` and
-//! its kin so that the end is seen where no exit handler runs.
+//! its kin so that the end is seen where no exit handler runs. What comes before exit handlers is in `exit`.
 
 use core::arch::naked_asm;
 use core::ffi::{CStr, c_char, c_int, c_void};
@@ -231,7 +231,8 @@ unsafe extern "C" fn quick_exit(code: c_int) -> ! {
     }
 }
 
-fn end_group(code: c_int) -> ! {
+/// Ends this process without anybody's help.
+pub fn end_group(code: c_int) -> ! {
     loop {
         // SAFETY: ends this process; the loop only satisfies the type.
         let _ =

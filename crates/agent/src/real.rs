@@ -98,6 +98,7 @@ real_functions! {
     POSIX_SPAWN: c"posix_spawn", unsafe extern "C" fn(*mut c_int, *const c_char, Block, Block, Argv, Argv) -> c_int;
     POSIX_SPAWNP: c"posix_spawnp", unsafe extern "C" fn(*mut c_int, *const c_char, Block, Block, Argv, Argv) -> c_int;
     MALLOC_TRIM: c"malloc_trim", unsafe extern "C" fn(Size) -> c_int;
+    EXIT: c"exit", unsafe extern "C" fn(c_int) -> !;
     EXIT_NOW: c"_exit", unsafe extern "C" fn(c_int) -> !;
     QUICK_EXIT: c"quick_exit", unsafe extern "C" fn(c_int) -> !;
 }
@@ -145,6 +146,7 @@ pub fn is_ours(name: &CStr) -> bool {
 /// Looks up all functions, and whose allocator it is.
 pub fn resolve() {
     resolve_all();
+    crate::exit::resolve();
     find_loader();
     // SAFETY: a zero-terminated name.
     let syscall = unsafe { libc::dlsym(libc::RTLD_NEXT, c"syscall".as_ptr()) };

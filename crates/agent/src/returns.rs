@@ -1,9 +1,9 @@
 //! What comes back when it is asked for: Python's collector is run, then the C allocator gives its free memory back to the
 //! system. What each returned is read from marks before and behind it.
 //!
-//! It happens at the end of a script that repeated something, where Python itself would collect next, and whenever somebody
-//! asks. Never with a signal handler on the stack, which may have interrupted the holder of a lock, and never in a forked
-//! child.
+//! It happens at the end of a script that repeated something, where Python itself would collect next, at the end of a native
+//! program that ran for a while, and whenever somebody asks. Never with a signal handler on the stack, which may have
+//! interrupted the holder of a lock, and never in a forked child.
 
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::Ordering::Relaxed;
@@ -23,6 +23,14 @@ pub fn offer() {
 pub fn at_end_of_script() {
     if !process::settings().passive && !process::is_forked() && tracker().has_iterations() {
         test_python();
+    }
+}
+
+/// A native program is about to end, and no signal handler is on the stack.
+pub fn at_exit(guard: &Guard) {
+    if !process::settings().passive && !process::is_forked() && tracker().has_history() && can_trim() {
+        process::before_test_at_exit();
+        test_native(guard);
     }
 }
 
@@ -68,9 +76,13 @@ fn mark(kind: MarkKind) {
     }
 }
 
+fn can_trim() -> bool {
+    real::MALLOC_TRIM.get().is_some() && !real::OTHER_ALLOCATOR.load(Relaxed)
+}
+
 /// Gives free memory of glibc's allocator back; whether it is in use.
 fn trim() -> bool {
-    let real = real::MALLOC_TRIM.get().filter(|_| !real::OTHER_ALLOCATOR.load(Relaxed));
+    let real = real::MALLOC_TRIM.get().filter(|_| can_trim());
     // SAFETY: may be called at any time by a thread that holds no lock of the allocator.
     real.map(|trim| unsafe { trim(0) }).is_some()
 }

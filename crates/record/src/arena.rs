@@ -6,7 +6,7 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-use heaplens_format::arena::header::{FLAG_FORKED, HEADER_SIZE, RegionView};
+use heaplens_format::arena::header::{FLAG_FORKED, FLAG_LEAVING, HEADER_SIZE, RegionView};
 use heaplens_format::arena::marks::{LOOP_SIZE, Moment};
 use heaplens_format::arena::table::{
     Module as ModuleRecord, SAMPLED_BLOCK, Site as SiteRecord, SiteIdentity,
@@ -64,10 +64,20 @@ pub struct Snapshot {
     pub own_bytes: Bytes,
     /// How the program image ended.
     pub end: End,
+    /// Whether the program is taking itself down.
+    pub is_leaving: bool,
     /// When it began, on the monotonic clock.
     pub start: Nanos,
     /// Loops of Python that were found so far.
     pub loops: u32,
+    /// Whether it runs an interpreter.
+    pub has_python: bool,
+    /// How many marks there are.
+    pub marks: u32,
+    /// Where their records are.
+    pub mark_records: RegionView,
+    /// Where it is kept what sites had at them.
+    pub changes: RegionView,
     /// The moment of the ledger that the agent waits for; `None` when it waits for none.
     pub ledger_wanted: Option<LedgerMoment>,
 }
@@ -83,8 +93,13 @@ pub fn read_header(file: &File) -> Result<Snapshot, ArenaError> {
         peak: Bytes::new(header.peak_bytes()),
         own_bytes: Bytes::new(header.reserved_bytes().saturating_add(header.private_bytes())),
         end: header.end(),
+        is_leaving: header.flags() & FLAG_LEAVING != 0,
         start: Nanos::new(header.start_ns()),
         loops: (header.region(Region::Loops).used / LOOP_SIZE as u64) as u32,
+        has_python: header.python() != 0,
+        marks: header.moment().mark(),
+        mark_records: header.region(Region::Marks),
+        changes: header.region(Region::Changes),
         ledger_wanted: ledger_wanted(&header),
     })
 }
@@ -125,8 +140,8 @@ pub(crate) fn read_with_findings(
     let header = HeaderView::new(&bytes).ok_or(ArenaError::NotAnArena)?;
     let mut reader = Reader { file, header, torn: 0 };
     // What refers before what it refers to: records that appear in between are read, too.
-    let [changes, marks, loops] =
-        [Region::Changes, Region::Marks, Region::Loops].map(|region| reader.region(region));
+    let [changes, loops] = [Region::Changes, Region::Loops].map(|region| reader.region(region));
+    let marks = reader.marks();
     let [sites, nodes, codes, modules, strings] =
         [Region::Sites, Region::Nodes, Region::Codes, Region::Modules, Region::Strings]
             .map(|region| reader.region(region));
@@ -249,7 +264,16 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn region(&self, region: Region) -> Result<Vec<u8>, ArenaError> {
-        let RegionView { offset, used, .. } = self.header.region(region);
+        self.records(region, self.header.region(region).used)
+    }
+
+    fn marks(&self) -> Result<Vec<u8>, ArenaError> {
+        let length = marks::length(self.header.moment()).min(self.header.region(Region::Marks).capacity);
+        self.records(Region::Marks, length)
+    }
+
+    fn records(&self, region: Region, used: u64) -> Result<Vec<u8>, ArenaError> {
+        let RegionView { offset, .. } = self.header.region(region);
         let length = self.file.metadata()?.len();
         if offset.checked_add(used).is_none_or(|end| end > length) {
             return Err(ArenaError::OutOfFile { region, offset, claimed: used });

@@ -8,7 +8,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::ptr;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use heaplens_format::recording::Exit;
 use heaplens_format::{Addr, Bytes, Nanos, Pid};
@@ -293,9 +293,19 @@ pub(crate) fn read_scattered(process: Pid, from: &[u64], each: usize, into: &mut
     }
 }
 
+const PAGE: usize = 4096;
+
+/// Adds to a word in the first page of a file that another process has mapped and changes itself; what it was before.
+pub(crate) fn add(file: &File, offset: usize, value: u64) -> io::Result<u64> {
+    let page = memmap2::MmapOptions::new().len(PAGE).map_raw(file)?;
+    assert!(offset + 8 <= PAGE && offset.is_multiple_of(8), "a word of the first page");
+    // SAFETY: as in `answer`.
+    let word = unsafe { &*page.as_mut_ptr().add(offset).cast::<AtomicU64>() };
+    Ok(word.fetch_add(value, Ordering::Relaxed))
+}
+
 /// Stores a word in the first page of a file that another process has mapped, and wakes who waits for it there.
 pub(crate) fn answer(file: &File, offset: usize, value: u32) -> io::Result<()> {
-    const PAGE: usize = 4096;
     let page = memmap2::MmapOptions::new().len(PAGE).map_raw(file)?;
     assert!(offset + 4 <= PAGE && offset.is_multiple_of(4), "a word of the first page");
     // SAFETY: within the page by the line above, and aligned, since the page is. It is touched as an atomic word only, which

@@ -13,6 +13,7 @@ mod codes;
 mod collect;
 mod frozen;
 mod inspect;
+mod intervals;
 mod kernel;
 mod launch;
 mod ledger;

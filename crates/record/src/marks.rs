@@ -76,24 +76,35 @@ pub(crate) fn marks(
     let kept = (records.len() / MARK_SIZE).saturating_sub(1).min(moment.mark() as usize);
     let read = |record: &[u8]| mark(record, strings, loops.len(), &since_start);
     let records: Vec<&[u8]> = records.chunks_exact(MARK_SIZE).take(kept + 1).collect();
-    // A torn one stays as a moment without a name: numbers of marks must not move.
-    let mut marks: Vec<Mark> =
-        records.iter().skip(1).map(|record| read(record).unwrap_or_else(nameless)).collect();
+    let mut marks: Vec<Mark> = Vec::with_capacity(kept + 1);
+    for record in records.iter().skip(1) {
+        let mark = read(record).unwrap_or_else(|| nameless(marks.last()));
+        marks.push(mark);
+    }
     let latest = records.first().and_then(|record| read(record));
-    let last_user = marks.iter().rev().find_map(number_of);
-    marks.extend(latest.filter(|latest| number_of(latest) > last_user));
+    marks.extend(latest.filter(|latest| is_later(latest, &marks)).into_iter().collect::<Vec<_>>());
     (marks, kept as u32)
 }
 
-fn nameless() -> Mark {
-    Mark { at: Nanos::default(), live: Bytes::ZERO, kind: MarkKind::User { number: 0, label: String::new() } }
+/// A torn one stays as a moment without a name: numbers of marks must not move.
+fn nameless(before: Option<&Mark>) -> Mark {
+    let (at, live) = before.map_or_else(Default::default, |before| (before.at, before.live));
+    Mark { at, live, kind: MarkKind::User { number: 0, label: String::new() } }
 }
 
-fn number_of(mark: &Mark) -> Option<u64> {
-    match mark.kind {
-        MarkKind::User { number, .. } => Some(number),
-        MarkKind::Pass { .. } | MarkKind::EndOfScript | MarkKind::Test { .. } => None,
-    }
+/// The bytes that the records of so many marks take; those that the recorder made lie behind what the agent counts as used.
+pub(crate) fn length(moment: Moment) -> u64 {
+    (u64::from(moment.mark()) + 1) * MARK_SIZE as u64
+}
+
+/// Whether it has a higher number than all others of its kind.
+fn is_later(latest: &Mark, marks: &[Mark]) -> bool {
+    let number = |mark: &Mark| match (&mark.kind, &latest.kind) {
+        (MarkKind::User { number, .. }, MarkKind::User { .. })
+        | (MarkKind::Run { number }, MarkKind::Run { .. }) => Some(*number),
+        _ => None,
+    };
+    number(latest) > marks.iter().rev().find_map(number)
 }
 
 fn mark(record: &[u8], strings: &[u8], loops: usize, since_start: impl Fn(u64) -> Nanos) -> Option<Mark> {
@@ -113,6 +124,8 @@ fn mark(record: &[u8], strings: &[u8], loops: usize, since_start: impl Fn(u64) -
         RawKind::BeforeTest => MarkKind::Test { stage: Stage::Before, rss: Bytes::new(pass) },
         RawKind::Collected => MarkKind::Test { stage: Stage::Collected, rss: Bytes::new(pass) },
         RawKind::Trimmed => MarkKind::Test { stage: Stage::Trimmed, rss: Bytes::new(pass) },
+        RawKind::Interval => MarkKind::Interval,
+        RawKind::Run => MarkKind::Run { number: pass },
     };
     Some(Mark {
         at: since_start(field(offset_of!(MarkRecord, at_ns))),

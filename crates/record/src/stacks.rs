@@ -6,6 +6,7 @@ use heaplens_format::arena::{FRAME_PSEUDO_MODULE, NODE_SIZE, Pseudo};
 use heaplens_format::recording::{Frame, Module, Node, SiteKind};
 use heaplens_format::{Addr, ModuleId, NodeId};
 
+use crate::agent_file;
 use crate::arena::word;
 use crate::codes::Codes;
 
@@ -23,6 +24,8 @@ pub(crate) struct Trie<'a> {
     records: &'a [u8],
     modules: &'a [Module],
     paths: Vec<Standing>,
+    /// The agent, whose one frame between `main` and libc is left out.
+    agent: Option<u16>,
     wanted: Vec<bool>,
     torn: u64,
 }
@@ -39,7 +42,10 @@ impl<'a> Trie<'a> {
     pub(crate) fn new(records: &'a [u8], modules: &'a [Module]) -> Self {
         let count = records.len() / NODE_SIZE;
         let paths = Vec::with_capacity(count);
-        let mut trie = Self { records, modules, paths, wanted: vec![false; count], torn: 0 };
+        let agent =
+            modules.iter().position(|module| agent_file::is_agent(std::path::Path::new(&module.path)));
+        let agent = agent.and_then(|at| u16::try_from(at + 1).ok());
+        let mut trie = Self { records, modules, paths, agent, wanted: vec![false; count], torn: 0 };
         for number in 0..count as u32 {
             let standing = trie.standing(number);
             trie.paths.push(standing);
@@ -84,7 +90,8 @@ impl<'a> Trie<'a> {
         Some(Path { node: NodeId::new(number), kind: standing.kind.unwrap_or(SiteKind::Heap) })
     }
 
-    /// Numbers the marked nodes anew, parents before children, without the pseudo frames that only tell the kind.
+    /// Numbers the marked nodes anew, parents before children, without the pseudo frames that only tell the kind, and
+    /// without the agent's.
     pub(crate) fn finish(self, codes: &mut Codes<'_>) -> (Order, u64) {
         let mut order = Order { nodes: Vec::new(), places: vec![0; self.wanted.len()] };
         for number in 1..self.wanted.len() as u32 {
@@ -93,7 +100,7 @@ impl<'a> Trie<'a> {
             }
             let Some((frame, parent)) = self.node(number) else { continue };
             let parent = order.places[parent as usize];
-            if kind_of(frame).is_some() {
+            if kind_of(frame).is_some() || self.is_agents(frame) {
                 order.places[number as usize] = parent;
                 continue;
             }
@@ -101,6 +108,10 @@ impl<'a> Trie<'a> {
             order.places[number as usize] = order.nodes.len() as u32;
         }
         (order, self.torn)
+    }
+
+    fn is_agents(&self, frame: u64) -> bool {
+        split_python_frame(frame).is_none() && self.agent.is_some_and(|agent| split_frame(frame).0 == agent)
     }
 
     fn frame(&self, frame: u64, codes: &mut Codes<'_>) -> Frame {

@@ -15,6 +15,7 @@ use heaplens_format::{Bytes, Nanos, Pid};
 
 use crate::arena;
 use crate::frozen::{Examiner, Frozen};
+use crate::intervals::Intervals;
 use crate::kernel::{self, Arrived, HeldSignals, Reaped};
 use crate::ledger::{Bell, Ledgers, Reading, Subject};
 use crate::procfs;
@@ -261,6 +262,7 @@ struct Image {
     readings: Readings,
     /// Marks that were asked for.
     marks_wanted: u32,
+    intervals: Intervals,
     ledgers: Ledgers,
     /// Whether the ledger at the end was asked for.
     is_at_end: bool,
@@ -276,7 +278,15 @@ impl Image {
         };
         let own = [path, agent].into_iter().filter_map(|path| path.file_name()?.to_str().map(str::to_owned));
         let ledgers = Ledgers::new(Subject::new(name.pid, own.collect()));
-        Self { file, cpu_before, readings: Readings::default(), marks_wanted: 0, ledgers, is_at_end: false }
+        Self {
+            file,
+            cpu_before,
+            readings: Readings::default(),
+            marks_wanted: 0,
+            intervals: Intervals::default(),
+            ledgers,
+            is_at_end: false,
+        }
     }
 
     /// Asks the agent for a mark; it looks from time to time. One that cannot be asked for is not made.
@@ -301,8 +311,12 @@ impl Image {
             return None;
         }
         let rss = resident.now.saturating_sub(header.own_bytes);
-        let threads = resident.threads;
-        self.readings.timeline.push(Sample { at: now, rss, live: header.live, threads });
+        // What is freed from then on was there until the end.
+        if !header.is_leaving {
+            let threads = resident.threads;
+            self.readings.timeline.push(Sample { at: now, rss, live: header.live, threads });
+            self.intervals.read(file, &header, now);
+        }
         let peak = resident.peak.saturating_sub(header.own_bytes);
         self.readings.peak_rss = self.readings.peak_rss.max(peak);
         self.read_cpu(pid);

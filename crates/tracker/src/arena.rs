@@ -332,6 +332,12 @@ impl Arena {
             let wanted = (reserved + (reserved / 2).max(LEAST)).min(extent.capacity.load(Relaxed));
             self.grow(region, wanted);
         }
+        // What sites had at marks can be done without: it must not fill up the arena.
+        for (region, least) in [(Region::Marks, 64 * KIB), (Region::Changes, MIB)] {
+            let extent = self.extent(region);
+            self.grow(region, (extent.reserved.load(Relaxed) + least).min(extent.capacity.load(Relaxed)));
+            extent.capacity.store(extent.reserved.load(Relaxed), Relaxed);
+        }
     }
 
     /// Where the address space of a region ends: at the next one.

@@ -2,6 +2,7 @@
 //!
 //! A mark is made inside an event, before that event is counted: what the event changes is after the mark. One thread at a
 //! time makes one; another that comes meanwhile does without, which for a pass of a loop costs nothing: the next one comes.
+//! The recorder makes marks, too, from the outside and at any time: so a number is taken before its record is written.
 
 use core::ffi::CStr;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -24,6 +25,8 @@ use crate::tracker::Tracker;
 const LONGEST_LABEL: usize = 64;
 /// Marks of the user's that are all kept.
 const KEPT_AT_ONCE: u64 = 4096;
+/// Runs of sessions that are all kept: each of them changes hundreds of sites.
+const RUNS_KEPT_AT_ONCE: u64 = 128;
 /// Room that the table of changes must have left: threads that take an entry at the same time may go a little further.
 const SPARE: u64 = 64 * CHANGE_SIZE as u64;
 
@@ -33,7 +36,9 @@ pub struct Marks {
     busy: AtomicBool,
     /// The user's marks so far.
     users: AtomicU64,
-    /// Where the words of the user's latest mark are that was not kept; 0 while there was none.
+    /// Runs of sessions so far.
+    runs: AtomicU64,
+    /// Where the words of the latest mark are that was not kept; 0 while there was none.
     latest: AtomicU64,
 }
 
@@ -53,13 +58,19 @@ pub struct NewMark<'a> {
 impl Marks {
     /// None was made yet.
     pub const fn new() -> Self {
-        Self { busy: AtomicBool::new(false), users: AtomicU64::new(0), latest: AtomicU64::new(0) }
+        Self {
+            busy: AtomicBool::new(false),
+            users: AtomicU64::new(0),
+            runs: AtomicU64::new(0),
+            latest: AtomicU64::new(0),
+        }
     }
 
     /// In a forked child, whose arena is another.
     pub fn reset(&self) {
         self.busy.store(false, Relaxed);
         self.users.store(0, Relaxed);
+        self.runs.store(0, Relaxed);
         self.latest.store(0, Relaxed);
     }
 
@@ -78,7 +89,18 @@ impl Marks {
         let pass = self.users.fetch_add(1, Relaxed) + 1;
         let label = &label[..label.len().min(LONGEST_LABEL)];
         let mark = NewMark { kind: MarkKind::User, of_loop: 0, pass, label };
-        if is_kept(pass) { self.make(arena, mark) } else { self.note_latest(arena, mark) }
+        if is_kept(pass, KEPT_AT_ONCE) { self.make(arena, mark) } else { self.note_latest(arena, mark) }
+    }
+
+    fn make_run(&self, arena: &Arena) {
+        let pass = self.runs.fetch_add(1, Relaxed) + 1;
+        let mark = NewMark { kind: MarkKind::Run, of_loop: 0, pass, label: &[] };
+        // Where another thread runs a session at the same time, its mark stands for both.
+        let _ = if is_kept(pass, RUNS_KEPT_AT_ONCE) {
+            self.make(arena, mark)
+        } else {
+            self.note_latest(arena, mark)
+        };
     }
 
     /// A mark that is not kept is at least known until the next one comes.
@@ -100,29 +122,29 @@ impl Marks {
 }
 
 /// All of the first ones, then every second, every fourth.
-fn is_kept(number: u64) -> bool {
-    let stride = (number / KEPT_AT_ONCE + 1).next_power_of_two();
+fn is_kept(number: u64, at_once: u64) -> bool {
+    let stride = (number / at_once + 1).next_power_of_two();
     number.is_multiple_of(stride)
 }
 
 fn make_alone(arena: &Arena, mark: NewMark<'_>) -> Option<u64> {
     let word = &arena.header().hot.moment;
-    let number = Moment::from_raw(word.load(Relaxed)).mark() + 1;
-    let end = (u64::from(number) + 1) * MARK_SIZE as u64;
-    if number > Moment::MOST_MARKS
-        || end > arena.extent(Region::Marks).capacity.load(Relaxed)
-        || !arena.ensure(Region::Marks, end)
-    {
+    let next = Moment::from_raw(word.load(Relaxed)).mark() + 1;
+    if next >= Moment::MOST_MARKS || !has_room(arena, next) {
         return None;
     }
     let label = match mark.label.len() {
         0 => 0,
         length => put(arena, arena.take(Region::Strings, length as u64)? as u64, mark.label),
     };
-    let at_ns = write(arena, number, mark, label);
-    // Release: whoever sees the number sees the mark.
-    word.fetch_add(Moment::ONE_MARK, Release);
-    Some(at_ns)
+    let number = Moment::from_raw(word.fetch_add(Moment::ONE_MARK, Relaxed)).mark() + 1;
+    // Another one where the recorder was faster. A record that finds no room then stays a moment without a name.
+    (number == next || has_room(arena, number)).then(|| write(arena, number, mark, label))
+}
+
+fn has_room(arena: &Arena, number: u32) -> bool {
+    let end = (u64::from(number) + 1) * MARK_SIZE as u64;
+    end <= arena.extent(Region::Marks).capacity.load(Relaxed) && arena.ensure(Region::Marks, end)
 }
 
 /// Writes a mark down; when.
@@ -175,6 +197,15 @@ impl Tracker {
         self.mark_outside_events(|arena| self.marks.make_users(arena, label.to_bytes()));
     }
 
+    /// A session of TensorFlow is about to run. A Python program has its loops.
+    #[cold]
+    pub fn on_session_run(&self) {
+        let Some(guard) = Guard::enter(Nesting::Never) else { return };
+        if process::is_recording(&guard) && self.arena.header().python.load(Relaxed) == 0 {
+            self.marks.make_run(&self.arena);
+        }
+    }
+
     /// The script is through: what it still holds goes with Python's own clean-up.
     #[cold]
     pub fn on_end_of_script(&self) {
@@ -197,6 +228,11 @@ impl Tracker {
     pub fn has_iterations(&self) -> bool {
         let moment = Moment::from_raw(self.arena.header().hot.moment.load(Relaxed));
         process::life() == Life::Recording && u64::from(moment.mark()) >= ENOUGH_PASSES
+    }
+
+    /// Whether a native program ran for long enough to ask the same, and may still make system calls.
+    pub fn has_history(&self) -> bool {
+        self.has_iterations() && self.arena.header().python.load(Relaxed) == 0 && !sys::is_confined()
     }
 
     fn mark_outside_events(&self, make: impl FnOnce(&Arena) -> Option<u64>) {
@@ -264,6 +300,18 @@ mod tests {
                 prop_assert_eq!(series(&arena, id), truth);
             }
         }
+    }
+
+    #[test]
+    fn of_many_runs_few_are_kept_and_the_latest_is_known() {
+        let arena = scratch();
+        let marks = Marks::new();
+        (0..100_000).for_each(|_| marks.make_run(&arena));
+        let kept = Moment::from_raw(arena.header().hot.moment.load(Relaxed)).mark();
+        assert!((128..1_000).contains(&kept), "{kept}");
+        // SAFETY: record 0 is there since another one was made.
+        let latest: &Mark = unsafe { arena.record(Region::Marks, 0) };
+        assert_eq!((latest.kind.load(Relaxed), latest.pass.load(Relaxed)), (MarkKind::Run as u32, 100_000));
     }
 
     #[test]

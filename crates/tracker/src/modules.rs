@@ -216,8 +216,20 @@ pub fn range_of(address: u64) -> Option<(u64, u64)> {
 
 /// The first loaded object that exports this name, in the order of the loader.
 pub fn exporting(name: &CStr) -> Option<Exports> {
+    exporting_outside(name, (0, 0))
+}
+
+/// Where a name is defined in another object than our own, be it loaded for itself alone.
+pub fn defined_elsewhere(name: &CStr) -> Option<u64> {
+    let own = range_of(defined_elsewhere as *const () as u64)?;
+    exporting_outside(name, own)?.find(name).map(|symbol| symbol.address)
+}
+
+/// The first one outside of a range.
+fn exporting_outside(name: &CStr, (start, end): (u64, u64)) -> Option<Exports> {
     struct Search<'a> {
         name: &'a CStr,
+        not: core::ops::Range<u64>,
         found: Option<Exports>,
     }
     unsafe extern "C" fn look(info: *mut libc::dl_phdr_info, _size: usize, search: *mut c_void) -> c_int {
@@ -231,13 +243,20 @@ pub fn exporting(name: &CStr) -> Option<Exports> {
             // SAFETY: the dynamic section of a loaded object.
             unsafe { Exports::of(info.dlpi_addr, address) }
         });
-        search.found = exports.filter(|exports| exports.find(search.name).is_some());
+        let is_wanted = |address: u64| !search.not.contains(&address);
+        search.found = exports
+            .filter(|exports| exports.find(search.name).is_some_and(|symbol| is_wanted(symbol.address)));
         c_int::from(search.found.is_some())
     }
-    let mut search = Search { name, found: None };
+    let mut search = Search { name, not: start..end, found: None };
     // SAFETY: the function has the type that is asked for, and the search outlives the call.
     unsafe { libc::dl_iterate_phdr(Some(look), (&raw mut search).cast()) };
     search.found
+}
+
+/// Where the object that covers an address, be it of code or of data, defines a name.
+pub fn defined_beside(address: u64, name: &CStr) -> Option<u64> {
+    exports_of(address)?.find(name).map(|symbol| symbol.address)
 }
 
 /// Whether the object that covers an address defines this name there, and does not only refer to it.

@@ -15,7 +15,9 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32};
 
 use heaplens_format::Loss;
-use heaplens_format::arena::header::{COMMAND_OFFSET, EXECUTABLE_OFFSET, FLAG_FORKED, FLAG_SHARED_GRANULES};
+use heaplens_format::arena::header::{
+    COMMAND_OFFSET, EXECUTABLE_OFFSET, FLAG_FORKED, FLAG_LEAVING, FLAG_SHARED_GRANULES,
+};
 use heaplens_format::arena::ledger::LedgerMoment;
 use heaplens_format::arena::{End, PAGE};
 use heaplens_format::environment::ARENA_SUFFIX;
@@ -234,6 +236,18 @@ fn create_file(pid: u32) -> Result<(Descriptor, Path), Errno> {
     Err(Errno(libc::EEXIST))
 }
 
+/// The program begins to leave: exit handlers and destructors come next. Whether this is the first time that it says so, in
+/// the process that the arena belongs to.
+pub fn on_leaving() -> bool {
+    is_own_arena() && tracker().arena.header().flags.fetch_or(FLAG_LEAVING, Relaxed) & FLAG_LEAVING == 0
+}
+
+/// What is resident at the end is read before something is given back that the program would have kept.
+pub fn before_test_at_exit() {
+    ledger::ask(LedgerMoment::Exit);
+    tracker().arena.header().rss_end.store(resident_bytes_of_program(tracker()), Relaxed);
+}
+
 /// The process exits with this code.
 pub fn on_exit(code: i32) {
     if !is_own_arena() {
@@ -242,7 +256,9 @@ pub fn on_exit(code: i32) {
     ledger::ask(LedgerMoment::Exit);
     let header = tracker().arena.header();
     header.end_code.store(code, Relaxed);
-    header.rss_end.store(resident_bytes_of_program(tracker()), Relaxed);
+    if header.rss_end.load(Relaxed) == 0 {
+        header.rss_end.store(resident_bytes_of_program(tracker()), Relaxed);
+    }
     header.end_ns.store(sys::monotonic_ns(), Relaxed);
     header.end.store(End::Exited as u32, Release);
 }

@@ -114,5 +114,7 @@ mod tests {
             assert!(found.address == truth || name == c"strlen", "{name:?}");
         }
         assert_eq!(exports.find(c"no_such_function_of_libc"), None);
+        assert_eq!(modules::defined_elsewhere(c"qsort"), Some(libc::qsort as *const () as u64));
+        assert_eq!(modules::defined_elsewhere(c"no_such_function_of_libc"), None);
     }
 }

@@ -23,6 +23,11 @@ pub fn confine() {
     CONFINED.store(true, Relaxed);
 }
 
+/// Whether the program gave them up.
+pub fn is_confined() -> bool {
+    CONFINED.load(Relaxed)
+}
+
 /// Makes a system call.
 ///
 /// # Safety

@@ -1,33 +1,40 @@
-//! What growth is told per: the passes of the main loop, else the marks that the user made, else seconds.
+//! What growth is told per: the passes of the main loop, else the marks that the user made, else the runs of a session, else
+//! seconds, at the moments when the recorder looked.
 
 use heaplens_format::arena::marks::ENOUGH_PASSES;
 use heaplens_format::recording::{Ledger, MarkKind, Process, Sample};
 use heaplens_format::{Bytes, Nanos};
 
 use super::series::{Point, Series, evenly};
+use super::shape::LEAST_POINTS;
 use crate::profile::Iterations;
 
 /// The most moments that the values of sites are looked at.
 const MOST_MOMENTS: usize = 256;
+
+/// The part of the run that moments must reach to.
+const COVERED: f64 = 0.8;
 
 /// What x counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum How {
     /// Passes of the loop that iterations are counted by.
     Loop,
-    /// Marks of the user's own.
+    /// Marks of the user's own, or runs of a session of TensorFlow.
     Marks,
     /// Seconds.
     #[default]
     Time,
 }
 
-/// The moments that sites are known at, each with its x; none where growth is told per second.
+/// The moments that sites are known at, each with its x.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Axis {
     pub(super) how: How,
     /// Iterations that were counted; 0 for seconds.
     pub(super) count: u64,
+    /// Whether the marks are runs of a session of TensorFlow.
+    pub(super) is_of_runs: bool,
     pub(super) moments: Vec<Moment>,
 }
 
@@ -42,11 +49,15 @@ pub(super) struct Moment {
 
 impl Axis {
     pub(super) fn of(process: &Process, iterations: Option<&Iterations>) -> Self {
-        let by_marks = || Self::new(How::Marks, process, users_number);
+        let by_marks = || {
+            let of_users = Self::new(How::Marks, process, users_number);
+            let of_runs = || Self { is_of_runs: true, ..Self::new(How::Marks, process, runs_number) };
+            of_users.filter_enough().unwrap_or_else(of_runs)
+        };
         match iterations {
             Some(found) if found.count >= ENOUGH_PASSES => Self::by_loop(process, found),
             Some(found) => by_marks().filter_enough().unwrap_or_else(|| Self::by_loop(process, found)),
-            None => by_marks().filter_enough().unwrap_or_default(),
+            None => by_marks().filter_enough().unwrap_or_else(|| Self::by_time(process)),
         }
     }
 
@@ -65,7 +76,23 @@ impl Axis {
             .map(|(index, mark, number)| Moment { mark: index, x: number as f64, at: mark.at })
             .collect();
         let count = moments.last().map_or(0, |last| last.x as u64);
-        Self { how, count, moments: thinned(moments) }
+        Self { how, count, is_of_runs: false, moments: thinned(moments) }
+    }
+
+    fn by_time(process: &Process) -> Self {
+        let marks = process.marks.iter().enumerate().filter(|(_, mark)| mark.kind == MarkKind::Interval);
+        let moments = marks.filter_map(|(index, mark)| {
+            let since = mark.at.get().checked_sub(process.start.get())?;
+            Some(Moment { mark: index, x: since as f64 / 1e9, at: mark.at })
+        });
+        Self { how: How::Time, moments: thinned(moments.collect()), ..Self::default() }
+    }
+
+    /// Whether sites are known from moments all over the time that readings cover, and not of a part of it only.
+    pub(super) fn covers(&self, readings: &Series) -> bool {
+        let first = readings.points().first().map_or(0.0, |point| point.x);
+        let reaches = |last: &Moment| last.x - first >= COVERED * readings.length();
+        self.moments.len() >= LEAST_POINTS && self.moments.last().is_some_and(reaches)
     }
 
     fn filter_enough(self) -> Option<Self> {
@@ -136,7 +163,14 @@ fn thinned(moments: Vec<Moment>) -> Vec<Moment> {
 fn users_number(kind: &MarkKind) -> Option<u64> {
     match kind {
         MarkKind::User { number, .. } => Some(*number),
-        MarkKind::Pass { .. } | MarkKind::EndOfScript | MarkKind::Test { .. } => None,
+        _ => None,
+    }
+}
+
+fn runs_number(kind: &MarkKind) -> Option<u64> {
+    match kind {
+        MarkKind::Run { number } => Some(*number),
+        _ => None,
     }
 }
 
@@ -184,6 +218,20 @@ mod tests {
         assert_eq!(Axis::of(&process, Some(&iterations(5))).how, How::Marks);
         assert_eq!(Axis::of(&process, None).how, How::Marks);
         assert_eq!(Axis::of(&with_marks(vec![users(1, 1)]), None).how, How::Time);
+    }
+
+    #[test]
+    fn without_any_the_moments_are_those_at_which_the_recorder_looked() {
+        let second = 1_000_000_000;
+        let looks = (1..=30).map(|n| mark((10 + n) * second, MarkKind::Interval));
+        let marks = std::iter::once(users(12 * second, 1)).chain(looks).collect();
+        let process = Process { start: Nanos::new(10 * second), ..with_marks(marks) };
+        let axis = Axis::of(&process, None);
+        let first = axis.moments[0];
+        assert_eq!((axis.how, axis.moments.len(), first.mark, first.x), (How::Time, 30, 1, 1.0));
+        let until = |x: u32| Series::new((0..=x).map(|x| Point { x: f64::from(x), y: 0.0 }).collect());
+        assert!(axis.covers(&until(35)), "most of the run");
+        assert!(!axis.covers(&until(40)), "the last quarter is missing");
     }
 
     #[test]

@@ -112,6 +112,13 @@ pub(super) fn lines<'a>(places: &'a Places<'_>, crowd: Crowd<'_>, demands: Deman
     lines
 }
 
+/// Bytes that lines give up per iteration or second, steadily: what they had, others may have now.
+pub(super) fn given_up(places: &Places<'_>, axis: &Axis, demands: Demands) -> f64 {
+    let courses = places.lines.values().map(|sum| sum.course.bytes(axis));
+    let falling = courses.filter(|series| series.first() - series.last() >= demands.least_rise);
+    falling.map(|series| -slope(series.points()).value).filter(|&pace| pace > 0.0).sum()
+}
+
 impl Line<'_> {
     pub(super) fn trend(&self) -> &Trend {
         &self.trend

@@ -1,5 +1,6 @@
 //! What grows, how fast, and whether it stops: for every line that allocates, for the layers, and for resident memory. Judged
-//! by the values that sites had at marks; without marks by the readings of the time-line, per second.
+//! by the values that sites had at marks; in a program that makes none per second, by those at moments of the recorder's, and
+//! by the readings of the time-line.
 
 mod axis;
 mod findings;
@@ -45,6 +46,8 @@ pub struct Growth {
     pub how: How,
     /// Iterations that it was judged by; 0 for seconds.
     pub count: u64,
+    /// Whether iterations are runs of a session of TensorFlow.
+    pub is_of_runs: bool,
     /// How long an iteration took on average; `None` where growth is told per second.
     pub seconds_per_iteration: Option<f64>,
     /// Iterations that would be enough, where these were too few.
@@ -101,6 +104,9 @@ const LEAST_TO_STOP: f64 = 65_536.0;
 /// other, imports first: only a long one can be a server.
 const LEAST_SECONDS: f64 = 1.0;
 const LEAST_SECONDS_OF_SCRIPT: f64 = 60.0;
+
+/// The part of a line's growth that others may give up at the same time.
+const TAKEN_OVER: f64 = 0.5;
 
 const OF_ITERATIONS: Demands = Demands {
     least_rise: LEAST_OF_LINE,
@@ -159,6 +165,7 @@ impl Known<'_> {
         Growth {
             how: axis.how,
             count: axis.count,
+            is_of_runs: axis.is_of_runs,
             seconds_per_iteration: axis.seconds_per_iteration(),
             enough: too_short.then_some(ENOUGH_PASSES),
             rss,
@@ -194,12 +201,16 @@ impl Known<'_> {
         let live = Some(trend(&live_series, of_live)).filter(|_| live_series.points().len() > 1);
         let grows = |trend: &Option<Trend>| trend.filter(|trend| is_long && trend.shape == Shape::Linear);
         let crowd = Crowd { process: self.process, axis, demands: OF_SECONDS };
-        let threads = if is_long { self.more_threads(crowd) } else { None };
-        let of_heap =
-            grows(&live).map(|trend| findings::of_seconds(trend, &self.held_by_lines(), self.sites));
-        let mappings =
-            if is_long { self.growing_mappings(axis, OF_SECONDS, rss.as_ref()) } else { Vec::new() };
-        let mut findings = findings::together(threads, of_heap, mappings, grows(&rss));
+        let mut findings = if is_long && axis.covers(&live_series) {
+            self.lines_per_second(crowd, rss.as_ref(), grows(&rss).or(grows(&live)))
+        } else {
+            let threads = if is_long { self.more_threads(crowd) } else { None };
+            let of_heap =
+                grows(&live).map(|trend| findings::of_seconds(trend, &self.held_by_lines(), self.sites));
+            let mappings =
+                if is_long { self.growing_mappings(axis, OF_SECONDS, rss.as_ref()) } else { Vec::new() };
+            findings::together(threads, of_heap, mappings, grows(&rss))
+        };
         Returned::of(self, live_series.last()).explain(&mut findings, rss.as_ref(), self.resident());
         // What a short program gave back before its end did not grow, whatever a reading in between says.
         let stands = live.is_some_and(|trend| matches!(trend.shape, Shape::Flat | Shape::Plateau));
@@ -214,6 +225,23 @@ impl Known<'_> {
             findings,
             ..Growth::default()
         }
+    }
+
+    /// What lines grow by, where their values over time are known; `whole` is the growth of the program as a whole.
+    fn lines_per_second(self, crowd: Crowd<'_>, rss: Option<&Trend>, whole: Option<Trend>) -> Vec<Finding> {
+        let axis = crowd.axis;
+        let demands = Demands { least_rise: LEAST_TO_STOP.max(self.resident() / 2000.0), ..OF_SECONDS };
+        let places =
+            Places::of(self.process, self.stacks, self.sites, (axis, demands), |kind| self.grain(kind));
+        let mut lines = findings::lines(&places, crowd, demands);
+        // What one line takes over from others, while the heap stays as it is, is no growth.
+        let given_up = findings::given_up(&places, axis, demands);
+        let is_its_own = |line: &findings::Line<'_>| given_up <= TAKEN_OVER * line.trend().slope.value;
+        lines.retain(|line| line.starts_threads() || is_its_own(line));
+        let has_threads = lines.iter().any(findings::Line::starts_threads);
+        let threads = if has_threads { None } else { self.more_threads(crowd) };
+        let others = (threads, self.growing_mappings(axis, OF_SECONDS, rss));
+        findings::of_lines(&lines, others, whole.as_ref(), self.sites, axis)
     }
 
     /// Threads whose number grows by the time-line, or whose stacks do by the ledgers.

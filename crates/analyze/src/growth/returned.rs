@@ -14,6 +14,8 @@ use crate::profile::{SiteProfile, Stacks};
 
 /// The part of what grew that must come back for it to be the reason.
 const MOST: f64 = 0.8;
+/// The part of a rise at the beginning of the run that must come back: what a program builds once is no fragmentation.
+const HALF: f64 = 0.5;
 /// Resident bytes that a trim must give back to be worth a word; or a tenth of what is resident.
 const LEAST_TRIMMED: f64 = (8 << 20) as f64;
 
@@ -46,7 +48,7 @@ impl Returned {
         findings.iter_mut().for_each(|finding| self.explain_cycles(finding));
         let least = LEAST_TRIMMED.max(resident / 10.0);
         if let Some(trimmed) = self.by_trim.filter(|bytes| bytes.get() as f64 >= least)
-            && let Some(rss) = rss.filter(|rss| !matches!(rss.shape, Shape::Flat | Shape::TooShort))
+            && let Some(rss) = rss.filter(|rss| rose(rss, trimmed))
         {
             findings.retain(|finding| finding.rule != Rule::Unexplained);
             findings.push(Finding {
@@ -62,6 +64,15 @@ impl Returned {
         if freed > 0.0 && freed >= MOST * finding.trend.rise {
             (finding.rule, finding.returned) = (Rule::Cycles, Some(Bytes::new(freed as u64)));
         }
+    }
+}
+
+/// Whether resident memory rose, be it at the beginning only, where most of that rise is what came back.
+fn rose(rss: &Trend, trimmed: Bytes) -> bool {
+    match rss.shape {
+        Shape::TooShort => false,
+        Shape::Flat => rss.rise >= LEAST_TRIMMED && trimmed.get() as f64 >= HALF * rss.rise,
+        _ => true,
     }
 }
 
@@ -130,6 +141,10 @@ mod tests {
             [Rule::Unexplained],
             "a tenth of all is usual"
         );
-        assert_eq!(rules(&trimmed(90), vec![], Shape::Flat), [], "it was so all the while");
+        assert_eq!(rules(&trimmed(90), vec![], Shape::Flat), [Rule::Fragmentation], "it rose at first");
+        assert_eq!(rules(&trimmed(45), vec![], Shape::Flat), [], "most of what rose at first is in use");
+        let mut still = Vec::new();
+        trimmed(90).explain(&mut still, Some(&rising(Shape::Flat, 0.0)), 500.0 * MIB);
+        assert_eq!(still, [], "it was so all the while");
     }
 }

@@ -57,7 +57,7 @@ mod tests {
             at += micros(pass);
             Moment { mark: pass as usize, x: pass as f64, at: Nanos::new(1000 * at) }
         });
-        slowing(&Axis { how: How::Loop, count: 200, moments: moments.collect() })
+        slowing(&Axis { how: How::Loop, count: 200, moments: moments.collect(), ..Axis::default() })
     }
 
     #[test]

@@ -70,7 +70,9 @@ fn turns(one: &Loop) -> Turns {
 pub(super) fn named_marks(process: &Process) -> Vec<NamedMark> {
     let named = process.marks.iter().filter_map(|mark| {
         let label = match &mark.kind {
-            MarkKind::Pass { .. } | MarkKind::Test { .. } => return None,
+            MarkKind::Pass { .. } | MarkKind::Test { .. } | MarkKind::Interval | MarkKind::Run { .. } => {
+                return None;
+            }
             MarkKind::User { label, .. } => Some(label.clone()),
             MarkKind::EndOfScript => None,
         };

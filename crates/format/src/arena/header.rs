@@ -70,6 +70,8 @@ pub enum End {
 pub const FLAG_SHARED_GRANULES: u32 = 1;
 /// Set when the process began by `fork` from a tracked parent: its inherited blocks are not in the tables.
 pub const FLAG_FORKED: u32 = 2;
+/// Set when the program leaves: what it does from now on is taking itself down.
+pub const FLAG_LEAVING: u32 = 4;
 
 /// Offset of the executable's path, zero-terminated, at most one page.
 pub const EXECUTABLE_OFFSET: usize = PAGE;
@@ -154,6 +156,9 @@ const _: () = assert!(size_of::<Header>() <= PAGE);
 pub const MARKS_WANTED_OFFSET: usize = offset_of!(Header, marks_wanted);
 /// Where [`Header::tests_wanted`] is in the file.
 pub const TESTS_WANTED_OFFSET: usize = offset_of!(Header, tests_wanted);
+
+/// Where [`Hot::moment`] is in the file.
+pub const MOMENT_OFFSET: usize = offset_of!(Header, hot.moment);
 
 /// Where [`Header::ledger_given`] is in the file.
 pub const LEDGER_GIVEN_OFFSET: usize = offset_of!(Header, ledger_given);
@@ -297,13 +302,15 @@ impl<'a> HeaderView<'a> {
         u64::from_le_bytes(self.bytes(offset_of!(Header, losses) + 8 * slot))
     }
 
-    /// Offset, reserved and used bytes of a region; `used` is cut to what is reserved.
+    /// Offset, capacity, reserved and used bytes of a region; `used` is cut to what is reserved.
     pub fn region(&self, region: Region) -> RegionView {
         let row = offset_of!(Header, regions) + region as usize * size_of::<RegionExtent>();
         let word = |at: usize| u64::from_le_bytes(self.bytes(row + at));
-        let reserved = word(offset_of!(RegionExtent, reserved)).min(word(offset_of!(RegionExtent, capacity)));
+        let capacity = word(offset_of!(RegionExtent, capacity));
+        let reserved = word(offset_of!(RegionExtent, reserved)).min(capacity);
         RegionView {
             offset: word(offset_of!(RegionExtent, offset)),
+            capacity,
             reserved,
             used: word(offset_of!(RegionExtent, used)).min(reserved),
         }
@@ -353,6 +360,8 @@ impl<'a> HeaderView<'a> {
 pub struct RegionView {
     /// File offset.
     pub offset: u64,
+    /// Bytes that it may have.
+    pub capacity: u64,
     /// Bytes that exist.
     pub reserved: u64,
     /// Bytes that hold records, at most `reserved`.

@@ -1,4 +1,5 @@
-//! Marks: moments that the live bytes of every site are kept for. A loop's pass, a word of the user's, the end of a script.
+//! Marks: moments that the live bytes of every site are kept for. A loop's pass, a word of the user's, the end of a script, or
+//! a moment of the recorder's own in a program that makes none.
 //!
 //! A site writes nothing at a mark. At its first change after one, the value that it had all the while goes into CHANGES, so
 //! that a mark costs what changed since the one before and no more:
@@ -78,6 +79,10 @@ pub enum MarkKind {
     Collected = 5,
     /// The allocator was asked to give its free memory back.
     Trimmed = 6,
+    /// The recorder looked: it makes these itself, from the outside.
+    Interval = 7,
+    /// A native program ran a session of TensorFlow.
+    Run = 8,
 }
 
 impl MarkKind {
@@ -90,12 +95,16 @@ impl MarkKind {
             4 => Some(Self::BeforeTest),
             5 => Some(Self::Collected),
             6 => Some(Self::Trimmed),
+            7 => Some(Self::Interval),
+            8 => Some(Self::Run),
             _ => None,
         }
     }
 }
 
-/// A mark; the first has number 1. Record 0 is the latest mark of the user's that was not kept, where marks are many.
+/// A mark; the first has number 1. Record 0 is the latest mark of the user's, or run of a
+/// session, that was not kept, where they are many. Whoever
+/// makes one, agent or recorder, takes its number first ([`Moment::ONE_MARK`]) and then writes the record, which is its own.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Mark {
@@ -103,7 +112,8 @@ pub struct Mark {
     pub kind: AtomicU32,
     /// The loop whose pass it is.
     pub of_loop: AtomicU32,
-    /// The passes of that loop, this one included; the number of the user's mark; the resident bytes of the program in a test.
+    /// The passes of that loop, this one included; the number of the user's mark or of the run; the resident bytes of the
+    /// program in a test.
     pub pass: AtomicU64,
     /// Monotonic clock.
     pub at_ns: AtomicU64,

@@ -181,6 +181,13 @@ pub enum MarkKind {
         /// Resident memory of the program then.
         rss: Bytes,
     },
+    /// The recorder looked: it does so at intervals in a program that makes no marks itself.
+    Interval,
+    /// A native program ran a session of TensorFlow.
+    Run {
+        /// It was the so manieth.
+        number: u64,
+    },
 }
 
 /// A test has two or three, one behind the other.

@@ -173,12 +173,14 @@ fn loops(codes: u32) -> BoxedStrategy<Vec<Loop>> {
 }
 
 fn mark((at, live, label, number): (Nanos, Bytes, String, u32), loops: u32) -> Mark {
-    let kind = match number % 6 {
+    let kind = match number % 8 {
         0 if loops > 0 => MarkKind::Pass { of_loop: LoopId::new(number % loops + 1), passes: number.into() },
         1 => MarkKind::EndOfScript,
         2 => MarkKind::Test { stage: Stage::Before, rss: live },
         3 => MarkKind::Test { stage: Stage::Collected, rss: live },
         4 => MarkKind::Test { stage: Stage::Trimmed, rss: live },
+        5 => MarkKind::Interval,
+        6 => MarkKind::Run { number: number.into() },
         _ => MarkKind::User { number: number.into(), label },
     };
     Mark { at, live, kind }

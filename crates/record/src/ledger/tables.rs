@@ -36,7 +36,7 @@ impl<'a> Tables<'a> {
 
     /// Where a region is; of no length when it claims to reach beyond the file.
     pub(super) fn region(&self, region: Region) -> RegionView {
-        let nothing = RegionView { offset: 0, reserved: 0, used: 0 };
+        let nothing = RegionView { offset: 0, capacity: 0, reserved: 0, used: 0 };
         let view = self.header().map_or(nothing, |header| header.region(region));
         match view.offset.checked_add(view.used) {
             Some(end) if end <= self.length => view,

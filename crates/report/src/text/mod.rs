@@ -140,10 +140,9 @@ impl Page<'_> {
         }
         ledger::write_tree(profile, self)?;
         if profile.growth.how == How::Marks {
-            self.line(&format!(
-                "  iterations      {}, by the program's own marks",
-                count(profile.growth.count)
-            ))?;
+            let of =
+                if profile.growth.is_of_runs { "runs of Session::Run" } else { "the program's own marks" };
+            self.line(&format!("  iterations      {}, by {of}", count(profile.growth.count)))?;
         } else if let Some(found) = &profile.iterations {
             self.line(&format!("  iterations      {}", iterations(found)))?;
         }

@@ -3,6 +3,7 @@
 
 mod dice;
 mod generated;
+mod intervals;
 mod labelled;
 mod limits;
 mod mappings;

@@ -4,6 +4,8 @@
 //!                                                            │ 2, its number, label      (the user's own)
 //!                                                            │ 3                         (end of the script)
 //!                                                            │ 4, 5 or 6, resident bytes (before a test, collected, trimmed)
+//!                                                            │ 7                         (the recorder's own)
+//!                                                            │ 8, its number             (a session was run)
 //!   histories: site │ (marks since the change before │ live bytes │ live blocks until then)*
 //! ```
 //!
@@ -79,6 +81,11 @@ fn write_kind(kind: &MarkKind, to: &mut Writer) {
             to.text(label);
         }
         MarkKind::EndOfScript => to.number(3),
+        MarkKind::Interval => to.number(7),
+        MarkKind::Run { number } => {
+            to.number(8);
+            to.number(*number);
+        }
         MarkKind::Test { stage, rss } => {
             to.number(tag_of(*stage));
             to.number(rss.get());
@@ -102,6 +109,8 @@ fn read_kind(from: &mut Reader<'_>) -> Result<MarkKind, PayloadFault> {
         4 => test(Stage::Before, from),
         5 => test(Stage::Collected, from),
         6 => test(Stage::Trimmed, from),
+        7 => Ok(MarkKind::Interval),
+        8 => Ok(MarkKind::Run { number: from.number()? }),
         tag => Err(PayloadFault::UnknownTag(tag)),
     }
 }

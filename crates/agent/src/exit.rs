@@ -1,0 +1,116 @@
+//! The end of a program, before any of its exit handlers and destructors: the moment when it still holds what it held, and
+//! when memory may be looked at and asked for.
+//!
+//! ```text
+//!   main returns ──▶ after_main ──┐
+//!   exit(code)  ───▶ on_exit ─────┴─▶ leave, once ──▶ handlers, destructors ──▶ process::at_exit (the code)
+//!   _exit, quick_exit, a signal: nothing, as the program wants it; and a process that the last thread of leaves
+//! ```
+//!
+//! libc calls `exit` behind `main` by itself, out of any hook's sight. So `__libc_start_main` is given a function that calls
+//! `main` and looks when it returns. It is one frame more on the stacks of the main thread, which the recorder leaves out;
+//! exceptions and `pthread_exit` find their way through it by its unwind table. In `exit` nothing stays on the stack.
+
+use core::arch::naked_asm;
+use core::ffi::c_int;
+use core::sync::atomic::AtomicUsize;
+use core::sync::atomic::Ordering::Relaxed;
+
+use heaplens_tracker::{Caller, Guard, Nesting, process, tracker};
+
+use crate::process::end_group;
+use crate::{is_ready, real, returns};
+
+/// The program's `main`.
+static MAIN: AtomicUsize = AtomicUsize::new(0);
+/// The real `__libc_start_main`.
+pub static START: AtomicUsize = AtomicUsize::new(0);
+
+/// Called by the program's first code, when all libraries have been set up and the real function is known.
+///
+/// # Safety
+/// As libc's.
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __libc_start_main() -> c_int {
+    naked_asm!(
+        ".cfi_startproc",
+        "mov qword ptr [rip + {main}], rdi",
+        "lea rdi, [rip + {ours}]",
+        "jmp qword ptr [rip + {start}]",
+        ".cfi_endproc",
+        main = sym MAIN, ours = sym main_and_after, start = sym START)
+}
+
+/// `main` with its own arguments, and what it returned.
+#[unsafe(naked)]
+unsafe extern "C" fn main_and_after() -> c_int {
+    naked_asm!(
+        ".cfi_startproc",
+        "sub rsp, 8",
+        ".cfi_adjust_cfa_offset 8",
+        "call qword ptr [rip + {main}]",
+        "mov dword ptr [rsp], eax",
+        "call {after}",
+        "mov eax, dword ptr [rsp]",
+        "add rsp, 8",
+        ".cfi_adjust_cfa_offset -8",
+        "ret",
+        ".cfi_endproc",
+        main = sym MAIN, after = sym after_main)
+}
+
+/// # Safety
+/// As libc's.
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+unsafe extern "C" fn exit() {
+    naked_asm!(
+        ".cfi_startproc",
+        "mov rsi, rsp",
+        "mov rdx, rbp",
+        "push rdi",
+        ".cfi_adjust_cfa_offset 8",
+        "call {hook}",
+        "pop rdi",
+        ".cfi_adjust_cfa_offset -8",
+        "jmp rax",
+        ".cfi_endproc",
+        hook = sym on_exit)
+}
+
+/// Says where the real function is.
+unsafe extern "C" fn on_exit(_code: c_int, rsp: u64, rbp: u64) -> unsafe extern "C" fn(c_int) -> ! {
+    if is_ready()
+        && let Some(guard) = Guard::enter(Nesting::Never)
+        && tracker().is_outside_handlers(&guard, Caller { rsp, rbp })
+    {
+        leave(&guard);
+    }
+    real::EXIT.get().unwrap_or(end_without_libc)
+}
+
+unsafe extern "C" fn end_without_libc(code: c_int) -> ! {
+    end_group(code)
+}
+
+/// No handler is on the stack of a `main` that returned.
+extern "C" fn after_main() {
+    if let Some(guard) = Guard::enter(Nesting::Never) {
+        leave(&guard);
+    }
+}
+
+/// The program leaves, of its own will and outside of signal handlers, and everything is as it was.
+fn leave(guard: &Guard) {
+    if process::on_leaving() {
+        returns::at_exit(guard);
+    }
+}
+
+/// Looks up what has to be known before the program's first code.
+pub fn resolve() {
+    // SAFETY: a zero-terminated name.
+    let start = unsafe { libc::dlsym(libc::RTLD_NEXT, c"__libc_start_main".as_ptr()) };
+    START.store(start as usize, Relaxed);
+}

@@ -1,0 +1,87 @@
+//! Runs of TensorFlow sessions, each of which is a mark in a native program: what its iterations are counted by.
+//!
+//! Whatever a program calls (`TF_SessionRun`, or one of the overloads of `Session::Run`), it comes through the last of these
+//! overloads in the virtual table of `DirectSession`. The dynamic linker fills in that table by name, so that ours gets into
+//! it as every interposed function does, and nothing has to be patched. That holds for Python programs, too: there it passes on.
+
+use core::arch::naked_asm;
+use core::ffi::CStr;
+
+use heaplens_tracker::{modules, tracker};
+
+use crate::is_ready;
+
+/// `absl::Status DirectSession::Run(const RunOptions&, inputs, outputs, targets, outputs*, RunMetadata*, const
+/// tsl::thread::ThreadPoolOptions&)` as TensorFlow 2.21 has it; older versions have that class in another namespace.
+macro_rules! run_with_options {
+    () => {
+        "_ZN10tensorflow13DirectSession3RunERKNS_10RunOptionsERKSt6vectorISt4pairINSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEENS_6TensorEESaISD_EERKS4_ISB_SaISB_EESL_PS4_ISC_SaISC_EEPNS_11RunMetadataERKN3tsl6thread17ThreadPoolOptionsE"
+    };
+}
+
+const NAME: &CStr = match CStr::from_bytes_with_nul(concat!(run_with_options!(), "\0").as_bytes()) {
+    Ok(name) => name,
+    Err(_) => panic!("a literal with one zero at its end"),
+};
+
+/// All arguments go on as they came: six in registers, the others on the stack. The first is where the result goes, the
+/// second is the session.
+///
+/// # Safety
+/// As TensorFlow's.
+#[unsafe(naked)]
+#[unsafe(export_name = run_with_options!())]
+unsafe extern "C" fn run() {
+    naked_asm!(
+        ".cfi_startproc",
+        "push rdi",
+        ".cfi_adjust_cfa_offset 8",
+        "push rsi",
+        ".cfi_adjust_cfa_offset 8",
+        "push rdx",
+        ".cfi_adjust_cfa_offset 8",
+        "push rcx",
+        ".cfi_adjust_cfa_offset 8",
+        "push r8",
+        ".cfi_adjust_cfa_offset 8",
+        "push r9",
+        ".cfi_adjust_cfa_offset 8",
+        "sub rsp, 8",
+        ".cfi_adjust_cfa_offset 8",
+        "mov rdi, rsi",
+        "call {before}",
+        "add rsp, 8",
+        ".cfi_adjust_cfa_offset -8",
+        "pop r9",
+        ".cfi_adjust_cfa_offset -8",
+        "pop r8",
+        ".cfi_adjust_cfa_offset -8",
+        "pop rcx",
+        ".cfi_adjust_cfa_offset -8",
+        "pop rdx",
+        ".cfi_adjust_cfa_offset -8",
+        "pop rsi",
+        ".cfi_adjust_cfa_offset -8",
+        "pop rdi",
+        ".cfi_adjust_cfa_offset -8",
+        "jmp rax",
+        ".cfi_endproc",
+        before = sym before_run)
+}
+
+/// Marks, and says where the real function is: in the library that has the virtual table of this very session. It may have
+/// been loaded for itself alone, out of sight of `dlsym`, and there may be two of them.
+unsafe extern "C" fn before_run(session: *const u64) -> u64 {
+    if is_ready() {
+        tracker().on_session_run();
+    }
+    // SAFETY: an object of a class with virtual functions begins with the address of their table.
+    let table = unsafe { session.read() };
+    let real = modules::defined_beside(table, NAME).or_else(|| modules::defined_elsewhere(NAME));
+    match real {
+        Some(real) => real,
+        // SAFETY: takes no arguments and does not return. Without the function there is nothing that could be returned; the
+        // linker found the name in a library, else the table had no entry that leads here.
+        None => unsafe { libc::abort() },
+    }
+}
