@@ -9,13 +9,15 @@
 //!
 //! libc calls `exit` behind `main` by itself, out of any hook's sight. So `__libc_start_main` is given a function that calls
 //! `main` and looks when it returns. It is one frame more on the stacks of the main thread, which the recorder leaves out;
-//! exceptions and `pthread_exit` find their way through it by its unwind table. In `exit` nothing stays on the stack.
+//! exceptions and `pthread_exit` find their way through it by its unwind table. In `exit` nothing stays on the stack. Where the stack
+//! is at that moment is noted: below it lies what functions left that have returned.
 
 use core::arch::naked_asm;
 use core::ffi::c_int;
 use core::sync::atomic::AtomicUsize;
 use core::sync::atomic::Ordering::Relaxed;
 
+use heaplens_format::arena::header::KEPT_REGISTERS;
 use heaplens_tracker::{Caller, Guard, Nesting, process, tracker};
 
 use crate::process::end_group;
@@ -51,6 +53,7 @@ unsafe extern "C" fn main_and_after() -> c_int {
         ".cfi_adjust_cfa_offset 8",
         "call qword ptr [rip + {main}]",
         "mov dword ptr [rsp], eax",
+        "lea rdi, [rsp + 8]",
         "call {after}",
         "mov eax, dword ptr [rsp]",
         "add rsp, 8",
@@ -70,22 +73,36 @@ unsafe extern "C" fn exit() {
         "mov rsi, rsp",
         "mov rdx, rbp",
         "push rdi",
-        ".cfi_adjust_cfa_offset 8",
+        "push r15",
+        "push r14",
+        "push r13",
+        "push r12",
+        "push rbp",
+        "push rbx",
+        ".cfi_adjust_cfa_offset 56",
+        "mov rcx, rsp",
         "call {hook}",
+        "add rsp, 48",
         "pop rdi",
-        ".cfi_adjust_cfa_offset -8",
+        ".cfi_adjust_cfa_offset -56",
         "jmp rax",
         ".cfi_endproc",
         hook = sym on_exit)
 }
 
 /// Says where the real function is.
-unsafe extern "C" fn on_exit(_code: c_int, rsp: u64, rbp: u64) -> unsafe extern "C" fn(c_int) -> ! {
+unsafe extern "C" fn on_exit(
+    _code: c_int,
+    rsp: u64,
+    rbp: u64,
+    registers: *const [u64; KEPT_REGISTERS],
+) -> unsafe extern "C" fn(c_int) -> ! {
     if is_ready()
         && let Some(guard) = Guard::enter(Nesting::Never)
         && tracker().is_outside_handlers(&guard, Caller { rsp, rbp })
     {
-        leave(&guard);
+        // SAFETY: `exit` has pushed them right before.
+        leave(&guard, rsp, unsafe { *registers });
     }
     real::EXIT.get().unwrap_or(end_without_libc)
 }
@@ -94,16 +111,16 @@ unsafe extern "C" fn end_without_libc(code: c_int) -> ! {
     end_group(code)
 }
 
-/// No handler is on the stack of a `main` that returned.
-extern "C" fn after_main() {
+/// No handler is on the stack of a `main` that returned, and what the registers hold is libc's.
+extern "C" fn after_main(stack: u64) {
     if let Some(guard) = Guard::enter(Nesting::Never) {
-        leave(&guard);
+        leave(&guard, stack, [0; KEPT_REGISTERS]);
     }
 }
 
 /// The program leaves, of its own will and outside of signal handlers, and everything is as it was.
-fn leave(guard: &Guard) {
-    if process::on_leaving() {
+fn leave(guard: &Guard, stack: u64, registers: [u64; KEPT_REGISTERS]) {
+    if process::on_leaving(stack, registers) {
         returns::at_exit(guard);
     }
 }

@@ -196,7 +196,11 @@ fn check(frozen: &Frozen) -> LeakCheck {
         size: Bytes::new(block.size),
         site: block.site,
     };
-    let roots = Roots { ranges: frozen.roots().to_vec(), registers: frozen.registers().to_vec() };
+    let roots = Roots {
+        ranges: frozen.roots().to_vec(),
+        allocator_data: frozen.allocator_data().to_vec(),
+        registers: frozen.registers().to_vec(),
+    };
     match Blocks::new(frozen.blocks().iter().map(block).collect()) {
         Ok(blocks) => {
             let graph = Graph::new(blocks, &roots, &Memory(frozen));

@@ -3,7 +3,10 @@
 
 use std::fs::File;
 use std::io;
+use std::os::unix::fs::FileExt;
 
+use heaplens_format::arena::HeaderView;
+use heaplens_format::arena::header::{HEADER_SIZE, KEPT_REGISTERS};
 use heaplens_format::recording::LeakCheck;
 use heaplens_format::{Addr, Pid};
 
@@ -15,6 +18,25 @@ pub use crate::ledger::Block as LiveBlock;
 
 /// Words below the stack pointer that a function may use without moving it.
 pub(crate) const RED_ZONE: u64 = 128;
+
+/// What exit handlers may have on the stack.
+const DEEPEST_EXIT: u64 = 1 << 20;
+
+/// The thread that ends the process, when it began to.
+struct Leaving {
+    stack: Option<u64>,
+    registers: [u64; KEPT_REGISTERS],
+}
+
+impl Leaving {
+    fn of(arena: &File) -> Option<Self> {
+        let mut bytes = vec![0; HEADER_SIZE];
+        arena.read_exact_at(&mut bytes, 0).ok()?;
+        let header = HeaderView::new(&bytes)?;
+        let stack = Some(header.leaving_stack()).filter(|&stack| stack != 0);
+        Some(Self { stack, registers: header.leaving_registers() })
+    }
+}
 
 /// A process whose threads all stand still.
 #[derive(Debug)]
@@ -45,22 +67,18 @@ pub enum NotFrozen {
 }
 
 impl Frozen {
-    /// Stops a process. `exit_stack` is where the stack of the thread that ends it begins for the program: what lies
-    /// below was left by functions that have returned.
-    pub(crate) fn stop(
-        process: Pid,
-        subject: &mut Subject,
-        arena: &File,
-        exit_stack: Option<u64>,
-    ) -> Result<Self, NotFrozen> {
+    /// Stops a process. Of the thread that ends it counts what it held when it began to: since then functions have left
+    /// their words on its stack.
+    pub(crate) fn stop(process: Pid, subject: &mut Subject, arena: &File) -> Result<Self, NotFrozen> {
         let threads = Threads::stop(process).map_err(NotFrozen::Threads)?;
-        let ends = |stack: u64| exit_stack.filter(|&from| stack <= from && from - stack < 1 << 20);
+        let leaving = Leaving::of(arena).ok_or(NotFrozen::Blocks("its arena cannot be read"))?;
+        let ends = |stack: u64| leaving.stack.filter(|&from| stack <= from && from - stack < DEEPEST_EXIT);
         let stacks: Vec<u64> = threads
             .iter()
             .map(|thread| ends(thread.stack).unwrap_or(thread.stack.saturating_sub(RED_ZONE)))
             .collect();
         let of_program = threads.iter().filter(|thread| ends(thread.stack).is_none());
-        let registers = of_program.flat_map(|thread| thread.registers).collect();
+        let registers = of_program.flat_map(|thread| thread.registers).chain(leaving.registers).collect();
         let outline = subject.outline(arena, &stacks)?;
         Ok(Self { process, registers, outline, _threads: threads })
     }
@@ -73,6 +91,11 @@ impl Frozen {
     /// Memory that is in no block and that the program reaches by itself, as ranges of addresses.
     pub fn roots(&self) -> &[(u64, u64)] {
         &self.outline.roots
+    }
+
+    /// The data of the C library, where its allocator keeps pointers to the chunks behind blocks.
+    pub fn allocator_data(&self) -> &[(u64, u64)] {
+        &self.outline.allocator_data
     }
 
     /// Registers of its threads.

@@ -6,6 +6,7 @@ use std::fs::DirBuilder;
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use heaplens_format::environment::ARENA_SUFFIX;
 use heaplens_format::{Bytes, Pid};
@@ -84,6 +85,31 @@ pub(crate) fn arenas(directory: &Path) -> io::Result<Vec<(ArenaName, PathBuf)>> 
     }
     arenas.sort();
     Ok(arenas)
+}
+
+/// Two changes of a directory within this time may have the same date: the kernel's coarse clock ticks every 10 ms at most.
+const SAME_DATE: Duration = Duration::from_millis(50);
+
+/// Whether a directory has to be listed: its date costs a tenth of that.
+#[derive(Debug, Default)]
+pub(crate) struct Listing {
+    /// The date of the last change that all files of then were listed after.
+    listed: Option<SystemTime>,
+}
+
+impl Listing {
+    /// Says so before it is listed: what is made after that has another date.
+    pub(crate) fn is_due(&mut self, directory: &Path) -> bool {
+        let Ok(changed) = std::fs::metadata(directory).and_then(|about| about.modified()) else {
+            return true;
+        };
+        if self.listed == Some(changed) {
+            return false;
+        }
+        let is_past = SystemTime::now().duration_since(changed).is_ok_and(|age| age > SAME_DATE);
+        self.listed = is_past.then_some(changed);
+        true
+    }
 }
 
 /// A directory in which a session may be made.
@@ -172,6 +198,21 @@ mod tests {
         let found = arenas(folder.path()).unwrap();
         let names: Vec<_> = found.iter().map(|(name, _)| (name.pid.get(), name.execs)).collect();
         assert_eq!(names, [(7, 0), (12, 0), (12, 1)]);
+    }
+
+    #[test]
+    fn a_directory_is_listed_until_its_last_change_is_past_and_after_the_next_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let date = |age: Duration| {
+            let file = std::fs::File::open(folder.path()).unwrap();
+            file.set_modified(SystemTime::now() - age).unwrap();
+        };
+        let mut listing = Listing::default();
+        date(Duration::from_secs(1));
+        assert!(listing.is_due(folder.path()));
+        assert!(!listing.is_due(folder.path()));
+        date(Duration::ZERO);
+        assert!(listing.is_due(folder.path()) && listing.is_due(folder.path()));
     }
 
     #[test]

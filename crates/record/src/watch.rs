@@ -21,7 +21,7 @@ use crate::ledger::{Bell, Ledgers, Reading, Subject};
 use crate::procfs;
 use crate::progress::{self, Audience, Course};
 use crate::run::Listeners;
-use crate::session::{self, ArenaName};
+use crate::session::{self, ArenaName, Listing};
 use crate::stopwatch::{Stopwatch, since};
 use crate::timeline::Timeline;
 
@@ -124,6 +124,7 @@ struct Watch<'a> {
     place: Option<Place<'a>>,
     bell: Option<Bell>,
     clock: Stopwatch,
+    listing: Listing,
     images: BTreeMap<ArenaName, Image>,
     exits: BTreeMap<Pid, Exit>,
     cpu: u64,
@@ -138,7 +139,8 @@ impl<'a> Watch<'a> {
     fn new(main: Pid, place: Option<Place<'a>>, bell: Option<Bell>, clock: Stopwatch) -> Self {
         let (images, exits) = (BTreeMap::new(), BTreeMap::new());
         let (course, told, tell_at) = (Course::default(), None, progress::INTERVAL);
-        Self { main, place, bell, clock, images, exits, cpu: 0, course, told, tell_at }
+        let listing = Listing::default();
+        Self { main, place, bell, clock, listing, images, exits, cpu: 0, course, told, tell_at }
     }
 
     /// Says how it goes, from time to time.
@@ -197,6 +199,9 @@ impl<'a> Watch<'a> {
     /// Takes up new arenas. A directory that cannot be listed now is listed again at the next reading and at the end.
     fn discover(&mut self) {
         let Some(place) = self.place else { return };
+        if !self.listing.is_due(place.directory) {
+            return;
+        }
         for (name, path) in session::arenas(place.directory).unwrap_or_default() {
             if !self.images.contains_key(&name) {
                 self.retire_before(name);
@@ -343,7 +348,7 @@ impl Image {
     /// Looks at all live blocks of a process that waits.
     fn examine(&mut self, pid: Pid, examiner: &mut Examiner<'_>) {
         let Some(file) = &self.file else { return };
-        let check = match Frozen::stop(pid, self.ledgers.subject(), file, None) {
+        let check = match Frozen::stop(pid, self.ledgers.subject(), file) {
             Ok(frozen) => examiner(&frozen),
             Err(error) => LeakCheck::NotDone(error.to_string()),
         };

@@ -16,7 +16,7 @@ use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32};
 
 use heaplens_format::Loss;
 use heaplens_format::arena::header::{
-    COMMAND_OFFSET, EXECUTABLE_OFFSET, FLAG_FORKED, FLAG_LEAVING, FLAG_SHARED_GRANULES,
+    COMMAND_OFFSET, EXECUTABLE_OFFSET, FLAG_FORKED, FLAG_LEAVING, FLAG_SHARED_GRANULES, KEPT_REGISTERS,
 };
 use heaplens_format::arena::ledger::LedgerMoment;
 use heaplens_format::arena::{End, PAGE};
@@ -236,10 +236,23 @@ fn create_file(pid: u32) -> Result<(Descriptor, Path), Errno> {
     Err(Errno(libc::EEXIST))
 }
 
-/// The program begins to leave: exit handlers and destructors come next. Whether this is the first time that it says so, in
-/// the process that the arena belongs to.
-pub fn on_leaving() -> bool {
-    is_own_arena() && tracker().arena.header().flags.fetch_or(FLAG_LEAVING, Relaxed) & FLAG_LEAVING == 0
+/// The program begins to leave: exit handlers and destructors come next. Its stack and registers of now are noted. Whether this is
+/// the first time that it says so, in the process that the arena belongs to.
+pub fn on_leaving(stack: u64, registers: [u64; KEPT_REGISTERS]) -> bool {
+    if !is_own_arena() {
+        return false;
+    }
+    let header = tracker().arena.header();
+    let is_first = header.flags.fetch_or(FLAG_LEAVING, Relaxed) & FLAG_LEAVING == 0;
+    if is_first {
+        header
+            .leaving_registers
+            .iter()
+            .zip(registers)
+            .for_each(|(word, register)| word.store(register, Relaxed));
+        header.leaving_stack.store(stack, Relaxed);
+    }
+    is_first
 }
 
 /// What is resident at the end is read before something is given back that the program would have kept.

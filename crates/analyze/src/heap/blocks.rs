@@ -123,6 +123,16 @@ impl Blocks {
         (extent.start, extent.start.saturating_add(extent.size))
     }
 
+    /// Whether a chunk of glibc's may begin at an address that lies in a block: a block may use the first word of the chunk
+    /// behind its own.
+    pub(super) fn is_next_chunk(&self, address: u64) -> bool {
+        const HEADER: u64 = 16;
+        self.find(address).is_some_and(|(block, offset)| {
+            let size = self.extents[block.index()].size;
+            (size + 8).next_multiple_of(16).max(32) == offset + HEADER
+        })
+    }
+
     /// The block that an address lies in, and how far behind its beginning. The beginning of an empty block is in it.
     #[inline]
     pub fn find(&self, address: u64) -> Option<(BlockId, u64)> {
@@ -268,6 +278,15 @@ mod tests {
         assert_eq!(found(&blocks, start + size + 8), Some((start + size + 8, 0)));
     }
 
+    #[test]
+    fn the_chunk_behind_a_block_begins_in_its_last_word_if_at_all() {
+        let of = |size: u64, offset: u64| {
+            Blocks::new(vec![block(0x1000, size)]).unwrap().is_next_chunk(0x1000 + offset)
+        };
+        assert!(of(20, 16) && of(24, 16) && of(40, 32));
+        assert!(!of(20, 8) && !of(40, 16) && !of(16, 16) && !of(32, 16) && !of(24, 0));
+    }
+
     proptest! {
         #[test]
         fn the_index_says_what_a_search_through_all_blocks_says(
@@ -277,7 +296,7 @@ mod tests {
             let mut at = 0x5555_0000_0000;
             let mut all = Vec::new();
             for (gap, far, size) in drawn {
-                at += 8 * gap + (far / 2 << 30);
+                at += 8 * gap + ((far / 2) << 30);
                 all.push(block(at, size));
                 at = (at + size).next_multiple_of(8);
             }

@@ -12,6 +12,9 @@ const NEAR: u64 = 4096;
 pub struct Roots {
     /// Memory: data of modules, stacks, thread-local storage.
     pub ranges: Vec<(u64, u64)>,
+    /// Memory that holds the state of glibc's allocator, too: it points to chunks, which begin 16 bytes before their blocks, and
+    /// so into the last word of the block before.
+    pub allocator_data: Vec<(u64, u64)>,
     /// Registers of threads.
     pub registers: Vec<u64>,
 }
@@ -185,6 +188,13 @@ impl Graph {
             window.each_piece(start, end, end, |address, words| {
                 let root = |(at, edge)| Root { at: Some(address + 8 * at as u64), edge };
                 found.extend(edges(&self.blocks, words).map(root));
+            });
+        }
+        for &(start, end) in &roots.allocator_data {
+            window.each_piece(start, end, end, |address, words| {
+                let root = |(at, edge)| Root { at: Some(address + 8 * at as u64), edge };
+                let is_chunk = |at: usize| self.blocks.is_next_chunk(u64::from_le_bytes(words[at]));
+                found.extend(edges(&self.blocks, words).filter(|(at, _)| !is_chunk(*at)).map(root));
             });
         }
         let in_register = |&word: &u64| {

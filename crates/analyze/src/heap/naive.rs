@@ -70,7 +70,7 @@ impl Drawn {
             site: number as u32 % 3,
         };
         let blocks = Blocks::new((0..self.sizes.len()).map(block).collect()).unwrap();
-        Graph::new(blocks, &Roots { ranges: vec![(DATA, data)], registers }, &memory)
+        Graph::new(blocks, &Roots { ranges: vec![(DATA, data)], registers, ..Roots::default() }, &memory)
     }
 
     /// Which blocks can be reached from which by pointers that pass.
@@ -163,7 +163,7 @@ fn kind_behind_header(size: u64, header: &[u64], offset: u64) -> LeakKind {
     memory.0.extend((0..size).step_by(8).map(|at| (HEAP + at, 0)));
     memory.0.extend((0..).step_by(8).map(|at| HEAP + at).zip(header.iter().copied()));
     let block = Block { address: Addr::new(HEAP), size: Bytes::new(size), site: 1 };
-    let roots = Roots { ranges: vec![], registers: vec![HEAP + offset] };
+    let roots = Roots { registers: vec![HEAP + offset], ..Roots::default() };
     let graph = Graph::new(Blocks::new(vec![block]).unwrap(), &roots, &memory);
     Kinds::of(&graph).get(graph.blocks().ids().next().unwrap())
 }

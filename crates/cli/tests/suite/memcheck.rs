@@ -31,11 +31,11 @@ fn add(leaks: &mut Leaks, kind: &str, line: u64, (bytes, blocks): (u64, u64)) {
 }
 
 /// Runs a program under `heaplens memcheck`: what it says, and what the report says of lines of its source.
-fn checked(program: &Path, source: &str, options: &[&str]) -> (Leaks, Leaks, Value) {
+fn checked(program: &Path, source: &str, words: &[&str]) -> (Leaks, Leaks, Value) {
     let folder = Folder::new();
     let json = folder.file("lost.json");
     let mut command = Heaplens::bare(["memcheck", "--json"]);
-    let output = command.arg(&json).args(options).arg(program).output().expect("heaplens starts");
+    let output = command.arg(&json).arg(program).args(words).output().expect("heaplens starts");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let report: Value = serde_json::from_slice(&std::fs::read(json).expect("a report")).expect("JSON");
     let lost = &report["lost"];
@@ -65,7 +65,7 @@ fn leak_kinds() -> std::path::PathBuf {
 
 #[test]
 fn every_kind_is_what_the_program_says() {
-    let (truth, found, report) = checked(&leak_kinds(), "leak_kinds.cpp", &["--leak-check=full"]);
+    let (truth, found, report) = checked(&leak_kinds(), "leak_kinds.cpp", &[]);
     assert_eq!(found, truth);
     let of = |wanted: &str| {
         let rows = truth.iter().filter(move |((kind, _), _)| kind == wanted);
@@ -77,6 +77,16 @@ fn every_kind_is_what_the_program_says() {
     };
     assert_eq!(total("definitely"), of("definitely"), "and nothing else is lost");
     assert_eq!(total("indirectly"), of("indirectly"));
+}
+
+#[test]
+fn what_main_alone_held_is_lost_when_it_returns_and_not_when_it_calls_exit() {
+    let program =
+        program_with("leak_in_main.c", "leak_in_main", &["-O0"]).expect("an ordinary program compiles");
+    for words in [&[][..], &["exit"]] {
+        let (truth, found, _) = checked(&program, "leak_in_main.c", words);
+        assert_eq!(found, truth, "{words:?}");
+    }
 }
 
 /// `==1== 1,440 (480 direct, 960 indirect) bytes in 10 blocks are definitely lost in loss record 4 of 4`, then frames
@@ -131,7 +141,7 @@ fn every_kind_is_what_memcheck_says() {
         return skip(test, "valgrind is not on this machine");
     }
     let program = leak_kinds();
-    let (_, found, _) = checked(&program, "leak_kinds.cpp", &["--leak-check=full"]);
+    let (_, found, _) = checked(&program, "leak_kinds.cpp", &[]);
     assert_eq!(found, memcheck(&program, "leak_kinds.cpp"));
 }
 

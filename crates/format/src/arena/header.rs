@@ -80,6 +80,9 @@ pub const COMMAND_OFFSET: usize = 2 * PAGE;
 /// Size of the header region.
 pub const HEADER_SIZE: usize = 4 * PAGE;
 
+/// Registers that functions keep for their callers, without the stack pointer.
+pub const KEPT_REGISTERS: usize = 6;
+
 /// The fields of the header. All of them are atomics because the recorder reads while the agent writes.
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
@@ -130,6 +133,11 @@ pub struct Header {
     pub mappings_sequence: AtomicU64,
     /// Live mappings.
     pub mappings: AtomicU64,
+    /// Where the stack of the thread that ends the process began when it began to: what lies below was left by functions
+    /// that have returned. 0 while it does not, or where that was not seen.
+    pub leaving_stack: AtomicU64,
+    /// What the registers held then that functions keep for their callers: rbx, rbp, r12 to r15.
+    pub leaving_registers: [AtomicU64; KEPT_REGISTERS],
     /// One counter per [`crate::Loss`].
     pub losses: [AtomicU64; LOSS_SLOTS],
     /// The regions.
@@ -260,6 +268,17 @@ impl<'a> HeaderView<'a> {
         /// See [`Header::own_ranges`].
         own_ranges: u64 = own_ranges
     );
+    field!(
+        /// See [`Header::leaving_stack`].
+        leaving_stack: u64 = leaving_stack
+    );
+
+    /// See [`Header::leaving_registers`].
+    pub fn leaving_registers(&self) -> [u64; KEPT_REGISTERS] {
+        let at = |register: usize| offset_of!(Header, leaving_registers) + 8 * register;
+        core::array::from_fn(|register| u64::from_le_bytes(self.bytes(at(register))))
+    }
+
     field!(
         /// See [`Header::mappings_sequence`].
         mappings_sequence: u64 = mappings_sequence

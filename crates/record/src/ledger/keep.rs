@@ -26,9 +26,10 @@ const LITTLE: u64 = 1 << 20;
 /// Growth by this part is looked at soon, by that one when there was time.
 const MUCH: u64 = 8;
 const SOME: u64 = 64;
-/// So many times what the last one took must have passed before another is taken: a hundredth of one core, or a tenth.
-const SELDOM: u64 = 100;
-const SOON: u64 = 10;
+/// So many times what the last one took must have passed before another is taken: a quarter of a percent of one core, or 4 % while
+/// a program still grows by eighths.
+const SELDOM: u64 = 400;
+const SOON: u64 = 25;
 
 /// The ledgers of one process.
 #[derive(Debug)]
@@ -184,12 +185,12 @@ mod tests {
         let mut ledgers = ledgers();
         assert!(ledgers.is_due(reading(0, 1)));
         ledgers.keep(ledger(0, 64 << 20), 0);
-        assert!(!ledgers.is_due(reading(5, 80 << 20)));
-        assert!(ledgers.is_due(reading(10, 80 << 20)));
-        assert!(!ledgers.is_due(reading(50, 66 << 20)));
-        assert!(ledgers.is_due(reading(100, 66 << 20)));
-        assert!(!ledgers.is_due(reading(199, 64 << 20)));
-        assert!(ledgers.is_due(reading(200, 64 << 20)));
+        assert!(!ledgers.is_due(reading(24, 80 << 20)));
+        assert!(ledgers.is_due(reading(25, 80 << 20)));
+        assert!(!ledgers.is_due(reading(399, 66 << 20)));
+        assert!(ledgers.is_due(reading(400, 66 << 20)));
+        assert!(!ledgers.is_due(reading(399, 64 << 20)));
+        assert!(ledgers.is_due(reading(400, 64 << 20)));
     }
 
     #[test]

@@ -22,6 +22,8 @@ pub(crate) struct Outline {
     pub(crate) blocks: Vec<Block>,
     /// Ranges of addresses.
     pub(crate) roots: Vec<(u64, u64)>,
+    /// The same for data of the C library, which holds the state of its allocator, too.
+    pub(crate) allocator_data: Vec<(u64, u64)>,
 }
 
 impl Subject {
@@ -43,7 +45,8 @@ impl Subject {
         self.claim(&mut space, &tables, &header, &areas).map_err(of_memory)?;
         let blocks = self.live_blocks(&tables, &mut space).map_err(of_memory)?;
         let roots = self.roots(&areas, &space, stacks);
-        Ok(Outline { blocks, roots })
+        let allocator_data = self.data(&areas).filter(|area| is_of_libc(&area.name)).map(range).collect();
+        Ok(Outline { blocks, roots, allocator_data })
     }
 
     fn live_blocks(&self, tables: &Tables<'_>, space: &mut Space) -> io::Result<Vec<Block>> {
@@ -55,14 +58,27 @@ impl Subject {
         Ok(all)
     }
 
-    fn roots(&self, areas: &[Area], space: &Space, stacks: &[u64]) -> Vec<(u64, u64)> {
+    /// Memory with a file that can be written to: data of modules, shared memory.
+    fn data<'a>(&self, areas: &'a [Area]) -> impl Iterator<Item = &'a Area> {
         let is_data = |area: &&Area| area.is_writable && !area.is_anonymous() && !is_device(&area.name);
-        let data = areas.iter().filter(is_data).filter(|area| area.name != "[stack]" && !self.is_own(area));
-        let mut roots: Vec<(u64, u64)> = data.map(|area| (area.start, area.end)).collect();
+        areas.iter().filter(is_data).filter(|area| area.name != "[stack]" && !self.is_own(area))
+    }
+
+    fn roots(&self, areas: &[Area], space: &Space, stacks: &[u64]) -> Vec<(u64, u64)> {
+        let data = self.data(areas).filter(|area| !is_of_libc(&area.name));
+        let mut roots: Vec<(u64, u64)> = data.map(range).collect();
         roots.extend(space.reachable());
         roots.extend(stacks.iter().filter_map(|&stack| rest_of_stack(areas, space, stack)));
         roots
     }
+}
+
+fn range(area: &Area) -> (u64, u64) {
+    (area.start, area.end)
+}
+
+fn is_of_libc(name: &str) -> bool {
+    name.rsplit('/').next().is_some_and(|file| file.starts_with("libc.so.") || file.starts_with("libc-2."))
 }
 
 /// Memory of a device may change by being read.
@@ -79,6 +95,12 @@ fn rest_of_stack(areas: &[Area], space: &Space, stack: u64) -> Option<(u64, u64)
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_c_library_is_told_by_its_file() {
+        assert!(is_of_libc("/usr/lib/x86_64-linux-gnu/libc.so.6") && is_of_libc("/lib/libc-2.31.so"));
+        assert!(!is_of_libc("/usr/lib/libcrypto.so.3") && !is_of_libc("[heap]"));
+    }
 
     #[test]
     fn devices_are_not_read_but_shared_memory_is() {
