@@ -210,6 +210,7 @@ fn a_pool_of_threads_that_fills_and_threads_that_come_and_go_are_no_growth() {
 fn threads_that_explain_little_of_the_growth_leave_the_rest_unexplained() {
     let mut process = with_threads(script(200), |step| 1 + step);
     (1..).zip(&mut process.timeline).for_each(|(step, sample)| sample.rss = Bytes::new(step * MIB));
+    (1..).zip(&mut process.ledgers).for_each(|(tenth, ledger)| ledger.rss = Bytes::new(10 * tenth * MIB));
     assert_eq!(rules(&analysed(process)), [Rule::ThreadGrowth, Rule::Unexplained]);
 }
 
@@ -308,4 +309,21 @@ fn a_short_program_that_gave_everything_back_is_not_too_short() {
     assert_eq!(analysed(process.clone()).growth.verdict, Some(Verdict::TooShort));
     process.timeline.truncate(1);
     assert_eq!(analysed(process).growth.verdict, Some(Verdict::TooShort), "one reading tells nothing");
+}
+
+#[test]
+fn growth_of_resident_memory_that_ledgers_do_not_see_is_our_own() {
+    let mut process = with_rss(script(100), |pass| (20 + pass / 10) * MIB + pass % 10 * MIB / 10);
+    let ledger = |pass: u64, rss: u64| Ledger {
+        at: Nanos::new(pass * 20_000_000),
+        rss: Bytes::new(rss),
+        ..Ledger::default()
+    };
+    assert_eq!(rules(&analysed(process.clone())), [Rule::Unexplained], "nothing else is known");
+    process.ledgers = vec![ledger(2, 20 * MIB), ledger(98, 20 * MIB + 100_000)];
+    assert_eq!(rules(&analysed(process.clone())), []);
+    process.ledgers = vec![ledger(2, 20 * MIB), ledger(98, 29 * MIB)];
+    assert_eq!(rules(&analysed(process.clone())), [Rule::Unexplained], "they see it, too");
+    process.ledgers = vec![ledger(2, 20 * MIB), ledger(30, 20 * MIB)];
+    assert_eq!(rules(&analysed(process)), [Rule::Unexplained], "they saw the beginning alone");
 }

@@ -20,7 +20,7 @@ use std::collections::HashMap;
 
 use heaplens_format::Bytes;
 use heaplens_format::arena::marks::ENOUGH_PASSES;
-use heaplens_format::recording::{Line, Process, SiteKind};
+use heaplens_format::recording::{Ledger, Line, Process, SiteKind};
 
 use crate::profile::{Iterations, Layer, Measure, SiteProfile, Space, StackId, Stacks};
 
@@ -118,6 +118,22 @@ const OF_ITERATIONS: Demands = Demands {
 /// A program that reads its input once grows, too: per second only what is very even is believed.
 const OF_SECONDS: Demands =
     Demands { least_rise: LEAST_OF_WHOLE, most_uneven: 0.1, least_rises: 10.0, ..OF_ITERATIONS };
+
+/// The part of the growth by readings that ledgers must see.
+const BELIEVED: f64 = 0.75;
+
+/// A trend of resident memory with the pace that was counted.
+fn slower(found: &Trend, pace: f64, demands: Demands) -> Trend {
+    let part = (pace / found.slope.value).max(0.0);
+    let Slope { value, low, high } = found.slope;
+    let rise = part * found.rise;
+    Trend {
+        shape: if rise < demands.least_rise { Shape::Flat } else { found.shape },
+        slope: Slope { value: part * value, low: part * low, high: part * high },
+        rise,
+        ..*found
+    }
+}
 
 /// What is known about a process before its growth.
 #[derive(Clone, Copy)]
@@ -275,7 +291,20 @@ impl Known<'_> {
     fn of_rss(self, axis: &Axis, demands: Demands) -> Option<Trend> {
         let series = axis.timeline(self.process, |sample| sample.rss.get());
         let demands = Demands { least_rise: self.least_of_whole(), ..demands };
-        (!self.process.timeline.is_empty()).then(|| trend(&series, demands))
+        let found = (!self.process.timeline.is_empty()).then(|| trend(&series, demands))?;
+        Some(match self.counted_pace(axis, series.length()) {
+            Some(pace) if pace < BELIEVED * found.slope.low => slower(&found, pace, demands),
+            _ => found,
+        })
+    }
+
+    /// How fast the program's resident memory grew from the first ledger to the last, where they cover most of the series.
+    /// Readings leave out an estimate of our own memory, which grows with threads; ledgers leave out what they counted.
+    fn counted_pace(self, axis: &Axis, length: f64) -> Option<f64> {
+        let counted = axis.ledgers(self.process, Ledger::program);
+        let (points, covered) = (counted.points(), counted.length());
+        let (first, last) = (points.first()?, points.last()?);
+        (covered > 0.5 * length).then(|| (last.y - first.y) / covered)
     }
 
     fn least_of_whole(self) -> f64 {
