@@ -13,13 +13,15 @@ use heaplens_analyze::profile::{LeakRecord, Leaks};
 use heaplens_analyze::suppressions::{self, Suppression};
 use heaplens_format::environment::Objects;
 use heaplens_format::recording::{Decoded, LeakCheck, LeakKind};
-use heaplens_format::{Addr, Bytes};
+use heaplens_format::{Addr, Bytes, Pid};
 use heaplens_record::{Frozen, Listeners, LiveBlock, Recorded, RunOptions, run_with};
 use heaplens_report::text::leaks::{self, LeakOptions};
+use heaplens_report::valgrind::{self, XmlOptions};
 
 use crate::arguments::{Color, Format, YesNo};
 use crate::destination;
 use crate::failure::{Failure, tell};
+use crate::pattern::Pattern;
 use crate::render::{look, plain, render};
 use crate::run::{explain, status_of};
 
@@ -56,6 +58,12 @@ pub(crate) struct MemcheckArguments {
     /// Where values that were never set come from: not known here
     #[arg(long, value_name = "yes|no", default_value = "no", hide = true)]
     track_origins: YesNo,
+    /// Write Valgrind's XML (protocol 4) to the file that --xml-file names
+    #[arg(long, value_name = "yes|no", default_value = "no", hide_possible_values = true)]
+    xml: YesNo,
+    /// The file for --xml=yes (%p: process id, %q{VAR}: environment variable, %%: percent sign)
+    #[arg(long, value_name = "FILE")]
+    xml_file: Option<OsString>,
     /// Write the report as JSON too
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -98,6 +106,9 @@ pub(crate) fn memcheck(arguments: MemcheckArguments, agent: &'static [u8]) -> Re
             "--track-origins=yes: heaplens looks for leaks, not for values that were never set",
         )
         .hint("leave the option out; valgrind finds such values"));
+    }
+    if arguments.xml == YesNo::Yes && arguments.xml_file.is_none() {
+        return Err(Failure::new("--xml=yes: there is no file to write to").hint("add --xml-file=FILE"));
     }
     let known = arguments.known_leaks()?;
     let options = RunOptions {
@@ -163,7 +174,23 @@ impl MemcheckArguments {
         if let Some(path) = &self.json {
             write_json(&profile, path)?;
         }
+        self.write_xml(&profile)?;
         Ok((errors > 0 && self.error_exitcode != 0).then_some(self.error_exitcode))
+    }
+
+    fn write_xml(&self, profile: &Profile) -> Result<(), Failure> {
+        let Some(typed) = self.xml_file.as_ref().filter(|_| self.xml == YesNo::Yes) else { return Ok(()) };
+        let pid = profile.pid.unwrap_or(Pid::new(std::process::id()));
+        let path = Pattern::parse(typed, |name| std::env::var_os(name))?.expand(pid);
+        let own = std::env::args_os().count().saturating_sub(self.command.len());
+        let own_words = std::env::args_os().take(own).map(|word| word.to_string_lossy().into_owned());
+        // Memcheck writes what it would show, and of a summary nothing.
+        let LeakOptions { kinds, callers, .. } = self.shown();
+        let options = XmlOptions { kinds, callers, own_words: own_words.collect() };
+        let mut bytes = Vec::new();
+        valgrind::write(profile, &options, &mut bytes).expect("writing to memory does not fail");
+        destination::write(&path, &bytes)
+            .map_err(|error| Failure::new(format!("cannot write {}: {error}", path.display())))
     }
 
     fn shown(&self) -> LeakOptions {

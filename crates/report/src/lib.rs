@@ -9,5 +9,6 @@ mod label;
 mod rules;
 mod source;
 pub mod text;
+pub mod valgrind;
 
 pub use source::Sources;

@@ -158,9 +158,61 @@ fn lost_blocks_have_the_status_that_was_asked_for() {
     let (code, words) = status(&["--track-origins=yes"]);
     assert_eq!(code, Some(125));
     assert!(words.contains("--track-origins=yes") && words.contains("hint:"), "{words}");
+    let (code, words) = status(&["--xml=yes"]);
+    assert!(code == Some(125) && words.contains("--xml-file"), "{words}");
     let (_, words) = status(&["--leak-check=full", "--show-leak-kinds=definite"]);
     assert!(words.contains("definitely lost") && words.contains("leak_kinds.cpp"), "{words}");
     assert!(!words.contains(" possibly lost\n"), "only what was asked for is shown: {words}");
+}
+
+/// Texts of all elements of a name, in their order.
+fn elements<'a>(xml: &'a str, name: &str) -> Vec<&'a str> {
+    let (open, close) = (format!("<{name}>"), format!("</{name}>"));
+    xml.split(open.as_str()).skip(1).filter_map(|rest| rest.split(close.as_str()).next()).collect()
+}
+
+/// Kinds, bytes, blocks and the lines of the program, as a reader of Valgrind's XML sees them.
+fn errors(xml: &str, source: &str) -> Vec<(String, u64, u64, Vec<u64>)> {
+    let number = |text: &str| text.parse::<u64>().expect("a number");
+    let error = |error: &str| {
+        let of = |frame: &&str| elements(frame, "file").first() == Some(&source);
+        let lines =
+            elements(error, "frame").into_iter().filter(of).map(|frame| number(elements(frame, "line")[0]));
+        let one = |name: &str| elements(error, name)[0];
+        (
+            one("kind").to_owned(),
+            number(one("leakedbytes")),
+            number(one("leakedblocks")),
+            lines.collect::<Vec<u64>>(),
+        )
+    };
+    let mut errors: Vec<_> =
+        elements(xml, "error").into_iter().map(error).filter(|row| !row.3.is_empty()).collect();
+    errors.sort();
+    errors
+}
+
+#[test]
+fn the_xml_says_what_memchecks_own_says() {
+    let test = "memcheck::the_xml_says_what_memchecks_own_says";
+    if !Path::new("/usr/bin/valgrind").exists() {
+        return skip(test, "valgrind is not on this machine");
+    }
+    let (folder, program) = (Folder::new(), leak_kinds());
+    let options = ["--leak-check=full", "--xml=yes", "--num-callers=40"];
+    let written = |mut command: Command, name: &str| {
+        let file = folder.file(name);
+        command.args(options).arg(format!("--xml-file={}", file.display())).arg(&program);
+        assert!(command.output().expect("it starts").status.success());
+        std::fs::read_to_string(file).expect("a file")
+    };
+    let theirs = written(Command::new("valgrind"), "theirs.xml");
+    let ours = written(Heaplens::bare(["memcheck"]), "ours.xml");
+    // What the C library allocates for a thread is suppressed here, and by Memcheck it is not.
+    let is_own = |row: &(String, u64, u64, Vec<u64>)| row.0 != "Leak_PossiblyLost" || row.1 < 300;
+    let theirs: Vec<_> = errors(&theirs, "leak_kinds.cpp").into_iter().filter(is_own).collect();
+    assert_eq!(errors(&ours, "leak_kinds.cpp"), theirs);
+    assert_eq!(elements(&ours, "protocolversion"), ["4"]);
 }
 
 /// The sums of what is lost, as Memcheck's summary or our page has them: `definitely lost: 16 bytes in 1 blocks`.
