@@ -20,11 +20,13 @@ fn a_hundred_million_pairs_stay_below_64_mebibytes() {
 #[test]
 fn more_events_do_not_make_a_larger_recording() {
     let size = |pairs: &str| {
-        let run = Heaplens::on(&program("pairs.c"), &[]).arg(pairs).finish().expect_status(0);
+        let run = Heaplens::on(&program("pairs.c"), &["--passive"]).arg(pairs).finish().expect_status(0);
         let report = run.report();
         (report.sites().len(), report.arena_bytes())
     };
-    assert_eq!(size("10000"), size("3000000"));
+    // Both run for long enough to have marks, which the recorder makes by time; what is tried at the end is left out, since it
+    // depends on how many there are.
+    assert_eq!(size("3000000"), size("30000000"));
 }
 
 const MOST_OF_A_LOOP: u64 = 32 << 20;
