@@ -26,10 +26,12 @@ const LITTLE: u64 = 1 << 20;
 /// Growth by this part is looked at soon, by that one when there was time.
 const MUCH: u64 = 8;
 const SOME: u64 = 64;
-/// So many times what the last one took must have passed before another is taken: a quarter of a percent of one core, or 4 % while
-/// a program still grows by eighths.
-const SELDOM: u64 = 400;
-const SOON: u64 = 25;
+/// So many times what the last one took must have passed before another is taken: a hundredth of one core, or a tenth while a
+/// program grows by eighths. The first few are what a short program has; behind them it is a quarter of that.
+const SELDOM: u64 = 100;
+const SOON: u64 = 10;
+const FIRST_FEW: u32 = 8;
+const LATER: u64 = 4;
 
 /// The ledgers of one process.
 #[derive(Debug)]
@@ -44,6 +46,8 @@ pub(crate) struct Ledgers {
     peak: Option<Ledger>,
     last: Option<Ledger>,
     end: Option<Ledger>,
+    /// How many were taken.
+    taken: u32,
 }
 
 /// A reading of the process, as cheap as there is one.
@@ -70,6 +74,7 @@ impl Ledgers {
             peak: None,
             last: None,
             end: None,
+            taken: 0,
         }
     }
 
@@ -102,7 +107,8 @@ impl Ledgers {
     fn is_due(&self, reading: Reading) -> bool {
         let (Some(last), Some(peak)) = (&self.last, &self.peak) else { return true };
         let passed = since(last.at, reading.now);
-        let is_free = |times: u64| passed.get() >= last.took.get().saturating_mul(times);
+        let patience = if self.taken < FIRST_FEW { 1 } else { LATER };
+        let is_free = |times: u64| passed.get() >= last.took.get().saturating_mul(times * patience);
         let peak = peak.program().get();
         let grew = |part: u64| reading.rss.get() > peak.saturating_add((peak / part).max(LITTLE));
         let is_early = self.loops < FIRST_LOOPS;
@@ -125,6 +131,7 @@ impl Ledgers {
     }
 
     fn keep(&mut self, ledger: Ledger, loops: u32) {
+        self.taken = self.taken.saturating_add(1);
         self.last = Some(ledger.clone());
         if self.peak.as_ref().is_none_or(|peak| ledger.program() > peak.program()) {
             self.peak = Some(ledger.clone());
@@ -185,12 +192,23 @@ mod tests {
         let mut ledgers = ledgers();
         assert!(ledgers.is_due(reading(0, 1)));
         ledgers.keep(ledger(0, 64 << 20), 0);
-        assert!(!ledgers.is_due(reading(24, 80 << 20)));
-        assert!(ledgers.is_due(reading(25, 80 << 20)));
-        assert!(!ledgers.is_due(reading(399, 66 << 20)));
-        assert!(ledgers.is_due(reading(400, 66 << 20)));
-        assert!(!ledgers.is_due(reading(399, 64 << 20)));
-        assert!(ledgers.is_due(reading(400, 64 << 20)));
+        assert!(!ledgers.is_due(reading(5, 80 << 20)));
+        assert!(ledgers.is_due(reading(10, 80 << 20)));
+        assert!(!ledgers.is_due(reading(50, 66 << 20)));
+        assert!(ledgers.is_due(reading(100, 66 << 20)));
+        assert!(!ledgers.is_due(reading(199, 64 << 20)));
+        assert!(ledgers.is_due(reading(200, 64 << 20)));
+    }
+
+    #[test]
+    fn behind_the_first_few_there_is_more_time_between_two() {
+        let mut ledgers = ledgers();
+        (0..u64::from(FIRST_FEW)).for_each(|at| ledgers.keep(ledger(at, 64 << 20), 0));
+        let last = u64::from(FIRST_FEW) - 1;
+        assert!(!ledgers.is_due(reading(last + 39, 80 << 20)));
+        assert!(ledgers.is_due(reading(last + 40, 80 << 20)));
+        assert!(!ledgers.is_due(reading(last + 399, 66 << 20)));
+        assert!(ledgers.is_due(reading(last + 400, 66 << 20)));
     }
 
     #[test]
