@@ -9,7 +9,6 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use heaplens_format::Bytes;
 use heaplens_format::recording::{Amount, LeakKind, LostSite};
 
 use super::blocks::BlockId;
@@ -50,17 +49,12 @@ impl Kinds {
         for id in graph.blocks().ids() {
             let block = graph.blocks().get(id);
             let (direct, indirect) = sites.entry((self.get(id), block.site)).or_default();
-            add(direct, Amount { bytes: block.size, blocks: 1 });
-            add(indirect, self.indirect(id));
+            *direct += Amount { bytes: block.size, blocks: 1 };
+            *indirect += self.indirect(id);
         }
         let site = |((kind, site), (direct, indirect))| LostSite { site, kind, direct, indirect };
         sites.into_iter().map(site).collect()
     }
-}
-
-fn add(sum: &mut Amount, more: Amount) {
-    sum.bytes = Bytes::new(sum.bytes.get() + more.bytes.get());
-    sum.blocks += more.blocks;
 }
 
 /// What roots point to, and whatever can be reached from there by pointers to starts.
@@ -139,7 +133,7 @@ fn lead(graph: &Graph, leader: BlockId, kinds: &mut [Option<LeakKind>]) -> Amoun
         for target in graph.targets(block) {
             if kinds[target.index()].is_none() {
                 kinds[target.index()] = Some(LeakKind::IndirectlyLost);
-                add(&mut sum, Amount { bytes: graph.blocks().get(target).size, blocks: 1 });
+                sum += Amount { bytes: graph.blocks().get(target).size, blocks: 1 };
                 open.push(target);
             }
         }

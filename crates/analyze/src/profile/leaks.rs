@@ -3,7 +3,6 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use heaplens_format::Bytes;
 use heaplens_format::recording::{Amount, LeakCheck, LeakKind, Process};
 
 use super::stacks::{StackId, Stacks};
@@ -39,9 +38,7 @@ impl LeakRecord {
 
 /// All blocks of one kind.
 pub fn total(records: &[LeakRecord], kind: LeakKind) -> Amount {
-    let mut sum = Amount::default();
-    records.iter().filter(|record| record.kind == kind).for_each(|record| add(&mut sum, record.direct));
-    sum
+    records.iter().filter(|record| record.kind == kind).map(|record| record.direct).sum()
 }
 
 pub(super) fn of(process: &Process, stacks: &Stacks) -> Option<Leaks> {
@@ -53,16 +50,11 @@ pub(super) fn of(process: &Process, stacks: &Stacks) -> Option<Leaks> {
     for lost in lost {
         let stack = stacks.of(process.sites[lost.site as usize].node);
         let (direct, indirect) = merged.entry((lost.kind, stack)).or_default();
-        add(direct, lost.direct);
-        add(indirect, lost.indirect);
+        *direct += lost.direct;
+        *indirect += lost.indirect;
     }
     let record = |((kind, stack), (direct, indirect))| LeakRecord { kind, direct, indirect, stack };
     let mut records: Vec<LeakRecord> = merged.into_iter().map(record).collect();
     records.sort_by_key(|record| (record.kind, Reverse(record.bytes())));
     Some(Leaks::Done(records))
-}
-
-pub(super) fn add(sum: &mut Amount, more: Amount) {
-    sum.bytes = Bytes::new(sum.bytes.get().saturating_add(more.bytes.get()));
-    sum.blocks = sum.blocks.saturating_add(more.blocks);
 }

@@ -195,7 +195,7 @@ impl Profile {
         records.retain(|record| {
             let stack: Vec<&StackFrame> = stacks.frames(record.stack).collect();
             let by = known.iter().find(|one| one.matches(record.kind, &stack));
-            by.map(|one| leaks::add(sums.entry(&one.name).or_default(), record.direct)).is_none()
+            by.map(|one| *sums.entry(&one.name).or_default() += record.direct).is_none()
         });
         self.suppressed.extend(sums.into_iter().map(|(name, amount)| (name.to_owned(), amount)));
     }

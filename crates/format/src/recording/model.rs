@@ -4,6 +4,8 @@
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::iter::Sum;
+use core::ops::AddAssign;
 
 pub use crate::arena::python::{Interpreter, Reading};
 use crate::loss::Loss;
@@ -334,6 +336,22 @@ pub struct Amount {
     pub bytes: Bytes,
     /// Blocks.
     pub blocks: u64,
+}
+
+impl AddAssign for Amount {
+    fn add_assign(&mut self, more: Self) {
+        self.bytes = Bytes::new(self.bytes.get().saturating_add(more.bytes.get()));
+        self.blocks = self.blocks.saturating_add(more.blocks);
+    }
+}
+
+impl Sum for Amount {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::default(), |mut sum, more| {
+            sum += more;
+            sum
+        })
+    }
 }
 
 /// One reading of the time-line.

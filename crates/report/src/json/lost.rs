@@ -48,20 +48,11 @@ pub(super) fn lost(profile: &Profile) -> Option<LostFields<'_>> {
         indirectly: total(LeakKind::IndirectlyLost),
         possibly: total(LeakKind::PossiblyLost),
         still_reachable: total(LeakKind::StillReachable),
-        suppressed: amount(suppressed(profile)),
+        suppressed: amount(profile.suppressed.iter().map(|(_, amount)| *amount).sum()),
         not_done,
         records: records[..written].iter().map(|record| fields(profile, record)).collect(),
         records_omitted: records.len() - written,
     })
-}
-
-/// What is left out since it is known.
-fn suppressed(profile: &Profile) -> Amount {
-    let sum = |sum: Amount, (_, more): &(String, Amount)| Amount {
-        bytes: sum.bytes + more.bytes,
-        blocks: sum.blocks + more.blocks,
-    };
-    profile.suppressed.iter().fold(Amount::default(), sum)
 }
 
 /// How many records are written: the worst first, until the frames are used up.

@@ -78,11 +78,7 @@ fn write_suppressed(profile: &Profile, options: &LeakOptions, page: &mut Page<'_
     if known.is_empty() {
         return Ok(());
     }
-    let sum = |sum: Amount, more: &Amount| Amount {
-        bytes: sum.bytes + more.bytes,
-        blocks: sum.blocks + more.blocks,
-    };
-    let total = known.iter().map(|(_, amount)| amount).fold(Amount::default(), sum);
+    let total: Amount = known.iter().map(|(_, amount)| *amount).sum();
     page.line(&format!("  {:16}  {:>12} in {}", "suppressed", bytes(total), blocks(total)))?;
     for (name, amount) in known.iter().filter(|_| options.names_suppressed) {
         page.line(&format!("    {:>14} in {}  {name}", bytes(*amount), blocks(*amount)))?;
