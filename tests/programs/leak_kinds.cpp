@@ -98,6 +98,21 @@ static void pointer_in_freed_memory() {
     free(block);
 }
 
+static Node **again[2];
+
+// Memory that is handed out again still has the pointers of its last owner, unless somebody writes to it.
+static void pointer_in_memory_that_is_used_again() {
+    size_t sizes[2] = {600, 30000};
+    for (int at = 0; at < 2; at++) {
+        Node **block = (Node **)malloc(sizes[at]);
+        block[20] = (Node *)calloc(1, 520 + 16 * at);
+        free(block);
+        again[at] = (Node **)malloc(sizes[at]);
+    }
+    tell(DEFINITE, 520 + 536, 2, __LINE__ - 4);
+    tell(REACHABLE, 30600, 2, __LINE__ - 3);
+}
+
 static void pointer_in_a_mapping() {
     mapped = (Node **)mmap(nullptr, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     mapped[700] = (Node *)calloc(1, 392);
@@ -211,6 +226,7 @@ int main() {
     middle_that_a_lost_block_points_to();
     pointer_that_is_hidden();
     pointer_in_freed_memory();
+    pointer_in_memory_that_is_used_again();
     pointer_in_a_mapping();
     pointer_in_thread_local_storage();
     pointer_in_a_union();

@@ -118,6 +118,7 @@ pub(crate) fn memcheck(arguments: MemcheckArguments, agent: &'static [u8]) -> Re
         objects: Objects::None,
         follow: arguments.trace_children == YesNo::Yes,
         passive: true,
+        clean_blocks: true,
     };
     let mut examine = |frozen: &Frozen| check(frozen);
     let examiner = (arguments.leak_check != LeakDetail::No).then_some(&mut examine as _);

@@ -33,6 +33,7 @@ pub(crate) fn run(arguments: RunArguments, agent: &'static [u8]) -> Result<ExitC
         objects: arguments.python_allocations.into(),
         follow: arguments.trace_children == YesNo::Yes,
         passive: arguments.passive,
+        clean_blocks: false,
     };
     let outcome = recorded(options, arguments.quiet).map_err(explain)?;
     for warning in &outcome.warnings {

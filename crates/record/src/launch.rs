@@ -28,6 +28,8 @@ pub(crate) struct Preload {
     pub(crate) follow: bool,
     /// Whether nothing is tried in the program.
     pub(crate) passive: bool,
+    /// Whether blocks come without what was in their memory before.
+    pub(crate) clean_blocks: bool,
 }
 
 /// Starts `program` with the words of `command`. It is a child of this process and has its signal mask of before.
@@ -62,6 +64,11 @@ fn start(mut command: Command, preload: Option<&Preload>, signals: &HeldSignals)
     command.spawn().map(|child| Pid::new(child.id()))
 }
 
+/// glibc's own switches. `perturb` is a number with which it fills what is freed, and with whose complement it fills what it hands
+/// out; blocks of its caches for threads are left as they are, so there are none.
+const TUNABLES: &str = "GLIBC_TUNABLES";
+const CLEAN_BLOCKS: &str = "glibc.malloc.perturb=255:glibc.malloc.tcache_count=0";
+
 fn set_environment(command: &mut Command, preload: &Preload, before: Option<OsString>) {
     command.env(PRELOAD, preload_list(&preload.agent, before.as_deref()));
     command.env(AGENT, &preload.agent).env(DIRECTORY, &preload.directory);
@@ -81,6 +88,12 @@ fn set_environment(command: &mut Command, preload: &Preload, before: Option<OsSt
         true => command.env(PASSIVE, "1"),
         false => command.env_remove(PASSIVE),
     };
+    if preload.clean_blocks {
+        // Of two values the later one counts: the user's.
+        let own = std::env::var_os(TUNABLES).unwrap_or_default();
+        let parts = [OsStr::new(CLEAN_BLOCKS), &own].into_iter().filter(|part| !part.is_empty());
+        command.env(TUNABLES, parts.collect::<Vec<_>>().join(OsStr::new(":")));
+    }
 }
 
 /// The agent comes first, so that its `malloc` is the one that the program finds; what the user preloads stays behind it.
@@ -130,6 +143,7 @@ mod tests {
             objects: Objects::Sampled,
             follow: true,
             passive: false,
+            clean_blocks: false,
         };
         set_environment(&mut command, &preload, None);
         let removed: Vec<_> =

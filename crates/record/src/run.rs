@@ -37,6 +37,8 @@ pub struct RunOptions {
     pub follow: bool,
     /// Whether nothing is tried in the program, such as running Python's collector.
     pub passive: bool,
+    /// Whether blocks come without what was in their memory before: old pointers in them would hold what is lost.
+    pub clean_blocks: bool,
 }
 
 /// How a run went.
@@ -157,6 +159,7 @@ fn run_recorded(options: &RunOptions, program: &Path, listeners: Listeners<'_>) 
         objects: options.objects,
         follow: options.follow,
         passive: options.passive,
+        clean_blocks: options.clean_blocks,
     };
     match run_to_end(options, program, Some(&preload), listeners) {
         Ok((ended, clock)) => seal_run(options, ended, clock, session),

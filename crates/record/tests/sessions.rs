@@ -49,6 +49,7 @@ fn run_with_stand_in(command: &[&str]) -> Outcome {
         objects: Objects::Sampled,
         follow: true,
         passive: false,
+        clean_blocks: false,
     })
     .unwrap()
 }
