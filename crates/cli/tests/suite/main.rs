@@ -15,6 +15,7 @@ mod harness;
 mod hostile;
 mod kill;
 mod ledger;
+mod lost_by_tensorflow;
 mod memcheck;
 mod native_tensorflow;
 mod processes;
