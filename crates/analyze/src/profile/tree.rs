@@ -34,10 +34,12 @@ pub(super) fn tree(processes: &[Process]) -> Option<Tree> {
     matters.then_some(most)
 }
 
+/// What each had before the youngest of them began is of another tree: what it shared with none then, it may share now.
 fn tree_at(processes: &[&Process], at: Nanos) -> Tree {
-    let lives = |process: &&&Process| process.start <= at && at <= process.finish;
-    let living = processes.iter().filter(lives).filter_map(|process| latest(&process.ledgers, at));
-    living.fold(Tree { at, ..Tree::default() }, |sum, ledger| Tree {
+    let living = || processes.iter().filter(|process| process.start <= at && at <= process.finish);
+    let youngest = living().map(|process| process.start).max().unwrap_or_default();
+    let ledgers = living().filter_map(|process| latest(&process.ledgers, youngest, at));
+    ledgers.fold(Tree { at, ..Tree::default() }, |sum, ledger| Tree {
         at,
         processes: sum.processes + 1,
         rss: sum.rss + ledger.rss,
@@ -46,8 +48,8 @@ fn tree_at(processes: &[&Process], at: Nanos) -> Tree {
     })
 }
 
-fn latest(ledgers: &[Ledger], at: Nanos) -> Option<&Ledger> {
-    ledgers.iter().rev().find(|ledger| ledger.at <= at)
+fn latest(ledgers: &[Ledger], from: Nanos, to: Nanos) -> Option<&Ledger> {
+    ledgers.iter().rev().find(|ledger| ledger.at <= to).filter(|ledger| ledger.at >= from)
 }
 
 #[cfg(test)]
@@ -76,6 +78,13 @@ mod tests {
         let mib = |mib: u64| Bytes::new(mib * MIB);
         let expected = Tree { at: Nanos::new(70), processes: 2, rss: mib(158), pss: mib(89), uss: mib(19) };
         assert_eq!(tree(&[parent, worker, earlier]), Some(expected));
+    }
+
+    #[test]
+    fn what_a_parent_had_before_the_fork_is_not_added_to_its_worker() {
+        let parent = process(0, 100, &[(10, [80, 80, 80])]);
+        let worker = process(50, 90, &[(70, [78, 40, 4])]);
+        assert_eq!(tree(&[parent, worker]), None);
     }
 
     #[test]
