@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
+use heaplens_format::arena::MAGIC;
 use heaplens_format::arena::header::Header;
 use heaplens_format::environment::Objects;
 use heaplens_format::recording::{Exit, Process, ProcessEnd, Recording};
@@ -33,9 +34,10 @@ static AGENT: LazyLock<&'static [u8]> = LazyLock::new(|| {
         ("START", std::mem::offset_of!(Header, start_ns)),
     ];
     let defines = fields.map(|(name, offset)| format!("-D{name}={offset}"));
+    let magic = format!("-DMAGIC={MAGIC}ULL");
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stand_in_agent.c");
     let mut gcc = Command::new("gcc");
-    gcc.args(["-shared", "-fPIC", "-o"]).arg(&library).args(defines).arg(source);
+    gcc.args(["-shared", "-fPIC", "-o"]).arg(&library).args(defines).arg(magic).arg(source);
     assert!(gcc.status().unwrap().success());
     std::fs::read(library).unwrap().leak()
 });

@@ -25,7 +25,8 @@ static void fill(char *arena) {
     *(uint32_t *)(arena + PID) = (uint32_t)getpid();
     *(uint32_t *)(arena + PARENT) = (uint32_t)getppid();
     *(uint64_t *)(arena + START) = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-    memcpy(arena, "HLARENA\4", 8);
+    unsigned long long magic = MAGIC;
+    memcpy(arena, &magic, 8);
 }
 
 /* The file gets its name when it is whole, so that a test that waits for the name need not wait for more. */
