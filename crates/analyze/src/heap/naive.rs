@@ -128,8 +128,9 @@ impl Drawn {
 fn drawn() -> impl Strategy<Value = Drawn> {
     (1usize..10).prop_flat_map(|count| {
         let sizes = prop::collection::vec((12u64..40).prop_map(|words| 8 * words), count);
-        // 8 is left out: behind the first word, which is 0, a pointer may point for a good reason.
-        let offset = prop_oneof![3 => Just(0u64), 1 => Just(16u64), 1 => Just(32u64)];
+        // 8, 16 and 24 are left out: behind a header, or before a second pointer to the same block, a pointer may point there
+        // for a good reason.
+        let offset = prop_oneof![3 => Just(0u64), 1 => Just(32u64), 1 => Just(48u64)];
         let from = prop::option::weighted(0.9, 0..count);
         (sizes, prop::collection::vec((from, 0..count, offset), 0..2 * count))
             .prop_map(|(sizes, pointers)| Drawn { sizes, pointers })
@@ -179,6 +180,22 @@ fn a_pointer_behind_a_header_that_programs_write_is_as_good_as_one_to_the_start(
     assert_eq!(kind_behind_header(24 + 31 + 1, &[12, 31, 0], 24), reachable, "a string");
     assert_eq!(kind_behind_header(24 + 31 + 1, &[32, 31, 0], 24), possibly, "longer than there is room");
     assert_eq!(kind_behind_header(24 + 40 + 1, &[12, 31, 0], 24), possibly);
+}
+
+/// Two adjacent words that point so far into a block of 96 bytes.
+fn kind_of_table(control: u64, slots: u64) -> LeakKind {
+    let pointers = vec![(None, 1, control), (None, 1, slots)];
+    let graph = Drawn { sizes: vec![96, 96], pointers }.graph();
+    Kinds::of(&graph).get(graph.blocks().ids().nth(1).unwrap())
+}
+
+#[test]
+fn a_hash_table_is_held_by_its_control_bytes_and_its_slots() {
+    assert_eq!(kind_of_table(8, 32), LeakKind::StillReachable);
+    assert_eq!(kind_of_table(16, 40), LeakKind::StillReachable, "with a word for statistics");
+    assert_eq!(kind_of_table(16, 16), LeakKind::PossiblyLost, "slots lie behind");
+    assert_eq!(kind_of_table(40, 16), LeakKind::PossiblyLost);
+    assert_eq!(kind_of_table(32, 48), LeakKind::PossiblyLost, "so far behind the start there is no table");
 }
 
 #[test]
