@@ -3,10 +3,7 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
 
-use heaplens_format::arena::HeaderView;
-use heaplens_format::arena::header::{HEADER_SIZE, KEPT_REGISTERS};
 use heaplens_format::recording::LeakCheck;
 use heaplens_format::{Addr, Pid};
 
@@ -16,33 +13,10 @@ use crate::trace::Threads;
 
 pub use crate::ledger::Block as LiveBlock;
 
-/// Words below the stack pointer that a function may use without moving it.
-pub(crate) const RED_ZONE: u64 = 128;
-
-/// What exit handlers may have on the stack.
-const DEEPEST_EXIT: u64 = 1 << 20;
-
-/// The thread that ends the process, when it began to.
-struct Leaving {
-    stack: Option<u64>,
-    registers: [u64; KEPT_REGISTERS],
-}
-
-impl Leaving {
-    fn of(arena: &File) -> Option<Self> {
-        let mut bytes = vec![0; HEADER_SIZE];
-        arena.read_exact_at(&mut bytes, 0).ok()?;
-        let header = HeaderView::new(&bytes)?;
-        let stack = Some(header.leaving_stack()).filter(|&stack| stack != 0);
-        Some(Self { stack, registers: header.leaving_registers() })
-    }
-}
-
 /// A process whose threads all stand still.
 #[derive(Debug)]
 pub struct Frozen {
     process: Pid,
-    registers: Vec<u64>,
     outline: Outline,
     /// Let go when this is dropped.
     _threads: Threads,
@@ -67,20 +41,11 @@ pub enum NotFrozen {
 }
 
 impl Frozen {
-    /// Stops a process. Of the thread that ends it counts what it held when it began to: since then functions have left
-    /// their words on its stack.
+    /// Stops a process and looks at it.
     pub(crate) fn stop(process: Pid, subject: &mut Subject, arena: &File) -> Result<Self, NotFrozen> {
         let threads = Threads::stop(process).map_err(NotFrozen::Threads)?;
-        let leaving = Leaving::of(arena).ok_or(NotFrozen::Blocks("its arena cannot be read"))?;
-        let ends = |stack: u64| leaving.stack.filter(|&from| stack <= from && from - stack < DEEPEST_EXIT);
-        let stacks: Vec<u64> = threads
-            .iter()
-            .map(|thread| ends(thread.stack).unwrap_or(thread.stack.saturating_sub(RED_ZONE)))
-            .collect();
-        let of_program = threads.iter().filter(|thread| ends(thread.stack).is_none());
-        let registers = of_program.flat_map(|thread| thread.registers).chain(leaving.registers).collect();
-        let outline = subject.outline(arena, &stacks)?;
-        Ok(Self { process, registers, outline, _threads: threads })
+        let outline = subject.outline(arena, &threads)?;
+        Ok(Self { process, outline, _threads: threads })
     }
 
     /// Its live blocks.
@@ -100,7 +65,7 @@ impl Frozen {
 
     /// Registers of its threads.
     pub fn registers(&self) -> &[u64] {
-        &self.registers
+        &self.outline.registers
     }
 
     /// Reads its memory, as far as it can be read from an address on.

@@ -19,21 +19,6 @@ pub struct Roots {
     pub registers: Vec<u64>,
 }
 
-/// A word outside all blocks that points to one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Root {
-    /// Where the word lies; `None` for a register.
-    pub at: Option<u64>,
-    pub(super) edge: Edge,
-}
-
-impl Root {
-    /// The block that it points to.
-    pub fn block(self) -> BlockId {
-        self.edge.block()
-    }
-}
-
 /// A pointer: the block, and where in the block it points to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Edge(u32);
@@ -115,7 +100,7 @@ pub struct Graph {
     first: Vec<u64>,
     edges: Vec<Edge>,
     headers: Vec<Header>,
-    roots: Vec<Root>,
+    roots: Vec<Edge>,
 }
 
 impl Graph {
@@ -139,7 +124,7 @@ impl Graph {
     }
 
     /// What points in from outside.
-    pub fn roots(&self) -> &[Root] {
+    pub(super) fn roots(&self) -> &[Edge] {
         &self.roots
     }
 
@@ -183,36 +168,28 @@ impl Graph {
 
     fn read_roots(&mut self, roots: &Roots, memory: &impl ReadMemory) {
         let mut window = Window::new(memory);
-        let mut found: Vec<Root> = Vec::new();
-        for &(start, end) in &roots.ranges {
-            window.each_piece(start, end, end, |address, words| {
-                let root = |(at, edge)| Root { at: Some(address + 8 * at as u64), edge };
-                found.extend(edges(&self.blocks, words).map(root));
+        let ranges = roots.ranges.iter().map(|range| (range, false));
+        let with_chunks = roots.allocator_data.iter().map(|range| (range, true));
+        for (&(start, end), has_chunks) in ranges.chain(with_chunks) {
+            window.each_piece(start, end, end, |_, words| {
+                let is_chunk = |word: u64| has_chunks && self.blocks.is_next_chunk(word);
+                let found = edges(&self.blocks, words).filter(|(word, _)| !is_chunk(*word));
+                self.roots.extend(found.map(|(_, edge)| edge));
             });
         }
-        for &(start, end) in &roots.allocator_data {
-            window.each_piece(start, end, end, |address, words| {
-                let root = |(at, edge)| Root { at: Some(address + 8 * at as u64), edge };
-                let is_chunk = |at: usize| self.blocks.is_next_chunk(u64::from_le_bytes(words[at]));
-                found.extend(edges(&self.blocks, words).filter(|(at, _)| !is_chunk(*at)).map(root));
-            });
-        }
-        let in_register = |&word: &u64| {
-            let (block, offset) = self.blocks.find(word)?;
-            Some(Root { at: None, edge: Edge::new(block, offset) })
-        };
-        found.extend(roots.registers.iter().filter_map(in_register));
-        self.roots = found;
+        let in_registers = roots.registers.iter().filter_map(|&word| self.blocks.find(word));
+        self.roots.extend(in_registers.map(|(block, offset)| Edge::new(block, offset)));
     }
 }
 
-/// The words that point to blocks, each by its place.
-fn edges(blocks: &Blocks, words: &[[u8; 8]]) -> impl Iterator<Item = (usize, Edge)> {
-    let find = |at: usize| blocks.find(u64::from_le_bytes(*words.get(at)?));
-    (0..words.len()).filter_map(move |at| {
-        let (block, offset) = find(at)?;
-        let is_table = matches!(offset, 8 | 16) && is_followed(find(at + 1), (block, offset));
-        Some((at, Edge::new(block, if is_table { 0 } else { offset })))
+/// The words that point to blocks.
+fn edges(blocks: &Blocks, words: &[[u8; 8]]) -> impl Iterator<Item = (u64, Edge)> {
+    let next = |at: usize| blocks.find(u64::from_le_bytes(*words.get(at + 1)?));
+    words.iter().enumerate().filter_map(move |(at, word)| {
+        let word = u64::from_le_bytes(*word);
+        let (block, offset) = blocks.find(word)?;
+        let is_table = matches!(offset, 8 | 16) && is_followed(next(at), (block, offset));
+        Some((word, Edge::new(block, if is_table { 0 } else { offset })))
     })
 }
 

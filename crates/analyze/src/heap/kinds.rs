@@ -59,7 +59,7 @@ impl Kinds {
 
 /// What roots point to, and whatever can be reached from there by pointers to starts.
 fn mark_reachable(graph: &Graph, kinds: &mut [Option<LeakKind>]) {
-    let from_roots = graph.roots().iter().map(|root| root.edge).filter(|edge| graph.is_to_start(*edge));
+    let from_roots = graph.roots().iter().copied().filter(|edge| graph.is_to_start(*edge));
     let mut open: Vec<BlockId> = Vec::new();
     for edge in from_roots {
         take(edge, LeakKind::StillReachable, kinds, &mut open);
@@ -74,8 +74,8 @@ fn mark_reachable(graph: &Graph, kinds: &mut [Option<LeakKind>]) {
 /// What else can be reached.
 fn mark_possible(graph: &Graph, kinds: &mut [Option<LeakKind>]) {
     let mut open: Vec<BlockId> = Vec::new();
-    for root in graph.roots() {
-        take(root.edge, LeakKind::PossiblyLost, kinds, &mut open);
+    for &edge in graph.roots() {
+        take(edge, LeakKind::PossiblyLost, kinds, &mut open);
     }
     for block in graph.blocks().ids() {
         if kinds[block.index()] == Some(LeakKind::StillReachable) {

@@ -15,6 +15,6 @@ mod memory;
 mod naive;
 
 pub use blocks::{Block, BlockId, Blocks, TooManyBlocks};
-pub use graph::{Graph, Root, Roots};
+pub use graph::{Graph, Roots};
 pub use kinds::Kinds;
 pub use memory::ReadMemory;

@@ -193,8 +193,13 @@ impl Profile {
         let Some(Leaks::Done(records)) = &mut self.leaks else { return };
         let (stacks, mut sums) = (&self.stacks, BTreeMap::<&str, Amount>::new());
         records.retain(|record| {
+            // Most blocks are reachable, and hardly a suppression means those: their stacks are not looked at.
+            let mut for_kind = known.iter().filter(|one| one.is_for(record.kind)).peekable();
+            if for_kind.peek().is_none() {
+                return true;
+            }
             let stack: Vec<&StackFrame> = stacks.frames(record.stack).collect();
-            let by = known.iter().find(|one| one.matches(record.kind, &stack));
+            let by = for_kind.find(|one| one.matches(&stack));
             by.map(|one| *sums.entry(&one.name).or_default() += record.direct).is_none()
         });
         self.suppressed.extend(sums.into_iter().map(|(name, amount)| (name.to_owned(), amount)));

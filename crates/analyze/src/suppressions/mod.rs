@@ -45,19 +45,23 @@ enum Caller {
 }
 
 impl Suppression {
-    /// Whether it means blocks of this kind and stack.
-    pub fn matches(&self, kind: LeakKind, stack: &[&StackFrame]) -> bool {
+    /// Whether it means blocks of this kind.
+    pub fn is_for(&self, kind: LeakKind) -> bool {
         self.kinds.contains(&kind)
-            && match &self.stack {
-                Stack::Anywhere(pattern) => stack.iter().any(|frame| is_named(frame, pattern)),
-                // Memcheck's stacks begin with the allocating function itself, ours with its caller.
-                Stack::Callers(callers) => {
-                    follow(callers, stack)
-                        || callers
-                            .split_first()
-                            .is_some_and(|(first, rest)| first.is_allocator() && follow(rest, stack))
-                }
+    }
+
+    /// Whether it means blocks of this stack.
+    pub fn matches(&self, stack: &[&StackFrame]) -> bool {
+        match &self.stack {
+            Stack::Anywhere(pattern) => stack.iter().any(|frame| is_named(frame, pattern)),
+            // Memcheck's stacks begin with the allocating function itself, ours with its caller.
+            Stack::Callers(callers) => {
+                follow(callers, stack)
+                    || callers
+                        .split_first()
+                        .is_some_and(|(first, rest)| first.is_allocator() && follow(rest, stack))
             }
+        }
     }
 }
 
@@ -138,7 +142,7 @@ mod tests {
         let frames: Vec<StackFrame> = functions.iter().map(|name| frame(name, "/lib/libx.so.1")).collect();
         let stack: Vec<&StackFrame> = frames.iter().collect();
         let parsed = parse(text).unwrap();
-        parsed.iter().any(|one| one.matches(kind, &stack))
+        parsed.iter().any(|one| one.is_for(kind) && one.matches(&stack))
     }
 
     const KIND: LeakKind = LeakKind::DefinitelyLost;

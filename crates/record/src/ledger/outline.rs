@@ -5,6 +5,7 @@
 use std::fs::File;
 use std::io;
 
+use heaplens_format::arena::HeaderView;
 use heaplens_format::arena::header::FLAG_FORKED;
 
 use super::areas::{self, Area};
@@ -15,6 +16,12 @@ use super::space::Space;
 use super::tables::Tables;
 use super::take::Subject;
 use crate::frozen::NotFrozen;
+use crate::trace::{Stopped, Threads};
+
+/// Bytes below the stack pointer that a function may use without moving it.
+const RED_ZONE: u64 = 128;
+/// What exit handlers may have on the stack.
+const DEEPEST_EXIT: u64 = 1 << 20;
 
 /// Blocks, and what may lead to them.
 #[derive(Debug, Default)]
@@ -24,11 +31,13 @@ pub(crate) struct Outline {
     pub(crate) roots: Vec<(u64, u64)>,
     /// The same for data of the C library, which holds the state of its allocator, too.
     pub(crate) allocator_data: Vec<(u64, u64)>,
+    /// Registers of its threads.
+    pub(crate) registers: Vec<u64>,
 }
 
 impl Subject {
-    /// `stacks` are where the stacks of the threads begin.
-    pub(crate) fn outline(&mut self, arena: &File, stacks: &[u64]) -> Result<Outline, NotFrozen> {
+    /// Of a process whose threads all stand still.
+    pub(crate) fn outline(&mut self, arena: &File, threads: &Threads) -> Result<Outline, NotFrozen> {
         let tables = Tables::open(arena).ok_or(NotFrozen::Blocks("its arena cannot be read"))?;
         let header = tables.header().ok_or(NotFrozen::Blocks("its arena cannot be read"))?;
         if header.sample_interval() != 0 {
@@ -44,9 +53,10 @@ impl Subject {
             .map_err(of_memory)?;
         self.claim(&mut space, &tables, &header, &areas).map_err(of_memory)?;
         let blocks = self.live_blocks(&tables, &mut space).map_err(of_memory)?;
-        let roots = self.roots(&areas, &space, stacks);
+        let (stacks, registers) = held_by_threads(threads, &header);
+        let roots = self.roots(&areas, &space, &stacks);
         let allocator_data = self.data(&areas).filter(|area| is_of_libc(&area.name)).map(range).collect();
-        Ok(Outline { blocks, roots, allocator_data })
+        Ok(Outline { blocks, roots, allocator_data, registers })
     }
 
     fn live_blocks(&self, tables: &Tables<'_>, space: &mut Space) -> io::Result<Vec<Block>> {
@@ -71,6 +81,24 @@ impl Subject {
         roots.extend(stacks.iter().filter_map(|&stack| rest_of_stack(areas, space, stack)));
         roots
     }
+}
+
+/// Where the stack of each thread begins, and what registers hold. Of the thread that ends the process counts what it held when
+/// it began to: since then functions have left their words on its stack.
+fn held_by_threads(threads: &Threads, header: &HeaderView<'_>) -> (Vec<u64>, Vec<u64>) {
+    let leaving = header.leaving_stack();
+    let ends = |thread: &Stopped| thread.stack <= leaving && leaving - thread.stack < DEEPEST_EXIT;
+    let mut registers = header.leaving_registers().to_vec();
+    let mut stacks = Vec::new();
+    for thread in threads.iter() {
+        if ends(thread) {
+            stacks.push(leaving);
+        } else {
+            stacks.push(thread.stack.saturating_sub(RED_ZONE));
+            registers.extend(thread.registers);
+        }
+    }
+    (stacks, registers)
 }
 
 fn range(area: &Area) -> (u64, u64) {
