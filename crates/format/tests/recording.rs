@@ -15,7 +15,7 @@ use proptest::prelude::*;
 
 use sample::{
     sample, sample_of_format_1, sample_of_format_2_0, sample_of_format_2_1, sample_of_format_2_2,
-    sample_of_format_2_3,
+    sample_of_format_2_3, sample_of_format_2_4,
 };
 use strategy::recording;
 
@@ -24,7 +24,7 @@ const FILE_HEADER: usize = 16;
 /// Length of the head of a chunk.
 const CHUNK_HEADER: usize = 24;
 /// Sections of a process.
-const SECTIONS: usize = 11;
+const SECTIONS: usize = 12;
 
 /// The offset of each chunk and what lies behind the last.
 fn chunk_offsets(bytes: &[u8]) -> Vec<usize> {
@@ -92,7 +92,7 @@ proptest! {
 
     #[test]
     fn a_payload_of_any_bytes_under_sound_checksums_never_breaks_the_model(
-        kind in 1u16..12,
+        kind in 1u16..15,
         payload in prop::collection::vec(any::<u8>(), 0..200),
     ) {
         let bytes = with_chunk(&encode(&Recording::default()), kind, &payload);
@@ -159,7 +159,7 @@ fn a_torn_file_names_the_missing_sections_of_each_process() {
     let offsets = chunk_offsets(&bytes);
     // Run, then identity, modules, codes and stacks of the first process, and a part of its sites.
     let decoded = decode(&bytes[..offsets[5] + 30]).unwrap();
-    let sections = ["sites", "time-line", "losses", "symbols", "marks", "ledger", "leaks"]
+    let sections = ["sites", "time-line", "losses", "symbols", "marks", "ledger", "leaks", "heap"]
         .map(|section| (Some(0), section));
     assert_eq!(missing(&decoded), sections);
     assert!(decoded.damage.iter().any(|damage| damage.fault == Fault::MissingProcesses { count: 1 }));
@@ -201,7 +201,7 @@ fn an_unknown_chunk_is_skipped_and_named() {
     let bytes = with_chunk(&encode(&sample()), 77, b"what a later version adds");
     let decoded = decode(&bytes).unwrap();
     assert_eq!(decoded.recording, sample());
-    let version = Version { major: 2, minor: 4 };
+    let version = Version { major: 2, minor: 5 };
     assert_eq!(decoded.damage[0].fault, Fault::UnknownKind { kind: 77, version });
 }
 
@@ -217,7 +217,7 @@ fn a_second_chunk_for_a_section_is_skipped_and_named() {
 fn a_seal_that_counts_other_chunks_is_named() {
     let largest = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1];
     let decoded = decode(&with_chunk(&encode(&sample()), Section::End as u16, &largest)).unwrap();
-    assert_eq!(decoded.damage[0].fault, Fault::WrongCount { expected: u64::MAX, found: 23 });
+    assert_eq!(decoded.damage[0].fault, Fault::WrongCount { expected: u64::MAX, found: 25 });
 }
 
 #[test]
@@ -231,9 +231,9 @@ fn bytes_behind_the_seal_are_named() {
 #[test]
 fn a_newer_major_version_is_refused_with_both_versions() {
     let error = decode(&with_version(&encode(&sample()), 3, 1)).unwrap_err();
-    let (found, known) = (Version { major: 3, minor: 1 }, Version { major: 2, minor: 4 });
+    let (found, known) = (Version { major: 3, minor: 1 }, Version { major: 2, minor: 5 });
     assert_eq!(error, DecodeError::NewerVersion { found, known });
-    assert_eq!(error.to_string(), "it has format 3.1, and this heaplens reads formats up to 2.4");
+    assert_eq!(error.to_string(), "it has format 3.1, and this heaplens reads formats up to 2.5");
 }
 
 #[test]
@@ -303,7 +303,32 @@ fn the_recording_that_format_2_3_wrote_is_still_read() {
 #[test]
 fn the_recording_that_format_2_4_wrote_is_still_read() {
     let decoded = decode(include_bytes!("fixtures/format-2.4.recording")).unwrap();
+    assert_eq!(decoded, Decoded { recording: sample_of_format_2_4(), damage: vec![] });
+}
+
+#[test]
+fn the_recording_that_format_2_5_wrote_is_still_read() {
+    let decoded = decode(include_bytes!("fixtures/format-2.5.recording")).unwrap();
     assert_eq!(decoded, Decoded { recording: sample(), damage: vec![] });
+}
+
+#[test]
+fn paths_that_lead_nowhere_are_left_out_and_a_step_before_its_holder_begins_one() {
+    let mut broken = sample();
+    let view = &mut broken.processes[0].heap.views[0];
+    view.nodes[1].parent = Some(2);
+    view.holders[0].site = 77;
+    view.retainers[0] = 77;
+    view.growing[0].node = 77;
+    let decoded = decode(&encode(&broken)).unwrap();
+    let view = &decoded.recording.processes[0].heap.views[0];
+    assert_eq!((view.nodes[1].parent, view.nodes[2].parent), (None, Some(1)));
+    assert!(view.holders.is_empty() && view.retainers.is_empty() && view.growing.is_empty());
+    let dropped = |violation, count| Fault::Dropped { violation, count };
+    assert_eq!(
+        decoded.damage.iter().map(|damage| damage.fault.clone()).collect::<Vec<_>>(),
+        [dropped(Violation::PathOrder, 1), dropped(Violation::PathWithoutEnd, 3)]
+    );
 }
 
 #[test]

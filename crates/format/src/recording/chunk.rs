@@ -19,7 +19,7 @@ use super::damage::Fault;
 /// clears the top bit is noticed.
 pub(super) const MAGIC: [u8; 8] = *b"\x89HLR\r\n\x1a\n";
 /// What this code writes, and the newest that it fully reads.
-pub(super) const VERSION: Version = Version { major: 2, minor: 4 };
+pub(super) const VERSION: Version = Version { major: 2, minor: 5 };
 /// Length of the file header.
 pub(super) const FILE_HEADER: usize = 16;
 /// Length of a chunk header.
@@ -89,11 +89,13 @@ sections! {
     Ledger = 12, "ledger";
     /// Which blocks could be reached at the end. Since format 2.4.
     Leaks = 13, "leaks";
+    /// Looks at the heap. Since format 2.5.
+    Heap = 14, "heap";
 }
 
 impl Section {
     /// The sections that every process has, in the order in which they are written.
-    pub(super) const OF_A_PROCESS: [Self; 11] = [
+    pub(super) const OF_A_PROCESS: [Self; 12] = [
         Self::Identity,
         Self::Modules,
         Self::Codes,
@@ -105,6 +107,7 @@ impl Section {
         Self::Marks,
         Self::Ledger,
         Self::Leaks,
+        Self::Heap,
     ];
 
     /// Whether files of this version have it.
@@ -114,6 +117,7 @@ impl Section {
             Self::Marks => version.major > 2 || version.major == 2 && version.minor >= 1,
             Self::Ledger => version.major > 2 || version.major == 2 && version.minor >= 2,
             Self::Leaks => version.major > 2 || version.major == 2 && version.minor >= 4,
+            Self::Heap => version.major > 2 || version.major == 2 && version.minor >= 5,
             _ => true,
         }
     }

@@ -166,6 +166,10 @@ pub enum Violation {
     MappingWithoutSite,
     /// Lost blocks whose site is not there: left out.
     LeakWithoutSite,
+    /// A step of a path that does not come behind the one before it: kept as the beginning of a path.
+    PathOrder,
+    /// A path that ends at no step, or is of no site: left out.
+    PathWithoutEnd,
 }
 
 impl fmt::Display for Damage {
@@ -245,6 +249,8 @@ impl fmt::Display for Violation {
                 "mappings of the ledger whose maker is missing (their sizes are kept)"
             }
             Self::LeakWithoutSite => "lost blocks whose site is missing",
+            Self::PathOrder => "steps of paths that come before their holder",
+            Self::PathWithoutEnd => "paths without an end or a site",
         })
     }
 }

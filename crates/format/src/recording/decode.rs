@@ -203,7 +203,7 @@ impl Assembly {
             }
         }
         soundness::uphold(&mut parts.process, &mut parts.tallies);
-        let Tallies { stacks, sites, losses, symbols, marks, ledger, leaks } = parts.tallies;
+        let Tallies { stacks, sites, losses, symbols, marks, ledger, leaks, heap } = parts.tallies;
         let sections = [
             (Section::Stacks, stacks),
             (Section::Sites, sites),
@@ -212,6 +212,7 @@ impl Assembly {
             (Section::Marks, marks),
             (Section::Ledger, ledger),
             (Section::Leaks, leaks),
+            (Section::Heap, heap),
         ];
         for (section, tally) in sections {
             let offset = parts.seen.get(&section).copied().unwrap_or(length);
@@ -242,6 +243,7 @@ impl Parts {
             Section::Marks => section::marks::read(process, from),
             Section::Ledger => section::ledger::read(&mut process.ledgers, from),
             Section::Leaks => section::leaks::read(&mut process.leaks, from),
+            Section::Heap => section::heap::read(&mut process.heap, from),
             Section::Run | Section::End => Ok(()),
         }
     }

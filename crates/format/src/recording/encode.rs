@@ -32,6 +32,7 @@ fn put_process(file: &mut Vec<u8>, number: u32, process: &Process) {
     put(file, Section::Marks, number, |to| section::marks::write(process, to));
     put(file, Section::Ledger, number, |to| section::ledger::write(&process.ledgers, to));
     put(file, Section::Leaks, number, |to| section::leaks::write(process.leaks.as_ref(), to));
+    put(file, Section::Heap, number, |to| section::heap::write(&process.heap, to));
 }
 
 fn put(file: &mut Vec<u8>, section: Section, process: u32, write: impl FnOnce(&mut Writer)) {

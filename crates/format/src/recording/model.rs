@@ -9,6 +9,7 @@ use core::ops::AddAssign;
 
 pub use crate::arena::python::{Interpreter, Reading};
 use crate::loss::Loss;
+use crate::recording::heap::Heap;
 use crate::recording::leaks::LeakCheck;
 use crate::recording::ledger::Ledger;
 use crate::units::{Addr, Bytes, CodeId, LoopId, ModuleId, Nanos, NodeId, Pid};
@@ -123,6 +124,8 @@ pub struct Process {
     pub ledgers: Vec<Ledger>,
     /// Which blocks it could still reach at its end; `None` where that was not asked.
     pub leaks: Option<LeakCheck>,
+    /// What looks at its heap gave.
+    pub heap: Heap,
 }
 
 /// A loop of the user's Python code, in one thread.

@@ -2,6 +2,7 @@
 //! left out, and counted. After this, ids are in range, callers come before callees, symbols are sorted.
 
 use super::damage::Violation;
+use super::heap::HeapView;
 use super::leaks::LeakCheck;
 use alloc::string::String;
 
@@ -20,6 +21,7 @@ pub(super) struct Tallies {
     pub(super) marks: Tally,
     pub(super) ledger: Tally,
     pub(super) leaks: Tally,
+    pub(super) heap: Tally,
 }
 
 /// Makes the rules hold.
@@ -35,6 +37,8 @@ pub(super) fn uphold(process: &mut Process, tallies: &mut Tallies) {
     uphold_marks(process, codes, &mut tallies.marks);
     uphold_ledgers(process, &mut tallies.ledger);
     uphold_leaks(process, &mut tallies.leaks);
+    let sites = process.sites.len();
+    process.heap.views.iter_mut().for_each(|view| uphold_view(view, sites, &mut tallies.heap));
 }
 
 /// The bytes of a mapping are true whoever made it.
@@ -56,6 +60,24 @@ fn uphold_leaks(process: &mut Process, tally: &mut Tally) {
         lost.retain(|lost| (lost.site as usize) < sites);
         (lost.len()..before).for_each(|_| tally.add(Violation::LeakWithoutSite));
     }
+}
+
+/// A node that cannot be trusted begins a path: better a cut path than a wrong one. What ends at no node leads nowhere.
+fn uphold_view(view: &mut HeapView, sites: usize, tally: &mut Tally) {
+    for (own, node) in (0..).zip(&mut view.nodes) {
+        if node.parent.is_some_and(|parent| parent >= own) {
+            tally.add(Violation::PathOrder);
+            node.parent = None;
+        }
+    }
+    let nodes = view.nodes.len();
+    let exists = |node: u32| (node as usize) < nodes;
+    let before = view.holders.len() + view.retainers.len() + view.growing.len();
+    view.holders.retain(|holder| exists(holder.node) && (holder.site as usize) < sites);
+    view.retainers.retain(|&node| exists(node));
+    view.growing.retain(|growing| exists(growing.node));
+    let after = view.holders.len() + view.retainers.len() + view.growing.len();
+    (after..before).for_each(|_| tally.add(Violation::PathWithoutEnd));
 }
 
 /// A loop of no code keeps its passes. A pass of no loop is still a moment, and a history that makes no sense is none.

@@ -3,14 +3,50 @@
 
 use heaplens_format::arena::Pseudo;
 use heaplens_format::recording::{
-    Amount, Change, Code, Exit, Frame, FrameSymbol, Function, History, Interpreter, LeakCheck, LeakKind,
-    Ledger, LedgerMapping, LedgerMoment, Line, Loop, LostSite, Mark, MarkKind, Module, Node, Process,
-    ProcessEnd, Reading, Recording, Rss, Run, Sample, Site, SiteKind,
+    Amount, Change, ClassRow, Code, Exit, Frame, FrameSymbol, Function, GrowingNode, HeapMoment, HeapView,
+    History, Holder, Interpreter, LeakCheck, LeakKind, Ledger, LedgerMapping, LedgerMoment, Line, Loop,
+    LostSite, Mark, MarkKind, Module, Node, PathNode, Process, ProcessEnd, Reading, Recording, Rss, Run,
+    Sample, Site, SiteKind, Step,
 };
 use heaplens_format::{Addr, Bytes, CodeId, LoopId, Loss, ModuleId, Nanos, NodeId, Pid};
 
 /// A shell that was replaced by a program which runs Python, with a loop in it.
 pub fn sample() -> Recording {
+    let mut recording = sample_of_format_2_4();
+    let amount = |blocks| Amount { bytes: Bytes::new(100 * blocks), blocks };
+    let node = |parent, step, name: &str, class: &str, size| PathNode {
+        parent,
+        step,
+        name: name.into(),
+        class: class.into(),
+        address: 0x7f00_0000_1000 + size,
+        size: Bytes::new(size),
+        retained: amount(size),
+    };
+    let running = HeapView {
+        at: Nanos::new(400),
+        moment: HeapMoment::Running { passes: 40 },
+        pause: Nanos::new(3),
+        took: Nanos::new(70),
+        live: amount(12),
+        classes: vec![ClassRow { class: "list".into(), live: amount(5) }],
+        nodes: vec![
+            node(None, Step::Module, "__main__", "module", 0),
+            node(Some(0), Step::Variable, "results", "list", 56),
+            node(Some(1), Step::Item, "812", "EagerTensor", 80),
+        ],
+        holders: vec![Holder { site: 1, node: 2, looked_at: 64, alike: 63 }],
+        retainers: vec![1],
+        growing: vec![GrowingNode { node: 1, before: amount(2), elements: [400, 812] }],
+    };
+    let asked = HeapView { moment: HeapMoment::Asked, ..HeapView::default() };
+    recording.processes[0].heap.views = vec![running, asked, HeapView::default()];
+    recording.processes[1].heap.refusal = Some("its threads cannot be stopped".into());
+    recording
+}
+
+/// What format 2.4 could say: not who holds the blocks.
+pub fn sample_of_format_2_4() -> Recording {
     let mut recording = sample_of_format_2_3();
     let amount = |blocks| Amount { bytes: Bytes::new(100 * blocks), blocks };
     let lost = |kind, direct, indirect| LostSite {

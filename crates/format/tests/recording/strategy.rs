@@ -2,9 +2,10 @@
 
 use heaplens_format::arena::Pseudo;
 use heaplens_format::recording::{
-    Amount, Change, Code, Exit, Frame, FrameSymbol, Function, History, Interpreter, LeakCheck, LeakKind,
-    Ledger, LedgerMapping, LedgerMoment, Line, Loop, LostSite, Mark, MarkKind, Module, Node, Process,
-    ProcessEnd, Reading, Recording, Rss, Run, Sample, Site, SiteKind, Stage,
+    Amount, Change, ClassRow, Code, Exit, Frame, FrameSymbol, Function, GrowingNode, Heap, HeapMoment,
+    HeapView, History, Holder, Interpreter, LeakCheck, LeakKind, Ledger, LedgerMapping, LedgerMoment, Line,
+    Loop, LostSite, Mark, MarkKind, Module, Node, PathNode, Process, ProcessEnd, Reading, Recording, Rss,
+    Run, Sample, Site, SiteKind, Stage, Step,
 };
 use heaplens_format::{Addr, Bytes, CodeId, LoopId, Loss, ModuleId, Nanos, NodeId, Pid};
 use proptest::collection::{btree_map, vec};
@@ -42,13 +43,14 @@ fn process() -> impl Strategy<Value = Process> {
             vec((loss(), any::<u64>()), 0..4),
             symbols(modules as u16),
             (loops(codes as u32), vec((nanos(), bytes(), any::<String>(), any::<u32>()), 0..6)),
-            (vec(vec((1u32..4, amount()), 1..4), 0..6), vec(ledger(), 0..4), option::of(leaks())),
+            (vec(vec((1u32..4, amount()), 1..4), 0..6), vec(ledger(), 0..4), option::of(leaks()), heap()),
         );
         tables.prop_map(move |(modules, codes, nodes, sites, timeline, losses, symbols, marks, histories)| {
             let (loops, marks) = marks;
-            let (histories, mut ledgers, mut leaks) = histories;
+            let (histories, mut ledgers, mut leaks, mut heap) = histories;
             bind_ledgers(&mut ledgers, sites.len() as u32);
             bind_leaks(leaks.as_mut(), sites.len() as u32);
+            bind_heap(&mut heap, sites.len() as u32);
             let marks: Vec<Mark> = marks.into_iter().map(|row| mark(row, loops.len() as u32)).collect();
             let histories = histories_of(histories, sites.len(), marks.len());
             Process {
@@ -64,6 +66,7 @@ fn process() -> impl Strategy<Value = Process> {
                 histories,
                 ledgers,
                 leaks,
+                heap,
                 ..identity.clone()
             }
         })
@@ -135,6 +138,68 @@ fn bind_leaks(leaks: Option<&mut LeakCheck>, sites: u32) {
     if let Some(LeakCheck::Done(lost)) = leaks {
         lost.truncate(if sites == 0 { 0 } else { lost.len() });
         lost.iter_mut().for_each(|lost| lost.site %= sites);
+    }
+}
+
+fn heap() -> impl Strategy<Value = Heap> {
+    (vec(view(), 0..3), option::of(any::<String>()))
+        .prop_map(|(views, refusal)| Heap { views, refusal: refusal.map(Into::into) })
+}
+
+fn view() -> impl Strategy<Value = HeapView> {
+    let moment = prop_oneof![
+        Just(HeapMoment::Exit),
+        Just(HeapMoment::Asked),
+        any::<u64>().prop_map(|passes| HeapMoment::Running { passes })
+    ];
+    let class = (any::<String>(), amount()).prop_map(|(class, live)| ClassRow { class: class.into(), live });
+    let node = (option::of(any::<u32>()), 0u64..15, any::<(String, String, u64)>(), bytes(), amount());
+    let node = node.prop_map(|(parent, step, (name, class, address), size, retained)| PathNode {
+        parent,
+        step: Step::from_number(step).expect("there are so many"),
+        name: name.into(),
+        class: class.into(),
+        address,
+        size,
+        retained,
+    });
+    let holder =
+        any::<[u32; 4]>().prop_map(|[site, node, looked_at, alike]| Holder { site, node, looked_at, alike });
+    let growing = (any::<u32>(), amount(), any::<[u64; 2]>())
+        .prop_map(|(node, before, elements)| GrowingNode { node, before, elements });
+    let ends = (vec(holder, 0..3), vec(any::<u32>(), 0..3), vec(growing, 0..3));
+    (nanos(), moment, (nanos(), nanos()), amount(), vec(class, 0..3), vec(node, 0..5), ends).prop_map(
+        |(at, moment, (pause, took), live, classes, nodes, (holders, retainers, growing))| HeapView {
+            at,
+            moment,
+            pause,
+            took,
+            live,
+            classes,
+            nodes,
+            holders,
+            retainers,
+            growing,
+        },
+    )
+}
+
+/// Steps come behind their holders, and paths end at steps and are of sites that exist.
+fn bind_heap(heap: &mut Heap, sites: u32) {
+    for view in &mut heap.views {
+        let nodes = view.nodes.len() as u32;
+        for (own, node) in (0..).zip(&mut view.nodes) {
+            node.parent = node.parent.filter(|_| own > 0).map(|parent| parent % own);
+        }
+        view.holders.truncate(if sites == 0 || nodes == 0 { 0 } else { 3 });
+        view.holders.iter_mut().for_each(|holder| {
+            holder.site %= sites;
+            holder.node %= nodes;
+        });
+        view.retainers.truncate(if nodes == 0 { 0 } else { 3 });
+        view.retainers.iter_mut().for_each(|node| *node %= nodes);
+        view.growing.truncate(if nodes == 0 { 0 } else { 3 });
+        view.growing.iter_mut().for_each(|growing| growing.node %= nodes);
     }
 }
 

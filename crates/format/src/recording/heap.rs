@@ -1,0 +1,171 @@
+//! The heap of a process at one moment, summed up: what its blocks are, who holds them, and which containers grew. Names of
+//! variables, attributes and keys are in it; what they hold is not.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use super::model::Amount;
+use crate::units::{Bytes, Nanos};
+
+/// Looks at the heap that are kept, in the order of time, and why there are none where some were wanted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Heap {
+    /// The looks.
+    pub views: Vec<HeapView>,
+    /// Why the last one that was tried did not come about.
+    pub refusal: Option<Arc<str>>,
+}
+
+/// One look at the heap.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HeapView {
+    /// When, since the start of the run.
+    pub at: Nanos,
+    /// What the program was doing.
+    pub moment: HeapMoment,
+    /// How long its threads stood still for it.
+    pub pause: Nanos,
+    /// How long the look took.
+    pub took: Nanos,
+    /// The blocks that were looked at.
+    pub live: Amount,
+    /// What they are, the most bytes first.
+    pub classes: Vec<ClassRow>,
+    /// Everything that a path leads through, whoever leads to it before it.
+    pub nodes: Vec<PathNode>,
+    /// Who holds the blocks of a site, the most bytes first.
+    pub holders: Vec<Holder>,
+    /// Nodes that hold most alone, the most bytes first.
+    pub retainers: Vec<u32>,
+    /// Containers that hold more than at the look before.
+    pub growing: Vec<GrowingNode>,
+}
+
+/// When the heap was looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum HeapMoment {
+    /// At the end, before anything is taken down.
+    #[default]
+    Exit,
+    /// When somebody asked for it.
+    Asked,
+    /// While it ran.
+    Running {
+        /// Passes of the main loop so far; 0 where there is none.
+        passes: u64,
+    },
+}
+
+/// Blocks of one class.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClassRow {
+    /// Its name.
+    pub class: Arc<str>,
+    /// All of them.
+    pub live: Amount,
+}
+
+/// Something on the way from a root to a block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PathNode {
+    /// Who leads to it: an earlier node, or none at a root.
+    pub parent: Option<u32>,
+    /// How it is led to.
+    pub step: Step,
+    /// The name of the step; empty where it has none.
+    pub name: Arc<str>,
+    /// What it is; empty where that is not known.
+    pub class: Arc<str>,
+    /// Where it lies; 0 for a root.
+    pub address: u64,
+    /// Its own bytes.
+    pub size: Bytes,
+    /// What would be free without it, itself included; nothing where that was not asked.
+    pub retained: Amount,
+}
+
+/// How a path goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Step {
+    /// A root: a module of Python's.
+    Module = 0,
+    /// A root: a function that runs, with its line.
+    Frame = 1,
+    /// A root: a variable of C or C++ outside of functions.
+    Global = 2,
+    /// A root: data of a file without a name of its own.
+    Data = 3,
+    /// A root: the stack or the registers of a thread.
+    Stack = 4,
+    /// A root: memory that the program mapped itself.
+    Mapped = 5,
+    /// A root: the interpreter's own state.
+    Interpreter = 6,
+    /// A root: nothing but the list of the garbage collector.
+    Collector = 7,
+    /// A variable of a module or of a function.
+    Variable = 8,
+    /// An attribute of an object.
+    Attribute = 9,
+    /// A value behind a key.
+    Key = 10,
+    /// An element by its number.
+    Item = 11,
+    /// A variable that a closure holds.
+    Cell = 12,
+    /// A part that has a name in the interpreter, such as `__defaults__`.
+    Part = 13,
+    /// A pointer.
+    Pointer = 14,
+}
+
+impl Step {
+    /// All of them, by their numbers.
+    pub const ALL: [Self; 15] = [
+        Self::Module,
+        Self::Frame,
+        Self::Global,
+        Self::Data,
+        Self::Stack,
+        Self::Mapped,
+        Self::Interpreter,
+        Self::Collector,
+        Self::Variable,
+        Self::Attribute,
+        Self::Key,
+        Self::Item,
+        Self::Cell,
+        Self::Part,
+        Self::Pointer,
+    ];
+
+    /// The step with this number.
+    pub fn from_number(number: u64) -> Option<Self> {
+        Self::ALL.get(usize::try_from(number).ok()?).copied()
+    }
+}
+
+/// Who holds the blocks of a site.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Holder {
+    /// The site: its index.
+    pub site: u32,
+    /// The last node of the way to one of its blocks.
+    pub node: u32,
+    /// Of the blocks whose way was looked up.
+    pub looked_at: u32,
+    /// So many are held the same way.
+    pub alike: u32,
+}
+
+/// A container that grew between two looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GrowingNode {
+    /// The container.
+    pub node: u32,
+    /// What it held alone at the look before; now is in the node.
+    pub before: Amount,
+    /// Elements then and now; both 0 where they cannot be counted.
+    pub elements: [u64; 2],
+}

@@ -1,0 +1,146 @@
+//! ```text
+//!   strings:  rows of texts
+//!   refusal:  a string + 1, or 0
+//!   views:    ns │ 0 end, 1 asked, 2 + passes running │ pause ns │ took ns │ bytes │ blocks
+//!             classes:   class │ bytes │ blocks
+//!             nodes:     parent + 1, or 0 │ step │ name │ class │ address │ bytes │ retained bytes │ retained blocks
+//!             holders:   site │ node │ looked at │ alike
+//!             retainers: node
+//!             growing:   node │ bytes before │ blocks before │ elements before │ elements now
+//! ```
+//!
+//! Names and classes are numbers of strings; sites and nodes count from 0.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use super::Outcome;
+use super::strings::{self, Strings};
+use crate::recording::damage::PayloadFault;
+use crate::recording::heap::{ClassRow, GrowingNode, Heap, HeapMoment, HeapView, Holder, PathNode, Step};
+use crate::recording::model::Amount;
+use crate::recording::wire::{Reader, Writer};
+use crate::units::{Bytes, Nanos};
+
+pub(crate) fn write(heap: &Heap, to: &mut Writer) {
+    let (mut strings, mut rows) = (Strings::default(), Writer::default());
+    rows.number(heap.refusal.as_ref().map_or(0, |why| strings.number(why) + 1));
+    rows.count(heap.views.len());
+    heap.views.iter().for_each(|view| write_view(view, &mut strings, &mut rows));
+    strings.write(to);
+    to.append(rows);
+}
+
+pub(crate) fn read(heap: &mut Heap, from: &mut Reader<'_>) -> Outcome {
+    let strings = strings::read(from)?;
+    let refusal = from.number()?.checked_sub(1);
+    heap.refusal = refusal.map(|number| strings::get(&strings, number)).transpose()?;
+    for _ in 0..from.number()? {
+        let mut view = HeapView::default();
+        let outcome = read_view(&mut view, &strings, from);
+        // What was read before a fault is as true as without it.
+        heap.views.push(view);
+        outcome?;
+    }
+    Ok(())
+}
+
+fn write_view<'a>(view: &'a HeapView, strings: &mut Strings<'a>, to: &mut Writer) {
+    to.number(view.at.get());
+    match view.moment {
+        HeapMoment::Exit => to.number(0),
+        HeapMoment::Asked => to.number(1),
+        HeapMoment::Running { passes } => {
+            to.number(2);
+            to.number(passes);
+        }
+    }
+    to.number(view.pause.get());
+    to.number(view.took.get());
+    write_amount(view.live, to);
+    to.count(view.classes.len());
+    for row in &view.classes {
+        to.number(strings.number(&row.class));
+        write_amount(row.live, to);
+    }
+    to.count(view.nodes.len());
+    view.nodes.iter().for_each(|node| write_node(node, strings, to));
+    to.count(view.holders.len());
+    for holder in &view.holders {
+        [holder.site, holder.node, holder.looked_at, holder.alike]
+            .iter()
+            .for_each(|&field| to.number(field.into()));
+    }
+    to.count(view.retainers.len());
+    view.retainers.iter().for_each(|&node| to.number(node.into()));
+    to.count(view.growing.len());
+    for growing in &view.growing {
+        to.number(growing.node.into());
+        write_amount(growing.before, to);
+        growing.elements.iter().for_each(|&count| to.number(count));
+    }
+}
+
+fn read_view(view: &mut HeapView, strings: &[Arc<str>], from: &mut Reader<'_>) -> Outcome {
+    view.at = Nanos::new(from.number()?);
+    view.moment = match from.number()? {
+        0 => HeapMoment::Exit,
+        1 => HeapMoment::Asked,
+        2 => HeapMoment::Running { passes: from.number()? },
+        tag => return Err(PayloadFault::UnknownTag(tag)),
+    };
+    view.pause = Nanos::new(from.number()?);
+    view.took = Nanos::new(from.number()?);
+    view.live = read_amount(from)?;
+    from.rows(3, &mut view.classes, |from| {
+        Ok(ClassRow { class: strings::get(strings, from.number()?)?, live: read_amount(from)? })
+    })?;
+    from.rows(8, &mut view.nodes, |from| read_node(strings, from))?;
+    from.rows(4, &mut view.holders, |from| {
+        let mut field = || from.small();
+        Ok(Holder { site: field()?, node: field()?, looked_at: field()?, alike: field()? })
+    })?;
+    from.rows(1, &mut view.retainers, Reader::small)?;
+    read_growing(&mut view.growing, from)
+}
+
+fn read_growing(growing: &mut Vec<GrowingNode>, from: &mut Reader<'_>) -> Outcome {
+    from.rows(5, growing, |from| {
+        let (node, before) = (from.small()?, read_amount(from)?);
+        Ok(GrowingNode { node, before, elements: [from.number()?, from.number()?] })
+    })
+}
+
+fn write_node<'a>(node: &'a PathNode, strings: &mut Strings<'a>, to: &mut Writer) {
+    to.number(node.parent.map_or(0, |parent| u64::from(parent) + 1));
+    to.number(node.step as u64);
+    to.number(strings.number(&node.name));
+    to.number(strings.number(&node.class));
+    to.number(node.address);
+    to.number(node.size.get());
+    write_amount(node.retained, to);
+}
+
+fn read_node(strings: &[Arc<str>], from: &mut Reader<'_>) -> Result<PathNode, PayloadFault> {
+    let parent = from.number()?.checked_sub(1);
+    let parent = parent.map(u32::try_from).transpose().map_err(|_| PayloadFault::NumberTooLarge)?;
+    let step = from.number()?;
+    Ok(PathNode {
+        parent,
+        step: Step::from_number(step).ok_or(PayloadFault::UnknownTag(step))?,
+        name: strings::get(strings, from.number()?)?,
+        class: strings::get(strings, from.number()?)?,
+        address: from.number()?,
+        size: Bytes::new(from.number()?),
+        retained: read_amount(from)?,
+    })
+}
+
+fn write_amount(amount: Amount, to: &mut Writer) {
+    to.number(amount.bytes.get());
+    to.number(amount.blocks);
+}
+
+fn read_amount(from: &mut Reader<'_>) -> Result<Amount, PayloadFault> {
+    Ok(Amount { bytes: Bytes::new(from.number()?), blocks: from.number()? })
+}
