@@ -9,6 +9,7 @@ use heaplens_format::Bytes;
 use heaplens_format::environment::Objects;
 
 use crate::failure::Failure;
+use crate::heap;
 use crate::limits::Pace;
 use crate::memcheck::MemcheckArguments;
 use crate::size;
@@ -35,6 +36,8 @@ pub(crate) enum Word {
     Diff(DiffArguments),
     /// Report on a program that is being recorded, while it runs
     Snapshot(SnapshotArguments),
+    /// What the blocks of a recorded program are, who holds most, what grew, and the way to an address
+    Heap(HeapArguments),
 }
 
 /// `heaplens run`. The report goes to stderr: stdout stays the program's own.
@@ -139,13 +142,36 @@ pub(crate) struct SnapshotArguments {
     pub(crate) color: Color,
 }
 
+/// `heaplens heap`. The page goes to stdout.
+#[derive(Debug, Args)]
+pub(crate) struct HeapArguments {
+    /// A recording
+    #[arg(value_name = "FILE")]
+    pub(crate) input: PathBuf,
+    /// The way to the block that this address lies in
+    #[arg(long, value_name = "ADDRESS", value_parser = heap::address)]
+    pub(crate) address: Option<u64>,
+    /// Show look N, counted from 1 [default: the last one]
+    #[arg(long, value_name = "N")]
+    pub(crate) look: Option<usize>,
+    /// Rows of each table
+    #[arg(long, value_name = "N", default_value_t = 15)]
+    pub(crate) top: usize,
+    /// Of this process
+    #[arg(long, value_name = "N")]
+    pub(crate) pid: Option<u32>,
+    /// Colour in the page
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    pub(crate) color: Color,
+}
+
 /// What makes a run fail: for builds that must not grow.
 #[derive(Debug, Default, Args)]
 pub(crate) struct LimitArguments {
     /// Fail when memory grows by more than SIZE, per iteration or per second (1KiB/iteration, 2MiB/second)
     #[arg(long, help_heading = "Limits", value_name = "SIZE/UNIT", value_parser = Pace::parse)]
     pub(crate) max_growth: Option<Pace>,
-    /// Exit with N when the verdict is a leak and the program itself succeeded, or when a limit is exceeded
+    /// Exit with N when the verdict is a leak or lost and the program itself succeeded, or when a limit is exceeded
     #[arg(long, help_heading = "Limits", value_name = "N")]
     pub(crate) error_exitcode: Option<u8>,
     /// Fail when something grows that FILE does not know
@@ -259,6 +285,7 @@ fn nothing_to_do(words: &[OsString]) -> Failure {
         Some("memcheck") => Failure::new("there is no program to run").hint("heaplens memcheck PROGRAM ARGS…"),
         Some("report") => Failure::new("there is no recording to report on").hint("heaplens report FILE"),
         Some("diff") => Failure::new("there is no recording to compare").hint("heaplens diff A B"),
+        Some("heap") => Failure::new("there is no recording to look into").hint("heaplens heap FILE"),
         Some("snapshot") => Failure::new("there is no process to look at").hint("heaplens snapshot PID"),
         _ => Failure::new("there is nothing to do")
             .hint("heaplens run -- PROGRAM records a program, heaplens report FILE shows a recording, heaplens --help says more"),
@@ -293,7 +320,7 @@ fn help_of(words: &[OsString]) -> String {
 }
 
 fn word_of(words: &[OsString]) -> Option<&str> {
-    let known = ["run", "memcheck", "report", "diff", "snapshot"];
+    let known = ["run", "memcheck", "report", "diff", "snapshot", "heap"];
     words.get(1)?.to_str().filter(|word| known.contains(word))
 }
 

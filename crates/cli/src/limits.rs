@@ -93,7 +93,10 @@ impl Limits {
         let unknown = self.unknown(profile);
         too_fast.iter().chain(&unknown).for_each(|words| tell(&format!("heaplens: {words}")));
         let is_exceeded = too_fast.is_some() || !unknown.is_empty();
-        let is_leak = profile.growth.verdict == Some(Verdict::Leak) && self.baseline.is_none();
+        let is_leak = match profile.verdict() {
+            Some(Verdict::Leak) => self.baseline.is_none(),
+            verdict => verdict == Some(Verdict::Lost),
+        };
         let succeeded = profile.exit == Some(Exit::Code(0));
         Ok(match self.error_exitcode {
             _ if is_exceeded => Some(self.error_exitcode.unwrap_or(EXCEEDED)),

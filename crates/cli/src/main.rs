@@ -9,6 +9,7 @@ mod arguments;
 mod destination;
 mod diff;
 mod failure;
+mod heap;
 mod limits;
 mod memcheck;
 mod pattern;
@@ -45,5 +46,6 @@ fn obey(typed: Typed) -> Result<ExitCode, Failure> {
         Typed::Do(Word::Report(arguments)) => report::report(&arguments),
         Typed::Do(Word::Diff(arguments)) => diff::diff(&arguments),
         Typed::Do(Word::Snapshot(arguments)) => snapshot::snapshot(&arguments),
+        Typed::Do(Word::Heap(arguments)) => heap::heap(&arguments),
     }
 }

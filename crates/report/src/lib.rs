@@ -4,6 +4,7 @@
 
 pub mod baseline;
 pub mod collapsed;
+mod holder;
 pub mod json;
 mod label;
 mod rules;

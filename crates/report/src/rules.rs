@@ -1,5 +1,4 @@
-//! What findings are called and what is said about them, in every output alike. Only what was measured is said: who holds
-//! the memory is not.
+//! What findings are called and what is said about them, in every output alike. Only what was measured is said.
 
 use heaplens_analyze::Profile;
 use heaplens_analyze::growth::{Finding, How, Rule, Shape, Slowing, Trend};

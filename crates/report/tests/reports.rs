@@ -3,6 +3,8 @@
 mod diff;
 #[path = "reports/growth.rs"]
 mod growth;
+#[path = "reports/holders.rs"]
+mod holders;
 mod sample;
 
 use std::collections::BTreeSet;

@@ -12,6 +12,8 @@ pub enum Verdict {
     Growth,
     /// Memory grows, and nothing that was seen explains it.
     GrowthUnexplained,
+    /// Nothing grows, but blocks are live that the program can no longer reach.
+    Lost,
     /// It grew and stopped.
     Plateau,
     /// Nothing grows.
@@ -27,6 +29,7 @@ impl Verdict {
             Self::Leak => "leak",
             Self::Growth => "growth",
             Self::GrowthUnexplained => "growth-unexplained",
+            Self::Lost => "lost",
             Self::Plateau => "plateau",
             Self::Clean => "clean",
             Self::TooShort => "too-short",

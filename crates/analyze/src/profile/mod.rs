@@ -2,6 +2,7 @@
 //! looks.
 
 mod choice;
+mod holders;
 mod iterations;
 mod leaks;
 mod ledger;
@@ -17,10 +18,11 @@ mod tree;
 use std::collections::BTreeMap;
 
 use heaplens_format::recording::{
-    Amount, Damage, Decoded, Exit, Interpreter, Process, ProcessEnd, Recording, Rss, Run, Sample,
+    Amount, Damage, Decoded, Exit, Interpreter, LeakKind, Process, ProcessEnd, Recording, Rss, Run, Sample,
 };
 use heaplens_format::{Bytes, Nanos, Pid};
 
+pub use holders::{HeldBy, Holders, path};
 pub use iterations::{Iterations, NamedMark};
 pub use leaks::{LeakRecord, Leaks, total as leaked};
 pub use ledger::{LedgerProfile, MappingProfile, Moments};
@@ -34,7 +36,7 @@ pub use sites::{Layer, Measure, SiteProfile, Space, Totals};
 pub use stacks::{Cut, Import, StackFrame, StackId};
 pub use tree::Tree;
 
-use crate::growth::{Growth, Known, growth};
+use crate::growth::{Finding, Growth, Known, Verdict, growth};
 use crate::suppressions::Suppression;
 pub(crate) use sites::HeldAt;
 use sites::Intervals;
@@ -97,6 +99,8 @@ pub struct Profile {
     pub leaks: Option<Leaks>,
     /// Leaks that are left out since they are known, by the name of the suppression.
     pub suppressed: Vec<(String, Amount)>,
+    /// Who held its blocks, by the looks that were taken at its heap.
+    pub holders: Holders,
     /// Marks that are not passes of a loop.
     pub marks: Vec<NamedMark>,
     /// What came back when it was asked for; `None` where it was not.
@@ -230,6 +234,42 @@ impl Profile {
         self.stacks.line(site.stack)
     }
 
+    /// The one word for the run; `None` where nothing was recorded.
+    pub fn verdict(&self) -> Option<Verdict> {
+        let verdict = self.growth.verdict?;
+        let is_harmless = matches!(verdict, Verdict::Clean | Verdict::Plateau | Verdict::TooShort);
+        let has_lost = self.lost(LeakKind::DefinitelyLost).blocks > 0;
+        Some(if is_harmless && has_lost { Verdict::Lost } else { verdict })
+    }
+
+    /// Blocks of a kind at the end, without those that are known; none where they were not looked at.
+    pub fn lost(&self, kind: LeakKind) -> Amount {
+        match &self.leaks {
+            Some(Leaks::Done(records)) => leaked(records, kind),
+            Some(Leaks::NotDone(_)) | None => Amount::default(),
+        }
+    }
+
+    /// What a finding is about and the program could no longer reach at its end.
+    pub fn lost_of(&self, finding: &Finding) -> Amount {
+        let Some(Leaks::Done(records)) = &self.leaks else { return Amount::default() };
+        let stacks: Vec<StackId> = finding.sites.iter().map(|&site| self.sites[site].stack).collect();
+        let is_lost = |kind| matches!(kind, LeakKind::DefinitelyLost | LeakKind::IndirectlyLost);
+        let own = records.iter().filter(|record| is_lost(record.kind) && stacks.contains(&record.stack));
+        own.map(|record| record.direct).sum()
+    }
+
+    /// The line that a stack is told for.
+    pub fn line_of(&self, stack: StackId) -> Option<&StackFrame> {
+        self.stacks.line(stack)
+    }
+
+    /// Who holds what a finding is about.
+    pub fn held_by(&self, finding: &Finding) -> Option<HeldBy<'_>> {
+        let stacks: Vec<StackId> = finding.sites.iter().map(|&site| self.sites[site].stack).collect();
+        self.holders.of_stacks(&stacks)
+    }
+
     /// The sites of the heap.
     pub fn heap_sites(&self) -> impl Iterator<Item = &SiteProfile> {
         self.sites.iter().filter(|site| site.space() == Space::Heap)
@@ -272,6 +312,7 @@ fn of_process(process: &Process, recording: &Recording, held_at: HeldAt) -> Prof
         growth,
         ledger,
         leaks: leaks::of(process, &stacks),
+        holders: Holders::of(process, &stacks),
         marks: iterations::named_marks(process),
         returns,
         losses: losses::losses(process, &sites, &stacks),

@@ -49,8 +49,7 @@ pub(super) struct FindingFields<'a> {
     /// The name of a mapping that nobody was seen to make.
     mapping: Option<&'a str>,
     stack: Vec<FrameFields<'a>>,
-    /// Who holds it is not known yet.
-    holder: Option<()>,
+    holder: Option<HolderFields>,
     evidence: Vec<EvidenceFields>,
     excluded: Vec<ExcludedFields>,
     fix: &'static str,
@@ -63,6 +62,18 @@ struct LocationFields<'a> {
     line: Option<u32>,
     function: Option<&'a str>,
     source: Option<String>,
+}
+
+/// Who holds what grows.
+#[derive(serde::Serialize)]
+struct HolderFields {
+    path: Vec<String>,
+    /// What would be free without the step that holds most alone; `null` where that is not known.
+    retained_bytes: Option<u64>,
+    looked_at: u32,
+    alike: u32,
+    /// Elements of the container that grew, at the look before and at this one.
+    elements: Option<[u64; 2]>,
 }
 
 #[derive(serde::Serialize)]
@@ -101,7 +112,7 @@ fn finding<'a>(profile: &'a Profile, finding: &'a Finding) -> FindingFields<'a> 
         location: location(profile, finding),
         mapping: rules::mapping(finding),
         stack: leader.map_or_else(Vec::new, |site| profile.stack(site).map(frame).collect()),
-        holder: None,
+        holder: holder(profile, finding),
         evidence: evidence(profile, finding),
         excluded: excluded(profile, finding),
         fix: rules::fix(profile, finding),
@@ -118,8 +129,21 @@ fn location<'a>(profile: &'a Profile, finding: &Finding) -> Option<LocationField
     })
 }
 
+fn holder(profile: &Profile, finding: &Finding) -> Option<HolderFields> {
+    let held = profile.held_by(finding)?;
+    let retained = held.steps.iter().map(|step| step.retained.bytes.get()).max();
+    Some(HolderFields {
+        path: held.steps.iter().map(|step| crate::holder::word(step)).collect(),
+        retained_bytes: retained.filter(|&bytes| bytes > 0),
+        looked_at: held.looked_at,
+        alike: held.alike,
+        elements: held.growing.map(|growing| growing.elements).filter(|count| *count != [0; 2]),
+    })
+}
+
 fn evidence(profile: &Profile, finding: &Finding) -> Vec<EvidenceFields> {
     let slowing = rules::slowing(profile, finding);
+    let lost = Some(profile.lost_of(finding).bytes.get()).filter(|&bytes| bytes > 0);
     let known = |what, value: Option<f64>| value.map(|value| EvidenceFields { what, value });
     [
         known("blocks per iteration", finding.blocks_per_iteration),
@@ -127,6 +151,7 @@ fn evidence(profile: &Profile, finding: &Finding) -> Vec<EvidenceFields> {
         known("threads per iteration", finding.threads.map(|threads| threads.per_iteration)),
         known("threads whose stacks are left", finding.threads.map(|threads| threads.count as f64)),
         known("bytes that came back when asked for", finding.returned.map(|bytes| bytes.get() as f64)),
+        known("bytes that no pointer leads to at the end", lost.map(|bytes| bytes as f64)),
         known("seconds per iteration at first", slowing.map(|slowing| slowing.first)),
         known("seconds per iteration at last", slowing.map(|slowing| slowing.last)),
         known("bytes at which it will stop", finding.stops_at().map(|bytes| bytes.get() as f64)),

@@ -5,13 +5,14 @@ use std::io;
 use heaplens_analyze::Profile;
 use heaplens_analyze::growth::{Finding, How, Rule, Shape, Trend, Verdict};
 use heaplens_analyze::profile::StackFrame;
+use heaplens_format::recording::LeakKind;
 use heaplens_format::{Bytes, Nanos};
 
 use super::mixed::{self, Line};
 use super::number::{count, percent, seconds, size};
 use super::place::place;
 use super::{Page, fold, one_line, plural, wrapped};
-use crate::rules;
+use crate::{holder, rules};
 
 /// Findings that are told at length.
 const SHOWN: usize = 4;
@@ -24,7 +25,7 @@ const TITLE: usize = 66;
 
 /// Writes the verdict and the findings.
 pub(super) fn write(profile: &Profile, page: &mut Page<'_>) -> io::Result<()> {
-    let Some(verdict) = profile.growth.verdict else { return Ok(()) };
+    let Some(verdict) = profile.verdict() else { return Ok(()) };
     page.line("")?;
     page.emphasised("  ", &verdict_line(profile, verdict))?;
     let findings = &profile.growth.findings;
@@ -62,6 +63,10 @@ fn judgement(profile: &Profile, verdict: Verdict) -> String {
         Verdict::Leak => format!("{} and not stopping", growing(profile)),
         Verdict::GrowthUnexplained => format!("{}, unexplained", growing(profile)),
         Verdict::Growth => of_a_reason(profile),
+        Verdict::Lost => {
+            let lost = profile.lost(LeakKind::DefinitelyLost);
+            format!("no growth, but {} in {} lost", size(lost.bytes), plural_count(lost.blocks, "block"))
+        }
         Verdict::Plateau => "grew and stopped".to_owned(),
         Verdict::Clean if growth.how == How::Time => match stands_still(profile) {
             true => "no loop to judge by, and no steady growth".to_owned(),
@@ -133,6 +138,7 @@ fn write_finding(profile: &Profile, page: &mut Page<'_>, rank: usize, finding: &
     }
     named(page, "threads", &threads(profile, finding))?;
     named(page, "live", &live(profile, finding))?;
+    named(page, "held by", &held_by(profile, finding))?;
     named(page, "bound", &bound(profile, finding))?;
     if let Some(returned) = finding.returned {
         named(page, "proof", &format!("{} came back when it was asked for", size(returned)))?;
@@ -208,6 +214,29 @@ fn live(profile: &Profile, finding: &Finding) -> String {
     let pace =
         pace.map_or_else(String::new, |blocks| format!(" · {} per {}", rounded(blocks), rules::per(profile)));
     format!("{}{margin} in {blocks} {when}{pace}", size(live.bytes))
+}
+
+/// `module __main__ → results (list) → [812] EagerTensor · 400 elements, then 812`.
+fn held_by(profile: &Profile, finding: &Finding) -> String {
+    let lost = profile.lost_of(finding);
+    if 2 * lost.bytes.get() >= finding.held.bytes.get().max(1) {
+        let blocks = plural_count(lost.blocks, "block");
+        return format!("nothing: {} in {blocks} lost, no pointer to them is left", size(lost.bytes));
+    }
+    let Some(held) = profile.held_by(finding) else { return String::new() };
+    let mut words = vec![one_line(&holder::way(&held.steps))];
+    if let Some([before, now]) = held.growing.map(|growing| growing.elements).filter(|count| *count != [0; 2])
+    {
+        words.push(format!("{}, then {}", plural_count(before, "element"), count(now)));
+    }
+    if held.alike < held.looked_at {
+        words.push(format!(
+            "{} of {} that were looked at",
+            count(held.alike.into()),
+            count(held.looked_at.into())
+        ));
+    }
+    words.join(" · ")
 }
 
 /// How sure the slope is, where that is less than sure.

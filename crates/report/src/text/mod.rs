@@ -4,9 +4,11 @@
 pub mod diff;
 mod findings;
 mod fold;
+pub mod heap;
 mod imports;
 pub mod leaks;
 mod ledger;
+mod lost;
 mod mixed;
 mod number;
 mod place;
@@ -72,6 +74,7 @@ pub fn write_with(profile: &Profile, options: Options, out: &mut dyn Write) -> i
     findings::write(profile, &mut page)?;
     page.figures(profile)?;
     ledger::write(profile, &mut page)?;
+    lost::write(profile, &mut page)?;
     sites::write(profile, &mut page)?;
     page.others(profile)?;
     page.losses(profile)?;

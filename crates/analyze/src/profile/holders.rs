@@ -1,0 +1,89 @@
+//! Who holds the blocks of a stack, out of the looks that were taken at the heap.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use heaplens_format::recording::{GrowingNode, Heap, HeapMoment, HeapView, Holder, PathNode, Process};
+
+use super::stacks::{StackId, Stacks};
+
+/// The looks at the heap of the process shown.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Holders {
+    heap: Heap,
+    /// Of each look, the first holder that is named for a stack: its blocks hold most.
+    by_stack: Vec<HashMap<StackId, usize>>,
+}
+
+/// A way from a root to blocks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeldBy<'a> {
+    /// The look that saw it.
+    pub view: &'a HeapView,
+    /// From the root on.
+    pub steps: Vec<&'a PathNode>,
+    /// Of the blocks whose way was looked up.
+    pub looked_at: u32,
+    /// So many are held the same way.
+    pub alike: u32,
+    /// The step that grew since the look before.
+    pub growing: Option<&'a GrowingNode>,
+}
+
+impl Holders {
+    pub(super) fn of(process: &Process, stacks: &Stacks) -> Self {
+        let by_stack = |view: &HeapView| {
+            let mut first = HashMap::new();
+            for (at, holder) in view.holders.iter().enumerate() {
+                let stack = stacks.of(process.sites[holder.site as usize].node);
+                first.entry(stack).or_insert(at);
+            }
+            first
+        };
+        let by_stack = process.heap.views.iter().map(by_stack).collect();
+        Self { heap: process.heap.clone(), by_stack }
+    }
+
+    /// All looks, in the order of time.
+    pub fn views(&self) -> &[HeapView] {
+        &self.heap.views
+    }
+
+    /// Why the last look that was tried did not come about.
+    pub fn refusal(&self) -> Option<&Arc<str>> {
+        self.heap.refusal.as_ref()
+    }
+
+    /// Who holds the blocks of one of these stacks: those of which most is held in the best look. That is the last one while
+    /// the program ran: a local of a function that has returned is gone at the end.
+    pub fn of_stacks(&self, stacks: &[StackId]) -> Option<HeldBy<'_>> {
+        let is_running = |view: &HeapView| matches!(view.moment, HeapMoment::Running { .. });
+        let mut order: Vec<usize> = (0..self.heap.views.len()).rev().collect();
+        order.sort_by_key(|&at| !is_running(&self.heap.views[at]));
+        order.into_iter().find_map(|at| {
+            let found = stacks.iter().filter_map(|stack| self.by_stack[at].get(stack)).min()?;
+            let view = &self.heap.views[at];
+            Some(held_by(view, &view.holders[*found]))
+        })
+    }
+}
+
+fn held_by<'a>(view: &'a HeapView, holder: &Holder) -> HeldBy<'a> {
+    let numbers = numbers(view, holder.node);
+    let growing = view.growing.iter().find(|growing| numbers.contains(&growing.node));
+    let steps = numbers.into_iter().map(|node| &view.nodes[node as usize]).collect();
+    HeldBy { view, steps, looked_at: holder.looked_at, alike: holder.alike, growing }
+}
+
+/// The way to a node, from its root on.
+pub fn path(view: &HeapView, node: u32) -> Vec<&PathNode> {
+    numbers(view, node).into_iter().map(|node| &view.nodes[node as usize]).collect()
+}
+
+/// Parents come before their children, so this ends.
+fn numbers(view: &HeapView, node: u32) -> Vec<u32> {
+    let parent = |node: &u32| view.nodes.get(*node as usize)?.parent;
+    let mut numbers: Vec<u32> = std::iter::successors(Some(node), parent).collect();
+    numbers.reverse();
+    numbers
+}

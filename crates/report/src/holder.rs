@@ -1,0 +1,109 @@
+//! Who holds something, in words: one for each step from a root on.
+
+use std::borrow::Cow;
+
+use heaplens_format::recording::{PathNode, Step};
+
+/// Steps that are told at the beginning and at the end of a long way.
+const FIRST: usize = 5;
+const LAST: usize = 3;
+/// Where the name of a class ends, at most.
+const LONGEST_CLASS: usize = 48;
+
+/// `module __main__ → results (list) → [812] EagerTensor`.
+pub(crate) fn way(steps: &[&PathNode]) -> String {
+    let mut words: Vec<String> = steps.iter().map(|step| word(step)).collect();
+    if let Some(hidden) = words.len().checked_sub(FIRST + LAST + 1).filter(|&hidden| hidden > 0) {
+        words.splice(FIRST..FIRST + hidden + 1, [format!("… {} steps …", hidden + 1)]);
+    }
+    words.join(" → ")
+}
+
+/// One step.
+pub(crate) fn word(node: &PathNode) -> String {
+    let (name, class) = (&*node.name, class(&node.class));
+    match node.step {
+        Step::Module => format!("module {name}"),
+        Step::Frame => name.to_owned(),
+        Step::Global => format!("global {name}"),
+        Step::Data => format!("data of {name}"),
+        Step::Stack => format!("stack of thread {name}"),
+        Step::Mapped => "mapped memory".to_owned(),
+        Step::Interpreter => "the interpreter".to_owned(),
+        Step::Collector => "only the garbage collector's list".to_owned(),
+        Step::Variable | Step::Cell => with_class(name, &class),
+        Step::Attribute => with_class(&format!(".{name}"), &class),
+        Step::Key | Step::Item => format!("[{name}] {class}").trim_end().to_owned(),
+        Step::Part => with_class(name, &class),
+        Step::Pointer if class.is_empty() => "block".to_owned(),
+        Step::Pointer => class.into_owned(),
+    }
+}
+
+fn with_class(name: &str, class: &str) -> String {
+    if class.is_empty() { name.to_owned() } else { format!("{name} ({class})") }
+}
+
+/// Without the modules or namespaces that it lies in, and without what a template was made for where that is long.
+pub(crate) fn class(name: &str) -> Cow<'_, str> {
+    let name = match name.find('<').filter(|_| name.chars().count() > LONGEST_CLASS) {
+        Some(open) => Cow::Owned(format!("{}<…>", &name[..open])),
+        None => Cow::Borrowed(name),
+    };
+    let head = name.find('<').unwrap_or(name.len());
+    let start = ["::", "."].iter().filter_map(|mark| Some(name[..head].rfind(mark)? + mark.len())).max();
+    match start.filter(|&start| start < name.len()) {
+        Some(start) => Cow::Owned(name[start..].to_owned()),
+        None => name,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use heaplens_format::Bytes;
+    use heaplens_format::recording::Amount;
+
+    fn node(step: Step, name: &str, class: &str) -> PathNode {
+        PathNode {
+            parent: None,
+            step,
+            name: name.into(),
+            class: class.into(),
+            address: 0,
+            size: Bytes::ZERO,
+            retained: Amount::default(),
+        }
+    }
+
+    #[test]
+    fn a_way_is_told_step_by_step() {
+        let steps = [
+            node(Step::Module, "__main__", "module"),
+            node(Step::Variable, "results", "list"),
+            node(Step::Item, "812", "tensorflow.python.framework.ops.EagerTensor"),
+            node(Step::Pointer, "", "tensorflow::TensorHandle"),
+            node(Step::Pointer, "", ""),
+        ];
+        assert_eq!(
+            way(&steps.iter().collect::<Vec<_>>()),
+            "module __main__ → results (list) → [812] EagerTensor → TensorHandle → block"
+        );
+    }
+
+    #[test]
+    fn the_middle_of_a_long_way_is_counted() {
+        let steps: Vec<PathNode> = (0..20).map(|at| node(Step::Attribute, &format!("a{at}"), "")).collect();
+        let told = way(&steps.iter().collect::<Vec<_>>());
+        assert!(told.starts_with(".a0 → ") && told.ends_with(".a17 → .a18 → .a19"), "{told}");
+        assert!(told.contains(".a4 → … 12 steps … → .a17"), "{told}");
+    }
+
+    #[test]
+    fn classes_lose_where_they_lie_and_what_makes_them_long() {
+        assert_eq!(class("tensorflow.python.framework.ops.EagerTensor"), "EagerTensor");
+        assert_eq!(class("std::vector<std::string>"), "vector<std::string>");
+        assert_eq!(class(&format!("a::map<{}>", "x".repeat(60))), "map<…>");
+        assert_eq!(class("list"), "list");
+    }
+}

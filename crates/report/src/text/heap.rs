@@ -1,0 +1,141 @@
+//! What looks at the heap saw: what the blocks are, who holds most, which containers grew, and the way to an address.
+
+use std::io::{self, Write};
+
+use heaplens_analyze::Profile;
+use heaplens_analyze::profile::path;
+use heaplens_format::recording::{Amount, HeapMoment, HeapView, PathNode};
+
+use super::number::{count, seconds, size};
+use super::{Options, Page, one_line, plural};
+use crate::holder;
+
+/// Which look is shown, and how much of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HeapOptions {
+    /// Rows of each table.
+    pub top: usize,
+    /// The way to this address alone.
+    pub address: Option<u64>,
+}
+
+/// Writes the page of one look.
+///
+/// # Errors
+/// When `out` cannot be written.
+pub fn write(
+    profile: &Profile,
+    view: &HeapView,
+    options: Options,
+    heap: HeapOptions,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let mut page = Page { options, out };
+    page.head(profile)?;
+    page.line("")?;
+    page.line(&format!("  {}", headline(view)))?;
+    match heap.address {
+        Some(address) => write_address(view, address, &mut page),
+        None => {
+            write_classes(view, heap.top, &mut page)?;
+            write_retainers(view, heap.top, &mut page)?;
+            write_growing(view, heap.top, &mut page)
+        }
+    }
+}
+
+/// `heap after 800 iterations (2.1 s): 1.20 GiB in 1,019,554 blocks · the program stood still for 12 ms`.
+fn headline(view: &HeapView) -> String {
+    let when = match view.moment {
+        HeapMoment::Exit => "at the end".to_owned(),
+        HeapMoment::Asked => "when it was asked for".to_owned(),
+        HeapMoment::Running { passes: 0 } => "while it ran".to_owned(),
+        HeapMoment::Running { passes } => format!("after {} {}", count(passes), plural(passes, "iteration")),
+    };
+    let still = match view.moment {
+        HeapMoment::Exit => String::new(),
+        _ => format!(" · the program stood still for {}", seconds(view.pause)),
+    };
+    format!("heap {when} ({}): {}{still}", seconds(view.at), amount(view.live))
+}
+
+fn write_classes(view: &HeapView, top: usize, page: &mut Page<'_>) -> io::Result<()> {
+    page.title("what the blocks are")?;
+    for row in view.classes.iter().take(top) {
+        page.line(&format!("  {}  {}", columns(row.live), one_line(&row.class)))?;
+    }
+    more(view.classes.len(), top, page)
+}
+
+fn write_retainers(view: &HeapView, top: usize, page: &mut Page<'_>) -> io::Result<()> {
+    if view.retainers.is_empty() {
+        return Ok(());
+    }
+    page.title("who holds most alone: what would be free without it")?;
+    for &node in view.retainers.iter().take(top) {
+        let retained = view.nodes[node as usize].retained;
+        page.wrapped(&format!("  {}  ", columns(retained)), &way(view, node))?;
+    }
+    more(view.retainers.len(), top, page)
+}
+
+fn write_growing(view: &HeapView, top: usize, page: &mut Page<'_>) -> io::Result<()> {
+    if view.growing.is_empty() {
+        return Ok(());
+    }
+    page.title("what grew since the look before")?;
+    for growing in view.growing.iter().take(top) {
+        let now = view.nodes[growing.node as usize].retained;
+        let more = Amount {
+            bytes: now.bytes.saturating_sub(growing.before.bytes),
+            blocks: now.blocks.saturating_sub(growing.before.blocks),
+        };
+        let elements = match growing.elements {
+            [0, 0] => String::new(),
+            [before, now] => format!(" · {} elements, then {}", count(before), count(now)),
+        };
+        page.wrapped(&format!("  {}  ", columns(more)), &format!("{}{elements}", way(view, growing.node)))?;
+    }
+    more(view.growing.len(), top, page)
+}
+
+/// The way to the block that an address lies in, one step on each line.
+fn write_address(view: &HeapView, address: u64, page: &mut Page<'_>) -> io::Result<()> {
+    page.line("")?;
+    let lies_in = |node: &PathNode| address.wrapping_sub(node.address) < node.size.get().max(1);
+    let Some(found) = view.nodes.iter().position(|node| node.address != 0 && lies_in(node)) else {
+        let kept = count(view.nodes.iter().filter(|node| node.address != 0).count() as u64);
+        return page.wrapped(
+            &format!("  0x{address:x}  "),
+            &format!("lies in none of the {kept} blocks whose way is kept: those that hold much, and those on the way to what grows"),
+        );
+    };
+    for (depth, node) in path(view, found as u32).into_iter().enumerate() {
+        let indent = 2 * depth;
+        let place = match node.address {
+            0 => String::new(),
+            start => format!("   0x{start:x}, {}", size(node.size)),
+        };
+        page.line(&format!("  {:indent$}{}{place}", "", one_line(&holder::word(node))))?;
+    }
+    Ok(())
+}
+
+fn way(view: &HeapView, node: u32) -> String {
+    one_line(&holder::way(&path(view, node)))
+}
+
+fn more(all: usize, top: usize, page: &mut Page<'_>) -> io::Result<()> {
+    match all.saturating_sub(top) {
+        0 => Ok(()),
+        hidden => page.line(&format!("  {:>10}  {} more (--top)", "", count(hidden as u64))),
+    }
+}
+
+fn amount(amount: Amount) -> String {
+    format!("{} in {} {}", size(amount.bytes), count(amount.blocks), plural(amount.blocks, "block"))
+}
+
+fn columns(amount: Amount) -> String {
+    format!("{:>10} {:>12} {:<6}", size(amount.bytes), count(amount.blocks), plural(amount.blocks, "block"))
+}

@@ -1,0 +1,56 @@
+//! The few lines of the page about blocks that the program could no longer reach at its end.
+
+use std::io;
+
+use heaplens_analyze::Profile;
+use heaplens_analyze::profile::{LeakRecord, Leaks};
+use heaplens_format::recording::{Amount, LeakKind};
+
+use super::number::{count, size};
+use super::place::place;
+use super::{Page, plural};
+
+/// Stacks that are named.
+const SHOWN: usize = 3;
+
+/// Writes what is lost, if anything is.
+pub(super) fn write(profile: &Profile, page: &mut Page<'_>) -> io::Result<()> {
+    let definite = profile.lost(LeakKind::DefinitelyLost);
+    let (Some(Leaks::Done(records)), true) = (&profile.leaks, definite.blocks > 0) else { return Ok(()) };
+    page.title(&format!("lost: {}", headline(definite, profile.lost(LeakKind::IndirectlyLost))))?;
+    let lost: Vec<&LeakRecord> =
+        records.iter().filter(|record| record.kind == LeakKind::DefinitelyLost).collect();
+    for record in lost.iter().take(SHOWN) {
+        write_record(profile, record, page)?;
+    }
+    match lost.len().saturating_sub(SHOWN) {
+        0 => Ok(()),
+        more => {
+            let stacks = plural(more as u64, "stack");
+            page.line(&format!("  {:>10}   {} more {stacks}: heaplens memcheck", "", count(more as u64)))
+        }
+    }
+}
+
+fn headline(definite: Amount, indirect: Amount) -> String {
+    let own = format!("{} to which no pointer is left", amount(definite));
+    if indirect.blocks == 0 { own } else { format!("{own}, and {} that only they hold", amount(indirect)) }
+}
+
+fn write_record(profile: &Profile, record: &LeakRecord, page: &mut Page<'_>) -> io::Result<()> {
+    let front = format!("  {:>10}   {:>14}   ", size(record.direct.bytes), blocks(record.direct));
+    let room = page.options.width.saturating_sub(front.chars().count());
+    let line = profile.line_of(record.stack).or_else(|| profile.frames(record.stack).next());
+    page.line(&format!(
+        "{front}{}",
+        line.map_or_else(|| crate::label::NO_STACK.to_owned(), |frame| place(frame, room))
+    ))
+}
+
+fn amount(amount: Amount) -> String {
+    format!("{} in {}", size(amount.bytes), blocks(amount))
+}
+
+fn blocks(amount: Amount) -> String {
+    format!("{} {}", count(amount.blocks), plural(amount.blocks, "block"))
+}
