@@ -11,6 +11,7 @@ mod diff;
 mod failure;
 mod heap;
 mod limits;
+mod look;
 mod memcheck;
 mod pattern;
 mod recording;

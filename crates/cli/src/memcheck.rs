@@ -8,19 +8,19 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use heaplens_analyze::Profile;
-use heaplens_analyze::heap::{Block, Blocks, Graph, Kinds, ReadMemory, Roots};
 use heaplens_analyze::profile::{LeakRecord, Leaks};
 use heaplens_analyze::suppressions::{self, Suppression};
+use heaplens_format::Pid;
 use heaplens_format::environment::Objects;
-use heaplens_format::recording::{Decoded, LeakCheck, LeakKind};
-use heaplens_format::{Addr, Bytes, Pid};
-use heaplens_record::{Frozen, Listeners, LiveBlock, Recorded, RunOptions, run_with};
+use heaplens_format::recording::{Decoded, HeapMoment, LeakKind};
+use heaplens_record::{Frozen, Listeners, Recorded, RunOptions, run_with};
 use heaplens_report::text::leaks::{self, LeakOptions};
 use heaplens_report::valgrind::{self, XmlOptions};
 
 use crate::arguments::{Color, Format, YesNo};
 use crate::destination;
 use crate::failure::{Failure, tell};
+use crate::look::Looks;
 use crate::pattern::Pattern;
 use crate::render::{look, plain, render};
 use crate::run::{explain, status_of};
@@ -120,9 +120,10 @@ pub(crate) fn memcheck(arguments: MemcheckArguments, agent: &'static [u8]) -> Re
         passive: true,
         clean_blocks: true,
     };
-    let mut examine = |frozen: &Frozen| check(frozen);
+    let mut looks = Looks::default();
+    let mut examine = |frozen: &Frozen, _: HeapMoment| looks.lost(frozen);
     let examiner = (arguments.leak_check != LeakDetail::No).then_some(&mut examine as _);
-    let outcome = run_with(options, Listeners { audience: None, examiner }).map_err(explain)?;
+    let outcome = run_with(options, Listeners { examiner, ..Listeners::default() }).map_err(explain)?;
     for warning in &outcome.warnings {
         tell(&format!("warning: {warning}"));
     }
@@ -206,36 +207,6 @@ impl MemcheckArguments {
 fn write_json(profile: &Profile, path: &Path) -> Result<(), Failure> {
     destination::write(path, &render(profile, Format::Json, plain()))
         .map_err(|error| Failure::new(format!("cannot write {}: {error}", path.display())))
-}
-
-/// The memory of a process that stands still.
-struct Memory<'a>(&'a Frozen);
-
-impl ReadMemory for Memory<'_> {
-    fn read(&self, address: u64, into: &mut [u8]) -> usize {
-        self.0.read(address, into)
-    }
-}
-
-/// Which blocks of a process can be reached.
-fn check(frozen: &Frozen) -> LeakCheck {
-    let block = |block: &LiveBlock| Block {
-        address: Addr::new(block.address),
-        size: Bytes::new(block.size),
-        site: block.site,
-    };
-    let roots = Roots {
-        ranges: frozen.roots().to_vec(),
-        allocator_data: frozen.allocator_data().to_vec(),
-        registers: frozen.registers().to_vec(),
-    };
-    match Blocks::new(frozen.blocks().iter().map(block).collect()) {
-        Ok(blocks) => {
-            let graph = Graph::new(blocks, &roots, &Memory(frozen));
-            LeakCheck::Done(Kinds::of(&graph).sites(&graph))
-        }
-        Err(error) => LeakCheck::NotDone(error.to_string()),
-    }
 }
 
 #[cfg(test)]

@@ -11,13 +11,15 @@ use heaplens_analyze::Profile;
 use heaplens_format::Pid;
 use heaplens_format::recording::{Exit, Recording};
 use heaplens_record::{
-    BareReason, Listeners, LookupError, Outcome, Recorded, RunError, RunOptions, Session, run_with,
+    BareReason, Frozen, Listeners, LookupError, Outcome, Progress, Recorded, RunError, RunOptions, Session,
+    run_with,
 };
 
 use crate::arguments::{Color, Format, RunArguments, YesNo};
 use crate::destination;
 use crate::failure::{Failure, NOT_EXECUTABLE, NOT_FOUND, tell};
 use crate::limits::Limits;
+use crate::look::Looks;
 use crate::pattern::Pattern;
 use crate::recording::{Sealed, left_behind, seal};
 use crate::render::{look, plain, render};
@@ -48,10 +50,16 @@ pub(crate) fn run(arguments: RunArguments, agent: &'static [u8]) -> Result<ExitC
 
 /// Runs, with a status line while it does where there is a place for one.
 fn recorded(options: RunOptions, quiet: bool) -> Result<Outcome, RunError> {
-    let Some(mut line) = StatusLine::on_stderr(quiet) else { return run_with(options, Listeners::default()) };
-    let outcome =
-        run_with(options, Listeners { audience: Some(&mut |progress| line.show(progress)), examiner: None });
-    line.erase();
+    let (mut line, mut looks) = (StatusLine::on_stderr(quiet), Looks::default());
+    let mut show = line.as_mut().map(|line| |progress: &Progress| line.show(progress));
+    let mut look = |frozen: &Frozen, _| looks.look(frozen);
+    let outcome = run_with(
+        options,
+        Listeners { audience: show.as_mut().map(|show| show as _), examiner: Some(&mut look), looks: true },
+    );
+    if let Some(line) = &mut line {
+        line.erase();
+    }
     outcome
 }
 

@@ -14,8 +14,8 @@ use heaplens_format::arena::table::{
 use heaplens_format::arena::{End, HeaderView, MODULE_SIZE, Region, SITE_SIZE};
 use heaplens_format::loss::LOSS_SLOTS;
 use heaplens_format::recording::{
-    Amount, Exit, Interpreter, LeakCheck, Ledger, LedgerMoment, Module, Node, Process, ProcessEnd, Rss, Site,
-    SiteKind,
+    Amount, Exit, Heap, Interpreter, LeakCheck, Ledger, LedgerMoment, Module, Node, Process, ProcessEnd, Rss,
+    Site, SiteKind,
 };
 use heaplens_format::{Addr, Bytes, Loss, Nanos, Pid};
 
@@ -125,16 +125,26 @@ fn ledger_wanted(header: &HeaderView<'_>) -> Option<LedgerMoment> {
 
 /// Reads a whole arena. CPU time, time-line, symbols and an end that the process did not see are left to the caller.
 pub fn read_process(file: &File, start_of_run: Nanos, ticks_per_second: f64) -> Result<Process, ArenaError> {
-    read_with_findings(file, start_of_run, ticks_per_second, Vec::new(), None)
+    read_with_findings(file, start_of_run, ticks_per_second, Findings::default())
 }
 
-/// The same with what was found out while the process lived, whose sites are numbered as the arena does it.
+/// What was found out while a process lived. Sites are numbered as its arena does it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Findings {
+    /// Where its resident bytes were.
+    pub(crate) ledgers: Vec<Ledger>,
+    /// Which blocks it could reach when it ended; `None` where that was not asked.
+    pub(crate) leaks: Option<LeakCheck>,
+    /// What looks at its heap gave.
+    pub(crate) heap: Heap,
+}
+
+/// The same with what was found out.
 pub(crate) fn read_with_findings(
     file: &File,
     start_of_run: Nanos,
     ticks_per_second: f64,
-    mut ledgers: Vec<Ledger>,
-    mut leaks: Option<LeakCheck>,
+    mut findings: Findings,
 ) -> Result<Process, ArenaError> {
     let bytes = header_bytes(file)?;
     let header = HeaderView::new(&bytes).ok_or(ArenaError::NotAnArena)?;
@@ -153,7 +163,7 @@ pub(crate) fn read_with_findings(
     let (marks, kept) = marks::marks(&marks?, header.moment(), &strings, &loops, since_start);
     let Found { nodes, sites, records } = reader.stacks(&sites, &nodes?, &modules, &mut codes);
     let amount = |sum, kind| reader.amount(sum, kind);
-    number_sites(&mut ledgers, leaks.as_mut(), &records);
+    number_sites(&mut findings, &records);
     let histories = marks::histories(&changes?, &records, kept, amount);
     let (codes, torn) = codes.finish();
     reader.torn += torn;
@@ -181,15 +191,17 @@ pub(crate) fn read_with_findings(
         loops,
         marks,
         histories,
-        ledgers,
-        leaks,
+        ledgers: findings.ledgers,
+        leaks: findings.leaks,
+        heap: findings.heap,
         losses: reader.losses(),
         ..Process::default()
     })
 }
 
 /// From the numbers of the arena to those of the recording.
-fn number_sites(ledgers: &mut [Ledger], leaks: Option<&mut LeakCheck>, records: &[marks::Records]) {
+fn number_sites(findings: &mut Findings, records: &[marks::Records]) {
+    let Findings { ledgers, leaks, heap } = findings;
     let index_of = |number: u32| {
         let index = records.binary_search_by_key(&number, |record| record.numbers[0]).ok()?;
         u32::try_from(index).ok()
@@ -199,6 +211,9 @@ fn number_sites(ledgers: &mut [Ledger], leaks: Option<&mut LeakCheck>, records: 
     }
     if let Some(LeakCheck::Done(lost)) = leaks {
         lost.retain_mut(|lost| index_of(lost.site).map(|index| lost.site = index).is_some());
+    }
+    for view in &mut heap.views {
+        view.holders.retain_mut(|held| index_of(held.site).map(|index| held.site = index).is_some());
     }
 }
 

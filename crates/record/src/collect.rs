@@ -5,19 +5,23 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use heaplens_format::arena::HeaderView;
 use heaplens_format::arena::header::HEADER_SIZE;
-use heaplens_format::recording::{Ledger, Process, Recording, Run, Sample};
+use heaplens_format::recording::{HeapMoment, Ledger, Process, Recording, Run, Sample};
 use heaplens_format::{Bytes, Nanos, Pid};
 
 use crate::agent_file;
-use crate::arena;
+use crate::arena::{self, Findings};
+use crate::frozen::Examiner;
 use crate::kernel;
 use crate::ledger::{self, Ledgers, Subject};
+use crate::looks;
 use crate::procfs;
 use crate::seal::{self, Known, Warning};
 use crate::session::{self, ArenaName};
+use crate::snapshot::RecordedProcess;
 use crate::stopwatch::{Stopwatch, since};
 use crate::watch::Readings;
 
@@ -50,24 +54,52 @@ pub enum CollectError {
 
 /// A recording of what is in a session's directory. Nothing in it is changed; processes may still run.
 pub fn collect(directory: &Path) -> Result<Recording, CollectError> {
+    collect_with(directory, None)
+}
+
+/// Somebody wants to know what a process holds now.
+pub struct Asked<'a> {
+    /// The process.
+    pub process: &'a RecordedProcess,
+    /// Is shown an image of it.
+    pub examiner: Examiner<'a>,
+}
+
+/// The same with a look at the heap of one process.
+pub fn collect_with(directory: &Path, asked: Option<Asked<'_>>) -> Result<Recording, CollectError> {
     let arenas = session::arenas(directory)
         .map_err(|source| CollectError::Unreadable { directory: directory.to_owned(), source })?;
     let start = earliest(&arenas);
-    let known = Known {
+    let readings = arenas.iter().filter_map(|(name, path)| Some((*name, reading(*name, path, start)?)));
+    let mut known = Known {
         start,
         ticks_per_second: Stopwatch::start().ticks_per_second(),
-        readings: arenas
-            .iter()
-            .filter_map(|(name, path)| Some((*name, reading(*name, path, start)?)))
-            .collect(),
+        readings: readings.collect(),
         ..Known::default()
     };
+    if let Some(asked) = asked {
+        look(asked, &mut known);
+    }
     let (processes, warnings) = seal::processes(&arenas, &known);
     match (processes.is_empty(), warnings.into_iter().next()) {
         (false, _) => Ok(Recording { run: run_of(&processes, &arenas, known.start), processes }),
         (true, Some(first)) => Err(CollectError::AllUnreadable { directory: directory.to_owned(), first }),
         (true, None) => Err(CollectError::NoArena { directory: directory.to_owned() }),
     }
+}
+
+/// Of a process that was replaced by `exec`, the newest image is the one that runs.
+fn look(asked: Asked<'_>, known: &mut Known) {
+    let start = known.start;
+    let newest = known.readings.iter_mut().rev().find(|(name, _)| name.pid == asked.process.pid());
+    let Some((_, readings)) = newest else { return };
+    let found = asked.process.freeze().map(|frozen| {
+        let (at, begun) = (since(start, kernel::monotonic()), Instant::now());
+        let mut examined = (asked.examiner)(&frozen, HeapMoment::Asked);
+        looks::complete(&mut examined, HeapMoment::Asked, at, frozen.pause(), begun.elapsed());
+        examined
+    });
+    looks::keep(&mut readings.findings, found, HeapMoment::Asked);
 }
 
 /// What a process that still runs tells of itself now.
@@ -78,7 +110,8 @@ fn reading(name: ArenaName, path: &Path, start: Nanos) -> Option<Readings> {
     let own = |bytes: Bytes| bytes.saturating_sub(header.own_bytes);
     let (now, rss) = (since(start, kernel::monotonic()), own(resident.now));
     let ledgers = ledgers(name.pid, path, &file, ledger::Reading { now, rss, loops: header.loops });
-    let mut readings = Readings { peak_rss: own(resident.peak), ledgers, ..Readings::default() };
+    let findings = Findings { ledgers, ..Findings::default() };
+    let mut readings = Readings { peak_rss: own(resident.peak), findings, ..Readings::default() };
     readings.timeline.push(Sample { at: now, rss, live: header.live, threads: resident.threads });
     readings.cpu = kernel::cpu_of(name.pid).filter(|_| name.execs == 0).unwrap_or_default();
     Some(readings)

@@ -1,51 +1,105 @@
 //! A process that stands still, and its heap: live blocks, the memory that can lead to them, and the registers. It is read
-//! from the outside, and goes on when it is dropped.
+//! from the outside. It is the process itself, which goes on when this is dropped, or an image of one that runs.
 
 use std::fs::File;
 use std::io;
 
-use heaplens_format::recording::LeakCheck;
-use heaplens_format::{Addr, Pid};
+use heaplens_format::recording::{HeapMoment, HeapView, Interpreter, LeakCheck};
+use heaplens_format::{Addr, Bytes, Nanos, Pid};
 
+use crate::image;
 use crate::kernel;
-use crate::ledger::{Outline, Subject};
-use crate::trace::Threads;
+use crate::ledger::{Outline, Subject, Tables};
+use crate::trace::{NotStopped, Threads, Tracer};
 
-pub use crate::ledger::Block as LiveBlock;
+pub use crate::ledger::{Block as LiveBlock, MappedArea, RootKind, RootRange};
 
-/// A process whose threads all stand still.
+/// A process, or an image of one, whose threads all stand still.
 #[derive(Debug)]
 pub struct Frozen {
     process: Pid,
     outline: Outline,
-    /// Let go when this is dropped.
-    _threads: Threads,
+    pause: Nanos,
+    /// Lets the process go, or ends the image, when this is dropped.
+    _tracer: Tracer,
 }
 
-/// Is shown a process that waits at its end, all threads stopped, and says which of its blocks can be reached. Sites are
-/// numbered as those of [`LiveBlock`].
-pub type Examiner<'a> = &'a mut dyn FnMut(&Frozen) -> LeakCheck;
+/// Is shown a process that stands still, and says what it found. Sites are numbered as those of [`LiveBlock`].
+pub type Examiner<'a> = &'a mut (dyn FnMut(&Frozen, HeapMoment) -> Examined + Send);
+
+/// What was found in a process that stood still.
+#[derive(Clone, Debug, Default)]
+pub struct Examined {
+    /// Which blocks can be reached, where that was asked.
+    pub leaks: Option<LeakCheck>,
+    /// What the heap looks like, where that was asked. When and how long is left to the recorder.
+    pub view: Option<HeapView>,
+}
 
 /// Why the heap of a process cannot be looked at.
 #[derive(Debug, thiserror::Error)]
 pub enum NotFrozen {
-    /// The kernel does not let us.
+    /// Its threads do not stand still.
     #[error("its threads cannot be stopped: {0}")]
-    Threads(io::Error),
+    Threads(#[from] NotStopped),
     /// Its tables do not tell of all blocks.
     #[error("{0}")]
     Blocks(&'static str),
     /// Its memory or its arena cannot be read.
     #[error("its memory cannot be read: {0}")]
-    Memory(io::Error),
+    Memory(#[from] io::Error),
+    /// It has forbidden itself the system calls that an image needs.
+    #[error("it has restricted its system calls (seccomp)")]
+    Restricted,
+    /// An image might need more memory than there is.
+    #[error("{} MiB of memory are free, and an image of it may need {}", free.get() >> 20, needed.get() >> 20)]
+    Short {
+        /// What is free on the machine and in its control group.
+        free: Bytes,
+        /// What an image may need.
+        needed: Bytes,
+    },
+    /// The kernel makes no copy of it.
+    #[error("the kernel makes no image of it: {0}")]
+    Copy(io::Error),
+    /// The kernel gave it no code of its own.
+    #[error("it has no vdso")]
+    NoInstruction,
+    /// It has ended.
+    #[error("it ended meanwhile")]
+    Gone,
 }
 
 impl Frozen {
     /// Stops a process and looks at it.
     pub(crate) fn stop(process: Pid, subject: &mut Subject, arena: &File) -> Result<Self, NotFrozen> {
-        let threads = Threads::stop(process).map_err(NotFrozen::Threads)?;
-        let outline = subject.outline(arena, &threads)?;
-        Ok(Self { process, outline, _threads: threads })
+        let stop = move || -> Result<_, NotFrozen> {
+            let threads = Threads::stop(process)?;
+            Ok((threads.all().to_vec(), threads))
+        };
+        let (threads, tracer) = Tracer::start(stop)?;
+        let tables = Tables::open(arena).ok_or(NotFrozen::Blocks(UNREADABLE))?;
+        let outline = subject.outline(&tables, &threads)?;
+        Ok(Self { process, outline, pause: Nanos::default(), _tracer: tracer })
+    }
+
+    /// Takes an image of a process that runs, and looks at that. `own_files` are file names of Heaplens's own in it,
+    /// `recorder` is the process that it was started by.
+    pub(crate) fn image(
+        process: Pid,
+        recorder: Pid,
+        own_files: Vec<String>,
+        arena: &File,
+    ) -> Result<Self, NotFrozen> {
+        let (image, tracer) = image::take(process, recorder, arena)?;
+        let tables = Tables::of_copy(arena, &image.tables).ok_or(NotFrozen::Blocks(UNREADABLE))?;
+        let outline = Subject::new(image.process, own_files).outline(&tables, &image.threads)?;
+        Ok(Self { process: image.process, outline, pause: image.pause, _tracer: tracer })
+    }
+
+    /// How long the program stood still for it; nothing where it waited anyway.
+    pub fn pause(&self) -> Nanos {
+        self.pause
     }
 
     /// Its live blocks.
@@ -53,8 +107,13 @@ impl Frozen {
         &self.outline.blocks
     }
 
-    /// Memory that is in no block and that the program reaches by itself, as ranges of addresses.
-    pub fn roots(&self) -> &[(u64, u64)] {
+    /// Small objects of Python, as far as they were recorded: a sample. They lie in [`Self::python_arenas`].
+    pub fn objects(&self) -> &[LiveBlock] {
+        &self.outline.objects
+    }
+
+    /// Memory that is in no block and that the program reaches by itself.
+    pub fn roots(&self) -> &[RootRange] {
         &self.outline.roots
     }
 
@@ -68,8 +127,25 @@ impl Frozen {
         &self.outline.registers
     }
 
+    /// Its address space.
+    pub fn areas(&self) -> &[MappedArea] {
+        &self.outline.areas
+    }
+
+    /// The interpreter that it runs.
+    pub fn python(&self) -> Option<Interpreter> {
+        self.outline.python
+    }
+
+    /// Memory out of which the interpreter cuts its small objects. Neither blocks nor roots.
+    pub fn python_arenas(&self) -> &[(u64, u64)] {
+        &self.outline.python_arenas
+    }
+
     /// Reads its memory, as far as it can be read from an address on.
     pub fn read(&self, address: u64, into: &mut [u8]) -> usize {
         kernel::read_memory(self.process, Addr::new(address), into)
     }
 }
+
+const UNREADABLE: &str = "its arena cannot be read";

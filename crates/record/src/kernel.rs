@@ -177,8 +177,10 @@ fn ended(which: libc::idtype_t, id: u32) -> Option<Pid> {
     // SAFETY: `info` is writable for one siginfo_t.
     let result = unsafe { libc::waitid(which, id, info.as_mut_ptr(), flags) };
     // SAFETY: `info` was zeroed, and waitid fills the child variant of it, which `si_pid` reads.
-    let pid = unsafe { info.assume_init().si_pid() };
-    (result == 0 && pid > 0).then(|| Pid::new(pid as u32))
+    let (pid, code) = unsafe { (info.assume_init().si_pid(), info.assume_init().si_code) };
+    // Children that another thread of the recorder traces are told of when they stop, too (wait(2) says nothing of it).
+    let is_end = matches!(code, libc::CLD_EXITED | libc::CLD_KILLED | libc::CLD_DUMPED);
+    (result == 0 && pid > 0 && is_end).then(|| Pid::new(pid as u32))
 }
 
 /// What the kernel knows about a child after its end.

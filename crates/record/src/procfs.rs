@@ -37,6 +37,35 @@ fn field_of_status(status: &str, name: &str) -> Option<u64> {
     line.split_ascii_whitespace().next()?.parse().ok()
 }
 
+/// What an image of a process would cost it, and whether it can make one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Condition {
+    /// Its parent, as this process numbers it.
+    pub(crate) parent: Pid,
+    /// Resident memory that is its own and can be written to.
+    pub(crate) anonymous: Bytes,
+    /// Whether it has given up system calls.
+    pub(crate) is_restricted: bool,
+}
+
+/// Reads it; `None` when the process is gone.
+pub(crate) fn condition(process: Pid) -> Option<Condition> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let field = |name: &str| field_of_status(&status, name);
+    Some(Condition {
+        parent: Pid::new(field("PPid:")?.try_into().ok()?),
+        anonymous: Bytes::new(field("RssAnon:")? * 1024),
+        is_restricted: field("Seccomp:").is_some_and(|mode| mode != 0),
+    })
+}
+
+/// Page faults of a process that needed no disk: field 10 of proc_pid_stat(5).
+pub(crate) fn minor_faults(process: Pid) -> Option<u64> {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    let (_, fields) = stat.rsplit_once(')')?;
+    fields.split_ascii_whitespace().nth(7)?.parse().ok()
+}
+
 /// Whether an ended child had children of its own that it waited for: their page faults are in its account.
 pub(crate) fn waited_for_children(zombie: Pid) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{zombie}/stat")).unwrap_or_default();

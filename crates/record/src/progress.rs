@@ -80,6 +80,11 @@ impl Course {
     }
 }
 
+/// Passes of the loop whose passes are iterations.
+pub(crate) fn passes_of(loops: &[u8]) -> Option<u64> {
+    main_of(loops).map(|main| main.passes)
+}
+
 /// The loop whose passes are iterations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Main {
@@ -110,9 +115,7 @@ fn turns(record: &[u8]) -> Turns {
 mod tests {
     use super::*;
 
-    fn passes(loops: &[u8]) -> Option<u64> {
-        main_of(loops).map(|main| main.passes)
-    }
+    use super::passes_of as passes;
 
     fn record(parent: u32, passes: u64, ran: u64) -> Vec<u8> {
         record_of(1, parent, passes, ran)

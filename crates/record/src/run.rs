@@ -121,8 +121,10 @@ pub fn run(options: RunOptions) -> Result<Outcome, RunError> {
 pub struct Listeners<'a> {
     /// How it goes, about twice a second while the program runs.
     pub audience: Option<Audience<'a>>,
-    /// What a process held when it ended.
+    /// What a process held when it ended, and where `looks` says so before.
     pub examiner: Option<Examiner<'a>>,
+    /// Whether the examiner is shown images of a process that grows, too, while it runs.
+    pub looks: bool,
 }
 
 /// The same with listeners.

@@ -73,9 +73,8 @@ fn count_unborn(root: &mut Process, unborn: u64) {
 
 fn read(name: ArenaName, path: &Path, known: &Known) -> Result<Process, ArenaError> {
     let file = File::open(path)?;
-    let ledgers = known.readings.get(&name).map(|readings| readings.ledgers.clone()).unwrap_or_default();
-    let leaks = known.readings.get(&name).and_then(|readings| readings.leaks.clone());
-    arena::read_with_findings(&file, known.start, known.ticks_per_second, ledgers, leaks)
+    let findings = known.readings.get(&name).map(|readings| readings.findings.clone()).unwrap_or_default();
+    arena::read_with_findings(&file, known.start, known.ticks_per_second, findings)
 }
 
 /// Adds what the arena itself cannot know.

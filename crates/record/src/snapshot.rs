@@ -10,6 +10,8 @@ use heaplens_format::Pid;
 use heaplens_format::arena::HeaderView;
 use heaplens_format::arena::header::{HEADER_SIZE, TESTS_WANTED_OFFSET};
 
+use crate::agent_file;
+use crate::frozen::{Frozen, NotFrozen};
 use crate::procfs;
 
 /// The distance of two looks at the answer.
@@ -63,9 +65,34 @@ impl RecordedProcess {
         Ok(Self { pid, arena })
     }
 
+    /// Its number.
+    pub fn pid(&self) -> Pid {
+        self.pid
+    }
+
     /// The directory of the session that it is a part of.
     pub fn directory(&self) -> &Path {
         self.arena.parent().unwrap_or(Path::new("/"))
+    }
+
+    /// Takes an image of it, and looks at that. The process goes on.
+    pub fn freeze(&self) -> Result<Frozen, NotFrozen> {
+        let arena = File::open(&self.arena)?;
+        Frozen::image(self.pid, self.recorder(), self.own_files(), &arena)
+    }
+
+    /// The process that records it, after which the session's directory is called: `…/heaplens-PID-…`.
+    fn recorder(&self) -> Pid {
+        let name = self.directory().file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let number = name.split('-').nth(1).and_then(|number| number.parse().ok());
+        Pid::new(number.unwrap_or_default())
+    }
+
+    /// Names of Heaplens's own files in it.
+    fn own_files(&self) -> Vec<String> {
+        let agent = procfs::mapped_file(self.pid, agent_file::is_agent);
+        let own = [Some(self.arena.as_path()), agent.as_deref()].into_iter().flatten();
+        own.filter_map(|path| path.file_name()?.to_str().map(str::to_owned)).collect()
     }
 
     /// Has the process try what comes back, and waits until it did. A test that did not come is no longer wanted.

@@ -1,131 +1,223 @@
 //! Stopping all threads of a process with ptrace, and letting them go again as they were. Nothing in the process is changed:
-//! a signal that arrives meanwhile is handed on when its thread goes.
+//! a signal that arrives meanwhile is handed on.
+//!
+//! A thread that does not stop cannot be let go of by asking: the kernel does it when the thread ends that traces. So all of
+//! this runs in a thread of its own, a [`Tracer`], for as long as something is traced.
 
 use std::collections::BTreeSet;
 use std::io;
-use std::mem::MaybeUninit;
+use std::sync::mpsc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use heaplens_format::Pid;
 
+use crate::ptrace::{self, Registers, Stop, Tid, Waited};
+
+/// How long threads may take to stop. One that waits for a child of `vfork`, or for a disk, does not.
+pub(crate) const PATIENCE: Duration = Duration::from_millis(100);
 /// How often the list of threads is read again because there were new ones.
 const ATTEMPTS: usize = 64;
 
 /// A thread that stands still.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stopped {
-    thread: libc::pid_t,
-    /// A signal that it was about to take.
-    signal: libc::c_int,
-    /// Its stack pointer.
-    pub(crate) stack: u64,
-    /// Its general registers.
-    pub(crate) registers: [u64; REGISTERS],
+    /// Its number.
+    pub(crate) thread: Tid,
+    /// All its registers.
+    pub(crate) registers: Registers,
 }
 
 /// rax, rbx, rcx, rdx, rsi, rdi, rbp, r8 to r15.
-pub(crate) const REGISTERS: usize = 15;
+pub(crate) const GENERAL: usize = 15;
 
-/// All threads of a process, until it is dropped.
+impl Stopped {
+    /// Its stack pointer.
+    pub(crate) fn stack(&self) -> u64 {
+        self.registers.rsp
+    }
+
+    /// Its general registers, without the stack pointer.
+    pub(crate) fn general(&self) -> [u64; GENERAL] {
+        let of = &self.registers;
+        [
+            of.rax, of.rbx, of.rcx, of.rdx, of.rsi, of.rdi, of.rbp, of.r8, of.r9, of.r10, of.r11, of.r12,
+            of.r13, of.r14, of.r15,
+        ]
+    }
+}
+
+/// Why threads do not stand still.
+#[derive(Debug, thiserror::Error)]
+pub enum NotStopped {
+    /// The kernel does not let us.
+    #[error("the kernel does not let us stop its threads: {0}")]
+    Refused(#[from] io::Error),
+    /// Some did not stop in time.
+    #[error("a thread of it did not stop within {} ms: it waits for a disk, or for a child of vfork", PATIENCE.as_millis())]
+    Late,
+    /// There was always a new one.
+    #[error("it starts threads faster than they can be stopped")]
+    TooMany,
+    /// It has ended.
+    #[error("it ended meanwhile")]
+    Gone,
+}
+
+/// All threads of a process, until it is dropped, by the thread that stopped them.
 #[derive(Debug)]
 pub(crate) struct Threads {
+    process: Tid,
     stopped: Vec<Stopped>,
+    /// When the first was asked to stop.
+    since: Instant,
 }
 
 impl Threads {
     /// Stops all threads of a process. When one cannot be stopped, all go on and the reason is given.
-    pub(crate) fn stop(process: Pid) -> io::Result<Self> {
-        let mut threads = Self { stopped: Vec::new() };
+    pub(crate) fn stop(process: Pid) -> Result<Self, NotStopped> {
+        let mut threads = Self { process: process.get() as Tid, stopped: Vec::new(), since: Instant::now() };
+        let deadline = threads.since + PATIENCE;
         let mut known = BTreeSet::new();
         for _ in 0..ATTEMPTS {
-            let new: Vec<libc::pid_t> =
-                list(process)?.into_iter().filter(|thread| known.insert(*thread)).collect();
+            let new: Vec<Tid> = list(process)?.into_iter().filter(|thread| known.insert(*thread)).collect();
             if new.is_empty() {
-                return Ok(threads);
+                return if threads.stopped.is_empty() { Err(NotStopped::Gone) } else { Ok(threads) };
             }
-            threads.stop_all(&new)?;
+            threads.stop_all(&new, deadline)?;
         }
-        Err(io::Error::other("it starts threads faster than they can be stopped"))
+        Err(NotStopped::TooMany)
     }
 
     /// Those that stand still.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Stopped> {
-        self.stopped.iter()
+    pub(crate) fn all(&self) -> &[Stopped] {
+        &self.stopped
     }
 
-    fn stop_all(&mut self, threads: &[libc::pid_t]) -> io::Result<()> {
+    /// When the first of them was asked to stop.
+    pub(crate) fn started(&self) -> Instant {
+        self.since
+    }
+
+    /// All are attached to before the first has to wait for the others.
+    fn stop_all(&mut self, threads: &[Tid], deadline: Instant) -> Result<(), NotStopped> {
+        let mut traced = Vec::with_capacity(threads.len());
         for &thread in threads {
-            match seize(thread).and_then(|()| stopped(thread)) {
-                Ok(stopped) => self.stopped.push(stopped),
-                Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {} // it ended meanwhile
-                Err(error) => return Err(error),
+            match ptrace::seize(thread) {
+                Ok(()) => traced.push(thread),
+                Err(_) if self.has_ended(thread) => {}
+                Err(error) => return Err(error.into()),
             }
         }
+        if self.stopped.is_empty() {
+            self.since = Instant::now();
+        }
+        // One that ends meanwhile is found out below.
+        traced.iter().for_each(|&thread| drop(ptrace::interrupt(thread)));
+        traced.iter().try_for_each(|&thread| self.wait_for(thread, deadline))
+    }
+
+    /// A thread that is about to take a signal takes it, and stops before the first instruction of its handler: it was asked to.
+    fn wait_for(&mut self, thread: Tid, deadline: Instant) -> Result<(), NotStopped> {
+        loop {
+            let resumed = match ptrace::wait_until(thread, deadline)? {
+                Waited::Stopped(Stop::Asked) => break,
+                Waited::Stopped(Stop::Signal(signal)) => ptrace::go_on(thread, signal),
+                Waited::Stopped(Stop::Call | Stop::Birth) => ptrace::go_on(thread, 0),
+                Waited::Gone => {
+                    self.bury(thread);
+                    return Ok(());
+                }
+                Waited::Late => return Err(NotStopped::Late),
+            };
+            // Whoever is killed while it stands still is found by the next wait.
+            resumed.ok();
+        }
+        match ptrace::registers(thread) {
+            Ok(registers) => self.stopped.push(Stopped { thread, registers }),
+            Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {} // killed meanwhile
+            Err(error) => return Err(error.into()),
+        }
         Ok(())
+    }
+
+    /// The first thread is the process: the recorder waits for its end elsewhere.
+    fn bury(&self, thread: Tid) {
+        if thread != self.process {
+            ptrace::bury(thread, false);
+        }
+    }
+
+    /// A thread that has ended and is still listed, as the first one is while others run, cannot be attached to.
+    fn has_ended(&self, thread: Tid) -> bool {
+        let stat = std::fs::read_to_string(format!("/proc/{}/task/{thread}/stat", self.process));
+        let state = stat.ok().and_then(|stat| Some(stat.rsplit_once(") ")?.1.chars().next()));
+        matches!(state.flatten(), None | Some('Z' | 'X'))
     }
 }
 
 impl Drop for Threads {
     fn drop(&mut self) {
         for stopped in &self.stopped {
-            request(libc::PTRACE_DETACH, stopped.thread, stopped.signal as usize).ok();
+            // One that was killed meanwhile is not to be let go of.
+            if ptrace::detach(stopped.thread, 0).is_err() {
+                self.bury(stopped.thread);
+            }
         }
     }
 }
 
-fn list(process: Pid) -> io::Result<Vec<libc::pid_t>> {
-    let names = std::fs::read_dir(format!("/proc/{process}/task"))?;
+fn list(process: Pid) -> Result<Vec<Tid>, NotStopped> {
+    let names = std::fs::read_dir(format!("/proc/{process}/task")).map_err(|_| NotStopped::Gone)?;
     Ok(names.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect())
 }
 
-fn seize(thread: libc::pid_t) -> io::Result<()> {
-    request(libc::PTRACE_SEIZE, thread, 0)?;
-    request(libc::PTRACE_INTERRUPT, thread, 0)
+/// A thread that traces. What it keeps is dropped there, when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Tracer {
+    release: Option<mpsc::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
 }
 
-/// Waits until a thread stands still.
-fn stopped(thread: libc::pid_t) -> io::Result<Stopped> {
-    let status = wait(thread)?;
-    if !libc::WIFSTOPPED(status) {
-        return Err(io::Error::from_raw_os_error(libc::ESRCH));
+impl Tracer {
+    /// Does work in a thread of its own: what it gives, and the thread that keeps the rest.
+    pub(crate) fn start<T, K, E>(
+        work: impl FnOnce() -> Result<(T, K), E> + Send + 'static,
+    ) -> Result<(T, Self), E>
+    where
+        T: Send + 'static,
+        E: From<io::Error> + Send + 'static,
+    {
+        let (tell, told) = mpsc::channel();
+        let (release, released) = mpsc::channel::<()>();
+        let trace = move || {
+            let kept = match work() {
+                Ok((value, kept)) => {
+                    tell.send(Ok(value)).ok();
+                    Some(kept)
+                }
+                Err(error) => {
+                    tell.send(Err(error)).ok();
+                    None
+                }
+            };
+            // Ends when the other side is dropped: nothing is ever sent.
+            released.recv().ok();
+            drop(kept);
+        };
+        let thread = std::thread::Builder::new().name("heaplens-tracer".to_owned()).spawn(trace)?;
+        let tracer = Self { release: Some(release), thread: Some(thread) };
+        let value =
+            told.recv().unwrap_or_else(|_| Err(io::Error::other("the tracing thread ended").into()))?;
+        Ok((value, tracer))
     }
-    // A stop for our sake, or of the whole process, has an event; one without is a signal on its way.
-    let signal = if status >> 16 == 0 { libc::WSTOPSIG(status) } else { 0 };
-    let user = registers(thread)?;
-    let registers = [
-        user.rax, user.rbx, user.rcx, user.rdx, user.rsi, user.rdi, user.rbp, user.r8, user.r9, user.r10,
-        user.r11, user.r12, user.r13, user.r14, user.r15,
-    ];
-    Ok(Stopped { thread, signal, stack: user.rsp, registers })
 }
 
-fn wait(thread: libc::pid_t) -> io::Result<libc::c_int> {
-    let mut status = 0;
-    loop {
-        // SAFETY: `status` is writable.
-        let waited = unsafe { libc::waitpid(thread, &mut status, libc::__WALL) };
-        match (waited, io::Error::last_os_error()) {
-            (-1, error) if error.kind() == io::ErrorKind::Interrupted => {}
-            (-1, error) => return Err(error),
-            _ => return Ok(status),
+impl Drop for Tracer {
+    fn drop(&mut self) {
+        drop(self.release.take());
+        if let Some(thread) = self.thread.take() {
+            thread.join().ok();
         }
     }
-}
-
-fn registers(thread: libc::pid_t) -> io::Result<libc::user_regs_struct> {
-    let mut registers = MaybeUninit::<libc::user_regs_struct>::uninit();
-    // SAFETY: the kernel fills in the registers of a thread that this one has stopped, and nothing beside them.
-    let result = unsafe {
-        libc::ptrace(libc::PTRACE_GETREGS, thread, std::ptr::null_mut::<u8>(), registers.as_mut_ptr())
-    };
-    if result == -1 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: filled in just now.
-    Ok(unsafe { registers.assume_init() })
-}
-
-fn request(what: libc::c_uint, thread: libc::pid_t, data: usize) -> io::Result<()> {
-    // SAFETY: these requests read no memory of this process; `data` is a number to them.
-    let result = unsafe { libc::ptrace(what, thread, std::ptr::null_mut::<u8>(), data) };
-    if result == -1 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }

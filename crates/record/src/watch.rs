@@ -6,22 +6,26 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
 
 use heaplens_format::arena::End;
 use heaplens_format::arena::header::{LEDGER_GIVEN_OFFSET, MARKS_WANTED_OFFSET};
 use heaplens_format::arena::ledger::LARGE;
-use heaplens_format::recording::{Exit, LeakCheck, Ledger, LedgerMoment, Sample};
+use heaplens_format::recording::{Exit, HeapMoment, LedgerMoment, Sample};
 use heaplens_format::{Bytes, Nanos, Pid};
 
-use crate::arena;
-use crate::frozen::{Examiner, Frozen};
+use crate::arena::{self, Findings};
+use crate::frozen::{Examiner, Frozen, NotFrozen};
 use crate::intervals::Intervals;
 use crate::kernel::{self, Arrived, HeldSignals, Reaped};
 use crate::ledger::{Bell, Ledgers, Reading, Subject};
+use crate::looks::{self, Examine, Look, Looks, Wanted};
 use crate::procfs;
 use crate::progress::{self, Audience, Course};
 use crate::run::Listeners;
 use crate::session::{self, ArenaName, Listing};
+use crate::snapshots::{Schedule, Standing};
 use crate::stopwatch::{Stopwatch, since};
 use crate::timeline::Timeline;
 
@@ -40,10 +44,8 @@ pub(crate) struct Readings {
     pub(crate) peak_rss: Bytes,
     /// CPU time, 0 when it was never read.
     pub(crate) cpu: Nanos,
-    /// Where its resident bytes were. Sites are numbered as its arena does it.
-    pub(crate) ledgers: Vec<Ledger>,
-    /// Which blocks it could reach when it ended, sites as in the ledgers; `None` where that was not asked.
-    pub(crate) leaks: Option<LeakCheck>,
+    /// What was found out by looking into it.
+    pub(crate) findings: Findings,
 }
 
 impl Default for Readings {
@@ -52,8 +54,7 @@ impl Default for Readings {
             timeline: Timeline::new(),
             peak_rss: Bytes::ZERO,
             cpu: Nanos::default(),
-            ledgers: Vec::new(),
-            leaks: None,
+            findings: Findings::default(),
         }
     }
 }
@@ -97,17 +98,34 @@ pub(crate) fn until_end(
     listeners: Listeners<'_>,
 ) -> io::Result<Ended> {
     let own_peak = kernel::own_peak_rss();
-    let Listeners { mut audience, mut examiner } = listeners;
+    let Listeners { mut audience, examiner, looks: are_wanted } = listeners;
+    let examine = examiner.map(|examiner| one_at_a_time(examiner));
     let mut watch = Watch::new(main, place, bell, clock);
-    while !kernel::has_ended(main) {
-        watch.reap_orphans(main)?;
-        watch.read_all(&mut examiner);
-        if let Some(audience) = &mut audience {
-            watch.tell(audience);
+    std::thread::scope(|scope| {
+        let mut looks = Looks::new(scope, examine.as_deref());
+        while !kernel::has_ended(main) {
+            watch.reap_orphans(main)?;
+            watch.read_all(&mut looks);
+            if are_wanted {
+                watch.look(&mut looks);
+            }
+            if let Some(audience) = &mut audience {
+                watch.tell(audience);
+            }
+            watch.wait_for_next(main, signals)?;
         }
-        watch.wait_for_next(main, signals)?;
-    }
-    watch.settle(main, own_peak)
+        watch.keep(looks.wait());
+        watch.settle(main, own_peak)
+    })
+}
+
+/// For the thread that looks and the one that watches.
+fn one_at_a_time<'a>(examiner: Examiner<'a>) -> Box<Examine<'a>> {
+    let examiner = Mutex::new(examiner);
+    Box::new(move |frozen, moment| {
+        let mut examiner = examiner.lock().unwrap_or_else(PoisonError::into_inner);
+        (*examiner)(frozen, moment)
+    })
 }
 
 /// The process is not reaped yet, so the pid is still its own. A failure leaves nothing to be done: it has ended.
@@ -184,15 +202,51 @@ impl<'a> Watch<'a> {
         Ok(())
     }
 
-    fn read_all(&mut self, examiner: &mut Option<Examiner<'_>>) {
+    fn read_all(&mut self, looks: &mut Looks<'_, '_>) {
         self.discover();
         let now = self.clock.elapsed();
-        for (name, image) in &mut self.images {
-            let Some(moment) = image.read(name.pid, now, name.pid == self.main) else { continue };
-            if let Some(examiner) = examiner.as_mut() {
-                image.examine(name.pid, examiner);
+        let living = self.images.iter().filter(|(_, image)| image.file.is_some());
+        for name in living.map(|(name, _)| *name).collect::<Vec<_>>() {
+            let is_main = name.pid == self.main;
+            let Some(image) = self.images.get_mut(&name) else { continue };
+            if let Some(moment) = image.read(name.pid, now, is_main) {
+                self.examine(name, looks);
+                self.images[&name].answer(moment);
             }
-            image.answer(moment);
+        }
+    }
+
+    /// Looks at all live blocks of a process that waits. It is stopped first: its patience must not end while an image is
+    /// still being examined.
+    fn examine(&mut self, name: ArenaName, looks: &mut Looks<'_, '_>) {
+        let (Some(examine), at) = (looks.examine(), self.clock.elapsed()) else { return };
+        let Some(stopped) = self.images.get_mut(&name).and_then(|image| image.stop(name.pid)) else { return };
+        self.keep(looks.wait());
+        let found = stopped.map(|frozen| {
+            let start = Instant::now();
+            let mut examined = examine(&frozen, HeapMoment::Exit);
+            looks::complete(&mut examined, HeapMoment::Exit, at, frozen.pause(), start.elapsed());
+            examined
+        });
+        if let Some(image) = self.images.get_mut(&name) {
+            looks::keep(&mut image.readings.findings, found, HeapMoment::Exit);
+        }
+    }
+
+    /// Begins to look at a program that grows, where the time has come.
+    fn look(&mut self, looks: &mut Looks<'_, '_>) {
+        self.keep(looks.finished());
+        let now = self.clock.elapsed();
+        let Some((name, _, sample)) = self.told_of().filter(|_| !looks.is_busy()) else { return };
+        if let Some(wanted) = self.images.get_mut(&name).and_then(|image| image.look(name, now, sample)) {
+            looks.begin(wanted);
+        }
+    }
+
+    fn keep(&mut self, look: Option<Look>) {
+        let Some(look) = look else { return };
+        if let Some(image) = self.images.get_mut(&look.name) {
+            image.keep(look);
         }
     }
 
@@ -218,8 +272,12 @@ impl<'a> Watch<'a> {
 
     fn reap_orphans(&mut self, main: Pid) -> io::Result<()> {
         while let Some(child) = kernel::ended_child().filter(|&child| child != main) {
-            let reaped = kernel::reap(child)?;
-            self.note(child, &reaped);
+            match kernel::reap(child) {
+                Ok(reaped) => self.note(child, &reaped),
+                // An image of a process, whose end the thread that keeps it took first.
+                Err(error) if error.raw_os_error() == Some(libc::ECHILD) => {}
+                Err(error) => return Err(error),
+            }
         }
         Ok(())
     }
@@ -269,6 +327,7 @@ struct Image {
     marks_wanted: u32,
     intervals: Intervals,
     ledgers: Ledgers,
+    schedule: Schedule,
     /// Whether the ledger at the end was asked for.
     is_at_end: bool,
 }
@@ -290,6 +349,7 @@ impl Image {
             marks_wanted: 0,
             intervals: Intervals::default(),
             ledgers,
+            schedule: Schedule::default(),
             is_at_end: false,
         }
     }
@@ -345,14 +405,34 @@ impl Image {
         self.is_at_end = true;
     }
 
-    /// Looks at all live blocks of a process that waits.
-    fn examine(&mut self, pid: Pid, examiner: &mut Examiner<'_>) {
-        let Some(file) = &self.file else { return };
-        let check = match Frozen::stop(pid, self.ledgers.subject(), file) {
-            Ok(frozen) => examiner(&frozen),
-            Err(error) => LeakCheck::NotDone(error.to_string()),
-        };
-        self.readings.leaks = Some(check);
+    /// Stops a process that waits; `None` where there is no arena to look into.
+    fn stop(&mut self, pid: Pid) -> Option<Result<Frozen, NotFrozen>> {
+        let file = self.file.as_ref()?;
+        Some(Frozen::stop(pid, self.ledgers.subject(), file))
+    }
+
+    /// What is to be looked at now, if anything.
+    fn look(&mut self, name: ArenaName, now: Nanos, sample: Sample) -> Option<Wanted> {
+        let file = self.file.as_ref().filter(|_| !self.is_at_end && self.schedule.wants_point(now))?;
+        let passes = progress::passes_of(&arena::read_loops(file).unwrap_or_default());
+        let standing = Standing { now, passes, live: sample.live, rss: sample.rss };
+        if !self.schedule.is_due(standing) {
+            return None;
+        }
+        self.schedule.begin(standing);
+        let arena = file.try_clone().ok()?;
+        let moment = HeapMoment::Running { passes: passes.unwrap_or(0) };
+        Some(Wanted { name, arena, own_files: self.ledgers.subject().own_files().to_vec(), moment, at: now })
+    }
+
+    fn keep(&mut self, look: Look) {
+        self.schedule.end(look.cost);
+        // What speaks against it now will do so later.
+        if matches!(look.found, Err(NotFrozen::Blocks(_) | NotFrozen::Restricted | NotFrozen::NoInstruction))
+        {
+            self.schedule.give_up();
+        }
+        looks::keep(&mut self.readings.findings, look.found, HeapMoment::Running { passes: 0 });
     }
 
     /// An agent that waits is answered, whether there was anything to look at or not.
@@ -363,7 +443,8 @@ impl Image {
     }
 
     fn finish(self) -> Readings {
-        Readings { ledgers: self.ledgers.kept(), ..self.readings }
+        let findings = Findings { ledgers: self.ledgers.kept(), ..self.readings.findings };
+        Readings { findings, ..self.readings }
     }
 
     fn read_cpu(&mut self, pid: Pid) {

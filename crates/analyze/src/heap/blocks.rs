@@ -7,7 +7,8 @@
 //!   leaf     128 words: a bit for each 8 bytes, set where a block begins, and how many blocks begin before the word
 //! ```
 //!
-//! A look-up loads one word of a leaf and one extent; what no block is near to is refused by the region.
+//! A look-up loads one word of a leaf and one extent, for a pointer to a start not even that; what no block is near to is refused
+//! by the region.
 
 use heaplens_format::{Addr, Bytes};
 use thiserror::Error;
@@ -21,8 +22,10 @@ const REGIONS_PER_AREA: usize = 1 << (AREA_BITS - REGION_BITS);
 const WORDS_PER_LEAF: usize = 1 << (REGION_BITS - WORD_BITS);
 const COVERED: u32 = 1 << 31;
 
-/// The most blocks that a graph can have: an edge keeps the number of a block in 30 bits.
-const MOST_BLOCKS: usize = 1 << 30;
+/// So many bits of an edge are the number of its block.
+pub(super) const ID_BITS: u32 = 29;
+/// The most blocks that a graph can have.
+const MOST_BLOCKS: usize = 1 << ID_BITS;
 
 /// A live block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -136,7 +139,10 @@ impl Blocks {
     /// The block that an address lies in, and how far behind its beginning. The beginning of an empty block is in it.
     #[inline]
     pub fn find(&self, address: u64) -> Option<(BlockId, u64)> {
-        let block = self.index.last_up_to(address)?;
+        let (block, is_start) = self.index.last_up_to(address)?;
+        if is_start {
+            return Some((BlockId(block), 0));
+        }
         let extent = self.extents.get(block as usize)?;
         let offset = address.wrapping_sub(extent.start);
         (offset < extent.size || offset == 0).then_some((BlockId(block), offset))
@@ -150,6 +156,8 @@ struct Index {
     areas: Vec<u32>,
     regions: Vec<u32>,
     leaves: Vec<Word>,
+    /// Every block begins at a multiple of 8: then a bit is as good as an address.
+    is_aligned: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -163,7 +171,8 @@ struct Word {
 impl Index {
     fn new(extents: &[Extent]) -> Self {
         // Region and leaf 0 are nobody's: 0 says that there is none.
-        let mut index = Self { areas: vec![0; AREAS], regions: vec![0], leaves: Vec::new() };
+        let is_aligned = extents.iter().all(|extent| extent.start & 7 == 0);
+        let mut index = Self { areas: vec![0; AREAS], regions: vec![0], leaves: Vec::new(), is_aligned };
         for (number, extent) in (0..).zip(extents) {
             index.insert(number, *extent);
         }
@@ -209,20 +218,21 @@ impl Index {
         *area as usize + region_of(address)
     }
 
-    /// The last block that begins at the address or before it, if it may reach the address.
+    /// The last block that begins at the address or before it, if it may reach the address; and whether it surely begins there.
     #[inline]
-    fn last_up_to(&self, address: u64) -> Option<u32> {
+    fn last_up_to(&self, address: u64) -> Option<(u32, bool)> {
         let area = *self.areas.get((address >> AREA_BITS) as usize)?;
         if area == 0 {
             return None;
         }
         match self.regions[area as usize + region_of(address)] {
             0 => None,
-            covered @ COVERED.. => Some(covered & !COVERED),
+            covered @ COVERED.. => Some((covered & !COVERED, false)),
             leaf => {
                 let word = self.leaves[Self::word_of(leaf, address)];
                 let up_to = word.begins & (u64::MAX >> (63 - bit_of(address)));
-                (word.before + up_to.count_ones()).checked_sub(1)
+                let is_start = self.is_aligned && address & 7 == 0 && word.begins >> bit_of(address) & 1 == 1;
+                Some(((word.before + up_to.count_ones()).checked_sub(1)?, is_start))
             }
         }
     }
@@ -265,6 +275,16 @@ mod tests {
         assert_eq!(found(&blocks, 0x7fff_0000_000f), Some((0x7fff_0000_0008, 7)));
         assert_eq!(found(&blocks, 0x7fff_0000_0010), None);
         assert_eq!(found(&blocks, u64::MAX), None);
+    }
+
+    #[test]
+    fn a_block_may_begin_between_two_words() {
+        let blocks = Blocks::new(vec![block(0x1004, 24), block(0x1020, 8)]).unwrap();
+        assert_eq!(found(&blocks, 0x1000), None);
+        assert_eq!(found(&blocks, 0x1003), None);
+        assert_eq!(found(&blocks, 0x1004), Some((0x1004, 0)));
+        assert_eq!(found(&blocks, 0x1008), Some((0x1004, 4)));
+        assert_eq!(found(&blocks, 0x1020), Some((0x1020, 0)));
     }
 
     #[test]

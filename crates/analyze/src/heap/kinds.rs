@@ -12,7 +12,8 @@ use std::collections::{BTreeMap, HashMap};
 use heaplens_format::recording::{Amount, LeakKind, LostSite};
 
 use super::blocks::BlockId;
-use super::graph::{Edge, Graph};
+use super::edge::Edge;
+use super::graph::Graph;
 
 /// The kind of every block.
 #[derive(Debug, PartialEq, Eq)]
@@ -25,8 +26,13 @@ pub struct Kinds {
 impl Kinds {
     /// Looks at every edge a few times at most.
     pub fn of(graph: &Graph) -> Self {
+        Self::with(graph, |_| false)
+    }
+
+    /// The same; blocks that `is_given` are reachable whatever leads to them.
+    pub fn with(graph: &Graph, is_given: impl Fn(BlockId) -> bool) -> Self {
         let mut kinds: Vec<Option<LeakKind>> = vec![None; graph.blocks().len()];
-        mark_reachable(graph, &mut kinds);
+        mark_reachable(graph, is_given, &mut kinds);
         mark_possible(graph, &mut kinds);
         let indirect = divide_lost(graph, &mut kinds);
         let kinds = kinds.into_iter().map(|kind| kind.unwrap_or(LeakKind::DefinitelyLost)).collect();
@@ -43,10 +49,10 @@ impl Kinds {
         self.indirect.get(&block).copied().unwrap_or_default()
     }
 
-    /// All blocks by kind and by the site that allocated them, sorted.
-    pub fn sites(&self, graph: &Graph) -> Vec<LostSite> {
+    /// Blocks that are wanted, by kind and by the site that allocated them, sorted.
+    pub fn sites(&self, graph: &Graph, is_wanted: impl Fn(BlockId) -> bool) -> Vec<LostSite> {
         let mut sites: BTreeMap<(LeakKind, u32), (Amount, Amount)> = BTreeMap::new();
-        for id in graph.blocks().ids() {
+        for id in graph.blocks().ids().filter(|&id| is_wanted(id)) {
             let block = graph.blocks().get(id);
             let (direct, indirect) = sites.entry((self.get(id), block.site)).or_default();
             *direct += Amount { bytes: block.size, blocks: 1 };
@@ -58,44 +64,69 @@ impl Kinds {
 }
 
 /// What roots point to, and whatever can be reached from there by pointers to starts.
-fn mark_reachable(graph: &Graph, kinds: &mut [Option<LeakKind>]) {
-    let from_roots = graph.roots().iter().copied().filter(|edge| graph.is_to_start(*edge));
-    let mut open: Vec<BlockId> = Vec::new();
-    for edge in from_roots {
-        take(edge, LeakKind::StillReachable, kinds, &mut open);
+fn mark_reachable(graph: &Graph, is_given: impl Fn(BlockId) -> bool, kinds: &mut [Option<LeakKind>]) {
+    let from_roots = graph.roots().all().iter().map(|root| root.edge);
+    let mut open = Open::default();
+    for edge in from_roots.filter(|edge| graph.is_to_start(*edge)).chain(given(graph, is_given)) {
+        take(edge, LeakKind::StillReachable, kinds, &mut open.next);
     }
-    while let Some(block) = open.pop() {
+    open.each(|block, open| {
         for &edge in graph.edges(block).iter().filter(|edge| graph.is_to_start(**edge)) {
-            take(edge, LeakKind::StillReachable, kinds, &mut open);
+            take(edge, LeakKind::StillReachable, kinds, open);
         }
-    }
+    });
+}
+
+/// What Python's collector knows, and what is given.
+fn given(graph: &Graph, is_given: impl Fn(BlockId) -> bool) -> impl Iterator<Item = Edge> {
+    let given = graph.blocks().ids().filter(move |&block| graph.is_tracked(block) || is_given(block));
+    given.map(|block| Edge::new(block, 0))
 }
 
 /// What else can be reached.
 fn mark_possible(graph: &Graph, kinds: &mut [Option<LeakKind>]) {
-    let mut open: Vec<BlockId> = Vec::new();
-    for &edge in graph.roots() {
-        take(edge, LeakKind::PossiblyLost, kinds, &mut open);
+    let mut open = Open::default();
+    for edge in graph.roots().all().iter().map(|root| root.edge) {
+        take(edge, LeakKind::PossiblyLost, kinds, &mut open.next);
     }
     for block in graph.blocks().ids() {
         if kinds[block.index()] == Some(LeakKind::StillReachable) {
             for &edge in graph.edges(block) {
-                take(edge, LeakKind::PossiblyLost, kinds, &mut open);
+                take(edge, LeakKind::PossiblyLost, kinds, &mut open.next);
             }
         }
     }
-    while let Some(block) = open.pop() {
+    open.each(|block, open| {
         for &edge in graph.edges(block) {
-            take(edge, LeakKind::PossiblyLost, kinds, &mut open);
+            take(edge, LeakKind::PossiblyLost, kinds, open);
         }
-    }
+    });
 }
 
+#[inline]
 fn take(edge: Edge, kind: LeakKind, kinds: &mut [Option<LeakKind>], open: &mut Vec<BlockId>) {
     let known = &mut kinds[edge.block().index()];
     if known.is_none() {
         *known = Some(kind);
         open.push(edge.block());
+    }
+}
+
+/// Blocks whose pointers are to be followed. All that are open are gone through before those that they open: the processor
+/// fetches the pointers of many blocks at once, which from a stack, where each block waits for the one before, it cannot.
+#[derive(Default)]
+struct Open {
+    next: Vec<BlockId>,
+}
+
+impl Open {
+    fn each(&mut self, mut tell: impl FnMut(BlockId, &mut Vec<BlockId>)) {
+        let mut level = Vec::new();
+        while !self.next.is_empty() {
+            level.clear();
+            std::mem::swap(&mut level, &mut self.next);
+            level.iter().for_each(|&block| tell(block, &mut self.next));
+        }
     }
 }
 

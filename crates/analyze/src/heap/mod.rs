@@ -2,19 +2,55 @@
 //! memory only through [`ReadMemory`], and takes every aligned word for a pointer that could be one.
 //!
 //! ```text
-//!   blocks (block table) ─▶ Blocks ─┐
-//!   memory ─────────────────────────┼─▶ Graph ─▶ leak kinds
-//!   roots: data, stacks, registers ─┘
+//!   blocks (block table) ─▶ Blocks ─┐            ┌─▶ Kinds: what is lost
+//!   memory ─────────────────────────┼─▶ Graph ───┼─▶ Paths: how a root leads to a block
+//!   roots: data, stacks, registers ─┘            └─▶ Dominators: what goes with a block
 //! ```
 
 mod blocks;
+mod classes;
+mod dominators;
+#[cfg(test)]
+mod drawn_tests;
+mod edge;
+mod examine;
+mod globals;
 mod graph;
+mod growing;
+#[cfg(test)]
+mod growing_tests;
+mod interner;
 mod kinds;
 mod memory;
 #[cfg(test)]
 mod naive;
+mod namer;
+mod nodes;
+mod offsets;
+mod pages;
+mod paths;
+pub mod python;
+mod roots;
+mod runtime;
+mod samples;
+mod scan;
+mod scene;
+mod summary;
+#[cfg(test)]
+mod synthetic;
+mod tops;
+mod ways;
 
 pub use blocks::{Block, BlockId, Blocks, TooManyBlocks};
-pub use graph::{Graph, Roots};
+pub use classes::{Classes, CppClass};
+pub use dominators::{COLLECTOR_GROUP, Dominators, Node, TooManyPointers};
+pub use examine::{Examiner, Look};
+pub use globals::{Global, Globals, MappedFile};
+pub use graph::Graph;
+pub use growing::{Growing, growing, largest};
 pub use kinds::Kinds;
 pub use memory::ReadMemory;
+pub use paths::Paths;
+pub use roots::{Holder, Links, NamedRoot, Payload, RootKind, RootOrigin, RootRange, RootRegister, Roots};
+pub use scene::{PythonScene, Scene};
+pub use summary::{BlockKind, Summary, SummaryNode};

@@ -1,31 +1,14 @@
 //! Heaps drawn by chance, and their leak kinds found the slow way: from the definitions, by the closure of all pointers.
 
-use std::collections::BTreeMap;
-
 use heaplens_format::recording::{Amount, LeakKind};
 use heaplens_format::{Addr, Bytes};
 use proptest::prelude::*;
 
-use super::{Block, Blocks, Graph, Kinds, ReadMemory, Roots};
+use super::synthetic::{Words, data, register};
+use super::{Block, Blocks, Graph, Kinds, Roots};
 
 const HEAP: u64 = 0x5555_5555_0000;
 const DATA: u64 = 0x5555_0000_0000;
-
-/// Words at addresses; everything else cannot be read.
-#[derive(Default)]
-struct Words(BTreeMap<u64, u64>);
-
-impl ReadMemory for Words {
-    fn read(&self, address: u64, into: &mut [u8]) -> usize {
-        let mut there = 0;
-        for (at, bytes) in (address..).step_by(8).zip(into.chunks_exact_mut(8)) {
-            let Some(word) = self.0.get(&at) else { break };
-            bytes.copy_from_slice(&word.to_le_bytes());
-            there += 8;
-        }
-        there
-    }
-}
 
 /// A pointer: from which block (`None`: from a root) to which, and how far behind its start.
 type Pointer = (Option<usize>, usize, u64);
@@ -49,7 +32,7 @@ impl Drawn {
             memory.0.extend(words.map(|offset| (self.address(block) + offset, 0)));
         }
         let mut registers = Vec::new();
-        let mut data = DATA;
+        let mut end = DATA;
         for &(from, to, offset) in &self.pointers {
             let word = self.address(to) + offset;
             match from {
@@ -57,10 +40,10 @@ impl Drawn {
                     memory.0.insert(self.address(from) + next[from], word);
                     next[from] += 8;
                 }
-                None if offset == 0 && to % 2 == 0 => registers.push(word),
+                None if offset == 0 && to % 2 == 0 => registers.push(register(word)),
                 None => {
-                    memory.0.insert(data, word);
-                    data += 8;
+                    memory.0.insert(end, word);
+                    end += 8;
                 }
             }
         }
@@ -70,7 +53,7 @@ impl Drawn {
             site: number as u32 % 3,
         };
         let blocks = Blocks::new((0..self.sizes.len()).map(block).collect()).unwrap();
-        Graph::new(blocks, &Roots { ranges: vec![(DATA, data)], registers, ..Roots::default() }, &memory)
+        Graph::new(blocks, &Roots { ranges: vec![data(DATA, end)], registers, ..Roots::default() }, &memory)
     }
 
     /// Which blocks can be reached from which by pointers that pass.
@@ -152,7 +135,7 @@ proptest! {
         let indirect: u64 = of(LeakKind::IndirectlyLost).map(|block| drawn.sizes[block]).sum();
         let led: u64 = graph.blocks().ids().map(|block| kinds.indirect(block).bytes.get()).sum();
         prop_assert_eq!(led, indirect, "every indirectly lost block is lost with one other");
-        let sites = kinds.sites(&graph);
+        let sites = kinds.sites(&graph, |_| true);
         let direct: u64 = sites.iter().map(|site| site.direct.bytes.get()).sum();
         prop_assert_eq!(direct, drawn.sizes.iter().sum::<u64>());
     }
@@ -164,7 +147,7 @@ fn kind_behind_header(size: u64, header: &[u64], offset: u64) -> LeakKind {
     memory.0.extend((0..size).step_by(8).map(|at| (HEAP + at, 0)));
     memory.0.extend((0..).step_by(8).map(|at| HEAP + at).zip(header.iter().copied()));
     let block = Block { address: Addr::new(HEAP), size: Bytes::new(size), site: 1 };
-    let roots = Roots { registers: vec![HEAP + offset], ..Roots::default() };
+    let roots = Roots { registers: vec![register(HEAP + offset)], ..Roots::default() };
     let graph = Graph::new(Blocks::new(vec![block]).unwrap(), &roots, &memory);
     Kinds::of(&graph).get(graph.blocks().ids().next().unwrap())
 }

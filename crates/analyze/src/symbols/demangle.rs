@@ -11,6 +11,15 @@ pub(super) fn demangle(name: &str) -> String {
     cpp(name).unwrap_or_else(|| name.to_owned())
 }
 
+/// The readable name of a class, from the name in its `std::type_info`; `None` where it is not one.
+pub(crate) fn demangle_class(name: &str) -> Option<String> {
+    // A name that is compared by its address begins with a star.
+    let name = name.trim_start_matches('*');
+    let symbol = Symbol::new(format!("_ZTS{name}")).ok()?;
+    let readable = symbol.demangle().ok()?;
+    readable.strip_prefix("typeinfo name for ").map(str::to_owned)
+}
+
 fn cpp(name: &str) -> Option<String> {
     if !name.starts_with("_Z") {
         return None;
@@ -32,6 +41,13 @@ mod tests {
     #[test]
     fn a_rust_name_loses_its_hash() {
         assert_eq!(demangle("_ZN4core3fmt5write17h0123456789abcdefE"), "core::fmt::write");
+    }
+
+    #[test]
+    fn the_name_of_a_class_keeps_its_parameters() {
+        assert_eq!(demangle_class("N4shop4BookE").as_deref(), Some("shop::Book"));
+        assert_eq!(demangle_class("*N4shop3BoxIiEE").as_deref(), Some("shop::Box<int>"));
+        assert_eq!(demangle_class("nonsense"), None);
     }
 
     #[test]

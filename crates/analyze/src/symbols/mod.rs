@@ -7,6 +7,7 @@
 mod covering;
 mod debug_file;
 mod demangle;
+mod image;
 mod lines;
 mod object_file;
 mod strings;
@@ -17,6 +18,9 @@ use std::path::Path;
 use heaplens_format::ModuleId;
 use heaplens_format::recording::{Frame, FrameSymbol, Function, Module, Process, Recording};
 
+pub(crate) use demangle::demangle_class;
+pub(crate) use image::Image;
+pub(crate) use object_file::Variables;
 use strings::Strings;
 
 /// An object file as recorded: path and build id.

@@ -43,7 +43,8 @@ impl ObjectFile {
             open_lines(debug, &Facts::read(debug)?)
         });
         let files = [Some(path), debug.as_deref()];
-        Some(Self { lines, tables: files.into_iter().flatten().filter_map(Table::read).collect() })
+        let tables = files.into_iter().flatten().filter_map(|path| Table::read(path, is_function));
+        Some(Self { lines, tables: tables.collect() })
     }
 
     /// The functions at an address, innermost first; empty where nothing is known.
@@ -65,6 +66,28 @@ impl ObjectFile {
 
     fn covering_name(&self, address: u64) -> Option<String> {
         self.tables.iter().find_map(|table| table.name(address)).map(|name| demangle(&name))
+    }
+}
+
+/// The variables of a file: objects in its symbol tables and in those of its debug file.
+pub(crate) struct Variables {
+    tables: Vec<Table>,
+}
+
+impl Variables {
+    /// Opens the file at `path`; `None` when it is gone or is no object file.
+    pub(crate) fn open(path: &Path) -> Option<Self> {
+        let debug = debug_file::find(path, &Facts::read(path)?.clues);
+        let files = [Some(path), debug.as_deref()];
+        let tables = files.into_iter().flatten().filter_map(|path| Table::read(path, is_variable));
+        Some(Self { tables: tables.collect() })
+    }
+
+    /// The variable that covers an address, readable, and where it begins.
+    pub(crate) fn at(&self, address: u64) -> Option<(String, u64)> {
+        let found = self.tables.iter().find_map(|table| table.find(address));
+        // Of two ABIs of the C++ library it is the usual one.
+        found.map(|(name, start)| (demangle(&name).replace("[abi:cxx11]", ""), start))
     }
 }
 
@@ -105,7 +128,7 @@ impl Facts {
     }
 }
 
-fn open_cache(path: &Path) -> Option<Cache> {
+pub(super) fn open_cache(path: &Path) -> Option<Cache> {
     let file = File::open(path).ok()?;
     let plain = file.metadata().ok()?.is_file();
     plain.then(|| ReadCache::new(BufReader::new(file)))
@@ -115,7 +138,7 @@ fn path_from(name: &[u8]) -> PathBuf {
     PathBuf::from(OsStr::from_bytes(name))
 }
 
-/// Functions of the symbol tables of one file. Names are few hundred bytes each and a file may have a million, so
+/// Functions or variables of the symbol tables of one file. Names are few hundred bytes each and a file may have a million, so
 /// only places are kept and a name is read when an address needs it.
 struct Table {
     cache: Cache,
@@ -131,20 +154,25 @@ struct Name {
 }
 
 impl Table {
-    fn read(path: &Path) -> Option<Self> {
+    fn read(path: &Path, wanted: Wanted) -> Option<Self> {
         // The tables themselves are read through another cache, which goes when they are sorted.
-        let spans = read_spans(&open_cache(path)?)?;
+        let spans = read_spans(&open_cache(path)?, wanted)?;
         Some(Self { cache: open_cache(path)?, covering: Covering::new(spans) })
     }
 
-    /// The best name that covers an address: the function that begins last, then a global one, then the plainest.
     fn name(&self, address: u64) -> Option<String> {
+        self.find(address).map(|(name, _)| name)
+    }
+
+    /// The best name that covers an address, and where it begins: the symbol that begins last, then a global one, then the
+    /// plainest.
+    fn find(&self, address: u64) -> Option<(String, u64)> {
         let start = self.covering.at(address).next()?.start;
         let aliases = self.covering.at(address).take_while(|span| span.start == start);
         let names = aliases.filter_map(|span| Some((span.symbol.rank, self.read_name(span.symbol)?)));
         let best =
             names.min_by_key(|(rank, name)| (Reverse(*rank), underscores(name), name.len(), name.clone()));
-        best.map(|(_, name)| name)
+        best.map(|(_, name)| (name, start))
     }
 
     fn read_name(&self, name: Name) -> Option<String> {
@@ -159,11 +187,14 @@ fn underscores(name: &str) -> usize {
     name.bytes().take_while(|&byte| byte == b'_').count()
 }
 
-fn read_spans(cache: &Cache) -> Option<Vec<Span<Name>>> {
+/// Which symbols count.
+type Wanted = fn(&Sym64<Endianness>, Endianness) -> bool;
+
+fn read_spans(cache: &Cache, wanted: Wanted) -> Option<Vec<Span<Name>>> {
     let file = ElfFile64::<Endianness, _>::parse(cache).ok()?;
     let mut spans = Vec::new();
     for table in [file.elf_symbol_table(), file.elf_dynamic_symbol_table()] {
-        spans.extend(spans_of(&file, table).into_iter().flatten());
+        spans.extend(spans_of(&file, table, wanted).into_iter().flatten());
     }
     Some(spans)
 }
@@ -171,12 +202,13 @@ fn read_spans(cache: &Cache) -> Option<Vec<Span<Name>>> {
 fn spans_of<'a>(
     file: &Elf<'a>,
     table: &'a Symbols<'a>,
+    wanted: Wanted,
 ) -> Option<impl Iterator<Item = Span<Name>> + use<'a>> {
     let endian = file.endian();
     let strings = file.elf_section_table().section(table.string_section()).ok()?;
     let (start, size) = strings.file_range(endian)?;
-    let functions = table.iter().filter(move |symbol| is_function(symbol, endian));
-    Some(functions.map(move |symbol| {
+    let symbols = table.iter().filter(move |symbol| wanted(symbol, endian));
+    Some(symbols.map(move |symbol| {
         let offset = start.saturating_add(symbol.st_name(endian).into());
         Span {
             start: symbol.st_value(endian),
@@ -188,6 +220,10 @@ fn spans_of<'a>(
 
 fn is_function(symbol: &Sym64<Endianness>, endian: Endianness) -> bool {
     matches!(symbol.st_type(), elf::STT_FUNC | elf::STT_GNU_IFUNC) && !symbol.is_undefined(endian)
+}
+
+fn is_variable(symbol: &Sym64<Endianness>, endian: Endianness) -> bool {
+    symbol.st_type() == elf::STT_OBJECT && !symbol.is_undefined(endian)
 }
 
 fn rank(binding: u8) -> u8 {

@@ -31,6 +31,15 @@ pub struct Block {
 
 /// Tells of each live block of `malloc` and its kin. Objects of Python are left out: their arenas tell of them.
 pub(super) fn each(tables: &Tables<'_>, mut tell: impl FnMut(Block)) -> io::Result<()> {
+    each_of_all(tables, |block, family| {
+        if family != Family::PythonObject {
+            tell(block);
+        }
+    })
+}
+
+/// The same with those small objects of Python that were recorded.
+pub(super) fn each_of_all(tables: &Tables<'_>, mut tell: impl FnMut(Block, Family)) -> io::Result<()> {
     let mut leaves = leaves(tables)?;
     leaves.sort_unstable();
     let mut cells = Cells { tables, pages: HashMap::new() };
@@ -76,7 +85,7 @@ fn numbers(bytes: &[u8]) -> impl Iterator<Item = (u64, u32)> {
     (0..).zip(bytes.as_chunks::<4>().0.iter().map(|number| u32::from_le_bytes(*number)))
 }
 
-fn each_of_leaf(leaf: &[u8], address: u64, cells: &mut Cells<'_>, tell: &mut impl FnMut(Block)) {
+fn each_of_leaf(leaf: &[u8], address: u64, cells: &mut Cells<'_>, tell: &mut impl FnMut(Block, Family)) {
     debug_assert_eq!(leaf.len(), LEAF_WORDS * 8);
     for (granule, raw) in (0u64..).zip(leaf.as_chunks::<8>().0) {
         let entry = BlockEntry::from_raw(u64::from_le_bytes(*raw));
@@ -101,10 +110,9 @@ fn each_of_leaf(leaf: &[u8], address: u64, cells: &mut Cells<'_>, tell: &mut imp
     }
 }
 
-fn one(entry: BlockEntry, size: u64, granule: u64, tell: &mut impl FnMut(Block)) {
-    if entry.family() != Family::PythonObject {
-        tell(Block { address: granule + entry.offset() * 8, size, site: entry.site().get() });
-    }
+fn one(entry: BlockEntry, size: u64, granule: u64, tell: &mut impl FnMut(Block, Family)) {
+    let (address, site) = (granule + entry.offset() * 8, entry.site().get());
+    tell(Block { address, size, site }, entry.family());
 }
 
 /// Cells of blocks that do not fit a word, a page of them at a time.

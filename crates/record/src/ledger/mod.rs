@@ -4,6 +4,7 @@
 mod areas;
 mod bell;
 mod blocks;
+mod copied;
 mod heaps;
 mod images;
 mod keep;
@@ -19,6 +20,9 @@ mod take;
 
 pub(crate) use bell::Bell;
 pub use blocks::Block;
+pub(crate) use copied::Copied;
 pub(crate) use keep::{Ledgers, Reading};
-pub(crate) use outline::Outline;
+pub use outline::{MappedArea, RootKind, RootRange};
+pub(crate) use outline::{Outline, refusal};
+pub(crate) use tables::Tables;
 pub(crate) use take::Subject;

@@ -2,21 +2,21 @@
 //! of them that the program reaches by itself. Free memory of the allocator, stacks of threads that ended and our own memory
 //! are neither.
 
-use std::fs::File;
 use std::io;
 
-use heaplens_format::arena::HeaderView;
 use heaplens_format::arena::header::FLAG_FORKED;
+use heaplens_format::arena::{Family, HeaderView};
+use heaplens_format::recording::Interpreter;
 
 use super::areas::{self, Area};
 use super::blocks::{self, Block};
 use super::pages::Pagemap;
 use super::sites::Owner;
-use super::space::Space;
+use super::space::{Claim, Space};
 use super::tables::Tables;
 use super::take::Subject;
 use crate::frozen::NotFrozen;
-use crate::trace::{Stopped, Threads};
+use crate::trace::Stopped;
 
 /// Bytes below the stack pointer that a function may use without moving it.
 const RED_ZONE: u64 = 128;
@@ -27,45 +27,92 @@ const DEEPEST_EXIT: u64 = 1 << 20;
 #[derive(Debug, Default)]
 pub(crate) struct Outline {
     pub(crate) blocks: Vec<Block>,
-    /// Ranges of addresses.
-    pub(crate) roots: Vec<(u64, u64)>,
+    /// Small objects of Python that were recorded.
+    pub(crate) objects: Vec<Block>,
+    pub(crate) roots: Vec<RootRange>,
     /// The same for data of the C library, which holds the state of its allocator, too.
     pub(crate) allocator_data: Vec<(u64, u64)>,
     /// Registers of its threads.
     pub(crate) registers: Vec<u64>,
+    pub(crate) areas: Vec<MappedArea>,
+    pub(crate) python: Option<Interpreter>,
+    pub(crate) python_arenas: Vec<(u64, u64)>,
+}
+
+/// Memory in no block that the program reaches by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RootRange {
+    /// Where it begins.
+    pub start: u64,
+    /// The first address behind it.
+    pub end: u64,
+    /// What it is.
+    pub kind: RootKind,
+}
+
+/// What a root is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RootKind {
+    /// Data of a module, or of a file that is mapped.
+    Data,
+    /// The used part of a stack, with the thread's own data behind it.
+    Stack {
+        /// The number of the thread.
+        thread: u32,
+    },
+    /// Memory that the program mapped itself.
+    Mapped {
+        /// The stack that mapped it, as the arena numbers them.
+        site: u32,
+    },
+    /// Anonymous memory that nobody is known to have.
+    Anonymous,
+}
+
+/// An area of the address space.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MappedArea {
+    /// Where it begins.
+    pub start: u64,
+    /// The first address behind it.
+    pub end: u64,
+    /// Where in its file it begins.
+    pub offset: u64,
+    /// The path of its file, or a name in brackets; empty where there is none.
+    pub name: String,
+    /// Whether it can be written to.
+    pub is_writable: bool,
 }
 
 impl Subject {
-    /// Of a process whose threads all stand still.
-    pub(crate) fn outline(&mut self, arena: &File, threads: &Threads) -> Result<Outline, NotFrozen> {
-        let tables = Tables::open(arena).ok_or(NotFrozen::Blocks("its arena cannot be read"))?;
-        let header = tables.header().ok_or(NotFrozen::Blocks("its arena cannot be read"))?;
-        if header.sample_interval() != 0 {
-            return Err(NotFrozen::Blocks("only a sample of its blocks was recorded"));
-        }
-        if header.flags() & FLAG_FORKED != 0 {
-            return Err(NotFrozen::Blocks("it was forked, and blocks that it inherited are not known"));
-        }
-        let areas = areas::read(self.process()).map_err(NotFrozen::Memory)?;
-        let of_memory = |error| NotFrozen::Memory(error);
-        let mut space = Pagemap::open(self.process())
-            .and_then(|mut pagemap| Space::read(&areas, &mut pagemap))
-            .map_err(of_memory)?;
-        self.claim(&mut space, &tables, &header, &areas).map_err(of_memory)?;
-        let blocks = self.live_blocks(&tables, &mut space).map_err(of_memory)?;
-        let (stacks, registers) = held_by_threads(threads, &header);
-        let roots = self.roots(&areas, &space, &stacks);
-        let allocator_data = self.data(&areas).filter(|area| is_of_libc(&area.name)).map(range).collect();
-        Ok(Outline { blocks, roots, allocator_data, registers })
+    /// Of a process that stands still, whose threads these are. It may be an image of the one that they are of.
+    pub(crate) fn outline(&mut self, tables: &Tables<'_>, threads: &[Stopped]) -> Result<Outline, NotFrozen> {
+        let header = tables.header().ok_or(NotFrozen::Blocks(UNREADABLE))?;
+        refusal(&header).map_or(Ok(()), |why| Err(NotFrozen::Blocks(why)))?;
+        self.outline_of(tables, &header, threads).map_err(NotFrozen::Memory)
     }
 
-    fn live_blocks(&self, tables: &Tables<'_>, space: &mut Space) -> io::Result<Vec<Block>> {
-        let mut all = Vec::new();
-        blocks::each(tables, |block| {
-            space.add_block(block.address, block.size, Owner::Native);
-            all.push(block);
-        })?;
-        Ok(all)
+    fn outline_of(
+        &mut self,
+        tables: &Tables<'_>,
+        header: &HeaderView<'_>,
+        threads: &[Stopped],
+    ) -> io::Result<Outline> {
+        let areas = areas::read(self.process())?;
+        let mut space = Space::read(&areas, &mut Pagemap::open(self.process())?)?;
+        self.claim(&mut space, tables, header, &areas)?;
+        let (blocks, objects) = live_blocks(tables, &mut space)?;
+        let (stacks, registers) = held_by_threads(threads, header);
+        Ok(Outline {
+            blocks,
+            objects,
+            roots: self.roots(&areas, &space, &stacks),
+            allocator_data: self.data(&areas).filter(|area| is_of_libc(&area.name)).map(range).collect(),
+            registers,
+            python: Interpreter::from_raw(header.python()),
+            python_arenas: space.arenas().to_vec(),
+            areas: areas.into_iter().map(shown).collect(),
+        })
     }
 
     /// Memory with a file that can be written to: data of modules, shared memory.
@@ -74,31 +121,75 @@ impl Subject {
         areas.iter().filter(is_data).filter(|area| area.name != "[stack]" && !self.is_own(area))
     }
 
-    fn roots(&self, areas: &[Area], space: &Space, stacks: &[u64]) -> Vec<(u64, u64)> {
-        let data = self.data(areas).filter(|area| !is_of_libc(&area.name));
-        let mut roots: Vec<(u64, u64)> = data.map(range).collect();
-        roots.extend(space.reachable());
-        roots.extend(stacks.iter().filter_map(|&stack| rest_of_stack(areas, space, stack)));
+    fn roots(&self, areas: &[Area], space: &Space, stacks: &[(u32, u64)]) -> Vec<RootRange> {
+        let data = self.data(areas).filter(|area| !is_of_libc(&area.name)).map(range);
+        let mut roots: Vec<RootRange> =
+            data.map(|(start, end)| RootRange { start, end, kind: RootKind::Data }).collect();
+        let reachable = space.reachable().into_iter();
+        roots.extend(reachable.map(|(start, end, claim)| RootRange { start, end, kind: kind_of(claim) }));
+        roots.extend(stacks.iter().filter_map(|&(thread, stack)| {
+            let (start, end) = rest_of_stack(areas, space, stack)?;
+            Some(RootRange { start, end, kind: RootKind::Stack { thread } })
+        }));
         roots
     }
 }
 
+const UNREADABLE: &str = "its arena cannot be read";
+
+/// Why the tables of a process do not tell of all its blocks.
+pub(crate) fn refusal(header: &HeaderView<'_>) -> Option<&'static str> {
+    if header.sample_interval() != 0 {
+        return Some("only a sample of its blocks was recorded");
+    }
+    let is_forked = header.flags() & FLAG_FORKED != 0;
+    is_forked.then_some("it was forked, and blocks that it inherited are not known")
+}
+
+/// Live blocks of `malloc` and its kin, and small objects of Python.
+fn live_blocks(tables: &Tables<'_>, space: &mut Space) -> io::Result<(Vec<Block>, Vec<Block>)> {
+    let (mut all, mut objects) = (Vec::new(), Vec::new());
+    blocks::each_of_all(tables, |block, family| {
+        if family == Family::PythonObject {
+            objects.push(block);
+        } else {
+            space.add_block(block.address, block.size, Owner::Native);
+            all.push(block);
+        }
+    })?;
+    Ok((all, objects))
+}
+
 /// Where the stack of each thread begins, and what registers hold. Of the thread that ends the process counts what it held when
 /// it began to: since then functions have left their words on its stack.
-fn held_by_threads(threads: &Threads, header: &HeaderView<'_>) -> (Vec<u64>, Vec<u64>) {
+fn held_by_threads(threads: &[Stopped], header: &HeaderView<'_>) -> (Vec<(u32, u64)>, Vec<u64>) {
     let leaving = header.leaving_stack();
-    let ends = |thread: &Stopped| thread.stack <= leaving && leaving - thread.stack < DEEPEST_EXIT;
+    let ends = |thread: &Stopped| thread.stack() <= leaving && leaving - thread.stack() < DEEPEST_EXIT;
     let mut registers = header.leaving_registers().to_vec();
     let mut stacks = Vec::new();
-    for thread in threads.iter() {
+    for thread in threads {
+        let number = thread.thread as u32;
         if ends(thread) {
-            stacks.push(leaving);
+            stacks.push((number, leaving));
         } else {
-            stacks.push(thread.stack.saturating_sub(RED_ZONE));
-            registers.extend(thread.registers);
+            stacks.push((number, thread.stack().saturating_sub(RED_ZONE)));
+            registers.extend(thread.general());
         }
     }
     (stacks, registers)
+}
+
+fn kind_of(claim: Claim) -> RootKind {
+    match claim {
+        Claim::Image => RootKind::Data,
+        Claim::Mapped(site) => RootKind::Mapped { site },
+        _ => RootKind::Anonymous,
+    }
+}
+
+fn shown(area: Area) -> MappedArea {
+    let Area { start, end, offset, name, is_writable, .. } = area;
+    MappedArea { start, end, offset, name, is_writable }
 }
 
 fn range(area: &Area) -> (u64, u64) {

@@ -34,6 +34,11 @@ pub(super) enum Claim {
 }
 
 impl Claim {
+    /// Whether the program reaches by itself what is there.
+    const fn is_reached(self) -> bool {
+        matches!(self, Self::Nobody | Self::Image | Self::Mapped(_))
+    }
+
     const fn raw(self) -> u32 {
         match self {
             Self::Nobody => 0,
@@ -107,6 +112,8 @@ pub(super) struct Space {
     all: Vec<Pages>,
     /// The area that was found last.
     last: usize,
+    /// Python's arenas of small objects.
+    arenas: Vec<(u64, u64)>,
 }
 
 impl Space {
@@ -123,7 +130,7 @@ impl Space {
             let (live, live_inherited, objects) = ([0; OWNERS], 0, 0);
             all.push(Pages { area: index, start, end, words, live, live_inherited, objects });
         }
-        Ok(Self { all, last: 0 })
+        Ok(Self { all, ..Self::default() })
     }
 
     /// The areas that meet a range, by their places in `all`.
@@ -209,25 +216,34 @@ impl Space {
         self.all.iter().flat_map(of_area).collect()
     }
 
-    /// Resident pages that hold neither live blocks nor free memory of an allocator, as ranges: whatever is there, the program
-    /// reaches by itself. Stacks are left out, since only a part of them is in use.
-    pub(super) fn reachable(&self) -> Vec<(u64, u64)> {
-        let is_reachable = |word: u32| {
-            let claim = Claim::from_raw(word & CLAIM);
-            word & (RESIDENT | LIVE) == RESIDENT
-                && !matches!(claim, Claim::Heap | Claim::Heaplens | Claim::Stack)
-        };
-        let mut ranges: Vec<(u64, u64)> = Vec::new();
+    /// Resident pages that hold neither live blocks nor free memory of an allocator, as ranges with who has them: whatever is
+    /// there, the program reaches by itself. Stacks are left out, since only a part of them is in use, and Python's arenas,
+    /// which are told of by [`Self::arenas`].
+    pub(super) fn reachable(&self) -> Vec<(u64, u64, Claim)> {
+        let mut ranges: Vec<(u64, u64, Claim)> = Vec::new();
         for pages in &self.all {
-            let there = (pages.start..).step_by(PAGE as usize).zip(&pages.words);
-            for (page, _) in there.filter(|(_, word)| is_reachable(**word)) {
+            for (page, &word) in (pages.start..).step_by(PAGE as usize).zip(&pages.words) {
+                let claim = Claim::from_raw(word & CLAIM);
+                if word & (RESIDENT | LIVE) != RESIDENT || !claim.is_reached() {
+                    continue;
+                }
                 match ranges.last_mut() {
-                    Some((_, end)) if *end == page => *end = page + PAGE,
-                    _ => ranges.push((page, page + PAGE)),
+                    Some((_, end, last)) if *end == page && *last == claim => *end = page + PAGE,
+                    _ => ranges.push((page, page + PAGE, claim)),
                 }
             }
         }
         ranges
+    }
+
+    /// An arena of Python's small objects.
+    pub(super) fn add_arena(&mut self, start: u64, end: u64) {
+        self.arenas.push((start, end));
+    }
+
+    /// Python's arenas of small objects.
+    pub(super) fn arenas(&self) -> &[(u64, u64)] {
+        &self.arenas
     }
 
     /// Where the stack ends that an address lies in; `None` where none is known.
@@ -312,7 +328,7 @@ mod tests {
         let end = START + resident.len() as u64 * PAGE;
         let (live, live_inherited, objects) = ([0; OWNERS], 0, 0);
         let pages = Pages { area: 0, start: START, end, words, live, live_inherited, objects };
-        Space { all: vec![pages], last: 0 }
+        Space { all: vec![pages], ..Space::default() }
     }
 
     fn parts(space: &Space) -> Parts {

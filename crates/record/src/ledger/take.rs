@@ -78,6 +78,11 @@ impl Subject {
         Ok(sums.ledger(areas, estimates))
     }
 
+    /// File names of Heaplens's own.
+    pub(crate) fn own_files(&self) -> &[String] {
+        &self.own_files
+    }
+
     /// The process.
     pub(super) fn process(&self) -> Pid {
         self.process
@@ -126,6 +131,7 @@ impl Subject {
             });
             if let Some(layout) = arena {
                 space.claim(start, end, Claim::Python);
+                space.add_arena(start, end);
                 let objects = layout.objects(self.process, start, |page| space.is_resident(page));
                 space.add_objects(start, objects);
             } else if self.sites.is_allocators(tables, site) {

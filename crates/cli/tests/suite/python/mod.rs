@@ -9,7 +9,7 @@ mod probe;
 mod returns;
 mod signal;
 mod stacks;
-mod tensorflow;
+pub mod tensorflow;
 mod walks;
 mod ways;
 

@@ -7,7 +7,7 @@ use super::script;
 use crate::harness::{Heaplens, skip};
 
 /// An interpreter that has TensorFlow; `cargo xtask test` makes one.
-fn python(test: &str) -> Option<PathBuf> {
+pub fn python(test: &str) -> Option<PathBuf> {
     let python = std::env::var_os("HEAPLENS_TENSORFLOW_PYTHON").map(PathBuf::from);
     if python.is_none() {
         skip(test, "HEAPLENS_TENSORFLOW_PYTHON names no Python with TensorFlow");

@@ -1,0 +1,321 @@
+//! Types: whether a word leads to one, what its objects look like, and what it is called. Every address is judged once.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+use std::rc::Rc;
+
+use super::Python;
+use super::layout::{CODE_SPARE_WORDS, Managed, OfGenerator, TYPE, WEAK_WORDS, class, flag};
+use super::reader::is_address;
+use crate::heap::ReadMemory;
+
+/// Metaclasses of metaclasses, and bases of bases, are followed so far.
+const MOST_METACLASSES: u32 = 4;
+const MOST_BASES: usize = 64;
+const LONGEST_NAME: usize = 200;
+/// The two words by which the collector links objects.
+const LINKS: u64 = 16;
+
+/// A type, by the order in which types were met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ClassId(u32);
+
+/// What is known of objects beyond what all of them have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Plain,
+    List,
+    Tuple,
+    Dict,
+    OrderedDict,
+    Set,
+    Deque,
+    Cell,
+    Function,
+    BuiltinFunction,
+    Generator,
+    Frame,
+    Class,
+    Module,
+    WeakReference,
+    Exception,
+    Traceback,
+    Cache,
+    CacheLink,
+    Code,
+    NumpyArray,
+    ByteArray,
+    Array,
+    Text,
+    Integer,
+    Boolean,
+    Nothing,
+}
+
+/// A type, as far as it was read.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Class {
+    pub id: ClassId,
+    pub address: u64,
+    pub flags: u64,
+    pub basic_size: u64,
+    /// No object is smaller: a string has only a part of what its type says.
+    pub least_size: u64,
+    pub item_size: u64,
+    pub dict_offset: i64,
+    pub kind: Kind,
+    /// Bytes of a block before the object.
+    pub lead: u64,
+    /// Words of a block that hold nothing, though they point somewhere: a bit each.
+    pub idle_words: u64,
+    name: u64,
+    base: u64,
+}
+
+impl Class {
+    pub(super) fn has(&self, flag: u64) -> bool {
+        self.flags & flag != 0
+    }
+}
+
+/// Verdicts by address.
+#[derive(Default)]
+pub(super) struct Classes {
+    verdicts: RefCell<HashMap<u64, Option<ClassId>, BuildHasherDefault<AddressHasher>>>,
+    known: RefCell<Vec<Class>>,
+    names: RefCell<Vec<Option<Rc<str>>>>,
+}
+
+/// Addresses are spread well by one multiplication; a million of them are looked up in one view.
+#[derive(Default)]
+struct AddressHasher(u64);
+
+impl Hasher for AddressHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.write_u64(u64::from(byte));
+        }
+    }
+
+    fn write_u64(&mut self, word: u64) {
+        let mixed = (self.0 ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.0 = mixed ^ mixed >> 32;
+    }
+}
+
+impl<M: ReadMemory> Python<'_, M> {
+    /// The type at an address, if one is there.
+    #[inline]
+    pub(super) fn class_at(&self, address: u64) -> Option<Class> {
+        let verdict = self.classes.verdicts.borrow().get(&address).copied();
+        let id = verdict.unwrap_or_else(|| self.judge(address, 0))?;
+        self.classes.known.borrow().get(id.0 as usize).copied()
+    }
+
+    /// The type of the object at an address, if one is there.
+    pub(super) fn class_of(&self, object: u64) -> Option<Class> {
+        if !is_address(object) {
+            return None;
+        }
+        self.class_at(self.reader.pointer(object + TYPE)?)
+    }
+
+    fn judge(&self, address: u64, depth: u32) -> Option<ClassId> {
+        let class = if is_address(address) { self.read_class(address, depth) } else { None };
+        let verdict = class.map(|class| {
+            let mut known = self.classes.known.borrow_mut();
+            let id = ClassId(known.len() as u32);
+            known.push(Class { id, ..class });
+            self.classes.names.borrow_mut().push(None);
+            id
+        });
+        self.classes.verdicts.borrow_mut().insert(address, verdict);
+        verdict
+    }
+
+    /// A type is an object whose type is `type`, or a type whose objects are types.
+    fn read_class(&self, address: u64, depth: u32) -> Option<Class> {
+        let meta = self.reader.pointer(address + TYPE)?;
+        if meta != self.type_type && !self.makes_types(meta, depth) {
+            return None;
+        }
+        let bytes: [u8; class::LENGTH] = self.reader.bytes(address)?;
+        let word = |at: u64| {
+            let at = at as usize;
+            bytes[at..at + 8].try_into().map_or(0, u64::from_le_bytes)
+        };
+        let flags = word(class::FLAGS);
+        let (basic_size, item_size) = (word(class::BASIC_SIZE), word(class::ITEM_SIZE));
+        if flags & flag::READY == 0 || basic_size > 1 << 24 || item_size > 1 << 24 {
+            return None;
+        }
+        let class = Class {
+            id: ClassId(0),
+            address,
+            flags,
+            basic_size,
+            least_size: if flags & flag::STR != 0 { self.layout.text_ascii } else { basic_size },
+            item_size,
+            dict_offset: word(class::DICT_OFFSET) as i64,
+            kind: Kind::Plain,
+            lead: self.lead(flags),
+            idle_words: 0,
+            name: word(class::NAME),
+            base: word(class::BASE),
+        };
+        let kind = self.kind(&class)?;
+        let idle_words = self.idle_words(&Class { kind, ..class }, word(class::WEAK_OFFSET));
+        Some(Class { kind, idle_words, ..class })
+    }
+
+    fn makes_types(&self, meta: u64, depth: u32) -> bool {
+        if depth >= MOST_METACLASSES {
+            return false;
+        }
+        let verdict = self.classes.verdicts.borrow().get(&meta).copied();
+        let id = verdict.unwrap_or_else(|| self.judge(meta, depth + 1));
+        id.is_some_and(|id| self.known(id).is_some_and(|class| class.has(flag::TYPE)))
+    }
+
+    fn known(&self, id: ClassId) -> Option<Class> {
+        self.classes.known.borrow().get(id.0 as usize).copied()
+    }
+
+    /// Which flags tell of words before the object, in this version.
+    fn lead(&self, flags: u64) -> u64 {
+        let before = match self.layout.managed {
+            Managed::None => 0,
+            Managed::TwoWords => flag::MANAGED_DICT,
+            Managed::OneWord | Managed::Inline => flag::MANAGED_DICT | flag::MANAGED_WEAKREF,
+        };
+        let links = if flags & flag::HAVE_GC != 0 { LINKS } else { 0 };
+        links + if flags & before != 0 { 16 } else { 0 }
+    }
+
+    /// The collector's links, and lists of weak references.
+    fn idle_words(&self, class: &Class, weak_offset: u64) -> u64 {
+        let mut idle = 0u64;
+        let mut set = |byte: u64| idle |= 1u64.checked_shl((byte / 8) as u32).unwrap_or(0);
+        if class.has(flag::HAVE_GC) {
+            set(class.lead - LINKS);
+            set(class.lead - LINKS + 8);
+        }
+        let is_before = matches!(self.layout.managed, Managed::OneWord | Managed::Inline);
+        if is_before && class.has(flag::MANAGED_WEAKREF) {
+            set(0);
+        } else if (1..512).contains(&weak_offset) {
+            set(class.lead + weak_offset);
+        }
+        // Before 3.11 code keeps the frame that it ran in last, for the next time: variables of back then are in it.
+        if class.kind == Kind::Code && matches!(self.layout.frame.of_generator, OfGenerator::Object(_)) {
+            CODE_SPARE_WORDS.iter().for_each(|&word| set(class.lead + word));
+        }
+        if class.kind == Kind::WeakReference {
+            WEAK_WORDS.iter().for_each(|&word| set(class.lead + word));
+        }
+        idle
+    }
+
+    /// By its flags, or by the first of its bases that is known by name.
+    fn kind(&self, class: &Class) -> Option<Kind> {
+        let mut at = *class;
+        for _ in 0..MOST_BASES {
+            let name = self.reader.c_text(at.name, LONGEST_NAME)?;
+            // A type that Python code made has a plain name: a dot, or not being of the heap, marks one that C made.
+            let is_made_by_c = at.flags & flag::HEAP_TYPE == 0 || name.contains('.');
+            if let Some(kind) = is_made_by_c.then(|| Kind::of_name(&name)).flatten() {
+                return Some(kind);
+            }
+            if !is_address(at.base) {
+                break;
+            }
+            at.address = at.base;
+            let word = |offset: u64| self.reader.word(at.address + offset);
+            (at.name, at.flags, at.base) = (word(class::NAME)?, word(class::FLAGS)?, word(class::BASE)?);
+        }
+        Some(Kind::of_flags(class.flags))
+    }
+
+    /// What a type is called: those of `builtins` by their bare names, others with their module.
+    pub fn class_name(&self, id: ClassId) -> Rc<str> {
+        let cached = self.classes.names.borrow().get(id.0 as usize).cloned().flatten();
+        cached.unwrap_or_else(|| {
+            let name: Rc<str> =
+                self.known(id).and_then(|class| self.spell(&class)).unwrap_or_default().into();
+            if let Some(slot) = self.classes.names.borrow_mut().get_mut(id.0 as usize) {
+                *slot = Some(Rc::clone(&name));
+            }
+            name
+        })
+    }
+
+    fn spell(&self, class: &Class) -> Option<String> {
+        let plain = || self.reader.c_text(class.name, LONGEST_NAME);
+        if !class.has(flag::HEAP_TYPE) {
+            return plain();
+        }
+        let name = self.reader.pointer(class.address + self.layout.qualified_name);
+        let name = name.and_then(|name| self.text(name, LONGEST_NAME)).or_else(plain)?;
+        let dict = self.reader.pointer(class.address + class::DICT);
+        let module = dict.and_then(|dict| self.value_of(dict, "__module__"));
+        match module.and_then(|module| self.text(module, LONGEST_NAME)) {
+            Some(module) if module != "builtins" => Some(format!("{module}.{name}")),
+            _ => Some(name),
+        }
+    }
+
+    /// Types from this one to `object`.
+    pub(super) fn bases(&self, class: &Class) -> impl Iterator<Item = Class> {
+        let next = |class: &Class| self.class_at(class.base).filter(|base| base.address != class.address);
+        std::iter::successors(Some(*class), next).take(MOST_BASES)
+    }
+}
+
+impl Kind {
+    fn of_flags(flags: u64) -> Self {
+        let by_flag = [
+            (flag::LIST, Self::List),
+            (flag::TUPLE, Self::Tuple),
+            (flag::DICT, Self::Dict),
+            (flag::TYPE, Self::Class),
+            (flag::STR, Self::Text),
+            (flag::INT, Self::Integer),
+            (flag::EXCEPTION, Self::Exception),
+        ];
+        by_flag.iter().find(|(flag, _)| flags & flag != 0).map_or(Self::Plain, |&(_, kind)| kind)
+    }
+
+    /// Of types that C made, as they call themselves.
+    fn of_name(name: &str) -> Option<Self> {
+        Some(match name {
+            "collections.OrderedDict" => Self::OrderedDict,
+            "set" | "frozenset" => Self::Set,
+            "collections.deque" => Self::Deque,
+            "cell" => Self::Cell,
+            "function" => Self::Function,
+            "builtin_function_or_method" => Self::BuiltinFunction,
+            "generator" | "coroutine" | "async_generator" => Self::Generator,
+            "frame" => Self::Frame,
+            "module" => Self::Module,
+            "weakref" | "weakproxy" | "weakcallableproxy" => Self::WeakReference,
+            "weakref.ReferenceType" | "weakref.ProxyType" | "weakref.CallableProxyType" => {
+                Self::WeakReference
+            }
+            "traceback" => Self::Traceback,
+            "functools._lru_cache_wrapper" => Self::Cache,
+            "functools._lru_list_elem" => Self::CacheLink,
+            "code" => Self::Code,
+            "numpy.ndarray" => Self::NumpyArray,
+            "bytearray" => Self::ByteArray,
+            "array.array" => Self::Array,
+            "bool" => Self::Boolean,
+            "NoneType" => Self::Nothing,
+            _ => return None,
+        })
+    }
+}

@@ -1,0 +1,183 @@
+//! What belongs to an object beside its own block, what of it is not in use, and how many elements it has.
+
+use super::Python;
+use super::classes::{Class, Kind};
+use super::layout::{self, SIZE, class, ndarray};
+use crate::heap::ReadMemory;
+
+/// Nodes of an OrderedDict beyond this many are not looked at.
+const MOST_NODES: usize = 1 << 24;
+
+impl<M: ReadMemory> Python<'_, M> {
+    /// Memory that belongs to an object: an address in each block, which need not be its beginning. The `__dict__` of an object
+    /// and the tuple of a function's closure are parts of it, shared keys are not.
+    pub fn parts(&self, object: u64) -> Vec<u64> {
+        let mut parts = Vec::new();
+        if let Some(class) = self.class_of(object) {
+            self.add_by_kind(object, &class, &mut parts);
+            self.add_attributes(object, &class, &mut parts);
+        }
+        parts
+    }
+
+    fn add_by_kind(&self, object: u64, class: &Class, into: &mut Vec<u64>) {
+        match class.kind {
+            Kind::List => self.add(object + layout::LIST_ITEMS, into),
+            Kind::Dict => self.add_tables(object, into),
+            Kind::OrderedDict => self.add_ordered(object, into),
+            Kind::Set => self.add_set_table(object, into),
+            Kind::Deque => into.extend(self.deque_blocks(object)),
+            Kind::Function => self.add_function(object, into),
+            Kind::Generator => self.add_frame(object, into),
+            Kind::Class => {
+                self.add_dict(object + class::DICT, into);
+                self.add_cached_keys(object, into);
+            }
+            Kind::Module => {
+                self.add_dict(object + layout::MODULE_DICT, into);
+                self.add(object + layout::MODULE_STATE, into);
+            }
+            Kind::Cache => self.add_dict(object + layout::CACHE_DICT, into),
+            Kind::NumpyArray => self.add_array(object, into),
+            Kind::ByteArray => self.add(object + layout::BYTE_ARRAY_BYTES, into),
+            Kind::Array => self.add(object + layout::ARRAY_ITEMS, into),
+            Kind::Text => self.add_text(object, into),
+            _ => {}
+        }
+    }
+
+    /// What a word leads to.
+    fn add(&self, address: u64, into: &mut Vec<u64>) {
+        into.extend(self.reader.pointer(address));
+    }
+
+    /// The dict that a word leads to, and its tables.
+    fn add_dict(&self, address: u64, into: &mut Vec<u64>) {
+        if let Some(dict) = self.reader.pointer(address) {
+            into.push(dict);
+            self.add_tables(dict, into);
+        }
+    }
+
+    fn add_ordered(&self, object: u64, into: &mut Vec<u64>) {
+        self.add_tables(object, into);
+        self.add(object + layout::ORDERED_DICT_FAST_NODES, into);
+        let most = self.reader.word(object + layout::DICT_USED).unwrap_or(0);
+        let next = |node: &u64| self.reader.pointer(node + layout::ORDERED_DICT_NODE_NEXT);
+        let first = self.reader.pointer(object + layout::ORDERED_DICT_FIRST);
+        into.extend(std::iter::successors(first, next).take((most as usize).min(MOST_NODES)));
+    }
+
+    fn add_set_table(&self, set: u64, into: &mut Vec<u64>) {
+        let table = self.reader.pointer(set + layout::SET_TABLE);
+        into.extend(table.filter(|&table| table != set + layout::SET_SMALL_TABLE));
+    }
+
+    fn add_function(&self, function: u64, into: &mut Vec<u64>) {
+        self.add(function + self.layout.function.closure, into);
+        self.add(function + self.layout.function.defaults, into);
+        self.add_dict(function + self.layout.function.keyword_defaults, into);
+    }
+
+    /// The frame of a generator, where it is an object of its own.
+    fn add_frame(&self, generator: u64, into: &mut Vec<u64>) {
+        if let layout::OfGenerator::Object(word) = self.layout.frame.of_generator {
+            self.add(generator + word, into);
+        }
+    }
+
+    fn add_cached_keys(&self, object: u64, into: &mut Vec<u64>) {
+        let is_of_heap = self.class_at(object).is_some_and(|own| own.has(layout::flag::HEAP_TYPE));
+        if is_of_heap {
+            self.add(object + self.layout.cached_keys, into);
+        }
+    }
+
+    fn add_array(&self, array: u64, into: &mut Vec<u64>) {
+        let flags = self.reader.half(array + ndarray::FLAGS).unwrap_or(0);
+        if flags & ndarray::OWNS_DATA != 0 {
+            self.add(array + ndarray::DATA, into);
+        }
+        self.add(array + ndarray::DIMENSIONS, into);
+    }
+
+    /// Characters of a string that has them apart, and its copy in UTF-8. A string of ASCII has neither, but its characters
+    /// lie where others have the address.
+    fn add_text(&self, text: u64, into: &mut Vec<u64>) {
+        const COMPACT: u32 = 1 << 5;
+        const ASCII: u32 = 1 << 6;
+        let state = self.reader.half(text + layout::STR_STATE).unwrap_or(COMPACT | ASCII);
+        if state & COMPACT == 0 {
+            self.add(text + self.layout.text_wide, into);
+        }
+        if state & ASCII == 0 {
+            self.add(text + self.layout.text_copy, into);
+        }
+    }
+
+    fn add_attributes(&self, object: u64, class: &Class, into: &mut Vec<u64>) {
+        into.extend(self.values_of(object, class.flags));
+        if let Some(dict) = self.dict_of(object, class) {
+            into.push(dict);
+            self.add_tables(dict, into);
+        }
+        // Values behind the object are in its own block, whoever points to them.
+        into.retain(|&part| part != object + layout::INLINE_VALUES);
+    }
+
+    /// Memory of an object, from one address to another, that holds nothing, though old pointers lie there: room that a list has
+    /// for more items, the frame of a generator that is over.
+    pub fn idle_ranges(&self, object: u64) -> Vec<(u64, u64)> {
+        let Some(class) = self.class_of(object) else { return Vec::new() };
+        match class.kind {
+            Kind::List => self.room_of_list(object).into_iter().collect(),
+            Kind::Deque => self.room_of_deque(object),
+            Kind::Generator => self.frame_that_is_over(object).into_iter().collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    fn room_of_list(&self, list: u64) -> Option<(u64, u64)> {
+        let items = self.reader.pointer(list + layout::LIST_ITEMS)?;
+        let (used, room) = (self.reader.word(list + SIZE)?, self.reader.word(list + layout::LIST_ROOM)?);
+        (used < room && room < 1 << 40).then(|| (items + 8 * used, items + 8 * room))
+    }
+
+    /// Before the first item and behind the last.
+    fn room_of_deque(&self, deque: u64) -> Vec<(u64, u64)> {
+        let blocks: Vec<u64> = self.deque_blocks(deque).collect();
+        let place = |at: u64| self.reader.word(deque + at).filter(|&at| at < layout::DEQUE_BLOCK_LENGTH);
+        let (Some(first), Some(last)) = (blocks.first(), blocks.last()) else { return Vec::new() };
+        let item = |block: u64, at: u64| block + layout::DEQUE_BLOCK_ITEMS + 8 * at;
+        let before = place(layout::DEQUE_FIRST_INDEX).map(|at| (item(*first, 0), item(*first, at)));
+        let behind = place(layout::DEQUE_LAST_INDEX)
+            .map(|at| (item(*last, at + 1), item(*last, layout::DEQUE_BLOCK_LENGTH)));
+        before.into_iter().chain(behind).filter(|(start, end)| start < end).collect()
+    }
+
+    fn frame_that_is_over(&self, generator: u64) -> Option<(u64, u64)> {
+        let layout::OfGenerator::Inside { frame, state } = self.layout.frame.of_generator else {
+            return None;
+        };
+        let is_over = self.reader.byte(generator + state)? as i8 > 0;
+        let words = self.reader.word(generator + SIZE).filter(|_| is_over)?;
+        Some((generator + frame, generator + frame + 8 * words.min(1 << 20)))
+    }
+
+    /// How many elements a container has.
+    pub fn length(&self, object: u64) -> Option<u64> {
+        let count = match self.class_of(object)?.kind {
+            Kind::List | Kind::Tuple | Kind::Deque | Kind::ByteArray | Kind::Array => {
+                self.reader.word(object + SIZE)
+            }
+            Kind::Dict | Kind::OrderedDict => self.reader.word(object + layout::DICT_USED),
+            Kind::Set => self.reader.word(object + layout::SET_USED),
+            Kind::Cache => self.length(self.reader.pointer(object + layout::CACHE_DICT)?),
+            Kind::NumpyArray if self.reader.half(object + ndarray::AXES)? > 0 => {
+                self.reader.word(self.reader.pointer(object + ndarray::DIMENSIONS)?)
+            }
+            _ => None,
+        };
+        count.filter(|&count| count < 1 << 47)
+    }
+}

@@ -1,0 +1,172 @@
+//! Where names begin: modules, variables of functions that run, and what the interpreter itself keeps.
+
+use std::ops::ControlFlow;
+
+use super::Python;
+use super::classes::Kind;
+use super::frames::Running;
+use super::layout::{MODULE_DICT, TYPE};
+use super::text::LONGEST_NAME;
+use crate::heap::ReadMemory;
+
+const MOST_INTERPRETERS: usize = 256;
+const MOST_THREADS: usize = 1 << 16;
+const MOST_FRAMES: usize = 1 << 16;
+/// Words of an interpreter's state among which its modules are looked for, where the table is wrong.
+const STATE_WORDS: u64 = 1 << 13;
+/// In glibc's descriptor of a thread, whose address is its `pthread_t`: the kernel's number. Stable since 2.3.
+const KERNEL_THREAD: u64 = 720;
+
+/// A name that code uses without another before it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RootName {
+    /// A module, by its name in `sys.modules`. The object is its dict.
+    Module(String),
+    /// A variable of a function that runs, or all of them (`locals()`) where they are a dict.
+    Local {
+        /// The function.
+        running: Running,
+        /// The variable.
+        variable: String,
+        /// The kernel's number of the thread.
+        thread: Option<u32>,
+    },
+    /// A value without a name that a function works on (what a loop runs over, arguments of a call), or did a while ago: weaker
+    /// than any other name.
+    Temporary {
+        /// The function.
+        running: Running,
+        /// The kernel's number of the thread.
+        thread: Option<u32>,
+    },
+    /// What the interpreter keeps for itself.
+    Interpreter(&'static str),
+}
+
+/// An object that has a name of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedRoot {
+    /// The name.
+    pub name: RootName,
+    /// The object.
+    pub object: u64,
+}
+
+impl<M: ReadMemory> Python<'_, M> {
+    /// Where names begin, in all interpreters of the process.
+    pub fn roots(&self) -> Vec<NamedRoot> {
+        let mut roots = Vec::new();
+        for interpreter in self.interpreters() {
+            self.add_modules(interpreter, &mut roots);
+            self.add_threads(interpreter, &mut roots);
+            self.add_own(interpreter, &mut roots);
+        }
+        roots
+    }
+
+    fn interpreters(&self) -> impl Iterator<Item = u64> {
+        let first = self.reader.pointer(self.runtime + self.layout.interpreters);
+        let next = |at: &u64| self.reader.pointer(at + self.layout.next_interpreter);
+        std::iter::successors(first, next).take(MOST_INTERPRETERS)
+    }
+
+    fn add_modules(&self, interpreter: u64, into: &mut Vec<NamedRoot>) {
+        let Some(modules) = self.reader.pointer(interpreter + self.layout.modules) else { return };
+        into.push(NamedRoot { name: RootName::Interpreter("sys.modules"), object: modules });
+        let _ = self.each_entry(modules, |name, module| {
+            if let Some(name) = self.text(name, LONGEST_NAME) {
+                into.push(NamedRoot { name: RootName::Module(name), object: self.module_dict(module) });
+            }
+            ControlFlow::Continue(())
+        });
+    }
+
+    /// What stands for a module: its dict, or whatever a program put in its place.
+    fn module_dict(&self, module: u64) -> u64 {
+        let is_module = self.is(module, Kind::Module);
+        self.reader.pointer(module + MODULE_DICT).filter(|_| is_module).unwrap_or(module)
+    }
+
+    fn add_threads(&self, interpreter: u64, into: &mut Vec<NamedRoot>) {
+        let first = self.reader.pointer(interpreter + self.layout.threads);
+        let next = |at: &u64| self.reader.pointer(at + self.layout.next_thread);
+        for thread in std::iter::successors(first, next).take(MOST_THREADS) {
+            let number = self.thread_number(thread);
+            let outer = |frame: &u64| self.outer_frame(*frame);
+            for frame in std::iter::successors(self.innermost_frame(thread), outer).take(MOST_FRAMES) {
+                self.add_variables(frame, number, into);
+            }
+        }
+    }
+
+    fn thread_number(&self, state: u64) -> Option<u32> {
+        let number = match self.layout.native_thread {
+            Some(at) => self.reader.word(state + at)?,
+            None => {
+                self.reader.half(self.reader.pointer(state + self.layout.thread)? + KERNEL_THREAD)?.into()
+            }
+        };
+        u32::try_from(number).ok().filter(|&number| number > 0)
+    }
+
+    fn add_variables(&self, frame: u64, thread: Option<u32>, into: &mut Vec<NamedRoot>) {
+        let Some(running) = self.running(frame) else { return };
+        let mut add = |variable: String, object: u64| {
+            let name = RootName::Local { running: running.clone(), variable, thread };
+            into.push(NamedRoot { name, object });
+        };
+        let _ = self.each_variable(frame, |name, value| {
+            if let Some(name) = self.text(name, LONGEST_NAME) {
+                add(name, value);
+            }
+            ControlFlow::Continue(())
+        });
+        if let Some(locals) = self.locals_of(frame) {
+            add("locals()".into(), locals);
+        }
+        self.each_temporary(frame, |object| {
+            let name = RootName::Temporary { running: running.clone(), thread };
+            into.push(NamedRoot { name, object });
+        });
+    }
+
+    fn add_own(&self, interpreter: u64, into: &mut Vec<NamedRoot>) {
+        for offset in self.layout.codecs {
+            let object = self.reader.pointer(interpreter + offset);
+            let object = object.filter(|&object| self.class_of(object).is_some());
+            into.extend(object.map(|object| NamedRoot { name: RootName::Interpreter("codecs"), object }));
+        }
+    }
+
+    /// `type`, by way of the modules of the first interpreter. Where other words lie between (patch releases differ), the
+    /// modules are looked for.
+    pub(super) fn find_type_type(&mut self) -> Option<()> {
+        let interpreter = self.reader.pointer(self.runtime.checked_add(self.layout.interpreters)?)?;
+        let told = self.layout.modules;
+        let near = (0..STATE_WORDS).map(|word| 8 * word);
+        let modules = std::iter::once(told).chain(near).find(|&offset| {
+            let type_type =
+                self.reader.pointer(interpreter + offset).and_then(|dict| self.type_of_dict(dict));
+            self.type_type = type_type.unwrap_or(0);
+            type_type.is_some() && self.has_modules(interpreter + offset)
+        })?;
+        self.layout.modules = modules;
+        Some(())
+    }
+
+    /// `type`, if this is a dict: the type of its type, which is its own type.
+    fn type_of_dict(&self, dict: u64) -> Option<u64> {
+        let class = self.reader.pointer(dict + TYPE)?;
+        let meta = self.reader.pointer(class + TYPE)?;
+        let name = |class: u64| self.reader.c_text(self.reader.word(class + super::layout::class::NAME)?, 8);
+        let is_dict = self.reader.pointer(meta + TYPE)? == meta
+            && name(meta).as_deref() == Some("type")
+            && name(class).as_deref() == Some("dict");
+        is_dict.then_some(meta)
+    }
+
+    fn has_modules(&self, word: u64) -> bool {
+        let sys = self.reader.pointer(word).and_then(|modules| self.value_of(modules, "sys"));
+        sys.is_some_and(|sys| self.is(sys, Kind::Module))
+    }
+}

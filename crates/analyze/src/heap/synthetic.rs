@@ -1,0 +1,91 @@
+//! Heaps made by hand for tests: blocks are added one by one, then pointers between them.
+
+use std::collections::BTreeMap;
+
+use heaplens_format::{Addr, Bytes};
+
+use super::{
+    Block, BlockId, Blocks, Graph, Links, NamedRoot, ReadMemory, RootKind, RootRange, RootRegister, Roots,
+};
+
+/// Words at addresses; everything else cannot be read.
+#[derive(Default)]
+pub(super) struct Words(pub(super) BTreeMap<u64, u64>);
+
+impl ReadMemory for Words {
+    fn read(&self, address: u64, into: &mut [u8]) -> usize {
+        let mut there = 0;
+        for (at, bytes) in (address..).step_by(8).zip(into.chunks_exact_mut(8)) {
+            let Some(word) = self.0.get(&at) else { break };
+            bytes.copy_from_slice(&word.to_le_bytes());
+            there += 8;
+        }
+        there
+    }
+}
+
+pub(super) fn data(start: u64, end: u64) -> RootRange {
+    RootRange { start, end, kind: RootKind::Data, rank: 0 }
+}
+
+pub(super) fn register(word: u64) -> RootRegister {
+    RootRegister { thread: 1, word, rank: 0 }
+}
+
+/// A heap in which the address of a block can be chosen, so that it stays what it is from look to look.
+#[derive(Default)]
+pub(super) struct Heap {
+    memory: Words,
+    blocks: BTreeMap<u64, Block>,
+    next_word: BTreeMap<u64, u64>,
+    tracked: Vec<u64>,
+    pub(super) roots: Roots,
+}
+
+impl Heap {
+    /// A block at an address, with the first word 0.
+    pub(super) fn block(&mut self, address: u64, size: u64, site: u32) -> u64 {
+        let block = Block { address: Addr::new(address), size: Bytes::new(size), site };
+        assert!(self.blocks.insert(address, block).is_none());
+        self.memory.0.extend((0..size).step_by(8).map(|offset| (address + offset, 0)));
+        self.next_word.insert(address, address + 8);
+        address
+    }
+
+    /// The next word of `from` points so far behind the start of `to`.
+    pub(super) fn point_into(&mut self, from: u64, to: u64, offset: u64) {
+        let at = self.next_word.get_mut(&from).expect("a block");
+        let end = from + self.blocks[&from].size.get();
+        assert!(*at + 8 <= end, "the block is full");
+        self.memory.0.insert(*at, to + offset);
+        *at += 8;
+    }
+
+    pub(super) fn point(&mut self, from: u64, to: u64) {
+        self.point_into(from, to, 0);
+    }
+
+    pub(super) fn name(&mut self, rank: u8, id: u32, address: u64) {
+        self.roots.named.push(NamedRoot { rank, id, address, is_sole: false });
+    }
+
+    /// The collector knows the block.
+    pub(super) fn track(&mut self, address: u64) {
+        self.tracked.push(address);
+    }
+
+    pub(super) fn graph(&self) -> Graph {
+        let blocks = Blocks::new(self.blocks.values().copied().collect()).expect("few");
+        Graph::with_links(blocks, &self.roots, &self.memory, |_, block, _| Links {
+            is_tracked: self.tracked.contains(&block.address.get()),
+            ..Links::default()
+        })
+    }
+}
+
+/// The block at an address.
+pub(super) fn id_at(graph: &Graph, address: u64) -> BlockId {
+    let (block, offset) = graph.blocks().find(address).expect("a block lies there");
+    assert_eq!(offset, 0);
+    block
+}

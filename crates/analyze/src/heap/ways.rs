@@ -1,0 +1,117 @@
+//! Ways from roots to blocks, as they go into a recording: what two ways share is kept once.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use heaplens_format::Bytes;
+use heaplens_format::recording::{Amount, PathNode, Step};
+
+/// One step, named.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Named {
+    pub(super) step: Step,
+    /// Empty where it has none.
+    pub(super) name: Arc<str>,
+    /// Empty where it is not known.
+    pub(super) class: Arc<str>,
+    /// 0 for a root.
+    pub(super) address: u64,
+    pub(super) size: u64,
+}
+
+/// All steps so far.
+#[derive(Debug, Default)]
+pub(super) struct Ways {
+    nodes: Vec<PathNode>,
+    known: HashMap<(Option<u32>, Step, u64, Arc<str>), u32>,
+}
+
+impl Ways {
+    /// Adds a way; the number of its last step, or none where it has no step.
+    pub(super) fn add(&mut self, way: &[Named]) -> Option<u32> {
+        way.iter().fold(None, |parent, named| Some(self.step(parent, named)))
+    }
+
+    fn step(&mut self, parent: Option<u32>, named: &Named) -> u32 {
+        let key = (parent, named.step, named.address, named.name.clone());
+        *self.known.entry(key).or_insert_with(|| {
+            self.nodes.push(PathNode {
+                parent,
+                step: named.step,
+                name: named.name.clone(),
+                class: named.class.clone(),
+                address: named.address,
+                size: Bytes::new(named.size),
+                retained: Amount::default(),
+            });
+            self.nodes.len() as u32 - 1
+        })
+    }
+
+    /// What would be free without a step.
+    pub(super) fn set_retained(&mut self, node: u32, retained: Amount) {
+        self.nodes[node as usize].retained = retained;
+    }
+
+    /// Where the block of a step begins; 0 for a root.
+    pub(super) fn addresses(&self) -> impl Iterator<Item = (u32, u64)> + '_ {
+        (0..).zip(self.nodes.iter().map(|node| node.address))
+    }
+
+    /// Where the block of one step begins; 0 for a root.
+    pub(super) fn address(&self, node: u32) -> u64 {
+        self.nodes[node as usize].address
+    }
+
+    pub(super) fn finish(self) -> Vec<PathNode> {
+        self.nodes
+    }
+}
+
+/// What of a way is the same for all elements of a container: the numbers of items and what lies behind a pointer do not matter.
+pub(super) fn shape(way: &[Named]) -> Vec<(Step, Arc<str>, Arc<str>)> {
+    let of = |named: &Named| match named.step {
+        Step::Item | Step::Key | Step::Pointer => (named.step, Arc::from(""), named.class.clone()),
+        _ => (named.step, named.name.clone(), named.class.clone()),
+    };
+    let mut shape: Vec<_> = way.iter().map(of).collect();
+    // A list of pairs and a chain of links are as long as they like.
+    shape.dedup();
+    shape
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(step: Step, name: &str, address: u64) -> Named {
+        Named { step, name: name.into(), class: "list".into(), address, size: 8 }
+    }
+
+    #[test]
+    fn what_two_ways_share_is_kept_once() {
+        let mut ways = Ways::default();
+        let to = |item: &str, address| {
+            [named(Step::Module, "m", 0), named(Step::Variable, "v", 64), named(Step::Item, item, address)]
+        };
+        let (first, second) = (ways.add(&to("1", 128)), ways.add(&to("2", 256)));
+        assert_eq!(
+            (first, second, ways.add(&to("1", 128)), ways.add(&[])),
+            (Some(2), Some(3), Some(2), None)
+        );
+        let nodes = ways.finish();
+        assert_eq!(
+            nodes.iter().map(|node| node.parent).collect::<Vec<_>>(),
+            [None, Some(0), Some(1), Some(1)]
+        );
+    }
+
+    #[test]
+    fn elements_of_one_container_are_held_alike() {
+        let to = |item: &str| [named(Step::Variable, "v", 64), named(Step::Item, item, 7)];
+        assert_eq!(shape(&to("1")), shape(&to("2")));
+        assert_ne!(shape(&to("1")), shape(&to("1")[..1]));
+        let chain = |links: usize| vec![named(Step::Pointer, "", 9); links];
+        assert_eq!(shape(&chain(2)), shape(&chain(7)));
+    }
+}

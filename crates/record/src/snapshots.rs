@@ -1,0 +1,241 @@
+//! When images of a running program are taken and looked at: first when its memory is seen to grow, then each time its
+//! iterations have doubled, and only as long as that costs it next to nothing. What is found is not judged here.
+//!
+//! A program has grown when the least of its live bytes, or of its resident memory, rose from the first third of its passes to
+//! the second and from there to the last: a warm-up rises once, and what comes and goes has the same least.
+
+use heaplens_format::{Bytes, Nanos};
+
+use crate::timeline::drop_every_second;
+
+/// The part of the run that images may cost, as a divisor: 2 %.
+const PART: u64 = 50;
+/// Points that are kept; when they are full every second one goes.
+const MOST_POINTS: usize = 96;
+/// Fewer tell nothing.
+const LEAST_POINTS: usize = 9;
+/// Passes, and without a loop time, behind which growth may be told.
+const LEAST_PASSES: u64 = 30;
+const LEAST_TIME: Nanos = Nanos::new(1_000_000_000);
+/// Live bytes that rise by less are noise, of both kinds of growth from one third to the next: a floor, and a part of all.
+const LIVE_FLOOR: u64 = 16 << 10;
+const LIVE_PART: u64 = 2000;
+/// The same for resident memory.
+const RESIDENT_FLOOR: u64 = 256 << 10;
+const RESIDENT_PART: u64 = 200;
+/// The distance of two points at first, and as a part of the run.
+const CLOSEST: Nanos = Nanos::new(40_000_000);
+const POINTS_PART: u64 = 100;
+/// What an image of a process is taken to cost before there was one: a bit, and a part of what it has (20 ms for each GiB).
+const FIRST_COST: u64 = 2_000_000;
+const COST_OF_BYTES: u64 = 50;
+/// What it costs a program to write to a page that its image has, too.
+const COST_OF_FAULT: u64 = 2_500;
+
+/// How a program stands.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Standing {
+    /// Since the start of the run.
+    pub(crate) now: Nanos,
+    /// Passes of its main loop; `None` where there is none.
+    pub(crate) passes: Option<u64>,
+    /// Live heap bytes.
+    pub(crate) live: Bytes,
+    /// Resident memory.
+    pub(crate) rss: Bytes,
+}
+
+impl Standing {
+    /// What is counted: passes, else time.
+    fn progress(&self) -> u64 {
+        self.passes.unwrap_or(self.now.get())
+    }
+
+    fn is_far_enough(&self) -> bool {
+        self.passes.map_or(self.now >= LEAST_TIME, |passes| passes >= LEAST_PASSES)
+    }
+}
+
+/// What an image has cost its program.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Cost {
+    /// How long it stood still.
+    pub(crate) pause: Nanos,
+    /// Page faults that it had while the image lived.
+    pub(crate) faults: u64,
+}
+
+impl Cost {
+    fn nanos(self) -> u64 {
+        self.pause.get().saturating_add(self.faults.saturating_mul(COST_OF_FAULT))
+    }
+}
+
+/// When the next image of one program is due.
+#[derive(Debug, Default)]
+pub(crate) struct Schedule {
+    points: Vec<Point>,
+    /// Whether the points count passes.
+    has_passes: bool,
+    next_point: Nanos,
+    /// Behind which progress the next is due; `None` until growth was seen.
+    next: Option<u64>,
+    spent: u64,
+    last: Option<u64>,
+    is_over: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Point {
+    progress: u64,
+    live: u64,
+    rss: u64,
+}
+
+impl Schedule {
+    /// Whether it is worth looking how the program stands: points are some time apart.
+    pub(crate) fn wants_point(&self, now: Nanos) -> bool {
+        !self.is_over && now >= self.next_point
+    }
+
+    /// Whether an image is due.
+    pub(crate) fn is_due(&mut self, standing: Standing) -> bool {
+        self.next_point =
+            Nanos::new(standing.now.get() + CLOSEST.get().max(standing.now.get() / POINTS_PART));
+        // Points of a loop and those of time cannot be compared, nor can those of two loops.
+        let restarts = self.points.last().is_some_and(|last| standing.progress() < last.progress);
+        if self.has_passes != standing.passes.is_some() || restarts {
+            (self.points, self.next) = (Vec::new(), None);
+            self.has_passes = standing.passes.is_some();
+        }
+        self.keep(standing);
+        let is_time = match self.next {
+            Some(next) => standing.progress() >= next,
+            None => standing.is_far_enough() && self.grows(),
+        };
+        is_time && self.is_cheap(standing)
+    }
+
+    /// One was begun.
+    pub(crate) fn begin(&mut self, standing: Standing) {
+        self.next = Some(standing.progress().saturating_mul(2).max(1));
+    }
+
+    /// It is done.
+    pub(crate) fn end(&mut self, cost: Cost) {
+        self.spent = self.spent.saturating_add(cost.nanos());
+        self.last = Some(cost.nanos());
+    }
+
+    /// None can be taken of this program.
+    pub(crate) fn give_up(&mut self) {
+        self.is_over = true;
+    }
+
+    fn keep(&mut self, standing: Standing) {
+        if self.points.len() == MOST_POINTS {
+            drop_every_second(&mut self.points);
+        }
+        let (live, rss) = (standing.live.get(), standing.rss.get());
+        self.points.push(Point { progress: standing.progress(), live, rss });
+    }
+
+    fn grows(&self) -> bool {
+        let rises = |of: fn(&Point) -> u64, floor: u64, part: u64| {
+            self.least_of_thirds(of).is_some_and(|[first, second, third]| {
+                let noise = floor.max(third / part);
+                second >= first + noise && third >= second + noise
+            })
+        };
+        rises(|point| point.live, LIVE_FLOOR, LIVE_PART)
+            || rises(|point| point.rss, RESIDENT_FLOOR, RESIDENT_PART)
+    }
+
+    /// Thirds of the progress, not of the points: of these the older ones were thinned out.
+    fn least_of_thirds(&self, of: fn(&Point) -> u64) -> Option<[u64; 3]> {
+        let (first, last) = (self.points.first()?.progress, self.points.last()?.progress);
+        if self.points.len() < LEAST_POINTS {
+            return None;
+        }
+        let third = |number: u64| first + (last - first) / 3 * number;
+        let bounds = [third(0), third(1), third(2), last + 1];
+        let least = |number: usize| {
+            let inside = |point: &&Point| (bounds[number]..bounds[number + 1]).contains(&point.progress);
+            self.points.iter().filter(inside).map(of).min()
+        };
+        Some([least(0)?, least(1)?, least(2)?])
+    }
+
+    fn is_cheap(&self, standing: Standing) -> bool {
+        let expected = self.last.unwrap_or(FIRST_COST + standing.rss.get() / COST_OF_BYTES);
+        self.spent.saturating_add(expected) <= standing.now.get() / PART
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    fn standing(at_ms: u64, passes: Option<u64>, live: u64, rss: u64) -> Standing {
+        Standing { now: Nanos::new(at_ms * 1_000_000), passes, live: Bytes::new(live), rss: Bytes::new(rss) }
+    }
+
+    /// The passes at which images of a program are due, whose live bytes are a function of its passes, ten of them every 50 ms.
+    fn due(passes: u64, live: impl Fn(u64) -> u64, cost: Cost) -> Vec<u64> {
+        let (mut schedule, mut all) = (Schedule::default(), Vec::new());
+        for pass in (0..passes).step_by(10) {
+            let standing = standing(1000 + pass * 5, Some(pass), live(pass), 30 * MIB);
+            if schedule.wants_point(standing.now) && schedule.is_due(standing) {
+                schedule.begin(standing);
+                schedule.end(cost);
+                all.push(pass);
+            }
+        }
+        all
+    }
+
+    const CHEAP: Cost = Cost { pause: Nanos::new(1_000_000), faults: 10 };
+
+    #[test]
+    fn growth_is_looked_at_early_and_then_at_each_doubling() {
+        let all = due(5000, |pass| MIB + pass * 4096, CHEAP);
+        assert!(all[0] <= 200, "{all:?}");
+        assert!(all.windows(2).all(|pair| pair[1] >= 2 * pair[0] && pair[1] <= 2 * pair[0] + 100), "{all:?}");
+        assert!(all.len() >= 4, "{all:?}");
+    }
+
+    #[test]
+    fn a_warm_up_and_what_comes_and_goes_are_no_growth() {
+        assert_eq!(due(5000, |pass| MIB + pass.min(40) * 65536, CHEAP), [0; 0]);
+        assert_eq!(due(5000, |pass| MIB + pass % 70 * 65536, CHEAP), [0; 0]);
+        assert_eq!(due(5000, |_| MIB, CHEAP), [0; 0]);
+    }
+
+    #[test]
+    fn a_dear_image_is_waited_for_until_the_run_is_long_enough() {
+        let dear = Cost { pause: Nanos::new(100_000_000), faults: 40_000 };
+        let all = due(10_000, |pass| MIB + pass * 4096, dear);
+        // 200 ms each: the next one when the run took 20 s.
+        assert_eq!(all.len(), 2, "{all:?}");
+        assert!(1000 + all[1] * 5 >= 20_000, "{all:?}");
+    }
+
+    #[test]
+    fn resident_memory_outside_of_the_heap_counts_too() {
+        let mut schedule = Schedule::default();
+        let mut is_due = |&second: &u64| {
+            let at = standing(second * 1000, None, MIB, 30 * MIB + second * MIB);
+            schedule.wants_point(at.now) && schedule.is_due(at)
+        };
+        assert!((0..60).any(|second| is_due(&second)));
+    }
+
+    #[test]
+    fn a_program_of_which_none_can_be_taken_is_left_alone() {
+        let mut schedule = Schedule::default();
+        schedule.give_up();
+        assert!(!schedule.wants_point(Nanos::new(u64::MAX)));
+    }
+}
