@@ -2,7 +2,9 @@
 // or has a line, and then says what it saw: nothing of the images may be among it.
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
 #include <linux/futex.h>
+#include <linux/seccomp.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
@@ -15,6 +17,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/select.h>
 #include <sys/socket.h>
@@ -42,6 +45,16 @@ static pthread_t listen_for_the_end(void) {
 static void say_ready(const void *what, unsigned long number) {
     printf("ready %d %lu %lu\n", getpid(), (unsigned long)what, number);
     fflush(stdout);
+}
+
+static int is_in_state(pid_t thread, char wanted) {
+    char path[64], text[512] = "";
+    snprintf(path, sizeof path, "/proc/self/task/%d/stat", thread);
+    int file = open(path, O_RDONLY);
+    if (file >= 0 && read(file, text, sizeof text - 1) < 0) text[0] = 0;
+    close(file);
+    char *state = strrchr(text, ')');
+    return state && state[2] == wanted;
 }
 
 // ---- moment: words that change in step, and blocks that hold their own address and size
@@ -198,16 +211,6 @@ static void *in_call(void *of) {
     return 0;
 }
 
-static int sleeps(pid_t thread) {
-    char path[64], text[512] = "";
-    snprintf(path, sizeof path, "/proc/self/task/%d/stat", thread);
-    int file = open(path, O_RDONLY);
-    if (file >= 0 && read(file, text, sizeof text - 1) < 0) text[0] = 0;
-    close(file);
-    char *state = strrchr(text, ')');
-    return state && state[2] == 'S';
-}
-
 static void system_calls(void) {
     sigset_t set;
     sigemptyset(&set);
@@ -231,7 +234,7 @@ static void system_calls(void) {
     getsockname(listening, (struct sockaddr *)&address, &length);
     for (int at = 0; at < CALLS; at++) pthread_create(&calls[at].thread, 0, in_call, &calls[at]);
     for (int at = 0; at < CALLS; at++)
-        while (!calls[at].number || !sleeps(calls[at].number)) sched_yield();
+        while (!calls[at].number || !is_in_state(calls[at].number, 'S')) sched_yield();
     say_ready(0, 0);
     char byte;
     read(0, &byte, 1);
@@ -360,6 +363,7 @@ static void hostile(void) {
 // ---- leaderless: the first thread has ended
 
 static void *go_on_alone(void *unused) {
+    while (!is_in_state(getpid(), 'Z')) sched_yield();
     say_ready(0, 0);
     until_told(0);
     printf("over\n");
@@ -384,6 +388,32 @@ static void waits(void) {
     char byte;
     long closed = read(ends[0], &byte, 1);
     printf("over %ld\n", closed);
+}
+
+// ---- restricted: has given up a system call, and sampled programs: refused
+
+static void restricted(void) {
+    struct sock_filter allow[] = {BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    struct sock_fprog program = {1, allow};
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+    waits();
+}
+
+// ---- grows: keeps a block with every step, until a file is there
+
+enum { MOST_STEPS = 60000 };
+
+static void grows(const char *file) {
+    char **kept = calloc(MOST_STEPS, sizeof *kept);
+    long step = 0;
+    for (; step < MOST_STEPS && access(file, F_OK); step++) {
+        kept[step] = malloc(4096);
+        memset(kept[step], 1, 4096);
+        volatile long work = 0;
+        for (long turn = 0; turn < 300000; turn++) work += turn;
+    }
+    printf("steps %d\n", step < MOST_STEPS);
 }
 
 // ---- large: so many MiB in pages of 4 KiB, and so many blocks, for the bench
@@ -413,6 +443,8 @@ int main(int count, char **words_of) {
     if (!strcmp(mode, "hostile")) hostile();
     if (!strcmp(mode, "leaderless")) leaderless();
     if (!strcmp(mode, "waits")) waits();
+    if (!strcmp(mode, "restricted")) restricted();
+    if (!strcmp(mode, "grows")) grows(words_of[2]);
     if (!strcmp(mode, "large")) large(atol(words_of[2]), atol(words_of[3]));
     return 0;
 }

@@ -26,6 +26,7 @@ struct Soak {
 }
 
 const SOAKS: &[Soak] = &[
+    Soak { name: "images", test: "snapshots::a_busy", variable: "HEAPLENS_IMAGES", value: "1000" },
     Soak { name: "kill", test: "kill::", variable: "HEAPLENS_KILL_RUNS", value: "100" },
     Soak {
         name: "pairs",

@@ -58,6 +58,12 @@ pub(crate) struct RunArguments {
     /// Record the programs that the program starts
     #[arg(long, value_name = "yes|no", default_value = "yes", hide_possible_values = true)]
     pub(crate) trace_children: YesNo,
+    /// Look at the heap while memory grows and at the end: who holds what grows, and what is lost
+    #[arg(long, value_name = "yes|no", default_value = "yes", hide_possible_values = true)]
+    pub(crate) heap: YesNo,
+    /// Look at the heap soon after each heaplens.mark("LABEL"), too
+    #[arg(long, value_name = "LABEL")]
+    pub(crate) snapshot_at: Option<String>,
     /// Only look: do not try, when the script is through, what Python's collector and the allocator give back
     #[arg(long)]
     pub(crate) passive: bool,
@@ -247,7 +253,7 @@ pub(crate) enum YesNo {
 #[derive(Debug)]
 pub(crate) enum Typed {
     /// Something to do.
-    Do(Word),
+    Do(Box<Word>),
     /// Text that was asked for (`--help`, `--version`).
     Show(String),
 }
@@ -255,7 +261,7 @@ pub(crate) enum Typed {
 /// Reads the words of the command line, the program's own name first.
 pub(crate) fn parse(words: &[OsString]) -> Result<Typed, Failure> {
     match Arguments::try_parse_from(words) {
-        Ok(arguments) => Ok(Typed::Do(arguments.word)),
+        Ok(arguments) => Ok(Typed::Do(Box::new(arguments.word))),
         Err(error) if !error.use_stderr() => Ok(Typed::Show(error.render().to_string())),
         Err(error) => Err(explain(&error, words)),
     }
@@ -349,7 +355,10 @@ mod tests {
 
     fn run_of(line: &str) -> RunArguments {
         match typed(line) {
-            Ok(Typed::Do(Word::Run(run))) => run,
+            Ok(Typed::Do(word)) => match *word {
+                Word::Run(run) => run,
+                other => panic!("{line}: {other:?}"),
+            },
             other => panic!("{line}: {other:?}"),
         }
     }

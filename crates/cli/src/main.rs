@@ -40,13 +40,16 @@ fn main() -> ExitCode {
 }
 
 fn obey(typed: Typed) -> Result<ExitCode, Failure> {
-    match typed {
-        Typed::Show(text) => render::print(text.as_bytes()).map(|()| ExitCode::SUCCESS),
-        Typed::Do(Word::Run(arguments)) => run::run(arguments, AGENT),
-        Typed::Do(Word::Memcheck(arguments)) => memcheck::memcheck(arguments, AGENT),
-        Typed::Do(Word::Report(arguments)) => report::report(&arguments),
-        Typed::Do(Word::Diff(arguments)) => diff::diff(&arguments),
-        Typed::Do(Word::Snapshot(arguments)) => snapshot::snapshot(&arguments),
-        Typed::Do(Word::Heap(arguments)) => heap::heap(&arguments),
+    let word = match typed {
+        Typed::Show(text) => return render::print(text.as_bytes()).map(|()| ExitCode::SUCCESS),
+        Typed::Do(word) => word,
+    };
+    match *word {
+        Word::Run(arguments) => run::run(arguments, AGENT),
+        Word::Memcheck(arguments) => memcheck::memcheck(arguments, AGENT),
+        Word::Report(arguments) => report::report(&arguments),
+        Word::Diff(arguments) => diff::diff(&arguments),
+        Word::Snapshot(arguments) => snapshot::snapshot(&arguments),
+        Word::Heap(arguments) => heap::heap(&arguments),
     }
 }

@@ -37,7 +37,8 @@ pub(crate) fn run(arguments: RunArguments, agent: &'static [u8]) -> Result<ExitC
         passive: arguments.passive,
         clean_blocks: false,
     };
-    let outcome = recorded(options, arguments.quiet).map_err(explain)?;
+    let wanted = Wanted { heap: arguments.heap == YesNo::Yes, at: arguments.snapshot_at.as_deref() };
+    let outcome = recorded(options, arguments.quiet, wanted).map_err(explain)?;
     for warning in &outcome.warnings {
         tell(&format!("warning: {warning}"));
     }
@@ -48,15 +49,28 @@ pub(crate) fn run(arguments: RunArguments, agent: &'static [u8]) -> Result<ExitC
     Ok(ExitCode::from(status.unwrap_or(status_of(outcome.exit))))
 }
 
+/// Which looks at the heap are taken.
+#[derive(Clone, Copy)]
+struct Wanted<'a> {
+    /// While it grows, and at the end.
+    heap: bool,
+    /// Behind marks with this label.
+    at: Option<&'a str>,
+}
+
 /// Runs, with a status line while it does where there is a place for one.
-fn recorded(options: RunOptions, quiet: bool) -> Result<Outcome, RunError> {
+fn recorded(options: RunOptions, quiet: bool, wanted: Wanted<'_>) -> Result<Outcome, RunError> {
     let (mut line, mut looks) = (StatusLine::on_stderr(quiet), Looks::default());
     let mut show = line.as_mut().map(|line| |progress: &Progress| line.show(progress));
     let mut look = |frozen: &Frozen, _| looks.look(frozen);
-    let outcome = run_with(
-        options,
-        Listeners { audience: show.as_mut().map(|show| show as _), examiner: Some(&mut look), looks: true },
-    );
+    let is_wanted = wanted.heap || wanted.at.is_some();
+    let listeners = Listeners {
+        audience: show.as_mut().map(|show| show as _),
+        examiner: is_wanted.then_some(&mut look as _),
+        looks: wanted.heap,
+        look_at: wanted.at,
+    };
+    let outcome = run_with(options, listeners);
     if let Some(line) = &mut line {
         line.erase();
     }

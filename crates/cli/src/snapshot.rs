@@ -1,5 +1,5 @@
 //! `heaplens snapshot`: what is known of a program that is being recorded, while it runs. The program is asked to try what
-//! comes back, and goes on.
+//! comes back, an image of it is looked at, and it goes on.
 
 use std::env;
 use std::io::stdout;
@@ -7,10 +7,11 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use heaplens_format::Pid;
-use heaplens_record::{CollectError, NotRecorded, RecordedProcess, collect};
+use heaplens_record::{Asked, CollectError, Frozen, NotRecorded, RecordedProcess, collect_with};
 
 use crate::arguments::SnapshotArguments;
 use crate::failure::{Failure, tell};
+use crate::look::Looks;
 use crate::pattern::Pattern;
 use crate::recording::seal;
 use crate::render::{look, print, render};
@@ -28,7 +29,10 @@ pub(crate) fn snapshot(arguments: &SnapshotArguments) -> Result<ExitCode, Failur
     {
         tell(&format!("heaplens: process {pid} did not try what comes back: {why}"));
     }
-    let recording = collect(process.directory()).map_err(|error| gone(&error))?;
+    let mut looks = Looks::default();
+    let mut examine = |frozen: &Frozen, _| looks.look(frozen);
+    let asked = Asked { process: &process, examiner: &mut examine };
+    let recording = collect_with(process.directory(), Some(asked)).map_err(|error| gone(&error))?;
     let sealed = seal(recording, &path, pid, process.directory())?;
     tell(&format!("heaplens: sealed {}", sealed.path.display()));
     let profile = heaplens_analyze::profile(&sealed.decoded, Some(pid)).map_err(Failure::new)?;

@@ -78,6 +78,8 @@ pub struct Snapshot {
     pub mark_records: RegionView,
     /// Where it is kept what sites had at them.
     pub changes: RegionView,
+    /// Where texts are, such as labels of marks.
+    pub strings: RegionView,
     /// The moment of the ledger that the agent waits for; `None` when it waits for none.
     pub ledger_wanted: Option<LedgerMoment>,
 }
@@ -100,6 +102,7 @@ pub fn read_header(file: &File) -> Result<Snapshot, ArenaError> {
         marks: header.moment().mark(),
         mark_records: header.region(Region::Marks),
         changes: header.region(Region::Changes),
+        strings: header.region(Region::Strings),
         ledger_wanted: ledger_wanted(&header),
     })
 }

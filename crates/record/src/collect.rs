@@ -23,7 +23,7 @@ use crate::seal::{self, Known, Warning};
 use crate::session::{self, ArenaName};
 use crate::snapshot::RecordedProcess;
 use crate::stopwatch::{Stopwatch, since};
-use crate::watch::Readings;
+use crate::watched::Readings;
 
 /// Why nothing could be collected from a directory.
 #[derive(Debug, thiserror::Error)]

@@ -3,6 +3,7 @@
 
 use std::fs::File;
 use std::io;
+use std::time::Duration;
 
 use heaplens_format::recording::{HeapMoment, HeapView, Interpreter, LeakCheck};
 use heaplens_format::{Addr, Bytes, Nanos, Pid};
@@ -10,7 +11,7 @@ use heaplens_format::{Addr, Bytes, Nanos, Pid};
 use crate::image;
 use crate::kernel;
 use crate::ledger::{Outline, Subject, Tables};
-use crate::trace::{NotStopped, Threads, Tracer};
+use crate::trace::{NotStopped, PATIENCE_AT_END, Threads, Tracer};
 
 pub use crate::ledger::{Block as LiveBlock, MappedArea, RootKind, RootRange};
 
@@ -74,7 +75,7 @@ impl Frozen {
     /// Stops a process and looks at it.
     pub(crate) fn stop(process: Pid, subject: &mut Subject, arena: &File) -> Result<Self, NotFrozen> {
         let stop = move || -> Result<_, NotFrozen> {
-            let threads = Threads::stop(process)?;
+            let threads = Threads::stop(process, PATIENCE_AT_END)?;
             Ok((threads.all().to_vec(), threads))
         };
         let (threads, tracer) = Tracer::start(stop)?;
@@ -84,14 +85,15 @@ impl Frozen {
     }
 
     /// Takes an image of a process that runs, and looks at that. `own_files` are file names of Heaplens's own in it,
-    /// `recorder` is the process that it was started by.
+    /// `recorder` is the process that it was started by. Its threads have so long to stop.
     pub(crate) fn image(
         process: Pid,
         recorder: Pid,
         own_files: Vec<String>,
         arena: &File,
+        patience: Duration,
     ) -> Result<Self, NotFrozen> {
-        let (image, tracer) = image::take(process, recorder, arena)?;
+        let (image, tracer) = image::take(process, recorder, arena, patience)?;
         let tables = Tables::of_copy(arena, &image.tables).ok_or(NotFrozen::Blocks(UNREADABLE))?;
         let outline = Subject::new(image.process, own_files).outline(&tables, &image.threads)?;
         Ok(Self { process: image.process, outline, pause: image.pause, _tracer: tracer })

@@ -13,16 +13,17 @@
 
 use std::fs::File;
 use std::io;
+use std::time::Duration;
 
 use heaplens_format::arena::header::{HEADER_SIZE, HeaderView};
 use heaplens_format::{Bytes, Nanos, Pid};
 
 use crate::frozen::NotFrozen;
 use crate::headroom;
-use crate::inject::{self, Injector};
+use crate::inject::{self, Injector, Task};
 use crate::ledger::{Copied, refusal};
 use crate::procfs;
-use crate::ptrace::{self, Stop, Tid, Waited};
+use crate::ptrace;
 use crate::trace::{Stopped, Threads, Tracer};
 
 /// A stack that is nowhere: whoever runs on it ends at once. Nobody does.
@@ -43,14 +44,22 @@ pub(crate) struct Image {
     pub(crate) pause: Nanos,
 }
 
-/// Takes an image. `recorder` is the process that adopts orphans of the program.
-pub(crate) fn take(process: Pid, recorder: Pid, arena: &File) -> Result<(Image, Tracer), NotFrozen> {
+/// Takes an image. `recorder` is the process that adopts orphans of the program, whose threads have so long to stop.
+pub(crate) fn take(
+    process: Pid,
+    recorder: Pid,
+    arena: &File,
+    patience: Duration,
+) -> Result<(Image, Tracer), NotFrozen> {
     let arena = arena.try_clone().map_err(NotFrozen::Memory)?;
     let tables = prepare(process, &arena)?;
     let condition = procfs::condition(process).ok_or(NotFrozen::Gone)?;
     let way = if condition.parent == recorder { Way::Sibling } else { Way::Orphan };
     let instruction = inject::instruction_of(process).ok_or(NotFrozen::NoInstruction)?;
-    Tracer::start(move || trace(process, way, instruction, tables, &arena))
+    Tracer::start(move || {
+        let threads = Threads::stop(process, patience)?;
+        trace(threads, way, instruction, tables, &arena)
+    })
 }
 
 /// Whatever speaks against it is found out before anything is stopped.
@@ -80,13 +89,12 @@ enum Way {
 
 /// The part that runs in a thread of its own, which keeps the image.
 fn trace(
-    process: Pid,
+    threads: Threads,
     way: Way,
     instruction: u64,
     mut tables: Copied,
     arena: &File,
-) -> Result<(Image, Frame), NotFrozen> {
-    let threads = Threads::stop(process)?;
+) -> Result<(Image, Task), NotFrozen> {
     let seen = threads.all().to_vec();
     let (copy, copied) = std::thread::scope(|scope| {
         let copying = scope.spawn(|| tables.fill(arena));
@@ -98,82 +106,53 @@ fn trace(
         drop(threads);
         Nanos::new(since.elapsed().as_nanos() as u64)
     };
-    let copy = copy?;
+    let (task, stopped) = copy.map_err(NotFrozen::Copy)?;
     copied.map_err(NotFrozen::Memory)?;
-    copy.close_files(instruction);
-    Ok((Image { process: Pid::new(copy.0 as u32), threads: seen, tables, pause }, copy))
+    close_files(&stopped, instruction);
+    let process = Pid::new(task.number() as u32);
+    Ok((Image { process, threads: seen, tables, pause }, task))
 }
 
-/// The copy itself, until it is dropped.
-#[derive(Debug)]
-struct Frame(Tid);
-
-impl Frame {
-    /// Waits for a new task to stand still, before its first instruction.
-    fn of(born: Option<Tid>) -> io::Result<Self> {
-        let frame =
-            Self(born.ok_or_else(|| io::Error::other("the kernel does not tell of the new process"))?);
-        loop {
-            match ptrace::wait(frame.0)? {
-                Waited::Stopped(Stop::Asked) => return Ok(frame),
-                Waited::Stopped(_) => ptrace::go_on_to_call(frame.0, 0)?,
-                Waited::Gone | Waited::Late => return Err(io::Error::from_raw_os_error(libc::ESRCH)),
-            }
-        }
-    }
-
-    fn stopped(&self) -> io::Result<Stopped> {
-        Ok(Stopped { thread: self.0, registers: ptrace::registers(self.0)? })
-    }
-
-    /// The other ends of the program's pipes must see when it closes its own.
-    fn close_files(&self, instruction: u64) {
-        let close = || -> io::Result<()> {
-            let mut injector = Injector::new(&self.stopped()?, instruction, WITH_US)?;
-            injector.call(libc::SYS_close_range, [0, u64::from(u32::MAX), 0, 0, 0, 0])?;
-            Ok(())
-        };
-        // Before Linux 5.9 there is no such call: then they see it when the image is gone.
-        close().ok();
-    }
-}
-
-impl Drop for Frame {
-    fn drop(&mut self) {
-        // SAFETY: the process is stopped and ours: its number is nobody else's before it is buried.
-        unsafe { libc::kill(self.0, libc::SIGKILL) };
-        ptrace::bury(self.0, true);
-    }
-}
-
-fn copy_of(threads: &Threads, way: Way, instruction: u64) -> Result<Frame, NotFrozen> {
-    let thread = threads.all().first().ok_or(NotFrozen::Gone)?;
-    let mut injector = Injector::new(thread, instruction, 0).map_err(NotFrozen::Copy)?;
-    let frame = match way {
-        Way::Sibling => clone(&mut injector, libc::CLONE_PARENT),
-        Way::Orphan => orphan(&mut injector, instruction),
+/// The other ends of the program's pipes must see when it closes its own.
+fn close_files(image: &Stopped, instruction: u64) {
+    let close = || -> io::Result<()> {
+        let mut injector = Injector::new(image, instruction, WITH_US)?;
+        injector.call(libc::SYS_close_range, [0, u64::from(u32::MAX), 0, 0, 0, 0])?;
+        Ok(())
     };
-    let frame = frame.map_err(NotFrozen::Copy)?;
-    ptrace::set_options(frame.0, WITH_US).map_err(NotFrozen::Copy)?;
-    Ok(frame)
+    // Before Linux 5.9 there is no such call: then they see it when the image is gone.
+    close().ok();
 }
 
-fn clone(injector: &mut Injector, flags: libc::c_int) -> io::Result<Frame> {
-    Frame::of(injector.call(libc::SYS_clone, [flags as u64, NO_STACK, 0, 0, 0, 0])?.born)
+fn copy_of(threads: &Threads, way: Way, instruction: u64) -> io::Result<(Task, Stopped)> {
+    let thread = threads.all().first().ok_or(io::ErrorKind::NotFound)?;
+    let mut injector = Injector::new(thread, instruction, 0)?;
+    let image = match way {
+        Way::Sibling => clone(&mut injector, libc::CLONE_PARENT)?.0,
+        Way::Orphan => orphan(&mut injector, instruction)?,
+    };
+    let stopped = image.stopped()?;
+    ptrace::set_options(image.number(), WITH_US)?;
+    Ok((image, stopped))
+}
+
+/// A new task, and its number to the program.
+fn clone(injector: &mut Injector, flags: libc::c_int) -> io::Result<(Task, u64)> {
+    let made = injector.call(libc::SYS_clone, [flags as u64, NO_STACK, 0, 0, 0, 0])?;
+    let task = made.born.ok_or_else(|| io::Error::other("the kernel does not tell of the new process"))?;
+    Ok((task, made.value))
 }
 
 /// The helper has no signal for its end, so the program is told nothing, and it is taken from the program's books at once.
-fn orphan(injector: &mut Injector, instruction: u64) -> io::Result<Frame> {
-    let flags = libc::CLONE_VM | libc::CLONE_FS | libc::CLONE_FILES;
-    let made = injector.call(libc::SYS_clone, [flags as u64, NO_STACK, 0, 0, 0, 0])?;
-    let helper = Frame::of(made.born)?;
-    let frame = copy_in(&helper, instruction);
+fn orphan(injector: &mut Injector, instruction: u64) -> io::Result<Task> {
+    let (helper, number) = clone(injector, libc::CLONE_VM | libc::CLONE_FS | libc::CLONE_FILES)?;
+    let image = copy_in(&helper, instruction);
     drop(helper);
-    injector.call(libc::SYS_wait4, [made.value, 0, libc::__WALL as u64, 0, 0, 0])?;
-    frame
+    injector.call(libc::SYS_wait4, [number, 0, libc::__WALL as u64, 0, 0, 0])?;
+    image
 }
 
-fn copy_in(helper: &Frame, instruction: u64) -> io::Result<Frame> {
+fn copy_in(helper: &Task, instruction: u64) -> io::Result<Task> {
     let mut injector = Injector::new(&helper.stopped()?, instruction, 0)?;
-    clone(&mut injector, 0)
+    Ok(clone(&mut injector, 0)?.0)
 }

@@ -31,12 +31,43 @@ const LAST_ERROR: u64 = 4095;
 const VDSO: usize = 4 * 4096;
 
 /// What came of a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) struct Done {
     /// What it returned.
     pub(crate) value: u64,
-    /// The task that it made, stopped before its first instruction.
-    pub(crate) born: Option<Tid>,
+    /// The task that it made.
+    pub(crate) born: Option<Task>,
+}
+
+/// A task of ours, which stands still until it is killed: when this is dropped. Whatever fails, it must not run.
+#[derive(Debug)]
+pub(crate) struct Task(Tid);
+
+impl Task {
+    /// Its number.
+    pub(crate) fn number(&self) -> Tid {
+        self.0
+    }
+
+    /// Waits for it to stand still, before its first instruction.
+    pub(crate) fn stopped(&self) -> io::Result<Stopped> {
+        loop {
+            match ptrace::wait(self.0)? {
+                Waited::Stopped(Stop::Asked) => break,
+                Waited::Stopped(_) => ptrace::go_on_to_call(self.0, 0)?,
+                Waited::Gone | Waited::Late => return Err(io::Error::from_raw_os_error(libc::ESRCH)),
+            }
+        }
+        Ok(Stopped { thread: self.0, registers: ptrace::registers(self.0)? })
+    }
+}
+
+impl Drop for Task {
+    fn drop(&mut self) {
+        // SAFETY: the process is traced and ours: its number is nobody else's before it is buried.
+        unsafe { libc::kill(self.0, libc::SIGKILL) };
+        ptrace::bury(self.0, true);
+    }
 }
 
 /// A thread that makes calls for us.
@@ -81,13 +112,13 @@ impl Injector {
     }
 
     /// To the beginning or the end of the call; what was born on the way.
-    fn run_to_call(&self) -> io::Result<Option<Tid>> {
+    fn run_to_call(&self) -> io::Result<Option<Task>> {
         let (mut born, mut signal) = (None, 0);
         loop {
             ptrace::go_on_to_call(self.thread, std::mem::take(&mut signal))?;
             match ptrace::wait(self.thread)? {
                 Waited::Stopped(Stop::Call) => return Ok(born),
-                Waited::Stopped(Stop::Birth) => born = Some(ptrace::born(self.thread)?),
+                Waited::Stopped(Stop::Birth) => born = Some(Task(ptrace::born(self.thread)?)),
                 // It was asked to stop before, or its whole process is stopped: it goes on for us alone.
                 Waited::Stopped(Stop::Asked) => {}
                 Waited::Stopped(Stop::Signal(libc::SIGSTOP)) => signal = libc::SIGSTOP,

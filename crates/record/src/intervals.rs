@@ -116,6 +116,7 @@ mod tests {
             marks,
             mark_records: region(MARKS_AT, 0),
             changes: region(0, changes),
+            strings: region(0, 0),
             ledger_wanted: None,
         }
     }

@@ -18,6 +18,7 @@ mod inject;
 mod inspect;
 mod intervals;
 mod kernel;
+mod labels;
 mod launch;
 mod ledger;
 mod looks;
@@ -37,6 +38,7 @@ mod stopwatch;
 mod timeline;
 mod trace;
 mod watch;
+mod watched;
 
 pub use agent_file::NoPlaceForAgent;
 pub use collect::{Asked, CollectError, collect, collect_with};

@@ -93,7 +93,7 @@ impl<'scope, 'env> Looks<'scope, 'env> {
 fn look(wanted: Wanted, examine: &Examine<'_>) -> Look {
     let Wanted { name, arena, own_files, moment, at } = wanted;
     let recorder = Pid::new(std::process::id());
-    let frozen = match Frozen::image(name.pid, recorder, own_files, &arena) {
+    let frozen = match Frozen::image(name.pid, recorder, own_files, &arena, PATIENCE) {
         Ok(frozen) => frozen,
         Err(error) => return Look { name, cost: cost_of_failure(&error), found: Err(error) },
     };
@@ -117,8 +117,8 @@ pub(crate) fn complete(examined: &mut Examined, moment: HeapMoment, at: Nanos, p
 /// Threads that do not stop had those wait that did.
 fn cost_of_failure(error: &NotFrozen) -> Cost {
     match error {
-        NotFrozen::Threads(NotStopped::Late) => {
-            Cost { pause: Nanos::new(PATIENCE.as_nanos() as u64), faults: 0 }
+        NotFrozen::Threads(NotStopped::Late { patience }) => {
+            Cost { pause: Nanos::new(patience.as_nanos() as u64), faults: 0 }
         }
         _ => Cost::default(),
     }
@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn threads_that_came_too_late_cost_what_the_others_waited() {
-        assert!(cost_of_failure(&NotStopped::Late.into()).pause.get() > 0);
+        assert!(cost_of_failure(&NotStopped::Late { patience: PATIENCE }.into()).pause.get() > 0);
         assert_eq!(cost_of_failure(&NotFrozen::Gone).pause.get(), 0);
     }
 }

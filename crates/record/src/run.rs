@@ -125,6 +125,8 @@ pub struct Listeners<'a> {
     pub examiner: Option<Examiner<'a>>,
     /// Whether the examiner is shown images of a process that grows, too, while it runs.
     pub looks: bool,
+    /// A label of the user's marks: soon behind each one, the examiner is shown an image.
+    pub look_at: Option<&'a str>,
 }
 
 /// The same with listeners.

@@ -13,7 +13,7 @@ use crate::codes;
 use crate::procfs;
 use crate::session::ArenaName;
 use crate::stopwatch::since;
-use crate::watch::Readings;
+use crate::watched::Readings;
 
 /// Something that is missing from a recording.
 #[derive(Debug, thiserror::Error)]

@@ -13,6 +13,7 @@ use heaplens_format::arena::header::{HEADER_SIZE, TESTS_WANTED_OFFSET};
 use crate::agent_file;
 use crate::frozen::{Frozen, NotFrozen};
 use crate::procfs;
+use crate::trace::PATIENCE_ASKED;
 
 /// The distance of two looks at the answer.
 const LOOK: Duration = Duration::from_millis(2);
@@ -78,7 +79,7 @@ impl RecordedProcess {
     /// Takes an image of it, and looks at that. The process goes on.
     pub fn freeze(&self) -> Result<Frozen, NotFrozen> {
         let arena = File::open(&self.arena)?;
-        Frozen::image(self.pid, self.recorder(), self.own_files(), &arena)
+        Frozen::image(self.pid, self.recorder(), self.own_files(), &arena, PATIENCE_ASKED)
     }
 
     /// The process that records it, after which the session's directory is called: `…/heaplens-PID-…`.

@@ -225,11 +225,11 @@ mod tests {
     #[test]
     fn resident_memory_outside_of_the_heap_counts_too() {
         let mut schedule = Schedule::default();
-        let mut is_due = |&second: &u64| {
+        let mut is_due = |second: u64| {
             let at = standing(second * 1000, None, MIB, 30 * MIB + second * MIB);
             schedule.wants_point(at.now) && schedule.is_due(at)
         };
-        assert!((0..60).any(|second| is_due(&second)));
+        assert!((0..60).any(&mut is_due));
     }
 
     #[test]

@@ -14,8 +14,12 @@ use heaplens_format::Pid;
 
 use crate::ptrace::{self, Registers, Stop, Tid, Waited};
 
-/// How long threads may take to stop. One that waits for a child of `vfork`, or for a disk, does not.
+/// How long threads of a running program may take to stop. One that waits for a child of `vfork`, or for a disk, does not.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(100);
+/// The same when somebody asked for it.
+pub(crate) const PATIENCE_ASKED: Duration = Duration::from_secs(1);
+/// The same for one that waits at its end and has nothing else to do.
+pub(crate) const PATIENCE_AT_END: Duration = Duration::from_secs(5);
 /// How often the list of threads is read again because there were new ones.
 const ATTEMPTS: usize = 64;
 
@@ -54,8 +58,11 @@ pub enum NotStopped {
     #[error("the kernel does not let us stop its threads: {0}")]
     Refused(#[from] io::Error),
     /// Some did not stop in time.
-    #[error("a thread of it did not stop within {} ms: it waits for a disk, or for a child of vfork", PATIENCE.as_millis())]
-    Late,
+    #[error("a thread of it did not stop within {} ms: it waits for a disk, or for a child of vfork", patience.as_millis())]
+    Late {
+        /// How long it was waited for.
+        patience: Duration,
+    },
     /// There was always a new one.
     #[error("it starts threads faster than they can be stopped")]
     TooMany,
@@ -71,13 +78,16 @@ pub(crate) struct Threads {
     stopped: Vec<Stopped>,
     /// When the first was asked to stop.
     since: Instant,
+    /// How long they may take.
+    patience: Duration,
 }
 
 impl Threads {
     /// Stops all threads of a process. When one cannot be stopped, all go on and the reason is given.
-    pub(crate) fn stop(process: Pid) -> Result<Self, NotStopped> {
-        let mut threads = Self { process: process.get() as Tid, stopped: Vec::new(), since: Instant::now() };
-        let deadline = threads.since + PATIENCE;
+    pub(crate) fn stop(process: Pid, patience: Duration) -> Result<Self, NotStopped> {
+        let (process_number, since) = (process.get() as Tid, Instant::now());
+        let mut threads = Self { process: process_number, stopped: Vec::new(), since, patience };
+        let deadline = since + patience;
         let mut known = BTreeSet::new();
         for _ in 0..ATTEMPTS {
             let new: Vec<Tid> = list(process)?.into_iter().filter(|thread| known.insert(*thread)).collect();
@@ -128,7 +138,7 @@ impl Threads {
                     self.bury(thread);
                     return Ok(());
                 }
-                Waited::Late => return Err(NotStopped::Late),
+                Waited::Late => return Err(NotStopped::Late { patience: self.patience }),
             };
             // Whoever is killed while it stands still is found by the next wait.
             resumed.ok();

@@ -4,60 +4,30 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use heaplens_format::arena::End;
-use heaplens_format::arena::header::{LEDGER_GIVEN_OFFSET, MARKS_WANTED_OFFSET};
-use heaplens_format::arena::ledger::LARGE;
-use heaplens_format::recording::{Exit, HeapMoment, LedgerMoment, Sample};
+use heaplens_format::recording::{Exit, HeapMoment, Sample};
 use heaplens_format::{Bytes, Nanos, Pid};
 
-use crate::arena::{self, Findings};
-use crate::frozen::{Examiner, Frozen, NotFrozen};
-use crate::intervals::Intervals;
+use crate::arena;
+use crate::frozen::Examiner;
 use crate::kernel::{self, Arrived, HeldSignals, Reaped};
-use crate::ledger::{Bell, Ledgers, Reading, Subject};
-use crate::looks::{self, Examine, Look, Looks, Wanted};
+use crate::ledger::Bell;
+use crate::looks::{self, Examine, Look, Looks};
 use crate::procfs;
 use crate::progress::{self, Audience, Course};
 use crate::run::Listeners;
 use crate::session::{self, ArenaName, Listing};
-use crate::snapshots::{Schedule, Standing};
-use crate::stopwatch::{Stopwatch, since};
-use crate::timeline::Timeline;
+use crate::stopwatch::Stopwatch;
+use crate::watched::{Image, Readings};
 
 /// The distance of two readings: 50 a second cost the recorder some 0.2 % of one core.
 const INTERVAL: Nanos = Nanos::new(20_000_000);
 
 /// A shell has some hundred KiB live.
 const NEXT_TO_NOTHING: Bytes = Bytes::new(1 << 20);
-
-/// What was read of one program image while it ran.
-#[derive(Debug)]
-pub(crate) struct Readings {
-    /// Readings over time.
-    pub(crate) timeline: Timeline,
-    /// The most resident memory that the kernel counted, Heaplens's own subtracted.
-    pub(crate) peak_rss: Bytes,
-    /// CPU time, 0 when it was never read.
-    pub(crate) cpu: Nanos,
-    /// What was found out by looking into it.
-    pub(crate) findings: Findings,
-}
-
-impl Default for Readings {
-    fn default() -> Self {
-        Self {
-            timeline: Timeline::new(),
-            peak_rss: Bytes::ZERO,
-            cpu: Nanos::default(),
-            findings: Findings::default(),
-        }
-    }
-}
 
 /// What is known when the command's own process has ended.
 #[derive(Debug)]
@@ -98,17 +68,15 @@ pub(crate) fn until_end(
     listeners: Listeners<'_>,
 ) -> io::Result<Ended> {
     let own_peak = kernel::own_peak_rss();
-    let Listeners { mut audience, examiner, looks: are_wanted } = listeners;
+    let Listeners { mut audience, examiner, looks: are_wanted, look_at } = listeners;
     let examine = examiner.map(|examiner| one_at_a_time(examiner));
-    let mut watch = Watch::new(main, place, bell, clock);
+    let mut watch = Watch { look_at, ..Watch::new(main, place, bell, clock) };
     std::thread::scope(|scope| {
         let mut looks = Looks::new(scope, examine.as_deref());
         while !kernel::has_ended(main) {
             watch.reap_orphans(main)?;
             watch.read_all(&mut looks);
-            if are_wanted {
-                watch.look(&mut looks);
-            }
+            watch.look(&mut looks, are_wanted);
             if let Some(audience) = &mut audience {
                 watch.tell(audience);
             }
@@ -151,6 +119,8 @@ struct Watch<'a> {
     told: Option<ArenaName>,
     /// When the audience is told next.
     tell_at: Nanos,
+    /// The label of marks at which a look is wanted.
+    look_at: Option<&'a str>,
 }
 
 impl<'a> Watch<'a> {
@@ -158,7 +128,20 @@ impl<'a> Watch<'a> {
         let (images, exits) = (BTreeMap::new(), BTreeMap::new());
         let (course, told, tell_at) = (Course::default(), None, progress::INTERVAL);
         let listing = Listing::default();
-        Self { main, place, bell, clock, listing, images, exits, cpu: 0, course, told, tell_at }
+        Self {
+            main,
+            place,
+            bell,
+            clock,
+            listing,
+            images,
+            exits,
+            cpu: 0,
+            course,
+            told,
+            tell_at,
+            look_at: None,
+        }
     }
 
     /// Says how it goes, from time to time.
@@ -209,7 +192,7 @@ impl<'a> Watch<'a> {
         for name in living.map(|(name, _)| *name).collect::<Vec<_>>() {
             let is_main = name.pid == self.main;
             let Some(image) = self.images.get_mut(&name) else { continue };
-            if let Some(moment) = image.read(name.pid, now, is_main) {
+            if let Some(moment) = image.read(name.pid, now, is_main, self.look_at) {
                 self.examine(name, looks);
                 self.images[&name].answer(moment);
             }
@@ -233,14 +216,19 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Begins to look at a program that grows, where the time has come.
-    fn look(&mut self, looks: &mut Looks<'_, '_>) {
+    /// Begins to look at a program at whose mark that was wanted, or that grows, where the time has come.
+    fn look(&mut self, looks: &mut Looks<'_, '_>, at_growth: bool) {
         self.keep(looks.finished());
         let now = self.clock.elapsed();
-        let Some((name, _, sample)) = self.told_of().filter(|_| !looks.is_busy()) else { return };
-        if let Some(wanted) = self.images.get_mut(&name).and_then(|image| image.look(name, now, sample)) {
-            looks.begin(wanted);
+        if looks.is_busy() || looks.examine().is_none() {
+            return;
         }
+        let at_mark = self.images.iter_mut().find_map(|(name, image)| image.look_at_mark(*name, now));
+        let wanted = at_mark.or_else(|| {
+            let (name, _, sample) = self.told_of().filter(|_| at_growth)?;
+            self.images.get_mut(&name)?.look(name, now, sample)
+        });
+        wanted.into_iter().for_each(|wanted| looks.begin(wanted));
     }
 
     fn keep(&mut self, look: Option<Look>) {
@@ -312,144 +300,6 @@ impl<'a> Watch<'a> {
         let last = self.images.iter_mut().rev().find(|(name, _)| name.pid == main);
         if let Some((_, image)) = last {
             image.read_cpu(main);
-        }
-    }
-}
-
-/// One program image that is being watched.
-struct Image {
-    /// Open while the image lives. Thousands of ended ones must not use up the descriptors.
-    file: Option<File>,
-    /// CPU time that the process had used before this image began.
-    cpu_before: Nanos,
-    readings: Readings,
-    /// Marks that were asked for.
-    marks_wanted: u32,
-    intervals: Intervals,
-    ledgers: Ledgers,
-    schedule: Schedule,
-    /// Whether the ledger at the end was asked for.
-    is_at_end: bool,
-}
-
-impl Image {
-    fn new(name: ArenaName, path: &Path, agent: &Path) -> Self {
-        // A program of another user keeps its arena to itself: then no mark can be asked for.
-        let file = File::options().read(true).write(true).open(path).or_else(|_| File::open(path)).ok();
-        let cpu_before = match name.execs {
-            0 => Nanos::default(),
-            _ => kernel::cpu_of(name.pid).unwrap_or_default(),
-        };
-        let own = [path, agent].into_iter().filter_map(|path| path.file_name()?.to_str().map(str::to_owned));
-        let ledgers = Ledgers::new(Subject::new(name.pid, own.collect()));
-        Self {
-            file,
-            cpu_before,
-            readings: Readings::default(),
-            marks_wanted: 0,
-            intervals: Intervals::default(),
-            ledgers,
-            schedule: Schedule::default(),
-            is_at_end: false,
-        }
-    }
-
-    /// Asks the agent for a mark; it looks from time to time. One that cannot be asked for is not made.
-    fn want_mark(&mut self) {
-        self.marks_wanted += 1;
-        if let Some(file) = &self.file {
-            file.write_all_at(&self.marks_wanted.to_le_bytes(), MARKS_WANTED_OFFSET as u64).ok();
-        }
-    }
-
-    /// What the agent waits for, if it does.
-    fn read(&mut self, pid: Pid, now: Nanos, is_main: bool) -> Option<LedgerMoment> {
-        let file = self.file.as_ref()?;
-        // An arena whose header is not written yet is asked again next time.
-        let header = arena::read_header(file).ok()?;
-        let Some(resident) = procfs::resident(pid) else {
-            self.file = None;
-            return None;
-        };
-        // Not closed: an `exec` that fails takes its word back.
-        if header.end != End::Unseen {
-            return None;
-        }
-        let rss = resident.now.saturating_sub(header.own_bytes);
-        // What is freed from then on was there until the end.
-        if !header.is_leaving {
-            let threads = resident.threads;
-            self.readings.timeline.push(Sample { at: now, rss, live: header.live, threads });
-            self.intervals.read(file, &header, now);
-        }
-        let peak = resident.peak.saturating_sub(header.own_bytes);
-        self.readings.peak_rss = self.readings.peak_rss.max(peak);
-        self.read_cpu(pid);
-        let reading = Reading { now, rss, loops: header.loops };
-        self.read_ledger(reading, header.ledger_wanted, is_main || rss >= Bytes::new(LARGE));
-        header.ledger_wanted
-    }
-
-    fn read_ledger(&mut self, reading: Reading, wanted: Option<LedgerMoment>, is_worth_it: bool) {
-        let Some(file) = &self.file else { return };
-        let Some(moment) = wanted else {
-            if is_worth_it && !self.is_at_end {
-                self.ledgers.read(file, reading);
-            }
-            return;
-        };
-        if is_worth_it && !self.is_at_end {
-            kernel::answer(file, LEDGER_GIVEN_OFFSET, LedgerMoment::BEGUN).ok();
-            self.ledgers.read_end(file, reading, moment);
-        }
-        self.is_at_end = true;
-    }
-
-    /// Stops a process that waits; `None` where there is no arena to look into.
-    fn stop(&mut self, pid: Pid) -> Option<Result<Frozen, NotFrozen>> {
-        let file = self.file.as_ref()?;
-        Some(Frozen::stop(pid, self.ledgers.subject(), file))
-    }
-
-    /// What is to be looked at now, if anything.
-    fn look(&mut self, name: ArenaName, now: Nanos, sample: Sample) -> Option<Wanted> {
-        let file = self.file.as_ref().filter(|_| !self.is_at_end && self.schedule.wants_point(now))?;
-        let passes = progress::passes_of(&arena::read_loops(file).unwrap_or_default());
-        let standing = Standing { now, passes, live: sample.live, rss: sample.rss };
-        if !self.schedule.is_due(standing) {
-            return None;
-        }
-        self.schedule.begin(standing);
-        let arena = file.try_clone().ok()?;
-        let moment = HeapMoment::Running { passes: passes.unwrap_or(0) };
-        Some(Wanted { name, arena, own_files: self.ledgers.subject().own_files().to_vec(), moment, at: now })
-    }
-
-    fn keep(&mut self, look: Look) {
-        self.schedule.end(look.cost);
-        // What speaks against it now will do so later.
-        if matches!(look.found, Err(NotFrozen::Blocks(_) | NotFrozen::Restricted | NotFrozen::NoInstruction))
-        {
-            self.schedule.give_up();
-        }
-        looks::keep(&mut self.readings.findings, look.found, HeapMoment::Running { passes: 0 });
-    }
-
-    /// An agent that waits is answered, whether there was anything to look at or not.
-    fn answer(&self, moment: LedgerMoment) {
-        if let Some(file) = &self.file {
-            kernel::answer(file, LEDGER_GIVEN_OFFSET, moment as u32).ok();
-        }
-    }
-
-    fn finish(self) -> Readings {
-        let findings = Findings { ledgers: self.ledgers.kept(), ..self.readings.findings };
-        Readings { findings, ..self.readings }
-    }
-
-    fn read_cpu(&mut self, pid: Pid) {
-        if let Some(cpu) = kernel::cpu_of(pid) {
-            self.readings.cpu = since(self.cpu_before, cpu);
         }
     }
 }

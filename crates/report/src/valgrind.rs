@@ -4,28 +4,34 @@ use std::io::{self, Write};
 
 use heaplens_analyze::Profile;
 use heaplens_analyze::profile::{LeakRecord, Leaks, StackFrame};
+use heaplens_analyze::suppressions::{Generated, Names, UNNAMED};
 use heaplens_format::recording::LeakKind;
 use quick_xml::Writer;
-use quick_xml::events::{BytesDecl, BytesText, Event};
+use quick_xml::events::{BytesCData, BytesDecl, BytesText, Event};
 
 use crate::text::count;
+use crate::text::leaks::suppression;
 
 /// What is written, and of whom.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct XmlOptions {
+pub struct XmlOptions<'a> {
     /// Kinds that are written.
     pub kinds: Vec<LeakKind>,
     /// Frames of a stack.
     pub callers: usize,
     /// The words of the command line before the program's own, our own name first.
     pub own_words: Vec<String>,
+    /// Words of the user's to copy.
+    pub comment: Option<String>,
+    /// What Valgrind calls the frames, where a suppression is to follow each stack.
+    pub suppressions: Option<&'a Names>,
 }
 
 /// Writes the file.
 ///
 /// # Errors
 /// When `out` cannot be written.
-pub fn write(profile: &Profile, options: &XmlOptions, out: &mut dyn Write) -> io::Result<()> {
+pub fn write(profile: &Profile, options: &XmlOptions<'_>, out: &mut dyn Write) -> io::Result<()> {
     let mut xml = Xml(Writer::new_with_indent(out, b' ', 2));
     xml.0.write_event(Event::Decl(BytesDecl::new("1.0", None, None)))?;
     xml.inside("valgrindoutput", |xml| {
@@ -54,7 +60,7 @@ impl Xml<'_> {
         self.0.create_element(name).write_text_content(BytesText::new(&sound)).map(|_| ())
     }
 
-    fn head(&mut self, profile: &Profile, options: &XmlOptions) -> io::Result<()> {
+    fn head(&mut self, profile: &Profile, options: &XmlOptions<'_>) -> io::Result<()> {
         let row = profile.shown();
         let command = row.map_or(&profile.run.command, |row| &row.command);
         self.inside("preamble", |xml| {
@@ -64,6 +70,9 @@ impl Xml<'_> {
         self.text("pid", &row.map_or(0, |row| row.pid.get()).to_string())?;
         self.text("ppid", &row.map_or(0, |row| row.parent.get()).to_string())?;
         self.text("tool", "memcheck")?;
+        if let Some(comment) = &options.comment {
+            self.text("usercomment", comment)?;
+        }
         self.inside("args", |xml| {
             xml.inside("vargv", |xml| xml.words(&options.own_words))?;
             xml.inside("argv", |xml| xml.words(command))
@@ -86,7 +95,7 @@ impl Xml<'_> {
         self.text("time", &format!("{days:02}:{hours:02}:{minutes:02}:{seconds:02}.{:03}", ms % 1000))
     }
 
-    fn errors(&mut self, profile: &Profile, options: &XmlOptions) -> io::Result<()> {
+    fn errors(&mut self, profile: &Profile, options: &XmlOptions<'_>) -> io::Result<()> {
         let Some(Leaks::Done(records)) = &profile.leaks else { return Ok(()) };
         let shown: Vec<&LeakRecord> =
             records.iter().filter(|record| options.kinds.contains(&record.kind)).collect();
@@ -102,7 +111,9 @@ impl Xml<'_> {
                 })?;
                 xml.inside("stack", |xml| {
                     profile.frames(record.stack).take(options.callers).try_for_each(|frame| xml.frame(frame))
-                })
+                })?;
+                let Some(names) = options.suppressions else { return Ok(()) };
+                xml.suppression(&suppression(profile, record, names, options.callers))
             })?;
         }
         Ok(())
@@ -124,6 +135,22 @@ impl Xml<'_> {
             }
             xml.text("file", name)?;
             frame.line.map_or(Ok(()), |line| xml.text("line", &line.to_string()))
+        })
+    }
+
+    fn suppression(&mut self, suppression: &Generated) -> io::Result<()> {
+        self.inside("suppression", |xml| {
+            xml.text("sname", UNNAMED)?;
+            xml.text("skind", "Memcheck:Leak")?;
+            xml.text("skaux", &format!("match-leak-kinds: {}", suppression.kind))?;
+            for frame in &suppression.frames {
+                // The schema has elements for functions and objects alone.
+                if let Some((kind, name)) = frame.split_once(':') {
+                    xml.inside("sframe", |xml| xml.text(kind, name))?;
+                }
+            }
+            let raw = format!("\n{suppression}");
+            xml.0.create_element("rawtext").write_cdata_content(BytesCData::new(raw)).map(|_| ())
         })
     }
 

@@ -189,6 +189,7 @@ fn make_arena(tracker: &Tracker, forked: bool) -> Result<(), Errno> {
     header.sample_interval.store(tracker.sample_interval(), Relaxed);
     header.start_ns.store(sys::monotonic_ns(), Relaxed);
     header.own_ranges.store(sys::own_ranges() as u64, Relaxed);
+    header.object_samples.store(tracker.samples.table(), Relaxed);
     header.rss_start.store(resident_bytes_of_program(tracker), Relaxed);
     write_texts(tracker);
     arena.publish();

@@ -4,12 +4,14 @@
 
 mod columns;
 mod fragmentation;
+mod leaks;
 mod measure;
 mod options;
 mod python;
 mod readings;
 mod rows;
 mod sections;
+mod snapshots;
 mod targets;
 mod text;
 mod ways;

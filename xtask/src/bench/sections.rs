@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result};
 
 use super::options::Options;
-use super::{fragmentation, readings};
+use super::{fragmentation, leaks, readings, snapshots};
 
 /// Its name on the command line, and what makes its text.
 pub struct Section {
@@ -20,6 +20,8 @@ pub struct Section {
 pub const SECTIONS: &[Section] = &[
     Section { name: "readings", measure: readings::measure },
     Section { name: "fragmentation", measure: fragmentation::measure },
+    Section { name: "snapshots", measure: snapshots::measure },
+    Section { name: "leaks", measure: leaks::measure },
 ];
 
 /// Whether a word behind `--only` names a section.

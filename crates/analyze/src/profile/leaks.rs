@@ -41,6 +41,28 @@ pub fn total(records: &[LeakRecord], kind: LeakKind) -> Amount {
     records.iter().filter(|record| record.kind == kind).map(|record| record.direct).sum()
 }
 
+/// One record for all of a kind whose stacks have the same key.
+pub(super) fn merged<K: Ord>(records: Vec<LeakRecord>, key: impl Fn(StackId) -> K) -> Vec<LeakRecord> {
+    let mut merged: BTreeMap<(LeakKind, K), LeakRecord> = BTreeMap::new();
+    for record in records {
+        // The largest comes first, and lends its stack.
+        let first = merged.entry((record.kind, key(record.stack))).or_insert(LeakRecord {
+            direct: Amount::default(),
+            indirect: Amount::default(),
+            ..record
+        });
+        first.direct += record.direct;
+        first.indirect += record.indirect;
+    }
+    let mut merged: Vec<LeakRecord> = merged.into_values().collect();
+    sort(&mut merged);
+    merged
+}
+
+fn sort(records: &mut [LeakRecord]) {
+    records.sort_by_key(|record| (record.kind, Reverse(record.bytes())));
+}
+
 pub(super) fn of(process: &Process, stacks: &Stacks) -> Option<Leaks> {
     let lost = match process.leaks.as_ref()? {
         LeakCheck::NotDone(reason) => return Some(Leaks::NotDone(reason.clone())),
@@ -55,6 +77,6 @@ pub(super) fn of(process: &Process, stacks: &Stacks) -> Option<Leaks> {
     }
     let record = |((kind, stack), (direct, indirect))| LeakRecord { kind, direct, indirect, stack };
     let mut records: Vec<LeakRecord> = merged.into_iter().map(record).collect();
-    records.sort_by_key(|record| (record.kind, Reverse(record.bytes())));
+    sort(&mut records);
     Some(Leaks::Done(records))
 }

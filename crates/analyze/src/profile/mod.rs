@@ -37,7 +37,7 @@ pub use stacks::{Cut, Import, StackFrame, StackId};
 pub use tree::Tree;
 
 use crate::growth::{Finding, Growth, Known, Verdict, growth};
-use crate::suppressions::Suppression;
+use crate::suppressions::{Names, Suppression};
 pub(crate) use sites::HeldAt;
 use sites::Intervals;
 pub(crate) use stacks::Stacks;
@@ -192,8 +192,18 @@ impl Profile {
         self.stacks.frames(site.stack)
     }
 
-    /// Leaves out the leaks that are known.
-    pub fn suppress(&mut self, known: &[Suppression]) {
+    /// Tells of leaks as one that share their kind and so many callers, and keeps the largest one's stack.
+    pub fn merge_leaks(&mut self, callers: usize) {
+        let Some(Leaks::Done(records)) = &mut self.leaks else { return };
+        *records = leaks::merged(std::mem::take(records), |stack| {
+            let place =
+                |frame: &StackFrame| (frame.module.clone(), frame.offset, frame.file.clone(), frame.line);
+            self.stacks.frames(stack).take(callers).map(place).collect::<Vec<_>>()
+        });
+    }
+
+    /// Leaves out the leaks that are known; `names` are what Valgrind calls their frames, as far as that is known.
+    pub fn suppress(&mut self, known: &[Suppression], names: &Names) {
         let Some(Leaks::Done(records)) = &mut self.leaks else { return };
         let (stacks, mut sums) = (&self.stacks, BTreeMap::<&str, Amount>::new());
         records.retain(|record| {
@@ -203,7 +213,8 @@ impl Profile {
                 return true;
             }
             let stack: Vec<&StackFrame> = stacks.frames(record.stack).collect();
-            let by = for_kind.find(|one| one.matches(&stack));
+            let called = names.called(&stack);
+            let by = for_kind.find(|one| one.matches(&called));
             by.map(|one| *sums.entry(&one.name).or_default() += record.direct).is_none()
         });
         self.suppressed.extend(sums.into_iter().map(|(name, amount)| (name.to_owned(), amount)));

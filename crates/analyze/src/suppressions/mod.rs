@@ -1,6 +1,8 @@
 //! Leaks that are known and are not to be told of again: files of them in Valgrind's syntax or in that of the leak sanitizer,
 //! and which stacks they mean. A suppression of ours names the frames that allocate, never a whole library.
 
+mod called;
+mod generate;
 mod glob;
 mod parse;
 
@@ -11,10 +13,32 @@ use heaplens_format::recording::LeakKind;
 use crate::profile::StackFrame;
 use glob::Glob;
 
+pub use called::{Called, Names};
+pub use generate::{Generated, UNNAMED};
 pub use parse::{Unparsable, kinds_of, parse};
 
 /// Those that come with Heaplens: leaks that healthy programs are full of, each with its reason.
 pub const BUILT_IN: &str = include_str!("built_in.supp");
+
+/// Functions that allocate, as they and the linker call them.
+const ALLOCATORS: [&str; 14] = [
+    "malloc",
+    "calloc",
+    "realloc",
+    "memalign",
+    "posix_memalign",
+    "aligned_alloc",
+    "valloc",
+    "operator new(unsigned long)",
+    "operator new[](unsigned long)",
+    "operator new(unsigned long, std::align_val_t)",
+    "_Znwm",
+    "_Znam",
+    "_ZnwmRKSt9nothrow_t",
+    "_ZnamRKSt9nothrow_t",
+];
+/// Those whose frame Memcheck shows behind that of `memalign`.
+const ALIGNED: &[&str] = &["posix_memalign", "aligned_alloc"];
 
 /// A leak that is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,12 +60,39 @@ enum Stack {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Caller {
-    Function(Glob),
+    Function(Function),
     Object(Glob),
     /// A file, and a line where one is named.
     Source(Glob, Option<u32>),
     /// Any number of frames.
     Any,
+}
+
+/// A pattern for the name of a function.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Function {
+    pattern: Glob,
+    /// The same as people read it, where the pattern is one name of the linker's.
+    readable: Option<Glob>,
+}
+
+impl Function {
+    fn matches(&self, called: &Called<'_>) -> bool {
+        let known = called.frame.function.as_deref();
+        let readable = self.readable.as_ref().filter(|_| called.name.is_none());
+        let mut names = called.name.as_deref().into_iter().chain(called.aliases.iter().map(String::as_str));
+        names.any(|name| self.pattern.matches(name))
+            || known.is_some_and(|name| self.pattern.matches(name))
+            || known.zip(readable).is_some_and(|(name, readable)| readable.matches(name))
+    }
+
+    fn is_allocator(&self) -> bool {
+        ALLOCATORS.iter().any(|name| self.pattern.matches(name))
+    }
+
+    fn is_one_of(&self, names: &[&str]) -> bool {
+        names.iter().any(|name| self.pattern == Glob::whole(name))
+    }
 }
 
 impl Suppression {
@@ -51,15 +102,12 @@ impl Suppression {
     }
 
     /// Whether it means blocks of this stack.
-    pub fn matches(&self, stack: &[&StackFrame]) -> bool {
+    pub fn matches(&self, stack: &[Called<'_>]) -> bool {
         match &self.stack {
-            Stack::Anywhere(pattern) => stack.iter().any(|frame| is_named(frame, pattern)),
+            Stack::Anywhere(pattern) => stack.iter().any(|called| is_named(called.frame, pattern)),
             // Memcheck's stacks begin with the allocating function itself, ours with its caller.
             Stack::Callers(callers) => {
-                follow(callers, stack)
-                    || callers
-                        .split_first()
-                        .is_some_and(|(first, rest)| first.is_allocator() && follow(rest, stack))
+                follow(callers, stack) || behind_allocator(callers).is_some_and(|rest| follow(rest, stack))
             }
         }
     }
@@ -69,24 +117,36 @@ fn is_named(frame: &StackFrame, pattern: &Glob) -> bool {
     [&frame.function, &frame.file, &frame.module].into_iter().flatten().any(|name| pattern.matches(name))
 }
 
-fn follow(callers: &[Caller], stack: &[&StackFrame]) -> bool {
+/// What follows the frame that allocates. Memcheck has two frames of its own for aligned memory.
+fn behind_allocator(callers: &[Caller]) -> Option<&[Caller]> {
+    let (first, rest) = callers.split_first()?;
+    let is_second =
+        |caller: &Caller| matches!(caller, Caller::Function(function) if function.is_one_of(ALIGNED));
+    let second = rest.split_first().filter(|(caller, _)| is_second(caller));
+    first.is_allocator().then(|| second.map_or(rest, |(_, rest)| rest))
+}
+
+fn follow(callers: &[Caller], stack: &[Called<'_>]) -> bool {
     match callers.split_first() {
         None => true,
         Some((Caller::Any, rest)) => (0..=stack.len()).any(|skipped| follow(rest, &stack[skipped..])),
         Some((caller, rest)) => {
-            stack.split_first().is_some_and(|(frame, outer)| caller.matches(frame) && follow(rest, outer))
+            stack.split_first().is_some_and(|(called, outer)| caller.matches(called) && follow(rest, outer))
         }
     }
 }
 
 impl Caller {
-    fn matches(&self, frame: &StackFrame) -> bool {
+    fn matches(&self, called: &Called<'_>) -> bool {
+        let frame = called.frame;
         let name = |name: &Option<std::sync::Arc<str>>, pattern: &Glob| {
             name.as_deref().is_some_and(|name| pattern.matches(name))
         };
         match self {
-            Self::Function(pattern) => name(&frame.function, pattern),
-            Self::Object(pattern) => name(&frame.module, pattern),
+            Self::Function(function) => function.matches(called),
+            Self::Object(pattern) => {
+                name(&frame.module, pattern) || called.object.is_some_and(|path| pattern.matches(path))
+            }
             Self::Source(pattern, line) => {
                 let of_line = line.is_none_or(|line| frame.line == Some(line));
                 let file = frame.file.as_deref().and_then(|file| file.rsplit('/').next());
@@ -98,24 +158,8 @@ impl Caller {
 
     /// Whether it can be a function that allocates.
     fn is_allocator(&self) -> bool {
-        const ALLOCATORS: [&str; 14] = [
-            "malloc",
-            "calloc",
-            "realloc",
-            "memalign",
-            "posix_memalign",
-            "aligned_alloc",
-            "valloc",
-            "operator new(unsigned long)",
-            "operator new[](unsigned long)",
-            "operator new(unsigned long, std::align_val_t)",
-            "_Znwm",
-            "_Znam",
-            "_ZnwmRKSt9nothrow_t",
-            "_ZnamRKSt9nothrow_t",
-        ];
         match self {
-            Self::Function(pattern) => ALLOCATORS.iter().any(|name| pattern.matches(name)),
+            Self::Function(function) => function.is_allocator(),
             Self::Object(pattern) => pattern.matches("vgpreload_memcheck-amd64-linux.so"),
             Self::Source(..) | Self::Any => false,
         }
@@ -142,7 +186,7 @@ mod tests {
         let frames: Vec<StackFrame> = functions.iter().map(|name| frame(name, "/lib/libx.so.1")).collect();
         let stack: Vec<&StackFrame> = frames.iter().collect();
         let parsed = parse(text).unwrap();
-        parsed.iter().any(|one| one.is_for(kind) && one.matches(&stack))
+        parsed.iter().any(|one| one.is_for(kind) && one.matches(&Names::default().called(&stack)))
     }
 
     const KIND: LeakKind = LeakKind::DefinitelyLost;

@@ -7,7 +7,8 @@ use heaplens_format::recording::LeakKind;
 use thiserror::Error;
 
 use super::glob::Glob;
-use super::{Caller, Stack, Suppression};
+use super::{Caller, Function, Stack, Suppression};
+use crate::symbols::demangle;
 
 /// A line that makes no sense.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -116,11 +117,9 @@ fn caller(line: &str) -> Option<Caller> {
 }
 
 /// Valgrind's files have C++ names as the linker sees them; frames here have them as people do.
-fn function(pattern: &str) -> Glob {
-    let demangled = || cpp_demangle::Symbol::new(pattern).ok()?.demangle().ok();
+fn function(pattern: &str) -> Function {
     let is_mangled = pattern.starts_with("_Z") && !pattern.contains(['*', '?']);
-    let name = if is_mangled { demangled() } else { None };
-    Glob::whole(name.as_deref().unwrap_or(pattern))
+    Function { pattern: Glob::whole(pattern), readable: is_mangled.then(|| Glob::whole(&demangle(pattern))) }
 }
 
 fn source(pattern: &str) -> Caller {
@@ -152,8 +151,8 @@ mod tests {
 
     #[test]
     fn names_of_the_linker_are_read_as_people_read_them() {
-        assert_eq!(function("_ZN1a1bEv"), Glob::whole("a::b()"));
-        assert_eq!(function("_ZN1a*"), Glob::whole("_ZN1a*"));
-        assert_eq!(function("PyInit_*"), Glob::whole("PyInit_*"));
+        assert_eq!(function("_ZN1a1bEv").readable, Some(Glob::whole("a::b")));
+        assert_eq!(function("_ZN1a*").readable, None);
+        assert_eq!(function("PyInit_*").readable, None);
     }
 }

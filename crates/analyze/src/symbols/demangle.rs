@@ -4,7 +4,7 @@
 use cpp_demangle::{DemangleOptions, Symbol};
 
 /// The readable name, or the name itself where it is not mangled.
-pub(super) fn demangle(name: &str) -> String {
+pub(crate) fn demangle(name: &str) -> String {
     if let Ok(rust) = rustc_demangle::try_demangle(name) {
         return format!("{rust:#}");
     }

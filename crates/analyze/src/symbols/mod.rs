@@ -18,7 +18,7 @@ use std::path::Path;
 use heaplens_format::ModuleId;
 use heaplens_format::recording::{Frame, FrameSymbol, Function, Module, Process, Recording};
 
-pub(crate) use demangle::demangle_class;
+pub(crate) use demangle::{demangle, demangle_class};
 pub(crate) use image::Image;
 pub(crate) use object_file::Variables;
 use strings::Strings;
@@ -37,6 +37,28 @@ pub fn resolve_symbols(recording: &mut Recording) {
         names.insert(key, found);
     }
     recording.processes.iter_mut().for_each(|process| hand_out(process, &names));
+}
+
+/// What the linker knows of a return address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct LinkerSymbol {
+    /// How many functions are there, those that were compiled into others included.
+    pub(crate) functions: usize,
+    /// What the outermost of them is called, as Valgrind would call it first, then its other names.
+    pub(crate) names: Vec<String>,
+}
+
+/// The symbols at return addresses of the object file at a path; nothing where it cannot be read.
+pub(crate) fn linker_symbols(path: &str, addresses: &BTreeSet<u64>) -> HashMap<u64, LinkerSymbol> {
+    let Some(mut file) = object_file::ObjectFile::open(Path::new(path), &[]) else {
+        return HashMap::new();
+    };
+    let mut strings = Strings::default();
+    let symbol = |&address: &u64| {
+        let functions = file.functions(call_before(address), &mut strings).len();
+        (address, LinkerSymbol { functions, names: file.symbols(call_before(address)) })
+    };
+    addresses.iter().map(symbol).collect()
 }
 
 /// The address of the call before a return address: the return address itself may belong to the next line, or to the

@@ -64,6 +64,15 @@ impl ObjectFile {
         functions
     }
 
+    /// All symbols of the function at an address, the shortest first: it is the one that Valgrind takes.
+    pub(super) fn symbols(&self, address: u64) -> Vec<String> {
+        let mut names: Vec<String> = self.tables.iter().flat_map(|table| table.names(address)).collect();
+        let unversioned = |name: &String| name.find('@').unwrap_or(name.len());
+        names.sort_by_key(|name| (unversioned(name), name.len(), name.clone()));
+        names.dedup();
+        names
+    }
+
     fn covering_name(&self, address: u64) -> Option<String> {
         self.tables.iter().find_map(|table| table.name(address)).map(|name| demangle(&name))
     }
@@ -168,11 +177,21 @@ impl Table {
     /// plainest.
     fn find(&self, address: u64) -> Option<(String, u64)> {
         let start = self.covering.at(address).next()?.start;
-        let aliases = self.covering.at(address).take_while(|span| span.start == start);
-        let names = aliases.filter_map(|span| Some((span.symbol.rank, self.read_name(span.symbol)?)));
+        let names = self.ranked(address);
         let best =
             names.min_by_key(|(rank, name)| (Reverse(*rank), underscores(name), name.len(), name.clone()));
         best.map(|(_, name)| (name, start))
+    }
+
+    /// All names of that function.
+    fn names(&self, address: u64) -> impl Iterator<Item = String> {
+        self.ranked(address).map(|(_, name)| name)
+    }
+
+    fn ranked(&self, address: u64) -> impl Iterator<Item = (u8, String)> {
+        let start = self.covering.at(address).next().map(|span| span.start);
+        let aliases = self.covering.at(address).take_while(move |span| Some(span.start) == start);
+        aliases.filter_map(|span| Some((span.symbol.rank, self.read_name(span.symbol)?)))
     }
 
     fn read_name(&self, name: Name) -> Option<String> {

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
 use heaplens_format::Pid;
-use heaplens_record::{Frozen, NotFrozen, NotStopped, RecordedProcess, RootKind};
+use heaplens_record::{Frozen, NotFrozen, NotRecorded, NotStopped, RecordedProcess, RootKind};
 
 use crate::harness::{Folder, Heaplens, program};
 
@@ -15,7 +15,7 @@ struct Running {
     run: Child,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
-    process: RecordedProcess,
+    process: Result<RecordedProcess, NotRecorded>,
     pid: u32,
     numbers: [u64; 2],
     _folder: Folder,
@@ -37,12 +37,16 @@ impl Running {
         let numbers: Vec<u64> =
             line.split(' ').skip(1).map(|word| word.trim().parse().expect(&line)).collect();
         let pid = numbers[0] as u32;
-        let process = RecordedProcess::find(Pid::new(pid)).expect("it is being recorded");
+        let process = RecordedProcess::find(Pid::new(pid));
         Self { run, input, output, process, pid, numbers: [numbers[1], numbers[2]], _folder: folder }
     }
 
+    fn try_freeze(&self) -> Result<Frozen, NotFrozen> {
+        self.process.as_ref().expect("it is being recorded").freeze()
+    }
+
     fn freeze(&self) -> Frozen {
-        self.process.freeze().expect("an image is taken")
+        self.try_freeze().expect("an image is taken")
     }
 
     /// Tells it to end; what it says.
@@ -105,6 +109,7 @@ fn no_child_no_signal_and_no_tracer_is_seen() {
             let children = std::fs::read_to_string(format!("/proc/{0}/task/{0}/children", running.pid));
             assert_eq!(children.expect("the kernel tells children").trim(), "");
             assert!(frozen.pause().get() > 0);
+            assert!(frozen.roots().iter().any(|root| matches!(root.kind, RootKind::Stack { .. })));
         }
         assert_eq!(running.finish(), "signals=0 waited=0 listed=0 tracer=0 loops=1\n");
     }
@@ -133,10 +138,10 @@ fn a_busy_program_computes_the_same_and_loses_no_signal() {
     let running = Running::start(&["busy"]);
     let mut late = 0;
     for _ in 0..count {
-        match running.process.freeze() {
+        match running.try_freeze() {
             Ok(frozen) => assert!(!frozen.blocks().is_empty()),
             // On a machine with more to do than it can, sixteen threads may take longer than they are given.
-            Err(NotFrozen::Threads(NotStopped::Late)) => late += 1,
+            Err(NotFrozen::Threads(NotStopped::Late { .. })) => late += 1,
             Err(error) => panic!("{error}"),
         }
     }
@@ -151,9 +156,9 @@ fn processes_and_threads_that_come_and_go_are_not_harmed() {
     let running = Running::start(&["hostile"]);
     let mut taken = 0;
     for _ in 0..50 {
-        match running.process.freeze() {
+        match running.try_freeze() {
             Ok(_) => taken += 1,
-            Err(NotFrozen::Threads(NotStopped::Late | NotStopped::TooMany)) => {}
+            Err(NotFrozen::Threads(NotStopped::Late { .. } | NotStopped::TooMany)) => {}
             Err(error) => panic!("{error}"),
         }
     }
@@ -166,7 +171,7 @@ fn a_program_may_end_while_its_image_is_taken() {
     for _ in 0..20 {
         let mut running = Running::start(&["waits"]);
         running.input.write_all(b"\n").expect("the program listens");
-        drop(running.process.freeze());
+        drop(running.try_freeze());
         let mut said = String::new();
         running.output.read_to_string(&mut said).expect("the program ends");
         assert_eq!(said, "over 0\n");
@@ -174,12 +179,11 @@ fn a_program_may_end_while_its_image_is_taken() {
     }
 }
 
+/// The kernel tells nothing of the memory of such a process, under the number that it has.
 #[test]
-fn a_program_whose_first_thread_has_ended_has_an_image() {
+fn a_program_whose_first_thread_has_ended_is_left_alone() {
     let running = Running::start(&["leaderless"]);
-    let frozen = running.freeze();
-    assert!(frozen.roots().iter().any(|root| matches!(root.kind, RootKind::Stack { .. })));
-    drop(frozen);
+    assert!(matches!(running.process, Err(NotRecorded::NoArena(_))));
     assert_eq!(running.finish(), "over\n");
 }
 
@@ -222,4 +226,11 @@ fn an_image_holds_no_files_open() {
     assert_eq!(said, "over 0\n");
     assert!(run.wait().expect("heaplens ends").success());
     drop(frozen);
+}
+
+#[test]
+fn a_program_that_restricts_itself_is_left_alone() {
+    let running = Running::start(&["restricted"]);
+    assert!(matches!(running.try_freeze(), Err(NotFrozen::Restricted)));
+    assert_eq!(running.finish(), "over 0\n");
 }

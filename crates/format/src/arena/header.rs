@@ -138,6 +138,9 @@ pub struct Header {
     pub leaving_stack: AtomicU64,
     /// What the registers held then that functions keep for their callers: rbx, rbp, r12 to r15.
     pub leaving_registers: [AtomicU64; KEPT_REGISTERS],
+    /// Where the sampled small objects of Python are: [`super::python::OBJECT_SAMPLES`] records of
+    /// [`super::python::ObjectSample`], in the process itself.
+    pub object_samples: AtomicU64,
     /// One counter per [`crate::Loss`].
     pub losses: [AtomicU64; LOSS_SLOTS],
     /// The regions.
@@ -271,6 +274,11 @@ impl<'a> HeaderView<'a> {
     field!(
         /// See [`Header::leaving_stack`].
         leaving_stack: u64 = leaving_stack
+    );
+
+    field!(
+        /// See [`Header::object_samples`].
+        object_samples: u64 = object_samples
     );
 
     /// See [`Header::leaving_registers`].

@@ -21,6 +21,24 @@ const INSTRUCTION_BITS: u32 = 24;
 /// The largest number of a code object that fits a frame; the first one has number 1.
 pub const MAX_CODE: u32 = (1 << 24) - 1;
 
+/// The most small objects that are in the sample at a time.
+pub const OBJECT_SAMPLES: usize = 1 << 15;
+
+/// A small object that is in the sample. The table is the agent's own, and changed by one thread at a time.
+#[derive(Debug)]
+#[repr(C)]
+pub struct ObjectSample {
+    /// Where it is; 0 for none.
+    pub addr: AtomicU64,
+    /// The stack that made it.
+    pub site: AtomicU32,
+    /// Its size; `u32::MAX` where it is on its way out.
+    pub size: AtomicU32,
+}
+
+/// The size of one.
+pub const OBJECT_SAMPLE_SIZE: usize = size_of::<ObjectSample>();
+
 /// A code object, written once, published by `published`.
 #[derive(Debug, Default)]
 #[repr(C)]

@@ -4,10 +4,12 @@
 mod areas;
 mod bell;
 mod blocks;
+mod claim;
 mod copied;
 mod heaps;
 mod images;
 mod keep;
+mod objects;
 mod outline;
 mod own;
 mod pages;

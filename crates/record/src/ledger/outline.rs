@@ -10,9 +10,11 @@ use heaplens_format::recording::Interpreter;
 
 use super::areas::{self, Area};
 use super::blocks::{self, Block};
+use super::claim::Claim;
+use super::objects;
 use super::pages::Pagemap;
 use super::sites::Owner;
-use super::space::{Claim, Space};
+use super::space::Space;
 use super::tables::Tables;
 use super::take::Subject;
 use crate::frozen::NotFrozen;
@@ -101,7 +103,9 @@ impl Subject {
         let areas = areas::read(self.process())?;
         let mut space = Space::read(&areas, &mut Pagemap::open(self.process())?)?;
         self.claim(&mut space, tables, header, &areas)?;
-        let (blocks, objects) = live_blocks(tables, &mut space)?;
+        let (blocks, mut objects) = live_blocks(tables, &mut space)?;
+        objects.extend(objects::read(self.process(), header.object_samples()));
+        objects.sort_unstable_by_key(|object| object.address);
         let (stacks, registers) = held_by_threads(threads, header);
         Ok(Outline {
             blocks,

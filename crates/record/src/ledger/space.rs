@@ -2,13 +2,13 @@
 //!
 //! ```text
 //!   page word   │ 31 resident │ 30 holds live blocks │ 29 inherited by fork │ 28 … 0 claim │
-//!   claim       0 nobody │ 1 the heap │ 2 Heaplens │ 3 a stack │ 4 an image │ 5 Python │ 6 + site: who mapped it
 //! ```
 
 use std::collections::BTreeMap;
 use std::io;
 
 use super::areas::Area;
+use super::claim::Claim;
 use super::pages::{PAGE, Pagemap};
 use super::sites::{OWNERS, Owner};
 
@@ -19,50 +19,6 @@ const RESIDENT: u32 = 1 << 31;
 const LIVE: u32 = 1 << 30;
 const INHERITED: u32 = 1 << 29;
 const CLAIM: u32 = INHERITED - 1;
-const FIRST_SITE: u32 = 6;
-
-/// Who has a page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Claim {
-    Nobody,
-    Heap,
-    Heaplens,
-    Stack,
-    Image,
-    Python,
-    Mapped(u32),
-}
-
-impl Claim {
-    /// Whether the program reaches by itself what is there.
-    const fn is_reached(self) -> bool {
-        matches!(self, Self::Nobody | Self::Image | Self::Mapped(_))
-    }
-
-    const fn raw(self) -> u32 {
-        match self {
-            Self::Nobody => 0,
-            Self::Heap => 1,
-            Self::Heaplens => 2,
-            Self::Stack => 3,
-            Self::Image => 4,
-            Self::Python => 5,
-            Self::Mapped(site) => FIRST_SITE + site,
-        }
-    }
-
-    const fn from_raw(raw: u32) -> Self {
-        match raw {
-            0 => Self::Nobody,
-            1 => Self::Heap,
-            2 => Self::Heaplens,
-            3 => Self::Stack,
-            4 => Self::Image,
-            5 => Self::Python,
-            _ => Self::Mapped(raw - FIRST_SITE),
-        }
-    }
-}
 
 /// The pages of one area.
 struct Pages {

@@ -15,11 +15,12 @@ use heaplens_format::recording::{Interpreter, Ledger, LedgerMapping, Line};
 use heaplens_format::{Bytes, Pid};
 
 use super::areas::{self, Area};
+use super::claim::Claim;
 use super::images::Images;
 use super::pages::Pagemap;
 use super::pools::Layout;
 use super::sites::{OWNERS, Owner, Sites};
-use super::space::{Claim, Parts, Space};
+use super::space::{Parts, Space};
 use super::tables::Tables;
 use super::{blocks, heaps, own, stacks};
 

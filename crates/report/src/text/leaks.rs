@@ -3,22 +3,27 @@
 use std::io::{self, Write};
 
 use heaplens_analyze::Profile;
-use heaplens_analyze::profile::{LeakRecord, Leaks, leaked};
+use heaplens_analyze::profile::{LeakRecord, Leaks, StackFrame, leaked};
+use heaplens_analyze::suppressions::{Generated, Names};
 use heaplens_format::recording::{Amount, LeakKind};
 
 use super::number::count;
 use super::place::place;
-use super::{Options, Page, plural};
+use super::{Options, Page, one_line, plural};
 
 /// Which leaks are shown, and how much of each.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LeakOptions {
+pub struct LeakOptions<'a> {
     /// Kinds whose stacks are shown; none: sums alone.
     pub kinds: Vec<LeakKind>,
     /// Frames of a stack.
     pub callers: usize,
+    /// Where any is given, paths of files are whole, or cut behind the first of these that they hold.
+    pub paths_after: Vec<String>,
     /// Whether what is left out since it is known is named.
     pub names_suppressed: bool,
+    /// What Valgrind calls the frames, where a suppression is to follow each stack.
+    pub suppressions: Option<&'a Names>,
 }
 
 /// Writes the page.
@@ -28,7 +33,7 @@ pub struct LeakOptions {
 pub fn write(
     profile: &Profile,
     options: Options,
-    leaks: &LeakOptions,
+    leaks: &LeakOptions<'_>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let mut page = Page { options, out };
@@ -46,7 +51,7 @@ pub fn write(
 fn write_records(
     profile: &Profile,
     records: &[LeakRecord],
-    options: &LeakOptions,
+    options: &LeakOptions<'_>,
     page: &mut Page<'_>,
 ) -> io::Result<()> {
     for kind in LeakKind::ALL {
@@ -58,7 +63,10 @@ fn write_records(
     for (rank, record) in (1..).zip(shown) {
         page.line("")?;
         page.emphasised(&format!("  {rank}  "), &headline(record))?;
-        write_stack(profile, record, options.callers, page)?;
+        write_stack(profile, record, options, page)?;
+        if let Some(names) = options.suppressions {
+            write!(page.out, "{}", suppression(profile, record, names, options.callers))?;
+        }
     }
     let hidden = records.iter().filter(|record| !options.kinds.contains(&record.kind)).count();
     if hidden > 0 {
@@ -73,7 +81,7 @@ fn write_records(
 }
 
 /// What is known and left out: all of it in one line, and each by its name where that is asked for.
-fn write_suppressed(profile: &Profile, options: &LeakOptions, page: &mut Page<'_>) -> io::Result<()> {
+fn write_suppressed(profile: &Profile, options: &LeakOptions<'_>, page: &mut Page<'_>) -> io::Result<()> {
     let known = &profile.suppressed;
     if known.is_empty() {
         return Ok(());
@@ -101,18 +109,39 @@ fn headline(record: &LeakRecord) -> String {
 fn write_stack(
     profile: &Profile,
     record: &LeakRecord,
-    callers: usize,
+    options: &LeakOptions<'_>,
     page: &mut Page<'_>,
 ) -> io::Result<()> {
     let room = page.options.width.saturating_sub(5);
     let frames = profile.frames(record.stack);
-    for frame in frames.clone().take(callers) {
-        page.line(&format!("     {}", place(frame, room)))?;
+    for frame in frames.clone().take(options.callers) {
+        let whole = whole_place(frame, &options.paths_after);
+        page.line(&format!("     {}", whole.unwrap_or_else(|| place(frame, room))))?;
     }
-    match frames.count().saturating_sub(callers) {
+    match frames.count().saturating_sub(options.callers) {
         0 => Ok(()),
         rest => page.line(&format!("     and {} (--num-callers)", plural_callers(rest as u64))),
     }
+}
+
+/// A suppression that means this record, for both tools.
+pub(crate) fn suppression(
+    profile: &Profile,
+    record: &LeakRecord,
+    names: &Names,
+    callers: usize,
+) -> Generated {
+    let stack: Vec<&StackFrame> = profile.frames(record.stack).collect();
+    Generated::new(record.kind, &names.called(&stack), callers)
+}
+
+/// A frame with the path of its file, where that is asked for and known.
+fn whole_place(frame: &StackFrame, paths_after: &[String]) -> Option<String> {
+    let (file, line) = (frame.file.as_deref().filter(|_| !paths_after.is_empty())?, frame.line?);
+    let behind = |after: &String| file.split_once(after.as_str()).map(|(_, path)| path);
+    let path = paths_after.iter().filter(|after| !after.is_empty()).find_map(behind).unwrap_or(file);
+    let name = frame.function.as_deref().unwrap_or_default();
+    Some(one_line(&format!("{name}  {path}:{line}")))
 }
 
 fn plural_callers(rest: u64) -> String {

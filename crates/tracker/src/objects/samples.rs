@@ -10,6 +10,7 @@
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 
+use heaplens_format::arena::python::{OBJECT_SAMPLE_SIZE, OBJECT_SAMPLES};
 use heaplens_format::{Addr, Bytes, SiteId};
 
 use super::watched::Watched;
@@ -19,7 +20,7 @@ use crate::sampling;
 
 /// Where sampling begins.
 pub const FIRST_INTERVAL: u64 = 4096;
-const CAPACITY: usize = 1 << 15;
+const CAPACITY: usize = OBJECT_SAMPLES;
 /// When it is thinned.
 const MOST: u32 = CAPACITY as u32 / 2;
 /// So many live samples are enough when many come and go.
@@ -43,12 +44,16 @@ pub struct Sample {
     pub size: Bytes,
 }
 
+/// As `heaplens_format::arena::python::ObjectSample`: the recorder reads it, too.
 #[derive(Debug)]
+#[repr(C)]
 struct Entry {
     addr: AtomicU64,
     site: AtomicU32,
     size: AtomicU32,
 }
+
+const _: () = assert!(size_of::<Entry>() == OBJECT_SAMPLE_SIZE);
 
 impl Entry {
     const fn new() -> Self {
@@ -111,6 +116,11 @@ impl Samples {
         self.taken.store(0, Relaxed);
         self.touched.iter().for_each(|pages| pages.store(0, Relaxed));
         self.busy.store(false, Relaxed);
+    }
+
+    /// Where the table is.
+    pub fn table(&self) -> u64 {
+        self.entries.as_ptr() as u64
     }
 
     /// Mean distance of samples.
