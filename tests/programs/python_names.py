@@ -2,7 +2,7 @@
 stops itself.
 
 The line is JSON: `steps` from object to object, `classes` of all that the collector has, `kept` others, `lengths`, `roots`,
-`modules`, `weak` (pairs that do not hold each other), `parts` (bytes of a block that belongs to an object), `idle` (a list,
+`modules`, `weak` (pairs that do not hold each other), `parts` (bytes of blocks that belong to an object), `idle` (a list,
 and what lies in it no more). Objects are told by their `id()`. At last the allocator's own counts go to
 the standard error.
 """
@@ -192,7 +192,7 @@ def dicts():
         False + 0.5: Thing(), None: Thing(), (1, 2): Thing(), other: Thing(), b"bytes": Thing(),
     })
     said = [
-        '"text"', '"größe"', '"ключ"', '"🗝"', '"%s…"' % ("x" * 40), '"two\ufffdlines"', "0", "536870912", "-5", str(1 << 80),
+        "'text'", "'größe'", "'ключ'", "'🗝'", "'%s…'" % ("x" * 40), "'two\ufffdlines'", "0", "536870912", "-5", str(1 << 80),
         str(-(1 << 64)), "<int>", "<float>", "None", "<tuple>", "<__main__.Thing>", "<bytes>",
     ]
     for value, text in zip(keyed.values(), said):
@@ -204,22 +204,22 @@ def dicts():
     for size in (1, 5, 100, 300, 70_000):
         texts = length({"k%d" % number: None for number in range(size)})
         texts["k%d" % (size - 1)] = Thing()
-        step(texts, texts["k%d" % (size - 1)], 'key "k%d"' % (size - 1))
+        step(texts, texts["k%d" % (size - 1)], "key 'k%d'" % (size - 1))
         numbers = length({number: None for number in range(size)})
         del numbers[0]
         numbers[0] = Thing()
         step(numbers, numbers[0], "key 0")
     shared = length(vars(keep(Attributes())))
-    step(shared, shared["second"], 'key "second"')
+    step(shared, shared["second"], "key 'second'")
     empty = length({})
     ordered = length(collections.OrderedDict((number, Thing()) for number in range(50)))
     step(ordered, ordered[49], "key 49")
     default = length(collections.defaultdict(Thing))
     default["made"]
-    step(default, default["made"], 'key "made"')
+    step(default, default["made"], "key 'made'")
     step(default, Thing, "attribute default_factory")
     mapping = length(Mapping(a=Thing()))
-    step(mapping, mapping["a"], 'key "a"')
+    step(mapping, mapping["a"], "key 'a'")
     return empty
 
 
@@ -260,7 +260,11 @@ def functions():
         step(cached, inner, "attribute cache")
         TRUTH["lengths"].append([id(cached), 1])
         if most is None:
-            step(cached, result, 'key "first"')
+            step(cached, result, "key 'first'")
+        else:
+            (link,) = inner.values()
+            step(cached, link, "key 'first'")
+            step(link, result, "attribute result")
     prop = property(lambda self: None)
     step(keep(prop), prop.fget, "attribute fget")
 
@@ -373,8 +377,10 @@ def threads():
 
 
 def parts():
-    """Containers whose memory beside their own is in one small block, and its length."""
-    for container in ([1, 2, 3], {"a": 1}, {1: 2, "b": 3}, {number: number for number in range(9)}, set(range(7)), bytearray(90)):
+    """Containers whose memory beside their own is in small blocks, and its length."""
+    ordered = collections.OrderedDict.fromkeys((1, 2, 3))
+    nine = {number: number for number in range(9)}
+    for container in ([1, 2, 3], {"a": 1}, {1: 2, "b": 3}, nine, set(range(7)), bytearray(90), ordered):
         beside = container.__sizeof__() - type(container).__basicsize__
         TRUTH["parts"].append([id(keep(container)), (beside + 15) // 16 * 16])
     TRUTH["parts"] += [[id(keep(empty)), 0] for empty in ([], set(), (1, 2), 7.5, "text")]

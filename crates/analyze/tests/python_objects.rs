@@ -95,7 +95,6 @@ fn names_begin_at_modules_and_at_variables_of_functions_that_run() {
         let told: BTreeSet<Local> = rows(&stopped.truth, "roots").iter().map(local).collect();
         let functions: BTreeSet<&str> = told.iter().map(|local| local.0.as_str()).collect();
         let (mut modules, mut locals, mut dicts) = (Vec::new(), BTreeSet::new(), 0);
-        let mut temporaries = Vec::new();
         for root in python.roots() {
             match root.name {
                 RootName::Module(name) => modules.push((name, root.object)),
@@ -115,19 +114,26 @@ fn names_begin_at_modules_and_at_variables_of_functions_that_run() {
                         root.object,
                     ));
                 }
-                RootName::Temporary { running, .. } => temporaries.push((running.function, root.object)),
-                RootName::Local { .. } | RootName::Interpreter(_) => {}
+                RootName::Local { .. } | RootName::Temporary { .. } | RootName::Interpreter(_) => {}
             }
         }
-        let loops = |(function, object): &(String, u64)| {
-            function == "execute" && class_of(stopped, python, *object).as_deref() == Some("list_iterator")
-        };
-        assert!(temporaries.iter().any(loops), "the iterator of a loop");
         assert_eq!(locals, told, "{:?}", stopped.version());
         assert_eq!(dicts, 1, "the dict that code was executed in");
         let told = rows(&stopped.truth, "modules").iter();
         let told: Vec<(String, u64)> = told.map(|row| (text(&row[0]).into(), number(&row[1]))).collect();
         assert_eq!(modules, told);
+    });
+}
+
+#[test]
+fn what_a_loop_runs_over_is_a_temporary_of_its_function() {
+    in_every_version("what_a_loop_runs_over_is_a_temporary_of_its_function", |stopped, python| {
+        let roots = python.roots();
+        let of_loop = roots.iter().filter(
+            |root| matches!(&root.name, RootName::Temporary { running, .. } if running.function == "execute"),
+        );
+        let mut classes = of_loop.map(|root| class_of(stopped, python, root.object));
+        assert!(classes.any(|class| class.as_deref() == Some("list_iterator")), "{:?}", stopped.version());
     });
 }
 

@@ -151,7 +151,7 @@ impl<M: ReadMemory> Python<'_, M> {
         };
         let flags = word(class::FLAGS);
         let (basic_size, item_size) = (word(class::BASIC_SIZE), word(class::ITEM_SIZE));
-        if flags & flag::READY == 0 || basic_size > 1 << 24 || item_size > 1 << 24 {
+        if !(16..1 << 24).contains(&basic_size) || item_size > 1 << 24 {
             return None;
         }
         let class = Class {

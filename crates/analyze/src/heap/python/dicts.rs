@@ -15,6 +15,8 @@ use crate::heap::ReadMemory;
 
 /// More entries than this are not looked at.
 const MOST_ENTRIES: u64 = 1 << 26;
+/// Names of a class or modules beyond this many are not searched.
+const MOST_NAMES: u32 = 1 << 16;
 /// Shared keys are few: at most 30 since 3.11, and what a class has before.
 const MOST_SHARED: u64 = 1 << 16;
 
@@ -103,8 +105,12 @@ impl<M: ReadMemory> Python<'_, M> {
 
     /// The value that a dict has under a name.
     pub(super) fn value_of(&self, dict: u64, name: &str) -> Option<u64> {
-        let mut found = None;
+        let (mut found, mut left) = (None, MOST_NAMES);
         let _ = self.each_entry(dict, |key, value| {
+            left -= 1;
+            if left == 0 {
+                return ControlFlow::Break(());
+            }
             if self.text(key, LONGEST_NAME).as_deref() != Some(name) {
                 return ControlFlow::Continue(());
             }

@@ -19,6 +19,7 @@ pub(super) mod class {
     pub const BASIC_SIZE: u64 = 32;
     pub const ITEM_SIZE: u64 = 40;
     pub const FLAGS: u64 = 168;
+    pub const DOCUMENTATION: u64 = 176;
     pub const WEAK_OFFSET: u64 = 208;
     pub const MEMBERS: u64 = 240;
     pub const BASE: u64 = 256;
@@ -40,7 +41,6 @@ pub(super) mod flag {
     /// A word or two before the object lead to its attributes (3.11).
     pub const MANAGED_DICT: u64 = 1 << 4;
     pub const HEAP_TYPE: u64 = 1 << 9;
-    pub const READY: u64 = 1 << 12;
     pub const HAVE_GC: u64 = 1 << 14;
     pub const INT: u64 = 1 << 24;
     pub const LIST: u64 = 1 << 25;
@@ -74,8 +74,8 @@ pub(super) const DEQUE_LAST_INDEX: u64 = 48;
 pub(super) const DEQUE_BLOCK_ITEMS: u64 = 8;
 pub(super) const DEQUE_BLOCK_LENGTH: u64 = 64;
 pub(super) const DEQUE_BLOCK_NEXT: u64 = 520;
-pub(super) const ORDERED_DICT_FAST_NODES: u64 = 48;
-pub(super) const ORDERED_DICT_FIRST: u64 = 80;
+pub(super) const ORDERED_DICT_FAST_NODES: u64 = 64;
+pub(super) const ORDERED_DICT_FIRST: u64 = 48;
 pub(super) const ORDERED_DICT_NODE_NEXT: u64 = 16;
 /// `co_zombieframe` and `co_opcache` of 3.8 to 3.10.
 pub(super) const CODE_SPARE_WORDS: [u64; 2] = [128, 160];

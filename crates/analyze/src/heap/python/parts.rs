@@ -29,10 +29,7 @@ impl<M: ReadMemory> Python<'_, M> {
             Kind::Deque => into.extend(self.deque_blocks(object)),
             Kind::Function => self.add_function(object, into),
             Kind::Generator => self.add_frame(object, into),
-            Kind::Class => {
-                self.add_dict(object + class::DICT, into);
-                self.add_cached_keys(object, into);
-            }
+            Kind::Class => self.add_class(object, into),
             Kind::Module => {
                 self.add_dict(object + layout::MODULE_DICT, into);
                 self.add(object + layout::MODULE_STATE, into);
@@ -86,10 +83,11 @@ impl<M: ReadMemory> Python<'_, M> {
         }
     }
 
-    fn add_cached_keys(&self, object: u64, into: &mut Vec<u64>) {
-        let is_of_heap = self.class_at(object).is_some_and(|own| own.has(layout::flag::HEAP_TYPE));
-        if is_of_heap {
+    fn add_class(&self, object: u64, into: &mut Vec<u64>) {
+        self.add_dict(object + class::DICT, into);
+        if self.class_at(object).is_some_and(|class| class.has(layout::flag::HEAP_TYPE)) {
             self.add(object + self.layout.cached_keys, into);
+            self.add(object + class::DOCUMENTATION, into);
         }
     }
 

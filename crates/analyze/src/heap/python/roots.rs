@@ -1,5 +1,6 @@
 //! Where names begin: modules, variables of functions that run, and what the interpreter itself keeps.
 
+use std::collections::HashSet;
 use std::ops::ControlFlow;
 
 use super::Python;
@@ -11,7 +12,8 @@ use crate::heap::ReadMemory;
 
 const MOST_INTERPRETERS: usize = 256;
 const MOST_THREADS: usize = 1 << 16;
-const MOST_FRAMES: usize = 1 << 16;
+/// Of all threads together.
+const MOST_FRAMES: usize = 1 << 20;
 /// Words of an interpreter's state among which its modules are looked for, where the table is wrong.
 const STATE_WORDS: u64 = 1 << 13;
 /// In glibc's descriptor of a thread, whose address is its `pthread_t`: the kernel's number. Stable since 2.3.
@@ -58,16 +60,41 @@ impl<M: ReadMemory> Python<'_, M> {
         let mut roots = Vec::new();
         for interpreter in self.interpreters() {
             self.add_modules(interpreter, &mut roots);
-            self.add_threads(interpreter, &mut roots);
+            for (thread, frame) in self.frames(interpreter) {
+                self.add_variables(frame, thread, &mut roots);
+            }
             self.add_own(interpreter, &mut roots);
         }
         roots
     }
 
-    fn interpreters(&self) -> impl Iterator<Item = u64> {
-        let first = self.reader.pointer(self.runtime + self.layout.interpreters);
-        let next = |at: &u64| self.reader.pointer(at + self.layout.next_interpreter);
-        std::iter::successors(first, next).take(MOST_INTERPRETERS)
+    fn interpreters(&self) -> Vec<u64> {
+        self.chain(self.runtime + self.layout.interpreters, self.layout.next_interpreter, MOST_INTERPRETERS)
+    }
+
+    /// Frames of all threads of an interpreter, each with the number of its thread.
+    fn frames(&self, interpreter: u64) -> Vec<(Option<u32>, u64)> {
+        let (mut frames, mut seen) = (Vec::new(), HashSet::new());
+        for thread in self.chain(interpreter + self.layout.threads, self.layout.next_thread, MOST_THREADS) {
+            let number = self.thread_number(thread);
+            let mut next = self.innermost_frame(thread);
+            while let Some(frame) = next.filter(|&frame| seen.len() < MOST_FRAMES && seen.insert(frame)) {
+                frames.push((number, frame));
+                next = self.outer_frame(frame);
+            }
+        }
+        frames
+    }
+
+    /// What a word leads to, and then the word so far behind the start of each, until one comes again.
+    fn chain(&self, first: u64, next: u64, most: usize) -> Vec<u64> {
+        let (mut found, mut seen) = (Vec::new(), HashSet::new());
+        let mut at = self.reader.pointer(first);
+        while let Some(here) = at.filter(|&here| found.len() < most && seen.insert(here)) {
+            found.push(here);
+            at = self.reader.pointer(here + next);
+        }
+        found
     }
 
     fn add_modules(&self, interpreter: u64, into: &mut Vec<NamedRoot>) {
@@ -85,18 +112,6 @@ impl<M: ReadMemory> Python<'_, M> {
     fn module_dict(&self, module: u64) -> u64 {
         let is_module = self.is(module, Kind::Module);
         self.reader.pointer(module + MODULE_DICT).filter(|_| is_module).unwrap_or(module)
-    }
-
-    fn add_threads(&self, interpreter: u64, into: &mut Vec<NamedRoot>) {
-        let first = self.reader.pointer(interpreter + self.layout.threads);
-        let next = |at: &u64| self.reader.pointer(at + self.layout.next_thread);
-        for thread in std::iter::successors(first, next).take(MOST_THREADS) {
-            let number = self.thread_number(thread);
-            let outer = |frame: &u64| self.outer_frame(*frame);
-            for frame in std::iter::successors(self.innermost_frame(thread), outer).take(MOST_FRAMES) {
-                self.add_variables(frame, number, into);
-            }
-        }
     }
 
     fn thread_number(&self, state: u64) -> Option<u32> {
