@@ -22,12 +22,13 @@ use super::interner::Interner;
 use super::kinds::Kinds;
 use super::memory::ReadMemory;
 use super::namer::Namer;
+use super::objects::{Arenas, Typist};
 use super::paths::Paths;
 use super::python::{Python, RootName};
-use super::roots::{Links, NamedRoot, Roots};
+use super::roots::{NamedRoot, Roots};
 use super::runtime;
 use super::samples::Samples;
-use super::scene::Scene;
+use super::scene::{self, Scene};
 use super::summary::{BlockKind, Summary};
 use super::ways::{Named, Ways, shape};
 
@@ -98,8 +99,8 @@ struct Heap<'m, M> {
     /// The class of each block, 0 where it is not known.
     classes: Vec<u32>,
     files: Vec<MappedFile>,
-    /// Where Python's small objects lie, in the order of addresses.
-    arenas: Vec<(u64, u64)>,
+    /// Where Python's small objects lie.
+    arenas: Arenas,
 }
 
 impl<'m, M: ReadMemory> Heap<'m, M> {
@@ -112,59 +113,38 @@ impl<'m, M: ReadMemory> Heap<'m, M> {
         let (named, root_names) = python.as_ref().map(named_roots).unwrap_or_default();
         let mut roots = scene.roots;
         let mut blocks = scene.blocks;
-        let mut arenas = Vec::new();
+        let mut arenas = Arenas::default();
         if let Some(of) = scene.python {
-            arenas.clone_from(&of.arenas);
-            arenas.sort_unstable();
             match &python {
                 Some(python) => blocks.extend(small_blocks(python, &of.arenas, &of.sampled)),
                 // What cannot be told apart counts as reached.
-                None => roots.extend(of.arenas.iter().map(|&(start, end)| super::scene::unknown(start, end))),
+                None => roots.extend(of.arenas.iter().map(|&(start, end)| scene::unknown(start, end))),
             }
+            arenas = Arenas::new(of.arenas);
         }
         let blocks = Blocks::new(blocks)?;
-        let roots =
-            Roots { ranges: roots, allocator_data: scene.allocator_data, registers: scene.registers, named };
-        let mut classes = vec![0; blocks.len()];
+        let (allocator_data, registers) = (scene.allocator_data, scene.registers);
+        let roots = Roots { ranges: roots, allocator_data, registers, named };
         let images = scene.files.iter().map(|file| (file.start, file.end)).collect();
-        let mut cpp = Classes::new(memory, images);
-        let mut known: HashMap<super::python::ClassId, u32> = HashMap::new();
-        let graph = Graph::with_links(blocks, &roots, memory, |id, block, words| {
-            let (start, size) = (block.address.get(), block.size.get());
-            let mut first = [0; 6];
-            let count = words.len().min(first.len());
-            for (to, from) in first.iter_mut().zip(words) {
-                *to = u64::from_le_bytes(*from);
-            }
-            let object = python
-                .as_ref()
-                .and_then(|python| Some((python, python.object_in(start, size, &first[..count])?)));
-            let Some((python, object)) = object else {
-                let class = cpp.of(first[0]).map(|class| names.number(cpp.name(class)));
-                classes[id.index()] = class.unwrap_or(0);
-                return Links::default();
-            };
-            classes[id.index()] =
-                *known.entry(object.class).or_insert_with(|| names.number(&python.class_name(object.class)));
-            Links {
-                idle_words: object.idle_words,
-                object_at: (object.address - start) as u8,
-                is_tracked: object.is_tracked,
-            }
-        });
+        let mut typist = Typist {
+            python: python.as_ref(),
+            arenas: &arenas,
+            cpp: Classes::new(memory, images),
+            names,
+            classes: vec![0; blocks.len()],
+            known: HashMap::new(),
+        };
+        let graph =
+            Graph::with_links(blocks, &roots, memory, |id, block, words| typist.look_at(id, block, words));
+        let classes = typist.classes;
         Ok(Self { memory, graph, python, root_names, classes, files: scene.files, arenas })
     }
 
     /// Small objects of Python's are not told of, and count as reached: of one that nothing seems to lead to it is not known
     /// whether the interpreter keeps it in a way that is not read here.
     fn lost(&self) -> Vec<LostSite> {
-        let is_small = |block: BlockId| self.is_small(self.graph.blocks().get(block).address.get());
+        let is_small = |block: BlockId| self.arenas.contains(self.graph.blocks().get(block).address.get());
         Kinds::with(&self.graph, is_small).sites(&self.graph, |block| !is_small(block))
-    }
-
-    fn is_small(&self, address: u64) -> bool {
-        let behind = self.arenas.partition_point(|&(start, _)| start <= address);
-        behind > 0 && address < self.arenas[behind - 1].1
     }
 
     fn view(&self, memory: &mut Examiner) -> HeapView {
@@ -174,6 +154,7 @@ impl<'m, M: ReadMemory> Heap<'m, M> {
             graph: &self.graph,
             memory: self.memory,
             python: self.python.as_ref(),
+            arenas: &self.arenas,
             names: &self.root_names,
             classes: &self.classes,
             class_names: names.all().to_vec(),

@@ -26,6 +26,7 @@ mod memory;
 mod naive;
 mod namer;
 mod nodes;
+mod objects;
 mod offsets;
 mod pages;
 mod paths;

@@ -9,18 +9,17 @@ use super::ReadMemory;
 use super::blocks::BlockId;
 use super::globals::Globals;
 use super::graph::Graph;
+use super::objects::{self, Arenas, WORDS};
 use super::python::{self, Object, Python, RootName, Running};
 use super::roots::{RootKind, RootOrigin};
 use super::ways::Named;
-
-/// Words at the start of a block that tell whether an object of Python's is in it.
-const WORDS: usize = 6;
 
 /// What names come from.
 pub(super) struct Namer<'a, 'm, M> {
     pub(super) graph: &'a Graph,
     pub(super) memory: &'m M,
     pub(super) python: Option<&'a Python<'m, M>>,
+    pub(super) arenas: &'a Arenas,
     /// Of named roots, by their number.
     pub(super) names: &'a [RootName],
     /// The class of each block, by the number of its name.
@@ -136,13 +135,13 @@ impl<M: ReadMemory> Namer<'_, '_, M> {
     }
 
     /// The object in a block.
-    pub(super) fn object_in(&self, block: BlockId) -> Option<Object> {
+    fn object_in(&self, block: BlockId) -> Option<Object> {
         let (start, end) = self.graph.blocks().range(block);
         let mut bytes = [0; 8 * WORDS];
         let length = self.memory.read(start, &mut bytes).min((end - start) as usize);
         let words: Vec<u64> =
             bytes[..length].as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word)).collect();
-        self.python?.object_in(start, end - start, &words)
+        objects::object_in(self.python?, self.arenas, self.graph.blocks().get(block), &words)
     }
 
     /// What native code calls a block; empty where it is not known.

@@ -44,7 +44,7 @@ pub fn write(
     }
 }
 
-/// `heap after 800 iterations (2.1 s): 1.20 GiB in 1,019,554 blocks · the program stood still for 12 ms`.
+/// `heap after 800 iterations (2.1 s): 1.20 GiB in 1,019,554 blocks · looked at in 0.5 s, the program stood still for 12 ms`.
 fn headline(view: &HeapView) -> String {
     let when = match view.moment {
         HeapMoment::Exit => "at the end".to_owned(),
@@ -54,9 +54,10 @@ fn headline(view: &HeapView) -> String {
     };
     let still = match view.moment {
         HeapMoment::Exit => String::new(),
-        _ => format!(" · the program stood still for {}", seconds(view.pause)),
+        _ => format!(", the program stood still for {}", seconds(view.pause)),
     };
-    format!("heap {when} ({}): {}{still}", seconds(view.at), amount(view.live))
+    let took = seconds(view.took);
+    format!("heap {when} ({}): {} · looked at in {took}{still}", seconds(view.at), amount(view.live))
 }
 
 fn write_classes(view: &HeapView, top: usize, page: &mut Page<'_>) -> io::Result<()> {

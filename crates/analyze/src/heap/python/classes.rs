@@ -215,6 +215,10 @@ impl<M: ReadMemory> Python<'_, M> {
         if class.kind == Kind::Code && matches!(self.layout.frame.of_generator, OfGenerator::Object(_)) {
             CODE_SPARE_WORDS.iter().for_each(|&word| set(class.lead + word));
         }
+        // A class knows those that are made from it by weak references.
+        if class.kind == Kind::Class {
+            set(class.lead + class::SUBCLASSES);
+        }
         if class.kind == Kind::WeakReference {
             WEAK_WORDS.iter().for_each(|&word| set(class.lead + word));
         }

@@ -36,6 +36,18 @@ use super::ReadMemory;
 /// More references to one object than any has. What lives for ever (3.12) has 2³² − 1.
 const MOST_REFERENCES: u64 = 1 << 33;
 
+/// Larger blocks come from malloc, and memory that malloc hands out again may hold the words of an old object.
+pub(super) const LARGEST_SMALL: u64 = 512;
+
+/// Whether these may be the collector's links: to two neighbours, with flags in their low bits, or to none.
+fn are_links(next: u64, before: u64) -> bool {
+    const FLAGS: u64 = 7;
+    match (next & !FLAGS, before & !FLAGS) {
+        (0, 0) => true,
+        (next, before) => is_address(next) && is_address(before),
+    }
+}
+
 /// An interpreter in a process that stands still.
 pub struct Python<'m, M> {
     reader: Reader<'m, M>,
@@ -120,6 +132,12 @@ impl<'m, M: ReadMemory> Python<'m, M> {
         let before = 8 * lead as u64;
         let fits = class.lead == before && before + class.least_size <= size;
         if !fits || self.is_pair(references) {
+            return None;
+        }
+        if size > LARGEST_SMALL
+            && class.has(layout::flag::HAVE_GC)
+            && !are_links(words[lead - 2], words[lead - 1])
+        {
             return None;
         }
         let is_tracked = class.has(layout::flag::HAVE_GC) && words[lead - 2] != 0;

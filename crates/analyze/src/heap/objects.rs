@@ -1,0 +1,98 @@
+//! What each block is while the graph is made: an object of Python's, an object of a class of C++'s, or not known.
+
+use std::collections::HashMap;
+
+use super::blocks::{Block, BlockId};
+use super::classes::Classes;
+use super::interner::Interner;
+use super::memory::ReadMemory;
+use super::python::{ClassId, LARGEST_SMALL, Object, Python};
+use super::roots::Links;
+
+/// Words at the start of a block that tell what is in it.
+pub(super) const WORDS: usize = 6;
+
+/// Memory out of which Python cuts its small objects, in the order of addresses.
+#[derive(Debug, Default)]
+pub(super) struct Arenas(Vec<(u64, u64)>);
+
+impl Arenas {
+    pub(super) fn new(mut ranges: Vec<(u64, u64)>) -> Self {
+        ranges.sort_unstable();
+        Self(ranges)
+    }
+
+    pub(super) fn contains(&self, address: u64) -> bool {
+        let behind = self.0.partition_point(|&(start, _)| start <= address);
+        behind > 0 && address < self.0[behind - 1].1
+    }
+
+    /// Whether an object of Python's may be in a block: small ones lie in arenas, where there are any.
+    pub(super) fn may_hold(&self, start: u64, size: u64) -> bool {
+        size > LARGEST_SMALL || self.0.is_empty() || self.contains(start)
+    }
+}
+
+/// Tells what blocks are, one after the other.
+pub(super) struct Typist<'a, 'm, M> {
+    pub(super) python: Option<&'a Python<'m, M>>,
+    pub(super) arenas: &'a Arenas,
+    pub(super) cpp: Classes<'m, M>,
+    pub(super) names: &'a mut Interner,
+    /// The class of each block, by the number of its name; 0 where it is not known.
+    pub(super) classes: Vec<u32>,
+    /// Numbers of Python's classes.
+    pub(super) known: HashMap<ClassId, u32>,
+}
+
+impl<M: ReadMemory> Typist<'_, '_, M> {
+    /// Notes the class of a block, and says which of its words are no pointers.
+    pub(super) fn look_at(&mut self, id: BlockId, block: Block, words: &[[u8; 8]]) -> Links {
+        let mut first = [0; WORDS];
+        let count = words.len().min(WORDS);
+        for (to, from) in first.iter_mut().zip(words) {
+            *to = u64::from_le_bytes(*from);
+        }
+        let object = self
+            .python
+            .and_then(|python| Some((python, object_in(python, self.arenas, block, &first[..count])?)));
+        let Some((python, object)) = object else {
+            let class = self.cpp.of(first[0]).map(|class| self.names.number(self.cpp.name(class)));
+            self.classes[id.index()] = class.unwrap_or(0);
+            return Links::default();
+        };
+        let number = || self.names.number(&python.class_name(object.class));
+        self.classes[id.index()] = *self.known.entry(object.class).or_insert_with(number);
+        Links {
+            idle_words: object.idle_words,
+            object_at: (object.address - block.address.get()) as u8,
+            is_tracked: object.is_tracked,
+        }
+    }
+}
+
+/// The object of Python's in a block.
+pub(super) fn object_in<M: ReadMemory>(
+    python: &Python<'_, M>,
+    arenas: &Arenas,
+    block: Block,
+    words: &[u64],
+) -> Option<Object> {
+    let (start, size) = (block.address.get(), block.size.get());
+    if arenas.may_hold(start, size) { python.object_in(start, size, words) } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_objects_lie_in_arenas_where_there_are_any() {
+        let arenas = Arenas::new(vec![(0x9000, 0xa000), (0x1000, 0x2000)]);
+        assert!(arenas.contains(0x1000) && arenas.contains(0x9fff));
+        assert!(!arenas.contains(0x2000) && !arenas.contains(0x500) && !arenas.contains(0xa000));
+        assert!(arenas.may_hold(0x1800, 64) && arenas.may_hold(0x5000, 4096));
+        assert!(!arenas.may_hold(0x5000, 64), "malloc's");
+        assert!(Arenas::default().may_hold(0x5000, 64), "PYTHONMALLOC=malloc");
+    }
+}
