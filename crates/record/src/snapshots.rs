@@ -1,8 +1,9 @@
 //! When images of a running program are taken and looked at: first when its memory is seen to grow, then each time its
 //! iterations have doubled, and only as long as that costs it next to nothing. What is found is not judged here.
 //!
-//! A program has grown when the least of its live bytes, or of its resident memory, rose from the first third of its passes to
-//! the second and from there to the last: a warm-up rises once, and what comes and goes has the same least.
+//! The first quarter of the passes is warm-up. A program has grown when the least of its live bytes, or of its resident memory, rose
+//! from the first third of the others to the second, and not much less from there to the last: what fills up rises once, and
+//! what comes and goes has the same least.
 
 use heaplens_format::{Bytes, Nanos};
 
@@ -13,7 +14,7 @@ const PART: u64 = 50;
 /// Points that are kept; when they are full every second one goes.
 const MOST_POINTS: usize = 96;
 /// Fewer tell nothing.
-const LEAST_POINTS: usize = 9;
+const LEAST_POINTS: usize = 12;
 /// Passes, and without a loop time, behind which growth may be told.
 const LEAST_PASSES: u64 = 30;
 const LEAST_TIME: Nanos = Nanos::new(1_000_000_000);
@@ -144,7 +145,8 @@ impl Schedule {
         let rises = |of: fn(&Point) -> u64, floor: u64, part: u64| {
             self.least_of_thirds(of).is_some_and(|[first, second, third]| {
                 let noise = floor.max(third / part);
-                second >= first + noise && third >= second + noise
+                let (early, late) = (second.saturating_sub(first), third.saturating_sub(second));
+                early >= noise && late >= noise && late >= early / 2
             })
         };
         rises(|point| point.live, LIVE_FLOOR, LIVE_PART)
@@ -153,7 +155,8 @@ impl Schedule {
 
     /// Thirds of the progress, not of the points: of these the older ones were thinned out.
     fn least_of_thirds(&self, of: fn(&Point) -> u64) -> Option<[u64; 3]> {
-        let (first, last) = (self.points.first()?.progress, self.points.last()?.progress);
+        let (start, last) = (self.points.first()?.progress, self.points.last()?.progress);
+        let first = start + (last - start) / 4;
         if self.points.len() < LEAST_POINTS {
             return None;
         }
@@ -218,8 +221,8 @@ mod tests {
         let dear = Cost { pause: Nanos::new(100_000_000), faults: 40_000 };
         let all = due(10_000, |pass| MIB + pass * 4096, dear);
         // 200 ms each: the next one when the run took 20 s.
-        assert_eq!(all.len(), 2, "{all:?}");
-        assert!(1000 + all[1] * 5 >= 20_000, "{all:?}");
+        assert_eq!(all.len(), 3, "{all:?}");
+        assert!(1000 + all[1] * 5 >= 20_000 && all[2] >= 2 * all[1], "{all:?}");
     }
 
     #[test]

@@ -70,8 +70,12 @@ fn a_session_that_is_never_deleted_is_not_lost_and_grows_at_the_line_that_makes_
     let test = "lost_by_tensorflow_natively::a_session_that_is_never_deleted_is_not_lost_and_grows_at_the_line_that_makes_it";
     let Some(program) = native_losses(test) else { return };
     assert_eq!(lost(&program, "session"), [], "as Memcheck and the leak sanitizer see it");
-    let run =
-        Heaplens::on(&program, &["session", "60"]).env("TF_CPP_MIN_LOG_LEVEL", "3").finish().expect_status(0);
+    let run = Heaplens::on(&program, &[])
+        .arg("session")
+        .arg("60")
+        .env("TF_CPP_MIN_LOG_LEVEL", "3")
+        .finish()
+        .expect_status(0);
     let report = run.report();
     let findings = report.0["findings"].as_array().expect("findings");
     let (made, created) = (line_of("// session"), line_of("// and its graph"));
@@ -82,6 +86,7 @@ fn a_session_that_is_never_deleted_is_not_lost_and_grows_at_the_line_that_makes_
     };
     let session = slope(made) + slope(created);
     assert!((session / SESSION - 1.0).abs() < 0.1, "{session} a session where {SESSION} are true");
-    let sound = Heaplens::on(&program, &["nothing", "60"]).env("TF_CPP_MIN_LOG_LEVEL", "3").finish();
+    let sound =
+        Heaplens::on(&program, &[]).arg("nothing").arg("60").env("TF_CPP_MIN_LOG_LEVEL", "3").finish();
     assert_eq!(sound.expect_status(0).report().0["findings"], serde_json::json!([]));
 }
