@@ -1,34 +1,39 @@
 //! How long the heap graph takes, and how much memory, on a heap that is drawn by chance and lies nowhere: memory is computed
-//! while it is read. Times are those of the processor. `cargo run --release --example drawn_heap -- BLOCKS [random|list|tree]` prints one line for each part;
-//! bytes per block are those of this process at its peak.
+//! while it is read, the same in every run. `cargo run --release --example drawn_heap -- BLOCKS [mixed|random|list|tree]` prints one
+//! line for each part. Times are those of the processor; bytes per block are those of this process at its peak, less eight for
+//! the addresses that the heap itself is drawn from.
+//!
+//! `mixed` has blocks of many sizes; a quarter of their words are pointers to starts, most of them near, and one of twenty points
+//! into a block. The other shapes have blocks of 40 bytes with three pointers.
 
 use std::env;
 use std::fs;
 
 use heaplens_analyze::heap::{
-    Block, Blocks, Dominators, Graph, Kinds, NamedRoot, Paths, ReadMemory, RootOrigin, Roots,
+    Block, BlockKind, Blocks, Dominators, Graph, Kinds, NamedRoot, Node, Paths, ReadMemory, RootOrigin,
+    Roots, Summary, largest,
 };
 use heaplens_format::recording::LeakKind;
 use heaplens_format::{Addr, Bytes};
 
 const BASE: u64 = 0x5555_5555_0010;
-/// From block to block: malloc's smallest but one.
-const STRIDE: u64 = 48;
-const SIZE: u64 = 40;
+/// What malloc keeps before a block.
+const HEADER: u64 = 8;
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Shape {
+    Mixed,
     /// Three pointers to anywhere.
     Random,
-    /// Forward, back, and to anywhere near.
+    /// Forward, back, and to anywhere.
     List,
     /// Two children and the parent.
     Tree,
 }
 
 struct Drawn {
-    blocks: u64,
     shape: Shape,
+    starts: Vec<u64>,
 }
 
 fn hash(number: u64) -> u64 {
@@ -37,32 +42,81 @@ fn hash(number: u64) -> u64 {
 }
 
 impl Drawn {
-    fn target(&self, block: u64, pointer: u64) -> Option<u64> {
-        let target = match (self.shape, pointer) {
-            (Shape::Random, _) | (Shape::List, 2) => hash(block * 3 + pointer) % self.blocks,
-            (Shape::List, 0) => block + 1,
-            (Shape::List, _) => block.checked_sub(1)?,
-            (Shape::Tree, 0 | 1) => 2 * block + 1 + pointer,
-            (Shape::Tree, _) => block.checked_sub(1)? / 2,
+    fn new(blocks: u64, shape: Shape) -> Self {
+        let mut at = BASE;
+        let start = |block| {
+            let start = at;
+            at = (at + size(shape, block) + HEADER).next_multiple_of(16);
+            start
         };
-        (target < self.blocks).then_some(target)
+        Self { shape, starts: (0..blocks).map(start).collect() }
     }
 
-    fn word(&self, address: u64) -> u64 {
-        let offset = address - BASE;
-        let (block, word) = (offset / STRIDE, offset % STRIDE / 8);
-        match word {
-            1..=3 => self.target(block, word - 1).map_or(0, |target| BASE + target * STRIDE),
+    fn count(&self) -> u64 {
+        self.starts.len() as u64
+    }
+
+    fn any(&self, draw: u64) -> u64 {
+        self.starts[(draw % self.count()) as usize]
+    }
+
+    fn word(&self, block: u64, offset: u64) -> u64 {
+        if self.shape == Shape::Mixed {
+            return self.mixed_word(block, hash(self.starts[block as usize] + offset));
+        }
+        match offset / 8 {
+            pointer @ 1..=3 => {
+                self.target(block, pointer - 1).map_or(0, |target| self.starts[target as usize])
+            }
             4 => 0x3ff0_0000_0000_0000 | block,
             _ => 0,
         }
+    }
+
+    fn mixed_word(&self, block: u64, draw: u64) -> u64 {
+        let rest = draw / 100;
+        match draw % 100 {
+            0..17 => self.any(block + rest % 4096),
+            17..25 => self.any(rest),
+            25..30 => self.any(rest) + (rest >> 40) % size(self.shape, rest % self.count()) / 8 * 8,
+            30..55 => 0,
+            55..75 => draw & 0xffff,
+            75..85 => ((rest & 0xff_ffff) as f64 / 7.0).to_bits(),
+            _ => draw,
+        }
+    }
+
+    fn target(&self, block: u64, pointer: u64) -> Option<u64> {
+        let target = match (self.shape, pointer) {
+            (Shape::List, 0) => block + 1,
+            (Shape::List, 1) => block.checked_sub(1)?,
+            (Shape::Tree, 0 | 1) => 2 * block + 1 + pointer,
+            (Shape::Tree, _) => block.checked_sub(1)? / 2,
+            _ => hash(block * 3 + pointer) % self.count(),
+        };
+        (target < self.count()).then_some(target)
+    }
+}
+
+fn size(shape: Shape, block: u64) -> u64 {
+    let draw = hash(block + 77);
+    let (first, second, rest) = (draw % 100, draw / 100 % 100, draw / 10_000);
+    match shape {
+        Shape::Mixed if first < 90 => 16 + rest % 24 * 8,
+        Shape::Mixed if second < 95 => 256 + rest % 96 * 8,
+        Shape::Mixed => 2048 + rest % 1024 * 8,
+        _ => 40,
     }
 }
 
 impl ReadMemory for Drawn {
     fn read(&self, address: u64, into: &mut [u8]) -> usize {
+        let mut block = self.starts.partition_point(|start| *start <= address).saturating_sub(1);
         for (at, bytes) in (address..).step_by(8).zip(into.chunks_exact_mut(8)) {
-            bytes.copy_from_slice(&self.word(at).to_le_bytes());
+            while self.starts.get(block + 1).is_some_and(|next| *next <= at) {
+                block += 1;
+            }
+            bytes.copy_from_slice(&self.word(block as u64, at - self.starts[block]).to_le_bytes());
         }
         into.len() / 8 * 8
     }
@@ -70,55 +124,59 @@ impl ReadMemory for Drawn {
 
 fn main() {
     let mut words = env::args().skip(1);
-    let blocks: u64 = words.next().and_then(|word| word.parse().ok()).unwrap_or(1_000_000);
+    let count: u64 = words.next().and_then(|word| word.parse().ok()).unwrap_or(1_000_000);
     let shape = match words.next().as_deref() {
         Some("list") => Shape::List,
         Some("tree") => Shape::Tree,
-        _ => Shape::Random,
+        Some("random") => Shape::Random,
+        _ => Shape::Mixed,
     };
-    let heap = Drawn { blocks, shape };
+    let heap = Drawn::new(count, shape);
     let time = |what: &str, since: f64| {
-        println!("{what:<28} {:7.3} s, {:5.1} B/block", busy() - since, peak() as f64 / blocks as f64);
+        println!("{what:<28} {:7.3} s, {:5.1} B/block", busy() - since, peak() as f64 / count as f64 - 8.0);
     };
-    let begin = busy();
-    let mut piece = vec![0; 1 << 20];
-    for at in (0..blocks * STRIDE).step_by(1 << 20) {
-        heap.read(BASE + at, &mut piece);
-    }
-    time("memory computed (no part)", begin);
+    read_all(&heap, time);
     let begin = busy();
     let block = |number: u64| Block {
-        address: Addr::new(BASE + number * STRIDE),
-        size: Bytes::new(SIZE),
+        address: Addr::new(heap.starts[number as usize]),
+        size: Bytes::new(size(shape, number)),
         site: (number % 100) as u32,
     };
-    let sorted = Blocks::new((0..blocks).map(block).collect()).expect("few enough");
+    let sorted = Blocks::new((0..count).map(block).collect()).expect("few enough");
     time("blocks and their index", begin);
     let begin = busy();
-    let named = (0..64).map(|id| NamedRoot {
-        rank: 0,
-        id,
-        address: BASE + hash(u64::from(id)) % blocks * STRIDE,
-        is_sole: false,
-    });
-    let named = named.chain([NamedRoot { rank: 0, id: 64, address: BASE, is_sole: false }]);
+    let named =
+        (0..1000).map(|id| NamedRoot { rank: 0, id, address: heap.any(hash(u64::from(id))), is_sole: false });
+    let named = named.chain([NamedRoot { rank: 0, id: 1000, address: BASE, is_sole: false }]);
     let graph = Graph::new(sorted, &Roots { named: named.collect(), ..Roots::default() }, &heap);
     time("graph", begin);
+    println!("{} pointers", graph.pointers());
     measure(&graph, time);
+}
+
+/// What the reading of such memory alone takes.
+fn read_all(heap: &Drawn, time: impl Fn(&str, f64)) {
+    let begin = busy();
+    let mut piece = vec![0; 1 << 20];
+    for at in (BASE..*heap.starts.last().expect("there are blocks")).step_by(1 << 20) {
+        heap.read(at, &mut piece);
+    }
+    time("memory computed (no part)", begin);
 }
 
 fn measure(graph: &Graph, time: impl Fn(&str, f64)) {
     let begin = busy();
     let kinds = Kinds::of(graph);
     time("leak kinds", begin);
-    let reachable =
-        graph.blocks().ids().filter(|block| kinds.get(*block) == LeakKind::StillReachable).count();
+    let is_lost = |kind| matches!(kind, LeakKind::DefinitelyLost | LeakKind::IndirectlyLost);
+    let reachable = graph.blocks().ids().filter(|block| !is_lost(kinds.get(*block))).count();
     drop(kinds);
     let begin = busy();
     let paths = Paths::of(graph);
     time("paths", begin);
     let with_path = graph.blocks().ids().filter(|block| paths.holder(graph, *block).is_some()).count();
     assert_eq!(reachable, with_path);
+    drop(paths);
     let begin = busy();
     let group = |origin| match origin {
         RootOrigin::Named { id } => id,
@@ -126,7 +184,14 @@ fn measure(graph: &Graph, time: impl Fn(&str, f64)) {
     };
     let dominators = Dominators::of(graph, group).expect("few enough");
     time("dominators", begin);
-    println!("{reachable} blocks can be reached, {} B retained", dominators.everything().bytes.get());
+    let begin = busy();
+    let kind = |node| match node {
+        Node::Block(block) => BlockKind { class: 0, site: graph.blocks().get(block).site },
+        _ => BlockKind::default(),
+    };
+    let points = largest(&Summary::of(graph, &dominators, kind), 8);
+    time("summary and largest", begin);
+    println!("{reachable} blocks can be reached; {} points of accumulation", points.len());
 }
 
 /// Seconds that this process spent on a processor.

@@ -71,6 +71,9 @@ pub struct Blocks {
     extents: Vec<Extent>,
     sites: Vec<u32>,
     index: Index,
+    /// Where the first block begins, and from there to the end of the last.
+    first: u64,
+    reach: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,7 +95,10 @@ impl Blocks {
         let extents: Vec<Extent> = blocks.iter().map(extent).collect();
         let sites = blocks.iter().map(|block| block.site).collect();
         let index = Index::new(&extents);
-        Ok(Self { extents, sites, index })
+        let first = extents.first().map_or(0, |extent| extent.start);
+        let ends = extents.iter().map(|extent| extent.start.saturating_add(extent.size.max(1)));
+        let reach = ends.max().map_or(0, |end| end - first);
+        Ok(Self { extents, sites, index, first, reach })
     }
 
     /// How many there are.
@@ -139,14 +145,46 @@ impl Blocks {
     /// The block that an address lies in, and how far behind its beginning. The beginning of an empty block is in it.
     #[inline]
     pub fn find(&self, address: u64) -> Option<(BlockId, u64)> {
-        let (block, is_start) = self.index.last_up_to(address)?;
-        if is_start {
-            return Some((BlockId(block), 0));
-        }
-        let extent = self.extents.get(block as usize)?;
-        let offset = address.wrapping_sub(extent.start);
-        (offset < extent.size || offset == 0).then_some((BlockId(block), offset))
+        self.settle(address, self.near(address))
     }
+
+    /// Whether an address lies between the first block and the last: no memory is touched for this.
+    #[inline]
+    pub(super) fn may_hold(&self, address: u64) -> bool {
+        address.wrapping_sub(self.first) < self.reach
+    }
+
+    /// The first half of [`Self::find`]: what the index says.
+    #[inline]
+    pub(super) fn near(&self, address: u64) -> Near {
+        self.index.last_up_to(address)
+    }
+
+    /// The second half.
+    #[inline]
+    pub(super) fn settle(&self, address: u64, near: Near) -> Option<(BlockId, u64)> {
+        match near {
+            Near::Nothing => None,
+            Near::Start(block) => Some((BlockId(block), 0)),
+            Near::Behind(block) => {
+                let extent = self.extents.get(block as usize)?;
+                let offset = address.wrapping_sub(extent.start);
+                (offset < extent.size || offset == 0).then_some((BlockId(block), offset))
+            }
+        }
+    }
+}
+
+/// What the index says about an address.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) enum Near {
+    /// No block is near.
+    #[default]
+    Nothing,
+    /// A block begins there.
+    Start(u32),
+    /// The last block that begins there or before; it may reach so far.
+    Behind(u32),
 }
 
 /// Where blocks begin.
@@ -218,21 +256,27 @@ impl Index {
         *area as usize + region_of(address)
     }
 
-    /// The last block that begins at the address or before it, if it may reach the address; and whether it surely begins there.
+    /// The last block that begins at the address or before it, if it may reach the address.
     #[inline]
-    fn last_up_to(&self, address: u64) -> Option<(u32, bool)> {
-        let area = *self.areas.get((address >> AREA_BITS) as usize)?;
+    fn last_up_to(&self, address: u64) -> Near {
+        let area = self.areas.get((address >> AREA_BITS) as usize).copied().unwrap_or_default();
         if area == 0 {
-            return None;
+            return Near::Nothing;
         }
         match self.regions[area as usize + region_of(address)] {
-            0 => None,
-            covered @ COVERED.. => Some((covered & !COVERED, false)),
+            0 => Near::Nothing,
+            covered @ COVERED.. => Near::Behind(covered & !COVERED),
             leaf => {
                 let word = self.leaves[Self::word_of(leaf, address)];
                 let up_to = word.begins & (u64::MAX >> (63 - bit_of(address)));
-                let is_start = self.is_aligned && address & 7 == 0 && word.begins >> bit_of(address) & 1 == 1;
-                Some(((word.before + up_to.count_ones()).checked_sub(1)?, is_start))
+                let number = word.before + up_to.count_ones();
+                if self.is_aligned && address & 7 == 0 && word.begins >> bit_of(address) & 1 == 1 {
+                    Near::Start(number - 1)
+                } else if number > 0 {
+                    Near::Behind(number - 1)
+                } else {
+                    Near::Nothing
+                }
             }
         }
     }

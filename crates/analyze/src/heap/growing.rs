@@ -23,7 +23,7 @@ use super::dominators::Node;
 use super::summary::{BlockKind, NOWHERE, Summary, SummaryNode};
 
 /// One part in so many of the gain must be explained by a point; the first division that gives few enough points is taken.
-const DIVISIONS: [u64; 6] = [24, 16, 12, 8, 4, 2];
+const DIVISIONS: [i64; 6] = [24, 16, 12, 8, 4, 2];
 
 /// A container that grows, or the largest.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,6 +59,8 @@ struct Growth<'a> {
     matches: Vec<u32>,
     /// By node of the later look: bytes.
     gains: Vec<i64>,
+    /// The most that a node or any below it gained: beside what shrinks more, something may grow.
+    peaks: Vec<i64>,
     children: Children,
 }
 
@@ -67,8 +69,13 @@ impl<'a> Growth<'a> {
         let children = Children::of(later);
         let matches = earlier.map(|earlier| match_nodes(earlier, later, &children));
         let matches = matches.unwrap_or_else(|| vec![NOWHERE; later.nodes.len()]);
-        let mut growth = Self { earlier, later, matches, gains: Vec::new(), children };
+        let mut growth = Self { earlier, later, matches, gains: Vec::new(), peaks: Vec::new(), children };
         growth.gains = (0..later.nodes.len()).map(|at| growth.gain(at)).collect();
+        growth.peaks = growth.gains.clone();
+        for at in (1..later.nodes.len()).rev() {
+            let above = later.nodes[at].parent as usize;
+            growth.peaks[above] = growth.peaks[above].max(growth.peaks[at]);
+        }
         growth
     }
 
@@ -82,10 +89,8 @@ impl<'a> Growth<'a> {
     }
 
     fn points(&self, most: usize) -> Vec<Growing> {
-        let Some(all) = self.gains.first().and_then(|all| u64::try_from(*all).ok()) else {
-            return Vec::new();
-        };
-        let cuts = DIVISIONS.iter().map(|division| self.cut((all / division).max(1) as i64));
+        let Some(&all) = self.peaks.first().filter(|all| **all > 0) else { return Vec::new() };
+        let cuts = DIVISIONS.iter().map(|division| self.cut((all / division).max(1)));
         let mut points = Vec::new();
         for cut in cuts {
             points = cut;
@@ -117,7 +122,7 @@ impl<'a> Growth<'a> {
 
     fn followed(&self, at: usize, least: i64) -> impl Iterator<Item = usize> {
         let heavy = self.children.of_node(at).iter().map(|&child| child as usize);
-        heavy.filter(move |&child| self.gains[child] >= least && self.is_container(at, child))
+        heavy.filter(move |&child| self.peaks[child] >= least && self.is_container(at, child))
     }
 
     /// Whether a child is not just one element of its parent.

@@ -279,6 +279,14 @@ fn a_container_that_was_too_small_to_be_kept_is_followed() {
 }
 
 #[test]
+fn what_grows_is_told_beside_what_shrinks_more() {
+    let make = |more| table(&[1000 - 40 * more, 40 + more, 60]);
+    let (look, points) = between(make, 0, 20);
+    assert_eq!(nodes(&points), [look.block(BASE + (2 << 24) + 0x100)]);
+    assert_eq!(points[0].gained, 20 * 328);
+}
+
+#[test]
 fn the_largest_of_one_look_are_its_lists() {
     let look = Look::at(&table(&[200, 10, 300]));
     let points = largest(&look.summary, 8);

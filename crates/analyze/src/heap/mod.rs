@@ -21,6 +21,8 @@ mod growing;
 mod growing_tests;
 mod interner;
 mod kinds;
+#[cfg(test)]
+mod links_tests;
 mod memory;
 #[cfg(test)]
 mod naive;

@@ -150,14 +150,16 @@ struct Walk<'a> {
 impl<'a> Walk<'a> {
     fn new(graph: &'a Graph) -> Self {
         let count = graph.blocks().len();
+        // Everything, the collector's group, and no more other groups than there are roots.
+        let most = count + graph.roots().all().len() + 2;
         let nodes = Nodes {
-            vertices: Vec::with_capacity(count + 1),
+            vertices: Vec::with_capacity(most),
             numbers: vec![UNREACHED; count],
             groups: Vec::new(),
             root_targets: Vec::new(),
             ranks: Vec::new(),
         };
-        let arrays = || Vec::with_capacity(count + 1);
+        let arrays = || Vec::with_capacity(most);
         let mut walk = Self { graph, nodes, parents: arrays(), cursors: arrays(), counts: arrays(), rank: 0 };
         walk.add(IS_GROUP, 0);
         walk

@@ -1,6 +1,6 @@
 //! Words that point to blocks, and what the words beside a pointer say about the block.
 
-use super::blocks::{BlockId, Blocks};
+use super::blocks::{BlockId, Blocks, Near};
 use super::edge::Edge;
 use super::roots::Payload;
 
@@ -12,19 +12,40 @@ pub(super) struct Pointer {
     pub(super) payload: Option<Payload>,
 }
 
-/// Tells of every word that points to a block, each with its number.
+/// Words that are looked up together.
+const BATCH: usize = 32;
+
+/// Tells of every word that points to a block, each with its number. Words are sorted out without a branch, and the rest is
+/// looked up in a loop that waits for none of them: the processor then fetches many parts of the index at once.
 #[inline]
 pub(super) fn pointers(blocks: &Blocks, words: &[[u8; 8]], mut tell: impl FnMut(usize, Pointer)) {
-    for (at, word) in words.iter().enumerate() {
-        let word = u64::from_le_bytes(*word);
-        if let Some((block, offset)) = blocks.find(word) {
-            let behind = || words.get(at + 1..).unwrap_or_default();
-            let is_table = matches!(offset, 8 | 16) && is_followed(blocks, behind(), (block, offset));
-            let payload = if offset == 0 { payload(word, || blocks.range(block).1, behind()) } else { None };
-            let edge = Edge::new(block, if is_table { 0 } else { offset });
-            tell(at, Pointer { word, edge, payload });
+    for (first, batch) in (0..).step_by(BATCH).zip(words.chunks(BATCH)) {
+        let (mut found, mut count) = ([0u8; BATCH], 0);
+        for (number, word) in batch.iter().enumerate() {
+            found[count] = number as u8;
+            count += usize::from(blocks.may_hold(u64::from_le_bytes(*word)));
+        }
+        let mut near = [Near::Nothing; BATCH];
+        for (near, &number) in near.iter_mut().zip(&found[..count]) {
+            *near = blocks.near(u64::from_le_bytes(batch[usize::from(number)]));
+        }
+        for (&near, &number) in near.iter().zip(&found[..count]) {
+            let at = first + usize::from(number);
+            if let Some(pointer) = pointer(blocks, words, at, near) {
+                tell(at, pointer);
+            }
         }
     }
+}
+
+#[inline]
+fn pointer(blocks: &Blocks, words: &[[u8; 8]], at: usize, near: Near) -> Option<Pointer> {
+    let word = u64::from_le_bytes(words[at]);
+    let (block, offset) = blocks.settle(word, near)?;
+    let behind = &words[at + 1..];
+    let is_table = matches!(offset, 8 | 16) && is_followed(blocks, behind, (block, offset));
+    let payload = if offset == 0 { payload(word, || blocks.range(block).1, behind) } else { None };
+    Some(Pointer { word, edge: Edge::new(block, if is_table { 0 } else { offset }), payload })
 }
 
 /// Hash tables of Abseil, which TensorFlow is full of, keep one block with a word or two of their own, control bytes and

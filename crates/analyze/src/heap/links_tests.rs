@@ -1,0 +1,80 @@
+//! Words that do not count, objects that do not begin where their block begins, and what the collector knows.
+
+use heaplens_format::recording::LeakKind;
+use heaplens_format::{Addr, Bytes};
+
+use super::synthetic::{Words, id_at};
+use super::{
+    Block, Blocks, COLLECTOR_GROUP, Dominators, Graph, Kinds, Links, NamedRoot, Paths, RootOrigin, Roots,
+};
+
+const FIRST: u64 = 0x5555_0000_1000;
+const SECOND: u64 = 0x5555_0000_2000;
+const THIRD: u64 = 0x5555_0000_3000;
+
+/// Three blocks of twelve words, the first of which a root holds; `words` are (block, number of the word, value).
+fn graph(words: &[(u64, u64, u64)], links: impl Fn(u64) -> Links) -> Graph {
+    let mut memory = Words::default();
+    let blocks = [FIRST, SECOND, THIRD];
+    for start in blocks {
+        memory.0.extend((0..96).step_by(8).map(|offset| (start + offset, 0)));
+    }
+    memory.0.extend(words.iter().map(|&(block, number, value)| (block + 8 * number, value)));
+    let block = |start: u64| Block { address: Addr::new(start), size: Bytes::new(96), site: 1 };
+    let named = vec![NamedRoot { rank: 0, id: 7, address: FIRST, is_sole: false }];
+    let roots = Roots { named, ..Roots::default() };
+    let blocks = Blocks::new(blocks.map(block).to_vec()).unwrap();
+    Graph::with_links(blocks, &roots, &memory, |_, block, words| {
+        assert_eq!(words.len(), 12, "all words are at hand");
+        links(block.address.get())
+    })
+}
+
+fn path(graph: &Graph, to: u64) -> Option<(RootOrigin, usize)> {
+    let path = Paths::of(graph).path(graph, id_at(graph, to));
+    path.map(|(origin, path)| (origin, path.len()))
+}
+
+#[test]
+fn links_and_weak_references_hold_nothing() {
+    let words = [(FIRST, 2, SECOND), (FIRST, 3, SECOND), (FIRST, 5, THIRD)];
+    let held = Some((RootOrigin::Named { id: 7 }, 2));
+    let all = graph(&words, |_| Links::default());
+    assert_eq!((path(&all, SECOND), path(&all, THIRD)), (held, held));
+    let without_links = graph(&words, |_| Links { idle_words: 0b1100, ..Links::default() });
+    assert_eq!((path(&without_links, SECOND), path(&without_links, THIRD)), (None, held));
+    let without_weak = graph(&words, |_| Links { idle_words: 1 << 5, ..Links::default() });
+    assert_eq!((path(&without_weak, SECOND), path(&without_weak, THIRD)), (held, None));
+}
+
+#[test]
+fn a_pointer_to_an_object_behind_the_links_of_the_collector_is_one_to_its_start() {
+    let kind = |offset: u64, object_at: u8| {
+        let graph = graph(&[(FIRST, 2, SECOND + offset)], |_| Links { object_at, ..Links::default() });
+        Kinds::of(&graph).get(id_at(&graph, SECOND))
+    };
+    assert_eq!(kind(16, 16), LeakKind::StillReachable);
+    assert_eq!(kind(32, 32), LeakKind::StillReachable);
+    assert_eq!(kind(16, 0), LeakKind::PossiblyLost);
+    assert_eq!(kind(32, 16), LeakKind::PossiblyLost);
+}
+
+#[test]
+fn what_the_collector_knows_is_not_lost_and_holds_what_nothing_else_does() {
+    let links = |block| Links { is_tracked: block != FIRST, ..Links::default() };
+    // The second holds the third, and both hold the first.
+    let graph = graph(&[(SECOND, 2, THIRD), (THIRD, 2, FIRST), (SECOND, 3, FIRST)], links);
+    let kinds = Kinds::of(&graph);
+    assert!(graph.blocks().ids().all(|block| kinds.get(block) == LeakKind::StillReachable));
+    assert_eq!(path(&graph, SECOND), Some((RootOrigin::Collector, 1)));
+    assert_eq!(path(&graph, THIRD), Some((RootOrigin::Collector, 2)));
+    assert_eq!(path(&graph, FIRST), Some((RootOrigin::Named { id: 7 }, 1)));
+    let dominators = Dominators::of(&graph, |_| 7).unwrap();
+    assert_eq!(
+        dominators.retained_by_group(7).blocks,
+        1,
+        "what waits for the collector takes nothing from it"
+    );
+    assert_eq!(dominators.retained_by_group(COLLECTOR_GROUP).blocks, 2);
+    assert_eq!(dominators.retained(id_at(&graph, SECOND)).blocks, 2);
+}
