@@ -58,6 +58,7 @@ extern "C" fn construct() {
     is_ready();
     python::watch();
     returns::offer();
+    python::tensorflow::offer();
 }
 
 #[used]

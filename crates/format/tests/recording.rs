@@ -24,7 +24,7 @@ const FILE_HEADER: usize = 16;
 /// Length of the head of a chunk.
 const CHUNK_HEADER: usize = 24;
 /// Sections of a process.
-const SECTIONS: usize = 12;
+const SECTIONS: usize = 13;
 
 /// The offset of each chunk and what lies behind the last.
 fn chunk_offsets(bytes: &[u8]) -> Vec<usize> {
@@ -159,8 +159,9 @@ fn a_torn_file_names_the_missing_sections_of_each_process() {
     let offsets = chunk_offsets(&bytes);
     // Run, then identity, modules, codes and stacks of the first process, and a part of its sites.
     let decoded = decode(&bytes[..offsets[5] + 30]).unwrap();
-    let sections = ["sites", "time-line", "losses", "symbols", "marks", "ledger", "leaks", "heap"]
-        .map(|section| (Some(0), section));
+    let sections =
+        ["sites", "time-line", "losses", "symbols", "marks", "ledger", "leaks", "heap", "counters"]
+            .map(|section| (Some(0), section));
     assert_eq!(missing(&decoded), sections);
     assert!(decoded.damage.iter().any(|damage| damage.fault == Fault::MissingProcesses { count: 1 }));
     let torn = &decoded.damage[0];
@@ -217,7 +218,7 @@ fn a_second_chunk_for_a_section_is_skipped_and_named() {
 fn a_seal_that_counts_other_chunks_is_named() {
     let largest = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1];
     let decoded = decode(&with_chunk(&encode(&sample()), Section::End as u16, &largest)).unwrap();
-    assert_eq!(decoded.damage[0].fault, Fault::WrongCount { expected: u64::MAX, found: 25 });
+    assert_eq!(decoded.damage[0].fault, Fault::WrongCount { expected: u64::MAX, found: 27 });
 }
 
 #[test]
@@ -310,6 +311,23 @@ fn the_recording_that_format_2_4_wrote_is_still_read() {
 fn the_recording_that_format_2_5_wrote_is_still_read() {
     let decoded = decode(include_bytes!("fixtures/format-2.5.recording")).unwrap();
     assert_eq!(decoded, Decoded { recording: sample(), damage: vec![] });
+}
+
+#[test]
+fn counts_stay_true_without_their_stack_and_without_values_that_make_no_sense() {
+    let mut broken = sample();
+    let rows = &mut broken.processes[0].counters.rows;
+    rows[0].changes[0].until = 77;
+    rows[1].node = NodeId::new(77);
+    let decoded = decode(&encode(&broken)).unwrap();
+    let rows = &decoded.recording.processes[0].counters.rows;
+    assert_eq!((rows[0].count, rows[0].changes.len()), (60, 0));
+    assert_eq!((rows[1].count, rows[1].node), (1, NodeId::new(0)));
+    let dropped = |violation| Fault::Dropped { violation, count: 1 };
+    assert_eq!(
+        decoded.damage.iter().map(|damage| damage.fault.clone()).collect::<Vec<_>>(),
+        [dropped(Violation::HistoryOrder), dropped(Violation::CounterWithoutStack)]
+    );
 }
 
 #[test]

@@ -11,17 +11,18 @@ use heaplens_format::arena::marks::{LOOP_SIZE, Moment};
 use heaplens_format::arena::table::{
     Module as ModuleRecord, SAMPLED_BLOCK, Site as SiteRecord, SiteIdentity,
 };
-use heaplens_format::arena::{End, HeaderView, MODULE_SIZE, Region, SITE_SIZE};
+use heaplens_format::arena::{Counter, End, HeaderView, MODULE_SIZE, Region, SITE_SIZE};
 use heaplens_format::loss::LOSS_SLOTS;
 use heaplens_format::recording::{
-    Amount, Exit, Heap, Interpreter, LeakCheck, Ledger, LedgerMoment, Module, Node, Process, ProcessEnd, Rss,
-    Site, SiteKind,
+    Amount, Counters, Exit, Heap, Interpreter, LeakCheck, Ledger, LedgerMoment, Module, Node, Process,
+    ProcessEnd, Rss, Site, SiteKind,
 };
-use heaplens_format::{Addr, Bytes, Loss, Nanos, Pid};
+use heaplens_format::{Addr, Bytes, Loss, Nanos, NodeId, Pid};
 
 use crate::codes::Codes;
+use crate::counters::{self, CounterRecords};
 use crate::marks;
-use crate::stacks::Trie;
+use crate::stacks::{Ground, Trie};
 
 /// Why an arena cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -155,6 +156,7 @@ pub(crate) fn read_with_findings(
     // What refers before what it refers to: records that appear in between are read, too.
     let [changes, loops] = [Region::Changes, Region::Loops].map(|region| reader.region(region));
     let marks = reader.marks();
+    let notes = reader.region(Region::Notes);
     let [sites, nodes, codes, modules, strings] =
         [Region::Sites, Region::Nodes, Region::Codes, Region::Modules, Region::Strings]
             .map(|region| reader.region(region));
@@ -164,10 +166,15 @@ pub(crate) fn read_with_findings(
     let since_start = |ns: u64| Nanos::new(ns.saturating_sub(start_of_run.get()));
     let loops = marks::loops(&loops?, &mut codes, since_start);
     let (marks, kept) = marks::marks(&marks?, header.moment(), &strings, &loops, since_start);
-    let Found { nodes, sites, records } = reader.stacks(&sites, &nodes?, &modules, &mut codes);
+    let Found { nodes, sites, records, counted } = reader.stacks(&sites, &nodes?, &modules, &mut codes);
     let amount = |sum, kind| reader.amount(sum, kind);
     number_sites(&mut findings, &records);
-    let histories = marks::histories(&changes?, &records, kept, amount);
+    let changes = changes?;
+    let histories = marks::histories(&changes, &records, kept, amount);
+    let counters = Counters {
+        rows: counters::rows(&counted, &changes, kept),
+        notes: counters::notes(&notes?, &strings),
+    };
     let (codes, torn) = codes.finish();
     reader.torn += torn;
     Ok(Process {
@@ -197,6 +204,7 @@ pub(crate) fn read_with_findings(
         ledgers: findings.ledgers,
         leaks: findings.leaks,
         heap: findings.heap,
+        counters,
         losses: reader.losses(),
         ..Process::default()
     })
@@ -272,6 +280,13 @@ struct Found {
     nodes: Vec<Node>,
     sites: Vec<Site>,
     records: Vec<marks::Records>,
+    counted: Vec<CounterRecords>,
+}
+
+/// What a site is, and what each of its records has live.
+enum Sited {
+    Memory(Site, [Sum; 2]),
+    Counter(Counter, NodeId, [Sum; 2]),
 }
 
 struct Reader<'a> {
@@ -322,30 +337,31 @@ impl Reader<'_> {
     /// The sites that ever allocated, and of the trie what lies below them.
     fn stacks(&mut self, sites: &[u8], nodes: &[u8], modules: &[Module], codes: &mut Codes<'_>) -> Found {
         let mut trie = Trie::new(nodes, modules);
-        let (mut found, mut records) = (Vec::new(), Vec::new());
+        let (mut found, mut records, mut counted) = (Vec::new(), Vec::new(), Vec::new());
         for (number, record) in (0..).zip(sites.chunks_exact(SITE_SIZE)) {
             let identity = word(record, std::mem::offset_of!(SiteRecord, identity));
-            if let Some(identity) = SiteIdentity::from_raw(identity)
-                && let Some((site, live)) = self.site(identity, record, sites, &mut trie)
-            {
-                found.push(site);
-                records.push(marks::Records { numbers: [number, identity.second()], live, kind: site.kind });
+            let Some(identity) = SiteIdentity::from_raw(identity) else { continue };
+            let numbers = [number, identity.second()];
+            match self.site(identity, record, sites, &mut trie) {
+                Some(Sited::Memory(site, live)) => {
+                    found.push(site);
+                    records.push(marks::Records { numbers, live, kind: site.kind });
+                }
+                Some(Sited::Counter(counter, node, live)) => {
+                    counted.push(CounterRecords { counter, node, numbers, live });
+                }
+                None => {}
             }
         }
         let (order, torn) = trie.finish(codes);
         self.torn += torn;
         found.iter_mut().for_each(|site| site.node = order.place(site.node));
-        Found { nodes: order.nodes, sites: found, records }
+        counted.iter_mut().for_each(|one| one.node = order.place(one.node));
+        Found { nodes: order.nodes, sites: found, records, counted }
     }
 
-    /// The site, and what each of its records has live.
-    fn site(
-        &self,
-        identity: SiteIdentity,
-        record: &[u8],
-        all: &[u8],
-        trie: &mut Trie<'_>,
-    ) -> Option<(Site, [Sum; 2])> {
+    /// The site; `None` where it never counted anything.
+    fn site(&self, identity: SiteIdentity, record: &[u8], all: &[u8], trie: &mut Trie<'_>) -> Option<Sited> {
         const NONE: &[u8] = &[0; SITE_SIZE];
         let second = identity.second() as usize * SITE_SIZE;
         let second = if second == 0 { NONE } else { all.get(second..second + SITE_SIZE).unwrap_or(NONE) };
@@ -358,15 +374,20 @@ impl Reader<'_> {
         let peak = self.header.peak_bytes();
         let at_peak = owner.at_peak(peak).plus(shared.at_peak(peak));
         let path = trie.enter(identity.node())?;
-        let amount = |sum: Sum| self.amount(sum, path.kind);
+        let parts = [owner.live(), shared.live()];
+        let kind = match path.ground {
+            Ground::Memory(kind) => kind,
+            Ground::Counter(counter) => return Some(Sited::Counter(counter, path.node, parts)),
+        };
+        let amount = |sum: Sum| self.amount(sum, kind);
         let site = Site {
             node: path.node,
-            kind: path.kind,
+            kind,
             live: amount(live),
             peak: amount(at_peak),
             allocated: amount(allocated),
         };
-        Some((site, [owner.live(), shared.live()]))
+        Some(Sited::Memory(site, parts))
     }
 
     /// A count that a kill in the middle of an event left below zero is zero.

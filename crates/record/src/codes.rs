@@ -9,6 +9,7 @@ use std::sync::Arc;
 use heaplens_format::CodeId;
 use heaplens_format::arena::Pseudo;
 use heaplens_format::arena::python::{CODE_SIZE, Code as CodeRecord, LineTable};
+use heaplens_format::python_file::PROBE_FILE;
 use heaplens_format::recording::{Code, Frame};
 
 use crate::arena::{string, word};
@@ -57,6 +58,12 @@ impl<'a> Codes<'a> {
     /// Whether there is such a code object.
     pub(crate) fn has(&self, code: u32) -> bool {
         (1..=self.codes.len()).contains(&(code as usize))
+    }
+
+    /// Whether a code object is one that Heaplens itself runs in the interpreter.
+    pub(crate) fn is_probes(&self, code: u32) -> bool {
+        let code = (code as usize).checked_sub(1).and_then(|at| self.codes.get(at));
+        code.is_some_and(|code| code.file.as_bytes() == PROBE_FILE.to_bytes())
     }
 
     /// The frame of an instruction; a code object that is not there cuts the stack, as a missing module does.

@@ -11,6 +11,7 @@ pub mod arena;
 mod agent_file;
 mod codes;
 mod collect;
+mod counters;
 mod frozen;
 mod headroom;
 mod image;

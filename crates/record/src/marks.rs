@@ -135,7 +135,7 @@ fn mark(record: &[u8], strings: &[u8], loops: usize, since_start: impl Fn(u64) -
 }
 
 /// What a record had until a mark.
-type Until = (u32, Sum);
+pub(crate) type Until = (u32, Sum);
 
 /// What sites had at marks: the sum of what their records had. `amount` is how the reader of sites tells a sum.
 pub(crate) fn histories(
@@ -156,7 +156,7 @@ pub(crate) fn histories(
     (0..).zip(sites).map(history).filter(|history| !history.changes.is_empty()).collect()
 }
 
-fn by_record(changes: &[u8], marks: u32) -> HashMap<u32, Vec<Until>> {
+pub(crate) fn by_record(changes: &[u8], marks: u32) -> HashMap<u32, Vec<Until>> {
     let mut by_record = HashMap::<u32, Vec<Until>>::new();
     for change in changes.chunks_exact(CHANGE_SIZE) {
         let field = |at: usize| word(change, at);
@@ -174,7 +174,7 @@ fn by_record(changes: &[u8], marks: u32) -> HashMap<u32, Vec<Until>> {
 }
 
 /// Two series as one: it changes wherever one of them does.
-fn sums(parts: [&[Until]; 2], now: [Sum; 2]) -> impl Iterator<Item = Until> {
+pub(crate) fn sums(parts: [&[Until]; 2], now: [Sum; 2]) -> impl Iterator<Item = Until> {
     let mut ends: Vec<u32> = parts.iter().flat_map(|part| part.iter().map(|&(until, _)| until)).collect();
     ends.sort_unstable();
     ends.dedup();

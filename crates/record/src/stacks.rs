@@ -2,7 +2,7 @@
 
 use heaplens_format::arena::python::split_python_frame;
 use heaplens_format::arena::table::{Node as NodeRecord, split_frame};
-use heaplens_format::arena::{FRAME_PSEUDO_MODULE, NODE_SIZE, Pseudo};
+use heaplens_format::arena::{Counter, FRAME_PSEUDO_MODULE, NODE_SIZE, Pseudo};
 use heaplens_format::recording::{Frame, Module, Node, SiteKind};
 use heaplens_format::{Addr, ModuleId, NodeId};
 
@@ -16,7 +16,16 @@ pub(crate) struct Path {
     /// Its number, still the old one.
     pub(crate) node: NodeId,
     /// What stands below the outermost frame.
-    pub(crate) kind: SiteKind,
+    pub(crate) ground: Ground,
+}
+
+/// What a stack stands on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ground {
+    /// Memory of a kind.
+    Memory(SiteKind),
+    /// No memory: what is counted.
+    Counter(Counter),
 }
 
 /// The trie of the arena, of which the nodes below sites are marked.
@@ -34,7 +43,7 @@ pub(crate) struct Trie<'a> {
 /// site at every depth.
 #[derive(Clone, Copy, Default)]
 struct Standing {
-    kind: Option<SiteKind>,
+    ground: Option<Ground>,
     is_torn: bool,
 }
 
@@ -58,9 +67,11 @@ impl<'a> Trie<'a> {
         if number == 0 {
             return Standing::default();
         }
-        let Some((frame, parent)) = self.node(number) else { return Standing { kind: None, is_torn: true } };
+        let Some((frame, parent)) = self.node(number) else {
+            return Standing { ground: None, is_torn: true };
+        };
         let above = self.paths[parent as usize];
-        Standing { kind: above.kind.or_else(|| kind_of(frame)), ..above }
+        Standing { ground: above.ground.or_else(|| ground_of(frame)), ..above }
     }
 
     /// Hash, frame and parent of a node; `None` for the root and for what is torn.
@@ -87,11 +98,12 @@ impl<'a> Trie<'a> {
             self.wanted[at as usize] = true;
             at = parent;
         }
-        Some(Path { node: NodeId::new(number), kind: standing.kind.unwrap_or(SiteKind::Heap) })
+        let ground = standing.ground.unwrap_or(Ground::Memory(SiteKind::Heap));
+        Some(Path { node: NodeId::new(number), ground })
     }
 
-    /// Numbers the marked nodes anew, parents before children, without the pseudo frames that only tell the kind, and
-    /// without the agent's.
+    /// Numbers the marked nodes anew, parents before children, without the pseudo frames that only tell the kind,
+    /// without the agent's, and without those of the probe's Python.
     pub(crate) fn finish(self, codes: &mut Codes<'_>) -> (Order, u64) {
         let mut order = Order { nodes: Vec::new(), places: vec![0; self.wanted.len()] };
         for number in 1..self.wanted.len() as u32 {
@@ -100,7 +112,7 @@ impl<'a> Trie<'a> {
             }
             let Some((frame, parent)) = self.node(number) else { continue };
             let parent = order.places[parent as usize];
-            if kind_of(frame).is_some() || self.is_agents(frame) {
+            if ground_of(frame).is_some() || self.is_agents(frame) || is_probes(frame, codes) {
                 order.places[number as usize] = parent;
                 continue;
             }
@@ -131,15 +143,21 @@ impl<'a> Trie<'a> {
     }
 }
 
-pub(crate) fn kind_of(frame: u64) -> Option<SiteKind> {
-    match Pseudo::from_frame(frame)? {
-        Pseudo::AnonymousMapping => Some(SiteKind::AnonymousMapping),
-        Pseudo::FileMapping => Some(SiteKind::FileMapping),
-        Pseudo::Break => Some(SiteKind::Break),
-        Pseudo::PythonObject => Some(SiteKind::PythonObject),
-        Pseudo::PythonBlock => Some(SiteKind::PythonBlock),
-        Pseudo::NoUnwindInfo | Pseudo::TooDeep | Pseudo::Broken | Pseudo::NoModule => None,
-    }
+fn is_probes(frame: u64, codes: &Codes<'_>) -> bool {
+    split_python_frame(frame).is_some_and(|(code, _)| codes.is_probes(code))
+}
+
+pub(crate) fn ground_of(frame: u64) -> Option<Ground> {
+    let ground = Pseudo::from_frame(frame)?;
+    let kind = match ground {
+        Pseudo::AnonymousMapping => SiteKind::AnonymousMapping,
+        Pseudo::FileMapping => SiteKind::FileMapping,
+        Pseudo::Break => SiteKind::Break,
+        Pseudo::PythonObject => SiteKind::PythonObject,
+        Pseudo::PythonBlock => SiteKind::PythonBlock,
+        _ => return Counter::of(ground).map(Ground::Counter),
+    };
+    Some(Ground::Memory(kind))
 }
 
 /// The nodes in their new order, and where each old one went.
@@ -173,11 +191,11 @@ mod tests {
     }
 
     /// Walks the whole path of one site: kind, whether it is torn, the nodes on it.
-    fn walked(trie: &Trie<'_>, number: u32) -> (SiteKind, bool, Vec<u32>) {
-        let (mut kind, mut at, mut path) = (SiteKind::Heap, number, Vec::new());
+    fn walked(trie: &Trie<'_>, number: u32) -> (Ground, bool, Vec<u32>) {
+        let (mut kind, mut at, mut path) = (Ground::Memory(SiteKind::Heap), number, Vec::new());
         while at != 0 {
             let Some((frame, parent)) = trie.node(at) else { return (kind, true, path) };
-            kind = kind_of(frame).unwrap_or(kind);
+            kind = ground_of(frame).unwrap_or(kind);
             path.push(at);
             at = parent;
         }
@@ -187,14 +205,14 @@ mod tests {
     proptest! {
         #[test]
         fn the_paths_of_all_sites_are_those_of_walking_each(
-            nodes in prop::collection::vec((0u8..5, any::<bool>(), 0u8..8, 0u8..12), 1..20),
+            nodes in prop::collection::vec((0u8..5, any::<bool>(), 0u8..20, 0u8..12), 1..20),
             sites in prop::collection::vec(0u32..24, 0..20),
         ) {
             let records: Vec<u8> = nodes.iter().flat_map(|&(hash, pseudo, kind, parent)| record(hash, pseudo, kind, parent)).collect();
             let mut trie = Trie::new(&records, &[]);
             let (mut torn, mut wanted) = (0, vec![false; nodes.len()]);
             for number in sites {
-                let entered = trie.enter(number).map(|path| (path.node, path.kind));
+                let entered = trie.enter(number).map(|path| (path.node, path.ground));
                 if number as usize >= nodes.len() {
                     prop_assert_eq!(entered, None);
                     torn += 1;

@@ -1,9 +1,10 @@
 //! What findings are called and what is said about them, in every output alike. Only what was measured is said.
 
 use heaplens_analyze::Profile;
-use heaplens_analyze::growth::{Finding, How, Rule, Shape, Slowing, Trend};
+use heaplens_analyze::growth::{CountedLine, Finding, How, Rule, Shape, Slowing, Trend};
 use heaplens_analyze::profile::{Layer, Origin, StackFrame};
 use heaplens_format::Bytes;
+use heaplens_format::arena::Counter;
 
 use crate::source::source_line;
 
@@ -17,6 +18,8 @@ pub(crate) fn rule(rule: Rule) -> (&'static str, &'static str) {
         Rule::ThreadGrowth => ("G5", "thread-growth"),
         Rule::MappingGrowth => ("G6", "mapping-growth"),
         Rule::Unexplained => ("G7", "growth-unexplained"),
+        Rule::GraphGrowth => ("C1", "graph-growth"),
+        Rule::OpenSessions => ("C2", "session-open"),
     }
 }
 
@@ -33,6 +36,8 @@ pub(crate) fn title(finding: &Finding) -> &'static str {
         Rule::ThreadGrowth => "More and more threads are started, and they do not end",
         Rule::MappingGrowth => "A mapping grows, and no hook saw who makes it",
         Rule::Unexplained => "Memory grows, and no line explains it",
+        Rule::GraphGrowth => "A graph of TensorFlow grows with each iteration",
+        Rule::OpenSessions => "Sessions of TensorFlow are made and not closed",
     }
 }
 
@@ -45,6 +50,7 @@ pub(crate) fn verdict(profile: &Profile, finding: &Finding) -> &'static str {
         Rule::Fragmentation => "fragmentation",
         Rule::Cycles => "cycle waiting for gc",
         Rule::MappingGrowth | Rule::Unexplained => "unexplained",
+        Rule::GraphGrowth | Rule::OpenSessions => "leak (your code)",
     }
 }
 
@@ -82,6 +88,13 @@ pub(crate) fn fix(profile: &Profile, finding: &Finding) -> &'static str {
         }
         Rule::Cycles => "break the cycle, or call gc.collect() from time to time",
         Rule::Unexplained => "not known: it is in no block, object or mapping that was seen",
+        Rule::GraphGrowth => {
+            "make the operation once, before the loop, and feed what changes through a placeholder; \
+             tf.compat.v1.get_default_graph().finalize() before the loop makes this line raise"
+        }
+        Rule::OpenSessions => {
+            "close each session (`with tf.compat.v1.Session() as session:`), or make one before the loop"
+        }
     }
 }
 
@@ -89,6 +102,8 @@ pub(crate) fn fix(profile: &Profile, finding: &Finding) -> &'static str {
 pub(crate) fn layer(finding: &Finding) -> Option<&'static str> {
     match finding.rule {
         Rule::ThreadGrowth => Some("thread-stacks"),
+        Rule::GraphGrowth => Some("tensorflow-graph"),
+        Rule::OpenSessions => Some("tensorflow-session"),
         _ => finding.layer.map(Layer::name),
     }
 }
@@ -99,9 +114,35 @@ pub(crate) fn mapping(finding: &Finding) -> Option<&str> {
     Some(if name.is_empty() { "anonymous, without a name" } else { name })
 }
 
+/// What can be read about it in public.
+pub(crate) fn references(rule: Rule) -> &'static [&'static str] {
+    match rule {
+        Rule::GraphGrowth => &["https://github.com/tensorflow/tensorflow/issues/700"],
+        Rule::OpenSessions => &["https://github.com/tensorflow/tensorflow/issues/13202"],
+        _ => &[],
+    }
+}
+
 /// The line that a finding is about.
 pub(crate) fn line<'a>(profile: &'a Profile, finding: &Finding) -> Option<&'a StackFrame> {
-    profile.line(&profile.sites[finding.leader?])
+    match (finding.leader, &finding.counting) {
+        (Some(leader), _) => profile.line(&profile.sites[leader]),
+        (None, counting) => profile.line_of(counting.as_ref()?.lines.first()?.stack),
+    }
+}
+
+/// What was counted for a finding: all of it, then line by line where there are several.
+pub(crate) fn counted(profile: &Profile, finding: &Finding) -> Vec<(String, f64)> {
+    let Some(counting) = &finding.counting else { return Vec::new() };
+    let what = format!("{} per {}", counting.counter.words(), per(profile));
+    let at = |line: &CountedLine| {
+        let frame = profile.line_of(line.stack)?;
+        let file = frame.file.as_deref()?.rsplit('/').next()?;
+        Some((format!("{what} at {file}:{}", frame.line?), line.per_iteration))
+    };
+    let lines: Vec<(String, f64)> = counting.lines.iter().filter_map(at).collect();
+    let lines = if lines.len() > 1 { lines } else { Vec::new() };
+    std::iter::once((what.clone(), counting.per_iteration)).chain(lines).collect()
 }
 
 /// The text of that line, where its file still says it.
@@ -111,26 +152,35 @@ pub(crate) fn source(profile: &Profile, finding: &Finding) -> Option<String> {
 }
 
 /// What was looked at and does not grow, each with the reason.
-pub(crate) fn excluded(profile: &Profile, finding: &Finding) -> Vec<(String, &'static str)> {
+pub(crate) fn excluded(profile: &Profile, finding: &Finding) -> Vec<(String, String)> {
     let growth = &profile.growth;
     let stands = |trend: &Trend| matches!(trend.shape, Shape::Flat | Shape::Plateau);
     let own = finding.layer;
     let layers = growth.layers.iter().filter(|(layer, trend)| Some(*layer) != own && stands(trend));
-    let mut excluded: Vec<(String, &'static str)> =
-        layers.map(|(layer, trend)| (layer.name().to_owned(), still_of(profile, *layer, trend))).collect();
+    let layers =
+        layers.map(|(layer, trend)| (layer.name().to_owned(), still_of(profile, *layer, trend).to_owned()));
+    let mut excluded: Vec<(String, String)> = sessions(profile, finding).into_iter().chain(layers).collect();
     // Resident memory that swings has no trend, and is not called flat for that.
     let swings = |trend: &Trend| trend.level > 1.05 * trend.first;
     if let Some(trend) =
         growth.rss.as_ref().filter(|trend| finding.leader.is_some() && stands(trend) && !swings(trend))
     {
-        excluded.push(("RSS".to_owned(), still(trend)));
+        excluded.push(("RSS".to_owned(), still(trend).to_owned()));
     }
     let others = growth.lines.saturating_sub(growth.findings.len());
     if growth.how != How::Time && others > 0 {
         let lines = if others == 1 { "line that allocates" } else { "lines that allocate" };
-        excluded.push((format!("{others} other {lines}"), "no growth that matters"));
+        excluded.push((format!("{others} other {lines}"), "no growth that matters".to_owned()));
     }
     excluded
+}
+
+/// Sessions of TensorFlow, where they are not what grows: their number says so.
+fn sessions(profile: &Profile, finding: &Finding) -> Option<(String, String)> {
+    let of = |counter| profile.counts.total(counter);
+    let (made, closed) = (of(Counter::SessionMade), of(Counter::SessionClosed));
+    (made > 0 && finding.rule == Rule::GraphGrowth)
+        .then(|| ("sessions".to_owned(), format!("{made} opened, {closed} closed")))
 }
 
 /// What is sampled may grow by less than can be seen.

@@ -42,7 +42,8 @@ const WIDE: Layout = Layout {
         (768 * MIB, 128 * MIB),
         (896 * MIB, MIB),
         (904 * MIB, 8 * MIB),
-        (912 * MIB, 96 * MIB),
+        (912 * MIB, 64 * KIB),
+        (913 * MIB, 95 * MIB),
         (GIB, GIB),
         (4 * GIB, 3 * GIB),
         (8 * GIB, 56 * GIB),
@@ -61,6 +62,7 @@ const NARROW: Layout = Layout {
         (24 * MIB, 4 * MIB),
         (28 * MIB, 256 * KIB),
         (28 * MIB + 512 * KIB, MIB),
+        (29 * MIB + 512 * KIB, 64 * KIB),
         (30 * MIB, 2 * MIB),
         (32 * MIB, 64 * MIB),
         (96 * MIB, 96 * MIB),
@@ -71,7 +73,7 @@ const NARROW: Layout = Layout {
 
 /// Room to grow that a program with limited address space leaves us, in the order of [`Region`].
 const ROOM: [u64; REGIONS] =
-    [0, 0, MIB, MIB, MIB, MIB, 64 * KIB, 64 * KIB, MIB, 16 * MIB, 32 * MIB, 64 * MIB];
+    [0, 0, MIB, MIB, MIB, MIB, 64 * KIB, 64 * KIB, 16 * KIB, MIB, 16 * MIB, 32 * MIB, 64 * MIB];
 
 /// The tables of this process. No descriptor stays open: programs close what they did not open, and reuse the number.
 #[derive(Debug)]

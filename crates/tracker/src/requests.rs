@@ -15,6 +15,14 @@ use crate::unwind::{Caller, stacks};
 /// Makes a test, or leaves it with the interpreter; whether it could.
 pub type Test = fn(&Guard) -> bool;
 
+/// Looks whether a library is there that is to be watched, or leaves that with the interpreter.
+pub type Look = fn(&Guard);
+
+/// A look is taken with so many turns between: while the library is being imported, and later for what comes with it.
+pub const SOON: u32 = 1;
+/// See [`SOON`].
+pub const SELDOM: u32 = 64;
+
 /// What was answered.
 #[derive(Debug, Default)]
 pub struct Requests {
@@ -25,6 +33,10 @@ pub struct Requests {
     busy: AtomicBool,
     /// A [`Test`]; null where none can be made.
     test: AtomicPtr<()>,
+    /// A [`Look`]; null where none can be taken.
+    look: AtomicPtr<()>,
+    /// Turns up to the next look; 0 while none is wanted.
+    turns: AtomicU32,
 }
 
 impl Requests {
@@ -35,6 +47,8 @@ impl Requests {
             tests: AtomicU32::new(0),
             busy: AtomicBool::new(false),
             test: AtomicPtr::new(core::ptr::null_mut()),
+            look: AtomicPtr::new(core::ptr::null_mut()),
+            turns: AtomicU32::new(0),
         }
     }
 
@@ -44,11 +58,43 @@ impl Requests {
         self.tests.store(0, Relaxed);
         self.busy.store(false, Relaxed);
         self.test.store(core::ptr::null_mut(), Relaxed);
+        self.turns.store(0, Relaxed);
     }
 
     /// From now on tests can be made.
     pub fn offer(&self, test: Test) {
         self.test.store(test as *mut (), Release);
+    }
+
+    /// From now on looks can be taken.
+    pub fn offer_look(&self, look: Look) {
+        self.look.store(look as *mut (), Release);
+    }
+
+    /// A library has come that is to be watched.
+    pub fn begin_watch(&self) {
+        let _ = self.turns.compare_exchange(0, SOON, Relaxed, Relaxed);
+    }
+
+    /// When the next look is to be taken, at the end of one.
+    pub fn look_again(&self, turns: u32) {
+        self.turns.store(turns, Relaxed);
+    }
+
+    /// The look whose turn it is. Until it is told when the next one comes, there is none.
+    fn look(&self) -> Option<Look> {
+        match self.turns.load(Relaxed) {
+            0 => return None,
+            1 => self.turns.store(u32::MAX, Relaxed),
+            u32::MAX => return None,
+            turns => {
+                self.turns.store(turns - 1, Relaxed);
+                return None;
+            }
+        }
+        let look = self.look.load(Acquire);
+        // SAFETY: `offer_look` stored a function of this type.
+        (!look.is_null()).then(|| unsafe { core::mem::transmute::<*mut (), Look>(look) })
     }
 
     fn test(&self) -> Option<Test> {
@@ -69,6 +115,20 @@ impl Tracker {
         }
         if header.tests_wanted.load(Relaxed) > self.requests.tests.load(Relaxed) {
             self.answer_test(guard, caller);
+        }
+        if self.requests.turns.load(Relaxed) != 0 {
+            self.take_look(guard, caller);
+        }
+    }
+
+    /// Where a signal handler is on the stack, the turn comes again.
+    #[cold]
+    fn take_look(&self, guard: &Guard, caller: Caller) {
+        if let Some(look) = self.requests.look() {
+            match self.is_outside_handlers(guard, caller) {
+                true => look(guard),
+                false => self.requests.look_again(SOON),
+            }
         }
     }
 

@@ -2,7 +2,7 @@
 //! expects calls: in an audit hook, in functions that it calls. Never in a hook of the allocator.
 
 use core::cell::UnsafeCell;
-use core::ffi::{c_char, c_int, c_void};
+use core::ffi::{c_char, c_int, c_long, c_void};
 use core::sync::atomic::AtomicBool;
 use core::sync::atomic::Ordering::{Acquire, Release};
 
@@ -31,6 +31,8 @@ pub type PendingCall = unsafe extern "C" fn(*mut c_void) -> c_int;
 
 /// `METH_NOARGS`.
 pub const NO_ARGUMENTS: c_int = 4;
+/// `METH_VARARGS`.
+pub const ANY_ARGUMENTS: c_int = 1;
 /// `METH_O`.
 pub const ONE_ARGUMENT: c_int = 8;
 /// `Py_file_input`.
@@ -80,6 +82,7 @@ interface! {
         builtins = c"PyEval_GetBuiltins": unsafe extern "C" fn() -> Object;
         new_dict = c"PyDict_New": unsafe extern "C" fn() -> Object;
         set_item = c"PyDict_SetItemString": unsafe extern "C" fn(Object, *const c_char, Object) -> c_int;
+        get_item = c"PyDict_GetItemString": unsafe extern "C" fn(Object, *const c_char) -> Object;
         clear_dict = c"PyDict_Clear": unsafe extern "C" fn(Object);
         new_function = c"PyCFunction_NewEx": unsafe extern "C" fn(*const Method, Object, Object) -> Object;
         get_attribute = c"PyObject_GetAttrString": unsafe extern "C" fn(Object, *const c_char) -> Object;
@@ -88,6 +91,9 @@ interface! {
         hold = c"Py_IncRef": unsafe extern "C" fn(Object);
         release = c"Py_DecRef": unsafe extern "C" fn(Object);
         bytes = c"PyBytes_AsString": unsafe extern "C" fn(Object) -> *const c_char;
+        number = c"PyLong_AsLong": unsafe extern "C" fn(Object) -> c_long;
+        is_true = c"PyObject_IsTrue": unsafe extern "C" fn(Object) -> c_int;
+        parse = c"PyArg_ParseTuple": unsafe extern "C" fn(Object, *const c_char, ...) -> c_int;
         collect = c"PyGC_Collect": unsafe extern "C" fn() -> isize;
         add_pending_call = c"Py_AddPendingCall": unsafe extern "C" fn(PendingCall, *mut c_void) -> c_int;
         import_module = c"PyImport_ImportModule": unsafe extern "C" fn(*const c_char) -> Object;

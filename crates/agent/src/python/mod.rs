@@ -11,8 +11,10 @@ mod allocator;
 mod audit;
 mod builtin;
 pub mod collector;
+mod counting;
 mod interface;
 mod probe;
+pub mod tensorflow;
 
 use core::ffi::CStr;
 use core::sync::atomic::Ordering::Relaxed;
@@ -70,6 +72,7 @@ pub fn after_unload() {
         builtin::forget();
         interface::forget();
         probe::forget();
+        tensorflow::forget();
         PREPARED.store(0, Relaxed);
     }
 }

@@ -51,7 +51,7 @@ pub fn run(interface: &Interface) {
 ///
 /// # Safety
 /// The interpreter's lock is held, and `work` keeps it.
-unsafe fn unnoticed(interface: &Interface, work: impl FnOnce() -> bool) {
+pub(super) unsafe fn unnoticed(interface: &Interface, work: impl FnOnce() -> bool) {
     // SAFETY: as the caller says.
     if unsafe { !allocator::without_recording(|| undisturbed(interface, work)) } {
         tracker().lose(Loss::ProbeFailed);

@@ -5,6 +5,7 @@ use heaplens_format::Bytes;
 use heaplens_format::recording::Amount;
 
 use super::Axis;
+use super::causes::{Cause, Counting};
 use super::mappings::GrowingMapping;
 use super::place::{Places, Sum};
 use super::shape::{Demands, Shape, Trend};
@@ -18,6 +19,9 @@ const LEAST_SHARE: f64 = 0.02;
 const MOST: usize = 20;
 /// Less than this part of the growth is explained: then it is not.
 const EXPLAINED: f64 = 0.5;
+
+/// Bytes that the growth of a cause must have to be judged by its shape.
+const LEAST_OF_CAUSE: f64 = 4096.0;
 
 /// A cause of growth, as far as it can be told without knowing who holds the memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +40,21 @@ pub enum Rule {
     MappingGrowth,
     /// G7: resident memory or the live heap grows, and no line explains it.
     Unexplained,
+    /// C1: operations are added to a graph of TensorFlow in each iteration.
+    GraphGrowth,
+    /// C2: sessions of TensorFlow are made and not closed.
+    OpenSessions,
+}
+
+impl Rule {
+    /// Whether what it finds grows and does not stop.
+    pub(super) fn is_leak(self) -> bool {
+        match self {
+            Self::LinearGrowth | Self::ThreadGrowth | Self::GraphGrowth | Self::OpenSessions => true,
+            Self::CacheFilling | Self::Fragmentation | Self::Cycles => false,
+            Self::MappingGrowth | Self::Unexplained => false,
+        }
+    }
 }
 
 /// What a rule found.
@@ -59,6 +78,8 @@ pub struct Finding {
     pub returned: Option<Bytes>,
     /// How threads become more, where these are what grows.
     pub threads: Option<Threads>,
+    /// What was counted, where the rule is one of a library's.
+    pub counting: Option<Counting>,
     /// The name of the mapping that grows, where it is one that nobody was seen to make; empty where it has none.
     pub mapping: Option<String>,
     /// The site that grows most, by its index in the profile; its line is the finding's.
@@ -82,11 +103,25 @@ pub(super) struct Line<'a> {
     sum: &'a Sum,
     trend: Trend,
     threads: Option<Threads>,
+    cause: Option<&'a Cause<'a>>,
 }
 
 /// The lines that rose enough to matter, with what they do. The stacks of threads are the lines' that start them.
-pub(super) fn lines<'a>(places: &'a Places<'_>, crowd: Crowd<'_>, demands: Demands) -> Vec<Line<'a>> {
+/// What a library was seen to do is believed however little it costs.
+pub(super) fn lines<'a>(
+    places: &'a Places<'_>,
+    causes: &'a [Cause<'a>],
+    crowd: Crowd<'_>,
+    demands: Demands,
+) -> Vec<Line<'a>> {
     let axis = crowd.axis;
+    let least = Demands { least_rise: demands.least_rise.min(LEAST_OF_CAUSE), ..demands };
+    let of_causes = causes.iter().map(|cause| Line {
+        sum: &cause.sum,
+        trend: cause.sum.trend(axis, least),
+        threads: None,
+        cause: Some(cause),
+    });
     let one = crowd.bytes_of_one(&places.all_threads().blocks(axis));
     let all = places.lines.iter().map(|(key, sum)| {
         let trend = sum.trend(axis, demands);
@@ -94,13 +129,14 @@ pub(super) fn lines<'a>(places: &'a Places<'_>, crowd: Crowd<'_>, demands: Deman
         match counts {
             Some(counts) => {
                 let stacks = threads::times(&counts, one);
-                Line { sum, trend: threads::sum(&stacks, &trend), threads: Some(crowd.told(&counts)) }
+                let threads = Some(crowd.told(&counts));
+                Line { sum, trend: threads::sum(&stacks, &trend), threads, cause: None }
             }
-            None => Line { sum, trend, threads: None },
+            None => Line { sum, trend, threads: None, cause: None },
         }
     });
     let matters = |line: &Line<'_>| line.threads.is_some() || line.trend.rise >= demands.least_rise;
-    let mut lines: Vec<Line<'a>> = all.filter(matters).collect();
+    let mut lines: Vec<Line<'a>> = all.filter(matters).chain(of_causes).collect();
     lines.sort_by(|one, other| {
         other
             .trend
@@ -129,6 +165,9 @@ impl Line<'_> {
     }
 
     fn rule(&self) -> Option<Rule> {
+        if let Some(cause) = self.cause {
+            return Some(cause.rule);
+        }
         match self.trend.shape {
             _ if self.threads.is_some() => Some(Rule::ThreadGrowth),
             Shape::Linear => Some(Rule::LinearGrowth),
@@ -141,9 +180,10 @@ impl Line<'_> {
         let blocks = self.sum.course.blocks(axis);
         let amount = |value: f64| value.max(0.0) as u64;
         let half = &blocks.points()[blocks.points().len() / 2..];
+        let leader = self.cause.map_or_else(|| self.sum.leader(), Cause::leader);
         Finding {
             rule,
-            layer: self.sum.leader().map(|leader| sites[leader].layer),
+            layer: leader.map(|leader| sites[leader].layer),
             trend: self.trend,
             share: None,
             blocks_per_iteration: Some(slope(half).value),
@@ -151,8 +191,9 @@ impl Line<'_> {
             held: held(&self.sum.sites, sites),
             returned: None,
             threads: self.threads,
+            counting: self.cause.map(|cause| cause.counting.clone()),
             mapping: None,
-            leader: self.sum.leader(),
+            leader,
             sites: self.sum.sites.clone(),
         }
     }
@@ -187,7 +228,8 @@ pub(super) fn of_lines(
     let explained = of_lines + slopes(&others);
     let all = explained.max(growth_of_whole.map_or(0.0, |trend| trend.slope.value));
     let share = |trend: &Trend| (all > 0.0).then(|| trend.slope.value / all);
-    let matters = |line: &Line<'_>| line.threads.is_some() || line.trend.slope.value >= LEAST_SHARE * all;
+    let is_told = |line: &Line<'_>| line.threads.is_some() || line.cause.is_some();
+    let matters = |line: &Line<'_>| is_told(line) || line.trend.slope.value >= LEAST_SHARE * all;
     let mut findings: Vec<Finding> = growing()
         .filter(|(_, line)| matters(line))
         .map(|(rule, line)| Finding { share: share(&line.trend), ..line.finding(rule, sites, axis) })
@@ -253,6 +295,7 @@ pub(super) fn unexplained(trend: Trend) -> Finding {
         held: Measure::default(),
         returned: None,
         threads: None,
+        counting: None,
         mapping: None,
         leader: None,
         sites: Vec::new(),

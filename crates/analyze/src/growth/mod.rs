@@ -3,6 +3,8 @@
 //! by the readings of the time-line.
 
 mod axis;
+mod causes;
+mod counted;
 mod findings;
 #[cfg(test)]
 mod generated;
@@ -25,6 +27,8 @@ use heaplens_format::recording::{Ledger, Line, Process, SiteKind};
 use crate::profile::{Iterations, Layer, Measure, SiteProfile, Space, StackId, Stacks};
 
 pub use axis::How;
+pub use causes::Counting;
+pub use counted::CountedLine;
 pub use findings::{Finding, Rule};
 pub use shape::{Shape, Trend};
 pub use slope::Slope;
@@ -33,6 +37,7 @@ pub use threads::Threads;
 pub use verdict::Verdict;
 
 use axis::Axis;
+use causes::Cause;
 use place::Places;
 use returned::Returned;
 use shape::{Demands, trend};
@@ -162,10 +167,10 @@ pub(crate) fn growth(known: Known<'_>) -> Growth {
 impl Known<'_> {
     fn per_iteration(self, axis: &Axis) -> Growth {
         let demands = Demands { least_rise: LEAST_OF_LINE.max(self.resident() / 2000.0), ..OF_ITERATIONS };
-        let places =
-            Places::of(self.process, self.stacks, self.sites, (axis, demands), |kind| self.grain(kind));
+        let mut causes = Cause::all(self.process, self.stacks, axis);
+        let places = self.places(axis, demands, &mut causes);
         let crowd = Crowd { process: self.process, axis, demands: OF_ITERATIONS };
-        let lines = findings::lines(&places, crowd, demands);
+        let lines = findings::lines(&places, &causes, crowd, demands);
         let rss = self.of_rss(axis, OF_ITERATIONS);
         let live = trend(&self.live_at(axis), demands);
         let has_threads = lines.iter().any(findings::Line::starts_threads);
@@ -194,6 +199,14 @@ impl Known<'_> {
             findings,
             slopes: places.slopes,
         }
+    }
+
+    fn places<'p>(self, axis: &Axis, demands: Demands, causes: &mut [Cause<'_>]) -> Places<'p>
+    where
+        Self: 'p,
+    {
+        let grain = |kind| self.grain(kind);
+        Places::of(self.process, self.stacks, self.sites, (axis, demands), grain, causes)
     }
 
     /// All layers that have sites; those that did not change are flat.
@@ -247,9 +260,8 @@ impl Known<'_> {
     fn lines_per_second(self, crowd: Crowd<'_>, rss: Option<&Trend>, whole: Option<Trend>) -> Vec<Finding> {
         let axis = crowd.axis;
         let demands = Demands { least_rise: LEAST_TO_STOP.max(self.resident() / 2000.0), ..OF_SECONDS };
-        let places =
-            Places::of(self.process, self.stacks, self.sites, (axis, demands), |kind| self.grain(kind));
-        let mut lines = findings::lines(&places, crowd, demands);
+        let places = self.places(axis, demands, &mut []);
+        let mut lines = findings::lines(&places, &[], crowd, demands);
         // What one line takes over from others, while the heap stays as it is, is no growth.
         let given_up = findings::given_up(&places, axis, demands);
         let is_its_own = |line: &findings::Line<'_>| given_up <= TAKEN_OVER * line.trend().slope.value;

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use heaplens_format::recording::{Amount, History, Process, SiteKind};
 
 use super::axis::Axis;
+use super::causes::{self, Cause};
 use super::series::{Point, Series};
 use super::shape::{Demands, Trend, trend};
 use crate::profile::{
@@ -29,7 +30,7 @@ impl Course {
         add(&mut self.blocks, &other.blocks);
     }
 
-    fn changed(&self) -> f64 {
+    pub(super) fn changed(&self) -> f64 {
         let change = |last: f64| last - self.bytes.first().copied().unwrap_or(0.0);
         self.bytes.last().copied().map_or(0.0, change)
     }
@@ -62,7 +63,7 @@ pub(super) struct Sum {
 }
 
 impl Sum {
-    fn add(&mut self, site: usize, course: &Course, grain: f64) {
+    pub(super) fn add(&mut self, site: usize, course: &Course, grain: f64) {
         let rise = course.changed();
         self.course.add(course);
         self.sites.push(site);
@@ -91,7 +92,7 @@ impl Sum {
 /// What tells one line from another: function, file and line, or the address where these are not known.
 pub(super) type Key<'a> = (Option<&'a str>, Option<&'a str>, Option<u32>, Option<&'a str>, u64);
 
-fn key(frame: &StackFrame) -> Key<'_> {
+pub(super) fn key(frame: &StackFrame) -> Key<'_> {
     let offset = if frame.function.is_some() { 0 } else { frame.offset };
     (frame.function.as_deref(), frame.file.as_deref(), frame.line, frame.module.as_deref(), offset)
 }
@@ -113,6 +114,7 @@ impl<'a> Places<'a> {
         sites: &[SiteProfile],
         (axis, demands): (&Axis, Demands),
         grain: impl Fn(SiteKind) -> f64,
+        causes: &mut [Cause<'_>],
     ) -> Self {
         let mut places = Self::default();
         for (at, course) in courses(process, stacks, sites, axis) {
@@ -126,7 +128,11 @@ impl<'a> Places<'a> {
             if own.grain == 0.0 && starts_thread(site, stacks) {
                 places.threads.entry(line).or_default().add(&course);
             }
-            places.lines.entry(line).or_default().add(at, &course, own.grain);
+            let rise = (at, course.changed());
+            match causes::claim(causes, stacks, (line, site.stack), rise) {
+                Some(sum) => sum.add(at, &course, own.grain),
+                None => places.lines.entry(line).or_default().add(at, &course, own.grain),
+            }
             places.layer(site.layer).add(at, &course, own.grain);
         }
         places

@@ -48,7 +48,7 @@ pub(super) struct Grounds {
 
 pub(super) fn verdict(findings: &[Finding], grounds: Grounds) -> Verdict {
     let has = |rule: Rule| findings.iter().any(|finding| finding.rule == rule);
-    if has(Rule::LinearGrowth) || has(Rule::ThreadGrowth) {
+    if findings.iter().any(|finding| finding.rule.is_leak()) {
         Verdict::Leak
     } else if has(Rule::Unexplained) || has(Rule::MappingGrowth) {
         Verdict::GrowthUnexplained

@@ -54,7 +54,7 @@ impl Holders {
         self.heap.refusal.as_ref()
     }
 
-    /// Who holds the blocks of one of these stacks: those of which most is held in the best look. That is the last one while
+    /// Who holds the blocks of one of these stacks, if most of them are held alike: those of which most is held in the best look. That is the last one while
     /// the program ran: a local of a function that has returned is gone at the end.
     pub fn of_stacks(&self, stacks: &[StackId]) -> Option<HeldBy<'_>> {
         let is_running = |view: &HeapView| matches!(view.moment, HeapMoment::Running { .. });
@@ -63,7 +63,8 @@ impl Holders {
         order.into_iter().find_map(|at| {
             let found = stacks.iter().filter_map(|stack| self.by_stack[at].get(stack)).min()?;
             let view = &self.heap.views[at];
-            Some(held_by(view, &view.holders[*found]))
+            let holder = view.holders[*found];
+            (2 * holder.alike >= holder.looked_at).then(|| held_by(view, &holder))
         })
     }
 }

@@ -2,6 +2,7 @@
 //! looks.
 
 mod choice;
+mod counts;
 mod holders;
 mod iterations;
 mod leaks;
@@ -22,6 +23,7 @@ use heaplens_format::recording::{
 };
 use heaplens_format::{Bytes, Nanos, Pid};
 
+pub use counts::Counts;
 pub use holders::{HeldBy, Holders, path};
 pub use iterations::{Iterations, NamedMark};
 pub use leaks::{LeakRecord, Leaks, total as leaked};
@@ -101,6 +103,8 @@ pub struct Profile {
     pub suppressed: Vec<(String, Amount)>,
     /// Who held its blocks, by the looks that were taken at its heap.
     pub holders: Holders,
+    /// What libraries did in it that is no memory.
+    pub counts: Counts,
     /// Marks that are not passes of a loop.
     pub marks: Vec<NamedMark>,
     /// What came back when it was asked for; `None` where it was not.
@@ -324,6 +328,7 @@ fn of_process(process: &Process, recording: &Recording, held_at: HeldAt) -> Prof
         ledger,
         leaks: leaks::of(process, &stacks),
         holders: Holders::of(process, &stacks),
+        counts: Counts::of(process),
         marks: iterations::named_marks(process),
         returns,
         losses: losses::losses(process, &sites, &stacks),

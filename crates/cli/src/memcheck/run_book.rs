@@ -73,6 +73,11 @@ const TOLD: &[(&str, &str, &str)] = &[
         "none",
         "records have no markers; --json and --xml=yes are for programs that read them",
     ),
+    (
+        "leak-check-heuristics",
+        "all",
+        "stdstring, length64 and newarray are always on, multipleinheritance is not there",
+    ),
     ("exit-on-first-error", "no", "leaks are found when the program has ended"),
     ("progress-interval", "0", "nothing is reported before the program ends"),
     ("stats", "no", "there are no such statistics"),

@@ -32,4 +32,5 @@ mod sampling;
 mod snapshots;
 mod stacks;
 mod status;
+mod tensorflow_rules;
 mod unrecordable;

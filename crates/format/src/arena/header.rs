@@ -27,18 +27,20 @@ pub enum Region {
     Loops = 6,
     /// [`super::marks::Mark`] records.
     Marks = 7,
+    /// [`super::counter::Note`] records.
+    Notes = 8,
     /// [`super::marks::Change`] records.
-    Changes = 8,
+    Changes = 9,
     /// [`super::table::Site`] records.
-    Sites = 9,
+    Sites = 10,
     /// [`super::table::Node`] records.
-    Nodes = 10,
+    Nodes = 11,
     /// Pages handed out one by one.
-    Pages = 11,
+    Pages = 12,
 }
 
 /// The number of regions.
-pub const REGIONS: usize = 12;
+pub const REGIONS: usize = 13;
 
 /// Where one region lies in the file and how much of it exists.
 #[derive(Debug, Default)]
@@ -354,6 +356,7 @@ impl<'a> HeaderView<'a> {
             Region::Codes,
             Region::Loops,
             Region::Marks,
+            Region::Notes,
             Region::Changes,
             Region::Sites,
             Region::Nodes,

@@ -18,6 +18,7 @@
 //! a process may have been killed between any two stores.
 
 pub mod block;
+pub mod counter;
 pub mod header;
 pub mod ledger;
 pub mod marks;
@@ -25,6 +26,7 @@ pub mod python;
 pub mod table;
 
 pub use block::{BlockEntry, Family};
+pub use counter::Counter;
 pub use header::{End, Header, HeaderView, Region};
 pub use table::{FRAME_PSEUDO_MODULE, MAPPING_SIZE, MODULE_SIZE, NODE_SIZE, Pseudo, SITE_SIZE};
 

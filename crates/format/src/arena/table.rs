@@ -223,6 +223,30 @@ pseudo! {
     PythonObject = 8;
     /// A heap block that Python's allocator asked for: an object too large for its arenas, or its own tables.
     PythonBlock = 9;
+    /// No memory: an event of [`super::Counter::GraphOperation`].
+    GraphOperation = 17;
+    /// No memory: an event of [`super::Counter::SessionMade`].
+    SessionMade = 18;
+    /// No memory: an event of [`super::Counter::SessionClosed`].
+    SessionClosed = 19;
+    /// No memory: an event of [`super::Counter::SessionFreed`].
+    SessionFreed = 20;
+    /// No memory: an event of [`super::Counter::FunctionTraced`].
+    FunctionTraced = 21;
+    /// No memory: an event of [`super::Counter::PyFunctionRegistered`].
+    PyFunctionRegistered = 22;
+    /// No memory: an event of [`super::Counter::PyFunctionDropped`].
+    PyFunctionDropped = 23;
+    /// No memory: an event of [`super::Counter::GradientRegistered`].
+    GradientRegistered = 24;
+    /// No memory: an event of [`super::Counter::ModelMade`].
+    ModelMade = 25;
+    /// No memory: an event of [`super::Counter::SessionCleared`].
+    SessionCleared = 26;
+    /// No memory: an event of [`super::Counter::Unavailable`].
+    Unavailable = 27;
+    /// No memory: an event of [`super::Counter::GraphOperationFreed`].
+    GraphOperationFreed = 28;
 }
 
 #[cfg(test)]

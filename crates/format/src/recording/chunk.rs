@@ -91,11 +91,13 @@ sections! {
     Leaks = 13, "leaks";
     /// Looks at the heap. Since format 2.5.
     Heap = 14, "heap";
+    /// What libraries did that is no memory. Since format 2.5.
+    Counters = 15, "counters";
 }
 
 impl Section {
     /// The sections that every process has, in the order in which they are written.
-    pub(super) const OF_A_PROCESS: [Self; 12] = [
+    pub(super) const OF_A_PROCESS: [Self; 13] = [
         Self::Identity,
         Self::Modules,
         Self::Codes,
@@ -108,6 +110,7 @@ impl Section {
         Self::Ledger,
         Self::Leaks,
         Self::Heap,
+        Self::Counters,
     ];
 
     /// Whether files of this version have it.
@@ -117,7 +120,7 @@ impl Section {
             Self::Marks => version.major > 2 || version.major == 2 && version.minor >= 1,
             Self::Ledger => version.major > 2 || version.major == 2 && version.minor >= 2,
             Self::Leaks => version.major > 2 || version.major == 2 && version.minor >= 4,
-            Self::Heap => version.major > 2 || version.major == 2 && version.minor >= 5,
+            Self::Heap | Self::Counters => version.major > 2 || version.major == 2 && version.minor >= 5,
             _ => true,
         }
     }

@@ -170,6 +170,10 @@ pub enum Violation {
     PathOrder,
     /// A path that ends at no step, or is of no site: left out.
     PathWithoutEnd,
+    /// Something was counted that is not known here: left out.
+    UnknownCounter,
+    /// A counter whose stack is not in the table: kept without its stack.
+    CounterWithoutStack,
 }
 
 impl fmt::Display for Damage {
@@ -251,6 +255,8 @@ impl fmt::Display for Violation {
             Self::LeakWithoutSite => "lost blocks whose site is missing",
             Self::PathOrder => "steps of paths that come before their holder",
             Self::PathWithoutEnd => "paths without an end or a site",
+            Self::UnknownCounter => "counters of an unknown kind",
+            Self::CounterWithoutStack => "counters whose stack is missing (their counts are kept)",
         })
     }
 }

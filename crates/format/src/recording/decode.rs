@@ -203,7 +203,7 @@ impl Assembly {
             }
         }
         soundness::uphold(&mut parts.process, &mut parts.tallies);
-        let Tallies { stacks, sites, losses, symbols, marks, ledger, leaks, heap } = parts.tallies;
+        let Tallies { stacks, sites, losses, symbols, marks, ledger, leaks, heap, counters } = parts.tallies;
         let sections = [
             (Section::Stacks, stacks),
             (Section::Sites, sites),
@@ -213,6 +213,7 @@ impl Assembly {
             (Section::Ledger, ledger),
             (Section::Leaks, leaks),
             (Section::Heap, heap),
+            (Section::Counters, counters),
         ];
         for (section, tally) in sections {
             let offset = parts.seen.get(&section).copied().unwrap_or(length);
@@ -244,6 +245,9 @@ impl Parts {
             Section::Ledger => section::ledger::read(&mut process.ledgers, from),
             Section::Leaks => section::leaks::read(&mut process.leaks, from),
             Section::Heap => section::heap::read(&mut process.heap, from),
+            Section::Counters => {
+                section::counters::read(&mut process.counters, &mut self.tallies.counters, from)
+            }
             Section::Run | Section::End => Ok(()),
         }
     }

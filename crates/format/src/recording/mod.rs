@@ -6,6 +6,7 @@
 
 mod checksum;
 mod chunk;
+mod counters;
 mod damage;
 mod decode;
 mod encode;
@@ -18,6 +19,7 @@ mod soundness;
 mod wire;
 
 pub use chunk::{Section, Version};
+pub use counters::{CountUntil, CounterRow, Counters, Note};
 pub use damage::{Damage, DecodeError, Fault, PayloadFault, Violation};
 pub use decode::{Decoded, decode};
 pub use encode::encode;

@@ -9,6 +9,7 @@ use core::ops::AddAssign;
 
 pub use crate::arena::python::{Interpreter, Reading};
 use crate::loss::Loss;
+use crate::recording::counters::Counters;
 use crate::recording::heap::Heap;
 use crate::recording::leaks::LeakCheck;
 use crate::recording::ledger::Ledger;
@@ -126,6 +127,8 @@ pub struct Process {
     pub leaks: Option<LeakCheck>,
     /// What looks at its heap gave.
     pub heap: Heap,
+    /// What libraries did in it that is no memory.
+    pub counters: Counters,
 }
 
 /// A loop of the user's Python code, in one thread.

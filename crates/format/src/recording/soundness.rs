@@ -22,6 +22,7 @@ pub(super) struct Tallies {
     pub(super) ledger: Tally,
     pub(super) leaks: Tally,
     pub(super) heap: Tally,
+    pub(super) counters: Tally,
 }
 
 /// Makes the rules hold.
@@ -39,6 +40,7 @@ pub(super) fn uphold(process: &mut Process, tallies: &mut Tallies) {
     uphold_leaks(process, &mut tallies.leaks);
     let sites = process.sites.len();
     process.heap.views.iter_mut().for_each(|view| uphold_view(view, sites, &mut tallies.heap));
+    uphold_counters(process, &mut tallies.counters);
 }
 
 /// The bytes of a mapping are true whoever made it.
@@ -78,6 +80,22 @@ fn uphold_view(view: &mut HeapView, sites: usize, tally: &mut Tally) {
     view.growing.retain(|growing| exists(growing.node));
     let after = view.holders.len() + view.retainers.len() + view.growing.len();
     (after..before).for_each(|_| tally.add(Violation::PathWithoutEnd));
+}
+
+/// A count is true whatever became of its stack; values at marks that make no sense are not.
+fn uphold_counters(process: &mut Process, tally: &mut Tally) {
+    let (nodes, marks) = (process.nodes.len(), process.marks.len());
+    for row in &mut process.counters.rows {
+        if row.node.get() as usize > nodes {
+            tally.add(Violation::CounterWithoutStack);
+            row.node = NodeId::default();
+        }
+        let in_order = row.changes.windows(2).all(|pair| pair[0].until < pair[1].until);
+        if !in_order || row.changes.last().is_some_and(|last| last.until as usize > marks) {
+            tally.add(Violation::HistoryOrder);
+            row.changes.clear();
+        }
+    }
 }
 
 /// A loop of no code keeps its passes. A pass of no loop is still a moment, and a history that makes no sense is none.

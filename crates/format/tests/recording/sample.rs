@@ -1,12 +1,12 @@
 //! One small recording in which every part of the model says something. It is the content of the fixture of each
 //! format: a change here needs a new fixture beside the old ones.
 
-use heaplens_format::arena::Pseudo;
+use heaplens_format::arena::{Counter, Pseudo};
 use heaplens_format::recording::{
-    Amount, Change, ClassRow, Code, Exit, Frame, FrameSymbol, Function, GrowingNode, HeapMoment, HeapView,
-    History, Holder, Interpreter, LeakCheck, LeakKind, Ledger, LedgerMapping, LedgerMoment, Line, Loop,
-    LostSite, Mark, MarkKind, Module, Node, PathNode, Process, ProcessEnd, Reading, Recording, Rss, Run,
-    Sample, Site, SiteKind, Step,
+    Amount, Change, ClassRow, Code, CountUntil, CounterRow, Counters, Exit, Frame, FrameSymbol, Function,
+    GrowingNode, HeapMoment, HeapView, History, Holder, Interpreter, LeakCheck, LeakKind, Ledger,
+    LedgerMapping, LedgerMoment, Line, Loop, LostSite, Mark, MarkKind, Module, Node, Note, PathNode, Process,
+    ProcessEnd, Reading, Recording, Rss, Run, Sample, Site, SiteKind, Step,
 };
 use heaplens_format::{Addr, Bytes, CodeId, LoopId, Loss, ModuleId, Nanos, NodeId, Pid};
 
@@ -42,10 +42,20 @@ pub fn sample() -> Recording {
     let asked = HeapView { moment: HeapMoment::Asked, ..HeapView::default() };
     recording.processes[0].heap.views = vec![running, asked, HeapView::default()];
     recording.processes[1].heap.refusal = Some("its threads cannot be stopped".into());
+    recording.processes[0].counters = counters();
     recording
 }
 
-/// What format 2.4 could say: not who holds the blocks.
+fn counters() -> Counters {
+    let row = |counter, node, count, changes| CounterRow { counter, node: NodeId::new(node), count, changes };
+    let changes = vec![CountUntil { until: 1, count: 3 }];
+    let note = Note { counter: Counter::FunctionTraced, text: "step: argument 0 was 1, then 2".into() };
+    let rows =
+        vec![row(Counter::GraphOperation, 2, 60, changes), row(Counter::SessionMade, 1, 1, Vec::new())];
+    Counters { rows, notes: vec![note] }
+}
+
+/// What format 2.4 could say: neither who holds the blocks nor what libraries did.
 pub fn sample_of_format_2_4() -> Recording {
     let mut recording = sample_of_format_2_3();
     let amount = |blocks| Amount { bytes: Bytes::new(100 * blocks), blocks };

@@ -1,11 +1,11 @@
 //! Arbitrary recordings that keep the rules of the model.
 
-use heaplens_format::arena::Pseudo;
+use heaplens_format::arena::{Counter, Pseudo};
 use heaplens_format::recording::{
-    Amount, Change, ClassRow, Code, Exit, Frame, FrameSymbol, Function, GrowingNode, Heap, HeapMoment,
-    HeapView, History, Holder, Interpreter, LeakCheck, LeakKind, Ledger, LedgerMapping, LedgerMoment, Line,
-    Loop, LostSite, Mark, MarkKind, Module, Node, PathNode, Process, ProcessEnd, Reading, Recording, Rss,
-    Run, Sample, Site, SiteKind, Stage, Step,
+    Amount, Change, ClassRow, Code, CountUntil, CounterRow, Counters, Exit, Frame, FrameSymbol, Function,
+    GrowingNode, Heap, HeapMoment, HeapView, History, Holder, Interpreter, LeakCheck, LeakKind, Ledger,
+    LedgerMapping, LedgerMoment, Line, Loop, LostSite, Mark, MarkKind, Module, Node, Note, PathNode, Process,
+    ProcessEnd, Reading, Recording, Rss, Run, Sample, Site, SiteKind, Stage, Step,
 };
 use heaplens_format::{Addr, Bytes, CodeId, LoopId, Loss, ModuleId, Nanos, NodeId, Pid};
 use proptest::collection::{btree_map, vec};
@@ -43,15 +43,21 @@ fn process() -> impl Strategy<Value = Process> {
             vec((loss(), any::<u64>()), 0..4),
             symbols(modules as u16),
             (loops(codes as u32), vec((nanos(), bytes(), any::<String>(), any::<u32>()), 0..6)),
-            (vec(vec((1u32..4, amount()), 1..4), 0..6), vec(ledger(), 0..4), option::of(leaks()), heap()),
+            (
+                vec(vec((1u32..4, amount()), 1..4), 0..6),
+                vec(ledger(), 0..4),
+                option::of(leaks()),
+                (heap(), counters()),
+            ),
         );
         tables.prop_map(move |(modules, codes, nodes, sites, timeline, losses, symbols, marks, histories)| {
             let (loops, marks) = marks;
-            let (histories, mut ledgers, mut leaks, mut heap) = histories;
+            let (histories, mut ledgers, mut leaks, (mut heap, mut counters)) = histories;
             bind_ledgers(&mut ledgers, sites.len() as u32);
             bind_leaks(leaks.as_mut(), sites.len() as u32);
             bind_heap(&mut heap, sites.len() as u32);
             let marks: Vec<Mark> = marks.into_iter().map(|row| mark(row, loops.len() as u32)).collect();
+            bind_counters(&mut counters, nodes.len(), marks.len());
             let histories = histories_of(histories, sites.len(), marks.len());
             Process {
                 modules,
@@ -67,6 +73,7 @@ fn process() -> impl Strategy<Value = Process> {
                 ledgers,
                 leaks,
                 heap,
+                counters,
                 ..identity.clone()
             }
         })
@@ -200,6 +207,29 @@ fn bind_heap(heap: &mut Heap, sites: u32) {
         view.retainers.iter_mut().for_each(|node| *node %= nodes);
         view.growing.truncate(if nodes == 0 { 0 } else { 3 });
         view.growing.iter_mut().for_each(|growing| growing.node %= nodes);
+    }
+}
+
+fn counters() -> impl Strategy<Value = Counters> {
+    let counter = || prop::sample::select(Counter::ALL);
+    let changes = vec((1u32..4, any::<u64>()), 0..4);
+    let row = (counter(), any::<u32>(), any::<u64>(), changes);
+    let row = row.prop_map(|(counter, node, count, changes)| {
+        let mut until = 0;
+        let changes = changes.into_iter().map(|(more, count)| {
+            until += more;
+            CountUntil { until, count }
+        });
+        CounterRow { counter, node: NodeId::new(node), count, changes: changes.collect() }
+    });
+    let note = (counter(), any::<String>()).prop_map(|(counter, text)| Note { counter, text });
+    (vec(row, 0..4), vec(note, 0..3)).prop_map(|(rows, notes)| Counters { rows, notes })
+}
+
+fn bind_counters(counters: &mut Counters, nodes: usize, marks: usize) {
+    for row in &mut counters.rows {
+        row.node = NodeId::new(row.node.get() % (nodes as u32 + 1));
+        row.changes.retain(|change| change.until as usize <= marks);
     }
 }
 

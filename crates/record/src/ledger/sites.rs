@@ -12,7 +12,7 @@ use heaplens_format::recording::SiteKind;
 
 use super::tables::Tables;
 use crate::arena::word;
-use crate::stacks::kind_of;
+use crate::stacks::{Ground, ground_of};
 
 /// Whose a block is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,8 +35,8 @@ const LONGEST_PATH: u64 = 4096;
 /// What is known of the sites of one process.
 #[derive(Debug, Default)]
 pub(super) struct Sites {
-    /// By node: the kind that stands below its outermost frame.
-    kinds: Vec<Option<SiteKind>>,
+    /// By node: what stands below its outermost frame.
+    kinds: Vec<Option<Ground>>,
     /// By node: the module of its own frame.
     modules: Vec<u16>,
     /// By site, as far as it was looked up.
@@ -73,7 +73,7 @@ impl Sites {
             }
             let frame = word(record, std::mem::offset_of!(NodeRecord, frame));
             let above = self.kinds.get(parent).copied().flatten();
-            self.kinds.push(above.or_else(|| kind_of(frame)));
+            self.kinds.push(above.or_else(|| ground_of(frame)));
             self.modules.push(split_frame(frame).0);
         }
         let known = self.sites.len() as u64 * SITE_SIZE as u64;
@@ -102,7 +102,10 @@ impl Sites {
     fn site(&self, record: &[u8]) -> Option<Known> {
         let identity = SiteIdentity::from_raw(word(record, std::mem::offset_of!(SiteRecord, identity)))?;
         let node = identity.node() as usize;
-        let kind = self.kinds.get(node)?.unwrap_or(SiteKind::Heap);
+        let kind = match self.kinds.get(node)?.unwrap_or(Ground::Memory(SiteKind::Heap)) {
+            Ground::Memory(kind) => kind,
+            Ground::Counter(_) => return None,
+        };
         let module = usize::from(*self.modules.get(node)?);
         let file = module.checked_sub(1).and_then(|at| self.files.get(at));
         Some(Known { kind, file: file.copied().unwrap_or(File::Other) })

@@ -53,7 +53,7 @@ pub(super) struct FindingFields<'a> {
     evidence: Vec<EvidenceFields>,
     excluded: Vec<ExcludedFields>,
     fix: &'static str,
-    references: Vec<&'static str>,
+    references: &'static [&'static str],
 }
 
 #[derive(serde::Serialize)]
@@ -78,14 +78,14 @@ struct HolderFields {
 
 #[derive(serde::Serialize)]
 struct EvidenceFields {
-    what: &'static str,
+    what: String,
     value: f64,
 }
 
 #[derive(serde::Serialize)]
 struct ExcludedFields {
     what: String,
-    why: &'static str,
+    why: String,
 }
 
 /// `None` where nothing was recorded.
@@ -116,7 +116,7 @@ fn finding<'a>(profile: &'a Profile, finding: &'a Finding) -> FindingFields<'a> 
         evidence: evidence(profile, finding),
         excluded: excluded(profile, finding),
         fix: rules::fix(profile, finding),
-        references: Vec::new(),
+        references: rules::references(finding.rule),
     }
 }
 
@@ -144,8 +144,11 @@ fn holder(profile: &Profile, finding: &Finding) -> Option<HolderFields> {
 fn evidence(profile: &Profile, finding: &Finding) -> Vec<EvidenceFields> {
     let slowing = rules::slowing(profile, finding);
     let lost = Some(profile.lost_of(finding).bytes.get()).filter(|&bytes| bytes > 0);
-    let known = |what, value: Option<f64>| value.map(|value| EvidenceFields { what, value });
-    [
+    let known =
+        |what: &str, value: Option<f64>| value.map(|value| EvidenceFields { what: what.into(), value });
+    let counted = rules::counted(profile, finding).into_iter();
+    let counted = counted.map(|(what, value)| EvidenceFields { what, value });
+    let others = [
         known("blocks per iteration", finding.blocks_per_iteration),
         known("stacks that meet in this line", finding.leader.map(|_| finding.sites.len() as f64)),
         known("threads per iteration", finding.threads.map(|threads| threads.per_iteration)),
@@ -155,10 +158,8 @@ fn evidence(profile: &Profile, finding: &Finding) -> Vec<EvidenceFields> {
         known("seconds per iteration at first", slowing.map(|slowing| slowing.first)),
         known("seconds per iteration at last", slowing.map(|slowing| slowing.last)),
         known("bytes at which it will stop", finding.stops_at().map(|bytes| bytes.get() as f64)),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+    ];
+    counted.chain(others.into_iter().flatten()).collect()
 }
 
 fn excluded(profile: &Profile, finding: &Finding) -> Vec<ExcludedFields> {

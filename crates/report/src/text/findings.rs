@@ -140,6 +140,9 @@ fn write_finding(profile: &Profile, page: &mut Page<'_>, rank: usize, finding: &
     named(page, "live", &live(profile, finding))?;
     named(page, "held by", &held_by(profile, finding))?;
     named(page, "bound", &bound(profile, finding))?;
+    let counted = rules::counted(profile, finding);
+    let counted: Vec<String> = counted.iter().map(|(what, value)| format!("{value:.1} {what}")).collect();
+    named(page, "counted", &counted.join(" · "))?;
     if let Some(returned) = finding.returned {
         named(page, "proof", &format!("{} came back when it was asked for", size(returned)))?;
     }

@@ -2,6 +2,7 @@
 //! first thing that makes no sense; what it read before stays. Rules that need two sections are checked later.
 
 pub(super) mod codes;
+pub(super) mod counters;
 pub(super) mod heap;
 pub(super) mod identity;
 pub(super) mod leaks;

@@ -1,0 +1,97 @@
+//! What libraries did over the iterations, by the line that made them do it.
+
+use std::collections::HashMap;
+
+use heaplens_format::arena::Counter;
+use heaplens_format::recording::Process;
+
+use super::axis::Axis;
+use super::place::{Key, key};
+use super::series::{Point, Series};
+use super::shape::{Demands, LEAST_POINTS, Shape, trend};
+use crate::profile::{StackId, Stacks};
+
+/// Events that a line must have had more at the end than at the beginning.
+const LEAST_EVENTS: f64 = 6.0;
+
+const OF_EVENTS: Demands = Demands {
+    least_rise: LEAST_EVENTS,
+    grain: 0.0,
+    most_uneven: 0.2,
+    least_rises: 4.0,
+    least_points: LEAST_POINTS,
+};
+
+/// Events of one line that go on with the iterations.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CountedLine {
+    /// A stack that the line is named by.
+    pub stack: StackId,
+    /// Events per iteration.
+    pub per_iteration: f64,
+}
+
+/// Everything that was counted in a process.
+#[derive(Debug, Default)]
+pub(super) struct Counted<'a> {
+    lines: HashMap<(Counter, Option<Key<'a>>), Events>,
+}
+
+#[derive(Debug, Default)]
+struct Events {
+    stack: StackId,
+    /// At each moment of the axis.
+    values: Vec<f64>,
+}
+
+impl<'a> Counted<'a> {
+    pub(super) fn of(process: &Process, stacks: &'a Stacks, axis: &Axis) -> Self {
+        let mut counted = Self::default();
+        for row in &process.counters.rows {
+            let stack = stacks.of(row.node);
+            let line = counted.lines.entry((row.counter, stacks.line(stack).map(key))).or_default();
+            line.stack = stack;
+            line.values.resize(axis.moments.len(), 0.0);
+            for (value, moment) in line.values.iter_mut().zip(&axis.moments) {
+                *value += row.at(moment.mark) as f64;
+            }
+        }
+        counted
+    }
+
+    /// Lines where this goes on with the iterations, those with most of it first.
+    pub(super) fn growing(&self, counter: Counter, axis: &Axis) -> Vec<(Option<Key<'a>>, CountedLine)> {
+        let of_counter = self.lines.iter().filter(|((known, _), _)| *known == counter);
+        let mut growing: Vec<(Option<Key<'a>>, CountedLine)> = of_counter
+            .filter_map(|((_, key), events)| {
+                let per_iteration = pace(&events.values, axis)?;
+                Some((*key, CountedLine { stack: events.stack, per_iteration }))
+            })
+            .collect();
+        growing.sort_by(|(key, one), (other_key, other)| {
+            other.per_iteration.total_cmp(&one.per_iteration).then(key.cmp(other_key))
+        });
+        growing
+    }
+
+    /// Events per iteration of all lines together, without those that others took back; `None` where they do not go on.
+    pub(super) fn pace(&self, counter: Counter, undone_by: Option<Counter>, axis: &Axis) -> Option<f64> {
+        let mut sum = vec![0.0; axis.moments.len()];
+        for ((known, _), events) in &self.lines {
+            let sign = match *known {
+                known if known == counter => 1.0,
+                known if Some(known) == undone_by => -1.0,
+                _ => continue,
+            };
+            sum.iter_mut().zip(&events.values).for_each(|(sum, value)| *sum += sign * value);
+        }
+        pace(&sum, axis)
+    }
+}
+
+/// `None` where it does not go on until the end.
+fn pace(values: &[f64], axis: &Axis) -> Option<f64> {
+    let points = axis.moments.iter().zip(values).map(|(moment, &y)| Point { x: moment.x, y });
+    let found = trend(&Series::new(points.collect()), OF_EVENTS);
+    (found.shape == Shape::Linear).then_some(found.slope.value)
+}

@@ -1,0 +1,132 @@
+//! Rules on TensorFlow: programs that say which line makes what grow, and well-behaved ones that no rule may fire on.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use crate::harness::{Finished, Heaplens, skip};
+use crate::python::script;
+
+/// An interpreter that has TensorFlow; `cargo xtask test` makes one.
+fn python(test: &str) -> Option<PathBuf> {
+    let python = std::env::var_os("HEAPLENS_TENSORFLOW_PYTHON").map(PathBuf::from);
+    if python.is_none() {
+        skip(
+            &format!("tensorflow_rules::{test}"),
+            "HEAPLENS_TENSORFLOW_PYTHON names no Python with TensorFlow",
+        );
+    }
+    python
+}
+
+fn ran(test: &str, program: &str, kind: &str) -> Option<Finished> {
+    let run = Heaplens::on(&python(test)?, &[]).arg(script(program)).arg(kind);
+    Some(run.env("TF_CPP_MIN_LOG_LEVEL", "3").finish().expect_status(0))
+}
+
+/// What a program says of itself: rule, line, events per iteration, bytes per iteration or 0 where they are not known,
+/// iterations, sessions made and closed.
+#[derive(Debug)]
+struct Truth {
+    rule: String,
+    line: u64,
+    events: f64,
+    bytes: f64,
+    iterations: u64,
+    sessions: [u64; 2],
+}
+
+fn truth(run: &Finished) -> Truth {
+    let said = run.stdout();
+    let words: Vec<&str> =
+        said.lines().find_map(|line| line.strip_prefix("truth ")).expect("a truth").split(' ').collect();
+    let number = |at: usize| words[at].parse::<f64>().expect("a number");
+    Truth {
+        rule: words[0].to_owned(),
+        line: number(1) as u64,
+        events: number(2),
+        bytes: number(3),
+        iterations: number(4) as u64,
+        sessions: [number(5) as u64, number(6) as u64],
+    }
+}
+
+fn findings(run: &Finished) -> Vec<Value> {
+    run.report().0["findings"].as_array().expect("findings").clone()
+}
+
+fn evidence(finding: &Value, what: &str) -> f64 {
+    let all = finding["evidence"].as_array().expect("evidence");
+    let found = all.iter().find(|evidence| evidence["what"] == what);
+    found.unwrap_or_else(|| panic!("no {what} in {finding}"))["value"].as_f64().expect("a number")
+}
+
+/// One finding explains all growth: the rule, its line, what was counted.
+fn assert_found(test: &str, kind: &str, what: &str) {
+    let Some(run) = ran(test, "tf_graphs.py", kind) else { return };
+    let (truth, found) = (truth(&run), findings(&run));
+    let rules: Vec<&str> = found.iter().filter_map(|finding| finding["rule"].as_str()).collect();
+    assert_eq!(rules, [truth.rule.as_str()], "{kind}: {found:#?}");
+    let finding = &found[0];
+    assert_eq!(finding["verdict"], "leak (your code)", "{kind}");
+    assert_eq!(run.report().0["iterations"]["count"], truth.iterations, "{kind}");
+    assert_eq!(finding["location"]["line"], truth.line, "{kind}: {}", finding["location"]);
+    let events = evidence(finding, what);
+    assert!((events - truth.events).abs() <= 0.05 * truth.events, "{kind}: {events} {what}, {truth:?}");
+    let bytes = finding["bytes_per_iteration"].as_f64().expect("a number");
+    assert!(
+        truth.bytes == 0.0 || (bytes - truth.bytes).abs() <= 0.1 * truth.bytes,
+        "{kind}: {bytes}, {truth:?}"
+    );
+    let [made, closed] = truth.sessions;
+    if truth.rule == "C1" && made > 0 {
+        let excluded = finding["excluded"].as_array().expect("what was excluded");
+        let sessions = excluded.iter().find(|excluded| excluded["what"] == "sessions").expect("sessions");
+        assert_eq!(sessions["why"], format!("{made} opened, {closed} closed"), "{kind}");
+    }
+}
+
+fn assert_clean(test: &str, program: &str, kind: &str) {
+    let Some(run) = ran(test, program, kind) else { return };
+    assert_eq!(findings(&run), Vec::<Value>::new(), "{kind}");
+}
+
+const OPERATIONS: &str = "graph operations per iteration";
+
+#[test]
+fn constants_made_in_each_iteration_grow_the_graph_though_sessions_are_closed() {
+    let test = "constants_made_in_each_iteration_grow_the_graph_though_sessions_are_closed";
+    assert_found(test, "session_in_with", OPERATIONS);
+    assert_found(test, "session_closed", OPERATIONS);
+}
+
+#[test]
+fn what_a_session_keeps_to_run_new_operations_is_the_graphs() {
+    let test = "what_a_session_keeps_to_run_new_operations_is_the_graphs";
+    assert_found(test, "results_in_list", OPERATIONS);
+    assert_found(test, "squared_loss", OPERATIONS);
+}
+
+#[test]
+fn an_operation_hidden_in_an_operator_or_a_saver_is_counted() {
+    let test = "an_operation_hidden_in_an_operator_or_a_saver_is_counted";
+    assert_found(test, "hidden_product", OPERATIONS);
+    assert_found(test, "saver", OPERATIONS);
+    assert_found(test, "build_and_run", OPERATIONS);
+}
+
+#[test]
+fn sessions_that_stay_open_are_told_at_the_line_that_makes_them() {
+    assert_found(
+        "sessions_that_stay_open_are_told_at_the_line_that_makes_them",
+        "open_sessions",
+        "sessions made per iteration",
+    );
+}
+
+#[test]
+fn a_graph_that_is_built_once_or_goes_with_its_pass_is_clean() {
+    let test = "a_graph_that_is_built_once_or_goes_with_its_pass_is_clean";
+    assert_clean(test, "tf_graphs.py", "built_once");
+    assert_clean(test, "tf_graphs.py", "graph_for_each");
+}
