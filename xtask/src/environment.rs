@@ -1,4 +1,4 @@
-//! Python environments below the build folder: made where they are not there yet, with distributions of fixed versions.
+//! Environments of Python and Node below the build folder: made where they are not there yet, with distributions of fixed versions.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -34,6 +34,26 @@ pub fn provide(folder: &str, wanted: &[Wanted]) -> Result<PathBuf> {
         install(&python, distribution)?;
     }
     Ok(python)
+}
+
+/// Readers of formats that are scripts of Node: what the tests ask for speedscope's importer and for the schema of SARIF.
+const FOR_NODE: [(&str, &str); 2] = [("speedscope", "1.20.0"), ("@microsoft/jest-sarif", "1.0.0-beta.0")];
+
+/// The folder that has them, below `node_modules`.
+pub fn node_readers() -> Result<PathBuf> {
+    let folder = target().join("node-readers");
+    let is_there = |name: &str| folder.join("node_modules").join(name).join("package.json").exists();
+    if !FOR_NODE.iter().all(|(name, _)| is_there(name)) {
+        println!("setting up {}", folder.display());
+        std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        let wanted = FOR_NODE.iter().map(|(name, version)| format!("{name}@{version}"));
+        let mut npm = Command::new("npm");
+        npm.args(["install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix"])
+            .arg(&folder);
+        succeed(npm.args(wanted))
+            .context("cannot install readers from npm\n\nhint: sudo apt-get install npm")?;
+    }
+    Ok(folder)
 }
 
 /// Adds a distribution to an environment.

@@ -69,6 +69,13 @@ fn crate_tests() -> Result<Count> {
             command.env_remove("HEAPLENS_TENSORFLOW_PYTHON")
         }
     };
+    match environment::node_readers() {
+        Ok(folder) => command.env("HEAPLENS_NODE_READERS", folder),
+        Err(error) => {
+            println!("{error:#}: tests that need these readers are skipped");
+            command.env_remove("HEAPLENS_NODE_READERS")
+        }
+    };
     let others = tests("tests", command.args(OTHERS))?;
     Ok(others.and(tests("tests, interleavings", cargo(&["test"]).args(INTERLEAVINGS))?))
 }

@@ -14,4 +14,4 @@ mod symbols;
 
 pub use loops::settle_loop_lines;
 pub use profile::{NoSuchProcess, Profile, profile};
-pub use symbols::resolve_symbols;
+pub use symbols::{CodeSegment, code_segments, resolve_symbols};

@@ -8,15 +8,18 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use heaplens_format::Bytes;
 use heaplens_format::environment::Objects;
 
+use crate::examples;
+use crate::export::ExportArguments;
 use crate::failure::Failure;
 use crate::heap;
 use crate::limits::Pace;
+use crate::manual::{CompletionsArguments, ManArguments};
 use crate::memcheck::MemcheckArguments;
 use crate::size;
 
 /// Why does the memory of this program grow, and what to do about it.
 #[derive(Debug, Parser)]
-#[command(name = "heaplens", version, arg_required_else_help = true, disable_help_subcommand = true)]
+#[command(name = "heaplens", version, arg_required_else_help = true, disable_help_subcommand = true, after_help = examples::HEAPLENS)]
 pub(crate) struct Arguments {
     /// What to do.
     #[command(subcommand)]
@@ -27,17 +30,32 @@ pub(crate) struct Arguments {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Word {
     /// Run a program, record every allocation of it and of its children, and report when it ends
+    #[command(after_help = examples::RUN)]
     Run(RunArguments),
     /// Run a program and tell which blocks it could no longer reach when it ended, with the options of Valgrind's Memcheck
+    #[command(after_help = examples::MEMCHECK)]
     Memcheck(MemcheckArguments),
     /// Report on a recording, or seal and report what a killed recorder left behind
+    #[command(after_help = examples::REPORT)]
     Report(ReportArguments),
     /// What changed from one recording to another, or between two moments of one
+    #[command(after_help = examples::DIFF)]
     Diff(DiffArguments),
     /// Report on a program that is being recorded, while it runs
+    #[command(after_help = examples::SNAPSHOT)]
     Snapshot(SnapshotArguments),
     /// What the blocks of a recorded program are, who holds most, what grew, and the way to an address
+    #[command(after_help = examples::HEAP)]
     Heap(HeapArguments),
+    /// A recording in a format that other tools read
+    #[command(after_help = examples::EXPORT)]
+    Export(ExportArguments),
+    /// A page of the manual, for man
+    #[command(after_help = examples::MAN)]
+    Man(ManArguments),
+    /// A script that completes words of heaplens in a shell
+    #[command(after_help = examples::COMPLETIONS)]
+    Completions(CompletionsArguments),
 }
 
 /// `heaplens run`. The report goes to stderr: stdout stays the program's own.
@@ -292,10 +310,20 @@ fn nothing_to_do(words: &[OsString]) -> Failure {
         Some("report") => Failure::new("there is no recording to report on").hint("heaplens report FILE"),
         Some("diff") => Failure::new("there is no recording to compare").hint("heaplens diff A B"),
         Some("heap") => Failure::new("there is no recording to look into").hint("heaplens heap FILE"),
+        Some("export") => nothing_to_export(words),
+        Some("completions") => Failure::new("there is no shell to complete for").hint("heaplens completions bash|zsh|fish"),
         Some("snapshot") => Failure::new("there is no process to look at").hint("heaplens snapshot PID"),
         _ => Failure::new("there is nothing to do")
             .hint("heaplens run -- PROGRAM records a program, heaplens report FILE shows a recording, heaplens --help says more"),
     }
+}
+
+fn nothing_to_export(words: &[OsString]) -> Failure {
+    let has_format = words.iter().any(|word| word.to_string_lossy().starts_with("--format") || word == "-f");
+    let missing =
+        if has_format { "there is no recording to export" } else { "there is no format to export to" };
+    Failure::new(missing)
+        .hint("heaplens export FILE --format FORMAT; heaplens export --help lists the formats")
 }
 
 fn unknown_word(word: &str) -> Failure {
@@ -326,7 +354,7 @@ fn help_of(words: &[OsString]) -> String {
 }
 
 fn word_of(words: &[OsString]) -> Option<&str> {
-    let known = ["run", "memcheck", "report", "diff", "snapshot", "heap"];
+    let known = ["run", "memcheck", "report", "diff", "snapshot", "heap", "export", "man", "completions"];
     words.get(1)?.to_str().filter(|word| known.contains(word))
 }
 

@@ -74,7 +74,8 @@ fn rendered(arguments: &DiffArguments, compared: &Compared) -> Vec<u8> {
     bytes
 }
 
-fn refuse(error: &NoSuchMoment) -> Failure {
+/// The moment is not there; the hint says which are.
+pub(crate) fn refuse(error: &NoSuchMoment) -> Failure {
     match error {
         NoSuchMoment::Process(error) => no_such(error),
         NoSuchMoment::Label { known, .. } if known.is_empty() => {

@@ -8,10 +8,13 @@
 mod arguments;
 mod destination;
 mod diff;
+mod examples;
+mod export;
 mod failure;
 mod heap;
 mod limits;
 mod look;
+mod manual;
 mod memcheck;
 mod pattern;
 mod recording;
@@ -51,5 +54,8 @@ fn obey(typed: Typed) -> Result<ExitCode, Failure> {
         Word::Diff(arguments) => diff::diff(&arguments),
         Word::Snapshot(arguments) => snapshot::snapshot(&arguments),
         Word::Heap(arguments) => heap::heap(&arguments),
+        Word::Export(arguments) => export::export(&arguments),
+        Word::Man(arguments) => manual::man(&arguments),
+        Word::Completions(arguments) => manual::completions(&arguments),
     }
 }

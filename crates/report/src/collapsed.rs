@@ -4,7 +4,7 @@
 use std::io::{self, Write};
 
 use heaplens_analyze::Profile;
-use heaplens_analyze::profile::SiteProfile;
+use heaplens_analyze::profile::{SiteProfile, StackFrame};
 use heaplens_format::Bytes;
 
 use crate::label::{CUT, NO_STACK, label};
@@ -21,8 +21,13 @@ pub fn write(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
 }
 
 fn line(profile: &Profile, site: &SiteProfile) -> String {
-    let mut frames: Vec<String> = profile.stack(site).map(|frame| escape(&label(frame))).collect();
-    if profile.cut(site).is_some() {
+    joined(profile.stack(site), profile.cut(site).is_some())
+}
+
+/// A stack, innermost frame first, as one line.
+pub(crate) fn joined<'a>(stack: impl Iterator<Item = &'a StackFrame>, is_cut: bool) -> String {
+    let mut frames: Vec<String> = stack.map(|frame| escape(&label(frame))).collect();
+    if is_cut {
         frames.push(CUT.to_owned());
     }
     if frames.is_empty() {

@@ -5,7 +5,7 @@
 pub mod diff;
 mod findings;
 mod iterations;
-mod ledger;
+pub(crate) mod ledger;
 mod lost;
 mod returns;
 

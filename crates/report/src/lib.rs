@@ -4,6 +4,7 @@
 
 pub mod baseline;
 pub mod collapsed;
+pub mod export;
 mod holder;
 pub mod json;
 mod label;

@@ -3,11 +3,9 @@
 
 use std::collections::HashMap;
 
-use heaplens_format::recording::SiteKind;
-
 use super::Sources;
 use crate::Profile;
-use crate::profile::{Layer, Measure, SiteProfile, Space, StackFrame, is_interpreter};
+use crate::profile::{Layer, Measure, Space, StackFrame};
 
 /// A line.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -76,7 +74,7 @@ pub(super) fn of(profile: &Profile, knows_addresses: bool, counts: impl Fn(Space
     let mut places: Vec<Place> = Vec::new();
     let mut known = HashMap::new();
     let held = profile.sites.iter().filter(|site| site.held.bytes.get() > 0 || site.held.blocks > 0);
-    for site in held.filter(|site| counts(site.space()) && !is_pool(profile, site)) {
+    for site in held.filter(|site| counts(site.space()) && !profile.is_pool(site)) {
         let frame = profile.line(site);
         let at = *known.entry(frame.map(|frame| key(frame, knows_addresses))).or_insert_with(|| {
             let frame = frame.map(|frame| shown(frame, knows_addresses));
@@ -86,9 +84,4 @@ pub(super) fn of(profile: &Profile, knows_addresses: bool, counts: impl Fn(Space
         places[at].hold(site.layer, site.held);
     }
     places
-}
-
-/// Whether a mapping is the memory that Python cuts small objects out of, which are sites themselves.
-fn is_pool(profile: &Profile, site: &SiteProfile) -> bool {
-    site.kind == SiteKind::AnonymousMapping && profile.stack(site).next().is_some_and(is_interpreter)
 }

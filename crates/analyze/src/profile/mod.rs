@@ -19,7 +19,8 @@ mod tree;
 use std::collections::BTreeMap;
 
 use heaplens_format::recording::{
-    Amount, Damage, Decoded, Exit, Interpreter, LeakKind, Process, ProcessEnd, Recording, Rss, Run, Sample,
+    Amount, Damage, Decoded, Exit, Interpreter, LeakKind, Module, Process, ProcessEnd, Recording, Rss, Run,
+    Sample, SiteKind,
 };
 use heaplens_format::{Bytes, Nanos, Pid};
 
@@ -105,6 +106,8 @@ pub struct Profile {
     pub holders: Holders,
     /// What libraries did in it that is no memory.
     pub counts: Counts,
+    /// Object files that its code ran from.
+    pub modules: Vec<Module>,
     /// Marks that are not passes of a loop.
     pub marks: Vec<NamedMark>,
     /// What came back when it was asked for; `None` where it was not.
@@ -290,6 +293,11 @@ impl Profile {
         self.sites.iter().filter(|site| site.space() == Space::Heap)
     }
 
+    /// Whether a mapping is the memory that Python cuts small objects out of, which are sites themselves.
+    pub fn is_pool(&self, site: &SiteProfile) -> bool {
+        site.kind == SiteKind::AnonymousMapping && self.stack(site).next().is_some_and(is_interpreter)
+    }
+
     /// The process shown.
     pub fn shown(&self) -> Option<&ProcessRow> {
         self.processes.iter().find(|row| row.shown)
@@ -329,6 +337,7 @@ fn of_process(process: &Process, recording: &Recording, held_at: HeldAt) -> Prof
         leaks: leaks::of(process, &stacks),
         holders: Holders::of(process, &stacks),
         counts: Counts::of(process),
+        modules: process.modules.clone(),
         marks: iterations::named_marks(process),
         returns,
         losses: losses::losses(process, &sites, &stacks),

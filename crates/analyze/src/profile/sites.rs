@@ -11,7 +11,7 @@ use super::margin::{Margin, Variance};
 use super::stacks::{StackFrame, StackId, Stacks};
 
 /// Who a byte belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Layer {
     /// Heap blocks of native code.
     Native,

@@ -10,6 +10,7 @@ mod demangle;
 mod image;
 mod lines;
 mod object_file;
+mod segments;
 mod strings;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -21,6 +22,8 @@ use heaplens_format::recording::{Frame, FrameSymbol, Function, Module, Process, 
 pub(crate) use demangle::{demangle, demangle_class};
 pub(crate) use image::Image;
 pub(crate) use object_file::Variables;
+pub use segments::{CodeSegment, code_segments};
+
 use strings::Strings;
 
 /// An object file as recorded: path and build id.

@@ -7,7 +7,7 @@ use heaplens_format::recording::{Ledger, LedgerMoment, Line};
 use super::{FrameFields, frame};
 
 /// The layers in their order, and the lines that each is made of. The rows without `heaplens` add up to `rss`.
-const LAYERS: [(&str, &[Line]); 11] = [
+pub(crate) const LAYERS: [(&str, &[Line]); 11] = [
     ("python", &[Line::Python]),
     ("numpy", &[Line::Numpy]),
     ("native", &[Line::Native]),
@@ -91,14 +91,19 @@ struct Moment {
     uss: u64,
 }
 
+/// The moment of a ledger, in one word.
+pub(crate) fn when(moment: LedgerMoment) -> &'static str {
+    match moment {
+        LedgerMoment::Running => "running",
+        LedgerMoment::EndOfScript => "end-of-script",
+        LedgerMoment::Exit => "exit",
+    }
+}
+
 fn moment(ledger: &Ledger) -> Moment {
     Moment {
         at_seconds: ledger.at.get() as f64 / 1e9,
-        when: match ledger.moment {
-            LedgerMoment::Running => "running",
-            LedgerMoment::EndOfScript => "end-of-script",
-            LedgerMoment::Exit => "exit",
-        },
+        when: when(ledger.moment),
         took_seconds: ledger.took.get() as f64 / 1e9,
         rss: ledger.rss.get(),
         pss: ledger.pss.get(),

@@ -1,0 +1,15 @@
+//! What other tools read: one module per format, each with a `write`. All but the ledger's and the findings' are written from
+//! [`Samples`], so that every one of them tells the same bytes.
+
+pub mod collapsed;
+pub mod csv;
+pub mod dot;
+pub mod gperftools;
+pub mod massif;
+mod place;
+pub mod pprof;
+mod samples;
+pub mod sarif;
+pub mod speedscope;
+
+pub use samples::{Samples, What};

@@ -1,0 +1,221 @@
+//! The stacks of a profile with their values, and those of another one beside them where a difference is asked for. Stacks of
+//! two recordings are the same where their frames have the same names and lines: addresses mean something in one run alone.
+
+use std::collections::HashMap;
+
+use heaplens_analyze::Profile;
+use heaplens_analyze::profile::{Layer, Measure, SiteProfile, Space, StackFrame};
+
+/// What a format with one number for each stack tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// Bytes that were live at the end; of a Python script when it was through.
+    Live,
+    /// Bytes that were live at the heap's peak.
+    Peak,
+    /// Bytes that were allocated in the whole run.
+    Allocated,
+    /// Bytes that become more in each iteration.
+    Growth,
+}
+
+impl What {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Live, Self::Peak, Self::Allocated, Self::Growth];
+
+    /// Its name in every output.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Live => "live",
+            Self::Peak => "peak",
+            Self::Allocated => "allocated",
+            Self::Growth => "growth per iteration",
+        }
+    }
+}
+
+/// Bytes and blocks; less than none in a difference.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Amount {
+    pub(super) bytes: i64,
+    pub(super) blocks: i64,
+}
+
+impl Amount {
+    fn of(measure: Measure) -> Self {
+        Self { bytes: signed(measure.bytes.get()), blocks: signed(measure.blocks) }
+    }
+
+    pub(super) fn add(&mut self, other: Self) {
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.blocks = self.blocks.saturating_add(other.blocks);
+    }
+
+    fn minus(self, other: Self) -> Self {
+        Self {
+            bytes: self.bytes.saturating_sub(other.bytes),
+            blocks: self.blocks.saturating_sub(other.blocks),
+        }
+    }
+}
+
+/// What a stack has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Values {
+    pub(super) live: Amount,
+    pub(super) peak: Amount,
+    pub(super) allocated: Amount,
+    /// Bytes per iteration.
+    growth: i64,
+}
+
+impl Values {
+    fn of(profile: &Profile, site: &SiteProfile) -> Self {
+        Self {
+            live: Amount::of(site.held),
+            peak: Amount::of(site.peak),
+            allocated: Amount::of(site.allocated),
+            growth: profile.growth.of_site(site).map_or(0, |pace| pace.round() as i64),
+        }
+    }
+
+    fn add(&mut self, other: Self) {
+        self.live.add(other.live);
+        self.peak.add(other.peak);
+        self.allocated.add(other.allocated);
+        self.growth = self.growth.saturating_add(other.growth);
+    }
+
+    fn bytes(&self, what: What) -> i64 {
+        match what {
+            What::Live => self.live.bytes,
+            What::Peak => self.peak.bytes,
+            What::Allocated => self.allocated.bytes,
+            What::Growth => self.growth,
+        }
+    }
+}
+
+/// A stack.
+#[derive(Clone, Debug)]
+pub(super) struct Row<'a> {
+    /// Innermost first.
+    pub(super) frames: Vec<&'a StackFrame>,
+    /// Whether it does not reach its outermost frame.
+    pub(super) is_cut: bool,
+    /// Whose memory it is.
+    pub(super) layer: Layer,
+    /// What it had in the recording that the other is compared with.
+    before: Values,
+    after: Values,
+}
+
+impl Row<'_> {
+    /// Bytes before and after.
+    pub(super) fn sides(&self, what: What) -> [i64; 2] {
+        [self.before.bytes(what), self.after.bytes(what)]
+    }
+
+    /// Bytes, or so many bytes more.
+    pub(super) fn bytes(&self, what: What) -> i64 {
+        let [before, after] = self.sides(what);
+        after.saturating_sub(before)
+    }
+
+    /// Bytes and blocks, or so many more: live, and allocated.
+    pub(super) fn live_and_allocated(&self) -> [Amount; 2] {
+        [self.after.live.minus(self.before.live), self.after.allocated.minus(self.before.allocated)]
+    }
+}
+
+/// The stacks of a profile.
+#[derive(Clone, Debug)]
+pub struct Samples<'a> {
+    pub(super) profile: &'a Profile,
+    pub(super) rows: Vec<Row<'a>>,
+    pub(super) is_difference: bool,
+}
+
+impl<'a> Samples<'a> {
+    /// The heap and small Python objects; memory that the program mapped itself, too, where that is asked for.
+    pub fn of(profile: &'a Profile, with_mappings: bool) -> Self {
+        let rows = sites(profile, with_mappings).map(|site| row(profile, site)).collect();
+        Self { profile, rows, is_difference: false }
+    }
+
+    /// What changed since another recording.
+    pub fn since(base: &'a Profile, profile: &'a Profile, with_mappings: bool) -> Self {
+        let mut samples = Self { profile, rows: Vec::new(), is_difference: true };
+        let mut known = HashMap::new();
+        for site in sites(profile, with_mappings) {
+            samples.merge(&mut known, row(profile, site));
+        }
+        for site in sites(base, with_mappings) {
+            let row = row(base, site);
+            samples.merge(&mut known, Row { before: row.after, after: row.before, ..row });
+        }
+        samples
+    }
+
+    fn merge(&mut self, known: &mut HashMap<Key<'a>, usize>, row: Row<'a>) {
+        match known.get(&key(&row)) {
+            Some(&at) => {
+                self.rows[at].before.add(row.before);
+                self.rows[at].after.add(row.after);
+            }
+            None => {
+                known.insert(key(&row), self.rows.len());
+                self.rows.push(row);
+            }
+        }
+    }
+
+    /// Whether growth is known for single stacks: it is told per iteration alone.
+    pub fn knows_growth(&self) -> bool {
+        let growth = &self.profile.growth;
+        growth.how != heaplens_analyze::growth::How::Time && growth.verdict.is_some()
+    }
+
+    /// Whether a frame of Python is in them.
+    pub fn has_python(&self) -> bool {
+        self.rows.iter().any(|row| row.frames.iter().any(|frame| frame.is_python()))
+    }
+}
+
+fn sites(profile: &Profile, with_mappings: bool) -> impl Iterator<Item = &SiteProfile> {
+    profile.sites.iter().filter(move |site| match site.space() {
+        Space::Heap | Space::Objects => true,
+        Space::Anonymous | Space::Files => with_mappings && !profile.is_pool(site),
+    })
+}
+
+fn row<'a>(profile: &'a Profile, site: &SiteProfile) -> Row<'a> {
+    Row {
+        frames: profile.stack(site).collect(),
+        is_cut: profile.cut(site).is_some(),
+        layer: site.layer,
+        before: Values::default(),
+        after: Values::of(profile, site),
+    }
+}
+
+/// What tells a stack from another, in any recording.
+type Key<'a> = (Layer, bool, Vec<FrameKey<'a>>);
+
+/// What tells a frame from another, in any recording: the offset of code without a name means something within its file.
+pub(super) type FrameKey<'a> = (Option<&'a str>, Option<&'a str>, Option<u32>, Option<&'a str>, u64);
+
+fn key<'a>(row: &Row<'a>) -> Key<'a> {
+    (row.layer, row.is_cut, row.frames.iter().map(|frame| frame_key(frame)).collect())
+}
+
+/// See [`FrameKey`].
+pub(super) fn frame_key(frame: &StackFrame) -> FrameKey<'_> {
+    let is_named = frame.function.is_some() || frame.file.is_some();
+    let offset = if is_named { 0 } else { frame.offset };
+    (frame.function.as_deref(), frame.file.as_deref(), frame.line, frame.module.as_deref(), offset)
+}
+
+fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,199 @@
+//! Findings as SARIF 2.1.0, which code hosts show beside the lines: one rule for each cause that was found, one result for each
+//! finding, and one for each stack whose blocks the program can no longer reach. A result is known again in another run by what
+//! does not change when lines move: its rule, the name of the file, the function and the text of the line.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io::{self, Write};
+
+use heaplens_analyze::Profile;
+use heaplens_analyze::growth::Finding;
+use heaplens_analyze::profile::{LeakRecord, Leaks, StackFrame};
+use heaplens_format::recording::LeakKind;
+use serde_json::{Value, json};
+
+use super::place::{Root, hash};
+use crate::label::{file_name, label};
+use crate::rules;
+use crate::source::source_line;
+
+const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
+/// Frames of a stack.
+const DEPTH: usize = 50;
+/// Stacks of lost blocks.
+const MOST_LOST: usize = 100;
+/// Names the way that fingerprints are made: another way needs another name.
+const FINGERPRINT: &str = "heaplensCause/v1";
+
+/// Writes the log. Files below `folder` are told relative to it.
+///
+/// # Errors
+/// When `out` cannot be written.
+pub fn write(profile: &Profile, folder: &str, out: &mut dyn Write) -> io::Result<()> {
+    let mut log = Log { profile, root: Root::new(folder), rules: BTreeMap::new(), seen: HashMap::new() };
+    let found: Vec<Cause<'_>> =
+        profile.growth.findings.iter().map(|finding| growth(profile, finding)).chain(lost(profile)).collect();
+    let results: Vec<Value> = found.iter().map(|cause| log.result(cause)).collect();
+    let rules: Vec<&Value> = log.rules.values().collect();
+    let driver = json!({ "name": "Heaplens", "version": env!("CARGO_PKG_VERSION"), "rules": rules });
+    let run = json!({
+        "tool": { "driver": driver },
+        "invocations": [{ "executionSuccessful": true, "commandLine": profile.run.command.join(" ") }],
+        "originalUriBaseIds": { Root::ID: { "uri": log.root.uri() } },
+        "columnKind": "unicodeCodePoints",
+        "results": results,
+    });
+    let whole = json!({ "$schema": SCHEMA, "version": "2.1.0", "runs": [run] });
+    serde_json::to_writer_pretty(&mut *out, &whole)?;
+    writeln!(out)
+}
+
+/// What a result says.
+struct Cause<'a> {
+    rule: (&'static str, &'static str),
+    level: &'static str,
+    title: String,
+    help: &'static str,
+    text: String,
+    line: Option<&'a StackFrame>,
+    stack: Vec<&'a StackFrame>,
+    properties: Value,
+}
+
+fn growth<'a>(profile: &'a Profile, finding: &Finding) -> Cause<'a> {
+    let verdict = rules::verdict(profile, finding);
+    let level = match verdict {
+        verdict if verdict.starts_with("leak") => "error",
+        "bounded cache, still filling" => "note",
+        _ => "warning",
+    };
+    let (pace, per) = (finding.trend.slope.value, rules::per(profile));
+    let share =
+        finding.share.map_or_else(String::new, |share| format!(", {:.0} % of the growth", 100.0 * share));
+    let (title, fix) = (rules::title(finding), rules::fix(profile, finding));
+    let name = rules::mapping(finding).map_or_else(String::new, |name| format!(" ({name})"));
+    let stack = finding.leader.map(|leader| profile.stack(&profile.sites[leader]).collect());
+    Cause {
+        rule: rules::rule(finding.rule),
+        level,
+        title: title.to_owned(),
+        help: fix,
+        text: format!("{title}{name}: {pace:.0} bytes per {per}{share}. Verdict: {verdict}. Fix: {fix}."),
+        line: rules::line(profile, finding),
+        stack: stack.unwrap_or_default(),
+        properties: json!({
+            "verdict": verdict,
+            "layer": rules::layer(finding),
+            "per": per,
+            "bytesPerIteration": pace,
+            "shareOfGrowth": finding.share,
+            "liveBytes": finding.live.bytes.get(),
+            "liveBlocks": finding.live.blocks,
+        }),
+    }
+}
+
+/// The largest of what can no longer be reached.
+fn lost(profile: &Profile) -> impl Iterator<Item = Cause<'_>> {
+    let records: &[LeakRecord] = match &profile.leaks {
+        Some(Leaks::Done(records)) => records,
+        Some(Leaks::NotDone(_)) | None => &[],
+    };
+    records.iter().filter_map(|record| lost_record(profile, record)).take(MOST_LOST)
+}
+
+fn lost_record<'a>(profile: &'a Profile, record: &LeakRecord) -> Option<Cause<'a>> {
+    let (rule, level, title) = match record.kind {
+        LeakKind::DefinitelyLost => (("L1", "definitely-lost"), "error", "No pointer leads to these blocks"),
+        LeakKind::PossiblyLost => {
+            (("L2", "possibly-lost"), "note", "Only pointers into their middle lead to these blocks")
+        }
+        _ => return None,
+    };
+    let (bytes, blocks) = (record.bytes(), record.direct.blocks);
+    Some(Cause {
+        rule,
+        level,
+        title: title.to_owned(),
+        help: "free them, or keep what leads to them",
+        text: format!("{title}: {bytes} bytes are lost, with {blocks} blocks of this line."),
+        line: profile.line_of(record.stack),
+        stack: profile.frames(record.stack).collect(),
+        properties: json!({
+            "bytes": record.direct.bytes.get(),
+            "blocks": blocks,
+            "indirectBytes": record.indirect.bytes.get(),
+            "indirectBlocks": record.indirect.blocks,
+        }),
+    })
+}
+
+struct Log<'a> {
+    profile: &'a Profile,
+    root: Root,
+    rules: BTreeMap<&'static str, Value>,
+    /// How often a fingerprint was given.
+    seen: HashMap<u64, u32>,
+}
+
+impl Log<'_> {
+    fn result(&mut self, cause: &Cause<'_>) -> Value {
+        let (id, name) = cause.rule;
+        self.rules.entry(id).or_insert_with(|| {
+            json!({
+                "id": id,
+                "name": name,
+                "shortDescription": { "text": cause.title },
+                "help": { "text": cause.help },
+                "defaultConfiguration": { "level": cause.level },
+            })
+        });
+        let frames: Vec<Value> = cause.stack.iter().take(DEPTH).map(|frame| self.frame(frame)).collect();
+        let stacks = if frames.is_empty() { json!([]) } else { json!([{ "frames": frames }]) };
+        json!({
+            "ruleId": id,
+            "level": cause.level,
+            "message": { "text": cause.text },
+            "locations": cause.line.map(|line| vec![self.location(line)]).unwrap_or_default(),
+            "stacks": stacks,
+            "partialFingerprints": { FINGERPRINT: self.fingerprint(cause) },
+            "properties": cause.properties,
+        })
+    }
+
+    fn frame(&self, frame: &StackFrame) -> Value {
+        let mut value = json!({ "location": self.location(frame) });
+        if let Some(module) = &frame.module {
+            value["module"] = json!(file_name(module));
+        }
+        value
+    }
+
+    fn location(&self, frame: &StackFrame) -> Value {
+        let mut location = json!({
+            "logicalLocations": [{ "fullyQualifiedName": label(frame), "kind": "function" }],
+        });
+        if let Some(place) = frame.file.as_deref().and_then(|file| self.root.location(file)) {
+            let mut physical = json!({ "artifactLocation": place });
+            if let Some(line) = frame.line.filter(|&line| line > 0) {
+                physical["region"] = json!({ "startLine": line });
+            }
+            location["physicalLocation"] = physical;
+        }
+        location
+    }
+
+    /// Two causes that nothing tells apart are counted.
+    fn fingerprint(&mut self, cause: &Cause<'_>) -> String {
+        let line = cause.line;
+        let file = line.and_then(|frame| frame.file.as_deref().or(frame.module.as_deref())).map(file_name);
+        let function = line.and_then(|frame| frame.function.as_deref());
+        let text = line.and_then(|frame| {
+            source_line(frame.file.as_deref()?, frame.line?, self.profile.run.started_unix)
+        });
+        let parts = [Some(cause.rule.0), file, function, text.as_deref()].map(Option::unwrap_or_default);
+        let number = hash(&parts.join("\n"));
+        let count = self.seen.entry(number).or_default();
+        *count += 1;
+        format!("{number:016x}:{count}")
+    }
+}
