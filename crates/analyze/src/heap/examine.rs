@@ -7,7 +7,7 @@
 //! ```
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use heaplens_format::recording::{Amount, ClassRow, GrowingNode, HeapView, Holder as SiteHolder, LostSite};
 use heaplens_format::{Addr, Bytes};
@@ -98,6 +98,10 @@ struct Heap<'m, M> {
     root_names: Vec<RootName>,
     /// The class of each block, 0 where it is not known.
     classes: Vec<u32>,
+    /// Those of them that are Python's.
+    python_classes: HashSet<u32>,
+    /// Blocks that the interpreter keeps for later use.
+    spare: HashSet<BlockId>,
     files: Vec<MappedFile>,
     /// Where Python's small objects lie.
     arenas: Arenas,
@@ -133,18 +137,26 @@ impl<'m, M: ReadMemory> Heap<'m, M> {
             names,
             classes: vec![0; blocks.len()],
             known: HashMap::new(),
+            spare: Vec::new(),
         };
         let graph =
             Graph::with_links(blocks, &roots, memory, |id, block, words| typist.look_at(id, block, words));
-        let classes = typist.classes;
-        Ok(Self { memory, graph, python, root_names, classes, files: scene.files, arenas })
+        let (classes, python_classes) = (typist.classes, typist.known.into_values().collect());
+        let spare =
+            typist.spare.iter().filter_map(|&address| Some(graph.blocks().find(address)?.0)).collect();
+        let files = scene.files;
+        Ok(Self { memory, graph, python, root_names, classes, python_classes, spare, files, arenas })
     }
 
-    /// Small objects of Python's are not told of, and count as reached: of one that nothing seems to lead to it is not known
-    /// whether the interpreter keeps it in a way that is not read here.
+    /// Objects of Python's are not told of, and count as reached: of one that nothing seems to lead to it is not known whether
+    /// the interpreter keeps it in a way that is not read here.
     fn lost(&self) -> Vec<LostSite> {
-        let is_small = |block: BlockId| self.arenas.contains(self.graph.blocks().get(block).address.get());
-        Kinds::with(&self.graph, is_small).sites(&self.graph, |block| !is_small(block))
+        let is_pythons = |block: BlockId| {
+            let is_small = || self.arenas.contains(self.graph.blocks().get(block).address.get());
+            let is_object = self.python_classes.contains(&self.classes[block.index()]);
+            is_object || self.spare.contains(&block) || is_small()
+        };
+        Kinds::with(&self.graph, is_pythons).sites(&self.graph, |block| !is_pythons(block))
     }
 
     fn view(&self, memory: &mut Examiner) -> HeapView {

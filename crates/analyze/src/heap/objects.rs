@@ -43,6 +43,8 @@ pub(super) struct Typist<'a, 'm, M> {
     pub(super) classes: Vec<u32>,
     /// Numbers of Python's classes.
     pub(super) known: HashMap<ClassId, u32>,
+    /// Addresses of what objects keep for later use.
+    pub(super) spare: Vec<u64>,
 }
 
 impl<M: ReadMemory> Typist<'_, '_, M> {
@@ -61,6 +63,7 @@ impl<M: ReadMemory> Typist<'_, '_, M> {
             self.classes[id.index()] = class.unwrap_or(0);
             return Links::default();
         };
+        self.spare.extend(python.spare(object));
         let number = || self.names.number(&python.class_name(object.class));
         self.classes[id.index()] = *self.known.entry(object.class).or_insert_with(number);
         Links {

@@ -15,6 +15,7 @@ use super::objects;
 use super::pages::Pagemap;
 use super::sites::Owner;
 use super::space::Space;
+use super::stacks;
 use super::tables::Tables;
 use super::take::Subject;
 use crate::frozen::NotFrozen;
@@ -125,13 +126,15 @@ impl Subject {
         areas.iter().filter(is_data).filter(|area| area.name != "[stack]" && !self.is_own(area))
     }
 
-    fn roots(&self, areas: &[Area], space: &Space, stacks: &[(u32, u64)]) -> Vec<RootRange> {
+    fn roots(&self, areas: &[Area], space: &Space, threads: &[(u32, u64)]) -> Vec<RootRange> {
         let data = self.data(areas).filter(|area| !is_of_libc(&area.name)).map(range);
         let mut roots: Vec<RootRange> =
             data.map(|(start, end)| RootRange { start, end, kind: RootKind::Data }).collect();
         let reachable = space.reachable().into_iter();
         roots.extend(reachable.map(|(start, end, claim)| RootRange { start, end, kind: kind_of(claim) }));
-        roots.extend(stacks.iter().filter_map(|&(thread, stack)| {
+        let tables = stacks::tables(self.process(), &stacks::find(self.process(), areas)).into_iter();
+        roots.extend(tables.map(|(start, end)| RootRange { start, end, kind: RootKind::Anonymous }));
+        roots.extend(threads.iter().filter_map(|&(thread, stack)| {
             let (start, end) = rest_of_stack(areas, space, stack)?;
             Some(RootRange { start, end, kind: RootKind::Stack { thread } })
         }));

@@ -1,12 +1,15 @@
 //! Stacks of threads that the C library mapped, which no hook sees: memory right behind a guard that nobody may touch. The
 //! kernel may list other memory behind it as the same area, so what is claimed is no longer than a stack can be.
 
-use heaplens_format::Pid;
+use heaplens_format::{Addr, Pid};
 
 use super::areas::Area;
+use crate::kernel;
 
 /// glibc's default where the limit says nothing, and the usual limit.
 const USUAL: u64 = 8 << 20;
+/// The descriptor of a thread lies at the end of its stack, and is no longer than this.
+const DESCRIPTOR: usize = 4096;
 /// Guards are a page; programs may ask for more.
 const LARGEST_GUARD: u64 = 1 << 20;
 
@@ -20,6 +23,28 @@ pub(super) fn find(process: Pid, areas: &[Area]) -> Vec<(u64, u64)> {
         .filter(|pair| pair[1].is_anonymous() && pair[1].is_writable && pair[1].name.is_empty())
         .map(|pair| (pair[1].start, pair[1].end.min(pair[1].start.saturating_add(longest))))
         .collect()
+}
+
+/// Where threads keep the address of their table of modules, as ranges of one word: the C library has it, and hands it on to the
+/// next thread, as long as it has the stack, also when no thread runs on it.
+///
+/// ```text
+///   … stack │ thread-local data │ descriptor: itself │ table │ itself │ …      end of the stack
+/// ```
+pub(super) fn tables(process: Pid, stacks: &[(u64, u64)]) -> Vec<(u64, u64)> {
+    stacks.iter().filter_map(|&(_, end)| table_before(process, end)).collect()
+}
+
+fn table_before(process: Pid, end: u64) -> Option<(u64, u64)> {
+    let start = end.checked_sub(DESCRIPTOR as u64)?;
+    let mut bytes = [0; DESCRIPTOR];
+    let read = kernel::read_memory(process, Addr::new(start), &mut bytes);
+    let words: Vec<u64> =
+        bytes[..read].as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word)).collect();
+    let address = |at: usize| start + 8 * at as u64;
+    let is_descriptor = |&at: &usize| words[at] == address(at) && words.get(at + 2) == Some(&address(at));
+    let found = (0..words.len()).find(is_descriptor)?;
+    Some((address(found + 1), address(found + 2)))
 }
 
 /// The soft limit of stacks, which is the size of a thread's; `None` when there is none.
@@ -48,6 +73,20 @@ mod tests {
         let long = area(0x2000, 1 << 40, true);
         let found = find(own, &[guard, long]);
         assert!(found[0].1 < 1 << 40);
+    }
+
+    #[test]
+    fn a_descriptor_is_told_by_its_own_address_in_it() {
+        let mut page = vec![0u64; 2 * DESCRIPTOR / 8];
+        let start = page.as_ptr() as u64;
+        let (own, at, end) = (Pid::new(std::process::id()), 300, start + 8 * page.len() as u64);
+        assert_eq!(tables(own, &[(start, end)]), []);
+        let base = page.len() - DESCRIPTOR / 8 + at;
+        let address = start + 8 * base as u64;
+        (page[base], page[base + 1], page[base + 2]) = (address, 77, address);
+        assert_eq!(tables(own, &[(start, end)]), [(address + 8, address + 16)]);
+        page[base + 2] = 0;
+        assert_eq!(tables(own, &[(start, end)]), []);
     }
 
     #[test]

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::rc::Rc;
 
-use super::Python;
 use super::layout::{CODE_SPARE_WORDS, Managed, OfGenerator, TYPE, WEAK_WORDS, class, flag};
 use super::reader::is_address;
+use super::{Object, Python};
 use crate::heap::ReadMemory;
 
 /// Metaclasses of metaclasses, and bases of bases, are followed so far.
@@ -211,8 +211,7 @@ impl<M: ReadMemory> Python<'_, M> {
         } else if (1..512).contains(&weak_offset) {
             set(class.lead + weak_offset);
         }
-        // Before 3.11 code keeps the frame that it ran in last, for the next time: variables of back then are in it.
-        if class.kind == Kind::Code && matches!(self.layout.frame.of_generator, OfGenerator::Object(_)) {
+        if self.keeps_frames(class) {
             CODE_SPARE_WORDS.iter().for_each(|&word| set(class.lead + word));
         }
         // A class knows those that are made from it by weak references.
@@ -223,6 +222,18 @@ impl<M: ReadMemory> Python<'_, M> {
             WEAK_WORDS.iter().for_each(|&word| set(class.lead + word));
         }
         idle
+    }
+
+    /// Before 3.11 code keeps the frame that it ran in last, for the next time: variables of back then are in it.
+    fn keeps_frames(&self, class: &Class) -> bool {
+        class.kind == Kind::Code && matches!(self.layout.frame.of_generator, OfGenerator::Object(_))
+    }
+
+    /// What an object keeps for later use, though it holds nothing: a way must not lead through it, but it is not lost.
+    pub fn spare(&self, object: Object) -> impl Iterator<Item = u64> + '_ {
+        let class = self.known(object.class).filter(|class| self.keeps_frames(class));
+        let words = class.map_or(&[][..], |_| &CODE_SPARE_WORDS[..]);
+        words.iter().filter_map(move |word| self.reader.pointer(object.address + word))
     }
 
     /// By its flags, or by the first of its bases that is known by name.

@@ -14,6 +14,7 @@ fn without_marks(mode: &str, truth: Truth) -> Program {
         words: vec![mode.to_owned()],
         truth,
         file: "without_marks.c".into(),
+        holder: None,
     }
 }
 

@@ -173,6 +173,7 @@ fn script(folder: &Folder, number: usize, name: &str, text: &str, bytes: Option<
         words: vec![path.display().to_string()],
         truth,
         file,
+        holder: None,
     }
 }
 
@@ -219,8 +220,9 @@ fn programs_that_others_wrote_are_not_called_leaks() {
             name: format!("{command} {}", words.join(" ")),
             command: path,
             words: words.iter().map(|word| (*word).to_owned()).collect(),
-            truth: Truth::Bounded,
+            truth: Truth::Foreign,
             file: String::new(),
+            holder: None,
         });
     }
     try_all(&programs, None);

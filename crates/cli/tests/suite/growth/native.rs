@@ -7,12 +7,16 @@ use std::process::Command;
 use super::dice::Dice;
 use super::{Program, Truth, write};
 
-/// What keeps blocks: the statement that keeps one of `SIZE` bytes.
-const HOLDERS: [(&str, &str); 4] = [
-    ("array", "kept[pass] = filled(malloc(SIZE), SIZE);"),
-    ("chain", "{ void **node = filled(malloc(SIZE), SIZE); *node = head; head = node; }"),
-    ("lost", "filled(malloc(SIZE), SIZE);"),
-    ("calloc", "kept[pass] = calloc(1, SIZE);"),
+/// What keeps blocks: the statement that keeps one of `SIZE` bytes, and who holds it.
+const HOLDERS: [(&str, &str, Option<&str>); 4] = [
+    ("array", "kept[pass] = filled(malloc(SIZE), SIZE);", Some("global kept")),
+    (
+        "chain",
+        "{ void **node = filled(malloc(SIZE), SIZE); *node = head; head = node; }",
+        Some("global head"),
+    ),
+    ("lost", "filled(malloc(SIZE), SIZE);", None),
+    ("calloc", "kept[pass] = calloc(1, SIZE);", Some("global kept")),
 ];
 
 /// What does not grow.
@@ -37,12 +41,14 @@ static void (*mark)(const char *);
 static void *kept[100000];
 static void **head;
 static void *noise;
+void *warm[100000];
 static void *filled(void *block, size_t size) { memset(block, 1, size); return block; }
 static double now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec + t.tv_nsec / 1e9; }
 static void begin(int pass, int noisy) {
     if (mark) mark("pass");
     free(noise);
-    noise = noisy ? malloc(1 + rand() % noisy) : 0;
+    size_t size = noisy ? 1 + rand() % noisy : 0;
+    noise = noisy ? filled(malloc(size), size) : 0;
 }
 "#;
 
@@ -55,6 +61,7 @@ pub struct Source {
 struct Drawn {
     name: String,
     truth: Truth,
+    holder: Option<&'static str>,
 }
 
 impl Source {
@@ -65,7 +72,7 @@ impl Source {
 
     /// Adds one that grows; with `pace` it has no marks and takes so many milliseconds for a pass.
     pub fn growing(&mut self, dice: &mut Dice, pace: Option<u64>) {
-        let (holder, keep) = *dice.pick(&HOLDERS);
+        let (holder, keep, step) = *dice.pick(&HOLDERS);
         let (passes, size) = (passes(dice, pace), dice.between(64, 40_000));
         let period = if dice.between(0, 2) == 0 { dice.between(2, passes / 20) } else { 1 };
         let size = size.max(if pace.is_some() { 8_000 } else { 5_000 * period / passes });
@@ -74,7 +81,7 @@ impl Source {
         let line = self.function(&statement, passes, dice, pace);
         let name = format!("{holder} of {size} every {period} of {passes}{}", told(pace));
         let bytes = size as f64 / period as f64;
-        self.programs.push(Drawn { name, truth: Truth::Grows { bytes, line } });
+        self.programs.push(Drawn { name, truth: Truth::Grows { bytes, line }, holder: step });
         let whole = bytes * passes as f64;
         self.text = self.text.replace("WHOLE", &format!("{whole}"));
     }
@@ -91,7 +98,7 @@ impl Source {
         self.function(&statement, passes, dice, pace);
         let name = format!("{kind} of {size} by {bound} in {passes}{}", told(pace));
         self.text = self.text.replace("WHOLE", "0.0");
-        self.programs.push(Drawn { name, truth: Truth::Bounded });
+        self.programs.push(Drawn { name, truth: Truth::Bounded, holder: None });
     }
 
     /// A function of its own; the line of the statement.
@@ -103,7 +110,7 @@ impl Source {
             format!("nanosleep(&(struct timespec){{0, {pace} * 1000000}}, 0);")
         });
         self.text += &format!(
-            "static void program_{number}(void) {{\n    double start = now();\n    for (int pass = 0; pass < {passes}; pass++) {{\n        begin(pass, {noisy});\n        if (pass < {warm}) malloc(700);\n"
+            "static void program_{number}(void) {{\n    double start = now();\n    for (int pass = 0; pass < {passes}; pass++) {{\n        begin(pass, {noisy});\n        if (pass < {warm}) warm[pass] = malloc(700);\n"
         );
         let line = 1 + self.text.lines().count() as u64;
         let said = if pace.is_some() { "printf(\"truth %f\\n\", WHOLE / (now() - start));" } else { "" };
@@ -129,6 +136,7 @@ impl Source {
             words: words(number, &drawn.name),
             truth: drawn.truth,
             file: "programs.c".into(),
+            holder: drawn.holder,
         };
         self.programs.into_iter().enumerate().map(program).collect()
     }

@@ -5,16 +5,26 @@ use std::path::Path;
 use super::dice::Dice;
 use super::{Program, Truth, write};
 
-/// A way to hold something: what is there before the loop, and the statement that keeps `NEW`.
-const HOLDERS: [(&str, &str, &str); 8] = [
-    ("global list", "kept = []", "kept.append(NEW)"),
-    ("global dict", "kept = {}", "kept[step] = NEW"),
-    ("deque", "import collections\nkept = collections.deque()", "kept.append(NEW)"),
-    ("attribute", "class Model: pass\nmodel = Model()\nmodel.history = []", "model.history.append(NEW)"),
-    ("class attribute", "class Model:\n    seen = []", "Model.seen.append(NEW)"),
-    ("chain", "class Node:\n    __slots__ = 'value', 'next'\nhead = [None]", "chain(NEW)"),
-    ("default argument", "def keep(value, into=[]): into.append(value)", "keep(NEW)"),
-    ("closure", "def collector():\n    kept = []\n    return kept.append\nkeep = collector()", "keep(NEW)"),
+/// A way to hold something: what is there before the loop, the statement that keeps `NEW`, and a step on the way to it.
+const HOLDERS: [(&str, &str, &str, &str); 8] = [
+    ("global list", "kept = []", "kept.append(NEW)", "kept (list)"),
+    ("global dict", "kept = {}", "kept[step] = NEW", "kept (dict)"),
+    ("deque", "import collections\nkept = collections.deque()", "kept.append(NEW)", "kept (deque)"),
+    (
+        "attribute",
+        "class Model: pass\nmodel = Model()\nmodel.history = []",
+        "model.history.append(NEW)",
+        ".history (list)",
+    ),
+    ("class attribute", "class Model:\n    seen = []", "Model.seen.append(NEW)", ".seen (list)"),
+    ("chain", "class Node:\n    __slots__ = 'value', 'next'\nhead = [None]", "chain(NEW)", "head (list)"),
+    ("default argument", "def keep(value, into=[]): into.append(value)", "keep(NEW)", "keep (function)"),
+    (
+        "closure",
+        "def collector():\n    kept = []\n    return kept.append\nkeep = collector()",
+        "keep(NEW)",
+        "keep (builtin_function_or_method)",
+    ),
 ];
 
 /// A thing of about so many bytes.
@@ -63,7 +73,7 @@ const BOUNDED: [(&str, &str, &str); 12] = [
 
 /// A program that grows.
 pub fn growing(dice: &mut Dice, folder: &Path, python: &Path, number: usize) -> Program {
-    let (holder, before, keep) = *dice.pick(&HOLDERS);
+    let (holder, before, keep, step) = *dice.pick(&HOLDERS);
     let thing = dice.pick(&THINGS);
     let (passes, size) = (dice.between(200, 600), dice.between(2_000, 60_000));
     let period = if dice.between(0, 2) == 0 { dice.between(2, passes / 20) } else { 1 };
@@ -74,7 +84,8 @@ pub fn growing(dice: &mut Dice, folder: &Path, python: &Path, number: usize) -> 
     // A chain has its node beside the thing, a list or a dict its slot: little enough to be within what is allowed.
     let bytes = ((thing.bytes)(size) + 9) as f64 / period as f64;
     let name = format!("{number}: {holder} of {}({size}) every {period} of {passes}", thing.name);
-    program(name, folder, python, &text, Truth::Grows { bytes, line })
+    let program = program(name, folder, python, &text, Truth::Grows { bytes, line });
+    Program { holder: Some(step), ..program }
 }
 
 /// One that does not.
@@ -112,6 +123,7 @@ fn program(name: String, folder: &Path, python: &Path, text: &str, truth: Truth)
         words: vec![path.display().to_string()],
         truth,
         file,
+        holder: None,
     }
 }
 
