@@ -7,7 +7,7 @@ report would show.
 
 from typing import Callable, Optional
 
-__all__ = ["is_running", "mark"]
+__all__ = ["is_running", "mark", "snapshot"]
 
 
 def mark(label: str) -> None:
@@ -16,6 +16,11 @@ def mark(label: str) -> None:
         raise TypeError(f"a label is a str, not {type(label).__name__}")
     if _mark is not None:
         _mark(label.encode("utf-8", "replace").replace(b"\0", b" "))
+
+
+def snapshot() -> None:
+    """Has Heaplens look at the heap, a moment from now: what the blocks are and who holds them. It is a mark, too."""
+    mark("heaplens.snapshot")
 
 
 def is_running() -> bool:

@@ -1,7 +1,7 @@
 //! Python programs that hold what they make in every way that Python has.
 
 use super::{Held, none_wrong};
-use crate::harness::Folder;
+use crate::harness::{Folder, Heaplens};
 use crate::python::interpreters;
 
 const HELD: &[Held] = &[
@@ -86,6 +86,24 @@ fn every_way_to_hold_something_is_named() {
         tried += HELD.len();
     }
     none_wrong(&wrong, tried);
+}
+
+#[test]
+fn a_program_may_ask_for_a_look_at_what_a_function_holds() {
+    let folder = Folder::new();
+    let script = folder.file("script.py");
+    let package = concat!(env!("CARGO_MANIFEST_DIR"), "/../../python");
+    let text = format!(
+        "import sys, time\nsys.path.insert(0, {package:?})\nimport heaplens\ndef work():\n  rows = [bytearray(90_000) for _ in range(50)]\n  heaplens.snapshot()\n  time.sleep(1)\nwork()\n"
+    );
+    std::fs::write(&script, text).expect("the folder is writable");
+    let run = Heaplens::on(interpreters::any(), &["-q"]).arg(&script).finish().expect_status(0);
+    let page = |look: &str| {
+        let output = Heaplens::bare(["heap", "--look", look]).arg(run.recording()).output().expect("it runs");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    assert!(page("1").contains("work (script.py:4) → rows (list)"), "{}", page("1"));
+    assert!(!page("2").contains("rows (list)"), "it has returned: {}", page("2"));
 }
 
 /// Versions whose names are read.
