@@ -72,7 +72,12 @@ fn write_libraries(samples: &Samples<'_>, out: &mut dyn Write) -> io::Result<()>
     for module in &samples.profile.modules {
         for code in code_segments(module) {
             let (start, end, offset) = (code.start, code.end, code.offset);
-            writeln!(out, "{start:08x}-{end:08x} r-xp {offset:08x} 00:00 0 {:>26}{}", "", module.path)?;
+            writeln!(
+                out,
+                "{start:08x}-{end:08x} r-xp {offset:08x} 00:00 0 {:>26}{}",
+                "",
+                one_line(&module.path)
+            )?;
         }
     }
     Ok(())

@@ -53,6 +53,8 @@ struct Cause<'a> {
     level: &'static str,
     title: String,
     help: &'static str,
+    /// Where more is to be read.
+    reference: Option<&'static str>,
     text: String,
     line: Option<&'a StackFrame>,
     stack: Vec<&'a StackFrame>,
@@ -77,6 +79,7 @@ fn growth<'a>(profile: &'a Profile, finding: &Finding) -> Cause<'a> {
         level,
         title: title.to_owned(),
         help: fix,
+        reference: rules::references(finding.rule).first().copied(),
         text: format!("{title}{name}: {pace:.0} bytes per {per}{share}. Verdict: {verdict}. Fix: {fix}."),
         line: rules::line(profile, finding),
         stack: stack.unwrap_or_default(),
@@ -115,6 +118,7 @@ fn lost_record<'a>(profile: &'a Profile, record: &LeakRecord) -> Option<Cause<'a
         level,
         title: title.to_owned(),
         help: "free them, or keep what leads to them",
+        reference: None,
         text: format!("{title}: {bytes} bytes are lost, with {blocks} blocks of this line."),
         line: profile.line_of(record.stack),
         stack: profile.frames(record.stack).collect(),
@@ -125,6 +129,20 @@ fn lost_record<'a>(profile: &'a Profile, record: &LeakRecord) -> Option<Cause<'a
             "indirectBlocks": record.indirect.blocks,
         }),
     })
+}
+
+fn rule((id, name): (&str, &str), cause: &Cause<'_>) -> Value {
+    let mut rule = json!({
+        "id": id,
+        "name": name,
+        "shortDescription": { "text": cause.title },
+        "help": { "text": cause.help },
+        "defaultConfiguration": { "level": cause.level },
+    });
+    if let Some(reference) = cause.reference {
+        rule["helpUri"] = json!(reference);
+    }
+    rule
 }
 
 struct Log<'a> {
@@ -138,15 +156,7 @@ struct Log<'a> {
 impl Log<'_> {
     fn result(&mut self, cause: &Cause<'_>) -> Value {
         let (id, name) = cause.rule;
-        self.rules.entry(id).or_insert_with(|| {
-            json!({
-                "id": id,
-                "name": name,
-                "shortDescription": { "text": cause.title },
-                "help": { "text": cause.help },
-                "defaultConfiguration": { "level": cause.level },
-            })
-        });
+        self.rules.entry(id).or_insert_with(|| rule((id, name), cause));
         let frames: Vec<Value> = cause.stack.iter().take(DEPTH).map(|frame| self.frame(frame)).collect();
         let stacks = if frames.is_empty() { json!([]) } else { json!([{ "frames": frames }]) };
         json!({
