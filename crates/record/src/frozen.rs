@@ -8,6 +8,7 @@ use std::time::Duration;
 use heaplens_format::recording::{HeapMoment, HeapView, Interpreter, LeakCheck};
 use heaplens_format::{Addr, Bytes, Nanos, Pid};
 
+use crate::code_pages::CodePages;
 use crate::image;
 use crate::kernel;
 use crate::ledger::{Outline, Subject, Tables};
@@ -21,6 +22,7 @@ pub struct Frozen {
     process: Pid,
     outline: Outline,
     pause: Nanos,
+    code: CodePages,
     /// Lets the process go, or ends the image, when this is dropped.
     _tracer: Tracer,
 }
@@ -81,7 +83,8 @@ impl Frozen {
         let (threads, tracer) = Tracer::start(stop)?;
         let tables = Tables::open(arena).ok_or(NotFrozen::Blocks(UNREADABLE))?;
         let outline = subject.outline(&tables, &threads)?;
-        Ok(Self { process, outline, pause: Nanos::default(), _tracer: tracer })
+        let code = CodePages::of(process);
+        Ok(Self { process, outline, pause: Nanos::default(), code, _tracer: tracer })
     }
 
     /// Takes an image of a process that runs, and looks at that. `own_files` are file names of Heaplens's own in it,
@@ -96,7 +99,8 @@ impl Frozen {
         let (image, tracer) = image::take(process, recorder, arena, patience)?;
         let tables = Tables::of_copy(arena, &image.tables).ok_or(NotFrozen::Blocks(UNREADABLE))?;
         let outline = Subject::new(image.process, own_files).outline(&tables, &image.threads)?;
-        Ok(Self { process: image.process, outline, pause: image.pause, _tracer: tracer })
+        let code = CodePages::of(image.process);
+        Ok(Self { process: image.process, outline, pause: image.pause, code, _tracer: tracer })
     }
 
     /// How long the program stood still for it; nothing where it waited anyway.
@@ -144,9 +148,12 @@ impl Frozen {
         &self.outline.python_arenas
     }
 
-    /// Reads its memory, as far as it can be read from an address on.
+    /// Reads its memory, as far as it can be read from an address on. Nothing is brought in by it.
     pub fn read(&self, address: u64, into: &mut [u8]) -> usize {
-        kernel::read_memory(self.process, Addr::new(address), into)
+        match CodePages::area(&self.outline.areas, address) {
+            Some(area) => self.code.read(area, address, into),
+            None => kernel::read_memory(self.process, Addr::new(address), into),
+        }
     }
 }
 

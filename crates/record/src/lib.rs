@@ -9,6 +9,7 @@
 pub mod arena;
 
 mod agent_file;
+mod code_pages;
 mod codes;
 mod collect;
 mod counters;

@@ -1,22 +1,29 @@
 //! The sampled small objects of Python in a process, out of the table that the agent keeps there.
 
+use std::io;
 use std::mem::offset_of;
 
 use heaplens_format::arena::python::{OBJECT_SAMPLE_SIZE, OBJECT_SAMPLES, ObjectSample};
 use heaplens_format::{Addr, Pid};
 
 use super::blocks::Block;
+use super::pages::{PAGE, Pagemap};
 use crate::arena::word;
 use crate::kernel;
 
 /// In place of a size: the object is on its way out.
 const GOES: u32 = u32::MAX;
 
-/// The objects in the table at an address of the process.
-pub(super) fn read(process: Pid, table: u64) -> Vec<Block> {
+/// The objects in the table at an address of the process. Parts of it that were never touched are not brought in.
+pub(super) fn read(process: Pid, pagemap: &mut Pagemap, table: u64) -> io::Result<Vec<Block>> {
     let mut bytes = vec![0; OBJECT_SAMPLES * OBJECT_SAMPLE_SIZE];
-    let read = kernel::read_memory(process, Addr::new(table), &mut bytes);
-    bytes[..read].chunks_exact(OBJECT_SAMPLE_SIZE).filter_map(object).collect()
+    let end = table + bytes.len() as u64;
+    for (from, to) in pagemap.touched(table / PAGE * PAGE, end.next_multiple_of(PAGE))? {
+        let (from, to) = (from.max(table), to.min(end));
+        let part = &mut bytes[(from - table) as usize..(to - table) as usize];
+        kernel::read_memory(process, Addr::new(from), part);
+    }
+    Ok(bytes.chunks_exact(OBJECT_SAMPLE_SIZE).filter_map(object).collect())
 }
 
 fn object(record: &[u8]) -> Option<Block> {
@@ -43,6 +50,7 @@ mod tests {
 
     #[test]
     fn a_table_that_is_nowhere_has_none() {
-        assert_eq!(read(Pid::new(std::process::id()), 8), []);
+        let own = Pid::new(std::process::id());
+        assert_eq!(read(own, &mut Pagemap::open(own).unwrap(), 8).unwrap(), []);
     }
 }

@@ -102,17 +102,18 @@ impl Subject {
         threads: &[Stopped],
     ) -> io::Result<Outline> {
         let areas = areas::read(self.process())?;
-        let mut space = Space::read(&areas, &mut Pagemap::open(self.process())?)?;
+        let mut pagemap = Pagemap::open(self.process())?;
+        let mut space = Space::read(&areas, &mut pagemap)?;
         self.claim(&mut space, tables, header, &areas)?;
         let (blocks, mut objects) = live_blocks(tables, &mut space)?;
-        objects.extend(objects::read(self.process(), header.object_samples()));
+        objects.extend(objects::read(self.process(), &mut pagemap, header.object_samples())?);
         objects.sort_unstable_by_key(|object| object.address);
         let (stacks, registers) = held_by_threads(threads, header);
         Ok(Outline {
             blocks,
             objects,
-            roots: self.roots(&areas, &space, &stacks),
-            allocator_data: self.data(&areas).filter(|area| is_of_libc(&area.name)).map(range).collect(),
+            roots: self.roots(&areas, &space, &mut pagemap, &stacks)?,
+            allocator_data: self.data(&areas, &mut pagemap, is_of_libc)?,
             registers,
             python: Interpreter::from_raw(header.python()),
             python_arenas: space.arenas().to_vec(),
@@ -120,14 +121,36 @@ impl Subject {
         })
     }
 
-    /// Memory with a file that can be written to: data of modules, shared memory.
-    fn data<'a>(&self, areas: &'a [Area]) -> impl Iterator<Item = &'a Area> {
+    /// Memory with a file that can be written to: data of modules, shared memory. Of private memory what was never touched is as
+    /// the file has it, and leads nowhere.
+    fn data(
+        &self,
+        areas: &[Area],
+        pagemap: &mut Pagemap,
+        is_wanted: impl Fn(&str) -> bool,
+    ) -> io::Result<Vec<(u64, u64)>> {
         let is_data = |area: &&Area| area.is_writable && !area.is_anonymous() && !is_device(&area.name);
-        areas.iter().filter(is_data).filter(|area| area.name != "[stack]" && !self.is_own(area))
+        let mut ranges = Vec::new();
+        for area in
+            areas.iter().filter(is_data).filter(|area| area.name != "[stack]" && is_wanted(&area.name))
+        {
+            match area.is_private {
+                _ if self.is_own(area) => {}
+                true => ranges.extend(pagemap.touched(area.start, area.end)?),
+                false => ranges.push((area.start, area.end)),
+            }
+        }
+        Ok(ranges)
     }
 
-    fn roots(&self, areas: &[Area], space: &Space, threads: &[(u32, u64)]) -> Vec<RootRange> {
-        let data = self.data(areas).filter(|area| !is_of_libc(&area.name)).map(range);
+    fn roots(
+        &self,
+        areas: &[Area],
+        space: &Space,
+        pagemap: &mut Pagemap,
+        threads: &[(u32, u64)],
+    ) -> io::Result<Vec<RootRange>> {
+        let data = self.data(areas, pagemap, |name| !is_of_libc(name))?.into_iter();
         let mut roots: Vec<RootRange> =
             data.map(|(start, end)| RootRange { start, end, kind: RootKind::Data }).collect();
         let reachable = space.reachable().into_iter();
@@ -138,7 +161,7 @@ impl Subject {
             let (start, end) = rest_of_stack(areas, space, stack)?;
             Some(RootRange { start, end, kind: RootKind::Stack { thread } })
         }));
-        roots
+        Ok(roots)
     }
 }
 
@@ -197,10 +220,6 @@ fn kind_of(claim: Claim) -> RootKind {
 fn shown(area: Area) -> MappedArea {
     let Area { start, end, offset, name, is_writable, .. } = area;
     MappedArea { start, end, offset, name, is_writable }
-}
-
-fn range(area: &Area) -> (u64, u64) {
-    (area.start, area.end)
 }
 
 fn is_of_libc(name: &str) -> bool {

@@ -11,6 +11,7 @@ pub(super) const PAGE: u64 = 4096;
 
 /// proc_pid_pagemap(5).
 const PRESENT: u64 = 1 << 63;
+const SWAPPED: u64 = 1 << 62;
 /// Entries that are read at a time.
 const AT_ONCE: usize = 1 << 15;
 
@@ -27,6 +28,26 @@ impl Pagemap {
 
     /// Tells each page of a range, in order, whether it is resident.
     pub(super) fn each(&mut self, start: u64, end: u64, mut tell: impl FnMut(usize, bool)) -> io::Result<()> {
+        self.entries(start, end, |page, entry| tell(page, entry & PRESENT != 0))
+    }
+
+    /// The parts of a range that the process has touched, in memory or swapped out. To read others would bring them in.
+    pub(super) fn touched(&mut self, start: u64, end: u64) -> io::Result<Vec<(u64, u64)>> {
+        let mut parts: Vec<(u64, u64)> = Vec::new();
+        self.entries(start, end, |page, entry| {
+            if entry & (PRESENT | SWAPPED) == 0 {
+                return;
+            }
+            let page = start + page as u64 * PAGE;
+            match parts.last_mut() {
+                Some(last) if last.1 == page => last.1 += PAGE,
+                _ => parts.push((page, page + PAGE)),
+            }
+        })?;
+        Ok(parts)
+    }
+
+    fn entries(&mut self, start: u64, end: u64, mut tell: impl FnMut(usize, u64)) -> io::Result<()> {
         let mut index = 0;
         let pages = (end.saturating_sub(start) / PAGE) as usize;
         while index < pages {
@@ -34,7 +55,7 @@ impl Pagemap {
             let bytes = &mut self.buffer[..count * 8];
             self.file.read_exact_at(bytes, (start / PAGE + index as u64) * 8)?;
             for (at, entry) in bytes.as_chunks::<8>().0.iter().enumerate() {
-                tell(index + at, u64::from_le_bytes(*entry) & PRESENT != 0);
+                tell(index + at, u64::from_le_bytes(*entry));
             }
             index += count;
         }
@@ -54,5 +75,6 @@ mod tests {
         let mut pagemap = Pagemap::open(Pid::new(std::process::id())).unwrap();
         pagemap.each(page, page + PAGE, |index, resident| found.push((index, resident))).unwrap();
         assert_eq!(found, [(0, true)]);
+        assert_eq!(pagemap.touched(page, page + PAGE).unwrap(), [(page, page + PAGE)]);
     }
 }
