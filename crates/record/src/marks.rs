@@ -164,11 +164,15 @@ pub(crate) fn by_record(changes: &[u8], marks: u32) -> HashMap<u32, Vec<Until>> 
         let blocks = field(offset_of!(ChangeRecord, live_blocks)) as i64;
         let numbers = field(offset_of!(ChangeRecord, record));
         let (record, mark) = (numbers as u32, (numbers >> 32) as u32);
-        let known = by_record.entry(record).or_default();
-        // A mark that was made while this was being read, or an entry that was torn.
-        if (1..=marks).contains(&mark) && known.last().is_none_or(|&(last, _)| last < mark) {
-            known.push((mark, Sum { bytes, blocks }));
+        // Another is that of a mark that was made while this was being read, or an entry that was torn.
+        if (1..=marks).contains(&mark) {
+            by_record.entry(record).or_default().push((mark, Sum { bytes, blocks }));
         }
+    }
+    // A thread that lost its core writes its entry behind that of a later mark.
+    for known in by_record.values_mut() {
+        known.sort_by_key(|&(mark, _)| mark);
+        known.dedup_by_key(|&mut (mark, _)| mark);
     }
     by_record
 }

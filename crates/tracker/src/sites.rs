@@ -194,8 +194,15 @@ fn keep_shared(arena: &Arena, number: u32, line: &Site, now: Moment) -> bool {
             return true;
         }
         if before != COPYING && line.moment.compare_exchange(before, COPYING, AcqRel, Acquire).is_ok() {
-            keep(arena, number, line, Moment::from_raw(before), now);
+            let (before, value) = (Moment::from_raw(before), live(line));
+            if before.peak() != now.peak() {
+                keep_at_peak(line, value);
+            }
             line.moment.store(now.raw(), Release);
+            // Behind it: a fresh page of the table takes longer than others wait.
+            if before.mark() != now.mark() {
+                marks::keep_value(arena, number, now.mark(), value);
+            }
             return true;
         }
         core::hint::spin_loop();
@@ -206,11 +213,12 @@ fn keep_shared(arena: &Arena, number: u32, line: &Site, now: Moment) -> bool {
 /// Keeps the live value for whatever came since the last change.
 #[inline(always)]
 fn keep(arena: &Arena, number: u32, line: &Site, before: Moment, now: Moment) {
+    let value = live(line);
     if before.peak() != now.peak() {
-        copy_live(line);
+        keep_at_peak(line, value);
     }
     if before.mark() != now.mark() {
-        marks::keep_value(arena, number, now.mark(), live(line));
+        marks::keep_value(arena, number, now.mark(), value);
     }
 }
 
@@ -225,10 +233,9 @@ fn live(line: &Site) -> Weight {
 }
 
 #[inline(always)]
-fn copy_live(line: &Site) {
-    let live = live(line);
-    line.peak_bytes.store(live.bytes, Relaxed);
-    line.peak_blocks.store(live.blocks, Relaxed);
+fn keep_at_peak(line: &Site, value: Weight) {
+    line.peak_bytes.store(value.bytes, Relaxed);
+    line.peak_blocks.store(value.blocks, Relaxed);
 }
 
 #[inline(always)]
@@ -266,7 +273,7 @@ mod tests {
         let part = |number: u32| {
             let line = record(arena, number);
             if number != 0 && Moment::from_raw(line.moment.load(Relaxed)).peak() != peak {
-                copy_live(line);
+                keep_at_peak(line, live(line));
             }
             (line.peak_bytes.load(Relaxed) as i64, line.peak_blocks.load(Relaxed) as i64)
         };
