@@ -18,7 +18,7 @@ use heaplens_report::valgrind::{self, XmlOptions};
 use crate::destination;
 use crate::diff::refuse;
 use crate::failure::{Failure, tell};
-use crate::recording::read;
+use crate::recording::{leave_out_known_leaks, read};
 use crate::render::print;
 
 /// Frames of a stack in Valgrind's XML.
@@ -173,7 +173,8 @@ struct Subject {
 fn subject(arguments: &ExportArguments) -> Result<Subject, Failure> {
     let pid = arguments.pid.map(Pid::new);
     let moment = arguments.at.as_deref().map_or(Moment::End, Moment::named);
-    let side = Side::to(&read(&arguments.input)?, pid, &moment).map_err(|error| refuse(&error))?;
+    let mut side = Side::to(&read(&arguments.input)?, pid, &moment).map_err(|error| refuse(&error))?;
+    leave_out_known_leaks(&mut side.profile);
     let base = arguments.base.as_deref().map(base).transpose()?;
     let iteration = match moment {
         Moment::End => side.profile.iterations.as_ref().map(|found| found.count),

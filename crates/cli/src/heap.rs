@@ -3,21 +3,20 @@
 use std::io::stdout;
 use std::process::ExitCode;
 
-use heaplens_analyze::profile;
 use heaplens_format::Pid;
 use heaplens_format::recording::HeapView;
 use heaplens_report::text::heap::{self, HeapOptions};
 
 use crate::arguments::HeapArguments;
 use crate::failure::Failure;
-use crate::recording::read;
+use crate::recording::{profiled, read};
 use crate::render::{look, print};
 use crate::report::no_such;
 
 /// Reads, chooses a look, prints.
 pub(crate) fn heap(arguments: &HeapArguments) -> Result<ExitCode, Failure> {
     let decoded = read(&arguments.input)?;
-    let profile = profile(&decoded, arguments.pid.map(Pid::new)).map_err(|error| no_such(&error))?;
+    let profile = profiled(&decoded, arguments.pid.map(Pid::new)).map_err(|error| no_such(&error))?;
     let view = chosen(profile.holders.views(), arguments.look).map_err(|failure| {
         match profile.holders.refusal() {
             Some(why) => failure.hint(format!("the last look that was tried did not come about: {why}")),

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use heaplens_analyze::suppressions::{self, Names};
+use heaplens_analyze::{NoSuchProcess, Profile};
 use heaplens_format::Pid;
 use heaplens_format::recording::{DecodeError, Decoded, Recording, decode, encode};
 
@@ -57,6 +59,18 @@ pub(crate) fn left_behind(directory: &Path) -> String {
 pub(crate) fn read(path: &Path) -> Result<Decoded, Failure> {
     let bytes = std::fs::read(path).map_err(|error| unreadable(path, &error))?;
     decode(&bytes).map_err(|error| foreign(path, error))
+}
+
+/// What a recording says of a process, without the blocks of libraries that are known to look lost.
+pub(crate) fn profiled(decoded: &Decoded, pid: Option<Pid>) -> Result<Profile, NoSuchProcess> {
+    let mut profile = heaplens_analyze::profile(decoded, pid)?;
+    leave_out_known_leaks(&mut profile);
+    Ok(profile)
+}
+
+/// See [`profiled`].
+pub(crate) fn leave_out_known_leaks(profile: &mut Profile) {
+    profile.suppress(&suppressions::built_in(), &Names::default());
 }
 
 fn unreadable(path: &Path, error: &std::io::Error) -> Failure {

@@ -4,7 +4,7 @@ use std::io::stdout;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use heaplens_analyze::{NoSuchProcess, profile};
+use heaplens_analyze::NoSuchProcess;
 use heaplens_format::Pid;
 use heaplens_format::recording::{Decoded, ProcessEnd, Recording};
 use heaplens_record::{CollectError, collect};
@@ -13,7 +13,7 @@ use crate::arguments::ReportArguments;
 use crate::destination;
 use crate::failure::{Failure, tell};
 use crate::limits::Limits;
-use crate::recording::{read, seal};
+use crate::recording::{profiled, read, seal};
 use crate::render::{look, plain, print, render};
 
 /// Reads, analyses, prints.
@@ -23,7 +23,7 @@ pub(crate) fn report(arguments: &ReportArguments) -> Result<ExitCode, Failure> {
         true => collected(&arguments.input)?,
         false => read(&arguments.input)?,
     };
-    let profile = profile(&decoded, arguments.pid.map(Pid::new)).map_err(|error| no_such(&error))?;
+    let profile = profiled(&decoded, arguments.pid.map(Pid::new)).map_err(|error| no_such(&error))?;
     match &arguments.output {
         None => print(&render(&profile, arguments.format, look(arguments.color, &stdout())))?,
         Some(path) => write(path, &render(&profile, arguments.format, plain()))?,

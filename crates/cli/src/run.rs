@@ -21,7 +21,7 @@ use crate::failure::{Failure, NOT_EXECUTABLE, NOT_FOUND, tell};
 use crate::limits::Limits;
 use crate::look::Looks;
 use crate::pattern::Pattern;
-use crate::recording::{Sealed, left_behind, seal};
+use crate::recording::{Sealed, left_behind, profiled, seal};
 use crate::render::{look, plain, render};
 use crate::status::StatusLine;
 
@@ -116,7 +116,7 @@ impl Outputs {
         let sealed = seal(recording, &self.recording.expand(pid), pid, session.path())?;
         // A directory that cannot be removed is in memory or temporary space and holds nothing that is still needed.
         session.remove().ok();
-        let profile = heaplens_analyze::profile(&sealed.decoded, None).map_err(|error| {
+        let profile = profiled(&sealed.decoded, None).map_err(|error| {
             Failure::new(error).hint(format!("heaplens report {}", sealed.path.display()))
         })?;
         self.show(&profile, &sealed);

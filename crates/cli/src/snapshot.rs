@@ -13,7 +13,7 @@ use crate::arguments::SnapshotArguments;
 use crate::failure::{Failure, tell};
 use crate::look::Looks;
 use crate::pattern::Pattern;
-use crate::recording::seal;
+use crate::recording::{profiled, seal};
 use crate::render::{look, print, render};
 
 /// How long the program may take to answer.
@@ -35,7 +35,7 @@ pub(crate) fn snapshot(arguments: &SnapshotArguments) -> Result<ExitCode, Failur
     let recording = collect_with(process.directory(), Some(asked)).map_err(|error| gone(&error))?;
     let sealed = seal(recording, &path, pid, process.directory())?;
     tell(&format!("heaplens: sealed {}", sealed.path.display()));
-    let profile = heaplens_analyze::profile(&sealed.decoded, Some(pid)).map_err(Failure::new)?;
+    let profile = profiled(&sealed.decoded, Some(pid)).map_err(Failure::new)?;
     print(&render(&profile, arguments.format, look(arguments.color, &stdout())))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -9,24 +9,19 @@ use std::sync::{Mutex, PoisonError};
 use heaplens_format::{Addr, Pid};
 
 use crate::kernel;
-use crate::ledger::MappedArea;
-
-const PAGE: u64 = 4096;
-/// proc_pid_pagemap(5): in memory, or swapped out.
-const TOUCHED: u64 = 3 << 62;
+use crate::ledger::{MappedArea, PAGE, Pagemap};
 
 /// The files of one process, opened when they are needed.
 #[derive(Debug)]
 pub(crate) struct CodePages {
     process: Pid,
-    pagemap: Option<File>,
+    pagemap: Option<Pagemap>,
     files: Mutex<HashMap<String, Option<File>>>,
 }
 
 impl CodePages {
     pub(crate) fn of(process: Pid) -> Self {
-        let pagemap = File::open(format!("/proc/{process}/pagemap")).ok();
-        Self { process, pagemap, files: Mutex::new(HashMap::new()) }
+        Self { process, pagemap: Pagemap::open(process).ok(), files: Mutex::new(HashMap::new()) }
     }
 
     /// The part of a file that an address lies in, of areas in the order of addresses.
@@ -58,11 +53,9 @@ impl CodePages {
         done
     }
 
+    /// Where that is not told, memory is all there is.
     fn is_touched(&self, address: u64) -> bool {
-        let mut entry = [0; 8];
-        let read = self.pagemap.as_ref().map(|file| file.read_exact_at(&mut entry, address / PAGE * 8));
-        // Where that is not told, memory is all there is.
-        !matches!(read, Some(Ok(()))) || u64::from_le_bytes(entry) & TOUCHED != 0
+        self.pagemap.as_ref().is_none_or(|pagemap| pagemap.is_touched(address).unwrap_or(true))
     }
 
     fn read_file(&self, area: &MappedArea, address: u64, into: &mut [u8]) -> usize {

@@ -22,6 +22,8 @@ pub type Look = fn(&Guard);
 pub const SOON: u32 = 1;
 /// See [`SOON`].
 pub const SELDOM: u32 = 64;
+/// No look is taken any more.
+pub const NEVER: u32 = u32::MAX;
 
 /// What was answered.
 #[derive(Debug, Default)]
@@ -83,14 +85,16 @@ impl Requests {
 
     /// The look whose turn it is. Until it is told when the next one comes, there is none.
     fn look(&self) -> Option<Look> {
-        match self.turns.load(Relaxed) {
-            0 => return None,
-            1 => self.turns.store(u32::MAX, Relaxed),
-            u32::MAX => return None,
-            turns => {
-                self.turns.store(turns - 1, Relaxed);
-                return None;
-            }
+        let turns = self.turns.load(Relaxed);
+        let next = match turns {
+            0 | NEVER => return None,
+            1 => NEVER, // until it is told
+            turns => turns - 1,
+        };
+        // Of two threads that notice at once, one goes on.
+        let is_own = self.turns.compare_exchange(turns, next, Relaxed, Relaxed).is_ok();
+        if turns != 1 || !is_own {
+            return None;
         }
         let look = self.look.load(Acquire);
         // SAFETY: `offer_look` stored a function of this type.

@@ -11,7 +11,7 @@ use core::sync::atomic::AtomicPtr;
 use core::sync::atomic::Ordering::Relaxed;
 
 use heaplens_format::python_file::PROBE_FILE;
-use heaplens_tracker::requests::{SELDOM, SOON};
+use heaplens_tracker::requests::{NEVER, SELDOM, SOON};
 use heaplens_tracker::{Guard, tracker};
 
 use super::interface::{self, Interface, Object, WHOLE_FILE};
@@ -47,21 +47,19 @@ fn look(_guard: &Guard) {
 
 unsafe extern "C" fn install_when_pending(_argument: *mut c_void) -> c_int {
     if let Some(interface) = interface::get() {
-        let mut is_complete = false;
+        let mut is_complete = None;
         // SAFETY: the interpreter calls with its lock held.
         unsafe {
-            probe::unnoticed(interface, || match names(interface) {
-                Some(names) => match install(interface, names) {
-                    Some(complete) => {
-                        is_complete = complete;
-                        true
-                    }
-                    None => false,
-                },
-                None => false,
+            probe::unnoticed(interface, || {
+                is_complete = names(interface).and_then(|names| install(interface, names));
+                is_complete.is_some()
             });
         }
-        tracker().requests.look_again(if is_complete { SELDOM } else { SOON });
+        tracker().requests.look_again(match is_complete {
+            Some(true) => SELDOM,
+            Some(false) => SOON,
+            None => NEVER, // what has failed once would fail again, each time in the middle of the program
+        });
     }
     0
 }
@@ -78,7 +76,11 @@ unsafe fn names(interface: &Interface) -> Option<Object> {
     // SAFETY: as the caller says; what is made here is given back here, but for the dictionary, which stays.
     unsafe {
         let names = (interface.new_dict)();
-        if names.is_null() || !run(interface, names) {
+        if names.is_null() {
+            return None;
+        }
+        if !run(interface, names) {
+            (interface.release)(names);
             return None;
         }
         NAMES.store(names, Relaxed);

@@ -1,47 +1,24 @@
-//! Where a process has a variable of a file that it has mapped, by the name of its symbol.
+//! Where a process has the state of Python's interpreter: a variable of the executable, or of the library that it comes in.
 
-use std::fs::File;
-use std::io::BufReader;
 use std::path::Path;
 
-use object::read::ReadCache;
-use object::read::elf::{ElfFile64, ProgramHeader};
-use object::{Endianness, Object, ObjectSymbol, elf};
-
 use super::globals::MappedFile;
+use crate::symbols::Image;
 
-const PAGE: u64 = 4096;
+const STATE: &str = "_PyRuntime";
 
-/// The state of Python's interpreter, in the executable or in the library that it comes in.
+/// Its address, among the files that the process has mapped; the program itself is the first.
 pub(super) fn of_python(files: &[MappedFile]) -> Option<u64> {
-    let is_named_so = |file: &&MappedFile| {
-        file.path.file_name().is_some_and(|name| name.to_string_lossy().contains("python"))
-    };
+    let is_named_so =
+        |path: &&Path| path.file_name().is_some_and(|name| name.to_string_lossy().contains("python"));
+    let paths = files.iter().map(|file| file.path.as_path());
     // A program that has Python linked into it has any name.
-    let all = files.iter().filter(is_named_so).chain(files.first());
-    let mut tried: Vec<&Path> = Vec::new();
-    for file in all {
-        if !tried.contains(&file.path.as_path()) {
-            tried.push(&file.path);
-            if let Some(address) = address_of(file, "_PyRuntime") {
-                return Some(address);
-            }
-        }
-    }
-    None
-}
-
-/// The address of a symbol in the process; `file` is the first part of its file that is mapped.
-fn address_of(file: &MappedFile, name: &str) -> Option<u64> {
-    let cache = ReadCache::new(BufReader::new(File::open(&file.path).ok()?));
-    let elf = ElfFile64::<Endianness, _>::parse(&cache).ok()?;
-    let mut symbols = elf.dynamic_symbols().chain(elf.symbols());
-    let symbol = symbols.find(|symbol| symbol.is_definition() && symbol.name() == Ok(name))?;
-    let endian = elf.endian();
-    let is_mapped_here = |segment: &&elf::ProgramHeader64<Endianness>| {
-        segment.p_type(endian) == elf::PT_LOAD && segment.p_offset(endian) / PAGE * PAGE == file.offset
-    };
-    let segment = elf.elf_program_headers().iter().find(is_mapped_here)?;
-    let bias = file.start.wrapping_sub(segment.p_vaddr(endian) / PAGE * PAGE);
-    Some(bias.wrapping_add(symbol.address()))
+    let mut candidates: Vec<&Path> = paths.clone().filter(is_named_so).chain(paths.take(1)).collect();
+    candidates.dedup();
+    candidates.into_iter().find_map(|path| {
+        let own = files.iter().filter(|file| file.path == path);
+        let mappings: Vec<(u64, u64)> = own.map(|file| (file.start, file.offset)).collect();
+        let image = Image::read(path)?;
+        Some(image.bias(&mappings)?.wrapping_add(Image::variable(path, STATE)?))
+    })
 }

@@ -20,6 +20,11 @@ pub use parse::{Unparsable, kinds_of, parse};
 /// Those that come with Heaplens: leaks that healthy programs are full of, each with its reason.
 pub const BUILT_IN: &str = include_str!("built_in.supp");
 
+/// The same, read.
+pub fn built_in() -> Vec<Suppression> {
+    parse(BUILT_IN).expect("a test reads them")
+}
+
 /// Functions that allocate, as they and the linker call them.
 const ALLOCATORS: [&str; 14] = [
     "malloc",

@@ -4,9 +4,9 @@
 use std::ops::Range;
 use std::path::Path;
 
-use object::Endianness;
 use object::elf::{PT_LOAD, ProgramHeader64};
 use object::read::elf::{ElfFile64, ProgramHeader};
+use object::{Endianness, Object, ObjectSymbol};
 
 use super::object_file::open_cache;
 
@@ -39,6 +39,15 @@ impl Image {
         };
         let loaded = file.elf_program_headers().iter().filter(|header| header.p_type(endian) == PT_LOAD);
         Some(Self { segments: loaded.map(segment).collect() })
+    }
+
+    /// The address of a variable in a file, by the name of its symbol.
+    pub(crate) fn variable(path: &Path, name: &str) -> Option<u64> {
+        let cache = open_cache(path)?;
+        let file = ElfFile64::<Endianness, _>::parse(&cache).ok()?;
+        let mut symbols = file.dynamic_symbols().chain(file.symbols());
+        let found = symbols.find(|symbol| symbol.is_definition() && symbol.name() == Ok(name))?;
+        Some(found.address())
     }
 
     /// How far the file is moved, from its mappings as (address, offset in the file): the answer that most of them agree on, since

@@ -1,15 +1,12 @@
 //! Where the code of an object file lay in a process: what tools of others need to find symbols by themselves.
 
-use std::fs::File;
-use std::io::BufReader;
 use std::path::Path;
 
 use heaplens_format::recording::Module;
-use object::read::ReadCache;
 use object::read::elf::{ElfFile64, ProgramHeader};
 use object::{Endianness, elf};
 
-use super::object_file::build_id_of;
+use super::object_file::{build_id_of, open_cache};
 
 /// The code of an object file as the loader mapped it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +33,7 @@ pub fn code_segments(module: &Module) -> Vec<CodeSegment> {
 }
 
 fn read(path: &Path, bias: u64) -> Option<Vec<CodeSegment>> {
-    let cache = ReadCache::new(BufReader::new(File::open(path).ok()?));
+    let cache = open_cache(path)?;
     let file = ElfFile64::<Endianness, _>::parse(&cache).ok()?;
     let endian = file.endian();
     let is_code = |header: &&elf::ProgramHeader64<Endianness>| {

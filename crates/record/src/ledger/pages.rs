@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt;
 use heaplens_format::Pid;
 
 /// The page size of x86-64.
-pub(super) const PAGE: u64 = 4096;
+pub(crate) const PAGE: u64 = 4096;
 
 /// proc_pid_pagemap(5).
 const PRESENT: u64 = 1 << 63;
@@ -16,13 +16,14 @@ const SWAPPED: u64 = 1 << 62;
 const AT_ONCE: usize = 1 << 15;
 
 /// The file of one process.
-pub(super) struct Pagemap {
+#[derive(Debug)]
+pub(crate) struct Pagemap {
     file: File,
     buffer: Vec<u8>,
 }
 
 impl Pagemap {
-    pub(super) fn open(process: Pid) -> io::Result<Self> {
+    pub(crate) fn open(process: Pid) -> io::Result<Self> {
         Ok(Self { file: File::open(format!("/proc/{process}/pagemap"))?, buffer: vec![0; AT_ONCE * 8] })
     }
 
@@ -45,6 +46,13 @@ impl Pagemap {
             }
         })?;
         Ok(parts)
+    }
+
+    /// The same for the page that an address lies in.
+    pub(crate) fn is_touched(&self, address: u64) -> io::Result<bool> {
+        let mut entry = [0; 8];
+        self.file.read_exact_at(&mut entry, address / PAGE * 8)?;
+        Ok(u64::from_le_bytes(entry) & (PRESENT | SWAPPED) != 0)
     }
 
     fn entries(&mut self, start: u64, end: u64, mut tell: impl FnMut(usize, u64)) -> io::Result<()> {
@@ -76,5 +84,6 @@ mod tests {
         pagemap.each(page, page + PAGE, |index, resident| found.push((index, resident))).unwrap();
         assert_eq!(found, [(0, true)]);
         assert_eq!(pagemap.touched(page, page + PAGE).unwrap(), [(page, page + PAGE)]);
+        assert!(pagemap.is_touched(page + 7).unwrap());
     }
 }

@@ -10,7 +10,7 @@ use heaplens_format::recording::Line;
 use super::ledger::LINES;
 use super::number::{count, seconds, size};
 use super::place::{location, place};
-use super::{Options, Page, one_line, plural};
+use super::{Options, Page, one_line, plural_count};
 use crate::json::diff::Named;
 use crate::label::{NO_STACK, file_name};
 
@@ -138,7 +138,7 @@ fn lines(lines: &[&LineChange], what: &str, page: &mut Page<'_>) -> io::Result<(
         return Ok(());
     }
     let number = lines.len() as u64;
-    page.title(&format!("{} {} {what}", count(number), plural(number, "line")))?;
+    page.title(&format!("{} {what}", plural_count(number, "line")))?;
     for line in lines.iter().take(SHOWN) {
         write_line(line, page)?;
     }
@@ -188,14 +188,14 @@ fn blocks(change: i64) -> String {
     let number = change.unsigned_abs();
     match change {
         0 => String::new(),
-        1.. => format!(" · {} {} more", count(number), plural(number, "block")),
-        _ => format!(" · {} {} fewer", count(number), plural(number, "block")),
+        1.. => format!(" · {} more", plural_count(number, "block")),
+        _ => format!(" · {} fewer", plural_count(number, "block")),
     }
 }
 
 fn unchanged(diff: &Diff) -> String {
     let number = diff.unchanged as u64;
-    let lines = format!("{} {}", count(number), plural(number, "line"));
+    let lines = plural_count(number, "line");
     match (diff.lines.is_empty(), number) {
         (true, _) => format!("No line changed, of {lines}."),
         (false, 0) => "No other line held anything.".to_owned(),

@@ -11,7 +11,7 @@ use heaplens_format::{Bytes, Nanos};
 use super::mixed::{self, Line};
 use super::number::{count, percent, seconds, size};
 use super::place::place;
-use super::{Page, fold, one_line, plural, wrapped};
+use super::{Page, amount_words, fold, one_line, plural_count, wrapped};
 use crate::{holder, rules};
 
 /// Findings that are told at length.
@@ -65,7 +65,7 @@ fn judgement(profile: &Profile, verdict: Verdict) -> String {
         Verdict::Growth => of_a_reason(profile),
         Verdict::Lost => {
             let lost = profile.lost(LeakKind::DefinitelyLost);
-            format!("no growth, but {} in {} lost", size(lost.bytes), plural_count(lost.blocks, "block"))
+            format!("no growth, but {} lost", amount_words(lost))
         }
         Verdict::Plateau => "grew and stopped".to_owned(),
         Verdict::Clean if growth.how == How::Time => match stands_still(profile) {
@@ -223,8 +223,7 @@ fn live(profile: &Profile, finding: &Finding) -> String {
 fn held_by(profile: &Profile, finding: &Finding) -> String {
     let lost = profile.lost_of(finding);
     if 2 * lost.bytes.get() >= finding.held.bytes.get().max(1) {
-        let blocks = plural_count(lost.blocks, "block");
-        return format!("nothing: {} in {blocks} lost, no pointer to them is left", size(lost.bytes));
+        return format!("nothing: {} lost, no pointer to them is left", amount_words(lost));
     }
     let Some(held) = profile.held_by(finding) else { return String::new() };
     let mut words = vec![one_line(&holder::way(&held.steps))];
@@ -266,10 +265,6 @@ fn rounded(blocks: f64) -> String {
         ..9.95 => format!("{blocks:.1} blocks"),
         _ => format!("{} blocks", count(blocks.round() as u64)),
     }
-}
-
-fn plural_count(number: u64, noun: &str) -> String {
-    format!("{} {}", count(number), plural(number, noun))
 }
 
 fn bytes(value: f64) -> Bytes {

@@ -7,7 +7,7 @@ use heaplens_analyze::profile::path;
 use heaplens_format::recording::{Amount, HeapMoment, HeapView, PathNode};
 
 use super::number::{count, seconds, size};
-use super::{Options, Page, one_line, plural};
+use super::{Options, Page, amount_words, one_line, plural, plural_count};
 use crate::holder;
 
 /// Which look is shown, and how much of it.
@@ -50,14 +50,14 @@ fn headline(view: &HeapView) -> String {
         HeapMoment::Exit => "at the end".to_owned(),
         HeapMoment::Asked => "when it was asked for".to_owned(),
         HeapMoment::Running { passes: 0 } => "while it ran".to_owned(),
-        HeapMoment::Running { passes } => format!("after {} {}", count(passes), plural(passes, "iteration")),
+        HeapMoment::Running { passes } => format!("after {}", plural_count(passes, "iteration")),
     };
     let still = match view.moment {
         HeapMoment::Exit => String::new(),
         _ => format!(", the program stood still for {}", seconds(view.pause)),
     };
     let took = seconds(view.took);
-    format!("heap {when} ({}): {} · looked at in {took}{still}", seconds(view.at), amount(view.live))
+    format!("heap {when} ({}): {} · looked at in {took}{still}", seconds(view.at), amount_words(view.live))
 }
 
 fn write_classes(view: &HeapView, top: usize, page: &mut Page<'_>) -> io::Result<()> {
@@ -131,10 +131,6 @@ fn more(all: usize, top: usize, page: &mut Page<'_>) -> io::Result<()> {
         0 => Ok(()),
         hidden => page.line(&format!("  {:>10}  {} more (--top)", "", count(hidden as u64))),
     }
-}
-
-fn amount(amount: Amount) -> String {
-    format!("{} in {} {}", size(amount.bytes), count(amount.blocks), plural(amount.blocks, "block"))
 }
 
 fn columns(amount: Amount) -> String {

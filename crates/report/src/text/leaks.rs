@@ -9,7 +9,7 @@ use heaplens_format::recording::{Amount, LeakKind};
 
 use super::number::count;
 use super::place::place;
-use super::{Options, Page, one_line, plural};
+use super::{Options, Page, one_line, plural, plural_count};
 
 /// Which leaks are shown, and how much of each.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -120,7 +120,11 @@ fn write_stack(
     }
     match frames.count().saturating_sub(options.callers) {
         0 => Ok(()),
-        rest => page.line(&format!("     and {} (--num-callers)", plural_callers(rest as u64))),
+        rest => page.line(&format!(
+            "     and {} more {} (--num-callers)",
+            count(rest as u64),
+            plural(rest as u64, "caller")
+        )),
     }
 }
 
@@ -144,17 +148,13 @@ fn whole_place(frame: &StackFrame, paths_after: &[String]) -> Option<String> {
     Some(one_line(&format!("{name}  {path}:{line}")))
 }
 
-fn plural_callers(rest: u64) -> String {
-    format!("{} more {}", count(rest), plural(rest, "caller"))
-}
-
 /// To the byte, as those who know Memcheck expect it.
 fn bytes(amount: Amount) -> String {
     format!("{} B", count(amount.bytes.get()))
 }
 
 fn blocks(amount: Amount) -> String {
-    format!("{} {}", count(amount.blocks), plural(amount.blocks, "block"))
+    plural_count(amount.blocks, "block")
 }
 
 /// What a kind is called everywhere.

@@ -8,7 +8,7 @@ use heaplens_format::recording::{Amount, LeakKind};
 
 use super::number::{count, size};
 use super::place::place;
-use super::{Page, plural};
+use super::{Page, amount_words, plural, plural_count};
 
 /// Stacks that are named.
 const SHOWN: usize = 3;
@@ -33,24 +33,24 @@ pub(super) fn write(profile: &Profile, page: &mut Page<'_>) -> io::Result<()> {
 }
 
 fn headline(definite: Amount, indirect: Amount) -> String {
-    let own = format!("{} to which no pointer is left", amount(definite));
-    if indirect.blocks == 0 { own } else { format!("{own}, and {} that only they hold", amount(indirect)) }
+    let own = format!("{} to which no pointer is left", amount_words(definite));
+    if indirect.blocks == 0 {
+        own
+    } else {
+        format!("{own}, and {} that only they hold", amount_words(indirect))
+    }
 }
 
 fn write_record(profile: &Profile, record: &LeakRecord, page: &mut Page<'_>) -> io::Result<()> {
-    let front = format!("  {:>10}   {:>14}   ", size(record.direct.bytes), blocks(record.direct));
+    let front = format!(
+        "  {:>10}   {:>14}   ",
+        size(record.direct.bytes),
+        plural_count(record.direct.blocks, "block")
+    );
     let room = page.options.width.saturating_sub(front.chars().count());
     let line = profile.line_of(record.stack).or_else(|| profile.frames(record.stack).next());
     page.line(&format!(
         "{front}{}",
         line.map_or_else(|| crate::label::NO_STACK.to_owned(), |frame| place(frame, room))
     ))
-}
-
-fn amount(amount: Amount) -> String {
-    format!("{} in {}", size(amount.bytes), blocks(amount))
-}
-
-fn blocks(amount: Amount) -> String {
-    format!("{} {}", count(amount.blocks), plural(amount.blocks, "block"))
 }

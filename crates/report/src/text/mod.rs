@@ -20,7 +20,7 @@ use heaplens_analyze::Profile;
 use heaplens_analyze::growth::How;
 use heaplens_analyze::profile::{Iterations, LossLine, Measure, ProcessRow};
 use heaplens_format::Bytes;
-use heaplens_format::recording::{Exit, Interpreter, ProcessEnd, Reading};
+use heaplens_format::recording::{Amount, Exit, Interpreter, ProcessEnd, Reading};
 
 pub use number::{count, size};
 use number::{percent, seconds};
@@ -261,9 +261,9 @@ impl Page<'_> {
         let losses: Vec<String> = profile.losses.iter().map(loss_words).chain(damage).collect();
         if losses.is_empty() {
             self.line("")?;
-            return self.line("  Nothing was lost, no stack was cut.");
+            return self.line("  No event was missed, no stack was cut.");
         }
-        self.title("Lost or cut")?;
+        self.title("Missed or cut")?;
         for loss in losses.iter().take(LOSSES) {
             self.line(&format!("    {loss}"))?;
         }
@@ -387,6 +387,16 @@ fn wrapped(text: &str, room: usize) -> Vec<String> {
 
 fn plural(number: u64, noun: &str) -> String {
     if number == 1 { noun.to_owned() } else { format!("{noun}s") }
+}
+
+/// `3 blocks`.
+fn plural_count(number: u64, noun: &str) -> String {
+    format!("{} {}", count(number), plural(number, noun))
+}
+
+/// `4 KiB in 3 blocks`.
+fn amount_words(amount: Amount) -> String {
+    format!("{} in {}", size(amount.bytes), plural_count(amount.blocks, "block"))
 }
 
 /// A text from the program, made harmless: a newline or an escape sequence in a name must not change the page.

@@ -18,7 +18,7 @@ use super::imports::{self, Importers};
 use super::mixed::{self, Line, is_machinery};
 use super::number::{count, share, size};
 use super::place::place;
-use super::{Page, is_running, one_line, plural};
+use super::{Page, is_running, one_line, plural, plural_count};
 use crate::label::{CUT, NO_STACK};
 use crate::source::source_line;
 
@@ -298,7 +298,7 @@ impl Table {
     fn figures(&self, rank: &str, measure: Measure) -> String {
         let margin = measure.margin.map_or_else(String::new, |margin| format!(" ±{}", size(margin.bytes)));
         let bytes = size(measure.bytes) + &margin;
-        let blocks = format!("{} {}", count(measure.blocks), plural(measure.blocks, "block"));
+        let blocks = plural_count(measure.blocks, "block");
         let share = share(measure.bytes, self.total.bytes);
         format!("  {rank:>3}  {bytes:>width$} {share:>7}  {blocks:>17}    ", width = self.bytes_width())
     }

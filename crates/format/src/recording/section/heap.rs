@@ -14,11 +14,10 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::Outcome;
 use super::strings::{self, Strings};
+use super::{Outcome, read_amount, write_amount};
 use crate::recording::damage::PayloadFault;
 use crate::recording::heap::{ClassRow, GrowingNode, Heap, HeapMoment, HeapView, Holder, PathNode, Step};
-use crate::recording::model::Amount;
 use crate::recording::wire::{Reader, Writer};
 use crate::units::{Bytes, Nanos};
 
@@ -134,13 +133,4 @@ fn read_node(strings: &[Arc<str>], from: &mut Reader<'_>) -> Result<PathNode, Pa
         size: Bytes::new(from.number()?),
         retained: read_amount(from)?,
     })
-}
-
-fn write_amount(amount: Amount, to: &mut Writer) {
-    to.number(amount.bytes.get());
-    to.number(amount.blocks);
-}
-
-fn read_amount(from: &mut Reader<'_>) -> Result<Amount, PayloadFault> {
-    Ok(Amount { bytes: Bytes::new(from.number()?), blocks: from.number()? })
 }

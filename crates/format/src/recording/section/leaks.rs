@@ -6,12 +6,10 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::Outcome;
+use super::{Outcome, read_amount, write_amount};
 use crate::recording::damage::PayloadFault;
 use crate::recording::leaks::{LeakCheck, LeakKind, LostSite};
-use crate::recording::model::Amount;
 use crate::recording::wire::{Reader, Writer};
-use crate::units::Bytes;
 
 pub(crate) fn write(check: Option<&LeakCheck>, to: &mut Writer) {
     match check {
@@ -31,10 +29,8 @@ pub(crate) fn write(check: Option<&LeakCheck>, to: &mut Writer) {
 fn write_one(lost: &LostSite, to: &mut Writer) {
     to.number(lost.kind as u64);
     to.number(lost.site.into());
-    for amount in [lost.direct, lost.indirect] {
-        to.number(amount.bytes.get());
-        to.number(amount.blocks);
-    }
+    write_amount(lost.direct, to);
+    write_amount(lost.indirect, to);
 }
 
 pub(crate) fn read(check: &mut Option<LeakCheck>, from: &mut Reader<'_>) -> Outcome {
@@ -61,8 +57,4 @@ fn read_one(from: &mut Reader<'_>) -> Result<LostSite, PayloadFault> {
         direct: read_amount(from)?,
         indirect: read_amount(from)?,
     })
-}
-
-fn read_amount(from: &mut Reader<'_>) -> Result<Amount, PayloadFault> {
-    Ok(Amount { bytes: Bytes::new(from.number()?), blocks: from.number()? })
 }

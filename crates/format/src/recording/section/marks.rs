@@ -13,9 +13,9 @@
 
 use alloc::vec::Vec;
 
-use super::Outcome;
+use super::{Outcome, read_amount, write_amount};
 use crate::recording::damage::PayloadFault;
-use crate::recording::model::{Amount, Change, History, Loop, Mark, MarkKind, Process, Stage};
+use crate::recording::model::{Change, History, Loop, Mark, MarkKind, Process, Stage};
 use crate::recording::wire::{Reader, Writer};
 use crate::units::{Bytes, CodeId, LoopId, Nanos};
 
@@ -125,8 +125,7 @@ fn write_history(history: &History, to: &mut Writer) {
     let mut before = 0;
     for change in &history.changes {
         to.number(change.until.wrapping_sub(before).into());
-        to.number(change.live.bytes.get());
-        to.number(change.live.blocks);
+        write_amount(change.live, to);
         before = change.until;
     }
 }
@@ -135,7 +134,7 @@ fn read_history(from: &mut Reader<'_>) -> Result<History, PayloadFault> {
     let (site, mut changes, mut until) = (from.small()?, Vec::new(), 0u32);
     from.rows(3, &mut changes, |from| {
         until = until.wrapping_add(from.small()?);
-        Ok(Change { until, live: Amount { bytes: Bytes::new(from.number()?), blocks: from.number()? } })
+        Ok(Change { until, live: read_amount(from)? })
     })?;
     Ok(History { site, changes })
 }

@@ -18,8 +18,9 @@ pub(super) mod symbols;
 pub(super) mod timeline;
 
 use super::damage::{PayloadFault, Violation};
+use super::model::Amount;
 use super::wire::{Reader, Writer};
-use crate::units::Nanos;
+use crate::units::{Bytes, Nanos};
 
 /// What a reader returns.
 pub(super) type Outcome = Result<(), PayloadFault>;
@@ -39,6 +40,15 @@ impl Tally {
     pub(super) fn into_counts(self) -> impl Iterator<Item = (Violation, u64)> {
         self.0.into_iter()
     }
+}
+
+fn write_amount(amount: Amount, to: &mut Writer) {
+    to.number(amount.bytes.get());
+    to.number(amount.blocks);
+}
+
+fn read_amount(from: &mut Reader<'_>) -> Result<Amount, PayloadFault> {
+    Ok(Amount { bytes: Bytes::new(from.number()?), blocks: from.number()? })
 }
 
 fn read_nanos(from: &mut Reader<'_>) -> Result<Nanos, PayloadFault> {

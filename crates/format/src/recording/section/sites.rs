@@ -5,21 +5,18 @@
 
 use alloc::vec::Vec;
 
-use super::Outcome;
+use super::{Outcome, read_amount, write_amount};
 use crate::recording::damage::PayloadFault;
-use crate::recording::model::{Amount, Site, SiteKind};
+use crate::recording::model::{Site, SiteKind};
 use crate::recording::wire::{Reader, Writer};
-use crate::units::{Bytes, NodeId};
+use crate::units::NodeId;
 
 pub(crate) fn write(sites: &[Site], to: &mut Writer) {
     to.count(sites.len());
     for site in sites {
         to.number(site.node.get().into());
         to.number(kind_tag(site.kind));
-        for amount in [site.live, site.peak, site.allocated] {
-            to.number(amount.bytes.get());
-            to.number(amount.blocks);
-        }
+        [site.live, site.peak, site.allocated].into_iter().for_each(|amount| write_amount(amount, to));
     }
 }
 
@@ -56,8 +53,4 @@ fn read_kind(tag: u64) -> Result<SiteKind, PayloadFault> {
         5 => Ok(SiteKind::PythonBlock),
         _ => Err(PayloadFault::UnknownTag(tag)),
     }
-}
-
-fn read_amount(from: &mut Reader<'_>) -> Result<Amount, PayloadFault> {
-    Ok(Amount { bytes: Bytes::new(from.number()?), blocks: from.number()? })
 }
