@@ -15,6 +15,7 @@ mod mapping;
 mod marks;
 mod new;
 mod plain;
+mod pools;
 mod process;
 mod python;
 mod real;

@@ -17,6 +17,7 @@ macro_rules! export {
     (1, $name:ident => $hook:path) => { export!(@ $name, $hook, "mov rsi, rsp", "mov rdx, rbp"); };
     (2, $name:ident => $hook:path) => { export!(@ $name, $hook, "mov rdx, rsp", "mov rcx, rbp"); };
     (3, $name:ident => $hook:path) => { export!(@ $name, $hook, "mov rcx, rsp", "mov r8, rbp"); };
+    (4, $name:ident => $hook:path) => { export!(@ $name, $hook, "mov r8, rsp", "mov r9, rbp"); };
     (@ $name:ident, $hook:path, $rsp:literal, $rbp:literal) => {
         #[unsafe(naked)]
         #[unsafe(no_mangle)]

@@ -6,7 +6,7 @@
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-use heaplens_format::arena::table::Mapping;
+use heaplens_format::arena::table::{Mapping, POOL_SITE};
 use heaplens_format::arena::{MAPPING_SIZE, Region};
 use heaplens_format::{Addr, Bytes, Loss, SiteId};
 
@@ -18,6 +18,8 @@ const PATIENCE: usize = 20_000;
 
 /// In place of a site: the allocator mapped it for itself, inside a call that is recorded as a whole.
 const BY_ALLOCATOR: SiteId = SiteId::new(0);
+/// In place of a site: a region of a pool, whose parts are recorded one by one.
+const BY_POOL: SiteId = SiteId::new(POOL_SITE);
 
 /// Records a mapping; what it replaces (`MAP_FIXED`) ends.
 pub fn on_map(arena: &Arena, seat: SeatId, start: Addr, length: Bytes, site: SiteId) {
@@ -33,6 +35,16 @@ pub fn on_map(arena: &Arena, seat: SeatId, start: Addr, length: Bytes, site: Sit
 /// Notes that the allocator mapped memory for itself. No site has it: what it cuts out of it is recorded block by block.
 pub fn on_map_by_allocator(arena: &Arena, start: Addr, length: Bytes) {
     on_map(arena, SeatId::NONE, start, length, BY_ALLOCATOR);
+}
+
+/// Notes a region that a pool hands out in parts.
+pub fn on_pool_region(arena: &Arena, start: Addr, length: Bytes) {
+    on_map(arena, SeatId::NONE, start, length, BY_POOL);
+}
+
+/// Whether an address lies in a region of a pool.
+pub fn is_in_pool(arena: &Arena, address: Addr) -> bool {
+    site_of(arena, address) == Some(BY_POOL)
 }
 
 /// Ends what lies in a range, which may be parts of mappings.
@@ -67,6 +79,10 @@ fn with_table<R>(arena: &Arena, action: impl FnOnce(&mut Table<'_>) -> R) -> Opt
         core::hint::spin_loop();
     }
     None
+}
+
+fn is_site(site: SiteId) -> bool {
+    site != BY_ALLOCATOR && site != BY_POOL
 }
 
 #[derive(Clone, Copy)]
@@ -128,7 +144,7 @@ impl Table<'_> {
     }
 
     fn count_alloc(&self, site: SiteId, seat: SeatId, weight: Weight) {
-        if site != BY_ALLOCATOR {
+        if is_site(site) {
             sites::on_alloc(self.arena, site, seat, weight, Space::Mappings);
         }
     }
@@ -164,7 +180,7 @@ impl Table<'_> {
             let (before, after) = (record.start < from, to < record.end);
             let kept = usize::from(before) + usize::from(after);
             let freed = Weight { bytes: to - from, blocks: u64::from(kept == 0) };
-            if record.site != BY_ALLOCATOR {
+            if is_site(record.site) {
                 sites::on_free(self.arena, record.site, seat, freed, Space::Mappings);
             }
             match (before, after) {
@@ -209,7 +225,7 @@ mod tests {
             let arena = scratch();
             let mut ids: Vec<_> =
                 (1..4).map(|n| sites::create(&arena, NodeId::new(n), SeatId::NONE).unwrap()).collect();
-            ids.push(BY_ALLOCATOR);
+            ids.extend([BY_ALLOCATOR, BY_POOL]);
             let mut twin = BTreeMap::new();
             for (page, pages, site) in events {
                 let (start, length) = (Addr::new(page * 4096), Bytes::new(pages * 4096));

@@ -34,5 +34,6 @@ mod sampling;
 mod snapshots;
 mod stacks;
 mod status;
+mod tensorflow_pools;
 mod tensorflow_rules;
 mod unrecordable;

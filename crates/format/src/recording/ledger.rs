@@ -52,6 +52,8 @@ lines! {
     Unexplained = 11;
     /// In a process that began by `fork`: memory that was there when it was first looked at, beside what it made itself.
     Inherited = 12;
+    /// What TensorFlow's pools hold beside live blocks.
+    TensorPools = 13;
 }
 
 /// The number of lines.

@@ -117,7 +117,7 @@ fn ledger() -> impl Strategy<Value = Ledger> {
         bytes,
     });
     let sums = (bytes(), bytes(), bytes());
-    let lines = proptest::array::uniform13(bytes());
+    let lines = proptest::array::uniform14(bytes());
     (nanos(), moment, nanos(), sums, any::<bool>(), lines, vec(mapping, 0..3)).prop_map(
         |(at, moment, took, (rss, pss, uss), is_estimated, lines, mappings)| Ledger {
             at,

@@ -1,10 +1,10 @@
 //! Who has a page of anonymous memory, as a number that fits a word beside other things.
 //!
 //! ```text
-//!   0 nobody │ 1 the heap │ 2 Heaplens │ 3 a stack │ 4 an image │ 5 Python │ 6 + site: who mapped it
+//!   0 nobody │ 1 the heap │ 2 Heaplens │ 3 a stack │ 4 an image │ 5 Python │ 6 a pool │ 7 + site: who mapped it
 //! ```
 
-const FIRST_SITE: u32 = 6;
+const FIRST_SITE: u32 = 7;
 
 /// Who has a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -15,6 +15,7 @@ pub(super) enum Claim {
     Stack,
     Image,
     Python,
+    Pool,
     Mapped(u32),
 }
 
@@ -32,6 +33,7 @@ impl Claim {
             Self::Stack => 3,
             Self::Image => 4,
             Self::Python => 5,
+            Self::Pool => 6,
             Self::Mapped(site) => FIRST_SITE + site,
         }
     }
@@ -44,6 +46,7 @@ impl Claim {
             3 => Self::Stack,
             4 => Self::Image,
             5 => Self::Python,
+            6 => Self::Pool,
             _ => Self::Mapped(raw - FIRST_SITE),
         }
     }

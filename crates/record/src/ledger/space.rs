@@ -31,6 +31,8 @@ struct Pages {
     live: [u64; OWNERS],
     /// Of these, on pages that were inherited.
     live_inherited: u64,
+    /// Of these, on pages of pools.
+    live_in_pools: u64,
     /// Bytes of Python's objects on resident pages.
     objects: u64,
 }
@@ -50,6 +52,10 @@ pub(super) struct Parts {
     pub(super) heap: u64,
     /// Of these, live blocks.
     pub(super) live: [u64; OWNERS],
+    /// Pages of pools, live blocks included.
+    pub(super) pools: u64,
+    /// Of the live blocks, those on pages of pools.
+    pub(super) live_in_pools: u64,
     /// Pages of Python's arenas, objects included.
     pub(super) python: u64,
     /// Of these, objects.
@@ -83,8 +89,9 @@ impl Space {
                 words[page] = if is_resident { RESIDENT } else { 0 };
             })?;
             let (start, end) = (area.start, area.end);
-            let (live, live_inherited, objects) = ([0; OWNERS], 0, 0);
-            all.push(Pages { area: index, start, end, words, live, live_inherited, objects });
+            let live = [0; OWNERS];
+            let (live_inherited, live_in_pools, objects) = (0, 0, 0);
+            all.push(Pages { area: index, start, end, words, live, live_inherited, live_in_pools, objects });
         }
         Ok(Self { all, ..Self::default() })
     }
@@ -149,6 +156,8 @@ impl Space {
                     let bytes = end.min(low + PAGE).min(start + size).saturating_sub(start.max(low));
                     pages.live[owner as usize] += bytes;
                     pages.live_inherited += if *word & INHERITED != 0 { bytes } else { 0 };
+                    let is_pool = Claim::from_raw(*word & CLAIM) == Claim::Pool;
+                    pages.live_in_pools += if is_pool { bytes } else { 0 };
                 }
             }
         }
@@ -228,11 +237,11 @@ impl Space {
 }
 
 fn parts_of(pages: &Pages) -> Parts {
-    let mut parts = Parts { live: pages.live, ..Parts::default() };
+    let mut parts = Parts { live: pages.live, live_in_pools: pages.live_in_pools, ..Parts::default() };
     let mut run = (0, 0u64);
     for word in pages.words.iter().filter(|&&word| word & RESIDENT != 0) {
         let claim = match Claim::from_raw(word & CLAIM) {
-            claim @ (Claim::Heaplens | Claim::Python) => claim,
+            claim @ (Claim::Heaplens | Claim::Python | Claim::Pool) => claim,
             _ if word & LIVE != 0 => Claim::Heap,
             claim => claim,
         };
@@ -262,13 +271,14 @@ impl Parts {
             _ if bytes == 0 => {}
             Claim::Heap => self.heap += bytes,
             Claim::Python => self.python += bytes,
+            Claim::Pool => self.pools += bytes,
             other => *self.others.entry(other).or_default() += bytes,
         }
     }
 
     /// Resident bytes by pages.
     pub(super) fn total(&self) -> u64 {
-        self.heap + self.python + self.inherited + self.others.values().sum::<u64>()
+        self.heap + self.pools + self.python + self.inherited + self.others.values().sum::<u64>()
     }
 }
 
@@ -282,8 +292,8 @@ mod tests {
     fn space(resident: &[bool]) -> Space {
         let words = resident.iter().map(|&there| if there { RESIDENT } else { 0 }).collect();
         let end = START + resident.len() as u64 * PAGE;
-        let (live, live_inherited, objects) = ([0; OWNERS], 0, 0);
-        let pages = Pages { area: 0, start: START, end, words, live, live_inherited, objects };
+        let (live, live_inherited, live_in_pools, objects) = ([0; OWNERS], 0, 0, 0);
+        let pages = Pages { area: 0, start: START, end, words, live, live_inherited, live_in_pools, objects };
         Space { all: vec![pages], ..Space::default() }
     }
 
@@ -362,7 +372,7 @@ mod tests {
             prop_assert_eq!(parts.live[0], live);
             prop_assert_eq!(parts.total(), resident.iter().filter(|&&there| there).count() as u64 * PAGE);
             let heap = (0..resident.len()).filter(|&page| {
-                let ours = matches!(claimed[page], Claim::Heaplens | Claim::Python);
+                let ours = matches!(claimed[page], Claim::Heaplens | Claim::Python | Claim::Pool);
                 resident[page] && !ours && (touched[page] || claimed[page] == Claim::Heap)
             });
             prop_assert_eq!(parts.heap, heap.count() as u64 * PAGE);

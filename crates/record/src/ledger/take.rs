@@ -10,6 +10,7 @@ use std::fs::File;
 use std::io;
 
 use heaplens_format::arena::header::{FLAG_FORKED, HeaderView};
+use heaplens_format::arena::table::POOL_SITE;
 use heaplens_format::recording::ledger::LINES;
 use heaplens_format::recording::{Interpreter, Ledger, LedgerMapping, Line};
 use heaplens_format::{Bytes, Pid};
@@ -135,6 +136,10 @@ impl Subject {
                 space.add_arena(start, end);
                 let objects = layout.objects(self.process, start, |page| space.is_resident(page));
                 space.add_objects(start, objects);
+            } else if site == POOL_SITE {
+                // In a sampled run most of its parts are not known: it is divided by estimates, as the heap is.
+                let is_sampled = header.sample_interval() != 0;
+                space.claim(start, end, if is_sampled { Claim::Heap } else { Claim::Pool });
             } else if self.sites.is_allocators(tables, site) {
                 space.claim(start, end, Claim::Heap);
             } else {
@@ -216,9 +221,12 @@ impl Sums {
             bytes
         };
         let (heap, python, inherited) = (take(parts.heap), take(parts.python), take(parts.inherited));
+        let pools = take(parts.pools);
+        let in_pools = scaled(parts.live_in_pools).min(pools);
         let others: Vec<(Claim, u64)> =
             parts.others.iter().map(|(&claim, &bytes)| (claim, take(bytes))).collect();
-        self.add_heap(heap, parts.live.map(scaled));
+        self.add_heap(heap + in_pools, parts.live.map(scaled));
+        self.add(Line::TensorPools, pools - in_pools);
         self.inherited_heap += scaled(parts.inherited_heap);
         self.add(Line::Inherited, inherited);
         let objects = scaled(parts.objects).min(python);
@@ -246,7 +254,7 @@ impl Sums {
             Claim::Stack => self.add(Line::ThreadStacks, bytes),
             Claim::Image => self.add(Line::MappedFiles, bytes),
             Claim::Mapped(site) => self.add_mapping(Line::Mapped, "", Some(site), bytes),
-            Claim::Nobody | Claim::Heap | Claim::Python => {
+            Claim::Nobody | Claim::Heap | Claim::Python | Claim::Pool => {
                 self.add_mapping(Line::Unhooked, &area.name, None, bytes);
             }
         }

@@ -11,7 +11,7 @@ pub(crate) const LAYERS: [(&str, &[Line]); 11] = [
     ("python", &[Line::Python]),
     ("numpy", &[Line::Numpy]),
     ("native", &[Line::Native]),
-    ("pool-unused", &[Line::PoolUnused]),
+    ("pool-unused", &[Line::PoolUnused, Line::TensorPools]),
     ("allocator-free", &[Line::AllocatorFree]),
     ("thread-stacks", &[Line::ThreadStacks]),
     ("mapped-files", &[Line::MappedFiles]),

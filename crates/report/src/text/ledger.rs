@@ -18,14 +18,15 @@ const MAPPINGS: usize = 3;
 const WORTH_NAMING: u64 = 1 << 20;
 
 /// What is less would read 0.0.
-const SMALLEST: Bytes = Bytes::new(52_429);
+pub(super) const SMALLEST: Bytes = Bytes::new(52_429);
 
 /// The lines in their order and what the page calls them.
-pub(super) const LINES: [(Line, &str); 12] = [
+pub(super) const LINES: [(Line, &str); 13] = [
     (Line::Python, "Python objects"),
     (Line::Numpy, "NumPy arrays"),
     (Line::Native, "native blocks"),
     (Line::PoolUnused, "unused in Python's pools"),
+    (Line::TensorPools, "unused by TensorFlow"),
     (Line::AllocatorFree, "free in the allocator"),
     (Line::ThreadStacks, "thread stacks"),
     (Line::MappedFiles, "mapped files and code"),
@@ -87,7 +88,7 @@ fn row(page: &mut Page<'_>, name: &str, moments: Moments, pace: &str) -> io::Res
 }
 
 /// `1,482` or, below ten, `0.3`.
-fn mib(bytes: Bytes) -> String {
+pub(super) fn mib(bytes: Bytes) -> String {
     let value = bytes.get() as f64 / f64::from(1 << 20);
     if value < 9.95 { format!("{value:.1}") } else { count(value.round() as u64) }
 }
