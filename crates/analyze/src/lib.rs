@@ -8,6 +8,7 @@ pub mod diff;
 pub mod growth;
 pub mod heap;
 mod loops;
+pub mod packages;
 pub mod profile;
 pub mod suppressions;
 mod symbols;

@@ -47,6 +47,9 @@ pub(crate) enum Word {
     /// What the blocks of a recorded program are, who holds most, what grew, and the way to an address
     #[command(after_help = examples::HEAP)]
     Heap(HeapArguments),
+    /// What a recording says, as a text for an issue: names of files and lines, nothing else of yours
+    #[command(after_help = examples::DIAGNOSE)]
+    Diagnose(DiagnoseArguments),
     /// A recording in a format that other tools read
     #[command(after_help = examples::EXPORT)]
     Export(ExportArguments),
@@ -56,6 +59,17 @@ pub(crate) enum Word {
     /// A script that completes words of heaplens in a shell
     #[command(after_help = examples::COMPLETIONS)]
     Completions(CompletionsArguments),
+}
+
+/// `heaplens diagnose`.
+#[derive(Debug, Args)]
+pub(crate) struct DiagnoseArguments {
+    /// A recording
+    #[arg(value_name = "FILE")]
+    pub(crate) input: PathBuf,
+    /// Of this process
+    #[arg(long, value_name = "N")]
+    pub(crate) pid: Option<u32>,
 }
 
 /// `heaplens run`. The report goes to stderr: stdout stays the program's own.

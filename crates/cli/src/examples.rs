@@ -45,6 +45,11 @@ Examples:
   heaplens heap run.hlr --top 50
   heaplens heap run.hlr --address 0x7f3a10";
 
+pub(crate) const DIAGNOSE: &str = "\
+Examples:
+  heaplens diagnose run.hlr
+  heaplens diagnose run.hlr | gh issue create --title 'Memory grows' --body-file -";
+
 pub(crate) const EXPORT: &str = "\
 Examples:
   heaplens export run.hlr -f pprof -o run.pb.gz             go tool pprof -http=: run.pb.gz

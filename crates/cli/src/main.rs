@@ -7,6 +7,7 @@
 
 mod arguments;
 mod destination;
+mod diagnose;
 mod diff;
 mod examples;
 mod export;
@@ -54,6 +55,7 @@ fn obey(typed: Typed) -> Result<ExitCode, Failure> {
         Word::Diff(arguments) => diff::diff(&arguments),
         Word::Snapshot(arguments) => snapshot::snapshot(&arguments),
         Word::Heap(arguments) => heap::heap(&arguments),
+        Word::Diagnose(arguments) => diagnose::diagnose(&arguments),
         Word::Export(arguments) => export::export(&arguments),
         Word::Man(arguments) => manual::man(&arguments),
         Word::Completions(arguments) => manual::completions(&arguments),

@@ -96,6 +96,13 @@ fn the_page_of_a_script_that_grows() {
 }
 
 #[test]
+fn the_text_for_an_issue_names_files_and_lines_and_no_folder() {
+    let text = written(text::diagnose::write, &profiled(&growing("/home/user/shop/train.py")));
+    assert!(text.contains("train.py:") && !text.contains("shop") && !text.contains("home"), "{text}");
+    insta::assert_snapshot!(text);
+}
+
+#[test]
 fn the_json_of_a_script_that_grows_says_where_and_how_fast() {
     let report = parsed(&profiled(&growing("/home/user/shop/train.py")));
     assert_eq!(report["verdict"], "leak");

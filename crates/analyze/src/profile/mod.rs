@@ -282,10 +282,28 @@ impl Profile {
         self.stacks.line(stack)
     }
 
-    /// Who holds what a finding is about.
+    /// Who holds what a finding is about: what grows, not what was made once at the same line.
     pub fn held_by(&self, finding: &Finding) -> Option<HeldBy<'_>> {
-        let stacks: Vec<StackId> = finding.sites.iter().map(|&site| self.sites[site].stack).collect();
-        self.holders.of_stacks(&stacks)
+        let sites = finding.sites.iter().map(|&site| &self.sites[site]);
+        let mut growing: Vec<(f64, StackId)> =
+            sites.clone().filter_map(|site| Some((self.growth.of_site(site)?, site.stack))).collect();
+        growing.sort_by(|one, other| other.0.total_cmp(&one.0));
+        let half = growing.iter().map(|(slope, _)| slope.max(0.0)).sum::<f64>() / 2.0;
+        if half == 0.0 {
+            let stacks: Vec<StackId> = sites.map(|site| site.stack).collect();
+            return self.holders.of_stacks(&stacks);
+        }
+        let mut told = 0.0;
+        for (slope, stack) in growing {
+            if told >= half {
+                break;
+            }
+            told += slope;
+            if let Some(held) = self.holders.of_stacks(&[stack]) {
+                return Some(held);
+            }
+        }
+        None
     }
 
     /// The sites of the heap.

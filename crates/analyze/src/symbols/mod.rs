@@ -21,7 +21,7 @@ use heaplens_format::recording::{Frame, FrameSymbol, Function, Module, Process, 
 
 pub(crate) use demangle::{demangle, demangle_class};
 pub(crate) use image::Image;
-pub(crate) use object_file::Variables;
+pub(crate) use object_file::{Variables, build_id_of};
 pub use segments::{CodeSegment, code_segments};
 
 use strings::Strings;
@@ -30,6 +30,11 @@ use strings::Strings;
 type FileKey = (String, Vec<u8>);
 /// The functions at each return address of an object file that has any.
 type Names = HashMap<u64, Vec<Function>>;
+
+/// Whether the file of a module is still the one that ran.
+pub(crate) fn has_build_id(module: &Module) -> bool {
+    build_id_of(Path::new(&module.path)).is_some_and(|build_id| build_id == module.build_id)
+}
 
 /// Fills [`Process::symbols`] of every process from the files on this machine.
 pub fn resolve_symbols(recording: &mut Recording) {

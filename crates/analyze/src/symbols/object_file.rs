@@ -101,7 +101,7 @@ impl Variables {
 }
 
 /// The build id of the file at `path`: empty when it has none, `None` when it is no object file.
-pub(super) fn build_id_of(path: &Path) -> Option<Vec<u8>> {
+pub(crate) fn build_id_of(path: &Path) -> Option<Vec<u8>> {
     Facts::read(path).map(|facts| facts.clues.build_id)
 }
 

@@ -43,7 +43,7 @@ pub(super) fn write(profile: &Profile, page: &mut Page<'_>) -> io::Result<()> {
 }
 
 /// `RSS 0.51 GiB → 1.98 GiB, growing 1.50 MiB per iteration`.
-fn verdict_line(profile: &Profile, verdict: Verdict) -> String {
+pub(super) fn verdict_line(profile: &Profile, verdict: Verdict) -> String {
     let growth = &profile.growth;
     let rss = growth.rss.filter(|trend| trend.level > 0.0);
     let from_to = match (rss, profile.rss) {
@@ -116,7 +116,7 @@ fn too_short(profile: &Profile) -> String {
 }
 
 /// `1.50 MiB per iteration`.
-fn rate(profile: &Profile, trend: &Trend) -> String {
+pub(super) fn rate(profile: &Profile, trend: &Trend) -> String {
     format!("{} per {}", size(bytes(trend.slope.value)), rules::per(profile))
 }
 
@@ -140,9 +140,7 @@ fn write_finding(profile: &Profile, page: &mut Page<'_>, rank: usize, finding: &
     named(page, "live", &live(profile, finding))?;
     named(page, "held by", &held_by(profile, finding))?;
     named(page, "bound", &bound(profile, finding))?;
-    let counted = rules::counted(profile, finding);
-    let counted: Vec<String> = counted.iter().map(|(what, value)| format!("{value:.1} {what}")).collect();
-    named(page, "counted", &counted.join(" · "))?;
+    named(page, "counted", &counted(profile, finding))?;
     if let Some(returned) = finding.returned {
         named(page, "proof", &format!("{} came back when it was asked for", size(returned)))?;
     }
@@ -154,9 +152,7 @@ fn write_finding(profile: &Profile, page: &mut Page<'_>, rank: usize, finding: &
     if let Some(level) = finding.stops_at() {
         named(page, "will stop", &format!("near {} if it goes on like that", size(level)))?;
     }
-    let excluded: Vec<String> =
-        rules::excluded(profile, finding).iter().map(|(what, why)| format!("{what} ({why})")).collect();
-    named(page, "not it", &excluded.join(" · "))?;
+    named(page, "not it", &excluded(profile, finding))?;
     named(page, "fix", rules::fix(profile, finding))?;
     let (id, name) = rules::rule(finding.rule);
     named(page, "rule", &format!("{id} {name}"))
@@ -189,8 +185,20 @@ fn where_it_is(profile: &Profile, page: &mut Page<'_>, finding: &Finding) -> io:
     Ok(())
 }
 
+/// What libraries did with each iteration.
+pub(super) fn counted(profile: &Profile, finding: &Finding) -> String {
+    let counted = rules::counted(profile, finding);
+    counted.iter().map(|(what, value)| format!("{value:.1} {what}")).collect::<Vec<_>>().join(" · ")
+}
+
+/// What it is not, and why.
+pub(super) fn excluded(profile: &Profile, finding: &Finding) -> String {
+    let excluded = rules::excluded(profile, finding);
+    excluded.iter().map(|(what, why)| format!("{what} ({why})")).collect::<Vec<_>>().join(" · ")
+}
+
 /// `200 at the last iteration · 1.0 more per iteration · they run`.
-fn threads(profile: &Profile, finding: &Finding) -> String {
+pub(super) fn threads(profile: &Profile, finding: &Finding) -> String {
     let Some(threads) = finding.threads else { return String::new() };
     let when = if profile.growth.how == How::Time { "of them" } else { "at the last iteration" };
     let (pace, per) = (threads.per_iteration, rules::per(profile));
@@ -198,7 +206,7 @@ fn threads(profile: &Profile, finding: &Finding) -> String {
     format!("{} {when} · {pace:.1} more per {per} · {state}", count(threads.count))
 }
 
-fn live(profile: &Profile, finding: &Finding) -> String {
+pub(super) fn live(profile: &Profile, finding: &Finding) -> String {
     if finding.leader.is_none() || finding.threads.is_some() {
         return String::new();
     }
@@ -242,7 +250,7 @@ fn held_by(profile: &Profile, finding: &Finding) -> String {
 }
 
 /// How sure the slope is, where that is less than sure.
-fn bound(profile: &Profile, finding: &Finding) -> String {
+pub(super) fn bound(profile: &Profile, finding: &Finding) -> String {
     let slope = finding.trend.slope;
     if finding.rule == Rule::Fragmentation || slope.high - slope.low <= 0.02 * slope.value {
         return String::new();

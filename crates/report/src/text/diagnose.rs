@@ -1,0 +1,169 @@
+//! A text to be pasted into an issue: versions, verdict, the first finding with its evidence, the ledger. Markdown, and nothing in
+//! it of the user's but names of files and functions, and lines: no folders, no source, no arguments, no keys of dictionaries.
+
+use std::borrow::Cow;
+use std::io::{self, Write};
+
+use heaplens_analyze::Profile;
+use heaplens_analyze::growth::{Finding, How};
+use heaplens_analyze::packages::{Package, packages};
+use heaplens_analyze::profile::StackFrame;
+use heaplens_format::recording::{Ledger, PathNode, Step};
+
+use super::ledger::{LINES, SMALLEST, mib};
+use super::mixed::{self, Line};
+use super::number::{count, percent, seconds, size};
+use super::{findings, fold, iterations as loop_words, loss_words, one_line, python_name};
+use crate::label::{file_name, label};
+use crate::{holder, rules};
+
+/// Lines of a stack.
+const FRAMES: usize = 12;
+
+/// Writes the text.
+///
+/// # Errors
+/// When `out` cannot be written.
+pub fn write(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
+    let Some(verdict) = profile.verdict() else {
+        return writeln!(out, "Nothing was recorded.");
+    };
+    writeln!(out, "**Memory**: {}", findings::verdict_line(profile, verdict))?;
+    writeln!(out)?;
+    writeln!(out, "- program: {}", program(profile))?;
+    writeln!(out, "- versions: {}", versions(profile, &packages(&profile.modules)))?;
+    writeln!(out, "- iterations: {}", iterations(profile))?;
+    if let Some(interval) = profile.sampled {
+        writeln!(out, "- sampled every {} on average", size(interval))?;
+    }
+    if let Some(finding) = profile.growth.findings.first() {
+        write_finding(profile, finding, out)?;
+    }
+    write_ledger(profile, out)?;
+    write_missed(profile, out)
+}
+
+/// `python train.py …`: the first word and the script, without their folders.
+fn program(profile: &Profile) -> String {
+    let mut words = profile.shown().map_or(&profile.run.command, |row| &row.command).iter();
+    let mut told: Vec<String> = words.next().map(|word| code(file_name(word))).into_iter().collect();
+    let mut rest = words.peekable();
+    if profile.python.is_some()
+        && let Some(script) = rest.next_if(|word| !word.starts_with('-'))
+    {
+        told.push(code(file_name(script)));
+    }
+    told.extend(rest.peek().map(|_| "…".to_owned()));
+    told.push(format!("({})", seconds(profile.run.wall)));
+    told.join(" ")
+}
+
+fn versions(profile: &Profile, packages: &[Package]) -> String {
+    let own = format!("heaplens {}", env!("CARGO_PKG_VERSION"));
+    let python = profile.python.map(python_name);
+    let packages = packages.iter().map(|package| format!("{} {}", package.name, package.version));
+    [own].into_iter().chain(python).chain(packages).collect::<Vec<_>>().join(", ")
+}
+
+fn iterations(profile: &Profile) -> String {
+    match (&profile.iterations, profile.growth.how) {
+        (_, How::Marks) => format!("{}, by marks", count(profile.growth.count)),
+        (Some(found), _) => loop_words(found),
+        (None, _) => "no loop was found: per second".to_owned(),
+    }
+}
+
+fn write_finding(profile: &Profile, finding: &Finding, out: &mut dyn Write) -> io::Result<()> {
+    let (id, name) = rules::rule(finding.rule);
+    writeln!(out)?;
+    writeln!(out, "**{}** (rule {id} {name})", rules::title(finding))?;
+    writeln!(out)?;
+    let share = finding.share.map_or_else(String::new, |share| format!(", {} of the growth", percent(share)));
+    writeln!(out, "- grows: {}{share}", findings::rate(profile, &finding.trend))?;
+    for (name, text) in [
+        ("live", findings::live(profile, finding)),
+        ("threads", findings::threads(profile, finding)),
+        ("held by", held_by(profile, finding)),
+        ("bound", findings::bound(profile, finding)),
+        ("counted", findings::counted(profile, finding)),
+        ("not it", findings::excluded(profile, finding)),
+    ] {
+        if !text.is_empty() {
+            writeln!(out, "- {name}: {text}")?;
+        }
+    }
+    write_stack(profile, finding, out)
+}
+
+/// Keys of dictionaries are the user's, but for numbers.
+fn held_by(profile: &Profile, finding: &Finding) -> String {
+    let Some(held) = profile.held_by(finding) else { return String::new() };
+    let bare: Vec<PathNode> = held.steps.iter().map(|&step| without_key(step)).collect();
+    code(&holder::way(&bare.iter().collect::<Vec<_>>()))
+}
+
+fn without_key(step: &PathNode) -> PathNode {
+    let is_number = step.name.chars().all(|c| c.is_ascii_digit());
+    let mut bare = step.clone();
+    if step.step == Step::Key && !is_number {
+        bare.name = "…".into();
+    }
+    bare
+}
+
+fn write_stack(profile: &Profile, finding: &Finding, out: &mut dyn Write) -> io::Result<()> {
+    let Some(leader) = finding.leader.map(|leader| &profile.sites[leader]) else { return Ok(()) };
+    let stack: Vec<&StackFrame> = profile.stack(leader).collect();
+    let lines = match profile.python_line(leader) {
+        Some(line) => mixed::fold(&stack, line, FRAMES),
+        None => fold::fold(&stack, FRAMES).frames.into_iter().map(Line::Frame).collect(),
+    };
+    writeln!(out)?;
+    writeln!(out, "```")?;
+    for line in &lines {
+        let words = match line {
+            Line::Frame(frame) => place(frame),
+            Line::Words(words) => words.clone(),
+        };
+        writeln!(out, "{}", one_line(&words).replace('`', "'"))?;
+    }
+    writeln!(out, "```")
+}
+
+fn place(frame: &StackFrame) -> String {
+    let name = frame.function.clone().unwrap_or_else(|| label(frame).into());
+    let at = frame.file.as_deref().map(|file| (file_name(file), frame.line));
+    match at {
+        Some((file, Some(line))) => format!("{file}:{line}  {name}"),
+        Some((file, None)) => format!("{file}  {name}"),
+        None => name.to_string(),
+    }
+}
+
+fn write_ledger(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
+    let Some(ledger) = &profile.ledger else { return Ok(()) };
+    writeln!(out)?;
+    writeln!(out, "| MiB | start | peak | end |")?;
+    writeln!(out, "|---|--:|--:|--:|")?;
+    let lines = LINES.iter().map(|&(line, name)| (Cow::Borrowed(name), ledger.line(line)));
+    let rss = (Cow::Borrowed("RSS"), ledger.moments(Ledger::program));
+    for (name, moments) in lines.filter(|(_, moments)| moments.most() >= SMALLEST).chain([rss]) {
+        let [start, peak, end] = [moments.start, moments.peak, moments.end].map(mib);
+        writeln!(out, "| {name} | {start} | {peak} | {end} |")?;
+    }
+    Ok(())
+}
+
+fn write_missed(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
+    let losses: Vec<String> = profile.losses.iter().map(loss_words).collect();
+    if losses.is_empty() {
+        return Ok(());
+    }
+    writeln!(out)?;
+    writeln!(out, "Not seen: {}", losses.join("; "))
+}
+
+/// As Markdown shows it, whatever is in it.
+fn code(text: &str) -> String {
+    format!("`{}`", one_line(text).replace('`', "'"))
+}
