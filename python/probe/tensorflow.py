@@ -21,6 +21,11 @@ MODEL_MADE = 9
 SESSION_CLEARED = 10
 UNAVAILABLE = 11
 GRAPH_OPERATION_FREED = 12
+FUNCTION_FREED = 13
+
+# Notes about one function, and functions that are known by their arguments.
+MOST_NOTES = 4
+MOST_FUNCTIONS = 256
 
 
 def replace(owner, name, make):
@@ -98,10 +103,128 @@ def watch_sessions(session):
     replace(base, "__del__", make_del)
 
 
+def described(value):
+    """What tracing tells arguments apart by: never the content of a tensor, a text or a container."""
+    kind, shape = getattr(value, "dtype", None), getattr(value, "shape", None)
+    if kind is not None and shape is not None:
+        return "%s %s" % (getattr(kind, "name", kind), shape)
+    if value is None or type(value) in (bool, int, float):
+        return repr(value)
+    return type(value).__name__
+
+
+def watch_functions(func_graph):
+    """Traces of functions that had been traced before, with the argument that was another. What is traced inside a trace is
+    a part of it; what a function traces at first, as the one that is defined in a loop, goes with it."""
+    ops = sys.modules["tensorflow.python.framework.ops"]
+    inner = func_graph.FuncGraph
+    living, before, notes, functions = {}, {}, {}, {}
+
+    def forget(address):
+        if living.pop(address, None) is not None:
+            count(FUNCTION_FREED)
+
+    def remember(graph):
+        address = id(graph)
+        living[address] = weakref.ref(graph, lambda reference: forget(address))
+
+    def signature(arguments, keywords):
+        given = arguments[0] if arguments else keywords.get("args")
+        named = arguments[1] if len(arguments) > 1 else keywords.get("kwargs")
+        names = keywords.get("arg_names") or ()
+        found = {}
+        for index, value in enumerate(given or ()):
+            name = names[index] if index < len(names) else "argument %d" % index
+            found[str(name)] = described(value)
+        for name, value in (named or {}).items():
+            found[str(name)] = described(value)
+        return found
+
+    def explain(function, now):
+        then = before.get(function)
+        if then is None and len(before) >= MOST_FUNCTIONS:
+            return
+        before[function] = now
+        if then is None or notes.get(function, 0) >= MOST_NOTES:
+            return
+        notes[function] = notes.get(function, 0) + 1
+        changes = ["%s was %s, then %s" % (name, then.get(name), now.get(name)) for name in {**then, **now} if then.get(name) != now.get(name)]
+        reason = "; ".join(changes) or "its arguments are as before: it is another function object"
+        note(FUNCTION_TRACED, ("%s: %s" % (function, reason)).encode("utf-8", "replace"))
+
+    def begin(name, function, arguments, keywords):
+        try:
+            address = id(function)
+            if address not in functions:
+                functions[address] = weakref.ref(function, lambda reference: functions.pop(address, None))
+            explain(str(name), signature(arguments, keywords))
+        except Exception:
+            pass  # the trace is counted all the same
+
+    def make(original):
+        def trace(name, python_func, *arguments, **keywords):
+            if isinstance(ops.get_default_graph(), inner):
+                return original(name, python_func, *arguments, **keywords)
+            is_known = id(python_func) in functions
+            begin(name, python_func, arguments, keywords)
+            graph = original(name, python_func, *arguments, **keywords)
+            if is_known:
+                remember(graph)
+                count(FUNCTION_TRACED)
+            return graph
+
+        return trace
+
+    replace(func_graph, "func_graph_from_py_func", make)
+
+
+def watch_gradients(ops):
+    """Gradients that are registered: nothing ever leaves that registry."""
+
+    def make(original):
+        def register(self, function):
+            result = original(self, function)
+            count(GRADIENT_REGISTERED)
+            return result
+
+        return register
+
+    replace(ops.RegisterGradient, "__call__", make)
+
+
+def watch_py_functions(script_ops):
+    """Python functions that graphs and pipelines call. The registry holds them weakly, and the graph that is told of them
+    strongly: what leaves the registry is freed."""
+
+    def make(original):
+        def insert(self, function):
+            token = original(self, function)
+            count(PY_FUNCTION_REGISTERED)
+            try:
+                address = id(function)
+                held[address] = weakref.ref(function, lambda reference: drop(address))
+            except TypeError:
+                pass  # of a kind that is not told of
+            return token
+
+        return insert
+
+    held = {}
+
+    def drop(address):
+        if held.pop(address, None) is not None:
+            count(PY_FUNCTION_DROPPED)
+
+    replace(script_ops.FuncRegistry, "insert", make)
+
+
 # What is watched, by the module that has it.
 PROBES = [
     ("tensorflow.python.framework.ops", watch_graphs, "graph operations"),
     ("tensorflow.python.client.session", watch_sessions, "sessions"),
+    ("tensorflow.python.framework.func_graph", watch_functions, "traces of functions"),
+    ("tensorflow.python.framework.ops", watch_gradients, "gradients"),
+    ("tensorflow.python.ops.script_ops", watch_py_functions, "Python functions"),
 ]
 waiting = list(PROBES)
 

@@ -8,6 +8,7 @@ pub mod export;
 mod holder;
 pub mod json;
 mod label;
+mod registries;
 mod rules;
 mod source;
 pub mod text;

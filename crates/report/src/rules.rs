@@ -20,6 +20,10 @@ pub(crate) fn rule(rule: Rule) -> (&'static str, &'static str) {
         Rule::Unexplained => ("G7", "growth-unexplained"),
         Rule::GraphGrowth => ("C1", "graph-growth"),
         Rule::OpenSessions => ("C2", "session-open"),
+        Rule::Retracing => ("C3", "retrace"),
+        Rule::GradientRegistry => ("C4", "gradient-registry"),
+        Rule::PyFunctionRegistry => ("C12", "py-function-registry"),
+        Rule::ScalarCache => ("C35", "scalar-cache"),
     }
 }
 
@@ -38,6 +42,10 @@ pub(crate) fn title(finding: &Finding) -> &'static str {
         Rule::Unexplained => "Memory grows, and no line explains it",
         Rule::GraphGrowth => "A graph of TensorFlow grows with each iteration",
         Rule::OpenSessions => "Sessions of TensorFlow are made and not closed",
+        Rule::Retracing => "A tf.function is traced again and again",
+        Rule::GradientRegistry => "TensorFlow's gradient registry keeps each new model's functions",
+        Rule::PyFunctionRegistry => "TensorFlow keeps the Python functions of each new pipeline",
+        Rule::ScalarCache => "TensorFlow caches each new Python scalar for ever",
     }
 }
 
@@ -50,7 +58,9 @@ pub(crate) fn verdict(profile: &Profile, finding: &Finding) -> &'static str {
         Rule::Fragmentation => "fragmentation",
         Rule::Cycles => "cycle waiting for gc",
         Rule::MappingGrowth | Rule::Unexplained => "unexplained",
-        Rule::GraphGrowth | Rule::OpenSessions => "leak (your code)",
+        Rule::GraphGrowth | Rule::OpenSessions | Rule::Retracing => "leak (your code)",
+        Rule::GradientRegistry | Rule::PyFunctionRegistry => "leak (framework, known)",
+        Rule::ScalarCache => "unbounded cache",
     }
 }
 
@@ -92,6 +102,20 @@ pub(crate) fn fix(profile: &Profile, finding: &Finding) -> &'static str {
             "make the operation once, before the loop, and feed what changes through a placeholder; \
              tf.compat.v1.get_default_graph().finalize() before the loop makes this line raise"
         }
+        Rule::Retracing => {
+            "pass tensors, not Python values that change; fix shapes by an input_signature, by \
+             reduce_retracing=True, or by padding"
+        }
+        Rule::GradientRegistry => {
+            "make and compile the model once and reset its weights, or run each trial in a process of its own; \
+             clear_session() does not empty this registry"
+        }
+        Rule::ScalarCache => {
+            "keep what counts up in a tf.Variable, or pass it as an array: numpy.asarray(i) is not cached"
+        }
+        Rule::PyFunctionRegistry => {
+            "make the pipeline once and iterate it again, or make each in `with tf.Graph().as_default():`"
+        }
         Rule::OpenSessions => {
             "close each session (`with tf.compat.v1.Session() as session:`), or make one before the loop"
         }
@@ -104,6 +128,8 @@ pub(crate) fn layer(finding: &Finding) -> Option<&'static str> {
         Rule::ThreadGrowth => Some("thread-stacks"),
         Rule::GraphGrowth => Some("tensorflow-graph"),
         Rule::OpenSessions => Some("tensorflow-session"),
+        Rule::ScalarCache => Some("tensorflow-tensor"),
+        Rule::Retracing | Rule::GradientRegistry | Rule::PyFunctionRegistry => Some("tensorflow-function"),
         _ => finding.layer.map(Layer::name),
     }
 }
@@ -119,6 +145,9 @@ pub(crate) fn references(rule: Rule) -> &'static [&'static str] {
     match rule {
         Rule::GraphGrowth => &["https://github.com/tensorflow/tensorflow/issues/700"],
         Rule::OpenSessions => &["https://github.com/tensorflow/tensorflow/issues/13202"],
+        Rule::Retracing => &["https://www.tensorflow.org/guide/function#controlling_retracing"],
+        Rule::GradientRegistry => &["https://github.com/tensorflow/tensorflow/issues/97697"],
+        Rule::PyFunctionRegistry => &["https://github.com/tensorflow/tensorflow/issues/123269"],
         _ => &[],
     }
 }
@@ -149,6 +178,13 @@ pub(crate) fn counted(profile: &Profile, finding: &Finding) -> Vec<(String, f64)
 pub(crate) fn source(profile: &Profile, finding: &Finding) -> Option<String> {
     let frame = line(profile, finding)?;
     source_line(frame.file.as_deref()?, frame.line?, profile.run.started_unix)
+}
+
+/// What was noted about what was counted: the first of it.
+pub(crate) fn reasons<'a>(profile: &'a Profile, finding: &Finding) -> Vec<&'a str> {
+    const SHOWN: usize = 3;
+    let counter = finding.counting.as_ref().map(|counting| counting.counter);
+    counter.map_or_else(Vec::new, |counter| profile.counts.notes(counter).take(SHOWN).collect())
 }
 
 /// What was looked at and does not grow, each with the reason.

@@ -8,7 +8,7 @@ use heaplens_format::recording::Process;
 use super::axis::Axis;
 use super::counted::{Counted, CountedLine};
 use super::findings::Rule;
-use super::place::{Key, Sum};
+use super::place::{Key, Sum, key};
 use crate::profile::{StackId, Stacks};
 
 /// What is known of a cause before a program is looked at.
@@ -19,19 +19,24 @@ struct Known {
     counter: Counter,
     /// What takes it back.
     undone_by: Option<Counter>,
-    /// Files of the library below which its memory is allocated, in whatever line: the ends of their paths.
+    /// Files of the library below which its memory is allocated, in whatever line: parts of their paths.
     inside: &'static [&'static str],
+    /// Rules that would tell a part of it.
+    instead_of: &'static [Rule],
 }
 
 const SESSION: &str = "/tensorflow/python/client/session.py";
+const TRACING: &str = "/tensorflow/python/framework/func_graph.py";
+const COMPILING: &str = "/tensorflow/python/eager/polymorphic_function/";
 
 /// In the order in which they claim memory that two of them could explain.
-const KNOWN: [Known; 2] = [
+const KNOWN: [Known; 5] = [
     Known {
         rule: Rule::OpenSessions,
         counter: Counter::SessionMade,
         undone_by: Some(Counter::SessionClosed),
         inside: &[SESSION],
+        instead_of: &[],
     },
     // A session that runs an operation for the first time keeps what it made to run it.
     Known {
@@ -39,6 +44,48 @@ const KNOWN: [Known; 2] = [
         counter: Counter::GraphOperation,
         undone_by: Some(Counter::GraphOperationFreed),
         inside: &[SESSION],
+        instead_of: &[],
+    },
+    // What a model traced stays with the gradients that were registered for it, and with it the model.
+    Known {
+        rule: Rule::GradientRegistry,
+        counter: Counter::GradientRegistered,
+        undone_by: None,
+        inside: &[TRACING, COMPILING, "/site-packages/keras/"],
+        instead_of: &[Rule::Retracing],
+    },
+    Known {
+        rule: Rule::PyFunctionRegistry,
+        counter: Counter::PyFunctionRegistered,
+        undone_by: Some(Counter::PyFunctionDropped),
+        inside: &["/tensorflow/python/ops/script_ops.py", "/tensorflow/python/data/ops/"],
+        instead_of: &[],
+    },
+    Known {
+        rule: Rule::Retracing,
+        counter: Counter::FunctionTraced,
+        undone_by: Some(Counter::FunctionFreed),
+        inside: &[TRACING, COMPILING],
+        instead_of: &[],
+    },
+];
+
+/// A cause that native code shows by itself: memory that only this function allocates grows at a line.
+#[derive(Debug)]
+struct KnownFunction {
+    rule: Rule,
+    /// Parts of its name.
+    function: [&'static str; 2],
+    /// The memory of that line that it explains is allocated below this one.
+    below: &'static str,
+}
+
+const KNOWN_FUNCTIONS: [KnownFunction; 1] = [
+    // A scalar that was never seen before is made, and kept to be handed out again: it is not freed with its tensor.
+    KnownFunction {
+        rule: Rule::ScalarCache,
+        function: ["tensorflow::EagerContext::Create", "Scalar"],
+        below: "tensorflow::ConvertToEagerTensor",
     },
 ];
 
@@ -46,9 +93,11 @@ const KNOWN: [Known; 2] = [
 #[derive(Debug)]
 pub(super) struct Cause<'a> {
     pub(super) rule: Rule,
-    pub(super) counting: Counting,
+    pub(super) counting: Option<Counting>,
     pub(super) sum: Sum,
     keys: Vec<Option<Key<'a>>>,
+    /// Of these lines only what is allocated below this function.
+    below: Option<&'static str>,
     inside: &'static [&'static str],
     /// Of the sites at its own lines the one that rose most, and by how much.
     most: Option<(usize, f64)>,
@@ -72,7 +121,10 @@ impl<'a> Cause<'a> {
             return Vec::new();
         }
         let counted = Counted::of(process, stacks, axis);
-        KNOWN.iter().filter_map(|known| Self::at_work(known, &counted, axis)).collect()
+        let at_work = KNOWN.iter().filter_map(|known| Some((known, Self::at_work(known, &counted, axis)?)));
+        let (known, mut causes): (Vec<&Known>, Vec<Self>) = at_work.unzip();
+        causes.retain(|cause| known.iter().all(|other| !other.instead_of.contains(&cause.rule)));
+        causes
     }
 
     fn at_work(known: &Known, counted: &Counted<'a>, axis: &Axis) -> Option<Self> {
@@ -80,26 +132,55 @@ impl<'a> Cause<'a> {
         let lines = counted.growing(known.counter, axis);
         (!lines.is_empty()).then(|| Self {
             rule: known.rule,
-            counting: Counting {
+            counting: Some(Counting {
                 counter: known.counter,
                 per_iteration,
                 lines: lines.iter().map(|(_, line)| *line).collect(),
-            },
-            sum: Sum::default(),
+            }),
             keys: lines.into_iter().map(|(key, _)| key).collect(),
             inside: known.inside,
-            most: None,
+            ..Self::new(known.rule)
         })
     }
 
-    /// Whether a line is one where it is counted.
-    fn has_line(&self, line: Option<Key<'_>>) -> bool {
+    fn new(rule: Rule) -> Self {
+        Self {
+            rule,
+            counting: None,
+            sum: Sum::default(),
+            keys: Vec::new(),
+            below: None,
+            inside: &[],
+            most: None,
+        }
+    }
+
+    /// The cause that growing memory of a stack gives away; `None` where it gives away none.
+    pub(super) fn shown_by(stacks: &'a Stacks, stack: StackId) -> Option<Self> {
+        let shows = |known: &&KnownFunction| {
+            let mut functions = stacks.frames(stack).filter_map(|frame| frame.function.as_deref());
+            functions.any(|name| known.function.iter().all(|part| name.contains(part)))
+        };
+        let known = KNOWN_FUNCTIONS.iter().find(shows)?;
+        let keys = vec![stacks.line(stack).map(key)];
+        Some(Self { keys, below: Some(known.below), ..Self::new(known.rule) })
+    }
+
+    /// Whether it is the same as another.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        self.rule == other.rule && self.keys == other.keys
+    }
+
+    /// Whether the memory of a stack at this line is its own.
+    fn has_line(&self, stacks: &Stacks, line: Option<Key<'_>>, stack: StackId) -> bool {
+        let mut functions = stacks.frames(stack).filter_map(|frame| frame.function.as_deref());
         self.keys.contains(&line)
+            && self.below.is_none_or(|below| functions.any(|name| name.starts_with(below)))
     }
 
     fn has_inside(&self, stacks: &Stacks, stack: StackId) -> bool {
         let mut files = stacks.frames(stack).filter_map(|frame| frame.file.as_deref());
-        files.any(|file| self.inside.iter().any(|end| file.ends_with(end)))
+        files.any(|file| self.inside.iter().any(|part| file.contains(part)))
     }
 
     /// Remembers a site at one of its own lines.
@@ -122,7 +203,7 @@ pub(super) fn claim<'c, 'a>(
     (line, stack): (Option<Key<'_>>, StackId),
     (site, rise): (usize, f64),
 ) -> Option<&'c mut Sum> {
-    if let Some(at) = causes.iter().position(|cause| cause.has_line(line)) {
+    if let Some(at) = causes.iter().position(|cause| cause.has_line(stacks, line, stack)) {
         causes[at].note_rise(site, rise);
         return Some(&mut causes[at].sum);
     }

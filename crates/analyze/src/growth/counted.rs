@@ -3,16 +3,20 @@
 use std::collections::HashMap;
 
 use heaplens_format::arena::Counter;
-use heaplens_format::recording::Process;
+use heaplens_format::recording::{Process, Stage};
 
 use super::axis::Axis;
 use super::place::{Key, key};
+use super::returned;
 use super::series::{Point, Series};
 use super::shape::{Demands, LEAST_POINTS, Shape, trend};
 use crate::profile::{StackId, Stacks};
 
 /// Events that a line must have had more at the end than at the beginning.
 const LEAST_EVENTS: f64 = 6.0;
+
+/// The part of a rise that a run of the collector takes back for it to have been garbage.
+const COLLECTED: f64 = 0.5;
 
 const OF_EVENTS: Demands = Demands {
     least_rise: LEAST_EVENTS,
@@ -42,10 +46,14 @@ struct Events {
     stack: StackId,
     /// At each moment of the axis.
     values: Vec<f64>,
+    /// Before and behind the last run of Python's collector that was a test; twice the end where there was none.
+    tested: [f64; 2],
 }
 
 impl<'a> Counted<'a> {
     pub(super) fn of(process: &Process, stacks: &'a Stacks, axis: &Axis) -> Self {
+        let tests = [Stage::Before, Stage::Collected].map(|stage| returned::last(process, stage));
+        let tests = if tests[0] < tests[1] { tests } else { [None; 2] };
         let mut counted = Self::default();
         for row in &process.counters.rows {
             let stack = stacks.of(row.node);
@@ -54,6 +62,9 @@ impl<'a> Counted<'a> {
             line.values.resize(axis.moments.len(), 0.0);
             for (value, moment) in line.values.iter_mut().zip(&axis.moments) {
                 *value += row.at(moment.mark) as f64;
+            }
+            for (value, mark) in line.tested.iter_mut().zip(tests) {
+                *value += mark.map_or(row.count, |mark| row.at(mark)) as f64;
             }
         }
         counted
@@ -76,7 +87,7 @@ impl<'a> Counted<'a> {
 
     /// Events per iteration of all lines together, without those that others took back; `None` where they do not go on.
     pub(super) fn pace(&self, counter: Counter, undone_by: Option<Counter>, axis: &Axis) -> Option<f64> {
-        let mut sum = vec![0.0; axis.moments.len()];
+        let (mut sum, mut tested) = (vec![0.0; axis.moments.len()], [0.0; 2]);
         for ((known, _), events) in &self.lines {
             let sign = match *known {
                 known if known == counter => 1.0,
@@ -84,9 +95,17 @@ impl<'a> Counted<'a> {
                 _ => continue,
             };
             sum.iter_mut().zip(&events.values).for_each(|(sum, value)| *sum += sign * value);
+            tested.iter_mut().zip(events.tested).for_each(|(sum, value)| *sum += sign * value);
         }
-        pace(&sum, axis)
+        let rise = sum.last().copied().unwrap_or(0.0) - sum.first().copied().unwrap_or(0.0);
+        pace(&sum, axis).filter(|_| !is_of_graphs(counter) || tested[0] - tested[1] < COLLECTED * rise)
     }
+}
+
+/// Whether it is counted for graphs, which may be garbage that the collector had not come to yet: then it is nobody's leak. A
+/// function is garbage only when its loop is over.
+fn is_of_graphs(counter: Counter) -> bool {
+    matches!(counter, Counter::GraphOperation | Counter::SessionMade)
 }
 
 /// `None` where it does not go on until the end.

@@ -44,6 +44,14 @@ pub enum Rule {
     GraphGrowth,
     /// C2: sessions of TensorFlow are made and not closed.
     OpenSessions,
+    /// C3: a function of TensorFlow is traced again and again.
+    Retracing,
+    /// C4: gradients are registered for each new model, and hold what it traced.
+    GradientRegistry,
+    /// C12: Python functions are registered for each new pipeline, and stay with the graph.
+    PyFunctionRegistry,
+    /// C35: each new Python scalar that becomes a tensor stays in TensorFlow's cache of scalars.
+    ScalarCache,
 }
 
 impl Rule {
@@ -51,6 +59,8 @@ impl Rule {
     pub(super) fn is_leak(self) -> bool {
         match self {
             Self::LinearGrowth | Self::ThreadGrowth | Self::GraphGrowth | Self::OpenSessions => true,
+            Self::Retracing | Self::GradientRegistry | Self::PyFunctionRegistry => true,
+            Self::ScalarCache => true,
             Self::CacheFilling | Self::Fragmentation | Self::Cycles => false,
             Self::MappingGrowth | Self::Unexplained => false,
         }
@@ -107,7 +117,7 @@ pub(super) struct Line<'a> {
 }
 
 /// The lines that rose enough to matter, with what they do. The stacks of threads are the lines' that start them.
-/// What a library was seen to do is believed however little it costs.
+/// What a library was counted to do is believed however little it costs.
 pub(super) fn lines<'a>(
     places: &'a Places<'_>,
     causes: &'a [Cause<'a>],
@@ -135,8 +145,10 @@ pub(super) fn lines<'a>(
             None => Line { sum, trend, threads: None, cause: None },
         }
     });
-    let matters = |line: &Line<'_>| line.threads.is_some() || line.trend.rise >= demands.least_rise;
-    let mut lines: Vec<Line<'a>> = all.filter(matters).chain(of_causes).collect();
+    let is_counted = |line: &Line<'_>| line.cause.is_some_and(|cause| cause.counting.is_some());
+    let matters =
+        |line: &Line<'_>| line.threads.is_some() || is_counted(line) || line.trend.rise >= demands.least_rise;
+    let mut lines: Vec<Line<'a>> = all.chain(of_causes).filter(matters).collect();
     lines.sort_by(|one, other| {
         other
             .trend
@@ -191,7 +203,7 @@ impl Line<'_> {
             held: held(&self.sum.sites, sites),
             returned: None,
             threads: self.threads,
-            counting: self.cause.map(|cause| cause.counting.clone()),
+            counting: self.cause.and_then(|cause| cause.counting.clone()),
             mapping: None,
             leader,
             sites: self.sum.sites.clone(),

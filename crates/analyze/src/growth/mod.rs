@@ -201,7 +201,7 @@ impl Known<'_> {
         }
     }
 
-    fn places<'p>(self, axis: &Axis, demands: Demands, causes: &mut [Cause<'_>]) -> Places<'p>
+    fn places<'p>(self, axis: &Axis, demands: Demands, causes: &mut Vec<Cause<'p>>) -> Places<'p>
     where
         Self: 'p,
     {
@@ -260,7 +260,7 @@ impl Known<'_> {
     fn lines_per_second(self, crowd: Crowd<'_>, rss: Option<&Trend>, whole: Option<Trend>) -> Vec<Finding> {
         let axis = crowd.axis;
         let demands = Demands { least_rise: LEAST_TO_STOP.max(self.resident() / 2000.0), ..OF_SECONDS };
-        let places = self.places(axis, demands, &mut []);
+        let places = self.places(axis, demands, &mut Vec::new());
         let mut lines = findings::lines(&places, &[], crowd, demands);
         // What one line takes over from others, while the heap stays as it is, is no growth.
         let given_up = findings::given_up(&places, axis, demands);

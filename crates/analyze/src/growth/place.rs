@@ -8,7 +8,7 @@ use heaplens_format::recording::{Amount, History, Process, SiteKind};
 use super::axis::Axis;
 use super::causes::{self, Cause};
 use super::series::{Point, Series};
-use super::shape::{Demands, Trend, trend};
+use super::shape::{Demands, Shape, Trend, trend};
 use crate::profile::{
     Layer, Measure, SiteProfile, Space, StackFrame, StackId, Stacks, is_interpreter, thread_start,
 };
@@ -48,6 +48,9 @@ fn series(axis: &Axis, values: &[f64]) -> Series {
     let points = axis.moments.iter().zip(values).map(|(moment, &y)| Point { x: moment.x, y });
     Series::new(points.collect())
 }
+
+/// Bytes that a site must rise by to give a cause away.
+const LEAST_SHOWN: f64 = 512.0;
 
 /// What is known of all sites together that one line is named for, or that one layer has.
 #[derive(Clone, Debug, Default)]
@@ -114,10 +117,19 @@ impl<'a> Places<'a> {
         sites: &[SiteProfile],
         (axis, demands): (&Axis, Demands),
         grain: impl Fn(SiteKind) -> f64,
-        causes: &mut [Cause<'_>],
+        causes: &mut Vec<Cause<'a>>,
     ) -> Self {
         let mut places = Self::default();
-        for (at, course) in courses(process, stacks, sites, axis) {
+        let courses = courses(process, stacks, sites, axis);
+        for (&at, course) in courses.iter().filter(|(_, course)| course.changed() > LEAST_SHOWN) {
+            if let Some(cause) = Cause::shown_by(stacks, sites[at].stack)
+                && trend(&course.bytes(axis), demands.of_exact(LEAST_SHOWN)).shape == Shape::Linear
+                && !causes.iter().any(|known| known.is_same(&cause))
+            {
+                causes.push(cause);
+            }
+        }
+        for (at, course) in courses {
             let site = &sites[at];
             let own = Demands { grain: grain(site.kind), ..demands };
             places.slopes.insert((site.stack, site.kind), slope_of(&course, axis, own));

@@ -77,7 +77,7 @@ fn rose(rss: &Trend, trimmed: Bytes) -> bool {
 }
 
 /// The last mark of a stage, by its index.
-fn last(process: &Process, wanted: Stage) -> Option<usize> {
+pub(super) fn last(process: &Process, wanted: Stage) -> Option<usize> {
     process
         .marks
         .iter()

@@ -87,6 +87,13 @@ pub struct Demands {
     pub least_points: usize,
 }
 
+impl Demands {
+    /// The same for what was recorded whole, with another least rise.
+    pub(super) fn of_exact(self, least_rise: f64) -> Self {
+        Self { least_rise, grain: 0.0, ..self }
+    }
+}
+
 /// The same for what only ledgers know.
 pub(super) fn of_ledgers(demands: Demands) -> Demands {
     let least_rises = demands.least_rises.min(LEAST_RISES_OF_LEDGERS);

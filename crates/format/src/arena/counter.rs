@@ -66,6 +66,8 @@ counters! {
     Unavailable = 11, "probes that are not available";
     /// An operation was freed with its graph.
     GraphOperationFreed = 12, "graph operations freed";
+    /// The graph of a traced function was freed.
+    FunctionFreed = 13, "function traces freed";
 }
 
 /// A note. The first is record 0.

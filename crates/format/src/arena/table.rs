@@ -250,6 +250,8 @@ pseudo! {
     Unavailable = 27;
     /// No memory: an event of [`super::Counter::GraphOperationFreed`].
     GraphOperationFreed = 28;
+    /// No memory: an event of [`super::Counter::FunctionFreed`].
+    FunctionFreed = 29;
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use heaplens_analyze::growth::{Finding, Shape};
 use heaplens_analyze::profile::SiteProfile;
 
 use super::{FrameFields, frame};
-use crate::rules;
+use crate::{registries, rules};
 
 #[derive(serde::Serialize)]
 pub(super) struct RssFields {
@@ -51,6 +51,8 @@ pub(super) struct FindingFields<'a> {
     stack: Vec<FrameFields<'a>>,
     holder: Option<HolderFields>,
     evidence: Vec<EvidenceFields>,
+    /// What was noted about it in words, such as the argument that changed.
+    reasons: Vec<&'a str>,
     excluded: Vec<ExcludedFields>,
     fix: &'static str,
     references: &'static [&'static str],
@@ -70,6 +72,7 @@ struct HolderFields {
     path: Vec<String>,
     /// What would be free without the step that holds most alone; `null` where that is not known.
     retained_bytes: Option<u64>,
+    /// Blocks that were looked at; 0 where the holder is a registry that is known by what was counted.
     looked_at: u32,
     alike: u32,
     /// Elements of the container that grew, at the look before and at this one.
@@ -114,6 +117,7 @@ fn finding<'a>(profile: &'a Profile, finding: &'a Finding) -> FindingFields<'a> 
         stack: leader.map_or_else(Vec::new, |site| profile.stack(site).map(frame).collect()),
         holder: holder(profile, finding),
         evidence: evidence(profile, finding),
+        reasons: rules::reasons(profile, finding),
         excluded: excluded(profile, finding),
         fix: rules::fix(profile, finding),
         references: rules::references(finding.rule),
@@ -130,6 +134,10 @@ fn location<'a>(profile: &'a Profile, finding: &Finding) -> Option<LocationField
 }
 
 fn holder(profile: &Profile, finding: &Finding) -> Option<HolderFields> {
+    if let Some(way) = registries::way(finding) {
+        let path = way.iter().map(|&step| step.to_owned()).collect();
+        return Some(HolderFields { path, retained_bytes: None, looked_at: 0, alike: 0, elements: None });
+    }
     let held = profile.held_by(finding)?;
     let retained = held.steps.iter().map(|step| step.retained.bytes.get()).max();
     Some(HolderFields {

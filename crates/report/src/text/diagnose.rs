@@ -15,7 +15,7 @@ use super::mixed::{self, Line};
 use super::number::{count, percent, seconds, size};
 use super::{findings, fold, iterations as loop_words, loss_words, one_line, python_name};
 use crate::label::{file_name, label};
-use crate::{holder, rules};
+use crate::{holder, registries, rules};
 
 /// Lines of a stack.
 const FRAMES: usize = 12;
@@ -97,6 +97,9 @@ fn write_finding(profile: &Profile, finding: &Finding, out: &mut dyn Write) -> i
 
 /// Keys of dictionaries are the user's, but for numbers.
 fn held_by(profile: &Profile, finding: &Finding) -> String {
+    if let Some(way) = registries::way(finding) {
+        return code(&way.join(" → "));
+    }
     let Some(held) = profile.held_by(finding) else { return String::new() };
     let bare: Vec<PathNode> = held.steps.iter().map(|&step| without_key(step)).collect();
     code(&holder::way(&bare.iter().collect::<Vec<_>>()))

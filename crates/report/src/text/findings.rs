@@ -12,7 +12,7 @@ use super::mixed::{self, Line};
 use super::number::{count, percent, seconds, size};
 use super::place::place;
 use super::{Page, amount_words, fold, one_line, plural_count, wrapped};
-use crate::{holder, rules};
+use crate::{holder, registries, rules};
 
 /// Findings that are told at length.
 const SHOWN: usize = 4;
@@ -141,6 +141,7 @@ fn write_finding(profile: &Profile, page: &mut Page<'_>, rank: usize, finding: &
     named(page, "held by", &held_by(profile, finding))?;
     named(page, "bound", &bound(profile, finding))?;
     named(page, "counted", &counted(profile, finding))?;
+    named(page, "reason", &one_line(&rules::reasons(profile, finding).join(" · ")))?;
     if let Some(returned) = finding.returned {
         named(page, "proof", &format!("{} came back when it was asked for", size(returned)))?;
     }
@@ -229,6 +230,9 @@ pub(super) fn live(profile: &Profile, finding: &Finding) -> String {
 
 /// `module __main__ → results (list) → [812] EagerTensor · 400 elements, then 812`.
 fn held_by(profile: &Profile, finding: &Finding) -> String {
+    if let Some(way) = registries::way(finding) {
+        return way.join(" → ");
+    }
     let lost = profile.lost_of(finding);
     if 2 * lost.bytes.get() >= finding.held.bytes.get().max(1) {
         return format!("nothing: {} lost, no pointer to them is left", amount_words(lost));

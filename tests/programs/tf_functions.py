@@ -1,0 +1,136 @@
+"""Programs that trace functions, make models and pipelines of TensorFlow in a loop.
+
+    tf_functions.py          prints the kinds
+    tf_functions.py KIND     runs one, and says what is true about it:
+
+        truth rule line events bytes iterations sessions-made sessions-closed
+
+as tf_graphs.py does.
+"""
+import inspect
+import os
+import sys
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+import numpy
+import tensorflow as tf
+
+
+def tell(function):
+    rule, text, events, size, iterations = function()
+    lines, first = inspect.getsourcelines(function)
+    line = next((number for number, line in enumerate(lines, first) if text and text in line), 0)
+    print("truth", rule, line, events, size, iterations, 0, 0, flush=True)
+
+
+def python_argument():
+    @tf.function
+    def step(value, scale):
+        return tf.reduce_sum(value * scale)
+
+    value = tf.ones([8])
+    for number in range(40):
+        step(value, float(number))  # here
+    return "C3", "# here", 1, 0, 40
+
+
+def new_shapes():
+    @tf.function
+    def step(value):
+        return tf.reduce_sum(value * value)
+
+    for number in range(40):
+        step(tf.ones([number + 1]))  # here
+    return "C3", "# here", 1, 0, 40
+
+
+def trials():
+    import keras
+
+    data, answers = numpy.ones((16, 4), "float32"), numpy.ones((16, 1), "float32")
+    for trial in range(22):
+        keras.backend.clear_session()
+        model = keras.Sequential([keras.layers.Dense(8), keras.layers.Dense(1)])
+        model.compile(optimizer="adam", loss="mse")
+        model.fit(data, answers, verbose=0)  # here
+    return "C4", "# here", 2, 0, 22
+
+
+def generators():
+    for epoch in range(24):
+        numbers = tf.data.Dataset.from_generator(lambda: iter(range(4)), output_types=tf.int32)  # here
+        for number in numbers:
+            pass
+    return "C12", "# here", 3, 0, 24
+
+
+def py_functions():
+    for epoch in range(60):
+        tf.py_function(lambda value: value + 1, [tf.constant(1)], tf.int32)  # here
+    return "C12", "# here", 1, 0, 60
+
+
+def new_scalars():
+    for number in range(3000):
+        tf.constant(number)  # here
+    return "C35", "# here", 0, 0, 3000
+
+
+def same_scalars():
+    """Clean: the cache has them after the first pass."""
+    for number in range(400):
+        tf.constant(number % 7)
+    return "-", "", 0, 0, 400
+
+
+def traced_once():
+    """Clean: tensors of one shape, and Python values that are always the same."""
+
+    @tf.function
+    def step(value, training):
+        return tf.reduce_sum(value * 2.0)
+
+    for number in range(60):
+        step(tf.fill([8], float(number)), True)
+    return "-", "", 0, 0, 60
+
+
+def defined_in_loop():
+    """Clean: each function goes with its pass, as soon as the collector comes to it."""
+    for number in range(40):
+
+        @tf.function
+        def step(value):
+            return value + 1.0
+
+        step(tf.ones([4]))
+    return "-", "", 0, 0, 40
+
+
+def mapped_in_loop():
+    """Clean: so does each pipeline."""
+    for number in range(40):
+        for value in tf.data.Dataset.range(4).map(lambda value: value + 1):
+            pass
+    return "-", "", 0, 0, 40
+
+
+KINDS = {
+    each.__name__: each
+    for each in (
+        python_argument,
+        new_shapes,
+        trials,
+        generators,
+        py_functions,
+        new_scalars,
+        same_scalars,
+        traced_once,
+        defined_in_loop,
+        mapped_in_loop,
+    )
+}
+if len(sys.argv) < 2:
+    print(*KINDS, sep="\n")
+else:
+    tell(KINDS[sys.argv[1]])
