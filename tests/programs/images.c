@@ -390,6 +390,45 @@ static void waits(void) {
     printf("over %ld\n", closed);
 }
 
+// ---- alone: the first thread, in whose name calls are made, computes, sleeps or reads
+
+static uint64_t mix(void) {
+    uint64_t a = 1, b = 2, c = 3, d = 4, e = 5, f = 6, g = 7, h = 8;
+    double x = 1.5, y = 0.25;
+    for (int turn = 0; turn < 20000; turn++) {
+        a += b ^ c; b = b << 5 | b >> 59; c += d * 3; d ^= e + 1; e += f; f = f << 9 | f >> 55; g += h ^ a; h += g;
+        if (h & 1) a += 7;
+        x = x * 1.0000001 + y;
+        y = y * 0.999999 + 0.125;
+    }
+    union { double number; uint64_t bits; } both = {x + y};
+    return a ^ b ^ c ^ d ^ e ^ f ^ g ^ h ^ both.bits;
+}
+
+static void alone(const char *what) {
+    long bad = 0;
+    char byte;
+    uint64_t expected = mix();
+    if (!strcmp(what, "reads")) {
+        say_ready(0, 0);
+        bad = read(0, &byte, 1) != 1 || byte != '\n';
+    } else {
+        pthread_t end = listen_for_the_end();
+        say_ready(0, 0);
+        while (!is_over) {
+            double start = now();
+            struct timespec time = {0, 30000000};
+            if (!strcmp(what, "computes")) bad += mix() != expected;
+            else bad += nanosleep(&time, 0) != 0 || now() - start < 0.03;
+        }
+        pthread_join(end, 0);
+    }
+    sigset_t held;
+    pthread_sigmask(SIG_BLOCK, 0, &held);
+    for (int signal = 1; signal < 65; signal++) bad += sigismember(&held, signal) == 1;
+    printf("bad=%ld\n", bad);
+}
+
 // ---- restricted: has given up a system call, and sampled programs: refused
 
 static void restricted(void) {
@@ -443,6 +482,7 @@ int main(int count, char **words_of) {
     if (!strcmp(mode, "hostile")) hostile();
     if (!strcmp(mode, "leaderless")) leaderless();
     if (!strcmp(mode, "waits")) waits();
+    if (!strcmp(mode, "alone")) alone(words_of[2]);
     if (!strcmp(mode, "restricted")) restricted();
     if (!strcmp(mode, "grows")) grows(words_of[2]);
     if (!strcmp(mode, "large")) large(atol(words_of[2]), atol(words_of[3]));

@@ -96,7 +96,7 @@ fn look(asked: Asked<'_>, known: &mut Known) {
     let found = asked.process.freeze().map(|frozen| {
         let (at, begun) = (since(start, kernel::monotonic()), Instant::now());
         let mut examined = (asked.examiner)(&frozen, HeapMoment::Asked);
-        looks::complete(&mut examined, HeapMoment::Asked, at, frozen.pause(), begun.elapsed());
+        looks::complete(&mut examined, &frozen, HeapMoment::Asked, at, begun.elapsed());
         examined
     });
     looks::keep(&mut readings.findings, found, HeapMoment::Asked);

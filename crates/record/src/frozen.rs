@@ -9,10 +9,11 @@ use heaplens_format::recording::{HeapMoment, HeapView, Interpreter, LeakCheck};
 use heaplens_format::{Addr, Bytes, Nanos, Pid};
 
 use crate::code_pages::CodePages;
-use crate::image;
+use crate::image::{self, Image};
 use crate::kernel;
-use crate::ledger::{Outline, Subject, Tables};
+use crate::ledger::{Outline, Seen, Subject, Tables};
 use crate::trace::{NotStopped, PATIENCE_AT_END, Threads, Tracer};
+use crate::twin::{self, NoTwin, Twin};
 
 pub use crate::ledger::{Block as LiveBlock, MappedArea, RootKind, RootRange};
 
@@ -23,8 +24,16 @@ pub struct Frozen {
     outline: Outline,
     pause: Nanos,
     code: CodePages,
+    others_ran: bool,
     /// Lets the process go, or ends the image, when this is dropped.
-    _tracer: Tracer,
+    _keeper: Keeper,
+}
+
+/// Whoever keeps a process still, or an image of it alive.
+#[derive(Debug)]
+enum Keeper {
+    Tracer { _kept: Tracer },
+    Twin { _kept: Twin },
 }
 
 /// Is shown a process that stands still, and says what it found. Sites are numbered as those of [`LiveBlock`].
@@ -62,12 +71,26 @@ pub enum NotFrozen {
         /// What an image may need.
         needed: Bytes,
     },
+    /// Its threads may not be stopped, and it makes no image by itself.
+    #[error(
+        "the kernel does not let us stop its threads ({why}), and it made no image of itself within {} s: it does not allocate",
+        patience.as_secs()
+    )]
+    Silent {
+        /// Why threads do not stop.
+        why: io::Error,
+        /// How long it was waited for.
+        patience: Duration,
+    },
     /// The kernel makes no copy of it.
     #[error("the kernel makes no image of it: {0}")]
     Copy(io::Error),
-    /// The kernel gave it no code of its own.
-    #[error("it has no vdso")]
-    NoInstruction,
+    /// Its agent has no way back from a call that is made in its name.
+    #[error("its agent cannot be found in its memory")]
+    NoWayBack,
+    /// A thread that a killed recorder has left alone is still on its way back.
+    #[error("an earlier look at it was cut short, and a thread of it may not be back yet")]
+    Taken,
     /// It has ended.
     #[error("it ended meanwhile")]
     Gone,
@@ -82,9 +105,10 @@ impl Frozen {
         };
         let (threads, tracer) = Tracer::start(stop)?;
         let tables = Tables::open(arena).ok_or(NotFrozen::Blocks(UNREADABLE))?;
-        let outline = subject.outline(&tables, &threads)?;
+        let outline = subject.outline(&tables, &Seen::All(&threads))?;
         let code = CodePages::of(process);
-        Ok(Self { process, outline, pause: Nanos::default(), code, _tracer: tracer })
+        let keeper = Keeper::Tracer { _kept: tracer };
+        Ok(Self { process, outline, pause: Nanos::default(), code, others_ran: false, _keeper: keeper })
     }
 
     /// Takes an image of a process that runs, and looks at that. `own_files` are file names of Heaplens's own in it,
@@ -96,11 +120,39 @@ impl Frozen {
         arena: &File,
         patience: Duration,
     ) -> Result<Self, NotFrozen> {
-        let (image, tracer) = image::take(process, recorder, arena, patience)?;
+        let (image, tracer) = match image::take(process, recorder, arena, patience) {
+            Err(NotFrozen::Threads(NotStopped::Refused(why))) => {
+                return Self::twin(process, own_files, arena, why);
+            }
+            taken => taken?,
+        };
         let tables = Tables::of_copy(arena, &image.tables).ok_or(NotFrozen::Blocks(UNREADABLE))?;
-        let outline = Subject::new(image.process, own_files).outline(&tables, &image.threads)?;
-        let code = CodePages::of(image.process);
-        Ok(Self { process: image.process, outline, pause: image.pause, code, _tracer: tracer })
+        let outline = Subject::new(image.process, own_files).outline(&tables, &Seen::All(&image.threads))?;
+        let (code, keeper) = (CodePages::of(image.process), Keeper::Tracer { _kept: tracer });
+        let Image { process, pause, .. } = image;
+        Ok(Self { process, outline, pause, code, others_ran: false, _keeper: keeper })
+    }
+
+    /// Has a process make an image of itself, because its threads may not be stopped.
+    fn twin(process: Pid, own_files: Vec<String>, arena: &File, why: io::Error) -> Result<Self, NotFrozen> {
+        let mut tables = image::prepare(process, arena)?.tables;
+        let twin = Twin::of(arena).map_err(|error| match error {
+            NoTwin::Failed(error) => NotFrozen::Copy(error),
+            NoTwin::Silent => NotFrozen::Silent { why, patience: twin::PATIENCE },
+        })?;
+        tables.fill(arena)?;
+        let tables = Tables::of_copy(arena, &tables).ok_or(NotFrozen::Blocks(UNREADABLE))?;
+        let (thread, stack) = twin.maker();
+        let seen = Seen::One { process, thread, stack };
+        let outline = Subject::new(twin.process(), own_files).outline(&tables, &seen)?;
+        let (code, pause) = (CodePages::of(twin.process()), twin.pause());
+        let (process, keeper) = (twin.process(), Keeper::Twin { _kept: twin });
+        Ok(Self { process, outline, pause, code, others_ran: true, _keeper: keeper })
+    }
+
+    /// Whether threads ran on while the image was made: what they had in registers alone was not seen.
+    pub fn others_ran(&self) -> bool {
+        self.others_ran
     }
 
     /// How long the program stood still for it; nothing where it waited anyway.

@@ -18,9 +18,10 @@ use std::time::Duration;
 use heaplens_format::arena::header::{HEADER_SIZE, HeaderView};
 use heaplens_format::{Bytes, Nanos, Pid};
 
+use crate::detour::Detour;
 use crate::frozen::NotFrozen;
 use crate::headroom;
-use crate::inject::{self, Injector, Task};
+use crate::inject::{Injector, Owner, Task};
 use crate::ledger::{Copied, refusal};
 use crate::procfs;
 use crate::ptrace;
@@ -52,18 +53,29 @@ pub(crate) fn take(
     patience: Duration,
 ) -> Result<(Image, Tracer), NotFrozen> {
     let arena = arena.try_clone().map_err(NotFrozen::Memory)?;
-    let tables = prepare(process, &arena)?;
+    let Prepared { tables, detour } = prepare(process, &arena)?;
     let condition = procfs::condition(process).ok_or(NotFrozen::Gone)?;
     let way = if condition.parent == recorder { Way::Sibling } else { Way::Orphan };
-    let instruction = inject::instruction_of(process).ok_or(NotFrozen::NoInstruction)?;
     Tracer::start(move || {
         let threads = Threads::stop(process, patience)?;
-        trace(threads, way, instruction, tables, &arena)
+        let detour = Detour::of(process, detour).ok_or(NotFrozen::NoWayBack)?;
+        if detour.is_taken(threads.all()) {
+            return Err(NotFrozen::Taken);
+        }
+        trace(threads, way, detour, tables, &arena)
     })
 }
 
+/// What an image is taken with.
+pub(crate) struct Prepared {
+    /// Room for the tables.
+    pub(crate) tables: Copied,
+    /// Where the way back is, by which calls are made.
+    detour: u64,
+}
+
 /// Whatever speaks against it is found out before anything is stopped.
-fn prepare(process: Pid, arena: &File) -> Result<Copied, NotFrozen> {
+pub(crate) fn prepare(process: Pid, arena: &File) -> Result<Prepared, NotFrozen> {
     let mut header = vec![0; HEADER_SIZE];
     std::os::unix::fs::FileExt::read_exact_at(arena, &mut header, 0).map_err(NotFrozen::Memory)?;
     let header = HeaderView::new(&header).ok_or(NotFrozen::Blocks("its arena cannot be read"))?;
@@ -74,10 +86,11 @@ fn prepare(process: Pid, arena: &File) -> Result<Copied, NotFrozen> {
     }
     let tables = header.region(heaplens_format::arena::Region::Pages).used;
     let needed = condition.anonymous + Bytes::new(tables);
-    match headroom::free_for(process) {
-        Some(free) if free < needed => Err(NotFrozen::Short { free, needed }),
-        _ => Copied::prepare(arena).map_err(NotFrozen::Memory),
+    if let Some(free) = headroom::free_for(process).filter(|free| *free < needed) {
+        return Err(NotFrozen::Short { free, needed });
     }
+    let tables = Copied::prepare(arena).map_err(NotFrozen::Memory)?;
+    Ok(Prepared { tables, detour: header.detour() })
 }
 
 /// How the image comes about without a child of the program.
@@ -91,14 +104,14 @@ enum Way {
 fn trace(
     threads: Threads,
     way: Way,
-    instruction: u64,
+    detour: Detour,
     mut tables: Copied,
     arena: &File,
 ) -> Result<(Image, Task), NotFrozen> {
     let seen = threads.all().to_vec();
     let (copy, copied) = std::thread::scope(|scope| {
         let copying = scope.spawn(|| tables.fill(arena));
-        let copy = copy_of(&threads, way, instruction);
+        let copy = copy_of(&threads, way, detour);
         (copy, copying.join().unwrap_or_else(|_| Err(io::Error::other("the copy failed"))))
     });
     let pause = {
@@ -108,15 +121,15 @@ fn trace(
     };
     let (task, stopped) = copy.map_err(NotFrozen::Copy)?;
     copied.map_err(NotFrozen::Memory)?;
-    close_files(&stopped, instruction);
+    close_files(&stopped, detour);
     let process = Pid::new(task.number() as u32);
     Ok((Image { process, threads: seen, tables, pause }, task))
 }
 
 /// The other ends of the program's pipes must see when it closes its own.
-fn close_files(image: &Stopped, instruction: u64) {
+fn close_files(image: &Stopped, detour: Detour) {
     let close = || -> io::Result<()> {
-        let mut injector = Injector::new(image, instruction, WITH_US)?;
+        let mut injector = Injector::new(image, detour, Owner::Us, WITH_US)?;
         injector.call(libc::SYS_close_range, [0, u64::from(u32::MAX), 0, 0, 0, 0])?;
         Ok(())
     };
@@ -124,12 +137,12 @@ fn close_files(image: &Stopped, instruction: u64) {
     close().ok();
 }
 
-fn copy_of(threads: &Threads, way: Way, instruction: u64) -> io::Result<(Task, Stopped)> {
+fn copy_of(threads: &Threads, way: Way, detour: Detour) -> io::Result<(Task, Stopped)> {
     let thread = threads.all().first().ok_or(io::ErrorKind::NotFound)?;
-    let mut injector = Injector::new(thread, instruction, 0)?;
+    let mut injector = Injector::new(thread, detour, Owner::Program, 0)?;
     let image = match way {
         Way::Sibling => clone(&mut injector, libc::CLONE_PARENT)?.0,
-        Way::Orphan => orphan(&mut injector, instruction)?,
+        Way::Orphan => orphan(&mut injector, detour)?,
     };
     let stopped = image.stopped()?;
     ptrace::set_options(image.number(), WITH_US)?;
@@ -144,15 +157,15 @@ fn clone(injector: &mut Injector, flags: libc::c_int) -> io::Result<(Task, u64)>
 }
 
 /// The helper has no signal for its end, so the program is told nothing, and it is taken from the program's books at once.
-fn orphan(injector: &mut Injector, instruction: u64) -> io::Result<Task> {
+fn orphan(injector: &mut Injector, detour: Detour) -> io::Result<Task> {
     let (helper, number) = clone(injector, libc::CLONE_VM | libc::CLONE_FS | libc::CLONE_FILES)?;
-    let image = copy_in(&helper, instruction);
+    let image = copy_in(&helper, detour);
     drop(helper);
     injector.call(libc::SYS_wait4, [number, 0, libc::__WALL as u64, 0, 0, 0])?;
     image
 }
 
-fn copy_in(helper: &Task, instruction: u64) -> io::Result<Task> {
-    let mut injector = Injector::new(&helper.stopped()?, instruction, 0)?;
+fn copy_in(helper: &Task, detour: Detour) -> io::Result<Task> {
+    let mut injector = Injector::new(&helper.stopped()?, detour, Owner::Us, 0)?;
     Ok(clone(&mut injector, 0)?.0)
 }

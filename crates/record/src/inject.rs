@@ -1,5 +1,5 @@
-//! System calls in the name of a thread that stands still: its registers are changed, it runs one `syscall` instruction that is
-//! in its memory already, and is stopped again behind it. When it is let go, it has the registers and the signal mask of before.
+//! System calls in the name of a thread that stands still: its registers are changed, it runs one `syscall` instruction of the
+//! agent, and is stopped again behind it. When it is let go, it has the registers and the signal mask of before.
 //!
 //! ```text
 //!   stands still ─▶ registers of the call ─▶ call begins ─▶ (a task is born) ─▶ call ends ─▶ asked to stop ─▶ stands still, as before
@@ -7,17 +7,16 @@
 //!
 //! The last stop is inside the kernel's handling of signals, as the first one was: there registers that say "interrupted, begin
 //! again" are understood, and the program's own call goes on as if nothing had been.
+//!
+//! Between any two steps this process may be killed. So a thread of the program first gets a way back that it can go alone
+//! ([`Detour`]), then the registers that lead there, and its mask last; and it gets its mask back before its registers.
 
 use std::io;
 
-use heaplens_format::{Addr, Pid};
-
-use crate::kernel;
+use crate::detour::Detour;
 use crate::ptrace::{self, Registers, Stop, Tid, Waited};
 use crate::trace::Stopped;
 
-/// `syscall`.
-const INSTRUCTION: [u8; 2] = [0x0f, 0x05];
 /// Ends of calls are told from signals, and new tasks are stopped before their first instruction.
 const OPTIONS: libc::c_int = libc::PTRACE_O_TRACESYSGOOD
     | libc::PTRACE_O_TRACECLONE
@@ -27,8 +26,6 @@ const OPTIONS: libc::c_int = libc::PTRACE_O_TRACESYSGOOD
 const ALL: u64 = u64::MAX;
 /// The largest error number.
 const LAST_ERROR: u64 = 4095;
-/// How many pages of code the kernel puts into a process.
-const VDSO: usize = 4 * 4096;
 
 /// What came of a call.
 #[derive(Debug)]
@@ -70,35 +67,49 @@ impl Drop for Task {
     }
 }
 
+/// Whose thread it is that makes calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Owner {
+    /// The program's, which goes on whatever happens to us.
+    Program,
+    /// Ours: when it is left alone it ends.
+    Us,
+}
+
 /// A thread that makes calls for us.
 #[derive(Debug)]
 pub(crate) struct Injector {
-    thread: Tid,
-    before: Registers,
+    at: Stopped,
     mask: u64,
-    instruction: u64,
+    detour: Detour,
+    owner: Owner,
     /// How it is followed afterwards.
     options: libc::c_int,
     is_touched: bool,
 }
 
 impl Injector {
-    /// Prepares a thread that is followed with these options otherwise. From now on signals wait.
-    pub(crate) fn new(at: &Stopped, instruction: u64, options: libc::c_int) -> io::Result<Self> {
-        let (thread, before, mask) = (at.thread, at.registers, ptrace::mask(at.thread)?);
-        let injector = Self { thread, before, mask, instruction, options, is_touched: false };
-        ptrace::set_options(thread, OPTIONS | options)?;
-        ptrace::set_mask(thread, ALL)?;
+    /// Prepares a thread that is followed with these options otherwise.
+    pub(crate) fn new(at: &Stopped, detour: Detour, owner: Owner, options: libc::c_int) -> io::Result<Self> {
+        let injector =
+            Self { at: *at, mask: ptrace::mask(at.thread)?, detour, owner, options, is_touched: false };
+        ptrace::set_options(at.thread, OPTIONS | options)?;
+        if owner == Owner::Program {
+            detour.prepare(at, injector.mask)?;
+        }
         Ok(injector)
     }
 
-    /// Makes a call. However long it takes, it is waited for: its thread cannot be left in the middle of it.
+    /// Makes a call. However long it takes, it is waited for. From the first one on signals wait.
     pub(crate) fn call(&mut self, number: libc::c_long, arguments: [u64; 6]) -> io::Result<Done> {
-        self.is_touched = true;
-        ptrace::set_registers(self.thread, &self.registers_for(number, arguments))?;
+        ptrace::set_registers(self.at.thread, &self.registers_for(number, arguments))?;
+        if !std::mem::replace(&mut self.is_touched, true) {
+            self.of_program(Detour::occupy)?;
+            ptrace::set_mask(self.at.thread, ALL)?;
+        }
         self.run_to_call()?;
         let born = self.run_to_call()?;
-        let value = ptrace::registers(self.thread)?.rax;
+        let value = ptrace::registers(self.at.thread)?.rax;
         match value.wrapping_neg() {
             error @ 1..=LAST_ERROR => Err(io::Error::from_raw_os_error(error as i32)),
             _ => Ok(Done { value, born }),
@@ -107,18 +118,22 @@ impl Injector {
 
     fn registers_for(&self, number: libc::c_long, [rdi, rsi, rdx, r10, r8, r9]: [u64; 6]) -> Registers {
         // A call that was interrupted is not begun again now: the thread is, to the kernel, in none.
-        let (rax, orig_rax, rip) = (number as u64, u64::MAX, self.instruction);
-        Registers { rax, orig_rax, rip, rdi, rsi, rdx, r10, r8, r9, ..self.before }
+        let rip = match self.owner {
+            Owner::Program => self.detour.call_and_return,
+            Owner::Us => self.detour.call_and_end,
+        };
+        let (rax, orig_rax) = (number as u64, u64::MAX);
+        Registers { rax, orig_rax, rip, rdi, rsi, rdx, r10, r8, r9, ..self.at.registers }
     }
 
     /// To the beginning or the end of the call; what was born on the way.
     fn run_to_call(&self) -> io::Result<Option<Task>> {
         let (mut born, mut signal) = (None, 0);
         loop {
-            ptrace::go_on_to_call(self.thread, std::mem::take(&mut signal))?;
-            match ptrace::wait(self.thread)? {
+            ptrace::go_on_to_call(self.at.thread, std::mem::take(&mut signal))?;
+            match ptrace::wait(self.at.thread)? {
                 Waited::Stopped(Stop::Call) => return Ok(born),
-                Waited::Stopped(Stop::Birth) => born = Some(Task(ptrace::born(self.thread)?)),
+                Waited::Stopped(Stop::Birth) => born = Some(Task(ptrace::born(self.at.thread)?)),
                 // It was asked to stop before, or its whole process is stopped: it goes on for us alone.
                 Waited::Stopped(Stop::Asked) => {}
                 Waited::Stopped(Stop::Signal(libc::SIGSTOP)) => signal = libc::SIGSTOP,
@@ -128,22 +143,28 @@ impl Injector {
         }
     }
 
+    /// Our own tasks need no way back.
+    fn of_program(&self, step: fn(&Detour, Tid) -> io::Result<()>) -> io::Result<()> {
+        if self.owner == Owner::Program { step(&self.detour, self.at.thread) } else { Ok(()) }
+    }
+
     /// Brings the thread to a stop in which its registers count, and gives it back what was its own.
     fn restore(&self) -> io::Result<()> {
         if self.is_touched {
-            ptrace::interrupt(self.thread)?;
-            ptrace::go_on(self.thread, 0)?;
-            while let Waited::Stopped(stop) = ptrace::wait(self.thread)? {
+            ptrace::interrupt(self.at.thread)?;
+            ptrace::go_on(self.at.thread, 0)?;
+            while let Waited::Stopped(stop) = ptrace::wait(self.at.thread)? {
                 match stop {
-                    Stop::Signal(libc::SIGSTOP) => ptrace::go_on(self.thread, libc::SIGSTOP)?,
+                    Stop::Signal(libc::SIGSTOP) => ptrace::go_on(self.at.thread, libc::SIGSTOP)?,
                     Stop::Asked | Stop::Signal(_) => break,
-                    Stop::Call | Stop::Birth => ptrace::go_on(self.thread, 0)?,
+                    Stop::Call | Stop::Birth => ptrace::go_on(self.at.thread, 0)?,
                 }
             }
         }
-        ptrace::set_registers(self.thread, &self.before)?;
-        ptrace::set_mask(self.thread, self.mask)?;
-        ptrace::set_options(self.thread, self.options)
+        ptrace::set_mask(self.at.thread, self.mask)?;
+        self.of_program(Detour::free)?;
+        ptrace::set_registers(self.at.thread, &self.at.registers)?;
+        ptrace::set_options(self.at.thread, self.options)
     }
 }
 
@@ -157,35 +178,4 @@ impl Drop for Injector {
 /// Only SIGSTOP and SIGKILL cannot be held back, and what a call raises itself.
 fn unexpected(signal: libc::c_int) -> io::Error {
     io::Error::other(format!("signal {signal} came instead of the end of a system call"))
-}
-
-/// Where a process has a `syscall` instruction: in the code that the kernel gave it.
-pub(crate) fn instruction_of(process: Pid) -> Option<u64> {
-    let base = vdso_of(process)?;
-    let mut code = vec![0; VDSO];
-    let read = kernel::read_memory(process, Addr::new(base), &mut code);
-    let at = code[..read].windows(INSTRUCTION.len()).position(|bytes| bytes == INSTRUCTION)?;
-    Some(base + at as u64)
-}
-
-/// `AT_SYSINFO_EHDR` of `/proc/PID/auxv`, pairs of words.
-fn vdso_of(process: Pid) -> Option<u64> {
-    let auxiliary = std::fs::read(format!("/proc/{process}/auxv")).ok()?;
-    let words = auxiliary.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word));
-    let words: Vec<u64> = words.collect();
-    words.as_chunks::<2>().0.iter().find(|[kind, _]| *kind == libc::AT_SYSINFO_EHDR).map(|[_, value]| *value)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_kernel_gives_every_process_an_instruction_that_calls_it() {
-        let own = Pid::new(std::process::id());
-        let at = instruction_of(own).expect("a vdso");
-        let mut bytes = [0; 2];
-        assert_eq!(kernel::read_memory(own, Addr::new(at), &mut bytes), 2);
-        assert_eq!(bytes, INSTRUCTION);
-    }
 }

@@ -14,6 +14,8 @@ use heaplens_format::recording::Exit;
 use heaplens_format::{Addr, Bytes, Nanos, Pid};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+use crate::twin;
+
 /// Signals that would end the recorder. It holds them back, and the program decides.
 const HELD: [libc::c_int; 6] =
     [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP, libc::SIGUSR1, libc::SIGUSR2];
@@ -270,7 +272,15 @@ pub(crate) fn read_memory(process: Pid, from: Addr, into: &mut [u8]) -> usize {
     let there = libc::iovec { iov_base: from.get() as *mut libc::c_void, iov_len: into.len() };
     // SAFETY: the kernel writes at most `into.len()` bytes into `into`; addresses of the other process are only looked up.
     let read = unsafe { libc::process_vm_readv(process.get() as libc::pid_t, &own, 1, &there, 1, 0) };
-    usize::try_from(read).unwrap_or(0)
+    usize::try_from(read).unwrap_or_else(|_| match is_refused() {
+        true => twin::read(process, from.get(), into),
+        false => 0,
+    })
+}
+
+/// Whether the last call was, by the rights of this process or by a filter of system calls.
+fn is_refused() -> bool {
+    matches!(io::Error::last_os_error().raw_os_error(), Some(libc::EPERM | libc::ENOSYS))
 }
 
 /// Reads `each` bytes from every address, one after the other. What cannot be read is left as it is.
@@ -288,8 +298,12 @@ pub(crate) fn read_scattered(process: Pid, from: &[u64], each: usize, into: &mut
         let (pid, rows) = (process.get() as libc::pid_t, count as libc::c_ulong);
         // SAFETY: the kernel writes at most `length` bytes into `into`, and reads `count` rows of `there`.
         let read = unsafe { libc::process_vm_readv(pid, &own, 1, there.as_ptr(), rows, 0) };
+        let read = match usize::try_from(read) {
+            Err(_) if is_refused() => twin::read_many(process, &from[..count], each, &mut into[..length]),
+            read => read.unwrap_or(0),
+        };
         // It stops at the first address that is not there: that one is passed over.
-        let done = (usize::try_from(read).unwrap_or(0) / each.max(1)).max(1).min(count);
+        let done = (read / each.max(1)).max(1).min(count);
         from = &from[done..];
         into = &mut into[(done * each).min(length)..];
     }

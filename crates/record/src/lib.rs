@@ -13,6 +13,7 @@ mod code_pages;
 mod codes;
 mod collect;
 mod counters;
+mod detour;
 mod frozen;
 mod headroom;
 mod image;
@@ -39,6 +40,7 @@ mod stacks;
 mod stopwatch;
 mod timeline;
 mod trace;
+mod twin;
 mod watch;
 mod watched;
 

@@ -100,19 +100,33 @@ fn look(wanted: Wanted, examine: &Examine<'_>) -> Look {
     let faults = Faults::begin(name.pid, at);
     let start = Instant::now();
     let mut examined = examine(&frozen, moment);
-    complete(&mut examined, moment, at, frozen.pause(), start.elapsed());
+    complete(&mut examined, &frozen, moment, at, start.elapsed());
     let pause = frozen.pause();
     drop(frozen);
     Look { name, cost: Cost { pause, faults: faults.end() }, found: Ok(examined) }
 }
 
 /// What the recorder knows of a view.
-pub(crate) fn complete(examined: &mut Examined, moment: HeapMoment, at: Nanos, pause: Nanos, took: Duration) {
+pub(crate) fn complete(
+    examined: &mut Examined,
+    frozen: &Frozen,
+    moment: HeapMoment,
+    at: Nanos,
+    took: Duration,
+) {
     if let Some(view) = &mut examined.view {
         let took = Nanos::new(took.as_nanos() as u64);
-        (view.moment, view.at, view.pause, view.took) = (moment, at, pause, took);
+        (view.moment, view.at, view.pause, view.took) = (moment, at, frozen.pause(), took);
+        view.others_ran = frozen.others_ran();
+    }
+    if frozen.others_ran() {
+        examined.leaks = Some(LeakCheck::NotDone(REGISTERS_UNSEEN.to_owned()));
     }
 }
+
+/// A block that only a register leads to would count as lost.
+const REGISTERS_UNSEEN: &str =
+    "the kernel does not let us stop its threads, and what they have in registers was not seen";
 
 /// Threads that do not stop had those wait that did.
 fn cost_of_failure(error: &NotFrozen) -> Cost {

@@ -55,8 +55,20 @@ pub(crate) fn condition(process: Pid) -> Option<Condition> {
     Some(Condition {
         parent: Pid::new(field("PPid:")?.try_into().ok()?),
         anonymous: Bytes::new(field("RssAnon:")? * 1024),
-        is_restricted: field("Seccomp:").is_some_and(|mode| mode != 0),
+        is_restricted: is_restricted(&status, &own_status()),
     })
+}
+
+fn own_status() -> String {
+    std::fs::read_to_string("/proc/self/status").unwrap_or_default()
+}
+
+/// Filters of system calls are inherited and never given up. Those that this process has, too, as in most containers, are not the
+/// program's own. Before Linux 5.9 they are not counted.
+fn is_restricted(status: &str, own: &str) -> bool {
+    let filters = |status: &str| field_of_status(status, "Seccomp_filters:");
+    let has_more = filters(status).is_none_or(|count| Some(count) != filters(own));
+    field_of_status(status, "Seccomp:").is_some_and(|mode| mode != 0) && has_more
 }
 
 /// Page faults of a process that needed no disk: field 10 of proc_pid_stat(5).
@@ -123,6 +135,14 @@ mod tests {
         assert_eq!(field_of_status(status, "VmHWM:"), Some(12));
         assert_eq!(field_of_status(status, "Threads:"), Some(7));
         assert_eq!(field_of_status("Threads:\t-\n", "Threads:"), None);
+    }
+
+    #[test]
+    fn filters_that_everybody_has_are_not_the_programs_own() {
+        let with = |mode: u32, filters: u32| format!("Seccomp:\t{mode}\nSeccomp_filters:\t{filters}\n");
+        assert!(!is_restricted(&with(0, 0), &with(0, 0)) && !is_restricted(&with(2, 1), &with(2, 1)));
+        assert!(is_restricted(&with(2, 1), &with(0, 0)) && is_restricted(&with(2, 2), &with(2, 1)));
+        assert!(is_restricted("Seccomp:\t2\n", "Seccomp:\t2\n"), "they are not counted");
     }
 
     #[test]

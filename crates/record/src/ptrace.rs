@@ -106,6 +106,12 @@ pub(crate) fn set_registers(thread: Tid, registers: &Registers) -> io::Result<()
     check(unsafe { libc::ptrace(libc::PTRACE_SETREGS, thread, std::ptr::null_mut::<u8>(), registers) })
 }
 
+/// Writes a word of its memory.
+pub(crate) fn write(thread: Tid, address: u64, word: u64) -> io::Result<()> {
+    // SAFETY: the kernel writes to the memory of the other process, where there is any; both are numbers to this one.
+    check(unsafe { libc::ptrace(libc::PTRACE_POKEDATA, thread, address as usize, word as usize) })
+}
+
 /// Signals that it holds back.
 pub(crate) fn mask(thread: Tid) -> io::Result<u64> {
     let mut mask = 0u64;

@@ -208,7 +208,7 @@ impl<'a> Watch<'a> {
         let found = stopped.map(|frozen| {
             let start = Instant::now();
             let mut examined = examine(&frozen, HeapMoment::Exit);
-            looks::complete(&mut examined, HeapMoment::Exit, at, frozen.pause(), start.elapsed());
+            looks::complete(&mut examined, &frozen, HeapMoment::Exit, at, start.elapsed());
             examined
         });
         if let Some(image) = self.images.get_mut(&name) {

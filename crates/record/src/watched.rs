@@ -182,8 +182,7 @@ impl Image {
     pub(crate) fn keep(&mut self, look: Look) {
         self.schedule.end(look.cost);
         // What speaks against it now will do so later.
-        if matches!(look.found, Err(NotFrozen::Blocks(_) | NotFrozen::Restricted | NotFrozen::NoInstruction))
-        {
+        if matches!(look.found, Err(NotFrozen::Blocks(_) | NotFrozen::Restricted | NotFrozen::NoWayBack)) {
             self.schedule.give_up();
         }
         looks::keep(&mut self.readings.findings, look.found, HeapMoment::Running { passes: 0 });

@@ -132,6 +132,12 @@ impl Arena {
         Ok(())
     }
 
+    /// Where the file is.
+    pub fn path(&self) -> Path {
+        // SAFETY: see `PathCell`.
+        unsafe { *self.path.0.get() }
+    }
+
     /// From here on the new mapping is the arena.
     fn take_over(&self, base: usize, layout: &Layout, path: Path) {
         let (old, old_length) = (self.base.load(Relaxed), self.length.load(Relaxed));

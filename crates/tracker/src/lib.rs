@@ -16,6 +16,7 @@ pub mod arena;
 pub mod blocks;
 pub mod cost;
 mod counters;
+pub mod detour;
 pub mod filter;
 pub mod follow;
 pub mod inspect;
@@ -36,6 +37,7 @@ pub mod symbols;
 pub mod sys;
 pub mod tracker;
 pub mod trie;
+mod twin;
 pub mod unwind;
 
 pub use seat::{Guard, Nesting};

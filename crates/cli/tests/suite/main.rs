@@ -6,6 +6,7 @@
 mod bad_input;
 mod bounded;
 mod concurrent_targets;
+mod cut_short;
 mod diff;
 mod exactness;
 mod exit;
@@ -28,6 +29,7 @@ mod processes;
 mod python;
 mod real_programs;
 mod recorder_killed;
+mod refused;
 mod report;
 mod requests;
 mod sampling;

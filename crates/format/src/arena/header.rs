@@ -4,6 +4,7 @@ use core::mem::offset_of;
 
 use super::PAGE;
 use super::marks::Moment;
+use super::twin::Twin;
 use crate::atomic::{AtomicI32, AtomicU32, AtomicU64};
 use crate::loss::LOSS_SLOTS;
 
@@ -143,6 +144,10 @@ pub struct Header {
     /// Where the sampled small objects of Python are: [`super::python::OBJECT_SAMPLES`] records of
     /// [`super::python::ObjectSample`], in the process itself.
     pub object_samples: AtomicU64,
+    /// Where the [`super::detour::Detour`] is, in the process itself.
+    pub detour: AtomicU64,
+    /// An image that the process makes itself.
+    pub twin: Twin,
     /// One counter per [`crate::Loss`].
     pub losses: [AtomicU64; LOSS_SLOTS],
     /// The regions.
@@ -169,6 +174,9 @@ const _: () = assert!(size_of::<Header>() <= PAGE);
 pub const MARKS_WANTED_OFFSET: usize = offset_of!(Header, marks_wanted);
 /// Where [`Header::tests_wanted`] is in the file.
 pub const TESTS_WANTED_OFFSET: usize = offset_of!(Header, tests_wanted);
+
+/// Where [`Header::twin`] is in the file.
+pub const TWIN_OFFSET: usize = offset_of!(Header, twin);
 
 /// Where [`Hot::moment`] is in the file.
 pub const MOMENT_OFFSET: usize = offset_of!(Header, hot.moment);
@@ -281,6 +289,11 @@ impl<'a> HeaderView<'a> {
     field!(
         /// See [`Header::object_samples`].
         object_samples: u64 = object_samples
+    );
+
+    field!(
+        /// See [`Header::detour`].
+        detour: u64 = detour
     );
 
     /// See [`Header::leaving_registers`].

@@ -19,11 +19,13 @@
 
 pub mod block;
 pub mod counter;
+pub mod detour;
 pub mod header;
 pub mod ledger;
 pub mod marks;
 pub mod python;
 pub mod table;
+pub mod twin;
 
 pub use block::{BlockEntry, Family};
 pub use counter::Counter;
@@ -31,7 +33,7 @@ pub use header::{End, Header, HeaderView, Region};
 pub use table::{FRAME_PSEUDO_MODULE, MAPPING_SIZE, MODULE_SIZE, NODE_SIZE, Pseudo, SITE_SIZE};
 
 /// The first word of an arena.
-pub const MAGIC: u64 = u64::from_le_bytes(*b"HLARENA\x06");
+pub const MAGIC: u64 = u64::from_le_bytes(*b"HLARENA\x07");
 
 /// The unit in which PAGES is handed out; also the page size of x86-64.
 pub const PAGE: usize = 4096;

@@ -25,6 +25,8 @@ pub struct HeapView {
     pub moment: HeapMoment,
     /// How long its threads stood still for it.
     pub pause: Nanos,
+    /// Whether only one of them did, for a copy of the memory: what the others had in registers alone was not seen.
+    pub others_ran: bool,
     /// How long the look took.
     pub took: Nanos,
     /// The blocks that were looked at.

@@ -27,6 +27,7 @@ pub fn sample() -> Recording {
         at: Nanos::new(400),
         moment: HeapMoment::Running { passes: 40 },
         pause: Nanos::new(3),
+        others_ran: false,
         took: Nanos::new(70),
         live: amount(12),
         classes: vec![ClassRow { class: "list".into(), live: amount(5) }],

@@ -175,20 +175,24 @@ fn view() -> impl Strategy<Value = HeapView> {
     let growing = (any::<u32>(), amount(), any::<[u64; 2]>())
         .prop_map(|(node, before, elements)| GrowingNode { node, before, elements });
     let ends = (vec(holder, 0..3), vec(any::<u32>(), 0..3), vec(growing, 0..3));
-    (nanos(), moment, (nanos(), nanos()), amount(), vec(class, 0..3), vec(node, 0..5), ends).prop_map(
-        |(at, moment, (pause, took), live, classes, nodes, (holders, retainers, growing))| HeapView {
-            at,
-            moment,
-            pause,
-            took,
-            live,
-            classes,
-            nodes,
-            holders,
-            retainers,
-            growing,
-        },
-    )
+    (nanos(), moment, (nanos(), any::<bool>(), nanos()), amount(), vec(class, 0..3), vec(node, 0..5), ends)
+        .prop_map(
+            |(at, moment, (pause, others_ran, took), live, classes, nodes, (holders, retainers, growing))| {
+                HeapView {
+                    at,
+                    moment,
+                    pause,
+                    others_ran,
+                    took,
+                    live,
+                    classes,
+                    nodes,
+                    holders,
+                    retainers,
+                    growing,
+                }
+            },
+        )
 }
 
 /// Steps come behind their holders, and paths end at steps and are of sites that exist.

@@ -25,7 +25,7 @@ pub use blocks::Block;
 pub(crate) use copied::Copied;
 pub(crate) use keep::{Ledgers, Reading};
 pub use outline::{MappedArea, RootKind, RootRange};
-pub(crate) use outline::{Outline, refusal};
+pub(crate) use outline::{Outline, Seen, refusal};
 pub(crate) use pages::{PAGE, Pagemap};
 pub(crate) use tables::Tables;
 pub(crate) use take::Subject;

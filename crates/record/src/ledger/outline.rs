@@ -4,6 +4,7 @@
 
 use std::io;
 
+use heaplens_format::Pid;
 use heaplens_format::arena::header::FLAG_FORKED;
 use heaplens_format::arena::{Family, HeaderView};
 use heaplens_format::recording::Interpreter;
@@ -87,9 +88,25 @@ pub struct MappedArea {
     pub is_writable: bool,
 }
 
+/// Threads of a process that stands still, or of the one that it is an image of.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Seen<'a> {
+    /// All of them, with their registers.
+    All(&'a [Stopped]),
+    /// One, by its number and where its stack began. The others ran on: all of their stacks counts.
+    One {
+        /// The process that it is of.
+        process: Pid,
+        /// Its number.
+        thread: u32,
+        /// Where its stack began.
+        stack: u64,
+    },
+}
+
 impl Subject {
     /// Of a process that stands still, whose threads these are. It may be an image of the one that they are of.
-    pub(crate) fn outline(&mut self, tables: &Tables<'_>, threads: &[Stopped]) -> Result<Outline, NotFrozen> {
+    pub(crate) fn outline(&mut self, tables: &Tables<'_>, threads: &Seen<'_>) -> Result<Outline, NotFrozen> {
         let header = tables.header().ok_or(NotFrozen::Blocks(UNREADABLE))?;
         refusal(&header).map_or(Ok(()), |why| Err(NotFrozen::Blocks(why)))?;
         self.outline_of(tables, &header, threads).map_err(NotFrozen::Memory)
@@ -99,7 +116,7 @@ impl Subject {
         &mut self,
         tables: &Tables<'_>,
         header: &HeaderView<'_>,
-        threads: &[Stopped],
+        threads: &Seen<'_>,
     ) -> io::Result<Outline> {
         let areas = areas::read(self.process())?;
         let mut pagemap = Pagemap::open(self.process())?;
@@ -108,11 +125,18 @@ impl Subject {
         let (blocks, mut objects) = live_blocks(tables, &mut space)?;
         objects.extend(objects::read(self.process(), &mut pagemap, header.object_samples())?);
         objects.sort_unstable_by_key(|object| object.address);
-        let (stacks, registers) = held_by_threads(threads, header);
+        let (stacks, registers) = match *threads {
+            Seen::All(threads) => held_by_threads(threads, header),
+            Seen::One { thread, stack, .. } => (vec![(thread, stack)], Vec::new()),
+        };
+        let mut roots = self.roots(&areas, &space, &mut pagemap, &stacks)?;
+        if let Seen::One { process, stack, .. } = *threads {
+            roots.extend(self.whole_stacks(&areas, &mut pagemap, process, stack)?);
+        }
         Ok(Outline {
             blocks,
             objects,
-            roots: self.roots(&areas, &space, &mut pagemap, &stacks)?,
+            roots,
             allocator_data: self.data(&areas, &mut pagemap, is_of_libc)?,
             registers,
             python: Interpreter::from_raw(header.python()),
@@ -141,6 +165,27 @@ impl Subject {
             }
         }
         Ok(ranges)
+    }
+
+    /// All of each stack that was ever touched, but of the one that this address is in. The first thread is numbered as the process.
+    fn whole_stacks(
+        &self,
+        areas: &[Area],
+        pagemap: &mut Pagemap,
+        process: Pid,
+        seen: u64,
+    ) -> io::Result<Vec<RootRange>> {
+        let first = areas.iter().filter(|area| area.name == "[stack]").map(|area| (area.start, area.end));
+        let others = stacks::find(self.process(), areas).into_iter().map(|range| (range, 0));
+        let mut roots = Vec::new();
+        for ((start, end), thread) in first.map(|range| (range, process.get())).chain(others) {
+            if !(start..end).contains(&seen) {
+                let touched = pagemap.touched(start, end)?.into_iter();
+                let kind = RootKind::Stack { thread };
+                roots.extend(touched.map(|(start, end)| RootRange { start, end, kind }));
+            }
+        }
+        Ok(roots)
     }
 
     fn roots(

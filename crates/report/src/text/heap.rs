@@ -34,6 +34,11 @@ pub fn write(
     page.head(profile)?;
     page.line("")?;
     page.line(&format!("  {}", headline(view)))?;
+    if view.others_ran {
+        page.line(
+            "  what other threads had in registers was not seen: what is lost cannot be told from this look",
+        )?;
+    }
     match heap.address {
         Some(address) => write_address(view, address, &mut page),
         None => {
@@ -54,6 +59,7 @@ fn headline(view: &HeapView) -> String {
     };
     let still = match view.moment {
         HeapMoment::Exit => String::new(),
+        _ if view.others_ran => format!(", one thread stood still for {}", seconds(view.pause)),
         _ => format!(", the program stood still for {}", seconds(view.pause)),
     };
     let took = seconds(view.took);

@@ -33,6 +33,7 @@ fn view(moment: HeapMoment, variable: &str) -> HeapView {
         at: Nanos::new(2_000_000_000),
         moment,
         pause: Nanos::new(12_000_000),
+        others_ran: false,
         took: Nanos::new(300_000_000),
         live: amount(64 << 20, 10_000),
         classes: vec![

@@ -1,7 +1,7 @@
 //! ```text
 //!   strings:  rows of texts
 //!   refusal:  a string + 1, or 0
-//!   views:    ns │ 0 end, 1 asked, 2 + passes running │ pause ns │ took ns │ bytes │ blocks
+//!   views:    ns │ 0 end, 1 asked, 2 + passes running (+ 4: other threads ran on) │ pause ns │ took ns │ bytes │ blocks
 //!             classes:   class │ bytes │ blocks
 //!             nodes:     parent + 1, or 0 │ step │ name │ class │ address │ bytes │ retained bytes │ retained blocks
 //!             holders:   site │ node │ looked at │ alike
@@ -20,6 +20,9 @@ use crate::recording::damage::PayloadFault;
 use crate::recording::heap::{ClassRow, GrowingNode, Heap, HeapMoment, HeapView, Holder, PathNode, Step};
 use crate::recording::wire::{Reader, Writer};
 use crate::units::{Bytes, Nanos};
+
+/// Added to the number of a moment.
+const OTHERS_RAN: u64 = 4;
 
 pub(crate) fn write(heap: &Heap, to: &mut Writer) {
     let (mut strings, mut rows) = (Strings::default(), Writer::default());
@@ -46,11 +49,12 @@ pub(crate) fn read(heap: &mut Heap, from: &mut Reader<'_>) -> Outcome {
 
 fn write_view<'a>(view: &'a HeapView, strings: &mut Strings<'a>, to: &mut Writer) {
     to.number(view.at.get());
+    let others_ran = if view.others_ran { OTHERS_RAN } else { 0 };
     match view.moment {
-        HeapMoment::Exit => to.number(0),
-        HeapMoment::Asked => to.number(1),
+        HeapMoment::Exit => to.number(others_ran),
+        HeapMoment::Asked => to.number(1 + others_ran),
         HeapMoment::Running { passes } => {
-            to.number(2);
+            to.number(2 + others_ran);
             to.number(passes);
         }
     }
@@ -82,11 +86,13 @@ fn write_view<'a>(view: &'a HeapView, strings: &mut Strings<'a>, to: &mut Writer
 
 fn read_view(view: &mut HeapView, strings: &[Arc<str>], from: &mut Reader<'_>) -> Outcome {
     view.at = Nanos::new(from.number()?);
-    view.moment = match from.number()? {
+    let tag = from.number()?;
+    view.others_ran = tag >= OTHERS_RAN;
+    view.moment = match tag.checked_sub(OTHERS_RAN).unwrap_or(tag) {
         0 => HeapMoment::Exit,
         1 => HeapMoment::Asked,
         2 => HeapMoment::Running { passes: from.number()? },
-        tag => return Err(PayloadFault::UnknownTag(tag)),
+        _ => return Err(PayloadFault::UnknownTag(tag)),
     };
     view.pause = Nanos::new(from.number()?);
     view.took = Nanos::new(from.number()?);

@@ -1,0 +1,30 @@
+//! A detour: a thread of the program that stands still makes a system call in the recorder's name and goes back to where it was
+//! by itself. The code for it and the place for what it goes back to are in the agent; the recorder fills in the place.
+
+use crate::atomic::AtomicU64;
+
+/// General registers without the stack pointer: rax, rbx, rcx, rdx, rsi, rdi, rbp, r8 to r15.
+pub const GENERAL_REGISTERS: usize = 15;
+
+/// What the recorder has to know, and what it writes. It is in the process itself.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct Detour {
+    /// Where a `syscall` is behind which a thread gets back all that is kept here; a task that the call made ends there.
+    pub call_and_return: AtomicU64,
+    /// Where a `syscall` is behind which a task of ours ends.
+    pub call_and_end: AtomicU64,
+    /// The first address behind that code.
+    pub code_end: AtomicU64,
+    /// The number of the thread that is under way: 0 for none. Whoever is in the code is, too.
+    pub traveller: AtomicU64,
+    /// The signals that it holds back.
+    pub mask: AtomicU64,
+    /// Where it goes on.
+    pub instruction: AtomicU64,
+    /// With these. Its stack pointer is never changed.
+    pub registers: [AtomicU64; GENERAL_REGISTERS],
+}
+
+/// Words of a [`Detour`].
+pub const DETOUR_WORDS: usize = size_of::<Detour>() / 8;

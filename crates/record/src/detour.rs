@@ -1,0 +1,114 @@
+//! The way back that the agent keeps ready for a thread that makes a system call in our name, written to and read from the
+//! outside: see [`heaplens_format::arena::detour`].
+
+use std::io;
+use std::mem::offset_of;
+
+use heaplens_format::arena::detour::{DETOUR_WORDS, Detour as Layout};
+use heaplens_format::{Addr, Pid};
+
+use crate::kernel;
+use crate::ptrace::{self, Registers, Tid};
+use crate::trace::Stopped;
+
+/// "Begin again" of the kernel's `errno.h`, which no program ever sees: as it is, when no handler runs, and through a call for
+/// the rest of what was waited for.
+const BEGIN_AGAIN: [i64; 3] = [-512, -513, -514];
+const BEGIN_REST: i64 = -516;
+/// Bytes of a `syscall` instruction.
+const INSTRUCTION: u64 = 2;
+
+/// Where it is, and where its code is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Detour {
+    address: u64,
+    /// A `syscall` behind which a thread of the program goes back.
+    pub(crate) call_and_return: u64,
+    /// A `syscall` behind which a task of ours ends.
+    pub(crate) call_and_end: u64,
+    code_end: u64,
+    has_traveller: bool,
+}
+
+impl Detour {
+    /// Reads it, where the header of an arena says that it is.
+    pub(crate) fn of(process: Pid, address: u64) -> Option<Self> {
+        let mut bytes = [0; DETOUR_WORDS * 8];
+        if kernel::read_memory(process, Addr::new(address), &mut bytes) != bytes.len() {
+            return None;
+        }
+        let word = |at: usize| u64::from_le_bytes(bytes.as_chunks::<8>().0[at / 8]);
+        let (call_and_return, call_and_end) =
+            (word(offset_of!(Layout, call_and_return)), word(offset_of!(Layout, call_and_end)));
+        let (code_end, has_traveller) =
+            (word(offset_of!(Layout, code_end)), word(offset_of!(Layout, traveller)) != 0);
+        let found = Self { address, call_and_return, call_and_end, code_end, has_traveller };
+        (call_and_return != 0).then_some(found)
+    }
+
+    /// Whether one of the threads is under way: a recorder that was killed has left it alone.
+    pub(crate) fn is_taken(&self, threads: &[Stopped]) -> bool {
+        let code = self.call_and_return.min(self.call_and_end)..self.code_end;
+        self.has_traveller || threads.iter().any(|thread| code.contains(&thread.registers.rip))
+    }
+
+    /// Writes down where a thread stands, so that it finds back from now on.
+    pub(crate) fn prepare(&self, at: &Stopped, mask: u64) -> io::Result<()> {
+        let resumed = Stopped { registers: resumed(&at.registers), ..*at };
+        self.write(at.thread, offset_of!(Layout, mask), mask)?;
+        self.write(at.thread, offset_of!(Layout, instruction), resumed.registers.rip)?;
+        let general = resumed.general().into_iter().enumerate();
+        let place = |number: usize| offset_of!(Layout, registers) + 8 * number;
+        general.map(|(number, value)| self.write(at.thread, place(number), value)).collect()
+    }
+
+    /// The thread has the registers that lead here.
+    pub(crate) fn occupy(&self, thread: Tid) -> io::Result<()> {
+        self.write(thread, offset_of!(Layout, traveller), thread as u64)
+    }
+
+    /// The thread is about to have its own again.
+    pub(crate) fn free(&self, thread: Tid) -> io::Result<()> {
+        self.write(thread, offset_of!(Layout, traveller), 0)
+    }
+
+    fn write(&self, thread: Tid, offset: usize, word: u64) -> io::Result<()> {
+        ptrace::write(thread, self.address + offset as u64, word)
+    }
+}
+
+/// The registers with which a thread goes on that was stopped in a call, as the kernel sets them where no signal is handled
+/// (arch/x86/kernel/signal.c).
+fn resumed(before: &Registers) -> Registers {
+    let is_in_call = (before.orig_rax as i64) >= 0;
+    let call = match before.rax as i64 {
+        value if is_in_call && BEGIN_AGAIN.contains(&value) => before.orig_rax,
+        BEGIN_REST if is_in_call => libc::SYS_restart_syscall as u64,
+        _ => return *before,
+    };
+    Registers { rax: call, rip: before.rip.wrapping_sub(INSTRUCTION), ..*before }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stopped(orig_rax: i64, rax: i64) -> (u64, u64) {
+        // SAFETY: registers are numbers, and all zeroes are some.
+        let none: Registers = unsafe { std::mem::zeroed() };
+        let registers =
+            resumed(&Registers { orig_rax: orig_rax as u64, rax: rax as u64, rip: 0x1000, ..none });
+        (registers.rax, registers.rip)
+    }
+
+    #[test]
+    fn an_interrupted_call_is_begun_again_and_nothing_else_is() {
+        let read = libc::SYS_read;
+        assert_eq!(stopped(read, -512), (read as u64, 0x0ffe));
+        assert_eq!(stopped(read, -514), (read as u64, 0x0ffe));
+        assert_eq!(stopped(libc::SYS_nanosleep, -516), (libc::SYS_restart_syscall as u64, 0x0ffe));
+        assert_eq!(stopped(read, 12), (12, 0x1000));
+        assert_eq!(stopped(read, -4), (-4i64 as u64, 0x1000));
+        assert_eq!(stopped(-1, -512), (-512i64 as u64, 0x1000), "a number of the program's own");
+    }
+}

@@ -1,0 +1,240 @@
+//! An image of the process that it makes itself, when the recorder asks for one because it may not stop threads: see
+//! [`heaplens_format::arena::twin`]. `fork` copies all memory in one moment, whatever other threads do; only what they have in
+//! registers is missing.
+//!
+//! ```text
+//!   a thread in a hook ──▶ helper (its memory, no signal for its end) ──▶ twin: answers, and ends with whoever asks
+//!        waits (vfork)  ◀──── ends, is taken from the books                  falls to the recorder as an orphan
+//! ```
+//!
+//! So the program has no child, no signal and no zombie of it, and no handler of `fork` runs. The twin makes system calls and nothing
+//! else: it holds no file of the program open and never touches a page by itself that it is asked about. The kernel does, and says
+//! where there is none.
+
+use core::arch::naked_asm;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+use heaplens_format::arena::twin::{MOST_ADDRESSES, MOST_BYTES, TWIN_SUFFIX, Twin};
+
+use crate::seat::Guard;
+use crate::sys::{self, Descriptor, syscall};
+use crate::tracker::Tracker;
+
+/// How long the twin waits for a question before it looks whether there is somebody left to ask.
+const PATIENCE_S: i64 = 1;
+/// The helper's stack, of which the twin has a copy.
+const STACK: usize = 32 << 10;
+
+#[repr(C, align(64))]
+struct Stack(core::cell::UnsafeCell<[u8; STACK]>);
+// SAFETY: one thread at a time makes a twin, and waits for the helper that runs on it.
+unsafe impl Sync for Stack {}
+static HELPERS: Stack = Stack(core::cell::UnsafeCell::new([0; STACK]));
+
+impl Tracker {
+    /// Makes the twin that is wanted. Of threads that notice at once, one does.
+    #[cold]
+    pub(crate) fn make_twin(&self, _guard: &Guard) {
+        let words = &self.arena.header().twin;
+        let (wanted, begun) = (words.wanted.load(Relaxed), words.begun.load(Relaxed));
+        // Acquire and Release: the helper's stack is one thread's at a time. What was begun and is not made has this thread wait.
+        if wanted <= begun || words.begun.compare_exchange(begun, wanted, Acquire, Relaxed).is_err() {
+            return;
+        }
+        let start = sys::monotonic_ns();
+        words.thread.store(sys::thread_id(), Relaxed);
+        if let Err(errno) = split() {
+            fail(words, errno);
+        }
+        words.pause_ns.store(sys::monotonic_ns().wrapping_sub(start), Relaxed);
+    }
+}
+
+fn fail(words: &Twin, errno: u32) {
+    words.error.store(errno, Relaxed);
+    words.made.store(words.begun.load(Relaxed), Release); // the recorder reads the rest behind it
+    wake(&words.made);
+}
+
+/// Signals wait meanwhile: no handler of the program may run in the helper, nor in the twin.
+fn split() -> Result<(), u32> {
+    let before = set_mask(u64::MAX);
+    let helper = split_on(HELPERS.0.get() as usize + STACK);
+    let result = match helper {
+        1.. => {
+            bury(helper as usize);
+            Ok(())
+        }
+        error => Err(error.unsigned_abs() as u32),
+    };
+    set_mask(before);
+    result
+}
+
+fn set_mask(mask: u64) -> u64 {
+    let mut before = 0u64;
+    let (new, old) = (&raw const mask as usize, &raw mut before as usize);
+    // SAFETY: the kernel reads and writes one set of 8 bytes.
+    let _ = unsafe { syscall(libc::SYS_rt_sigprocmask, [libc::SIG_SETMASK as usize, new, old, 8, 0, 0]) };
+    before
+}
+
+/// It has ended already, and no other process can have its number.
+fn bury(helper: usize) {
+    // SAFETY: nothing is written where no place is given.
+    let _ = unsafe { syscall(libc::SYS_wait4, [helper, 0, libc::__WALL as usize, 0, 0, 0]) };
+}
+
+/// The helper's number, or the error of making it. Registers that callers keep are put on the stack, where the twin has them.
+#[unsafe(naked)]
+extern "C" fn split_on(_stack: usize) -> isize {
+    naked_asm!(
+        ".cfi_startproc",
+        "push rbx",
+        "push rbp",
+        "push r12",
+        "push r13",
+        "push r14",
+        "push r15",
+        ".cfi_adjust_cfa_offset 48",
+        "mov rbx, rsp",
+        "mov rsi, rdi",
+        "mov edi, {of_helper}",
+        "xor edx, edx",
+        "xor r10d, r10d",
+        "xor r8d, r8d",
+        "mov eax, {clone}",
+        "syscall",
+        "test rax, rax",
+        "jz 2f",
+        "pop r15",
+        "pop r14",
+        "pop r13",
+        "pop r12",
+        "pop rbp",
+        "pop rbx",
+        ".cfi_adjust_cfa_offset -48",
+        "ret",
+        "2:", // the helper
+        "xor ebp, ebp",
+        "xor edi, edi",
+        "xor esi, esi",
+        "xor edx, edx",
+        "xor r10d, r10d",
+        "xor r8d, r8d",
+        "mov eax, {clone}",
+        "syscall",
+        "mov rdi, rbx",
+        "mov rsi, rax",
+        "and rsp, -16",
+        "call {behind}",
+        "3:",
+        "xor edi, edi",
+        "mov eax, {exit}",
+        "syscall",
+        "jmp 3b",
+        ".cfi_endproc",
+        of_helper = const libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_FS | libc::CLONE_FILES,
+        clone = const libc::SYS_clone,
+        exit = const libc::SYS_exit,
+        behind = sym behind)
+}
+
+/// In the helper, with the twin's number or an error, and in the twin, with 0.
+extern "C" fn behind(stack: u64, result: isize) {
+    let tracker = crate::tracker::tracker();
+    let words = &tracker.arena.header().twin;
+    match result {
+        0 => serve(words, stack),
+        1.. => {}
+        error => fail(words, error.unsigned_abs() as u32),
+    }
+}
+
+/// Answers until nobody is left to ask.
+fn serve(words: &Twin, stack: u64) {
+    let mut path = crate::tracker::tracker().arena.path();
+    path.push(TWIN_SUFFIX.as_bytes());
+    close_all();
+    let Ok(file) = Descriptor::open(path.as_c_str(), libc::O_RDWR, 0) else { return };
+    let mut answered = words.asked.load(Relaxed);
+    words.answered.store(answered, Relaxed);
+    words.process.store(sys::process_numbers().pid, Relaxed);
+    words.stack.store(stack, Relaxed);
+    words.error.store(0, Relaxed);
+    words.made.store(words.begun.load(Relaxed), Release); // the recorder reads the rest behind it
+    wake(&words.made);
+    while is_wanted(&file) {
+        wait(&words.asked, answered);
+        let asked = words.asked.load(Acquire); // pairs with the recorder: the question is there
+        if asked != answered {
+            words.count.store(answer(words, &file), Relaxed);
+            answered = asked;
+            words.answered.store(answered, Release); // the answer is there
+            wake(&words.answered);
+        }
+    }
+}
+
+/// Bytes that are in the file now.
+fn answer(words: &Twin, file: &Descriptor) -> u64 {
+    let length = words.length.load(Relaxed).min(MOST_BYTES);
+    match words.addresses.load(Relaxed) as usize {
+        0 => write(file, words.address.load(Relaxed), length, 0),
+        count => answer_many(file, count.min(MOST_ADDRESSES), length),
+    }
+}
+
+/// One after the other, up to the first that cannot be read.
+fn answer_many(file: &Descriptor, count: usize, length: u64) -> u64 {
+    let mut bytes = [0u8; MOST_ADDRESSES * 8];
+    let addresses = file.read_at(&mut bytes[..count * 8], MOST_BYTES).as_chunks::<8>().0;
+    let mut done = 0;
+    for address in addresses.iter().map(|address| u64::from_le_bytes(*address)) {
+        if done + length > MOST_BYTES || write(file, address, length, done) < length {
+            break;
+        }
+        done += length;
+    }
+    done
+}
+
+/// The kernel reads the memory, and stops where there is none.
+fn write(file: &Descriptor, address: u64, length: u64, at: u64) -> u64 {
+    let args = [file.number() as usize, address as usize, length as usize, at as usize, 0, 0];
+    // SAFETY: the kernel only reads, and says where it cannot.
+    unsafe { syscall(libc::SYS_pwrite64, args) }.unwrap_or(0) as u64
+}
+
+/// Whoever asks has the file locked, until it lets go of it or is killed.
+fn is_wanted(file: &Descriptor) -> bool {
+    let args = [file.number() as usize, (libc::LOCK_EX | libc::LOCK_NB) as usize, 0, 0, 0, 0];
+    // SAFETY: flock takes no pointer.
+    unsafe { syscall(libc::SYS_flock, args) }.is_err()
+}
+
+/// Before Linux 5.9 there is no such call: then they stay open for as long as the twin is there.
+fn close_all() {
+    // SAFETY: this process has nothing open that it needs.
+    let _ = unsafe { syscall(libc::SYS_close_range, [0, u32::MAX as usize, 0, 0, 0, 0]) };
+}
+
+fn wait(word: &heaplens_format::atomic::AtomicU32, value: u32) {
+    let patience = [PATIENCE_S, 0i64];
+    let args = [
+        &raw const *word as usize,
+        libc::FUTEX_WAIT as usize,
+        value as usize,
+        patience.as_ptr() as usize,
+        0,
+        0,
+    ];
+    // SAFETY: the kernel reads one word and one time.
+    let _ = unsafe { syscall(libc::SYS_futex, args) };
+}
+
+fn wake(word: &heaplens_format::atomic::AtomicU32) {
+    let args = [&raw const *word as usize, libc::FUTEX_WAKE as usize, i32::MAX as usize, 0, 0, 0];
+    // SAFETY: the word is only an address to the kernel.
+    let _ = unsafe { syscall(libc::SYS_futex, args) };
+}
