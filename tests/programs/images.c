@@ -8,6 +8,7 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdatomic.h>
@@ -63,6 +64,7 @@ enum { WORDS = 1 << 20, KEPT = 4096, FIRST_SIZE = 1000, SIZES = 100 };
 
 static volatile uint64_t words[WORDS + 1];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static sem_t begun;
 
 static void *step(void *unused) {
     for (uint64_t number = 1; !is_over; number++) {
@@ -75,6 +77,7 @@ static void *step(void *unused) {
 static void *change_blocks(void *seed_of) {
     uint64_t seed = (uint64_t)seed_of;
     uint64_t *kept[KEPT] = {0};
+    int is_first = 1;
     while (!is_over) {
         seed = seed * 6364136223846793005u + 1442695040888963407u;
         size_t at = seed >> 40 & (KEPT - 1), size = FIRST_SIZE + (seed >> 33) % SIZES;
@@ -84,6 +87,8 @@ static void *change_blocks(void *seed_of) {
         kept[at][0] = (uint64_t)kept[at];
         kept[at][1] = size;
         pthread_mutex_unlock(&lock);
+        if (is_first) sem_post(&begun);
+        is_first = 0;
     }
     for (size_t at = 0; at < KEPT; at++) free(kept[at]);
     return 0;
@@ -91,9 +96,11 @@ static void *change_blocks(void *seed_of) {
 
 static void moment(void) {
     pthread_t threads[4];
+    sem_init(&begun, 0, 0);
     pthread_create(&threads[0], 0, step, 0);
     for (long number = 1; number < 4; number++) pthread_create(&threads[number], 0, change_blocks, (void *)number);
     pthread_t end = listen_for_the_end();
+    for (int number = 1; number < 4; number++) sem_wait(&begun); // each has a block
     say_ready((void *)words, WORDS);
     pthread_join(end, 0);
     for (int number = 0; number < 4; number++) pthread_join(threads[number], 0);

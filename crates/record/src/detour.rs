@@ -57,9 +57,9 @@ impl Detour {
         let resumed = Stopped { registers: resumed(&at.registers), ..*at };
         self.write(at.thread, offset_of!(Layout, mask), mask)?;
         self.write(at.thread, offset_of!(Layout, instruction), resumed.registers.rip)?;
-        let general = resumed.general().into_iter().enumerate();
+        let mut general = resumed.general().into_iter().enumerate();
         let place = |number: usize| offset_of!(Layout, registers) + 8 * number;
-        general.map(|(number, value)| self.write(at.thread, place(number), value)).collect()
+        general.try_for_each(|(number, value)| self.write(at.thread, place(number), value))
     }
 
     /// The thread has the registers that lead here.

@@ -33,10 +33,11 @@ pub fn write(
     let mut page = Page { options, out };
     page.head(profile)?;
     page.line("")?;
-    page.line(&format!("  {}", headline(view)))?;
+    page.wrapped("  ", &headline(view))?;
     if view.others_ran {
-        page.line(
-            "  what other threads had in registers was not seen: what is lost cannot be told from this look",
+        page.wrapped(
+            "  ",
+            "what other threads had in registers was not seen: what is lost cannot be told from this look",
         )?;
     }
     match heap.address {
