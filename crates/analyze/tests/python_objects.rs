@@ -185,9 +185,8 @@ impl ReadMemory for Torn<'_> {
 fn ask_everything<M: ReadMemory>(python: &Python<M>, objects: &[u64]) {
     for pair in objects.windows(2) {
         let _ = (python.step(pair[0], pair[1]), python.length(pair[0]), python.parts(pair[0]));
-        let _ = python.idle_ranges(pair[0]);
         let object = python.object_in(pair[0], 512, &[pair[0], pair[1], 1, pair[1], 1, pair[0]]);
-        object.inspect(|object| drop(python.class_name(object.class)));
+        object.inspect(|&object| drop((python.class_name(object.class), python.idle_ranges(object))));
     }
 }
 
@@ -229,10 +228,15 @@ fn object_at(memory: &Memory, python: &Python<Memory>, start: u64, size: u64) ->
     python.object_in(start, size, &words)
 }
 
-/// The type of an object, wherever its block begins.
-fn class_of(stopped: &Stopped, python: &Python<Memory>, id: u64) -> Option<String> {
+/// An object, wherever its block begins.
+fn object_of(stopped: &Stopped, python: &Python<Memory>, id: u64) -> Option<Object> {
     let at = |lead: &u64| object_at(&stopped.memory, python, id - lead, 1 << 20);
-    let found = [0, 16, 32].iter().filter_map(at).find(|object| object.address == id);
+    [0, 16, 32].iter().filter_map(at).find(|object| object.address == id)
+}
+
+/// Its type.
+fn class_of(stopped: &Stopped, python: &Python<Memory>, id: u64) -> Option<String> {
+    let found = object_of(stopped, python, id);
     found.map(|object| python.class_name(object.class).to_string())
 }
 
@@ -285,7 +289,8 @@ fn what_points_without_holding_is_idle_and_what_holds_is_not() {
             assert!(words.iter().filter(|word| word.0 == to).all(|word| !word.1), "{row}");
         }
         for row in rows(&stopped.truth, "idle") {
-            let ranges = python.idle_ranges(number(&row[0]));
+            let object = object_of(stopped, python, number(&row[0])).expect("an object");
+            let ranges = python.idle_ranges(object);
             let word = |address: u64| {
                 let mut bytes = [0; 8];
                 assert_eq!(stopped.memory.read(address, &mut bytes), 8);

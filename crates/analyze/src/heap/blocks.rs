@@ -1,26 +1,9 @@
 //! Live blocks in the order of their addresses, and which of them an address lies in.
-//!
-//! ```text
-//!   address │ 46 … 30 area (1 GiB) │ 29 … 16 region (64 KiB) │ 15 … 9 word │ 8 … 3 bit │ 2 1 0 │
-//!
-//!   region   0: no block │ COVERED + n: none begins here, but block n may reach in │ else the number of its leaf
-//!   leaf     128 words: a bit for each 8 bytes, set where a block begins, and how many blocks begin before the word
-//! ```
-//!
-//! A look-up loads one word of a leaf and one extent, for a pointer to a start not even that; what no block is near to is refused
-//! by the region.
 
 use heaplens_format::{Addr, Bytes};
 use thiserror::Error;
 
-const AREA_BITS: u32 = 30;
-const REGION_BITS: u32 = 16;
-const WORD_BITS: u32 = 9;
-const ADDRESS_BITS: u32 = 47;
-const AREAS: usize = 1 << (ADDRESS_BITS - AREA_BITS);
-const REGIONS_PER_AREA: usize = 1 << (AREA_BITS - REGION_BITS);
-const WORDS_PER_LEAF: usize = 1 << (REGION_BITS - WORD_BITS);
-const COVERED: u32 = 1 << 31;
+use super::index::{ADDRESS_BITS, Extent, Index, Near, Spot};
 
 /// So many bits of an edge are the number of its block.
 pub(super) const ID_BITS: u32 = 29;
@@ -76,24 +59,22 @@ pub struct Blocks {
     reach: u64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Extent {
-    start: u64,
-    size: u64,
-}
-
 impl Blocks {
     /// Of two blocks at one address, which a table that changes may hold, the first counts. So do none beyond user space.
     pub fn new(mut blocks: Vec<Block>) -> Result<Self, TooManyBlocks> {
-        blocks.retain(|block| block.address.get() >> ADDRESS_BITS == 0);
-        blocks.sort_by_key(|block| block.address);
-        blocks.dedup_by_key(|block| block.address);
+        let is_known = |block: &Block| block.address.get() >> ADDRESS_BITS == 0;
+        if !blocks.iter().all(is_known) || !blocks.is_sorted_by(|one, next| one.address < next.address) {
+            blocks.retain(is_known);
+            blocks.sort_by_key(|block| block.address);
+            blocks.dedup_by_key(|block| block.address);
+        }
         if blocks.len() > MOST_BLOCKS {
             return Err(TooManyBlocks { blocks: blocks.len() });
         }
         let extent = |block: &Block| Extent { start: block.address.get(), size: block.size.get() };
         let extents: Vec<Extent> = blocks.iter().map(extent).collect();
         let sites = blocks.iter().map(|block| block.site).collect();
+        drop(blocks);
         let index = Index::new(&extents);
         let first = extents.first().map_or(0, |extent| extent.start);
         let ends = extents.iter().map(|extent| extent.start.saturating_add(extent.size.max(1)));
@@ -145,7 +126,11 @@ impl Blocks {
     /// The block that an address lies in, and how far behind its beginning. The beginning of an empty block is in it.
     #[inline]
     pub fn find(&self, address: u64) -> Option<(BlockId, u64)> {
-        self.settle(address, self.near(address))
+        match self.near(address, self.spot(address)) {
+            Near::Nothing => None,
+            Near::Start(block) => Some((block, 0)),
+            Near::Behind(block) => self.settle(address, block),
+        }
     }
 
     /// Whether an address lies between the first block and the last: no memory is touched for this.
@@ -154,144 +139,25 @@ impl Blocks {
         address.wrapping_sub(self.first) < self.reach
     }
 
-    /// The first half of [`Self::find`]: what the index says.
+    /// The first step of [`Self::find`]: where the index tells of an address.
     #[inline]
-    pub(super) fn near(&self, address: u64) -> Near {
-        self.index.last_up_to(address)
+    pub(super) fn spot(&self, address: u64) -> Spot {
+        self.index.spot(address)
     }
 
-    /// The second half.
+    /// The second: what it tells.
     #[inline]
-    pub(super) fn settle(&self, address: u64, near: Near) -> Option<(BlockId, u64)> {
-        match near {
-            Near::Nothing => None,
-            Near::Start(block) => Some((BlockId(block), 0)),
-            Near::Behind(block) => {
-                let extent = self.extents.get(block as usize)?;
-                let offset = address.wrapping_sub(extent.start);
-                (offset < extent.size || offset == 0).then_some((BlockId(block), offset))
-            }
-        }
-    }
-}
-
-/// What the index says about an address.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) enum Near {
-    /// No block is near.
-    #[default]
-    Nothing,
-    /// A block begins there.
-    Start(u32),
-    /// The last block that begins there or before; it may reach so far.
-    Behind(u32),
-}
-
-/// Where blocks begin.
-#[derive(Debug)]
-struct Index {
-    /// The first region of an area, 0 where no block is near.
-    areas: Vec<u32>,
-    regions: Vec<u32>,
-    leaves: Vec<Word>,
-    /// Every block begins at a multiple of 8: then a bit is as good as an address.
-    is_aligned: bool,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Word {
-    /// A bit for each 8 bytes.
-    begins: u64,
-    /// Blocks that begin before this word.
-    before: u32,
-}
-
-impl Index {
-    fn new(extents: &[Extent]) -> Self {
-        // Region and leaf 0 are nobody's: 0 says that there is none.
-        let is_aligned = extents.iter().all(|extent| extent.start & 7 == 0);
-        let mut index = Self { areas: vec![0; AREAS], regions: vec![0], leaves: Vec::new(), is_aligned };
-        for (number, extent) in (0..).zip(extents) {
-            index.insert(number, *extent);
-        }
-        let mut before = 0;
-        for word in &mut index.leaves {
-            word.before = before;
-            before += word.begins.count_ones();
-        }
-        index
+    pub(super) fn near(&self, address: u64, spot: Spot) -> Near {
+        self.index.last_up_to(address, spot)
     }
 
-    /// Blocks come in the order of their addresses, so leaves are made in that order, too.
-    fn insert(&mut self, number: u32, extent: Extent) {
-        let region = self.region_mut(extent.start);
-        let leaf = match self.regions[region] {
-            0 | COVERED.. => self.new_leaf(region),
-            leaf => leaf,
-        };
-        let word = &mut self.leaves[Self::word_of(leaf, extent.start)];
-        word.begins |= 1 << bit_of(extent.start);
-        let end = extent.start.saturating_add(extent.size).min(1 << ADDRESS_BITS);
-        for address in ((extent.start >> REGION_BITS) + 1..=end.saturating_sub(1) >> REGION_BITS)
-            .map(|region| region << REGION_BITS)
-        {
-            let region = self.region_mut(address);
-            self.regions[region] = COVERED | number;
-        }
-    }
-
-    fn new_leaf(&mut self, region: usize) -> u32 {
-        self.leaves.resize(self.leaves.len() + WORDS_PER_LEAF, Word::default());
-        let leaf = (self.leaves.len() / WORDS_PER_LEAF) as u32;
-        self.regions[region] = leaf;
-        leaf
-    }
-
-    fn region_mut(&mut self, address: u64) -> usize {
-        let area = &mut self.areas[(address >> AREA_BITS) as usize];
-        if *area == 0 {
-            *area = self.regions.len() as u32;
-            self.regions.resize(self.regions.len() + REGIONS_PER_AREA, 0);
-        }
-        *area as usize + region_of(address)
-    }
-
-    /// The last block that begins at the address or before it, if it may reach the address.
+    /// The third, where a block is near that begins elsewhere: whether it reaches so far.
     #[inline]
-    fn last_up_to(&self, address: u64) -> Near {
-        let area = self.areas.get((address >> AREA_BITS) as usize).copied().unwrap_or_default();
-        if area == 0 {
-            return Near::Nothing;
-        }
-        match self.regions[area as usize + region_of(address)] {
-            0 => Near::Nothing,
-            covered @ COVERED.. => Near::Behind(covered & !COVERED),
-            leaf => {
-                let word = self.leaves[Self::word_of(leaf, address)];
-                let up_to = word.begins & (u64::MAX >> (63 - bit_of(address)));
-                let number = word.before + up_to.count_ones();
-                if self.is_aligned && address & 7 == 0 && word.begins >> bit_of(address) & 1 == 1 {
-                    Near::Start(number - 1)
-                } else if number > 0 {
-                    Near::Behind(number - 1)
-                } else {
-                    Near::Nothing
-                }
-            }
-        }
+    pub(super) fn settle(&self, address: u64, block: BlockId) -> Option<(BlockId, u64)> {
+        let extent = self.extents.get(block.index())?;
+        let offset = address.wrapping_sub(extent.start);
+        (offset < extent.size || offset == 0).then_some((block, offset))
     }
-
-    fn word_of(leaf: u32, address: u64) -> usize {
-        (leaf as usize - 1) * WORDS_PER_LEAF + (address >> WORD_BITS) as usize % WORDS_PER_LEAF
-    }
-}
-
-fn region_of(address: u64) -> usize {
-    (address >> REGION_BITS) as usize % REGIONS_PER_AREA
-}
-
-fn bit_of(address: u64) -> u32 {
-    (address >> 3) as u32 & 63
 }
 
 #[cfg(test)]

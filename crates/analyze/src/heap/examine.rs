@@ -20,12 +20,13 @@ use super::graph::Graph;
 use super::growing::{Growing, growing, largest};
 use super::interner::Interner;
 use super::kinds::Kinds;
+use super::marked::Marked;
 use super::memory::ReadMemory;
 use super::namer::Namer;
 use super::objects::{Arenas, Typist};
 use super::paths::Paths;
 use super::python::{Python, RootName};
-use super::roots::{NamedRoot, Roots};
+use super::roots::{NamedRoot, RootKind, RootOrigin, RootRange, Roots};
 use super::runtime;
 use super::samples::Samples;
 use super::scene::{self, Scene};
@@ -34,6 +35,8 @@ use super::ways::{Named, Ways, shape};
 
 /// The site of blocks whose stack is not known.
 const NO_SITE: u32 = u32::MAX;
+/// The class of memory that the program mapped itself.
+const MAPPING: &str = "mapping";
 /// Rows of classes.
 const CLASSES: usize = 200;
 /// Retainers and growing containers.
@@ -105,6 +108,8 @@ struct Heap<'m, M> {
     files: Vec<MappedFile>,
     /// Where Python's small objects lie.
     arenas: Arenas,
+    /// Blocks that the program mapped itself.
+    mappings: Marked,
 }
 
 impl<'m, M: ReadMemory> Heap<'m, M> {
@@ -126,37 +131,61 @@ impl<'m, M: ReadMemory> Heap<'m, M> {
             }
             arenas = Arenas::new(of.arenas);
         }
+        let mappings: Vec<RootRange> = roots.extract_if(.., |range| is_mapping(range)).collect();
+        blocks.extend(mappings.iter().map(mapped_block));
         let blocks = Blocks::new(blocks)?;
+        let mapped = Marked::of(mappings.iter().map(|range| range.start), &blocks);
         let (allocator_data, registers) = (scene.allocator_data, scene.registers);
-        let roots = Roots { ranges: roots, allocator_data, registers, named };
+        let roots = Roots { ranges: roots, allocator_data, mappings, registers, named };
         let images = scene.files.iter().map(|file| (file.start, file.end)).collect();
         let mut typist = Typist {
             python: python.as_ref(),
             arenas: &arenas,
             cpp: Classes::new(memory, images),
+            mappings: &mapped,
+            mapping: names.number(MAPPING),
             names,
             classes: vec![0; blocks.len()],
             known: HashMap::new(),
             spare: Vec::new(),
+            idle: Vec::new(),
         };
-        let graph =
+        let mut graph =
             Graph::with_links(blocks, &roots, memory, |id, block, words| typist.look_at(id, block, words));
+        graph.forget(&typist.idle, memory);
         let (classes, python_classes) = (typist.classes, typist.known.into_values().collect());
         let spare =
             typist.spare.iter().filter_map(|&address| Some(graph.blocks().find(address)?.0)).collect();
         let files = scene.files;
-        Ok(Self { memory, graph, python, root_names, classes, python_classes, spare, files, arenas })
+        let mappings = mapped;
+        Ok(Self {
+            memory,
+            graph,
+            python,
+            root_names,
+            classes,
+            python_classes,
+            spare,
+            files,
+            arenas,
+            mappings,
+        })
     }
 
     /// Objects of Python's are not told of, and count as reached: of one that nothing seems to lead to it is not known whether
-    /// the interpreter keeps it in a way that is not read here.
+    /// the interpreter keeps it in a way that is not read here. So do mappings, as with Memcheck: a program may well know where
+    /// they are without a pointer.
     fn lost(&self) -> Vec<LostSite> {
-        let is_pythons = |block: BlockId| {
+        let mut of_class = vec![false; 1 + self.classes.iter().max().map_or(0, |&class| class as usize)];
+        for &class in &self.python_classes {
+            of_class.get_mut(class as usize).into_iter().for_each(|is_pythons| *is_pythons = true);
+        }
+        let is_given = |block: BlockId| {
             let is_small = || self.arenas.contains(self.graph.blocks().get(block).address.get());
-            let is_object = self.python_classes.contains(&self.classes[block.index()]);
-            is_object || self.spare.contains(&block) || is_small()
+            let is_object = of_class[self.classes[block.index()] as usize];
+            is_object || self.mappings.contains(block) || self.spare.contains(&block) || is_small()
         };
-        Kinds::with(&self.graph, is_pythons).sites(&self.graph, |block| !is_pythons(block))
+        Kinds::with(&self.graph, is_given).sites(&self.graph, |block| !is_given(block))
     }
 
     fn view(&self, memory: &mut Examiner) -> HeapView {
@@ -169,19 +198,23 @@ impl<'m, M: ReadMemory> Heap<'m, M> {
             arenas: &self.arenas,
             names: &self.root_names,
             classes: &self.classes,
+            mappings: &self.mappings,
             class_names: names.all().to_vec(),
             globals: RefCell::new(Globals::new(&self.files)),
         };
         let mut ways = Ways::default();
         let holders = self.holders(&paths, &namer, &mut ways);
         let mut groups: HashMap<u32, Vec<Named>> = HashMap::new();
+        let mut numbers: HashMap<RootOrigin, u32> = HashMap::new();
         let dominators = Dominators::of(&self.graph, |origin| {
-            let way = namer.way(origin, &[]);
-            let label: Vec<String> =
-                way.iter().map(|named| format!("{:?} {}", named.step, named.name)).collect();
-            let number = names.number(&label.join("/"));
-            groups.entry(number).or_insert(way);
-            number
+            *numbers.entry(namer.same_way(origin)).or_insert_with(|| {
+                let way = namer.way(origin, &[]);
+                let label: Vec<String> =
+                    way.iter().map(|named| format!("{:?} {}", named.step, named.name)).collect();
+                let number = names.number(&label.join("/"));
+                groups.entry(number).or_insert(way);
+                number
+            })
         });
         let (mut retainers, mut grown) = (Vec::new(), Vec::new());
         if let Ok(dominators) = &dominators {
@@ -295,6 +328,19 @@ impl<'m, M: ReadMemory> Heap<'m, M> {
         rows.truncate(CLASSES);
         rows
     }
+}
+
+fn is_mapping(range: &RootRange) -> bool {
+    matches!(range.kind, RootKind::Mapped { .. })
+}
+
+/// Memory that the program mapped itself, as far as it is there, as a block.
+fn mapped_block(range: &RootRange) -> Block {
+    let site = match range.kind {
+        RootKind::Mapped { site } => site,
+        _ => NO_SITE,
+    };
+    Block { address: Addr::new(range.start), size: Bytes::new(range.end - range.start), site }
 }
 
 fn of_one(block: Block) -> Amount {

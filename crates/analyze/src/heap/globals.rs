@@ -82,6 +82,16 @@ impl Globals {
         Some(Global { name, start, offset: address - start })
     }
 
+    /// Where the variable begins that an address lies in; else where its file does, less one so that it is no variable's, or 0.
+    /// Nothing is read to find a name.
+    pub(super) fn beginning(&mut self, address: u64) -> u64 {
+        let Some(module) = self.module(address) else { return 0 };
+        let Module { path, bias, variables, start, .. } = &mut self.modules[module];
+        let variables = variables.get_or_insert_with(|| Variables::open(path)).as_ref();
+        let variable = variables.and_then(|variables| variables.beginning(address.wrapping_sub(*bias)));
+        variable.map_or(start.wrapping_sub(1), |variable| variable.wrapping_add(*bias))
+    }
+
     fn module(&self, address: u64) -> Option<usize> {
         let last = self.modules.partition_point(|module| module.start <= address).checked_sub(1)?;
         (address < self.modules[last].end).then_some(last)

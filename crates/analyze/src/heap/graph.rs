@@ -1,15 +1,16 @@
 //! Which block points to which, and what points in from outside. One pass over all memory in the order of addresses; what is
 //! kept is four bytes for each pointer.
 
+use std::ops::Range;
+
 use super::blocks::{Block, BlockId, Blocks};
 use super::edge::{Edge, Header};
+use super::marked::Marked;
 use super::memory::{ReadMemory, Window};
 use super::offsets::Offsets;
-use super::roots::{Links, NamedRoot, Payload, RootEdges, RootOrigin, RootRange, Roots};
-use super::scan::pointers;
-
-/// Blocks that are no farther apart are read together.
-const NEAR: u64 = 4096;
+use super::reading::Reading;
+use super::roots::{Links, Payload, RootEdges, RootOrigin, RootRange, Roots};
+use super::scan::Sieve;
 
 /// The heap.
 #[derive(Debug)]
@@ -19,6 +20,8 @@ pub struct Graph {
     edges: Vec<Edge>,
     headers: Vec<Header>,
     roots: RootEdges,
+    /// Blocks to which no pointer counts but the one of their root.
+    sole: Marked,
 }
 
 impl Graph {
@@ -37,14 +40,81 @@ impl Graph {
         let mut graph = Self {
             first: Offsets::with_capacity(blocks.len()),
             edges: Vec::new(),
-            headers: vec![Header::default(); blocks.len()],
+            headers: vec![Header::unknown(); blocks.len()],
             roots: RootEdges::default(),
+            sole: Marked::default(),
             blocks,
         };
-        let sole = Marked::of(roots.named.iter().filter(|root| root.is_sole), &graph.blocks);
-        graph.read_blocks(memory, &sole, links);
+        let sole = roots.named.iter().filter(|root| root.is_sole).map(|root| root.address);
+        graph.sole = Marked::of(sole, &graph.blocks);
+        graph.read_blocks(memory, links);
         graph.read_roots(roots, memory);
         graph
+    }
+
+    /// Takes back the pointers in parts of blocks that hold nothing, each from one address to another. Whose parts they are is
+    /// known only when all blocks were seen.
+    pub fn forget(&mut self, parts: &[(u64, u64)], memory: &impl ReadMemory) {
+        let (mut window, mut sieve) = (Window::new(memory), Sieve::default());
+        let mut gone: Vec<Range<usize>> = Vec::new();
+        for &(start, end) in parts {
+            let Some((block, _)) = self.blocks.find(start) else { continue };
+            let end_of_block = self.blocks.range(block).1;
+            let end = end.min(end_of_block);
+            // Pointers are in the order of their words, so those are counted that come last.
+            let inside = self.count(block, (start, end), &mut window, &mut sieve);
+            let behind =
+                if inside > 0 { self.count(block, (end, end_of_block), &mut window, &mut sieve) } else { 0 };
+            let all = self.range(block);
+            if inside > 0 && inside + behind <= all.len() {
+                gone.push(all.end - behind - inside..all.end - behind);
+            }
+        }
+        gone.sort_by_key(|edges| edges.start);
+        self.remove(&gone);
+    }
+
+    /// How many edges a part of a block gave.
+    fn count<M: ReadMemory>(
+        &self,
+        block: BlockId,
+        (start, end): (u64, u64),
+        window: &mut Window<'_, M>,
+        sieve: &mut Sieve,
+    ) -> usize {
+        let mut count = 0;
+        window.each_piece(start, end, |_, words| {
+            sieve.look_up(&self.blocks, words);
+            sieve.each(&self.blocks, words, |_, pointer| {
+                let target = pointer.edge.block();
+                count += usize::from(target != block && !self.sole.contains(target));
+            });
+        });
+        count
+    }
+
+    /// Removes edges; each of these ranges lies in one block's, and they come in order.
+    fn remove(&mut self, gone: &[Range<usize>]) {
+        if gone.is_empty() {
+            return;
+        }
+        let mut first = Offsets::with_capacity(self.blocks.len());
+        let (mut before, mut left) = (0, gone.iter().peekable());
+        for block in 0..=self.blocks.len() {
+            let start = self.first.start(block);
+            while let Some(range) = left.next_if(|range| range.end <= start) {
+                before += range.len();
+            }
+            first.push((start - before) as u64);
+        }
+        let (mut kept, mut from) = (0, 0);
+        for range in gone.iter().chain([&(self.edges.len()..self.edges.len())]) {
+            self.edges.copy_within(from..range.start, kept);
+            kept += range.start - from;
+            from = range.end;
+        }
+        self.edges.truncate(kept);
+        self.first = first;
     }
 
     /// Its blocks.
@@ -82,6 +152,17 @@ impl Graph {
         &self.edges[self.first.range(block.index())]
     }
 
+    /// Where the edges of a block lie, and those that lie there.
+    #[inline]
+    pub(super) fn range(&self, block: BlockId) -> Range<usize> {
+        self.first.range(block.index())
+    }
+
+    #[inline]
+    pub(super) fn edges_of(&self, range: &Range<usize>) -> &[Edge] {
+        &self.edges[range.clone()]
+    }
+
     /// Whether a pointer is to the start of its block, or to where a program that has the block would point.
     #[inline]
     pub(super) fn is_to_start(&self, edge: Edge) -> bool {
@@ -91,39 +172,35 @@ impl Graph {
     fn read_blocks(
         &mut self,
         memory: &impl ReadMemory,
-        sole: &Marked,
         mut links_of: impl FnMut(BlockId, Block, &[[u8; 8]]) -> Links,
     ) {
-        let mut window = Window::new(memory);
-        let mut near = 0;
-        let Self { blocks, first, edges, headers, .. } = self;
-        for id in blocks.ids() {
-            let (start, end) = blocks.range(id);
-            if near < end {
-                near = end_of_run(blocks, id);
-            }
-            first.push(edges.len() as u64);
-            let (mut header, mut links) = (Header::unknown(), Links::default());
-            window.each_piece(start, end, near, |address, words| {
-                let is_first = address == start;
-                if is_first {
-                    links = links_of(id, blocks.get(id), words);
-                    header = Header::of(end - start, words).with(links);
+        let (mut reading, mut sieve) = (Reading::new(memory), Sieve::default());
+        let Self { blocks, first, edges, headers, sole, .. } = self;
+        while reading.next(blocks) {
+            let words = reading.words();
+            sieve.look_up(blocks, words);
+            for piece in reading.pieces() {
+                let (id, own) = (piece.block, &words[piece.words()]);
+                first.push_up_to(id.index(), edges.len() as u64);
+                let mut links = Links::default();
+                if piece.is_first {
+                    let block = blocks.get(id);
+                    links = links_of(id, block, own);
+                    headers[id.index()].merge(Header::of(block.size.get(), own).with(links));
                 }
-                pointers(blocks, words, |at, pointer| {
+                sieve.each_in(blocks, words, piece.words(), |at, pointer| {
                     let target = pointer.edge.block();
-                    if target == id || is_first && links.skips(at) || sole.contains(target) {
+                    if target == id || links.skips(at) || sole.contains(target) {
                         return;
                     }
                     edges.push(pointer.edge);
                     if let Some(payload) = pointer.payload {
-                        headers[pointer.edge.block().index()].merge(Header::is_payload_of(payload));
+                        headers[target.index()].merge(Header::is_payload_of(payload));
                     }
                 });
-            });
-            headers[id.index()].merge(header);
+            }
         }
-        first.push(edges.len() as u64);
+        first.push_up_to(blocks.len(), edges.len() as u64);
     }
 
     fn read_roots(&mut self, roots: &Roots, memory: &impl ReadMemory) {
@@ -131,12 +208,16 @@ impl Graph {
             self.roots.begin(RootOrigin::Named { id: root.id }, root.rank);
             self.add_root(root.address, 0);
         }
-        let mut window = Window::new(memory);
+        for range in &roots.mappings {
+            self.roots.begin(RootOrigin::Word { address: range.start, kind: range.kind }, range.rank);
+            self.add_root(range.start, range.start);
+        }
+        let (mut window, mut sieve) = (Window::new(memory), Sieve::default());
         for range in &roots.ranges {
-            self.read_range(range, &mut window, false);
+            self.read_range(range, &mut window, &mut sieve, false);
         }
         for range in &roots.allocator_data {
-            self.read_range(range, &mut window, true);
+            self.read_range(range, &mut window, &mut sieve, true);
         }
         for register in &roots.registers {
             self.roots.begin(RootOrigin::Register { thread: register.thread }, register.rank);
@@ -151,11 +232,18 @@ impl Graph {
         }
     }
 
-    fn read_range<M: ReadMemory>(&mut self, range: &RootRange, window: &mut Window<'_, M>, has_chunks: bool) {
+    fn read_range<M: ReadMemory>(
+        &mut self,
+        range: &RootRange,
+        window: &mut Window<'_, M>,
+        sieve: &mut Sieve,
+        has_chunks: bool,
+    ) {
         let Self { blocks, headers, roots, .. } = self;
         roots.begin(RootOrigin::Word { address: 0, kind: range.kind }, range.rank);
-        window.each_piece(range.start, range.end, range.end, |address, words| {
-            pointers(blocks, words, |at, pointer| {
+        window.each_piece(range.start, range.end, |address, words| {
+            sieve.look_up(blocks, words);
+            sieve.each(blocks, words, |at, pointer| {
                 if has_chunks && blocks.is_next_chunk(pointer.word) {
                     return;
                 }
@@ -166,36 +254,4 @@ impl Graph {
             });
         });
     }
-}
-
-/// Blocks to which no pointer counts but the one of their root.
-struct Marked(Vec<u64>);
-
-impl Marked {
-    fn of<'a>(roots: impl Iterator<Item = &'a NamedRoot>, blocks: &Blocks) -> Self {
-        let mut bits = Vec::new();
-        for (block, _) in roots.filter_map(|root| blocks.find(root.address)) {
-            bits.resize(blocks.len().div_ceil(64), 0);
-            bits[block.index() / 64] |= 1 << (block.index() % 64);
-        }
-        Self(bits)
-    }
-
-    #[inline]
-    fn contains(&self, block: BlockId) -> bool {
-        self.0.get(block.index() / 64).is_some_and(|bits| bits >> (block.index() % 64) & 1 != 0)
-    }
-}
-
-/// Where the blocks that lie close behind a block end.
-fn end_of_run(blocks: &Blocks, from: BlockId) -> u64 {
-    let (start, mut end) = blocks.range(from);
-    for number in from.index() + 1..blocks.len() {
-        let (next, next_end) = blocks.range(BlockId::new(number));
-        if next > end.saturating_add(NEAR) || end - start > 1 << 20 {
-            break;
-        }
-        end = end.max(next_end);
-    }
-    end
 }

@@ -66,15 +66,9 @@ impl Kinds {
 /// What roots point to, and whatever can be reached from there by pointers to starts.
 fn mark_reachable(graph: &Graph, is_given: impl Fn(BlockId) -> bool, kinds: &mut [Option<LeakKind>]) {
     let from_roots = graph.roots().all().iter().map(|root| root.edge);
-    let mut open = Open::default();
-    for edge in from_roots.filter(|edge| graph.is_to_start(*edge)).chain(given(graph, is_given)) {
-        take(edge, LeakKind::StillReachable, kinds, &mut open.next);
-    }
-    open.each(|block, open| {
-        for &edge in graph.edges(block).iter().filter(|edge| graph.is_to_start(**edge)) {
-            take(edge, LeakKind::StillReachable, kinds, open);
-        }
-    });
+    let mut open = Open::new(LeakKind::StillReachable);
+    open.take(from_roots.filter(|edge| graph.is_to_start(*edge)).chain(given(graph, is_given)), kinds);
+    open.follow(graph, kinds, |edge| graph.is_to_start(edge));
 }
 
 /// What Python's collector knows, and what is given.
@@ -83,50 +77,72 @@ fn given(graph: &Graph, is_given: impl Fn(BlockId) -> bool) -> impl Iterator<Ite
     given.map(|block| Edge::new(block, 0))
 }
 
-/// What else can be reached.
+/// What else can be reached. What reachable blocks point to by starts is known already.
 fn mark_possible(graph: &Graph, kinds: &mut [Option<LeakKind>]) {
-    let mut open = Open::default();
-    for edge in graph.roots().all().iter().map(|root| root.edge) {
-        take(edge, LeakKind::PossiblyLost, kinds, &mut open.next);
-    }
+    let mut open = Open::new(LeakKind::PossiblyLost);
+    open.take(graph.roots().all().iter().map(|root| root.edge), kinds);
     for block in graph.blocks().ids() {
-        if kinds[block.index()] == Some(LeakKind::StillReachable) {
-            for &edge in graph.edges(block) {
-                take(edge, LeakKind::PossiblyLost, kinds, &mut open.next);
-            }
+        let edges = graph.edges(block);
+        if edges.iter().any(|edge| !edge.is_plain()) && kinds[block.index()] == Some(LeakKind::StillReachable)
+        {
+            open.take(edges.iter().copied(), kinds);
         }
     }
-    open.each(|block, open| {
-        for &edge in graph.edges(block) {
-            take(edge, LeakKind::PossiblyLost, kinds, open);
-        }
-    });
+    open.follow(graph, kinds, |_| true);
 }
 
-#[inline]
-fn take(edge: Edge, kind: LeakKind, kinds: &mut [Option<LeakKind>], open: &mut Vec<BlockId>) {
-    let known = &mut kinds[edge.block().index()];
-    if known.is_none() {
-        *known = Some(kind);
-        open.push(edge.block());
-    }
-}
-
-/// Blocks whose pointers are to be followed. All that are open are gone through before those that they open: the processor
-/// fetches the pointers of many blocks at once, which from a stack, where each block waits for the one before, it cannot.
-#[derive(Default)]
+/// Blocks that were taken and whose pointers are to be followed. All that are open are gone through before those that they
+/// open, and one step is done for many of them before the next: the processor fetches the pointers of many blocks at once, which
+/// from a stack, where each block waits for the one before, it cannot.
 struct Open {
+    kind: LeakKind,
     next: Vec<BlockId>,
+    targets: Vec<BlockId>,
 }
+
+/// Blocks whose pointers are fetched together.
+const BATCH: usize = 64;
 
 impl Open {
-    fn each(&mut self, mut tell: impl FnMut(BlockId, &mut Vec<BlockId>)) {
+    fn new(kind: LeakKind) -> Self {
+        Self { kind, next: Vec::new(), targets: Vec::new() }
+    }
+
+    fn take(&mut self, edges: impl Iterator<Item = Edge>, kinds: &mut [Option<LeakKind>]) {
+        self.targets.clear();
+        self.targets.extend(edges.map(Edge::block));
+        self.take_targets(kinds);
+    }
+
+    fn follow(&mut self, graph: &Graph, kinds: &mut [Option<LeakKind>], counts: impl Fn(Edge) -> bool) {
         let mut level = Vec::new();
         while !self.next.is_empty() {
             level.clear();
             std::mem::swap(&mut level, &mut self.next);
-            level.iter().for_each(|&block| tell(block, &mut self.next));
+            for batch in level.chunks(BATCH) {
+                let mut ranges = [const { 0..0 }; BATCH];
+                ranges.iter_mut().zip(batch).for_each(|(range, block)| *range = graph.range(*block));
+                self.targets.clear();
+                for range in &ranges[..batch.len()] {
+                    let edges = graph.edges_of(range).iter().filter(|edge| counts(**edge));
+                    self.targets.extend(edges.map(|edge| edge.block()));
+                }
+                self.take_targets(kinds);
+            }
         }
+    }
+
+    /// Without a branch: whether a block is known cannot be foreseen.
+    fn take_targets(&mut self, kinds: &mut [Option<LeakKind>]) {
+        let mut end = self.next.len();
+        self.next.resize(end + self.targets.len(), BlockId::new(0));
+        for &target in &self.targets {
+            let known = &mut kinds[target.index()];
+            self.next[end] = target;
+            end += usize::from(known.is_none());
+            *known = known.or(Some(self.kind));
+        }
+        self.next.truncate(end);
     }
 }
 

@@ -14,6 +14,10 @@ const THIRD: u64 = 0x5555_0000_3000;
 
 /// Three blocks of twelve words, the first of which a root holds; `words` are (block, number of the word, value).
 fn graph(words: &[(u64, u64, u64)], links: impl Fn(u64) -> Links) -> Graph {
+    graph_and_memory(words, links).0
+}
+
+fn graph_and_memory(words: &[(u64, u64, u64)], links: impl Fn(u64) -> Links) -> (Graph, Words) {
     let mut memory = Words::default();
     let blocks = [FIRST, SECOND, THIRD];
     for start in blocks {
@@ -24,10 +28,11 @@ fn graph(words: &[(u64, u64, u64)], links: impl Fn(u64) -> Links) -> Graph {
     let named = vec![NamedRoot { rank: 0, id: 7, address: FIRST, is_sole: false }];
     let roots = Roots { named, ..Roots::default() };
     let blocks = Blocks::new(blocks.map(block).to_vec()).unwrap();
-    Graph::with_links(blocks, &roots, &memory, |_, block, words| {
+    let graph = Graph::with_links(blocks, &roots, &memory, |_, block, words| {
         assert_eq!(words.len(), 12, "all words are at hand");
         links(block.address.get())
-    })
+    });
+    (graph, memory)
 }
 
 fn path(graph: &Graph, to: u64) -> Option<(RootOrigin, usize)> {
@@ -45,6 +50,22 @@ fn links_and_weak_references_hold_nothing() {
     assert_eq!((path(&without_links, SECOND), path(&without_links, THIRD)), (None, held));
     let without_weak = graph(&words, |_| Links { idle_words: 1 << 5, ..Links::default() });
     assert_eq!((path(&without_weak, SECOND), path(&without_weak, THIRD)), (held, None));
+}
+
+#[test]
+fn what_lies_in_a_part_that_is_not_in_use_holds_nothing() {
+    let words =
+        [(FIRST, 2, SECOND), (FIRST, 4, THIRD), (FIRST, 5, SECOND), (FIRST, 9, FIRST), (SECOND, 1, THIRD)];
+    let held = |parts: &[(u64, u64)]| {
+        let (mut graph, memory) = graph_and_memory(&words, |_| Links::default());
+        graph.forget(parts, &memory);
+        [FIRST, SECOND, THIRD].map(|block| graph.targets(id_at(&graph, block)).count())
+    };
+    assert_eq!(held(&[]), [3, 1, 0]);
+    assert_eq!(held(&[(FIRST + 32, FIRST + 48)]), [1, 1, 0]);
+    assert_eq!(held(&[(FIRST + 40, FIRST + 96)]), [2, 1, 0]);
+    assert_eq!(held(&[(FIRST, FIRST + 40), (SECOND, SECOND + 4096)]), [1, 0, 0]);
+    assert_eq!(held(&[(FIRST + 48, FIRST + 96), (0, 8)]), [3, 1, 0], "nothing is there");
 }
 
 #[test]

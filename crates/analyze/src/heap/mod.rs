@@ -19,10 +19,14 @@ mod graph;
 mod growing;
 #[cfg(test)]
 mod growing_tests;
+mod index;
 mod interner;
 mod kinds;
 #[cfg(test)]
 mod links_tests;
+#[cfg(test)]
+mod mappings_tests;
+mod marked;
 mod memory;
 #[cfg(test)]
 mod naive;
@@ -33,6 +37,7 @@ mod offsets;
 mod pages;
 mod paths;
 pub mod python;
+mod reading;
 mod roots;
 mod runtime;
 mod samples;

@@ -9,6 +9,7 @@ use super::ReadMemory;
 use super::blocks::BlockId;
 use super::globals::Globals;
 use super::graph::Graph;
+use super::marked::Marked;
 use super::objects::{self, Arenas, WORDS};
 use super::python::{self, Object, Python, RootName, Running};
 use super::roots::{RootKind, RootOrigin};
@@ -24,6 +25,8 @@ pub(super) struct Namer<'a, 'm, M> {
     pub(super) names: &'a [RootName],
     /// The class of each block, by the number of its name.
     pub(super) classes: &'a [u32],
+    /// Blocks that the program mapped itself.
+    pub(super) mappings: &'a Marked,
     pub(super) class_names: Vec<Arc<str>>,
     pub(super) globals: RefCell<Globals>,
 }
@@ -49,7 +52,7 @@ impl<M: ReadMemory> Namer<'_, '_, M> {
     pub(super) fn way(&self, origin: RootOrigin, blocks: &[BlockId]) -> Vec<Named> {
         let (root, mut at) = self.root(origin);
         let mut way = vec![root];
-        for &block in blocks {
+        for &block in self.behind_root(origin, blocks) {
             let (start, end) = self.graph.blocks().range(block);
             if at.parts.iter().any(|part| (start..end).contains(part)) {
                 continue;
@@ -70,6 +73,30 @@ impl<M: ReadMemory> Namer<'_, '_, M> {
             }
         }
         way
+    }
+
+    /// A mapping that nothing leads to is a root, not a step behind one.
+    fn behind_root<'b>(&self, origin: RootOrigin, blocks: &'b [BlockId]) -> &'b [BlockId] {
+        match (origin, blocks) {
+            (RootOrigin::Word { kind: RootKind::Mapped { .. }, .. }, [first, rest @ ..])
+                if self.mappings.contains(*first) && !rest.is_empty() =>
+            {
+                rest
+            }
+            _ => blocks,
+        }
+    }
+
+    /// A root that has the same name: words of one variable, of one file's other data, of one stack are alike.
+    pub(super) fn same_way(&self, origin: RootOrigin) -> RootOrigin {
+        match origin {
+            RootOrigin::Word { address, kind: RootKind::Data } => {
+                let address = self.globals.borrow_mut().beginning(address);
+                RootOrigin::Word { address, kind: RootKind::Data }
+            }
+            RootOrigin::Word { kind, .. } => RootOrigin::Word { address: 0, kind },
+            other => other,
+        }
     }
 
     fn to_object(&self, at: &mut At, object: Object, size: u64, way: &mut Vec<Named>) {
@@ -136,6 +163,9 @@ impl<M: ReadMemory> Namer<'_, '_, M> {
 
     /// The object in a block.
     fn object_in(&self, block: BlockId) -> Option<Object> {
+        if self.mappings.contains(block) {
+            return None;
+        }
         let (start, end) = self.graph.blocks().range(block);
         let mut bytes = [0; 8 * WORDS];
         let length = self.memory.read(start, &mut bytes).min((end - start) as usize);

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use super::blocks::{Block, BlockId};
 use super::classes::Classes;
 use super::interner::Interner;
+use super::marked::Marked;
 use super::memory::ReadMemory;
 use super::python::{ClassId, LARGEST_SMALL, Object, Python};
 use super::roots::Links;
@@ -45,11 +46,20 @@ pub(super) struct Typist<'a, 'm, M> {
     pub(super) known: HashMap<ClassId, u32>,
     /// Addresses of what objects keep for later use.
     pub(super) spare: Vec<u64>,
+    /// Parts of blocks that hold nothing.
+    pub(super) idle: Vec<(u64, u64)>,
+    /// Blocks that are mappings, and the class of those.
+    pub(super) mappings: &'a Marked,
+    pub(super) mapping: u32,
 }
 
 impl<M: ReadMemory> Typist<'_, '_, M> {
     /// Notes the class of a block, and says which of its words are no pointers.
     pub(super) fn look_at(&mut self, id: BlockId, block: Block, words: &[[u8; 8]]) -> Links {
+        if self.mappings.contains(id) {
+            self.classes[id.index()] = self.mapping;
+            return Links::default();
+        }
         let mut first = [0; WORDS];
         let count = words.len().min(WORDS);
         for (to, from) in first.iter_mut().zip(words) {
@@ -64,6 +74,7 @@ impl<M: ReadMemory> Typist<'_, '_, M> {
             return Links::default();
         };
         self.spare.extend(python.spare(object));
+        self.idle.extend(python.idle_ranges(object));
         let number = || self.names.number(&python.class_name(object.class));
         self.classes[id.index()] = *self.known.entry(object.class).or_insert_with(number);
         Links {

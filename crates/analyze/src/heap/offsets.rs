@@ -24,13 +24,22 @@ impl Offsets {
         self.relative.push(u32::try_from(offset - base).unwrap_or(u32::MAX));
     }
 
+    /// The offset of every block up to this one that has none yet.
     #[inline]
-    pub(super) fn range(&self, block: usize) -> std::ops::Range<usize> {
-        self.at(block)..self.at(block + 1)
+    pub(super) fn push_up_to(&mut self, block: usize, offset: u64) {
+        while self.relative.len() <= block {
+            self.push(offset);
+        }
     }
 
     #[inline]
-    fn at(&self, block: usize) -> usize {
+    pub(super) fn range(&self, block: usize) -> std::ops::Range<usize> {
+        self.start(block)..self.start(block + 1)
+    }
+
+    /// Where they begin; of the number behind the last block, where all end.
+    #[inline]
+    pub(super) fn start(&self, block: usize) -> usize {
         (self.bases[block >> SHIFT] + u64::from(self.relative[block])) as usize
     }
 }

@@ -68,6 +68,9 @@ pub struct Roots {
     /// Memory that holds the state of glibc's allocator, too: it points to chunks, which begin 16 bytes before their blocks, and
     /// so into the last word of the block before.
     pub allocator_data: Vec<RootRange>,
+    /// Memory that the program mapped itself and that is a block of the graph. It is reached by itself, as all memory of the
+    /// program's own; but whoever points to it and is asked earlier leads to it.
+    pub mappings: Vec<RootRange>,
     /// Registers of threads.
     pub registers: Vec<RootRegister>,
     /// Objects that are known by name.

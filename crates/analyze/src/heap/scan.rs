@@ -1,7 +1,16 @@
-//! Words that point to blocks, and what the words beside a pointer say about the block.
+//! Words that point to blocks, and what the words beside a pointer say about the block. Many words are looked up at a time, one
+//! step of the look-up for all of them before the next: no word waits for another, so the processor fetches many parts of the
+//! index at once, and who points to what is asked for when it is at hand.
+//!
+//! ```text
+//!   words ─▶ numbers of those between the first block and the last ─▶ spots in the index ─▶ blocks near ─▶ targets
+//! ```
 
-use super::blocks::{BlockId, Blocks, Near};
+use std::ops::Range;
+
+use super::blocks::{BlockId, Blocks};
 use super::edge::Edge;
+use super::index::{Near, Spot};
 use super::roots::Payload;
 
 /// A word that points to a block.
@@ -12,42 +21,126 @@ pub(super) struct Pointer {
     pub(super) payload: Option<Payload>,
 }
 
-/// Words that are looked up together.
-const BATCH: usize = 32;
+/// The pointers among many words. It is used again and again, so that its arrays stay in the cache.
+#[derive(Default)]
+pub(super) struct Sieve {
+    /// Words that may be pointers; the first `count` of these.
+    numbers: Vec<u32>,
+    count: usize,
+    spots: Vec<Spot>,
+    /// The block that each of them points to, and where in it.
+    targets: Vec<Target>,
+    /// Those that point behind the beginning of a block, if it reaches so far.
+    behind: Vec<u32>,
+    /// The first that was not told of, and where the part ended that was told of last.
+    next: usize,
+    told: usize,
+}
 
-/// Tells of every word that points to a block, each with its number. Words are sorted out without a branch, and the rest is
-/// looked up in a loop that waits for none of them: the processor then fetches many parts of the index at once.
-#[inline]
-pub(super) fn pointers(blocks: &Blocks, words: &[[u8; 8]], mut tell: impl FnMut(usize, Pointer)) {
-    for (first, batch) in (0..).step_by(BATCH).zip(words.chunks(BATCH)) {
-        let (mut found, mut count) = ([0u8; BATCH], 0);
-        for (number, word) in batch.iter().enumerate() {
-            found[count] = number as u8;
+/// A block, and how far behind its beginning; an offset beyond 4 G counts as 4 G.
+#[derive(Clone, Copy)]
+struct Target {
+    block: u32,
+    offset: u32,
+}
+
+impl Target {
+    const NOTHING: Self = Self { block: u32::MAX, offset: 0 };
+
+    fn new(block: BlockId, offset: u64) -> Self {
+        Self { block: block.raw(), offset: u32::try_from(offset).unwrap_or(u32::MAX) }
+    }
+
+    #[inline]
+    fn get(self) -> Option<(BlockId, u64)> {
+        (self.block != u32::MAX).then(|| (BlockId::new(self.block as usize), self.offset.into()))
+    }
+}
+
+impl Sieve {
+    /// Looks up words, fewer than 4 G of them.
+    pub(super) fn look_up(&mut self, blocks: &Blocks, words: &[[u8; 8]]) {
+        self.sort_out(blocks, words);
+        let Self { numbers, count, spots, targets, behind, .. } = self;
+        let word = |number: u32| u64::from_le_bytes(words[number as usize]);
+        let numbers = &numbers[..*count];
+        spots.clear();
+        spots.extend(numbers.iter().map(|&number| blocks.spot(word(number))));
+        targets.clear();
+        behind.clear();
+        targets.extend((0..).zip(numbers).zip(&*spots).map(|((at, &number), &spot)| {
+            match blocks.near(word(number), spot) {
+                Near::Nothing => Target::NOTHING,
+                Near::Start(block) => Target::new(block, 0),
+                Near::Behind(block) => {
+                    behind.push(at);
+                    Target::new(block, 0)
+                }
+            }
+        }));
+        for &at in &*behind {
+            let target = &mut targets[at as usize];
+            let found = blocks.settle(word(numbers[at as usize]), BlockId::new(target.block as usize));
+            *target = found.map_or(Target::NOTHING, |(block, offset)| Target::new(block, offset));
+        }
+        (self.next, self.told) = (0, 0);
+    }
+
+    /// Keeps the words that may be pointers, without a branch: whether a word is one cannot be foreseen.
+    fn sort_out(&mut self, blocks: &Blocks, words: &[[u8; 8]]) {
+        if self.numbers.len() < words.len() {
+            self.numbers.resize(words.len(), 0);
+        }
+        let mut count = 0;
+        for (number, word) in (0..).zip(words) {
+            self.numbers[count] = number;
             count += usize::from(blocks.may_hold(u64::from_le_bytes(*word)));
         }
-        let mut near = [Near::Nothing; BATCH];
-        for (near, &number) in near.iter_mut().zip(&found[..count]) {
-            *near = blocks.near(u64::from_le_bytes(batch[usize::from(number)]));
+        self.count = count;
+    }
+
+    /// Tells of every word that points to a block, each with its number.
+    pub(super) fn each(&mut self, blocks: &Blocks, words: &[[u8; 8]], tell: impl FnMut(usize, Pointer)) {
+        self.each_in(blocks, words, 0..words.len(), tell);
+    }
+
+    /// The same for a part of the words that were looked up; numbers are counted from the part's first. Parts come in the order
+    /// of their beginnings.
+    #[inline]
+    pub(super) fn each_in(
+        &mut self,
+        blocks: &Blocks,
+        words: &[[u8; 8]],
+        part: Range<usize>,
+        mut tell: impl FnMut(usize, Pointer),
+    ) {
+        let numbers = &self.numbers[..self.count];
+        if part.start < self.told {
+            self.next = numbers.partition_point(|number| (*number as usize) < part.start);
         }
-        for (&near, &number) in near.iter().zip(&found[..count]) {
-            let at = first + usize::from(number);
-            if let Some(pointer) = pointer(blocks, words, at, near) {
-                tell(at, pointer);
+        self.told = part.end;
+        while let Some(&number) = numbers.get(self.next)
+            && (number as usize) < part.end
+        {
+            let at = number as usize;
+            if at >= part.start
+                && let Some(target) = self.targets[self.next].get()
+            {
+                tell(at - part.start, pointer(blocks, &words[at..part.end], target));
             }
+            self.next += 1;
         }
     }
 }
 
+/// The first of these words as a pointer.
 #[inline]
-fn pointer(blocks: &Blocks, words: &[[u8; 8]], at: usize, near: Near) -> Option<Pointer> {
-    let word = u64::from_le_bytes(words[at]);
-    let (block, offset) = blocks.settle(word, near)?;
-    let behind = &words[at + 1..];
+fn pointer(blocks: &Blocks, words: &[[u8; 8]], (block, offset): (BlockId, u64)) -> Pointer {
+    let (word, behind) = (u64::from_le_bytes(words[0]), &words[1..]);
     let is_table = matches!(offset, 8 | 16) && is_followed(blocks, behind, (block, offset));
     let payload = if offset == 0 { payload(word, || blocks.range(block).1, behind) } else { None };
-    Some(Pointer { word, edge: Edge::new(block, if is_table { 0 } else { offset }), payload })
+    Pointer { word, edge: Edge::new(block, if is_table { 0 } else { offset }), payload }
 }
-
 /// Hash tables of Abseil, which TensorFlow is full of, keep one block with a word or two of their own, control bytes and
 /// slots; who has a table has a pointer to the control bytes and behind it one to the slots.
 fn is_followed(blocks: &Blocks, behind: &[[u8; 8]], (block, offset): (BlockId, u64)) -> bool {

@@ -98,6 +98,11 @@ impl Variables {
         // Of two ABIs of the C++ library it is the usual one.
         found.map(|(name, start)| (demangle(&name).replace("[abi:cxx11]", ""), start))
     }
+
+    /// Where the variable begins that covers an address.
+    pub(crate) fn beginning(&self, address: u64) -> Option<u64> {
+        self.tables.iter().find_map(|table| Some(table.covering.at(address).next()?.start))
+    }
 }
 
 /// The build id of the file at `path`: empty when it has none, `None` when it is no object file.

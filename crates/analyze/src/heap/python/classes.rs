@@ -182,7 +182,7 @@ impl<M: ReadMemory> Python<'_, M> {
         id.is_some_and(|id| self.known(id).is_some_and(|class| class.has(flag::TYPE)))
     }
 
-    fn known(&self, id: ClassId) -> Option<Class> {
+    pub(super) fn known(&self, id: ClassId) -> Option<Class> {
         self.classes.known.borrow().get(id.0 as usize).copied()
     }
 

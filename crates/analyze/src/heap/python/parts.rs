@@ -1,8 +1,8 @@
 //! What belongs to an object beside its own block, what of it is not in use, and how many elements it has.
 
-use super::Python;
 use super::classes::{Class, Kind};
 use super::layout::{self, SIZE, class, ndarray};
+use super::{Object, Python};
 use crate::heap::ReadMemory;
 
 /// Nodes of an OrderedDict beyond this many are not looked at.
@@ -124,9 +124,10 @@ impl<M: ReadMemory> Python<'_, M> {
     }
 
     /// Memory of an object, from one address to another, that holds nothing, though old pointers lie there: room that a list has
-    /// for more items, the frame of a generator that is over.
-    pub fn idle_ranges(&self, object: u64) -> Vec<(u64, u64)> {
-        let Some(class) = self.class_of(object) else { return Vec::new() };
+    /// for more items, the frame of a generator that is over. Asked for every object of a heap.
+    pub fn idle_ranges(&self, object: Object) -> Vec<(u64, u64)> {
+        let Some(class) = self.known(object.class) else { return Vec::new() };
+        let object = object.address;
         match class.kind {
             Kind::List => self.room_of_list(object).into_iter().collect(),
             Kind::Deque => self.room_of_deque(object),
