@@ -121,7 +121,7 @@ impl Frozen {
         patience: Duration,
     ) -> Result<Self, NotFrozen> {
         let (image, tracer) = match image::take(process, recorder, arena, patience) {
-            Err(NotFrozen::Threads(NotStopped::Refused(why))) => {
+            Err(NotFrozen::Threads(NotStopped::Refused(why))) if kernel::is_refusal(&why) => {
                 return Self::twin(process, own_files, arena, why);
             }
             taken => taken?,

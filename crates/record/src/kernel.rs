@@ -278,9 +278,13 @@ pub(crate) fn read_memory(process: Pid, from: Addr, into: &mut [u8]) -> usize {
     })
 }
 
-/// Whether the last call was, by the rights of this process or by a filter of system calls.
 fn is_refused() -> bool {
-    matches!(io::Error::last_os_error().raw_os_error(), Some(libc::EPERM | libc::ENOSYS))
+    is_refusal(&io::Error::last_os_error())
+}
+
+/// Whether a call was refused by the rights of this process or by a filter of system calls.
+pub(crate) fn is_refusal(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EPERM | libc::EACCES | libc::ENOSYS))
 }
 
 /// Reads `each` bytes from every address, one after the other. What cannot be read is left as it is.

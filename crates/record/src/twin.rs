@@ -1,25 +1,34 @@
 //! Images that a program makes of itself, because the kernel lets nobody stop its threads, and that tell of their memory because
 //! it lets nobody read it: see [`heaplens_format::arena::twin`]. Where memory may be read from the outside, it is.
 
+use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::PathBuf;
-use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use heaplens_format::arena::header::{HEADER_SIZE, TWIN_OFFSET};
 use heaplens_format::arena::twin::{MOST_ADDRESSES, MOST_BYTES, TWIN_SUFFIX, Twin as Words};
+use heaplens_format::atomic::AtomicU32;
 use heaplens_format::{Nanos, Pid};
 use memmap2::{MmapOptions, MmapRaw};
 
+use crate::ledger::PAGE;
 use crate::procfs;
 
 /// How long a program may take to make one: it does when it allocates. It is not held up meanwhile.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(3);
+/// A question costs two changes of the process that runs: small reads have this much read ahead, which never changes.
+const AHEAD: usize = 64 << 10;
+/// Reads that are at most as long have.
+const SMALL: usize = 4 << 10;
+/// So many of these parts are kept.
+const KEPT: usize = 256;
+
 /// How long one sleeps between two looks at a word that somebody wakes.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -53,7 +62,35 @@ struct Questions {
     file: File,
     path: PathBuf,
     process: Pid,
-    one_at_a_time: Mutex<()>,
+    /// What was read ahead. Whoever has this asks.
+    kept: Mutex<Kept>,
+}
+
+/// Parts of a memory that never changes, the oldest first.
+#[derive(Debug, Default)]
+struct Kept(VecDeque<(u64, Vec<u8>)>);
+
+impl Kept {
+    /// Copies what it has from an address on: how much, where it has that place at all.
+    fn read(&self, address: u64, into: &mut [u8]) -> Option<usize> {
+        let part_at = |(start, part): &(u64, Vec<u8>)| {
+            let at = usize::try_from(address.checked_sub(*start)?).ok()?;
+            // A part that ends where nothing can be read says so itself; one that is whole does not know what is behind it.
+            let has_all = at + into.len() <= part.len() || (at < part.len() && part.len() < AHEAD);
+            has_all.then_some(at)
+        };
+        let (at, part) = self.0.iter().rev().find_map(|kept| Some((part_at(kept)?, &kept.1)))?;
+        let length = into.len().min(part.len() - at);
+        into[..length].copy_from_slice(&part[at..at + length]);
+        Some(length)
+    }
+
+    fn keep(&mut self, start: u64, part: Vec<u8>) {
+        if self.0.len() == KEPT {
+            self.0.pop_front();
+        }
+        self.0.push_back((start, part));
+    }
 }
 
 impl Twin {
@@ -66,8 +103,8 @@ impl Twin {
         let mut options = OpenOptions::new();
         let file = options.read(true).write(true).create(true).truncate(false).mode(0o600).open(&path)?;
         file.try_lock().map_err(io::Error::from)?;
-        let (path, one_at_a_time) = (PathBuf::from(path), Mutex::new(()));
-        let mut questions = Questions { words, file, path, process: Pid::new(0), one_at_a_time };
+        let (path, kept) = (PathBuf::from(path), Mutex::default());
+        let mut questions = Questions { words, file, path, process: Pid::new(0), kept };
         questions.process = questions.words.await_twin()?;
         let questions = Arc::new(questions);
         twins().push(questions.clone());
@@ -104,7 +141,7 @@ impl Drop for Questions {
         self.file.unlock().ok();
         let words = self.words.get();
         words.length.store(0, Relaxed);
-        words.asked.fetch_add(1, Release);
+        words.asked.store(words.asked.load(Relaxed).wrapping_add(1), Release);
         wake(&words.asked);
     }
 }
@@ -139,14 +176,28 @@ fn find(process: Pid) -> Option<Arc<Questions>> {
 
 impl Questions {
     fn read(&self, address: u64, into: &mut [u8]) -> usize {
-        let _one = self.one_at_a_time.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if into.len() > SMALL {
+            return self.ask(address, into);
+        }
+        if let Some(read) = kept.read(address, into) {
+            return read;
+        }
+        let (start, mut part) = (address - address % PAGE, vec![0; AHEAD]);
+        let read = self.ask(start, &mut part);
+        part.truncate(read);
+        kept.keep(start, part);
+        kept.read(address, into).unwrap_or(0)
+    }
+
+    fn ask(&self, address: u64, into: &mut [u8]) -> usize {
         self.words.get().addresses.store(0, Relaxed);
         self.words.get().address.store(address, Relaxed);
         self.answer(into.len(), into)
     }
 
     fn read_many(&self, from: &[u64], each: usize, into: &mut [u8]) -> usize {
-        let _one = self.one_at_a_time.lock().unwrap_or_else(PoisonError::into_inner);
+        let _one = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let count = from.len().min(MOST_ADDRESSES).min(MOST_BYTES as usize / each.max(1));
         let addresses: Vec<u8> = from[..count].iter().flat_map(|address| address.to_le_bytes()).collect();
         if self.file.write_all_at(&addresses, MOST_BYTES).is_err() {
@@ -231,4 +282,31 @@ fn wait(word: &AtomicU32, value: u32) -> bool {
 fn wake(word: &AtomicU32) {
     // SAFETY: the word is only an address to the kernel.
     unsafe { libc::syscall(libc::SYS_futex, std::ptr::from_ref(word), libc::FUTEX_WAKE, i32::MAX) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_that_was_read_ahead_is_used_as_far_as_it_reaches() {
+        let (mut kept, mut bytes) = (Kept::default(), [0; 4]);
+        assert_eq!(kept.read(0x1000, &mut bytes), None);
+        kept.keep(0x1000, (0..100).collect());
+        assert_eq!((kept.read(0x1001, &mut bytes), bytes), (Some(4), [1, 2, 3, 4]));
+        assert_eq!(kept.read(0x1062, &mut bytes), Some(2), "behind it nothing can be read");
+        assert_eq!(kept.read(0x1064, &mut bytes), None);
+        kept.keep(0x9000, vec![7; AHEAD]);
+        assert_eq!(kept.read(0x9000 + AHEAD as u64 - 2, &mut bytes), None, "behind it there may be more");
+    }
+
+    #[test]
+    fn the_oldest_part_is_given_up_first() {
+        let (mut kept, mut bytes) = (Kept::default(), [0; 1]);
+        for number in 0..=KEPT as u64 {
+            kept.keep(number * PAGE, vec![1]);
+        }
+        assert_eq!(kept.read(0, &mut bytes), None);
+        assert_eq!(kept.read(PAGE, &mut bytes), Some(1));
+    }
 }

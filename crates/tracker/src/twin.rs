@@ -12,6 +12,7 @@
 //! where there is none.
 
 use core::arch::naked_asm;
+use core::sync::atomic::AtomicBool;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use heaplens_format::arena::twin::{MOST_ADDRESSES, MOST_BYTES, TWIN_SUFFIX, Twin};
@@ -27,27 +28,36 @@ const STACK: usize = 32 << 10;
 
 #[repr(C, align(64))]
 struct Stack(core::cell::UnsafeCell<[u8; STACK]>);
-// SAFETY: one thread at a time makes a twin, and waits for the helper that runs on it.
+// SAFETY: one thread at a time makes a twin, which `AT_WORK` says, and waits for the helper that runs on it.
 unsafe impl Sync for Stack {}
 static HELPERS: Stack = Stack(core::cell::UnsafeCell::new([0; STACK]));
+static AT_WORK: AtomicBool = AtomicBool::new(false);
 
 impl Tracker {
     /// Makes the twin that is wanted. Of threads that notice at once, one does.
     #[cold]
     pub(crate) fn make_twin(&self, _guard: &Guard) {
-        let words = &self.arena.header().twin;
-        let (wanted, begun) = (words.wanted.load(Relaxed), words.begun.load(Relaxed));
-        // Acquire and Release: the helper's stack is one thread's at a time. What was begun and is not made has this thread wait.
-        if wanted <= begun || words.begun.compare_exchange(begun, wanted, Acquire, Relaxed).is_err() {
+        // Acquire: pairs with the Release below. The helper of the one before has left its stack.
+        if sys::is_confined() || AT_WORK.swap(true, Acquire) {
             return;
         }
-        let start = sys::monotonic_ns();
-        words.thread.store(sys::thread_id(), Relaxed);
-        if let Err(errno) = split() {
-            fail(words, errno);
+        let words = &self.arena.header().twin;
+        let wanted = words.wanted.load(Relaxed);
+        if wanted > words.begun.load(Relaxed) {
+            words.begun.store(wanted, Relaxed);
+            make(words);
         }
-        words.pause_ns.store(sys::monotonic_ns().wrapping_sub(start), Relaxed);
+        AT_WORK.store(false, Release);
     }
+}
+
+fn make(words: &Twin) {
+    let start = sys::monotonic_ns();
+    words.thread.store(sys::thread_id(), Relaxed);
+    if let Err(errno) = split() {
+        fail(words, errno);
+    }
+    words.pause_ns.store(sys::monotonic_ns().wrapping_sub(start), Relaxed);
 }
 
 fn fail(words: &Twin, errno: u32) {
