@@ -13,7 +13,7 @@
 
 use std::fs::File;
 use std::io;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use heaplens_format::arena::header::{HEADER_SIZE, HeaderView};
 use heaplens_format::{Bytes, Nanos, Pid};
@@ -31,6 +31,9 @@ use crate::trace::{Stopped, Threads, Tracer};
 const NO_STACK: u64 = 8;
 /// The recorder's end is the image's.
 const WITH_US: libc::c_int = libc::PTRACE_O_EXITKILL;
+
+/// What a thread on its way back needs at most, on a machine that has a processor for it.
+const WAY_BACK: Duration = Duration::from_millis(1);
 
 /// What was seen in the stop.
 #[derive(Debug)]
@@ -57,13 +60,26 @@ pub(crate) fn take(
     let condition = procfs::condition(process).ok_or(NotFrozen::Gone)?;
     let way = if condition.parent == recorder { Way::Sibling } else { Way::Orphan };
     Tracer::start(move || {
-        let threads = Threads::stop(process, patience)?;
-        let detour = Detour::of(process, detour).ok_or(NotFrozen::NoWayBack)?;
-        if detour.is_taken(threads.all()) {
-            return Err(NotFrozen::Taken);
-        }
+        let (threads, detour) = stop(process, detour, patience)?;
         trace(threads, way, detour, tables, &arena)
     })
+}
+
+/// A thread that an earlier recorder has left alone, when it was killed, is given the time to find back.
+fn stop(process: Pid, detour: u64, patience: Duration) -> Result<(Threads, Detour), NotFrozen> {
+    let deadline = Instant::now() + patience;
+    loop {
+        let threads = Threads::stop(process, patience)?;
+        let detour = Detour::of(process, detour).ok_or(NotFrozen::NoWayBack)?;
+        if !detour.is_taken(threads.all()) {
+            return Ok((threads, detour));
+        }
+        if Instant::now() >= deadline {
+            return Err(NotFrozen::Taken);
+        }
+        drop(threads);
+        std::thread::sleep(WAY_BACK);
+    }
 }
 
 /// What an image is taken with.
