@@ -22,6 +22,12 @@ SESSION_CLEARED = 10
 UNAVAILABLE = 11
 GRAPH_OPERATION_FREED = 12
 FUNCTION_FREED = 13
+MODEL_FREED = 14
+MODEL_COMPILED = 15
+TAPE_MADE = 16
+TAPE_FREED = 17
+ITERATOR_MADE = 18
+ITERATOR_FREED = 19
 
 # Notes about one function, and functions that are known by their arguments.
 MOST_NOTES = 4
@@ -36,6 +42,28 @@ def replace(owner, name, make):
         setattr(new, attribute, getattr(original, attribute))
     new.__wrapped__ = original
     setattr(owner, name, new)
+
+
+def watch_lives(owner, made, freed):
+    """Objects of a class from their making to their end: known by their address, held weakly."""
+    living = {}
+
+    def forget(address):
+        if living.pop(address, None) is not None:
+            count(freed)
+
+    def make(original):
+        def init(self, *arguments, **keywords):
+            result = original(self, *arguments, **keywords)
+            address = id(self)
+            if address not in living:  # a class may call the same of several that it inherits from
+                living[address] = weakref.ref(self, lambda reference: forget(address))
+                count(made)
+            return result
+
+        return init
+
+    replace(owner, "__init__", make)
 
 
 def watch_graphs(ops):
@@ -218,13 +246,36 @@ def watch_py_functions(script_ops):
     replace(script_ops.FuncRegistry, "insert", make)
 
 
-# What is watched, by the module that has it.
+def watch_tapes(backprop):
+    watch_lives(backprop.GradientTape, TAPE_MADE, TAPE_FREED)
+
+
+def watch_iterators(iterator_ops):
+    watch_lives(iterator_ops.OwnedIterator, ITERATOR_MADE, ITERATOR_FREED)
+
+
+def watch_models(trainer):
+    def make(original):
+        def compile(self, *arguments, **keywords):
+            count(MODEL_COMPILED)
+            return original(self, *arguments, **keywords)
+
+        return compile
+
+    watch_lives(trainer.Trainer, MODEL_MADE, MODEL_FREED)
+    replace(trainer.Trainer, "compile", make)
+
+
+# What is watched, by the module that has it. What is not TensorFlow's own may never come.
 PROBES = [
     ("tensorflow.python.framework.ops", watch_graphs, "graph operations"),
     ("tensorflow.python.client.session", watch_sessions, "sessions"),
     ("tensorflow.python.framework.func_graph", watch_functions, "traces of functions"),
     ("tensorflow.python.framework.ops", watch_gradients, "gradients"),
     ("tensorflow.python.ops.script_ops", watch_py_functions, "Python functions"),
+    ("tensorflow.python.eager.backprop", watch_tapes, "gradient tapes"),
+    ("tensorflow.python.data.ops.iterator_ops", watch_iterators, "dataset iterators"),
+    ("keras.src.trainers.trainer", watch_models, "Keras models"),
 ]
 waiting = list(PROBES)
 

@@ -47,13 +47,62 @@ def new_shapes():
 def trials():
     import keras
 
-    data, answers = numpy.ones((16, 4), "float32"), numpy.ones((16, 1), "float32")
+    data, answers = numpy.ones((4, 4), "float32"), numpy.ones((4, 1), "float32")
     for trial in range(22):
         keras.backend.clear_session()
-        model = keras.Sequential([keras.layers.Dense(8), keras.layers.Dense(1)])
+        model = keras.Sequential([keras.layers.Dense(1)])
         model.compile(optimizer="adam", loss="mse")
         model.fit(data, answers, verbose=0)  # here
     return "C4", "# here", 2, 0, 22
+
+
+def recompiled():
+    import keras
+
+    data, answers = numpy.ones((4, 4), "float32"), numpy.ones((4, 1), "float32")
+    model = keras.Sequential([keras.layers.Dense(1)])
+    for trial in range(22):
+        model.compile(optimizer="sgd", loss="mse")
+        model.fit(data, answers, verbose=0)
+    return "C6", "model.compile", 1, 0, 22
+
+
+def models_kept():
+    import keras
+
+    models = []
+    for trial in range(30):
+        models.append(keras.Sequential([keras.Input((64,)), keras.layers.Dense(64)]))  # here
+    return "C5", "# here", 2, 0, 30
+
+
+def tensors_kept():
+    losses = []
+    start = tf.ones([1000])
+    for step in range(200):
+        losses.append(start * start)  # here
+    return "C8", "# here", 0, 4000, 200
+
+
+def tapes_kept():
+    tapes = []
+    weights = tf.Variable(tf.ones([500]))
+    for step in range(60):
+        with tf.GradientTape(persistent=True) as tape:  # here
+            loss = tf.reduce_sum(weights * weights)
+        tape.gradient(loss, weights)
+        tapes.append(tape)
+    return "C20", "# here", 1, 0, 60
+
+
+def iterators_kept():
+    kept = []
+    numbers = tf.data.Dataset.range(100)
+    for epoch in range(60):
+        iterator = iter(numbers)  # here
+        next(iterator)
+        kept.append(iterator)
+    return "C13", "# here", 1, 0, 60
 
 
 def generators():
@@ -107,6 +156,25 @@ def defined_in_loop():
     return "-", "", 0, 0, 40
 
 
+def healthy():
+    """Clean: whatever a pass makes goes with it."""
+    import keras
+
+    model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(1)])
+    numbers = tf.data.Dataset.range(100)
+    weights = tf.Variable(tf.ones([500]))
+    data = numpy.ones((4, 4), "float32")
+    for step in range(40):
+        with tf.GradientTape(persistent=True) as tape:
+            loss = tf.reduce_sum(weights * weights)
+        tape.gradient(loss, weights)
+        next(iter(numbers))
+        variable = tf.Variable(tf.ones([1000]))
+        model(data, training=False)
+        model.predict(data, verbose=0)
+    return "-", "", 0, 0, 40
+
+
 def mapped_in_loop():
     """Clean: so does each pipeline."""
     for number in range(40):
@@ -121,12 +189,18 @@ KINDS = {
         python_argument,
         new_shapes,
         trials,
+        recompiled,
+        models_kept,
+        tensors_kept,
+        tapes_kept,
+        iterators_kept,
         generators,
         py_functions,
         new_scalars,
         same_scalars,
         traced_once,
         defined_in_loop,
+        healthy,
         mapped_in_loop,
     )
 }

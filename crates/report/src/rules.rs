@@ -11,17 +11,22 @@ use crate::source::source_line;
 /// The identifier of a rule, and its name.
 pub(crate) fn rule(rule: Rule) -> (&'static str, &'static str) {
     match rule {
-        Rule::LinearGrowth => ("G1", "linear-growth"),
+        Rule::LinearGrowth => ("G1", "site-growth"),
         Rule::CacheFilling => ("G2", "cache-filling"),
-        Rule::Fragmentation => ("G3", "fragmentation"),
-        Rule::Cycles => ("G4", "cycles-waiting-for-gc"),
-        Rule::ThreadGrowth => ("G5", "thread-growth"),
+        Rule::Fragmentation => ("C25", "fragmentation"),
+        Rule::Cycles => ("C36", "gc-cycle"),
+        Rule::ThreadGrowth => ("C31", "threads"),
         Rule::MappingGrowth => ("G6", "mapping-growth"),
         Rule::Unexplained => ("G7", "growth-unexplained"),
         Rule::GraphGrowth => ("C1", "graph-growth"),
         Rule::OpenSessions => ("C2", "session-open"),
         Rule::Retracing => ("C3", "retrace"),
         Rule::GradientRegistry => ("C4", "gradient-registry"),
+        Rule::KerasState => ("C5", "keras-state"),
+        Rule::Recompiling => ("C6", "recompile"),
+        Rule::TensorsKept => ("C8", "tensors-kept"),
+        Rule::Iterators => ("C13", "iterators"),
+        Rule::Tapes => ("C20", "tape"),
         Rule::PyFunctionRegistry => ("C12", "py-function-registry"),
         Rule::ScalarCache => ("C35", "scalar-cache"),
     }
@@ -44,6 +49,11 @@ pub(crate) fn title(finding: &Finding) -> &'static str {
         Rule::OpenSessions => "Sessions of TensorFlow are made and not closed",
         Rule::Retracing => "A tf.function is traced again and again",
         Rule::GradientRegistry => "TensorFlow's gradient registry keeps each new model's functions",
+        Rule::KerasState => "Keras models are made and stay alive",
+        Rule::Recompiling => "A Keras model is compiled again and again",
+        Rule::TensorsKept => "Tensors that this line makes are kept",
+        Rule::Iterators => "Iterators over a tf.data pipeline are made and stay alive",
+        Rule::Tapes => "Gradient tapes stay alive, and with them what they recorded",
         Rule::PyFunctionRegistry => "TensorFlow keeps the Python functions of each new pipeline",
         Rule::ScalarCache => "TensorFlow caches each new Python scalar for ever",
     }
@@ -58,7 +68,8 @@ pub(crate) fn verdict(profile: &Profile, finding: &Finding) -> &'static str {
         Rule::Fragmentation => "fragmentation",
         Rule::Cycles => "cycle waiting for gc",
         Rule::MappingGrowth | Rule::Unexplained => "unexplained",
-        Rule::GraphGrowth | Rule::OpenSessions | Rule::Retracing => "leak (your code)",
+        Rule::GraphGrowth | Rule::OpenSessions | Rule::Retracing | Rule::Recompiling => "leak (your code)",
+        Rule::KerasState | Rule::TensorsKept | Rule::Iterators | Rule::Tapes => "leak (your code)",
         Rule::GradientRegistry | Rule::PyFunctionRegistry => "leak (framework, known)",
         Rule::ScalarCache => "unbounded cache",
     }
@@ -110,6 +121,19 @@ pub(crate) fn fix(profile: &Profile, finding: &Finding) -> &'static str {
             "make and compile the model once and reset its weights, or run each trial in a process of its own; \
              clear_session() does not empty this registry"
         }
+        Rule::KerasState => {
+            "drop each model when its work is done (del, keras.backend.clear_session()), or make one before the loop"
+        }
+        Rule::Recompiling => {
+            "compile the model once, before the loop; set_weights() brings it back to where it began"
+        }
+        Rule::TensorsKept => {
+            "keep numbers, not tensors: float(x) or x.numpy(); bound the list, or use a tf.keras.metrics metric"
+        }
+        Rule::Iterators => "make one iterator and go on with it, or drop each (del) before the next is made",
+        Rule::Tapes => {
+            "del the tape as soon as its gradients are known; make it persistent only where that is needed"
+        }
         Rule::ScalarCache => {
             "keep what counts up in a tf.Variable, or pass it as an array: numpy.asarray(i) is not cached"
         }
@@ -128,7 +152,9 @@ pub(crate) fn layer(finding: &Finding) -> Option<&'static str> {
         Rule::ThreadGrowth => Some("thread-stacks"),
         Rule::GraphGrowth => Some("tensorflow-graph"),
         Rule::OpenSessions => Some("tensorflow-session"),
-        Rule::ScalarCache => Some("tensorflow-tensor"),
+        Rule::ScalarCache | Rule::TensorsKept | Rule::Tapes => Some("tensorflow-tensor"),
+        Rule::KerasState | Rule::Recompiling => Some("keras"),
+        Rule::Iterators => Some("tensorflow-data"),
         Rule::Retracing | Rule::GradientRegistry | Rule::PyFunctionRegistry => Some("tensorflow-function"),
         _ => finding.layer.map(Layer::name),
     }
@@ -147,6 +173,7 @@ pub(crate) fn references(rule: Rule) -> &'static [&'static str] {
         Rule::OpenSessions => &["https://github.com/tensorflow/tensorflow/issues/13202"],
         Rule::Retracing => &["https://www.tensorflow.org/guide/function#controlling_retracing"],
         Rule::GradientRegistry => &["https://github.com/tensorflow/tensorflow/issues/97697"],
+        Rule::Recompiling => &["https://github.com/tensorflow/tensorflow/issues/55398"],
         Rule::PyFunctionRegistry => &["https://github.com/tensorflow/tensorflow/issues/123269"],
         _ => &[],
     }
@@ -183,7 +210,10 @@ pub(crate) fn source(profile: &Profile, finding: &Finding) -> Option<String> {
 /// What was noted about what was counted: the first of it.
 pub(crate) fn reasons<'a>(profile: &'a Profile, finding: &Finding) -> Vec<&'a str> {
     const SHOWN: usize = 3;
-    let counter = finding.counting.as_ref().map(|counting| counting.counter);
+    let counter = match finding.rule {
+        Rule::Cycles => Some(Counter::CollectorHeld),
+        _ => finding.counting.as_ref().map(|counting| counting.counter),
+    };
     counter.map_or_else(Vec::new, |counter| profile.counts.notes(counter).take(SHOWN).collect())
 }
 

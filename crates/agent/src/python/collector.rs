@@ -1,8 +1,21 @@
 //! Python's collector of cycles, run when somebody wants to know what it returns.
 
+use core::ffi::CStr;
 use core::ptr::null_mut;
 
+use heaplens_format::arena::Counter;
+use heaplens_tracker::tracker;
+
 use super::interface::{self, Interface, PendingCall};
+use super::{counting, probe};
+
+/// A text of Python that notes why the collector would not have come by itself.
+static SOURCE: &CStr = match CStr::from_bytes_with_nul(
+    concat!(include_str!("../../../../python/probe/collector.py"), "\0").as_bytes(),
+) {
+    Ok(text) => text,
+    Err(_) => panic!("the probe is a text"),
+};
 
 /// Leaves a function with the interpreter, which calls it in its main thread; whether there was room for it. `None`: there
 /// is no interpreter that is up, or one that may be unloaded at any moment.
@@ -19,9 +32,13 @@ pub fn collect() -> bool {
     let Some(interface) = interface::get() else { return false };
     // SAFETY: as the caller says.
     unsafe {
+        probe::unnoticed(interface, || note_what_holds_it(interface));
         match (interface.enable_collector, interface.disable_collector) {
             (Some(enable), Some(disable)) => {
                 let was_enabled = enable() != 0;
+                if !was_enabled {
+                    tracker().on_note(Counter::CollectorHeld, b"the collector is switched off");
+                }
                 (interface.collect)();
                 if !was_enabled {
                     disable();
@@ -30,6 +47,22 @@ pub fn collect() -> bool {
             }
             _ => collect_by_module(interface),
         }
+    }
+}
+
+/// # Safety
+/// The interpreter's lock is held.
+unsafe fn note_what_holds_it(interface: &Interface) -> bool {
+    // SAFETY: as the caller says; the dictionary is given back here.
+    unsafe {
+        let names = (interface.new_dict)();
+        if names.is_null() {
+            return false;
+        }
+        let has_run = counting::run(interface, SOURCE, names);
+        (interface.clear_dict)(names); // a function refers to it and it to the function
+        (interface.release)(names);
+        has_run
     }
 }
 

@@ -4,9 +4,10 @@ use core::ffi::{CStr, c_char, c_int};
 use core::ptr::null_mut;
 
 use heaplens_format::arena::Counter;
+use heaplens_format::python_file::PROBE_FILE;
 use heaplens_tracker::{Caller, tracker};
 
-use super::interface::{self, ANY_ARGUMENTS, Interface, Method, ONE_ARGUMENT, Object};
+use super::interface::{self, ANY_ARGUMENTS, Interface, Method, ONE_ARGUMENT, Object, WHOLE_FILE};
 
 type Function = unsafe extern "C" fn(Object, Object) -> Object;
 
@@ -20,14 +21,45 @@ static COUNT: Method = Method {
 static NOTE: Method =
     Method { name: c"note".as_ptr(), function: Some(note), flags: ANY_ARGUMENTS, doc: c"".as_ptr() };
 
-/// Both as objects of Python, with their names; null where one cannot be made.
+/// Runs a text of ours that is given both functions, with these names for its globals; whether it ran.
 ///
 /// # Safety
-/// The interpreter's lock is held.
-pub unsafe fn functions(interface: &Interface) -> [(&'static CStr, Object); 2] {
-    // SAFETY: as the caller says; the definitions live as long as the process.
-    [(c"count", &COUNT), (c"note", &NOTE)]
-        .map(|(name, method)| (name, unsafe { (interface.new_function)(method, null_mut(), null_mut()) }))
+/// The interpreter's lock is held, and `names` is a dictionary.
+pub unsafe fn run(interface: &Interface, source: &CStr, names: Object) -> bool {
+    // SAFETY: as the caller says; the dictionary takes references of its own, and what is made here is given back here.
+    unsafe {
+        let code = (interface.compile)(source.as_ptr(), PROBE_FILE.as_ptr(), WHOLE_FILE);
+        if code.is_null() {
+            return false;
+        }
+        let is_given = (interface.set_item)(names, c"__builtins__".as_ptr(), (interface.builtins)()) == 0
+            && [(c"count", &COUNT), (c"note", &NOTE)]
+                .iter()
+                .all(|(name, method)| give(interface, names, name, method));
+        let result = if is_given { (interface.evaluate)(code, names, names) } else { null_mut() };
+        (interface.release)(code);
+        if !result.is_null() {
+            (interface.release)(result);
+        }
+        !result.is_null()
+    }
+}
+
+/// Puts a function into a dictionary; whether it is there.
+///
+/// # Safety
+/// The interpreter's lock is held, and `names` is a dictionary.
+unsafe fn give(interface: &Interface, names: Object, name: &CStr, method: &'static Method) -> bool {
+    // SAFETY: as the caller says; the definition lives as long as the process.
+    unsafe {
+        let function = (interface.new_function)(method, null_mut(), null_mut());
+        if function.is_null() {
+            return false;
+        }
+        let is_set = (interface.set_item)(names, name.as_ptr(), function) == 0;
+        (interface.release)(function);
+        is_set
+    }
 }
 
 #[unsafe(naked)]

@@ -10,11 +10,10 @@ use core::ptr::null_mut;
 use core::sync::atomic::AtomicPtr;
 use core::sync::atomic::Ordering::Relaxed;
 
-use heaplens_format::python_file::PROBE_FILE;
 use heaplens_tracker::requests::{NEVER, SELDOM, SOON};
 use heaplens_tracker::{Guard, tracker};
 
-use super::interface::{self, Interface, Object, WHOLE_FILE};
+use super::interface::{self, Interface, Object};
 use super::{collector, counting, probe};
 
 /// The text of the probe, which is Python.
@@ -79,35 +78,12 @@ unsafe fn names(interface: &Interface) -> Option<Object> {
         if names.is_null() {
             return None;
         }
-        if !run(interface, names) {
+        if !counting::run(interface, SOURCE, names) {
             (interface.release)(names);
             return None;
         }
         NAMES.store(names, Relaxed);
         Some(names)
-    }
-}
-
-/// # Safety
-/// The interpreter's lock is held, and `names` is a dictionary.
-unsafe fn run(interface: &Interface, names: Object) -> bool {
-    // SAFETY: as the caller says; the dictionary takes references of its own.
-    unsafe {
-        let mut is_given = (interface.set_item)(names, c"__builtins__".as_ptr(), (interface.builtins)()) == 0;
-        for (name, function) in counting::functions(interface) {
-            is_given &= !function.is_null() && (interface.set_item)(names, name.as_ptr(), function) == 0;
-        }
-        let code = (interface.compile)(SOURCE.as_ptr(), PROBE_FILE.as_ptr(), WHOLE_FILE);
-        if code.is_null() || !is_given {
-            return false;
-        }
-        let result = (interface.evaluate)(code, names, names);
-        (interface.release)(code);
-        if result.is_null() {
-            return false;
-        }
-        (interface.release)(result);
-        true
     }
 }
 

@@ -2,6 +2,8 @@
 //! is counted, what takes it back, and where else the memory comes from that it costs. The memory of a cause is one
 //! finding, wherever it was allocated: it is told apart from that of other lines site by site.
 
+use std::sync::Arc;
+
 use heaplens_format::arena::Counter;
 use heaplens_format::recording::Process;
 
@@ -21,52 +23,82 @@ struct Known {
     undone_by: Option<Counter>,
     /// Files of the library below which its memory is allocated, in whatever line: parts of their paths.
     inside: &'static [&'static str],
+    /// Native functions below which its memory is allocated, in whatever line: parts of their names.
+    through: &'static [&'static str],
+    /// What must not go on as well: then it is a part of another cause.
+    unless: Option<Counter>,
     /// Rules that would tell a part of it.
     instead_of: &'static [Rule],
+}
+
+impl Known {
+    const fn new(rule: Rule, counter: Counter) -> Self {
+        Self { rule, counter, undone_by: None, inside: &[], through: &[], unless: None, instead_of: &[] }
+    }
 }
 
 const SESSION: &str = "/tensorflow/python/client/session.py";
 const TRACING: &str = "/tensorflow/python/framework/func_graph.py";
 const COMPILING: &str = "/tensorflow/python/eager/polymorphic_function/";
 
+const PIPELINES: &str = "/tensorflow/python/data/ops/";
+const KERAS: &str = "/site-packages/keras/";
+/// What every eager tensor has.
+const TENSOR: &str = "tensorflow::TensorHandle::";
+
 /// In the order in which they claim memory that two of them could explain.
-const KNOWN: [Known; 5] = [
+const KNOWN: [Known; 9] = [
     Known {
-        rule: Rule::OpenSessions,
-        counter: Counter::SessionMade,
         undone_by: Some(Counter::SessionClosed),
         inside: &[SESSION],
-        instead_of: &[],
+        ..Known::new(Rule::OpenSessions, Counter::SessionMade)
     },
     // A session that runs an operation for the first time keeps what it made to run it.
     Known {
-        rule: Rule::GraphGrowth,
-        counter: Counter::GraphOperation,
         undone_by: Some(Counter::GraphOperationFreed),
         inside: &[SESSION],
-        instead_of: &[],
+        ..Known::new(Rule::GraphGrowth, Counter::GraphOperation)
+    },
+    // Each compilation makes new functions of the same model, with gradients of their own.
+    Known {
+        inside: &[TRACING, COMPILING, KERAS],
+        unless: Some(Counter::ModelMade),
+        instead_of: &[Rule::GradientRegistry, Rule::Retracing],
+        ..Known::new(Rule::Recompiling, Counter::ModelCompiled)
     },
     // What a model traced stays with the gradients that were registered for it, and with it the model.
     Known {
-        rule: Rule::GradientRegistry,
-        counter: Counter::GradientRegistered,
-        undone_by: None,
-        inside: &[TRACING, COMPILING, "/site-packages/keras/"],
-        instead_of: &[Rule::Retracing],
+        inside: &[TRACING, COMPILING, KERAS],
+        instead_of: &[Rule::Retracing, Rule::KerasState],
+        ..Known::new(Rule::GradientRegistry, Counter::GradientRegistered)
     },
     Known {
-        rule: Rule::PyFunctionRegistry,
-        counter: Counter::PyFunctionRegistered,
+        undone_by: Some(Counter::ModelFreed),
+        inside: &[KERAS],
+        ..Known::new(Rule::KerasState, Counter::ModelMade)
+    },
+    Known {
         undone_by: Some(Counter::PyFunctionDropped),
-        inside: &["/tensorflow/python/ops/script_ops.py", "/tensorflow/python/data/ops/"],
-        instead_of: &[],
+        inside: &["/tensorflow/python/ops/script_ops.py", PIPELINES],
+        instead_of: &[Rule::Iterators],
+        ..Known::new(Rule::PyFunctionRegistry, Counter::PyFunctionRegistered)
     },
     Known {
-        rule: Rule::Retracing,
-        counter: Counter::FunctionTraced,
+        undone_by: Some(Counter::IteratorFreed),
+        inside: &[PIPELINES],
+        ..Known::new(Rule::Iterators, Counter::IteratorMade)
+    },
+    // A tape holds the tensors that it recorded, wherever they were made.
+    Known {
+        undone_by: Some(Counter::TapeFreed),
+        inside: &["/tensorflow/python/eager/backprop.py"],
+        through: &[TENSOR, "GradientTape", "TapeSet"],
+        ..Known::new(Rule::Tapes, Counter::TapeMade)
+    },
+    Known {
         undone_by: Some(Counter::FunctionFreed),
         inside: &[TRACING, COMPILING],
-        instead_of: &[],
+        ..Known::new(Rule::Retracing, Counter::FunctionTraced)
     },
 ];
 
@@ -76,17 +108,20 @@ struct KnownFunction {
     rule: Rule,
     /// Parts of its name.
     function: [&'static str; 2],
-    /// The memory of that line that it explains is allocated below this one.
-    below: &'static str,
+    /// The memory of that line that it explains is allocated below this one; all of it, where that is not said.
+    below: Option<&'static str>,
 }
 
-const KNOWN_FUNCTIONS: [KnownFunction; 1] = [
+/// The first that fits is it; those that explain a part of a line come before those that explain all of it.
+const KNOWN_FUNCTIONS: [KnownFunction; 2] = [
     // A scalar that was never seen before is made, and kept to be handed out again: it is not freed with its tensor.
     KnownFunction {
         rule: Rule::ScalarCache,
         function: ["tensorflow::EagerContext::Create", "Scalar"],
-        below: "tensorflow::ConvertToEagerTensor",
+        below: Some("tensorflow::ConvertToEagerTensor"),
     },
+    // A tensor lives as long as its handle; one that is kept by no cache is kept by the program.
+    KnownFunction { rule: Rule::TensorsKept, function: [TENSOR, "Create"], below: None },
 ];
 
 /// A cause that is at work, with the memory that it costs.
@@ -99,6 +134,9 @@ pub(super) struct Cause<'a> {
     /// Of these lines only what is allocated below this function.
     below: Option<&'static str>,
     inside: &'static [&'static str],
+    through: &'static [&'static str],
+    /// Whether what was counted is alive: it costs something, be it ever so little.
+    pub(super) is_alive: bool,
     /// Of the sites at its own lines the one that rose most, and by how much.
     most: Option<(usize, f64)>,
 }
@@ -129,6 +167,9 @@ impl<'a> Cause<'a> {
 
     fn at_work(known: &Known, counted: &Counted<'a>, axis: &Axis) -> Option<Self> {
         let per_iteration = counted.pace(known.counter, known.undone_by, axis)?;
+        if known.unless.is_some_and(|other| counted.pace(other, None, axis).is_some()) {
+            return None;
+        }
         let lines = counted.growing(known.counter, axis);
         (!lines.is_empty()).then(|| Self {
             rule: known.rule,
@@ -139,6 +180,8 @@ impl<'a> Cause<'a> {
             }),
             keys: lines.into_iter().map(|(key, _)| key).collect(),
             inside: known.inside,
+            through: known.through,
+            is_alive: known.undone_by.is_some(),
             ..Self::new(known.rule)
         })
     }
@@ -151,24 +194,10 @@ impl<'a> Cause<'a> {
             keys: Vec::new(),
             below: None,
             inside: &[],
+            through: &[],
+            is_alive: false,
             most: None,
         }
-    }
-
-    /// The cause that growing memory of a stack gives away; `None` where it gives away none.
-    pub(super) fn shown_by(stacks: &'a Stacks, stack: StackId) -> Option<Self> {
-        let shows = |known: &&KnownFunction| {
-            let mut functions = stacks.frames(stack).filter_map(|frame| frame.function.as_deref());
-            functions.any(|name| known.function.iter().all(|part| name.contains(part)))
-        };
-        let known = KNOWN_FUNCTIONS.iter().find(shows)?;
-        let keys = vec![stacks.line(stack).map(key)];
-        Some(Self { keys, below: Some(known.below), ..Self::new(known.rule) })
-    }
-
-    /// Whether it is the same as another.
-    pub(super) fn is_same(&self, other: &Self) -> bool {
-        self.rule == other.rule && self.keys == other.keys
     }
 
     /// Whether the memory of a stack at this line is its own.
@@ -179,8 +208,15 @@ impl<'a> Cause<'a> {
     }
 
     fn has_inside(&self, stacks: &Stacks, stack: StackId) -> bool {
-        let mut files = stacks.frames(stack).filter_map(|frame| frame.file.as_deref());
-        files.any(|file| self.inside.iter().any(|part| file.contains(part)))
+        let has = |text: &Option<Arc<str>>, parts: &[&str]| {
+            text.as_deref().is_some_and(|text| parts.iter().any(|part| text.contains(part)))
+        };
+        stacks.frames(stack).any(|frame| has(&frame.file, self.inside) || has(&frame.function, self.through))
+    }
+
+    /// Whether it explains the memory of a stack.
+    fn explains(&self, stacks: &Stacks, stack: StackId) -> bool {
+        self.has_line(stacks, stacks.line(stack).map(key), stack) || self.has_inside(stacks, stack)
     }
 
     /// Remembers a site at one of its own lines.
@@ -193,6 +229,34 @@ impl<'a> Cause<'a> {
     /// The site that its line is told by: at a line where it is counted, if memory was allocated at one.
     pub(super) fn leader(&self) -> Option<usize> {
         self.most.map(|(site, _)| site).or(self.sum.leader())
+    }
+}
+
+/// What growing memory of a stack gives away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Shown {
+    /// Index in [`KNOWN_FUNCTIONS`].
+    known: usize,
+    stack: StackId,
+}
+
+/// `None` where it gives away nothing.
+pub(super) fn shown_by(stacks: &Stacks, stack: StackId) -> Option<Shown> {
+    let shows = |known: &KnownFunction| {
+        let mut functions = stacks.frames(stack).filter_map(|frame| frame.function.as_deref());
+        functions.any(|name| known.function.iter().all(|part| name.contains(part)))
+    };
+    KNOWN_FUNCTIONS.iter().position(shows).map(|known| Shown { known, stack })
+}
+
+/// Adds the causes that memory gave away, but for memory that another cause explains.
+pub(super) fn add_shown<'a>(causes: &mut Vec<Cause<'a>>, stacks: &'a Stacks, mut shown: Vec<Shown>) {
+    shown.sort_unstable();
+    for Shown { known, stack } in shown {
+        if !causes.iter().any(|cause| cause.explains(stacks, stack)) {
+            let (known, keys) = (&KNOWN_FUNCTIONS[known], vec![stacks.line(stack).map(key)]);
+            causes.push(Cause { keys, below: known.below, ..Cause::new(known.rule) });
+        }
     }
 }
 

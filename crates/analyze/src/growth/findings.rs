@@ -30,11 +30,11 @@ pub enum Rule {
     LinearGrowth,
     /// G2: what a line allocates grows ever slower: a cache that is bound to stop.
     CacheFilling,
-    /// G3: the allocator holds free memory between blocks that are live; trimming proved it.
+    /// C25: the allocator holds free memory between blocks that are live; trimming proved it.
     Fragmentation,
-    /// G4: cycles that Python's collector had not come to yet; collecting proved it.
+    /// C36: cycles that Python's collector had not come to yet; collecting proved it.
     Cycles,
-    /// G5: threads become more and more, and with them their stacks.
+    /// C31: threads become more and more, and with them their stacks.
     ThreadGrowth,
     /// G6: a mapping grows that nobody was seen to make.
     MappingGrowth,
@@ -48,8 +48,18 @@ pub enum Rule {
     Retracing,
     /// C4: gradients are registered for each new model, and hold what it traced.
     GradientRegistry,
+    /// C5: models of Keras are made and stay alive.
+    KerasState,
+    /// C6: a model of Keras is compiled again and again.
+    Recompiling,
+    /// C8: tensors that a line makes are kept.
+    TensorsKept,
     /// C12: Python functions are registered for each new pipeline, and stay with the graph.
     PyFunctionRegistry,
+    /// C13: iterators over pipelines are made and stay alive.
+    Iterators,
+    /// C20: tapes that record operations stay alive, and with them the tensors.
+    Tapes,
     /// C35: each new Python scalar that becomes a tensor stays in TensorFlow's cache of scalars.
     ScalarCache,
 }
@@ -60,7 +70,8 @@ impl Rule {
         match self {
             Self::LinearGrowth | Self::ThreadGrowth | Self::GraphGrowth | Self::OpenSessions => true,
             Self::Retracing | Self::GradientRegistry | Self::PyFunctionRegistry => true,
-            Self::ScalarCache => true,
+            Self::KerasState | Self::Recompiling | Self::TensorsKept | Self::Iterators => true,
+            Self::Tapes | Self::ScalarCache => true,
             Self::CacheFilling | Self::Fragmentation | Self::Cycles => false,
             Self::MappingGrowth | Self::Unexplained => false,
         }
@@ -117,7 +128,7 @@ pub(super) struct Line<'a> {
 }
 
 /// The lines that rose enough to matter, with what they do. The stacks of threads are the lines' that start them.
-/// What a library was counted to do is believed however little it costs.
+/// What a library was counted to keep is believed however little it costs.
 pub(super) fn lines<'a>(
     places: &'a Places<'_>,
     causes: &'a [Cause<'a>],
@@ -145,9 +156,9 @@ pub(super) fn lines<'a>(
             None => Line { sum, trend, threads: None, cause: None },
         }
     });
-    let is_counted = |line: &Line<'_>| line.cause.is_some_and(|cause| cause.counting.is_some());
+    let is_alive = |line: &Line<'_>| line.cause.is_some_and(|cause| cause.is_alive);
     let matters =
-        |line: &Line<'_>| line.threads.is_some() || is_counted(line) || line.trend.rise >= demands.least_rise;
+        |line: &Line<'_>| line.threads.is_some() || is_alive(line) || line.trend.rise >= demands.least_rise;
     let mut lines: Vec<Line<'a>> = all.chain(of_causes).filter(matters).collect();
     lines.sort_by(|one, other| {
         other

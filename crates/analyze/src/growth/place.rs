@@ -121,14 +121,14 @@ impl<'a> Places<'a> {
     ) -> Self {
         let mut places = Self::default();
         let courses = courses(process, stacks, sites, axis);
-        for (&at, course) in courses.iter().filter(|(_, course)| course.changed() > LEAST_SHOWN) {
-            if let Some(cause) = Cause::shown_by(stacks, sites[at].stack)
-                && trend(&course.bytes(axis), demands.of_exact(LEAST_SHOWN)).shape == Shape::Linear
-                && !causes.iter().any(|known| known.is_same(&cause))
-            {
-                causes.push(cause);
-            }
-        }
+        let exact = demands.of_exact(LEAST_SHOWN);
+        let shown = courses.iter().filter(|(_, course)| course.changed() > LEAST_SHOWN).filter_map(
+            |(&at, course)| {
+                let shown = causes::shown_by(stacks, sites[at].stack)?;
+                (trend(&course.bytes(axis), exact).shape == Shape::Linear).then_some(shown)
+            },
+        );
+        causes::add_shown(causes, stacks, shown.collect());
         for (at, course) in courses {
             let site = &sites[at];
             let own = Demands { grain: grain(site.kind), ..demands };

@@ -4,12 +4,13 @@
 use std::collections::HashMap;
 
 use heaplens_format::Bytes;
+use heaplens_format::arena::Counter;
 use heaplens_format::recording::{MarkKind, Process, Stage};
 
-use super::Known;
 use super::findings::{Finding, Rule, unexplained};
 use super::place::site_numbers;
 use super::shape::{Shape, Trend};
+use super::{Known, LEAST_OF_LINE, LEAST_TO_STOP};
 use crate::profile::{SiteProfile, Stacks};
 
 /// The part of what grew that must come back for it to be the reason.
@@ -26,6 +27,8 @@ pub(super) struct Returned {
     by_collection: HashMap<usize, f64>,
     /// Resident bytes that the allocator gave back.
     by_trim: Option<Bytes>,
+    /// Whether something kept the collector from coming by itself.
+    is_held_off: bool,
 }
 
 impl Returned {
@@ -40,11 +43,13 @@ impl Returned {
         };
         let at_test = last(process, Stage::Before).map_or(live, |mark| process.marks[mark].live.get() as f64);
         let freed = Bytes::new((live - at_test).max(0.0) as u64);
-        Self { by_collection, by_trim: trimmed.map(|bytes| bytes.saturating_sub(freed)) }
+        let is_held_off = process.counters.notes.iter().any(|note| note.counter == Counter::CollectorHeld);
+        Self { by_collection, by_trim: trimmed.map(|bytes| bytes.saturating_sub(freed)), is_held_off }
     }
 
     /// Gives findings the reason that was proved.
     pub(super) fn explain(&self, findings: &mut Vec<Finding>, rss: Option<&Trend>, resident: f64) {
+        findings.retain(|finding| !self.will_be_collected(finding, resident));
         findings.iter_mut().for_each(|finding| self.explain_cycles(finding));
         let least = LEAST_TRIMMED.max(resident / 10.0);
         if let Some(trimmed) = self.by_trim.filter(|bytes| bytes.get() as f64 >= least)
@@ -59,8 +64,23 @@ impl Returned {
         }
     }
 
+    fn freed(&self, finding: &Finding) -> f64 {
+        finding.sites.iter().filter_map(|site| self.by_collection.get(site)).sum()
+    }
+
+    /// Whether it is the garbage of a run that was shorter than the time between two full collections: little of it, all but
+    /// what would not matter came back, and the collector would have come. What grows in an object that is garbage only
+    /// since the loop is over looks the same, hence no more than a little.
+    fn will_be_collected(&self, finding: &Finding, resident: f64) -> bool {
+        let (freed, rise) = (self.freed(finding), finding.trend.rise);
+        let is_plain = matches!(finding.rule, Rule::LinearGrowth | Rule::CacheFilling);
+        let is_garbage = freed >= MOST * rise || rise - freed < LEAST_OF_LINE.max(resident / 2000.0);
+        let is_little = rise < LEAST_TO_STOP.max(resident / 100.0);
+        is_plain && !self.is_held_off && freed > 0.5 * rise && is_garbage && is_little
+    }
+
     fn explain_cycles(&self, finding: &mut Finding) {
-        let freed: f64 = finding.sites.iter().filter_map(|site| self.by_collection.get(site)).sum();
+        let freed = self.freed(finding);
         if freed > 0.0 && freed >= MOST * finding.trend.rise {
             (finding.rule, finding.returned) = (Rule::Cycles, Some(Bytes::new(freed as u64)));
         }
@@ -122,12 +142,24 @@ mod tests {
 
     #[test]
     fn growth_that_a_collection_frees_is_cycles_and_the_rest_stays() {
-        let collected =
-            Returned { by_collection: HashMap::from([(0, 6.0 * MIB), (1, 1.0 * MIB)]), by_trim: None };
+        let collected = Returned {
+            by_collection: HashMap::from([(0, 6.0 * MIB), (1, 1.0 * MIB)]),
+            ..Returned::default()
+        };
         let growths = || vec![growth(0, 6.0 * MIB), growth(1, 4.0 * MIB), growth(2, MIB)];
         let expected = [Rule::Cycles, Rule::LinearGrowth, Rule::LinearGrowth];
         assert_eq!(rules(&collected, growths(), Shape::Linear), expected);
         assert_eq!(rules(&Returned::default(), growths(), Shape::Linear), [Rule::LinearGrowth; 3]);
+    }
+
+    #[test]
+    fn a_little_garbage_is_no_finding_unless_the_collector_was_kept_away() {
+        let by_collection = HashMap::from([(0, 0.9 * MIB), (1, 0.3 * MIB)]);
+        let collected = Returned { by_collection, ..Returned::default() };
+        let growths = || vec![growth(0, MIB), growth(1, MIB)];
+        assert_eq!(rules(&collected, growths(), Shape::Flat), [Rule::LinearGrowth], "a third of the other");
+        let held_off = Returned { is_held_off: true, ..collected };
+        assert_eq!(rules(&held_off, growths(), Shape::Flat), [Rule::Cycles, Rule::LinearGrowth]);
     }
 
     #[test]

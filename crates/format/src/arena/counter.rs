@@ -68,6 +68,20 @@ counters! {
     GraphOperationFreed = 12, "graph operations freed";
     /// The graph of a traced function was freed.
     FunctionFreed = 13, "function traces freed";
+    /// A Keras model was freed.
+    ModelFreed = 14, "Keras models freed";
+    /// A Keras model was compiled.
+    ModelCompiled = 15, "calls of compile";
+    /// A tape that records operations was made.
+    TapeMade = 16, "gradient tapes made";
+    /// And freed.
+    TapeFreed = 17, "gradient tapes freed";
+    /// An iterator over a pipeline was made.
+    IteratorMade = 18, "dataset iterators made";
+    /// And freed.
+    IteratorFreed = 19, "dataset iterators freed";
+    /// Never counted, only noted: why Python's collector does not come by itself.
+    CollectorHeld = 20, "reasons why the collector does not come";
 }
 
 /// A note. The first is record 0.

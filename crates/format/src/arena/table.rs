@@ -252,6 +252,20 @@ pseudo! {
     GraphOperationFreed = 28;
     /// No memory: an event of [`super::Counter::FunctionFreed`].
     FunctionFreed = 29;
+    /// No memory: an event of [`super::Counter::ModelFreed`].
+    ModelFreed = 30;
+    /// No memory: an event of [`super::Counter::ModelCompiled`].
+    ModelCompiled = 31;
+    /// No memory: an event of [`super::Counter::TapeMade`].
+    TapeMade = 32;
+    /// No memory: an event of [`super::Counter::TapeFreed`].
+    TapeFreed = 33;
+    /// No memory: an event of [`super::Counter::IteratorMade`].
+    IteratorMade = 34;
+    /// No memory: an event of [`super::Counter::IteratorFreed`].
+    IteratorFreed = 35;
+    /// No memory: an event of [`super::Counter::CollectorHeld`].
+    CollectorHeld = 36;
 }
 
 #[cfg(test)]

@@ -43,7 +43,7 @@ fn a_finding_is_a_result_at_its_line_with_its_rule() {
     assert_eq!(place["region"]["startLine"], line);
     assert_eq!([&result["ruleId"], &result["level"]], ["G1", "error"]);
     assert_eq!(run["tool"]["driver"]["rules"][0]["id"], "G1");
-    assert_eq!(run["tool"]["driver"]["rules"][0]["name"], "linear-growth");
+    assert_eq!(run["tool"]["driver"]["rules"][0]["name"], "site-growth");
     let growing = |log: &Value| results(log, 'G').len();
     assert_eq!([growing(&log), growing(&self::log(&NATIVE))], [1, 0], "{log}");
 }

@@ -62,7 +62,7 @@ fn source() -> PathBuf {
 }
 
 fn assert_started_here(finding: &Value, verdict: &str) {
-    assert_eq!((&finding["rule"], &finding["name"]), (&"G5".into(), &"thread-growth".into()));
+    assert_eq!((&finding["rule"], &finding["name"]), (&"C31".into(), &"threads".into()));
     assert_eq!((&finding["verdict"], &finding["layer"]), (&verdict.into(), &"thread-stacks".into()));
     assert_eq!(
         finding["location"]["line"],
@@ -132,7 +132,7 @@ fn a_pool_that_fills_and_threads_that_are_joined_are_no_growth() {
 #[test]
 fn python_threads_are_found_at_the_line_that_starts_them() {
     let found = finding(&scripted(LIVING, &[]));
-    assert_eq!((&found["rule"], &found["location"]["line"]), (&"G5".into(), &4.into()), "{}", brief(&found));
+    assert_eq!((&found["rule"], &found["location"]["line"]), (&"C31".into(), &4.into()), "{}", brief(&found));
     assert_eq!(found["verdict"], "leak (your code)");
     assert!((evidence(&found, "threads per iteration") - 1.0).abs() < 0.02, "{found}");
 }
