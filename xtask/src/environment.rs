@@ -36,8 +36,14 @@ pub fn provide(folder: &str, wanted: &[Wanted]) -> Result<PathBuf> {
     Ok(python)
 }
 
-/// Readers of formats that are scripts of Node: what the tests ask for speedscope's importer and for the schema of SARIF.
-const FOR_NODE: [(&str, &str); 2] = [("speedscope", "1.20.0"), ("@microsoft/jest-sarif", "1.0.0-beta.0")];
+/// Readers of formats that are scripts of Node: what the tests ask for speedscope's importer, for the schema of SARIF, and, of the
+/// HTML page, for a browser that is told what to do and for rules of accessibility.
+const FOR_NODE: [(&str, &str); 4] = [
+    ("speedscope", "1.20.0"),
+    ("@microsoft/jest-sarif", "1.0.0-beta.0"),
+    ("puppeteer-core", "24.43.1"),
+    ("axe-core", "4.14.0"),
+];
 
 /// The folder that has them, below `node_modules`.
 pub fn node_readers() -> Result<PathBuf> {

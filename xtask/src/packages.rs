@@ -30,6 +30,7 @@ pub const FOR_TESTS: &[Package] = &[
     Package { name: "graphviz", witness: "/usr/bin/dot" },
     Package { name: "libxml2-utils", witness: "/usr/bin/xmllint" },
     Package { name: "npm", witness: "/usr/bin/npm" },
+    Package { name: "chromium", witness: "/usr/bin/chromium" },
     Package { name: "groff-base", witness: "/usr/bin/groff" },
     Package { name: "zsh", witness: "/usr/bin/zsh" },
     Package { name: "fish", witness: "/usr/bin/fish" },

@@ -81,6 +81,9 @@ pub(crate) struct RunArguments {
     /// Write the report as JSON too (the same % spellings)
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<OsString>,
+    /// Write the report as an HTML page too (the same % spellings)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<OsString>,
     /// Record about one allocation in SIZE bytes (such as 512KiB) instead of every one
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     pub(crate) sample: Option<Bytes>,
@@ -127,6 +130,9 @@ pub(crate) struct ReportArguments {
     /// Write the report to FILE instead of stdout
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+    /// Write the report as an HTML page to FILE, and nothing to stdout
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["format", "output"])]
+    pub(crate) html: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) limits: LimitArguments,
     /// Colour in the report

@@ -11,6 +11,7 @@ pub(crate) const RUN: &str = "\
 Examples:
   heaplens run -- python train.py
   heaplens run -o run.hlr --json run.json -- ./server --port 8080
+  heaplens run --html memory.html -- python train.py
   heaplens run --sample 512KiB -- ./allocates_a_lot
   heaplens run --max-growth 1KiB/iteration --error-exitcode 3 -- pytest tests/";
 
@@ -25,6 +26,7 @@ pub(crate) const REPORT: &str = "\
 Examples:
   heaplens report heaplens.4711.hlr
   heaplens report run.hlr --format json -o run.json
+  heaplens report run.hlr --html run.html
   heaplens report run.hlr --pid 4713
   heaplens report run.hlr --baseline known.json --error-exitcode 3";
 

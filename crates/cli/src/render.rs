@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
 
 use heaplens_analyze::Profile;
-use heaplens_report::{collapsed, json, text};
+use heaplens_report::{collapsed, html, json, text};
 use rustix::termios::tcgetwinsize;
 
 use crate::arguments::{Color, Format};
@@ -22,6 +22,13 @@ pub(crate) fn render(profile: &Profile, format: Format, look: text::Options) -> 
         Format::Collapsed => collapsed::write(profile, &mut bytes),
     };
     written.expect("writing to memory does not fail");
+    bytes
+}
+
+/// Bytes of the HTML page.
+pub(crate) fn page(profile: &Profile) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    html::write(profile, &mut bytes).expect("writing to memory does not fail");
     bytes
 }
 

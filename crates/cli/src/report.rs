@@ -1,4 +1,4 @@
-//! `heaplens report`: a recording, or what a killed recorder left behind, as text, JSON or collapsed stacks.
+//! `heaplens report`: a recording, or what a killed recorder left behind, as text, JSON, collapsed stacks or an HTML page.
 
 use std::io::stdout;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::destination;
 use crate::failure::{Failure, tell};
 use crate::limits::Limits;
 use crate::recording::{profiled, read, seal};
-use crate::render::{look, plain, print, render};
+use crate::render::{look, page, plain, print, render};
 
 /// Reads, analyses, prints.
 pub(crate) fn report(arguments: &ReportArguments) -> Result<ExitCode, Failure> {
@@ -24,9 +24,10 @@ pub(crate) fn report(arguments: &ReportArguments) -> Result<ExitCode, Failure> {
         false => read(&arguments.input)?,
     };
     let profile = profiled(&decoded, arguments.pid.map(Pid::new)).map_err(|error| no_such(&error))?;
-    match &arguments.output {
-        None => print(&render(&profile, arguments.format, look(arguments.color, &stdout())))?,
-        Some(path) => write(path, &render(&profile, arguments.format, plain()))?,
+    match (&arguments.html, &arguments.output) {
+        (Some(path), _) => write(path, &page(&profile))?,
+        (None, Some(path)) => write(path, &render(&profile, arguments.format, plain()))?,
+        (None, None) => print(&render(&profile, arguments.format, look(arguments.color, &stdout())))?,
     }
     Ok(limits.status(&profile)?.map_or(ExitCode::SUCCESS, ExitCode::from))
 }
@@ -34,7 +35,7 @@ pub(crate) fn report(arguments: &ReportArguments) -> Result<ExitCode, Failure> {
 fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     destination::write(path, bytes).map_err(|error| {
         Failure::new(format!("cannot write {}: {error}", path.display()))
-            .hint("name another file, or leave -o out: the report then goes to stdout")
+            .hint("name another file, or leave it out: the report then goes to stdout")
     })
 }
 

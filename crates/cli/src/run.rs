@@ -22,7 +22,7 @@ use crate::limits::Limits;
 use crate::look::Looks;
 use crate::pattern::Pattern;
 use crate::recording::{Sealed, left_behind, profiled, seal};
-use crate::render::{look, plain, render};
+use crate::render::{look, page, plain, render};
 use crate::status::StatusLine;
 
 /// Runs, seals, reports.
@@ -92,6 +92,7 @@ pub(crate) fn status_of(exit: Exit) -> u8 {
 struct Outputs {
     recording: Pattern,
     json: Option<Pattern>,
+    html: Option<Pattern>,
     limits: Limits,
     quiet: bool,
     color: Color,
@@ -102,8 +103,9 @@ impl Outputs {
     fn prepare(arguments: &RunArguments) -> Result<Self, Failure> {
         let recording = checked(&arguments.output)?;
         let json = arguments.json.as_ref().map(checked).transpose()?;
+        let html = arguments.html.as_ref().map(checked).transpose()?;
         let limits = Limits::prepare(&arguments.limits)?;
-        Ok(Self { recording, json, limits, quiet: arguments.quiet, color: arguments.color })
+        Ok(Self { recording, json, html, limits, quiet: arguments.quiet, color: arguments.color })
     }
 
     fn say_bare(&self, reason: &BareReason) -> Option<u8> {
@@ -120,7 +122,11 @@ impl Outputs {
             Failure::new(error).hint(format!("heaplens report {}", sealed.path.display()))
         })?;
         self.show(&profile, &sealed);
-        self.write_json(&profile, pid, &sealed)?;
+        let sealed = sealed.path.display();
+        let as_json = || render(&profile, Format::Json, plain());
+        written(self.json.as_ref(), pid, as_json, || format!("heaplens report --format json {sealed}"))?;
+        let as_page = || page(&profile);
+        written(self.html.as_ref(), pid, as_page, || format!("heaplens report {sealed} --html FILE"))?;
         self.limits.status(&profile)
     }
 
@@ -133,15 +139,18 @@ impl Outputs {
         stderr().write_all(&page).ok();
         tell(&format!("heaplens: sealed {0} (heaplens report {0} prints this again)", sealed.path.display()));
     }
+}
 
-    fn write_json(&self, profile: &Profile, pid: Pid, sealed: &Sealed) -> Result<(), Failure> {
-        let Some(pattern) = &self.json else { return Ok(()) };
-        let (path, bytes) = (pattern.expand(pid), render(profile, Format::Json, plain()));
-        destination::write(&path, &bytes).map_err(|error| {
-            Failure::new(format!("cannot write {}: {error}", path.display()))
-                .hint(format!("heaplens report --format json {}", sealed.path.display()))
-        })
-    }
+/// Writes a report where its file was asked for; `again` says how to have it another time.
+fn written(
+    to: Option<&Pattern>,
+    pid: Pid,
+    report: impl FnOnce() -> Vec<u8>,
+    again: impl FnOnce() -> String,
+) -> Result<(), Failure> {
+    let Some(path) = to.map(|pattern| pattern.expand(pid)) else { return Ok(()) };
+    destination::write(&path, &report())
+        .map_err(|error| Failure::new(format!("cannot write {}: {error}", path.display())).hint(again()))
 }
 
 fn checked(typed: &OsString) -> Result<Pattern, Failure> {

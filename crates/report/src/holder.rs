@@ -1,6 +1,7 @@
 //! Who holds something, in words: one for each step from a root on.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use heaplens_format::recording::{PathNode, Step};
 
@@ -13,10 +14,17 @@ const LONGEST_CLASS: usize = 48;
 /// `module __main__ → results (list) → [812] EagerTensor`.
 pub(crate) fn way(steps: &[&PathNode]) -> String {
     let mut words: Vec<String> = steps.iter().map(|step| word(step)).collect();
-    if let Some(hidden) = words.len().checked_sub(FIRST + LAST + 1).filter(|&hidden| hidden > 0) {
-        words.splice(FIRST..FIRST + hidden + 1, [format!("… {} steps …", hidden + 1)]);
+    let hidden = hidden(words.len());
+    if !hidden.is_empty() {
+        words.splice(hidden.clone(), [format!("… {} steps …", hidden.len())]);
     }
     words.join(" → ")
+}
+
+/// Which steps of a way of this length are only counted.
+pub(crate) fn hidden(steps: usize) -> Range<usize> {
+    let end = if steps > FIRST + LAST + 1 { steps - LAST } else { FIRST };
+    FIRST..end
 }
 
 /// One step.

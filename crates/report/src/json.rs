@@ -71,7 +71,7 @@ impl Serialize for Report<'_> {
     }
 }
 
-fn version(profile: &Profile) -> &str {
+pub(crate) fn version(profile: &Profile) -> &str {
     match profile.run.heaplens.as_str() {
         "" => env!("CARGO_PKG_VERSION"),
         recorded => recorded,

@@ -6,6 +6,7 @@ pub mod baseline;
 pub mod collapsed;
 pub mod export;
 mod holder;
+pub mod html;
 pub mod json;
 mod label;
 mod registries;

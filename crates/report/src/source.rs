@@ -23,6 +23,32 @@ pub(crate) fn source_line(file: &str, line: u32, started_unix: Nanos) -> Option<
     (!text.is_empty()).then_some(text)
 }
 
+/// The lines around one, each with its number, without the indentation that all have; the file must not have been changed since
+/// that moment of Unix time. Empty when they are not to be had, or when the line itself says nothing.
+pub(crate) fn excerpt(file: &str, line: u32, around: u32, started_unix: Nanos) -> Vec<(u32, String)> {
+    let first = line.saturating_sub(around).max(1);
+    let Some(file) = unchanged(file, started_unix) else { return Vec::new() };
+    let rows =
+        (1..).zip(file.split(b'\n')).skip(first as usize - 1).take((line - first + around) as usize + 1);
+    let rows = rows.map_while(|(number, bytes)| Some((number, text_of(&bytes.ok()?))));
+    let mut rows: Vec<(u32, String)> = rows.collect();
+    if rows.iter().all(|(number, text)| *number != line || text.is_empty()) {
+        return Vec::new();
+    }
+    while rows.last().is_some_and(|(_, text)| text.is_empty()) {
+        rows.pop();
+    }
+    let indents = rows.iter().filter(|(_, text)| !text.is_empty());
+    let indent = indents.map(|(_, text)| text.len() - text.trim_start_matches(' ').len()).min().unwrap_or(0);
+    rows.iter_mut().filter(|(_, text)| !text.is_empty()).for_each(|(_, text)| _ = text.drain(..indent));
+    rows
+}
+
+/// A line as it is shown: blanks for tabs, none at its end.
+fn text_of(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).trim_end().replace('\t', "    ")
+}
+
 /// Lines of many frames: each file is read once.
 #[derive(Debug, Default)]
 pub struct Sources {
@@ -78,6 +104,21 @@ mod tests {
         let file = file(b"first\n    second  \r\n\tlast \xff");
         let found = [1, 2, 3].map(|number| line(file.path(), number, FAR_FUTURE).unwrap());
         assert_eq!(found, ["first", "second", "last \u{fffd}"]);
+    }
+
+    #[test]
+    fn an_excerpt_keeps_only_the_indentation_that_differs() {
+        let file = file(b"one\n    two\n\n\tif three:\n        four\nfive\n");
+        let path = file.path().to_str().unwrap();
+        let found = excerpt(path, 4, 2, FAR_FUTURE);
+        let expected = [(2, "    two"), (3, ""), (4, "    if three:"), (5, "        four"), (6, "five")];
+        assert_eq!(found, expected.map(|(line, text)| (line, text.to_owned())));
+        assert_eq!(excerpt(path, 4, 0, FAR_FUTURE), [(4, "if three:".to_owned())]);
+        assert_eq!(excerpt(path, 1, 1, FAR_FUTURE).len(), 2);
+        assert_eq!(excerpt(path, 2, 1, FAR_FUTURE).len(), 2, "blank lines at the end say nothing");
+        for nothing in [(3, FAR_FUTURE), (99, FAR_FUTURE), (4, Nanos::new(1))] {
+            assert!(excerpt(path, nothing.0, 2, nothing.1).is_empty(), "{nothing:?}");
+        }
     }
 
     #[test]

@@ -274,7 +274,8 @@ impl<'m, M: ReadMemory> Heap<'m, M> {
 
     /// Who holds the blocks of each site that has many bytes.
     fn holders(&self, paths: &Paths, namer: &Namer<'_, 'm, M>, ways: &mut Ways) -> Vec<SiteHolder> {
-        let samples = Samples::of(self.graph.blocks(), |site| site != NO_SITE);
+        let samples =
+            Samples::of(self.graph.blocks(), |site| site != NO_SITE, |address| self.arenas.contains(address));
         let mut holders = Vec::new();
         for (site, blocks) in samples.sites() {
             let found: Vec<Vec<Named>> =

@@ -36,7 +36,7 @@ pub use naming::{headline, is_interpreter, is_library};
 pub use python::Origin;
 pub use returns::{Collected, Resident, Returns};
 pub use sites::{Layer, Measure, SiteProfile, Space, Totals};
-pub use stacks::{Cut, Import, StackFrame, StackId};
+pub use stacks::{Cut, Import, StackFrame, StackId, StackStep};
 pub use tree::Tree;
 
 use crate::growth::{Finding, Growth, Known, Verdict, growth};
@@ -230,6 +230,16 @@ impl Profile {
     /// The frames of a stack, innermost first.
     pub fn frames(&self, stack: StackId) -> impl Iterator<Item = &StackFrame> + Clone {
         self.stacks.frames(stack)
+    }
+
+    /// Every stack but the empty one, that with number 1 first: a tree, callers before what they call.
+    pub fn stack_steps(&self) -> impl DoubleEndedIterator<Item = StackStep> + ExactSizeIterator {
+        self.stacks.steps()
+    }
+
+    /// The frames that [`StackStep::frames`] counts in.
+    pub fn frame_table(&self) -> &[StackFrame] {
+        self.stacks.table()
     }
 
     /// Why the stack of a site ends early, where it does.

@@ -58,6 +58,24 @@ pub enum Cut {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StackId(u32);
 
+impl StackId {
+    /// Its number: 0 is the empty one, callers have lower ones.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A stack as a node of the tree that all of them make.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StackStep {
+    /// The stack without its innermost code.
+    pub caller: StackId,
+    /// The functions of that code in the table of frames, innermost first; none where code is known by its absence.
+    pub frames: std::ops::Range<usize>,
+    /// Why it does not reach its outermost frame, where it does not.
+    pub cut: Option<Cut>,
+}
+
 /// All stacks of a process.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Stacks {
@@ -107,6 +125,20 @@ impl Stacks {
     pub(crate) fn frames(&self, stack: StackId) -> impl Iterator<Item = &StackFrame> + Clone {
         let nodes = std::iter::successors(self.node(stack), |node| self.node(node.caller));
         nodes.flat_map(|node| &self.frames[node.frames.0 as usize..node.frames.1 as usize])
+    }
+
+    /// Every stack but the empty one in the order of their numbers.
+    pub(super) fn steps(&self) -> impl DoubleEndedIterator<Item = StackStep> + ExactSizeIterator {
+        self.nodes.iter().map(|node| StackStep {
+            caller: node.caller,
+            frames: node.frames.0 as usize..node.frames.1 as usize,
+            cut: node.cut,
+        })
+    }
+
+    /// Each distinct frame.
+    pub(super) fn table(&self) -> &[StackFrame] {
+        &self.frames
     }
 
     /// Why a stack ends early.

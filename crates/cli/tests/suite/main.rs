@@ -16,6 +16,7 @@ mod growth;
 mod harness;
 mod holders;
 mod hostile;
+mod html;
 mod kill;
 mod ledger;
 mod lost_by_tensorflow;

@@ -23,6 +23,10 @@ const INDENT: usize = 16;
 /// Where a title ends, at most.
 const TITLE: usize = 66;
 
+/// Words before facts that other outputs show in their own way.
+pub(crate) const HELD_BY: &str = "held by";
+pub(crate) const FIX: &str = "fix";
+
 /// Writes the verdict and the findings.
 pub(super) fn write(profile: &Profile, page: &mut Page<'_>) -> io::Result<()> {
     let Some(verdict) = profile.verdict() else { return Ok(()) };
@@ -44,20 +48,25 @@ pub(super) fn write(profile: &Profile, page: &mut Page<'_>) -> io::Result<()> {
 
 /// `RSS 0.51 GiB → 1.98 GiB, growing 1.50 MiB per iteration`.
 pub(super) fn verdict_line(profile: &Profile, verdict: Verdict) -> String {
-    let growth = &profile.growth;
-    let rss = growth.rss.filter(|trend| trend.level > 0.0);
-    let from_to = match (rss, profile.rss) {
+    let parts = [resident(profile), Some(judgement(profile, verdict))];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// `RSS 0.51 GiB → 1.98 GiB`.
+pub(crate) fn resident(profile: &Profile) -> Option<String> {
+    let rss = profile.growth.rss.filter(|trend| trend.level > 0.0);
+    match (rss, profile.rss) {
         (Some(trend), _) => Some(match [trend.first, trend.level].map(|value| size(bytes(value))) {
             [first, level] if first == level => format!("RSS {level}"),
             [first, level] => format!("RSS {first} → {level}"),
         }),
         (None, Some(rss)) => Some(format!("RSS {}", size(rss.end))),
         (None, None) => None,
-    };
-    [from_to, Some(judgement(profile, verdict))].into_iter().flatten().collect::<Vec<_>>().join(", ")
+    }
 }
 
-fn judgement(profile: &Profile, verdict: Verdict) -> String {
+/// What is thought of it.
+pub(crate) fn judgement(profile: &Profile, verdict: Verdict) -> String {
     let growth = &profile.growth;
     match verdict {
         Verdict::Leak => format!("{} and not stopping", growing(profile)),
@@ -121,65 +130,71 @@ pub(super) fn rate(profile: &Profile, trend: &Trend) -> String {
 }
 
 fn write_finding(profile: &Profile, page: &mut Page<'_>, rank: usize, finding: &Finding) -> io::Result<()> {
-    let share =
-        finding.share.map_or_else(String::new, |share| format!("   {} of the growth", percent(share)));
-    let per = match finding.returned.filter(|_| finding.rule == Rule::Fragmentation) {
-        Some(free) => format!("{} free", size(free)),
-        None => format!("{}/{}", size(bytes(finding.trend.slope.value)), rules::per(profile)),
-    };
-    let title = rules::title(finding);
+    let share = share_words(finding).map_or_else(String::new, |share| format!("   {share}"));
+    let (title, per) = (rules::title(finding), amount(profile, finding));
     page.emphasised(
         &format!("  {rank}  "),
         &format!("{title:<TITLE$}{per:>22}{share}", TITLE = TITLE.saturating_sub(5)),
     )?;
     where_it_is(profile, page, finding)?;
-    if let Some(mapping) = rules::mapping(finding) {
-        named(page, "mapping", &format!("{} · {}", one_line(mapping), size(finding.live.bytes)))?;
+    facts(profile, finding).iter().try_for_each(|(name, text)| named(page, name, text))
+}
+
+/// `99 % of the growth`.
+pub(crate) fn share_words(finding: &Finding) -> Option<String> {
+    finding.share.map(|share| format!("{} of the growth", percent(share)))
+}
+
+/// `1.48 MiB/iteration`.
+pub(crate) fn amount(profile: &Profile, finding: &Finding) -> String {
+    match finding.returned.filter(|_| finding.rule == Rule::Fragmentation) {
+        Some(free) => format!("{} free", size(free)),
+        None => format!("{}/{}", size(bytes(finding.trend.slope.value)), rules::per(profile)),
     }
-    named(page, "threads", &threads(profile, finding))?;
-    named(page, "live", &live(profile, finding))?;
-    named(page, "held by", &held_by(profile, finding))?;
-    named(page, "bound", &bound(profile, finding))?;
-    named(page, "counted", &counted(profile, finding))?;
-    named(page, "reason", &one_line(&rules::reasons(profile, finding).join(" · ")))?;
-    if let Some(returned) = finding.returned {
-        named(page, "proof", &format!("{} came back when it was asked for", size(returned)))?;
-    }
-    if let Some(slowing) = rules::slowing(profile, finding) {
+}
+
+/// What is said of a finding, each with the word before it; what has nothing to say is left out.
+pub(crate) fn facts(profile: &Profile, finding: &Finding) -> Vec<(&'static str, String)> {
+    let mapping = rules::mapping(finding)
+        .map(|mapping| format!("{} · {}", one_line(mapping), size(finding.live.bytes)));
+    let proof =
+        finding.returned.map(|returned| format!("{} came back when it was asked for", size(returned)));
+    let evidence = rules::slowing(profile, finding).map(|slowing| {
         let [first, last] =
             [slowing.first, slowing.last].map(|time| seconds(Nanos::new((time * 1e9) as u64)));
-        named(page, "evidence", &format!("iterations slow down: {first} → {last}"))?;
-    }
-    if let Some(level) = finding.stops_at() {
-        named(page, "will stop", &format!("near {} if it goes on like that", size(level)))?;
-    }
-    named(page, "not it", &excluded(profile, finding))?;
-    named(page, "fix", rules::fix(profile, finding))?;
+        format!("iterations slow down: {first} → {last}")
+    });
+    let stops = finding.stops_at().map(|level| format!("near {} if it goes on like that", size(level)));
     let (id, name) = rules::rule(finding.rule);
-    named(page, "rule", &format!("{id} {name}"))
+    let facts = [
+        ("mapping", mapping.unwrap_or_default()),
+        ("threads", threads(profile, finding)),
+        ("live", live(profile, finding)),
+        (HELD_BY, held_by(profile, finding)),
+        ("bound", bound(profile, finding)),
+        ("counted", counted(profile, finding)),
+        ("reason", one_line(&rules::reasons(profile, finding).join(" · "))),
+        ("proof", proof.unwrap_or_default()),
+        ("evidence", evidence.unwrap_or_default()),
+        ("will stop", stops.unwrap_or_default()),
+        ("not it", excluded(profile, finding)),
+        (FIX, rules::fix(profile, finding).to_owned()),
+        ("rule", format!("{id} {name}")),
+    ];
+    facts.into_iter().filter(|(_, text)| !text.is_empty()).collect()
 }
 
 /// The line with its source, and how the program came there.
 fn where_it_is(profile: &Profile, page: &mut Page<'_>, finding: &Finding) -> io::Result<()> {
-    let Some(leader) = finding.leader.map(|leader| &profile.sites[leader]) else { return Ok(()) };
-    let stack: Vec<&StackFrame> = profile.stack(leader).collect();
     let room = page.options.width.saturating_sub(INDENT);
-    let Some(line) = profile.line(leader) else { return Ok(()) };
+    let Some(line) = finding.leader.and_then(|leader| profile.line(&profile.sites[leader])) else {
+        return Ok(());
+    };
     page.line(&format!("         {}", place(line, room)))?;
     if let Some(source) = rules::source(profile, finding) {
         page.line(&format!("             {}", one_line(&source)))?;
     }
-    let lines = match profile.python_line(leader) {
-        Some(line) => mixed::fold(&stack, line, FRAMES),
-        None => fold::fold(&stack, FRAMES).frames.into_iter().map(Line::Frame).collect(),
-    };
-    let others =
-        lines.iter().filter(|other| !matches!(other, Line::Frame(frame) if std::ptr::eq(*frame, line)));
-    for (at, other) in others.enumerate() {
-        let text = match other {
-            Line::Frame(frame) => place(frame, room),
-            Line::Words(words) => one_line(words),
-        };
+    for (at, text) in way_there(profile, finding, room).iter().enumerate() {
         let name = if at == 0 { "stack" } else { "" };
         page.line(&format!("     {name:<11}{text}"))?;
     }
@@ -196,6 +211,23 @@ pub(super) fn counted(profile: &Profile, finding: &Finding) -> String {
 pub(super) fn excluded(profile: &Profile, finding: &Finding) -> String {
     let excluded = rules::excluded(profile, finding);
     excluded.iter().map(|(what, why)| format!("{what} ({why})")).collect::<Vec<_>>().join(" · ")
+}
+
+/// How the program came to the line of a finding: the stack without that line, folded, innermost first.
+pub(crate) fn way_there(profile: &Profile, finding: &Finding, room: usize) -> Vec<String> {
+    let Some(leader) = finding.leader.map(|leader| &profile.sites[leader]) else { return Vec::new() };
+    let Some(line) = profile.line(leader) else { return Vec::new() };
+    let stack: Vec<&StackFrame> = profile.stack(leader).collect();
+    let lines = match profile.python_line(leader) {
+        Some(line) => mixed::fold(&stack, line, FRAMES),
+        None => fold::fold(&stack, FRAMES).frames.into_iter().map(Line::Frame).collect(),
+    };
+    let is_other = |other: &&Line<'_>| !matches!(other, Line::Frame(frame) if std::ptr::eq(*frame, line));
+    let words = |other: &Line<'_>| match other {
+        Line::Frame(frame) => place(frame, room),
+        Line::Words(words) => one_line(words),
+    };
+    lines.iter().filter(is_other).map(words).collect()
 }
 
 /// `200 at the last iteration · 1.0 more per iteration · they run`.

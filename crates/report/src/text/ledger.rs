@@ -18,10 +18,10 @@ const MAPPINGS: usize = 3;
 const WORTH_NAMING: u64 = 1 << 20;
 
 /// What is less would read 0.0.
-pub(super) const SMALLEST: Bytes = Bytes::new(52_429);
+pub(crate) const SMALLEST: Bytes = Bytes::new(52_429);
 
 /// The lines in their order and what the page calls them.
-pub(super) const LINES: [(Line, &str); 13] = [
+pub(crate) const LINES: [(Line, &str); 13] = [
     (Line::Python, "Python objects"),
     (Line::Numpy, "NumPy arrays"),
     (Line::Native, "native blocks"),
@@ -68,13 +68,13 @@ pub(super) fn write_tree(profile: &Profile, page: &mut Page<'_>) -> io::Result<(
 }
 
 /// Whether any line of the program grows.
-fn anything_grows(profile: &Profile) -> bool {
+pub(crate) fn anything_grows(profile: &Profile) -> bool {
     let grows = |line: Line| profile.growth.of_ledger(&[line]).is_some_and(|pace| pace > 0.0);
     LINES.iter().any(|(line, _)| grows(*line))
 }
 
 /// Nothing where it cannot be told.
-fn pace_words(pace: Option<f64>) -> String {
+pub(crate) fn pace_words(pace: Option<f64>) -> String {
     match pace {
         Some(bytes) if bytes >= 0.5 => size(Bytes::new(bytes.round() as u64)),
         Some(_) => "–".to_owned(),
@@ -88,7 +88,7 @@ fn row(page: &mut Page<'_>, name: &str, moments: Moments, pace: &str) -> io::Res
 }
 
 /// `1,482` or, below ten, `0.3`.
-pub(super) fn mib(bytes: Bytes) -> String {
+pub(crate) fn mib(bytes: Bytes) -> String {
     let value = bytes.get() as f64 / f64::from(1 << 20);
     if value < 9.95 { format!("{value:.1}") } else { count(value.round() as u64) }
 }
@@ -105,7 +105,7 @@ fn mappings(profile: &Profile, ledger: &LedgerProfile, line: Line, page: &mut Pa
     Ok(())
 }
 
-fn words(profile: &Profile, mapping: &MappingProfile) -> String {
+pub(crate) fn words(profile: &Profile, mapping: &MappingProfile) -> String {
     if mapping.line != Line::Mapped {
         let name = if mapping.name.is_empty() { "anonymous, without a name" } else { &mapping.name };
         return one_line(name);

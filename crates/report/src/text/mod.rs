@@ -3,17 +3,17 @@
 
 pub mod diagnose;
 pub mod diff;
-mod findings;
+pub(crate) mod findings;
 mod fold;
 pub mod heap;
 mod imports;
 pub mod leaks;
-mod ledger;
+pub(crate) mod ledger;
 mod lost;
 mod mixed;
-mod number;
-mod place;
-mod sites;
+pub(crate) mod number;
+pub(crate) mod place;
+pub(crate) mod sites;
 
 use std::io::{self, Write};
 
@@ -290,19 +290,19 @@ impl Page<'_> {
 }
 
 /// Whether the process shown goes on.
-fn is_running(profile: &Profile) -> bool {
+pub(crate) fn is_running(profile: &Profile) -> bool {
     profile.shown().is_some_and(|row| row.end == ProcessEnd::Running)
 }
 
 /// `1,000 of the loop at train.py:41 in main`; a count that may lack some is told as such.
-fn iterations(found: &Iterations) -> String {
+pub(crate) fn iterations(found: &Iterations) -> String {
     let about = if found.is_exact { "" } else { "≈ " };
     let file = one_line(found.file.rsplit('/').next().unwrap_or_default());
     let function = one_line(&found.function);
     format!("{about}{} of the loop at {file}:{} in {function}", count(found.count), found.line)
 }
 
-fn python_name(python: Interpreter) -> String {
+pub(crate) fn python_name(python: Interpreter) -> String {
     match (python.major, python.minor) {
         (0, _) => "Python".to_owned(),
         (major, 0) => format!("Python {major}"),
@@ -311,7 +311,7 @@ fn python_name(python: Interpreter) -> String {
 }
 
 /// Why a Python program has native stacks only.
-fn why_unread(reading: Reading) -> &'static str {
+pub(crate) fn why_unread(reading: Reading) -> &'static str {
     match reading {
         Reading::Frames => "its lines are known",
         Reading::UnknownVersion => "its lines are not known to this version, so stacks are native only",
@@ -320,7 +320,7 @@ fn why_unread(reading: Reading) -> &'static str {
     }
 }
 
-fn ending(exit: Option<Exit>) -> String {
+pub(crate) fn ending(exit: Option<Exit>) -> String {
     match exit {
         Some(Exit::Code(code)) => format!("exit {code}"),
         Some(Exit::Signal(signal)) => format!("killed by {}", signal_name(signal)),
@@ -328,7 +328,7 @@ fn ending(exit: Option<Exit>) -> String {
     }
 }
 
-fn process_end(end: ProcessEnd) -> String {
+pub(crate) fn process_end(end: ProcessEnd) -> String {
     match end {
         ProcessEnd::Unknown => "end not seen".to_owned(),
         ProcessEnd::Ended(Exit::Signal(signal)) => signal_name(signal),
@@ -364,7 +364,7 @@ fn signal_name(signal: i32) -> String {
     name.to_owned()
 }
 
-fn loss_words(loss: &LossLine) -> String {
+pub(crate) fn loss_words(loss: &LossLine) -> String {
     match loss.of {
         Some(of) => format!("{} of {} {}", count(loss.count), count(of), loss.what),
         None => format!("{} {}", count(loss.count), loss.what),
@@ -391,21 +391,21 @@ fn plural(number: u64, noun: &str) -> String {
 }
 
 /// `3 blocks`.
-fn plural_count(number: u64, noun: &str) -> String {
+pub(crate) fn plural_count(number: u64, noun: &str) -> String {
     format!("{} {}", count(number), plural(number, noun))
 }
 
 /// `4 KiB in 3 blocks`.
-fn amount_words(amount: Amount) -> String {
+pub(crate) fn amount_words(amount: Amount) -> String {
     format!("{} in {}", size(amount.bytes), plural_count(amount.blocks, "block"))
 }
 
 /// A text from the program, made harmless: a newline or an escape sequence in a name must not change the page.
-fn one_line(text: &str) -> String {
+pub(crate) fn one_line(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
 }
 
-fn cut(text: &str, width: usize) -> String {
+pub(crate) fn cut(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.to_owned();
     }

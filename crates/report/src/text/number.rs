@@ -32,7 +32,7 @@ pub fn size(bytes: Bytes) -> String {
 }
 
 /// A part of a whole in percent; `–` where there is no whole.
-pub(super) fn share(part: Bytes, whole: Bytes) -> String {
+pub(crate) fn share(part: Bytes, whole: Bytes) -> String {
     if whole == Bytes::ZERO {
         return "–".to_owned();
     }
@@ -40,7 +40,7 @@ pub(super) fn share(part: Bytes, whole: Bytes) -> String {
 }
 
 /// 0 to 1 in percent, whole numbers except where they would say "nothing" of something.
-pub(super) fn percent(part: f64) -> String {
+pub(crate) fn percent(part: f64) -> String {
     let value = part * 100.0;
     if value == 0.0 {
         "0 %".to_owned()
@@ -54,7 +54,7 @@ pub(super) fn percent(part: f64) -> String {
 }
 
 /// A duration: milliseconds below a second.
-pub(super) fn seconds(time: Nanos) -> String {
+pub(crate) fn seconds(time: Nanos) -> String {
     let value = time.get() as f64 / 1e9;
     match value {
         ..1.0 => format!("{} ms", three_digits(value * 1e3)),

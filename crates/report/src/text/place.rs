@@ -10,7 +10,7 @@ const LEAST_NAME: usize = 16;
 
 /// Where, and which function: `shop/train.py:42  Model.step` for Python, else `fill  src/rows.cpp:42`. Where room is
 /// short the name is cut, not the line.
-pub(super) fn place(frame: &StackFrame, room: usize) -> String {
+pub(crate) fn place(frame: &StackFrame, room: usize) -> String {
     let Some(location) = location(frame) else { return one_line(&label(frame)) };
     if frame.is_python() {
         let name = one_line(frame.function.as_deref().unwrap_or_default());
@@ -22,7 +22,7 @@ pub(super) fn place(frame: &StackFrame, room: usize) -> String {
 }
 
 /// File and line, as far as they are known.
-pub(super) fn location(frame: &StackFrame) -> Option<String> {
+pub(crate) fn location(frame: &StackFrame) -> Option<String> {
     let file = one_line(&short(frame.file.as_deref()?));
     Some(frame.line.map_or_else(|| file.clone(), |line| format!("{file}:{line}")))
 }

@@ -2,6 +2,8 @@
 //! the stacks that meet there are one row, shown by the heaviest of them. Where Python runs it is the user's line; what
 //! imports hold stands apart.
 
+mod ranked;
+
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -21,6 +23,8 @@ use super::place::place;
 use super::{Page, is_running, one_line, plural, plural_count};
 use crate::label::{CUT, NO_STACK};
 use crate::source::source_line;
+
+pub(crate) use ranked::{Ranked, Ranking, ranked};
 
 /// Places whose stacks are shown at length.
 const HEAVIEST: usize = 3;

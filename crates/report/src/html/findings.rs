@@ -1,0 +1,166 @@
+//! What grows: each finding with its source, who holds it as a small tree, and the facts.
+
+use heaplens_analyze::Profile;
+use heaplens_analyze::growth::Finding;
+use heaplens_analyze::profile::HeldBy;
+use heaplens_format::recording::PathNode;
+
+use super::markup::Markup;
+use crate::source::excerpt;
+use crate::text::findings::{FIX, HELD_BY, amount, facts, share_words, way_there};
+use crate::text::place::place;
+use crate::text::{count, cut, one_line, plural_count};
+use crate::{holder, rules};
+
+/// Lines of the user's source on either side of the one that a finding is about.
+const AROUND: u32 = 2;
+/// Where a line of source ends, at most.
+const LONGEST_LINE: usize = 200;
+/// Where the name of a place ends, at most.
+const ROOM: usize = 160;
+
+/// Writes all of them.
+pub(super) fn write(profile: &Profile, page: &mut Markup) {
+    let findings = &profile.growth.findings;
+    if findings.is_empty() {
+        return;
+    }
+    page.section("findings", "What grows", |page| {
+        for (rank, finding) in (1..).zip(findings) {
+            let rank = format!("{rank}");
+            let id = format!("finding-{rank}");
+            page.inside("article", &[("class", "finding"), ("aria-labelledby", &id)], |page| {
+                head(profile, finding, (&rank, &id), page);
+                source(profile, finding, &rank, page);
+                tree(profile, finding, page);
+                fact_list(profile, finding, page);
+            });
+        }
+    });
+}
+
+fn head(profile: &Profile, finding: &Finding, (rank, id): (&str, &str), page: &mut Markup) {
+    page.inside("div", &[("class", "finding-head")], |page| {
+        page.inside("h3", &[("id", id)], |page| {
+            page.element("span", &[("class", "rank")], rank);
+            page.text(" ");
+            page.text(rules::title(finding));
+        });
+        page.inside("p", &[("class", "amount")], |page| {
+            page.element("strong", &[], &amount(profile, finding));
+            if let Some(share) = share_words(finding) {
+                page.text(" ");
+                page.element("span", &[], &share);
+            }
+        });
+    });
+}
+
+/// The line, a few around it, and how the program came there.
+fn source(profile: &Profile, finding: &Finding, rank: &str, page: &mut Markup) {
+    let Some(frame) = rules::line(profile, finding) else { return };
+    page.inside("figure", &[("class", "source")], |page| {
+        page.inside("figcaption", &[], |page| page.name(&place(frame, ROOM)));
+        if let (Some(file), Some(line)) = (frame.file.as_deref(), frame.line) {
+            lines(&excerpt(file, line, AROUND, profile.run.started_unix), line, rank, page);
+        }
+    });
+    let way = way_there(profile, finding, ROOM);
+    if !way.is_empty() {
+        page.inside("details", &[("class", "way")], |page| {
+            page.element("summary", &[], "How the program came there");
+            page.inside("ol", &[], |page| {
+                way.iter().for_each(|line| page.inside("li", &[], |page| page.name(line)));
+            });
+        });
+    }
+}
+
+fn lines(lines: &[(u32, String)], of: u32, rank: &str, page: &mut Markup) {
+    if lines.is_empty() {
+        return;
+    }
+    let label = format!("Source of finding {rank}");
+    let scrolls = [("tabindex", "0"), ("role", "region"), ("aria-label", &*label)];
+    page.inside("pre", &scrolls, |page| {
+        for (number, text) in lines {
+            let tag = if *number == of { "mark" } else { "span" };
+            page.inside(tag, &[], |page| {
+                page.element("i", &[], &number.to_string());
+                page.name(&cut(text, LONGEST_LINE));
+                page.text("\n");
+            });
+        }
+    });
+}
+
+/// Who holds it, one step below the other.
+fn tree(profile: &Profile, finding: &Finding, page: &mut Markup) {
+    let Some(held) = profile.held_by(finding) else { return };
+    page.inside("figure", &[("class", "holder")], |page| {
+        page.element("figcaption", &[], "Held by");
+        page.inside("ol", &[], |page| steps(&held, page));
+    });
+}
+
+/// Steps that would say little are counted; see [`holder::hidden`].
+fn steps(held: &HeldBy<'_>, page: &mut Markup) {
+    let hidden = holder::hidden(held.steps.len());
+    for (at, step) in held.steps.iter().enumerate() {
+        if at == hidden.start && !hidden.is_empty() {
+            page.element("li", &[("class", "more")], &format!("{} more steps", hidden.len()));
+        }
+        if !hidden.contains(&at) {
+            page.inside("li", &[], |page| one_step(held, step, page));
+        }
+    }
+}
+
+fn one_step(held: &HeldBy<'_>, step: &PathNode, page: &mut Markup) {
+    page.name(&holder::word(step));
+    if step.retained.bytes.get() > 0 {
+        page.inside("span", &[("class", "retained")], |page| {
+            page.text("holds ");
+            page.bytes(step.retained.bytes);
+        });
+    }
+    let growing = held.growing.filter(|growing| std::ptr::eq(&held.view.nodes[growing.node as usize], step));
+    if let Some([before, now]) = growing.map(|growing| growing.elements).filter(|count| *count != [0; 2]) {
+        let words = format!("{}, then {}", plural_count(before, "element"), count(now));
+        page.element("span", &[("class", "grew")], &words);
+    }
+}
+
+fn fact_list(profile: &Profile, finding: &Finding, page: &mut Markup) {
+    let is_drawn = profile.held_by(finding).is_some();
+    page.inside("dl", &[("class", "facts")], |page| {
+        for (name, text) in facts(profile, finding) {
+            // What is lost is held by nobody, whatever an earlier look saw.
+            if name == HELD_BY && is_drawn && !text.starts_with("nothing") {
+                continue;
+            }
+            let class = if name == FIX { "fix" } else { "fact" };
+            page.inside("div", &[("class", class)], |page| {
+                page.element("dt", &[], name);
+                page.inside("dd", &[], |page| page.name(&one_line(&text)));
+            });
+        }
+        references(finding, page);
+    });
+}
+
+fn references(finding: &Finding, page: &mut Markup) {
+    let known = rules::references(finding.rule);
+    if known.is_empty() {
+        return;
+    }
+    page.inside("div", &[("class", "fact")], |page| {
+        page.element("dt", &[], "read");
+        page.inside("dd", &[], |page| {
+            for address in known {
+                page.element("a", &[("href", address), ("rel", "noreferrer noopener")], address);
+                page.text(" ");
+            }
+        });
+    });
+}

@@ -1,0 +1,138 @@
+//! The top of the page and its foot: what ran, the verdict, the figures, and what Heaplens took.
+
+use heaplens_analyze::Profile;
+use heaplens_analyze::growth::{How, Verdict};
+use heaplens_analyze::profile::Measure;
+
+use super::markup::Markup;
+use crate::text::findings::{judgement, resident};
+use crate::text::number::{percent, seconds};
+use crate::text::{self, cut, ending, is_running, one_line, plural_count, size};
+
+/// Where a command ends in the title of a window.
+const LONGEST_TITLE: usize = 60;
+
+/// The title of the window.
+pub(super) fn title(profile: &Profile) -> String {
+    let command = cut(&one_line(&profile.run.command.join(" ")), LONGEST_TITLE);
+    match profile.verdict() {
+        Some(verdict) => format!("{command} · {} · Heaplens", word(verdict)),
+        None => format!("{command} · Heaplens"),
+    }
+}
+
+/// What ran, and how.
+pub(super) fn banner(profile: &Profile, page: &mut Markup) {
+    page.inside("header", &[("class", "banner")], |page| {
+        page.fixed("<p class=\"mark\">heaplens</p>");
+        page.inside("div", &[("class", "ran")], |page| {
+            page.inside("p", &[("class", "command")], |page| page.name(&profile.run.command.join(" ")));
+            page.element("p", &[("class", "about")], &about(profile).join(" · "));
+        });
+        page.fixed("<button id=\"theme\" type=\"button\" hidden>Dark</button>");
+    });
+}
+
+fn about(profile: &Profile) -> Vec<String> {
+    let mut about = vec![if is_running(profile) { "still running".to_owned() } else { ending(profile.exit) }];
+    if profile.run.wall.get() > 0 {
+        about.push(seconds(profile.run.wall));
+    }
+    if profile.growth.how == How::Marks {
+        about.push(plural_count(profile.growth.count, "iteration"));
+    } else if let Some(found) = &profile.iterations {
+        about.push(text::iterations(found).replacen(" of the loop", " iterations of the loop", 1));
+    }
+    about.extend(profile.python.map(text::python_name));
+    about.extend(
+        profile.sampled.map(|interval| format!("sampled every {}: numbers are estimates", size(interval))),
+    );
+    about
+}
+
+/// The verdict, readable at a glance, and the figures below it.
+pub(super) fn verdict(profile: &Profile, page: &mut Markup) {
+    let Some(verdict) = profile.verdict() else {
+        page.fixed("<section class=\"verdict\" aria-labelledby=\"verdict\"><h1 id=\"verdict\">Nothing was recorded</h1></section>");
+        return;
+    };
+    page.inside("section", &[("class", "verdict"), ("aria-labelledby", "verdict")], |page| {
+        page.element("p", &[("class", "word"), ("data-verdict", verdict.name())], word(verdict));
+        page.inside("h1", &[("id", "verdict")], |page| {
+            if let Some(resident) = resident(profile) {
+                page.element("span", &[("class", "resident")], &resident);
+                page.fixed("<span class=\"comma\">, </span>");
+            }
+            page.element("span", &[("class", "judgement")], &judgement(profile, verdict));
+        });
+        figures(profile, page);
+    });
+}
+
+/// The verdict in a word or two.
+fn word(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Leak => "Leak",
+        Verdict::GrowthUnexplained => "Growth, unexplained",
+        Verdict::Growth => "Growth, no leak",
+        Verdict::Lost => "Lost blocks",
+        Verdict::Plateau => "Plateau",
+        Verdict::Clean => "Clean",
+        Verdict::TooShort => "Too short to tell",
+    }
+}
+
+fn figures(profile: &Profile, page: &mut Markup) {
+    let last = if is_running(profile) { "live now" } else { "live at exit" };
+    page.inside("dl", &[("class", "figures")], |page| {
+        if profile.knows_end_of_script {
+            measure(page, "live at the script's end", "held", profile.heap.held);
+        }
+        measure(page, last, "live", profile.heap.live);
+        measure(page, "live at the peak", "peak", profile.heap.peak);
+        measure(page, "allocated in all", "allocated", profile.heap.allocated);
+        if profile.object_interval.is_some() {
+            let objects = profile.objects;
+            let held = if profile.knows_end_of_script { objects.held } else { objects.live };
+            measure(page, "small Python objects", "objects", held);
+        }
+        if let Some(rss) = profile.rss {
+            page.inside("div", &[("data-figure", "rss")], |page| {
+                page.element("dt", &[], "RSS at the peak");
+                page.inside("dd", &[], |page| page.bytes(rss.peak));
+            });
+        }
+    });
+}
+
+fn measure(page: &mut Markup, what: &str, id: &'static str, measure: Measure) {
+    page.inside("div", &[("data-figure", id)], |page| {
+        page.element("dt", &[], what);
+        page.inside("dd", &[], |page| {
+            page.bytes(measure.bytes);
+            let margin =
+                measure.margin.map_or_else(String::new, |margin| format!("± {} ", size(margin.bytes)));
+            page.element("small", &[], &format!("{margin}in {}", plural_count(measure.blocks, "block")));
+        });
+    });
+}
+
+/// What Heaplens took.
+pub(super) fn footer(profile: &Profile, page: &mut Markup) {
+    let cost = &profile.cost;
+    let cpu = match cost.share() {
+        Some(share) => format!("{} of the CPU time", percent(share)),
+        None => format!("{} of CPU time", seconds(cost.agent_cpu)),
+    };
+    let (arena, private) = (size(cost.arena), size(cost.private));
+    page.inside("footer", &[], |page| {
+        page.element(
+            "p",
+            &[],
+            &format!(
+                "Heaplens {} took {cpu}, {arena} for its tables and {private} in the program. This file is complete: it loads nothing.",
+                crate::json::version(profile)
+            ),
+        );
+    });
+}

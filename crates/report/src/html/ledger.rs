@@ -1,0 +1,105 @@
+//! The ledger: where every resident byte was, at the start, at the peak and at the end.
+
+use heaplens_analyze::Profile;
+use heaplens_analyze::profile::{LedgerProfile, MappingProfile, Moments};
+use heaplens_format::recording::{Ledger, Line};
+
+use super::markup::Markup;
+use crate::rules;
+use crate::text::ledger::{LINES, SMALLEST, anything_grows, mib, pace_words, words};
+use crate::text::number::seconds;
+
+/// Mappings that are named below their line.
+const MAPPINGS: usize = 3;
+/// Smaller ones are not.
+const WORTH_NAMING: u64 = 1 << 20;
+
+/// Writes it, where one was taken.
+pub(super) fn write(profile: &Profile, page: &mut Markup) {
+    let Some(ledger) = &profile.ledger else { return };
+    page.section("ledger", "Where every byte is", |page| {
+        page.fixed("<p class=\"note\">In MiB. The lines add up to what is resident.</p>");
+        let scrolls = [("class", "scroll"), ("tabindex", "0"), ("role", "region"), ("aria-label", "Ledger")];
+        page.inside("div", &scrolls, |page| table(profile, ledger, page));
+        notes(ledger, page);
+    });
+}
+
+fn table(profile: &Profile, ledger: &LedgerProfile, page: &mut Markup) {
+    let grows = anything_grows(profile);
+    let pace = |pace: Option<f64>| grows.then(|| pace_words(pace));
+    page.inside("table", &[("class", "numbers ledger")], |page| {
+        page.inside("thead", &[], |page| {
+            page.inside("tr", &[], |page| {
+                let per = format!("per {}", rules::per(profile));
+                let heads = ["", "start", "peak", "end"].into_iter().chain(grows.then_some(&*per));
+                for head in heads {
+                    match head {
+                        "" => page.element("td", &[], ""),
+                        _ => page.element("th", &[("scope", "col")], head),
+                    }
+                }
+            });
+        });
+        page.inside("tbody", &[], |page| {
+            for (line, name) in LINES {
+                if ledger.line(line).most() >= SMALLEST {
+                    let id = format!("{line:?}");
+                    row(page, (&id, name), ledger.line(line), pace(profile.growth.of_ledger(&[line])));
+                    mappings(profile, ledger, line, grows, page);
+                }
+            }
+        });
+        page.inside("tfoot", &[], |page| {
+            let rss = profile.growth.rss.and_then(|trend| trend.pace());
+            row(page, ("rss", "RSS"), ledger.moments(Ledger::program), pace(rss));
+            row(page, ("Heaplens", "Heaplens, not counted"), ledger.line(Line::Heaplens), pace(None));
+        });
+    });
+}
+
+fn row(page: &mut Markup, (id, name): (&str, &str), moments: Moments, pace: Option<String>) {
+    page.inside("tr", &[("data-line", id)], |page| {
+        page.element("th", &[("scope", "row")], name);
+        for bytes in [moments.start, moments.peak, moments.end] {
+            page.inside("td", &[], |page| page.exactly(bytes, &mib(bytes)));
+        }
+        if let Some(pace) = pace {
+            page.element("td", &[], &pace);
+        }
+    });
+}
+
+/// The largest mappings of a line, by who made them or by name.
+fn mappings(profile: &Profile, ledger: &LedgerProfile, line: Line, grows: bool, page: &mut Markup) {
+    if !matches!(line, Line::Mapped | Line::Unhooked) {
+        return;
+    }
+    let large =
+        |mapping: &&MappingProfile| mapping.line == line && mapping.bytes.most().get() >= WORTH_NAMING;
+    for mapping in ledger.mappings.iter().filter(large).take(MAPPINGS) {
+        page.inside("tr", &[("class", "part")], |page| {
+            page.inside("th", &[("scope", "row")], |page| page.name(&words(profile, mapping)));
+            for bytes in [mapping.bytes.start, mapping.bytes.peak, mapping.bytes.end] {
+                page.inside("td", &[], |page| page.exactly(bytes, &mib(bytes)));
+            }
+            if grows {
+                page.element("td", &[], "");
+            }
+        });
+    }
+}
+
+fn notes(ledger: &LedgerProfile, page: &mut Markup) {
+    let mut note = |text: &str| page.element("p", &[("class", "note")], text);
+    if ledger.all.iter().any(|one| one.is_estimated) {
+        note("The run was sampled: native blocks are told from free memory by estimates.");
+    }
+    if ledger.line(Line::Inherited).most() >= SMALLEST {
+        note("The process began by fork: inherited is what was there when it was first looked at.");
+    }
+    if !ledger.has_end() {
+        let at = seconds(ledger.end.at);
+        note(&format!("The process did not wait to be read: the last column was read at {at}."));
+    }
+}

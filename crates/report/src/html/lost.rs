@@ -1,0 +1,93 @@
+//! Blocks that the program could no longer reach at its end.
+
+use heaplens_analyze::Profile;
+use heaplens_analyze::profile::{LeakRecord, Leaks};
+use heaplens_format::recording::{Amount, LeakKind};
+
+use super::markup::Markup;
+use crate::label::NO_STACK;
+use crate::text::place::place;
+use crate::text::{count, plural_count};
+
+/// Stacks that are named.
+const SHOWN: usize = 20;
+/// Frames of each.
+const FRAMES: usize = 6;
+/// Where the name of a place ends, at most.
+const ROOM: usize = 140;
+
+/// Writes what is lost, or that nothing is; nothing where nobody looked.
+pub(super) fn write(profile: &Profile, page: &mut Markup) {
+    let Some(leaks) = &profile.leaks else { return };
+    page.section("lost", "What is lost", |page| match leaks {
+        Leaks::NotDone(why) => {
+            page.inside("p", &[("class", "note")], |page| {
+                page.text("Blocks were not looked at: ");
+                page.name(why);
+            });
+        }
+        Leaks::Done(records) => {
+            sums(profile, page);
+            let is_lost = |record: &&LeakRecord| record.kind == LeakKind::DefinitelyLost;
+            let lost: Vec<&LeakRecord> = records.iter().filter(is_lost).collect();
+            if !lost.is_empty() {
+                table(profile, &lost, page);
+            }
+        }
+    });
+}
+
+fn sums(profile: &Profile, page: &mut Markup) {
+    let suppressed: Amount = profile.suppressed.iter().map(|(_, amount)| *amount).sum();
+    let rows = [
+        ("definitely", "no pointer is left", profile.lost(LeakKind::DefinitelyLost)),
+        ("indirectly", "only lost blocks hold them", profile.lost(LeakKind::IndirectlyLost)),
+        ("possibly", "only inner pointers are left", profile.lost(LeakKind::PossiblyLost)),
+        ("suppressed", "known of libraries, left out", suppressed),
+    ];
+    page.inside("dl", &[("class", "figures")], |page| {
+        for (kind, meaning, amount) in rows {
+            page.inside("div", &[("data-lost", kind)], |page| {
+                page.element("dt", &[], meaning);
+                page.inside("dd", &[], |page| {
+                    page.bytes(amount.bytes);
+                    page.element("small", &[], &format!("in {}", plural_count(amount.blocks, "block")));
+                });
+            });
+        }
+    });
+}
+
+fn table(profile: &Profile, lost: &[&LeakRecord], page: &mut Markup) {
+    let scrolls = [("class", "scroll"), ("tabindex", "0"), ("role", "region"), ("aria-label", "Lost blocks")];
+    page.inside("div", &scrolls, |page| {
+        page.inside("table", &[("class", "numbers places")], |page| {
+            page.fixed(
+                "<thead><tr><th scope=\"col\">bytes</th><th scope=\"col\">with them</th><th scope=\"col\">blocks</th>\
+                 <th scope=\"col\">allocated by</th></tr></thead>",
+            );
+            page.inside("tbody", &[], |page| {
+                lost.iter().take(SHOWN).for_each(|record| row(profile, record, page));
+            });
+        });
+    });
+    if let Some(more) = lost.len().checked_sub(SHOWN).filter(|&more| more > 0) {
+        let text = format!("{} more are in the JSON report.", plural_count(more as u64, "stack"));
+        page.element("p", &[("class", "note")], &text);
+    }
+}
+
+fn row(profile: &Profile, record: &LeakRecord, page: &mut Markup) {
+    page.inside("tr", &[], |page| {
+        page.inside("td", &[], |page| page.bytes(record.direct.bytes));
+        page.inside("td", &[], |page| page.bytes(record.indirect.bytes));
+        page.element("td", &[], &count(record.direct.blocks));
+        page.inside("td", &[("class", "place")], |page| {
+            let line = profile.line_of(record.stack).or_else(|| profile.frames(record.stack).next());
+            let first = line.map_or_else(|| NO_STACK.to_owned(), |frame| place(frame, ROOM));
+            page.inside("strong", &[], |page| page.name(&first));
+            let frames = profile.frames(record.stack).take(FRAMES);
+            frames.for_each(|frame| page.inside("span", &[], |page| page.name(&place(frame, ROOM))));
+        });
+    });
+}

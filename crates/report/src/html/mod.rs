@@ -1,0 +1,120 @@
+//! The report as one HTML file that opens from disk, without a server and without the network. What is to be read is in the
+//! markup, so that it can be read where scripts do not run; the script, of ours and without libraries, draws the time-line
+//! and the flame graph from data beside it. A Content-Security-Policy lets this script and this style run, by their hashes,
+//! and nothing else: no name of a program that was recorded can do anything here but be read.
+
+mod data;
+mod digest;
+mod findings;
+mod flame;
+mod head;
+mod ledger;
+mod lost;
+mod markup;
+mod sites;
+mod strings;
+mod timeline;
+mod unseen;
+
+use std::io::{self, Write};
+
+use heaplens_analyze::Profile;
+use serde::Serialize;
+
+use flame::Flame;
+use markup::Markup;
+use strings::Strings;
+use timeline::Timeline;
+
+const STYLE: &str = include_str!("page.css");
+const SCRIPT: &str = concat!(
+    "\"use strict\";\n",
+    include_str!("words.js"),
+    include_str!("timeline.js"),
+    include_str!("flame.js"),
+    include_str!("flame_view.js"),
+    include_str!("page.js")
+);
+
+/// What the script draws.
+#[derive(Serialize)]
+struct Data {
+    strings: Vec<String>,
+    /// What growth is told per.
+    per: &'static str,
+    timeline: Timeline,
+    flame: Flame,
+}
+
+/// Writes the page.
+///
+/// # Errors
+/// When `out` cannot be written.
+pub fn write(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
+    let mut page = Markup::default();
+    page.fixed("<!DOCTYPE html>\n");
+    page.inside("html", &[("lang", "en")], |page| {
+        page.inside("head", &[], |page| metadata(profile, page));
+        page.inside("body", &[], |page| body(profile, page));
+    });
+    out.write_all(page.into_text().as_bytes())?;
+    out.write_all(b"\n")
+}
+
+fn metadata(profile: &Profile, page: &mut Markup) {
+    let policy = format!(
+        "default-src 'none'; script-src '{}'; style-src '{}'; base-uri 'none'; form-action 'none'",
+        digest::named(SCRIPT),
+        digest::named(STYLE)
+    );
+    page.fixed("<meta charset=\"utf-8\">\n");
+    page.empty("meta", &[("http-equiv", "Content-Security-Policy"), ("content", &policy)]);
+    page.fixed(
+        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n<meta name=\"referrer\" content=\"no-referrer\">\n",
+    );
+    page.element("title", &[], &head::title(profile));
+    page.fixed("\n");
+    page.verbatim("style", &[], STYLE);
+}
+
+fn body(profile: &Profile, page: &mut Markup) {
+    page.fixed("<a class=\"skip\" href=\"#main\">To the verdict</a>\n");
+    head::banner(profile, page);
+    page.inside("main", &[("id", "main")], |page| {
+        head::verdict(profile, page);
+        if profile.pid.is_some() {
+            parts(profile, page);
+        }
+        unseen::write(profile, page);
+    });
+    head::footer(profile, page);
+    let data = data(profile);
+    page.verbatim("script", &[("type", "application/json"), ("id", "data")], &data::harmless(&data));
+    page.verbatim("script", &[], SCRIPT);
+}
+
+fn parts(profile: &Profile, page: &mut Markup) {
+    findings::write(profile, page);
+    timeline::write(profile, page);
+    page.section("flame", "Where it is allocated", flame_part);
+    sites::write(profile, page);
+    ledger::write(profile, page);
+    lost::write(profile, page);
+}
+
+/// The place of the flame graph; the script puts it there.
+fn flame_part(page: &mut Markup) {
+    page.fixed(include_str!("flame.html"));
+}
+
+fn data(profile: &Profile) -> Data {
+    let mut strings = Strings::default();
+    let flame = flame::flame(profile, &mut strings);
+    Data {
+        timeline: timeline::timeline(profile),
+        flame,
+        per: crate::rules::per(profile),
+        strings: strings.into_list(),
+    }
+}

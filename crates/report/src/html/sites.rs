@@ -1,0 +1,69 @@
+//! The heaviest places as a table, which says what the flame graph shows to those who do not see it.
+
+use heaplens_analyze::Profile;
+use heaplens_analyze::profile::Space;
+
+use super::markup::Markup;
+use crate::text::sites::{Ranked, Ranking, ranked};
+use crate::text::{count, plural_count, size};
+
+/// Places that are named.
+const TOP: usize = 15;
+/// Where the name of a place ends, at most.
+const ROOM: usize = 160;
+
+/// Writes the tables of the heap and of small Python objects.
+pub(super) fn write(profile: &Profile, page: &mut Markup) {
+    let tables = [Space::Heap, Space::Objects].map(|space| ranked(profile, space, TOP, ROOM));
+    if tables.iter().all(|table| table.rows.is_empty()) {
+        return;
+    }
+    page.section("places", "The heaviest places", |page| {
+        for Ranking { title, rows, others } in tables.iter().filter(|table| !table.rows.is_empty()) {
+            page.element("h3", &[], title);
+            table(title, rows, page);
+            if *others > 0 {
+                let more = format!("and {} with less", plural_count(*others as u64, "place"));
+                page.element("p", &[("class", "note")], &more);
+            }
+        }
+    });
+}
+
+fn table(title: &str, rows: &[Ranked], page: &mut Markup) {
+    let scrolls = [("class", "scroll"), ("tabindex", "0"), ("role", "region"), ("aria-label", title)];
+    page.inside("div", &scrolls, |page| {
+        page.inside("table", &[("class", "numbers places")], |page| {
+            page.fixed(
+                "<thead><tr><th scope=\"col\">bytes</th><th scope=\"col\">share</th><th scope=\"col\">blocks</th>\
+                 <th scope=\"col\">place</th></tr></thead>",
+            );
+            page.inside("tbody", &[], |page| rows.iter().for_each(|one| row(one, page)));
+        });
+    });
+}
+
+fn row(row: &Ranked, page: &mut Markup) {
+    page.inside("tr", &[], |page| {
+        page.inside("td", &[], |page| {
+            page.bytes(row.measure.bytes);
+            if let Some(margin) = row.measure.margin {
+                page.element("small", &[], &format!(" ± {}", size(margin.bytes)));
+            }
+        });
+        page.element("td", &[], &row.share);
+        page.element("td", &[], &count(row.measure.blocks));
+        page.inside("td", &[("class", "place")], |page| {
+            let mut lines = row.lines.iter();
+            let first = lines.next().map_or(crate::label::NO_STACK, String::as_str);
+            page.inside("strong", &[], |page| page.name(first));
+            if let Some(source) = &row.source {
+                page.inside("code", &[], |page| page.name(source));
+            }
+            lines.for_each(|line| page.inside("span", &[], |page| page.name(line)));
+            if row.stacks > 1 {
+                page.element("span", &[], &format!("the heaviest of {} stacks", count(row.stacks)));
+            }
+        });
+    });
+}

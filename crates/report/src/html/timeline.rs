@@ -1,0 +1,146 @@
+//! The time-line: resident memory by the lines of the ledger, the readings in between, and marks. The script draws it; a
+//! table says the same to those who do not see it.
+
+use heaplens_analyze::Profile;
+use heaplens_analyze::profile::LedgerProfile;
+use heaplens_format::Nanos;
+use heaplens_format::recording::{Ledger, Line};
+use serde::Serialize;
+
+use super::markup::Markup;
+use crate::text::cut;
+use crate::text::ledger::{LINES, SMALLEST};
+use crate::text::number::seconds;
+
+/// Readings and ledgers that are drawn; more would not be seen.
+const POINTS: usize = 600;
+/// Marks that are drawn.
+const MARKS: usize = 200;
+/// Rows of the table.
+const ROWS: usize = 12;
+/// Where the label of a mark ends, at most.
+const LABEL: usize = 60;
+
+/// What is drawn. Times are milliseconds since the start of the run.
+#[derive(Debug, Serialize)]
+pub(super) struct Timeline {
+    /// Time, resident bytes, live bytes of the heap.
+    readings: Vec<[u64; 3]>,
+    /// Names of the lines that are drawn.
+    layers: Vec<&'static str>,
+    /// Of which number each is, for its colour.
+    colours: Vec<usize>,
+    /// Time, then the bytes of each line.
+    ledgers: Vec<Vec<u64>>,
+    marks: Vec<(u64, String)>,
+}
+
+/// The data.
+pub(super) fn timeline(profile: &Profile) -> Timeline {
+    let ledger = profile.ledger.as_ref();
+    let shown = ledger.map(shown).unwrap_or_default();
+    let all = ledger.map_or(&[][..], |ledger| &ledger.all);
+    let row = |one: &Ledger| {
+        let bytes = shown.iter().map(|&(_, line, _)| one.line(line).get());
+        std::iter::once(milliseconds(one.at)).chain(bytes).collect()
+    };
+    let reading = |sample: &heaplens_format::recording::Sample| {
+        [milliseconds(sample.at), sample.rss.get(), sample.live.get()]
+    };
+    let label = |label: &Option<String>| cut(label.as_deref().unwrap_or("end of the script"), LABEL);
+    Timeline {
+        readings: thinned(&profile.timeline, POINTS).map(reading).collect(),
+        layers: shown.iter().map(|&(_, _, name)| name).collect(),
+        colours: shown.iter().map(|&(number, _, _)| number).collect(),
+        ledgers: thinned(all, POINTS).map(row).collect(),
+        marks: thinned(&profile.marks, MARKS)
+            .map(|mark| (milliseconds(mark.at), label(&mark.label)))
+            .collect(),
+    }
+}
+
+/// The part of the page.
+pub(super) fn write(profile: &Profile, page: &mut Markup) {
+    let has_ledgers = profile.ledger.as_ref().is_some_and(|ledger| ledger.all.len() > 1);
+    if profile.timeline.len() < 2 && !has_ledgers {
+        return;
+    }
+    page.section("time", "Over time", |page| {
+        page.fixed(
+            "<p class=\"note\">Resident memory, by what it is. The line is what the system reads; the areas are counted \
+             page by page from time to time.</p>\
+             <div id=\"chart\" class=\"chart\"></div><ul id=\"legend\" class=\"legend\"></ul>",
+        );
+        if let Some(ledger) = &profile.ledger {
+            page.inside("details", &[], |page| {
+                page.element("summary", &[], "The same as a table");
+                table(ledger, page);
+            });
+        }
+    });
+}
+
+fn table(ledger: &LedgerProfile, page: &mut Markup) {
+    let shown = shown(ledger);
+    page.inside(
+        "div",
+        &[
+            ("class", "scroll"),
+            ("tabindex", "0"),
+            ("role", "region"),
+            ("aria-label", "Over time, as a table"),
+        ],
+        |page| {
+            page.inside("table", &[("class", "numbers")], |page| {
+                page.inside("tr", &[], |page| {
+                    page.element("th", &[("scope", "col")], "at");
+                    page.element("th", &[("scope", "col")], "RSS");
+                    shown.iter().for_each(|(_, _, name)| page.element("th", &[("scope", "col")], name));
+                });
+                for one in thinned(&ledger.all, ROWS) {
+                    page.inside("tr", &[], |page| {
+                        page.element("th", &[("scope", "row")], &seconds(one.at));
+                        page.inside("td", &[], |page| page.bytes(one.program()));
+                        for (_, line, _) in &shown {
+                            page.inside("td", &[], |page| page.bytes(one.line(*line)));
+                        }
+                    });
+                }
+            });
+        },
+    );
+}
+
+/// The lines that are not nothing throughout, with their numbers.
+fn shown(ledger: &LedgerProfile) -> Vec<(usize, Line, &'static str)> {
+    let is_shown = |line: Line| ledger.all.iter().any(|one| one.line(line) >= SMALLEST);
+    let lines = LINES.iter().enumerate().map(|(number, &(line, name))| (number, line, name));
+    lines.filter(|&(_, line, _)| is_shown(line)).collect()
+}
+
+/// At most so many of them, the first and the last among them.
+fn thinned<T>(all: &[T], most: usize) -> impl Iterator<Item = &T> {
+    let step = all.len().saturating_sub(1).div_ceil(most - 1).max(1);
+    let last = all.len().saturating_sub(1);
+    all.iter().enumerate().filter(move |(at, _)| at % step == 0 || *at == last).map(|(_, one)| one)
+}
+
+fn milliseconds(time: Nanos) -> u64 {
+    time.get() / 1_000_000
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thinning_keeps_both_ends() {
+        let all: Vec<u32> = (0..1000).collect();
+        for most in [2, 7, 600, 5000] {
+            let kept: Vec<u32> = thinned(&all, most).copied().collect();
+            assert_eq!((kept.first(), kept.last()), (Some(&0), Some(&999)));
+            assert!(kept.len() <= most + 1, "{most}: {}", kept.len());
+        }
+        assert_eq!(thinned(&[0; 0], 9).count(), 0);
+    }
+}

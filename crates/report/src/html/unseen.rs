@@ -1,0 +1,72 @@
+//! What was not seen: a page without this part would claim to be complete.
+
+use heaplens_analyze::Profile;
+use heaplens_analyze::profile::ProcessRow;
+use heaplens_format::recording::Reading;
+
+use super::markup::Markup;
+use crate::text::{count, loss_words, process_end, why_unread};
+
+/// Processes that are named.
+const PROCESSES: usize = 12;
+
+/// Writes it.
+pub(super) fn write(profile: &Profile, page: &mut Markup) {
+    let lines = lines(profile);
+    page.section("unseen", "What was not seen", |page| {
+        if lines.is_empty() {
+            page.fixed("<p>No event was missed, no stack was cut.</p>");
+        } else {
+            page.inside("ul", &[], |page| {
+                lines.iter().for_each(|line| page.inside("li", &[], |page| page.name(line)));
+            });
+        }
+        others(profile, page);
+    });
+}
+
+fn lines(profile: &Profile) -> Vec<String> {
+    let unread = profile.python.filter(|python| python.reading != Reading::Frames);
+    let unread =
+        unread.map(|python| format!("{}: {}", crate::text::python_name(python), why_unread(python.reading)));
+    let refusal = profile.holders.refusal().map(|why| format!("the last look at the heap: {why}"));
+    let losses = profile.losses.iter().map(loss_words);
+    let damage = profile.damage.iter().map(|damage| format!("the recording is damaged {damage}"));
+    unread.into_iter().chain(refusal).chain(losses).chain(damage).collect()
+}
+
+/// Processes that this page does not speak of.
+fn others(profile: &Profile, page: &mut Markup) {
+    let mut others: Vec<&ProcessRow> = profile.processes.iter().filter(|row| !row.shown).collect();
+    if others.is_empty() {
+        return;
+    }
+    others.sort_by_key(|row| std::cmp::Reverse(row.peak));
+    page.fixed("<h3>Other processes</h3>");
+    let scrolls =
+        [("class", "scroll"), ("tabindex", "0"), ("role", "region"), ("aria-label", "Other processes")];
+    page.inside("div", &scrolls, |page| {
+        page.inside("table", &[("class", "numbers places")], |page| {
+            page.fixed(
+                "<thead><tr><th scope=\"col\">process</th><th scope=\"col\">at exit</th><th scope=\"col\">at the peak</th>\
+                 <th scope=\"col\">command</th></tr></thead>",
+            );
+            page.inside("tbody", &[], |page| others.iter().take(PROCESSES).for_each(|row| process(row, page)));
+        });
+    });
+    if let Some(more) = others.len().checked_sub(PROCESSES).filter(|&more| more > 0) {
+        page.element("p", &[("class", "note")], &format!("and {} more", count(more as u64)));
+    }
+}
+
+fn process(row: &ProcessRow, page: &mut Markup) {
+    page.inside("tr", &[], |page| {
+        page.element("td", &[], &row.pid.to_string());
+        page.inside("td", &[], |page| page.bytes(row.live));
+        page.inside("td", &[], |page| page.bytes(row.peak));
+        page.inside("td", &[("class", "place")], |page| {
+            page.inside("strong", &[], |page| page.name(&row.command.join(" ")));
+            page.element("span", &[], &process_end(row.end));
+        });
+    });
+}
