@@ -78,10 +78,10 @@ def models_kept():
 
 def tensors_kept():
     losses = []
-    start = tf.ones([1000])
+    start = tf.ones([10_000])
     for step in range(200):
         losses.append(start * start)  # here
-    return "C8", "# here", 0, 4000, 200
+    return "C8", "# here", 0, 40_000, 200
 
 
 def tapes_kept():
