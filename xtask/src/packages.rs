@@ -34,6 +34,7 @@ pub const FOR_TESTS: &[Package] = &[
     Package { name: "groff-base", witness: "/usr/bin/groff" },
     Package { name: "zsh", witness: "/usr/bin/zsh" },
     Package { name: "fish", witness: "/usr/bin/fish" },
+    Package { name: "python3-venv", witness: "/usr/lib/python3.11/ensurepip/__init__.py" },
     Package { name: "python3-pytest", witness: "/usr/lib/python3/dist-packages/pytest/__init__.py" },
     Package { name: "libpython3.11-testsuite", witness: "/usr/lib/python3.11/test/test_gc.py" },
 ];
@@ -52,8 +53,11 @@ pub const FOR_BENCHMARKS: &[Package] = &[
     Package { name: "python3-venv", witness: "/usr/lib/python3.11/ensurepip/__init__.py" },
 ];
 
-/// What the demo compiles with.
-pub const FOR_DEMO: &[Package] = &[Package { name: "g++", witness: "/usr/bin/c++" }];
+/// What the demo needs.
+pub const FOR_DEMO: &[Package] = &[
+    Package { name: "g++", witness: "/usr/bin/c++" },
+    Package { name: "python3-venv", witness: "/usr/lib/python3.11/ensurepip/__init__.py" },
+];
 
 /// Installs what is missing, or says what is.
 pub fn provide(packages: &[Package]) {

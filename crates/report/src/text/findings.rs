@@ -201,10 +201,17 @@ fn where_it_is(profile: &Profile, page: &mut Page<'_>, finding: &Finding) -> io:
     Ok(())
 }
 
-/// What libraries did with each iteration.
+/// What libraries did with each iteration: `3.0 graph operations per iteration: 2.0 at train.py:12 · 1.0 at train.py:13`.
 pub(super) fn counted(profile: &Profile, finding: &Finding) -> String {
     let counted = rules::counted(profile, finding);
-    counted.iter().map(|(what, value)| format!("{value:.1} {what}")).collect::<Vec<_>>().join(" · ")
+    let Some(((all, sum), lines)) = counted.split_first() else { return String::new() };
+    let line = |(what, value): &(String, f64)| {
+        let place = what.strip_prefix(all.as_str()).unwrap_or(what);
+        format!("{value:.1}{place}")
+    };
+    let lines: Vec<String> = lines.iter().map(line).collect();
+    let colon = if lines.is_empty() { "" } else { ": " };
+    format!("{sum:.1} {all}{colon}{}", lines.join(" · "))
 }
 
 /// What it is not, and why.

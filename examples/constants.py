@@ -1,0 +1,14 @@
+"""A loop that closes its session in every pass and still grows: each pass makes new operations of the default graph, and a graph
+keeps its constants for good."""
+
+import numpy
+import tensorflow.compat.v1 as tf
+
+tf.disable_eager_execution()
+batch = numpy.ones((1000, 1000), dtype="float32")
+
+for step in range(30):
+    with tf.Session() as session:
+        left = tf.constant(batch)
+        right = tf.constant(batch)
+        session.run(tf.add(left, right))
