@@ -28,6 +28,7 @@ TAPE_MADE = 16
 TAPE_FREED = 17
 ITERATOR_MADE = 18
 ITERATOR_FREED = 19
+FINALIZED_GRAPH_GREW = 21
 
 # Notes about one function, and functions that are known by their arguments.
 MOST_NOTES = 4
@@ -129,6 +130,42 @@ def watch_sessions(session):
     replace(base, "__init__", make_init)
     replace(base, "close", make_close)
     replace(base, "__del__", make_del)
+    wanted = sys.modules["os"].environ.get("HEAPLENS_FINALIZE_GRAPH")
+    if wanted:
+        finalize_graphs(session, int(wanted))
+
+
+def finalize_graphs(session, after):
+    """Graphs of sessions that ran so often from one line: from then on TensorFlow itself refuses operations."""
+    ops = sys.modules["tensorflow.python.framework.ops"]
+    runs, finalized = {}, set()
+
+    def finalize(graph, place):
+        runs[place] = runs.get(place, 0) + 1
+        if runs[place] == after and not graph.finalized:
+            finalized.add(id(graph))
+            graph.finalize()
+            note(FINALIZED_GRAPH_GREW, b"after %d runs of the session" % after)
+
+    def make_run(original):
+        def run(self, *arguments, **keywords):
+            result = original(self, *arguments, **keywords)
+            caller = sys._getframe(1)
+            finalize(self.graph, (caller.f_code.co_filename, caller.f_lineno))
+            return result
+
+        return run
+
+    def make_check(original):
+        def check(self):
+            if id(self) in finalized and self.finalized:
+                count(FINALIZED_GRAPH_GREW)
+            return original(self)
+
+        return check
+
+    replace(session.BaseSession, "run", make_run)
+    replace(ops.Graph, "_check_not_finalized", make_check)
 
 
 def described(value):

@@ -102,6 +102,17 @@ pub(crate) struct RunArguments {
     /// Only look: do not try, when the script is through, what Python's collector and the allocator give back
     #[arg(long)]
     pub(crate) passive: bool,
+    /// Finalize the graph of a TensorFlow session when it has run N times from one line: the first line that would make it grow
+    /// raises, and the report names it
+    #[arg(
+        long,
+        value_name = "N",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "10",
+        value_parser = clap::value_parser!(u32).range(1..)
+    )]
+    pub(crate) finalize_graph: Option<u32>,
     /// Print no report, only seal the recording
     #[arg(short, long)]
     pub(crate) quiet: bool,

@@ -12,6 +12,7 @@ Examples:
   heaplens run -- python train.py
   heaplens run -o run.hlr --json run.json -- ./server --port 8080
   heaplens run --html memory.html -- python train.py
+  heaplens run --finalize-graph -- python train.py
   heaplens run --sample 512KiB -- ./allocates_a_lot
   heaplens run --max-growth 1KiB/iteration --error-exitcode 3 -- pytest tests/";
 

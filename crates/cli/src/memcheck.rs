@@ -188,6 +188,7 @@ pub(crate) fn memcheck(arguments: MemcheckArguments, agent: &'static [u8]) -> Re
         objects: Objects::None,
         follow: arguments.trace_children == YesNo::Yes,
         passive: true,
+        finalize_graph: None,
         clean_blocks: true,
     };
     let mut looks = Looks::default();

@@ -46,6 +46,9 @@ pub const NO_FOLLOW: &str = "HEAPLENS_NO_FOLLOW";
 /// `1`: nothing is tried in the program, such as running Python's collector.
 pub const PASSIVE: &str = "HEAPLENS_PASSIVE";
 
+/// A number: after so many runs of a session from one line its graph is finalized. Read by the probe of TensorFlow.
+pub const FINALIZE: &str = "HEAPLENS_FINALIZE_GRAPH";
+
 /// The dynamic linker's list of libraries to load first.
 pub const PRELOAD: &str = "LD_PRELOAD";
 

@@ -8,7 +8,9 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use heaplens_format::environment::{AGENT, DIRECTORY, NO_FOLLOW, OBJECTS, Objects, PASSIVE, PRELOAD, SAMPLE};
+use heaplens_format::environment::{
+    AGENT, DIRECTORY, FINALIZE, NO_FOLLOW, OBJECTS, Objects, PASSIVE, PRELOAD, SAMPLE,
+};
 use heaplens_format::{Bytes, Pid};
 
 use crate::kernel::HeldSignals;
@@ -28,6 +30,8 @@ pub(crate) struct Preload {
     pub(crate) follow: bool,
     /// Whether nothing is tried in the program.
     pub(crate) passive: bool,
+    /// After how many runs of a session its graph is finalized.
+    pub(crate) finalize_graph: Option<u32>,
     /// Whether blocks come without what was in their memory before.
     pub(crate) clean_blocks: bool,
 }
@@ -88,6 +92,10 @@ fn set_environment(command: &mut Command, preload: &Preload, before: Option<OsSt
         true => command.env(PASSIVE, "1"),
         false => command.env_remove(PASSIVE),
     };
+    match preload.finalize_graph {
+        Some(runs) => command.env(FINALIZE, runs.to_string()),
+        None => command.env_remove(FINALIZE),
+    };
     if preload.clean_blocks {
         // Of two values the later one counts: the user's.
         let own = std::env::var_os(TUNABLES).unwrap_or_default();
@@ -143,11 +151,12 @@ mod tests {
             objects: Objects::Sampled,
             follow: true,
             passive: false,
+            finalize_graph: None,
             clean_blocks: false,
         };
         set_environment(&mut command, &preload, None);
         let removed: Vec<_> =
             command.get_envs().filter(|(_, value)| value.is_none()).map(|(name, _)| name).collect();
-        assert_eq!(removed, [NO_FOLLOW, OBJECTS, PASSIVE, SAMPLE].map(OsStr::new));
+        assert_eq!(removed, [FINALIZE, NO_FOLLOW, OBJECTS, PASSIVE, SAMPLE].map(OsStr::new));
     }
 }

@@ -52,6 +52,7 @@ fn expect(script: &str, exit: Exit) -> Result<(), Failed> {
         objects: Objects::Sampled,
         follow: true,
         passive: false,
+        finalize_graph: None,
         clean_blocks: false,
     })?;
     match outcome.exit == exit {

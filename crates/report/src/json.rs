@@ -53,6 +53,7 @@ impl Serialize for Report<'_> {
         map.serialize_entry("marks", &profile.marks.iter().map(iterations::mark).collect::<Vec<_>>())?;
         map.serialize_entry("rss", &findings::rss(profile))?;
         map.serialize_entry("findings", &findings::findings(profile))?;
+        map.serialize_entry("graph_finalized", &findings::finalized(profile))?;
         map.serialize_entry("ledger", &profile.ledger.as_ref().map(|found| ledger::rows(profile, found)))?;
         map.serialize_entry(
             "ledger_details",

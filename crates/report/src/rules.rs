@@ -201,6 +201,25 @@ pub(crate) fn counted(profile: &Profile, finding: &Finding) -> Vec<(String, f64)
     std::iter::once((what.clone(), counting.per_iteration)).chain(lines).collect()
 }
 
+/// What became of a graph that was finalized for the user.
+pub(crate) fn finalized(profile: &Profile) -> Option<String> {
+    let when = profile.counts.notes(Counter::FinalizedGraphGrew).next()?;
+    let line = profile.counts.refused_at().and_then(|stack| profile.line_of(stack));
+    let place = line.and_then(|frame| {
+        let file = frame.file.as_deref()?.rsplit('/').next()?;
+        Some(format!("{file}:{}", frame.line?))
+    });
+    Some(match (place, profile.counts.refused_at()) {
+        (Some(place), _) => {
+            format!("The graph was finalized {when}: {place} would have made it grow, and raised.")
+        }
+        (None, Some(_)) => {
+            format!("The graph was finalized {when}, and an operation that was to be made raised.")
+        }
+        (None, None) => format!("The graph was finalized {when}, and nothing was to make it grow since."),
+    })
+}
+
 /// The text of that line, where its file still says it.
 pub(crate) fn source(profile: &Profile, finding: &Finding) -> Option<String> {
     let frame = line(profile, finding)?;

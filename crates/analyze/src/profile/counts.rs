@@ -3,15 +3,18 @@
 use heaplens_format::arena::Counter;
 use heaplens_format::recording::{Note, Process};
 
+use super::stacks::{StackId, Stacks};
+
 /// All that was counted, and what was noted about it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     totals: Vec<(Counter, u64)>,
     notes: Vec<Note>,
+    refused_at: Option<StackId>,
 }
 
 impl Counts {
-    pub(super) fn of(process: &Process) -> Self {
+    pub(super) fn of(process: &Process, stacks: &Stacks) -> Self {
         let rows = &process.counters.rows;
         let total = |counter: Counter| {
             let own = rows.iter().filter(|row| row.counter == counter);
@@ -19,7 +22,14 @@ impl Counts {
         };
         let totals = Counter::ALL.iter().map(|&counter| (counter, total(counter)));
         let totals = totals.filter(|&(_, count)| count > 0).collect();
-        Self { totals, notes: process.counters.notes.clone() }
+        let refused = rows.iter().find(|row| row.counter == Counter::FinalizedGraphGrew && row.count > 0);
+        let refused_at = refused.map(|row| stacks.of(row.node));
+        Self { totals, notes: process.counters.notes.clone(), refused_at }
+    }
+
+    /// Where an operation was first to be made for a graph that was finalized for the user.
+    pub fn refused_at(&self) -> Option<StackId> {
+        self.refused_at
     }
 
     /// How often it happened.

@@ -364,7 +364,7 @@ fn of_process(process: &Process, recording: &Recording, held_at: HeldAt) -> Prof
         ledger,
         leaks: leaks::of(process, &stacks),
         holders: Holders::of(process, &stacks),
-        counts: Counts::of(process),
+        counts: Counts::of(process, &stacks),
         modules: process.modules.clone(),
         marks: iterations::named_marks(process),
         returns,

@@ -37,6 +37,7 @@ mod sampling;
 mod snapshots;
 mod stacks;
 mod status;
+mod tensorflow_finalize;
 mod tensorflow_pools;
 mod tensorflow_rules;
 mod unrecordable;

@@ -191,11 +191,21 @@ fn models_that_stay_alive_are_counted() {
 }
 
 #[test]
-fn tensors_tapes_and_iterators_that_are_kept_are_told_at_the_line_that_makes_them() {
-    let test = "tensors_tapes_and_iterators_that_are_kept_are_told_at_the_line_that_makes_them";
+fn tensors_and_tapes_that_are_kept_are_told_at_the_line_that_makes_them() {
+    let test = "tensors_and_tapes_that_are_kept_are_told_at_the_line_that_makes_them";
     assert_found_in(test, PROGRAM, "tensors_kept", "");
     assert_found_in(test, PROGRAM, "tapes_kept", "gradient tapes made per iteration");
-    assert_found_in(test, PROGRAM, "iterators_kept", "dataset iterators made per iteration");
+}
+
+/// The threads that they start are a finding of their own (C31).
+#[test]
+fn iterators_that_are_kept_are_told_first_at_the_line_that_makes_them() {
+    let test = "iterators_that_are_kept_are_told_first_at_the_line_that_makes_them";
+    let Some(run) = ran(test, PROGRAM, "iterators_kept") else { return };
+    let (truth, found) = (truth(&run), findings(&run));
+    assert_eq!(found[0]["rule"], truth.rule, "{found:#?}");
+    assert_eq!(found[0]["location"]["line"], truth.line);
+    assert_eq!(evidence(&found[0], "dataset iterators made per iteration"), truth.events);
 }
 
 #[test]

@@ -82,6 +82,8 @@ counters! {
     IteratorFreed = 19, "dataset iterators freed";
     /// Never counted, only noted: why Python's collector does not come by itself.
     CollectorHeld = 20, "reasons why the collector does not come";
+    /// A graph that was finalized for the user would have grown.
+    FinalizedGraphGrew = 21, "operations that a finalized graph refused";
 }
 
 /// A note. The first is record 0.

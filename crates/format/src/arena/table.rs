@@ -266,6 +266,8 @@ pseudo! {
     IteratorFreed = 35;
     /// No memory: an event of [`super::Counter::CollectorHeld`].
     CollectorHeld = 36;
+    /// No memory: an event of [`super::Counter::FinalizedGraphGrew`].
+    FinalizedGraphGrew = 37;
 }
 
 #[cfg(test)]

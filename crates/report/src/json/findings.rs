@@ -3,6 +3,7 @@
 use heaplens_analyze::Profile;
 use heaplens_analyze::growth::{Finding, Shape};
 use heaplens_analyze::profile::SiteProfile;
+use heaplens_format::arena::Counter;
 
 use super::{FrameFields, frame};
 use crate::{registries, rules};
@@ -131,6 +132,20 @@ fn location<'a>(profile: &'a Profile, finding: &Finding) -> Option<LocationField
         function: frame.function.as_deref(),
         source: rules::source(profile, finding),
     })
+}
+
+#[derive(serde::Serialize)]
+pub(super) struct FinalizedFields<'a> {
+    when: String,
+    /// The line that would have made it grow, and raised.
+    location: Option<FrameFields<'a>>,
+}
+
+/// What became of a graph that was finalized for the user; `None` where none was.
+pub(super) fn finalized(profile: &Profile) -> Option<FinalizedFields<'_>> {
+    let when = profile.counts.notes(Counter::FinalizedGraphGrew).next()?.to_owned();
+    let line = profile.counts.refused_at().and_then(|stack| profile.line_of(stack));
+    Some(FinalizedFields { when, location: line.map(frame) })
 }
 
 fn holder(profile: &Profile, finding: &Finding) -> Option<HolderFields> {

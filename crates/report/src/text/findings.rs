@@ -32,6 +32,9 @@ pub(super) fn write(profile: &Profile, page: &mut Page<'_>) -> io::Result<()> {
     let Some(verdict) = profile.verdict() else { return Ok(()) };
     page.line("")?;
     page.emphasised("  ", &verdict_line(profile, verdict))?;
+    if let Some(words) = rules::finalized(profile) {
+        page.wrapped("  ", &one_line(&words))?;
+    }
     let findings = &profile.growth.findings;
     for (rank, finding) in (1..).zip(findings.iter().take(SHOWN)) {
         page.line("")?;
