@@ -2,7 +2,7 @@
 //! waits. It asks once, and goes on without an answer when none comes in time.
 //!
 //! ```text
-//!   agent      wanted = moment │ opens the bell, closes it │ waits, 300 ms at most until it begins, 2 s at most in all
+//!   agent      wanted = moment │ opens the bell, closes it │ waits, 3 s at most until it begins, 10 s at most in all
 //!   recorder                      hears it ─▶ given = BEGUN │ takes the ledger │ given = wanted, wakes
 //! ```
 
@@ -16,9 +16,10 @@ use crate::process;
 use crate::sys::{self, Descriptor, Errno};
 use crate::tracker::tracker;
 
-/// Until the recorder begins, and until it is done: tens of milliseconds for most, more for many gigabytes.
-const PATIENCE_NS: u64 = 300_000_000;
-const LONG_PATIENCE_NS: u64 = 2_000_000_000;
+/// Until the recorder begins, and until it is done: tens of milliseconds for most, more for many gigabytes, and more by far on a
+/// machine with more to do than it can. There is a recorder: nobody is waited for where none hears the bell.
+const PATIENCE_NS: u64 = 3_000_000_000;
+const LONG_PATIENCE_NS: u64 = 10_000_000_000;
 
 /// Asks for a ledger, unless one was asked for before.
 #[cold]
