@@ -98,6 +98,8 @@ const broken = (page) => page.evaluate(async () => {
 
 async function picture(page, name, width) {
   await page.setViewport({ width, height: 900 });
+  // Drawings follow the window with the next frame.
+  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
   const wide = await page.evaluate(() => document.scrollingElement.scrollWidth);
   if (folder) await page.screenshot({ path: path.join(folder, `${name}.png`), fullPage: true });
   return wide;

@@ -24,6 +24,8 @@ pub(crate) fn report(arguments: &ReportArguments) -> Result<ExitCode, Failure> {
         false => read(&arguments.input)?,
     };
     let profile = profiled(&decoded, arguments.pid.map(Pid::new)).map_err(|error| no_such(&error))?;
+    // The recording of a large program takes hundreds of megabytes, and the profile has what is told.
+    drop(decoded);
     match (&arguments.html, &arguments.output) {
         (Some(path), _) => write(path, &page(&profile))?,
         (None, Some(path)) => write(path, &render(&profile, arguments.format, plain()))?,
