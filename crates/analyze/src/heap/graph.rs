@@ -70,8 +70,7 @@ impl Graph {
                 gone.push(all.end - behind - inside..all.end - behind);
             }
         }
-        gone.sort_by_key(|edges| edges.start);
-        self.remove(&gone);
+        self.remove(&apart(gone));
     }
 
     /// How many edges a part of a block gave.
@@ -93,7 +92,7 @@ impl Graph {
         count
     }
 
-    /// Removes edges; each of these ranges lies in one block's, and they come in order.
+    /// Removes edges; each of these ranges lies in one block's, and they come in order, none into another.
     fn remove(&mut self, gone: &[Range<usize>]) {
         if gone.is_empty() {
             return;
@@ -254,4 +253,17 @@ impl Graph {
             });
         });
     }
+}
+
+/// The same edges as ranges in order that do not meet: what only looks like an object may claim a part of another's.
+fn apart(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    ranges.sort_by_key(|range| range.start);
+    let mut apart: Vec<Range<usize>> = Vec::with_capacity(ranges.len());
+    for range in ranges {
+        match apart.last_mut() {
+            Some(last) if range.start < last.end => last.end = last.end.max(range.end),
+            _ => apart.push(range),
+        }
+    }
+    apart
 }

@@ -66,6 +66,8 @@ fn what_lies_in_a_part_that_is_not_in_use_holds_nothing() {
     assert_eq!(held(&[(FIRST + 40, FIRST + 96)]), [2, 1, 0]);
     assert_eq!(held(&[(FIRST, FIRST + 40), (SECOND, SECOND + 4096)]), [1, 0, 0]);
     assert_eq!(held(&[(FIRST + 48, FIRST + 96), (0, 8)]), [3, 1, 0], "nothing is there");
+    let twice = [(FIRST + 32, FIRST + 48), (FIRST + 16, FIRST + 40), (FIRST + 32, FIRST + 40)];
+    assert_eq!(held(&twice), [0, 1, 0], "parts may meet");
 }
 
 #[test]
