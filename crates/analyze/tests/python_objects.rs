@@ -186,7 +186,7 @@ fn ask_everything<M: ReadMemory>(python: &Python<M>, objects: &[u64]) {
     for pair in objects.windows(2) {
         let _ = (python.step(pair[0], pair[1]), python.length(pair[0]), python.parts(pair[0]));
         let object = python.object_in(pair[0], 512, &[pair[0], pair[1], 1, pair[1], 1, pair[0]]);
-        object.inspect(|&object| drop((python.class_name(object.class), python.idle_ranges(object))));
+        object.inspect(|&object| drop((python.class_name(object.class), python.idle_parts(object))));
     }
 }
 
@@ -290,14 +290,19 @@ fn what_points_without_holding_is_idle_and_what_holds_is_not() {
         }
         for row in rows(&stopped.truth, "idle") {
             let object = object_of(stopped, python, number(&row[0])).expect("an object");
-            let ranges = python.idle_ranges(object);
+            let parts = python.idle_parts(object);
+            for part in &parts {
+                if let Some((start, size)) = block_of(&blocks, part.whole.0) {
+                    assert!(part.whole.0 == start && part.whole.1 <= start + size, "{part:x?}");
+                }
+            }
             let word = |address: u64| {
                 let mut bytes = [0; 8];
                 assert_eq!(stopped.memory.read(address, &mut bytes), 8);
                 u64::from_le_bytes(bytes)
             };
-            let mut old = ranges.iter().flat_map(|&(start, end)| (start..end).step_by(8)).map(word);
-            assert!(old.any(|word| word == number(&row[1])), "{:?}: {ranges:x?}", stopped.version());
+            let mut old = parts.iter().flat_map(|part| (part.idle.0..part.idle.1).step_by(8)).map(word);
+            assert!(old.any(|word| word == number(&row[1])), "{:?}: {parts:x?}", stopped.version());
         }
     });
 }

@@ -42,9 +42,13 @@ pub fn on_pool_region(arena: &Arena, start: Addr, length: Bytes) {
     on_map(arena, SeatId::NONE, start, length, BY_POOL);
 }
 
-/// Whether an address lies in a region of a pool.
+/// Whether an address lies in a region of a pool. Where that cannot be told, it does not, and a loss is counted.
 pub fn is_in_pool(arena: &Arena, address: Addr) -> bool {
-    site_of(arena, address) == Some(BY_POOL)
+    let site = with_table(arena, |table| table.site_at(address));
+    if site.is_none() {
+        arena.lose(Loss::MappingLost);
+    }
+    site.flatten() == Some(BY_POOL)
 }
 
 /// Ends what lies in a range, which may be parts of mappings.
@@ -56,12 +60,7 @@ pub fn on_unmap(arena: &Arena, seat: SeatId, start: Addr, length: Bytes) {
 
 /// The site that made the mapping around an address.
 pub fn site_of(arena: &Arena, address: Addr) -> Option<SiteId> {
-    with_table(arena, |table| {
-        let index = table.first_ending_after(address.get());
-        let record = table.get(index)?;
-        (record.start <= address.get()).then_some(record.site)
-    })
-    .flatten()
+    with_table(arena, |table| table.site_at(address)).flatten()
 }
 
 fn with_table<R>(arena: &Arena, action: impl FnOnce(&mut Table<'_>) -> R) -> Option<R> {
@@ -102,6 +101,11 @@ impl Table<'_> {
     fn slot(&self, index: usize) -> &Mapping {
         // SAFETY: `insert` reserved the region up to `count` records, and callers stay below it.
         unsafe { self.arena.record(Region::Mappings, index * MAPPING_SIZE) }
+    }
+
+    fn site_at(&self, address: Addr) -> Option<SiteId> {
+        let record = self.get(self.first_ending_after(address.get()))?;
+        (record.start <= address.get()).then_some(record.site)
     }
 
     fn get(&self, index: usize) -> Option<Record> {

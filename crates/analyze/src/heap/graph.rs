@@ -9,7 +9,7 @@ use super::marked::Marked;
 use super::memory::{ReadMemory, Window};
 use super::offsets::Offsets;
 use super::reading::Reading;
-use super::roots::{Links, Payload, RootEdges, RootOrigin, RootRange, Roots};
+use super::roots::{IdlePart, Links, Payload, RootEdges, RootOrigin, RootRange, Roots};
 use super::scan::Sieve;
 
 /// The heap.
@@ -52,25 +52,32 @@ impl Graph {
         graph
     }
 
-    /// Takes back the pointers in parts of blocks that hold nothing, each from one address to another. Whose parts they are is
-    /// known only when all blocks were seen.
-    pub fn forget(&mut self, parts: &[(u64, u64)], memory: &impl ReadMemory) {
+    /// Takes back the pointers in parts of blocks that hold nothing. Whose parts they are is known only when all blocks were
+    /// seen. What says so may only look like an object: a part counts where a block begins with the memory it is of, and where
+    /// no other part says the same.
+    pub fn forget(&mut self, parts: &[IdlePart], memory: &impl ReadMemory) {
         let (mut window, mut sieve) = (Window::new(memory), Sieve::default());
         let mut gone: Vec<Range<usize>> = Vec::new();
-        for &(start, end) in parts {
-            let Some((block, _)) = self.blocks.find(start) else { continue };
-            let end_of_block = self.blocks.range(block).1;
-            let end = end.min(end_of_block);
+        for (block, (start, end)) in apart(parts.iter().filter_map(|part| self.known_part(part)).collect()) {
             // Pointers are in the order of their words, so those are counted that come last.
             let inside = self.count(block, (start, end), &mut window, &mut sieve);
-            let behind =
-                if inside > 0 { self.count(block, (end, end_of_block), &mut window, &mut sieve) } else { 0 };
+            if inside == 0 {
+                continue;
+            }
+            let behind = self.count(block, (end, self.blocks.range(block).1), &mut window, &mut sieve);
             let all = self.range(block);
-            if inside > 0 && inside + behind <= all.len() {
+            if inside + behind <= all.len() {
                 gone.push(all.end - behind - inside..all.end - behind);
             }
         }
-        self.remove(&apart(gone));
+        self.remove(&gone);
+    }
+
+    /// The block that begins with the memory a part is of, and the part.
+    fn known_part(&self, part: &IdlePart) -> Option<(BlockId, (u64, u64))> {
+        let (block, offset) = self.blocks.find(part.whole.0)?;
+        let fits = offset == 0 && part.whole.1 <= self.blocks.range(block).1;
+        fits.then_some((block, part.idle))
     }
 
     /// How many edges a part of a block gave.
@@ -255,15 +262,17 @@ impl Graph {
     }
 }
 
-/// The same edges as ranges in order that do not meet: what only looks like an object may claim a part of another's.
-fn apart(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
-    ranges.sort_by_key(|range| range.start);
-    let mut apart: Vec<Range<usize>> = Vec::with_capacity(ranges.len());
-    for range in ranges {
-        match apart.last_mut() {
-            Some(last) if range.start < last.end => last.end = last.end.max(range.end),
-            _ => apart.push(range),
+/// Those parts, in order, that meet no other.
+fn apart(mut parts: Vec<(BlockId, (u64, u64))>) -> Vec<(BlockId, (u64, u64))> {
+    parts.sort_unstable_by_key(|&(_, part)| part);
+    let mut known_to = 0;
+    let mut alone = Vec::with_capacity(parts.len());
+    for (at, &(block, (start, end))) in parts.iter().enumerate() {
+        let next = parts.get(at + 1).map_or(u64::MAX, |&(_, (start, _))| start);
+        if known_to <= start && end <= next {
+            alone.push((block, (start, end)));
         }
+        known_to = known_to.max(end);
     }
-    apart
+    alone
 }

@@ -5,7 +5,8 @@ use heaplens_format::{Addr, Bytes};
 
 use super::synthetic::{Words, id_at};
 use super::{
-    Block, Blocks, COLLECTOR_GROUP, Dominators, Graph, Kinds, Links, NamedRoot, Paths, RootOrigin, Roots,
+    Block, Blocks, COLLECTOR_GROUP, Dominators, Graph, IdlePart, Kinds, Links, NamedRoot, Paths, RootOrigin,
+    Roots,
 };
 
 const FIRST: u64 = 0x5555_0000_1000;
@@ -52,22 +53,42 @@ fn links_and_weak_references_hold_nothing() {
     assert_eq!((path(&without_weak, SECOND), path(&without_weak, THIRD)), (held, None));
 }
 
+/// The memory that something says it has, and what of it it does not use.
+type Part = ((u64, u64), (u64, u64));
+
+/// How many blocks each block holds when these parts are left out.
+fn held_without(words: &[(u64, u64, u64)], parts: &[Part]) -> [usize; 3] {
+    let (mut graph, memory) = graph_and_memory(words, |_| Links::default());
+    let parts: Vec<IdlePart> = parts.iter().map(|&(whole, idle)| IdlePart { whole, idle }).collect();
+    graph.forget(&parts, &memory);
+    [FIRST, SECOND, THIRD].map(|block| graph.targets(id_at(&graph, block)).count())
+}
+
 #[test]
 fn what_lies_in_a_part_that_is_not_in_use_holds_nothing() {
     let words =
         [(FIRST, 2, SECOND), (FIRST, 4, THIRD), (FIRST, 5, SECOND), (FIRST, 9, FIRST), (SECOND, 1, THIRD)];
-    let held = |parts: &[(u64, u64)]| {
-        let (mut graph, memory) = graph_and_memory(&words, |_| Links::default());
-        graph.forget(parts, &memory);
-        [FIRST, SECOND, THIRD].map(|block| graph.targets(id_at(&graph, block)).count())
-    };
+    let held = |parts: &[Part]| held_without(&words, parts);
+    let (first, second) = ((FIRST, FIRST + 96), (SECOND, SECOND + 96));
     assert_eq!(held(&[]), [3, 1, 0]);
-    assert_eq!(held(&[(FIRST + 32, FIRST + 48)]), [1, 1, 0]);
-    assert_eq!(held(&[(FIRST + 40, FIRST + 96)]), [2, 1, 0]);
-    assert_eq!(held(&[(FIRST, FIRST + 40), (SECOND, SECOND + 4096)]), [1, 0, 0]);
-    assert_eq!(held(&[(FIRST + 48, FIRST + 96), (0, 8)]), [3, 1, 0], "nothing is there");
-    let twice = [(FIRST + 32, FIRST + 48), (FIRST + 16, FIRST + 40), (FIRST + 32, FIRST + 40)];
-    assert_eq!(held(&twice), [0, 1, 0], "parts may meet");
+    assert_eq!(held(&[(first, (FIRST + 32, FIRST + 48))]), [1, 1, 0]);
+    assert_eq!(held(&[(first, (FIRST + 40, FIRST + 96))]), [2, 1, 0]);
+    let two = [(first, (FIRST + 32, FIRST + 40)), (first, (FIRST + 40, FIRST + 48))];
+    assert_eq!(held(&two), [1, 1, 0], "before the items of a deque and behind them");
+    assert_eq!(held(&[(second, second), (first, (FIRST, FIRST + 40))]), [1, 0, 0]);
+    assert_eq!(held(&[(first, (FIRST + 48, FIRST + 96)), ((0, 8), (0, 8))]), [3, 1, 0], "nothing is there");
+}
+
+#[test]
+fn what_only_looks_like_an_object_takes_no_pointer_from_another() {
+    let words = [(FIRST, 2, SECOND), (FIRST, 4, THIRD)];
+    let held = |parts: &[Part]| held_without(&words, parts)[0];
+    let (own, behind) = ((FIRST, FIRST + 96), (FIRST + 24, FIRST + 96));
+    assert_eq!(held(&[(own, behind)]), 1);
+    assert_eq!(held(&[(behind, behind)]), 2, "its items would begin inside a block");
+    assert_eq!(held(&[((FIRST, FIRST + 104), (FIRST + 24, FIRST + 104))]), 2, "they would not fit");
+    assert_eq!(held(&[(own, behind), (own, (FIRST + 32, FIRST + 40))]), 2, "two say that it is theirs");
+    assert_eq!(held(&[(own, behind), (own, behind)]), 2, "two say that it is theirs");
 }
 
 #[test]

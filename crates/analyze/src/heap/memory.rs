@@ -1,7 +1,7 @@
 //! Foreign memory, and reading much of it in order.
 
-/// The most that is read at a time: it stays in the second-level cache.
-const WINDOW: u64 = 1 << 18;
+/// The most that is read at a time: with what is found in it, it stays in the second-level cache.
+pub(super) const WINDOW: u64 = 1 << 18;
 
 /// Memory of a process that stands still while it is read.
 pub trait ReadMemory {
@@ -38,32 +38,15 @@ impl<'a, M: ReadMemory> Window<'a, M> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::synthetic::Numbered;
     use super::*;
-    use std::cell::Cell;
-
-    /// Every byte is the low byte of its address; nothing can be read from `end` on.
-    struct Numbered {
-        end: u64,
-        calls: Cell<u32>,
-    }
-
-    impl ReadMemory for Numbered {
-        fn read(&self, address: u64, into: &mut [u8]) -> usize {
-            self.calls.set(self.calls.get() + 1);
-            let there = self.end.saturating_sub(address).min(into.len() as u64) as usize;
-            for (at, byte) in (address..).zip(&mut into[..there]) {
-                *byte = at as u8;
-            }
-            there
-        }
-    }
 
     fn words_of(memory: &Numbered, ranges: &[(u64, u64)]) -> Vec<u64> {
         let (mut window, mut seen) = (Window::new(memory), Vec::new());
         for &(start, end) in ranges {
             window.each_piece(start, end, |address, words| {
                 for (at, word) in (address..).step_by(8).zip(words) {
-                    assert_eq!(*word, std::array::from_fn(|byte| (at + byte as u64) as u8));
+                    assert_eq!(u64::from_le_bytes(*word), at);
                     seen.push(at);
                 }
             });
@@ -73,21 +56,21 @@ mod tests {
 
     #[test]
     fn only_whole_words_of_a_range_count() {
-        let memory = Numbered { end: 1 << 30, calls: Cell::new(0) };
+        let memory = Numbered::up_to(1 << 30);
         assert_eq!(words_of(&memory, &[(64, 80), (84, 100), (104, 112)]), [64, 72, 88, 104]);
     }
 
     #[test]
     fn what_is_larger_than_the_window_comes_in_pieces() {
-        let memory = Numbered { end: 1 << 30, calls: Cell::new(0) };
+        let memory = Numbered::up_to(1 << 30);
         let seen = words_of(&memory, &[(8, 3 * WINDOW)]);
         assert_eq!(seen.len() as u64, 3 * WINDOW / 8 - 1);
-        assert_eq!(memory.calls.get(), 3);
+        assert_eq!(memory.calls(), 3);
     }
 
     #[test]
     fn memory_that_cannot_be_read_has_no_words() {
-        let memory = Numbered { end: 4096, calls: Cell::new(0) };
+        let memory = Numbered::up_to(4096);
         assert_eq!(words_of(&memory, &[(4080, 8192), (16_384, 16_400)]), [4080, 4088]);
     }
 }

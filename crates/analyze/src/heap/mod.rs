@@ -59,6 +59,8 @@ pub use growing::{Growing, growing, largest};
 pub use kinds::Kinds;
 pub use memory::ReadMemory;
 pub use paths::Paths;
-pub use roots::{Holder, Links, NamedRoot, Payload, RootKind, RootOrigin, RootRange, RootRegister, Roots};
+pub use roots::{
+    Holder, IdlePart, Links, NamedRoot, Payload, RootKind, RootOrigin, RootRange, RootRegister, Roots,
+};
 pub use scene::{PythonScene, Scene};
 pub use summary::{BlockKind, Summary, SummaryNode};

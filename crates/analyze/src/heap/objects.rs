@@ -8,7 +8,7 @@ use super::interner::Interner;
 use super::marked::Marked;
 use super::memory::ReadMemory;
 use super::python::{ClassId, LARGEST_SMALL, Object, Python};
-use super::roots::Links;
+use super::roots::{IdlePart, Links};
 
 /// Words at the start of a block that tell what is in it.
 pub(super) const WORDS: usize = 6;
@@ -47,7 +47,7 @@ pub(super) struct Typist<'a, 'm, M> {
     /// Addresses of what objects keep for later use.
     pub(super) spare: Vec<u64>,
     /// Parts of blocks that hold nothing.
-    pub(super) idle: Vec<(u64, u64)>,
+    pub(super) idle: Vec<IdlePart>,
     /// Blocks that are mappings, and the class of those.
     pub(super) mappings: &'a Marked,
     pub(super) mapping: u32,
@@ -74,7 +74,7 @@ impl<M: ReadMemory> Typist<'_, '_, M> {
             return Links::default();
         };
         self.spare.extend(python.spare(object));
-        self.idle.extend(python.idle_ranges(object));
+        self.idle.extend(python.idle_parts(object));
         let number = || self.names.number(&python.class_name(object.class));
         self.classes[id.index()] = *self.known.entry(object.class).or_insert_with(number);
         Links {

@@ -4,10 +4,8 @@
 use std::ops::Range;
 
 use super::blocks::{BlockId, Blocks};
-use super::memory::ReadMemory;
+use super::memory::{ReadMemory, WINDOW};
 
-/// The most that is read at a time: with what is found in it, it stays in the second-level cache.
-const WINDOW: u64 = 1 << 18;
 /// Blocks that are no farther apart are read together.
 const NEAR: u64 = 4096;
 
@@ -148,33 +146,15 @@ fn end_of_run(blocks: &Blocks, from: BlockId) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use std::cell::Cell;
-
     use heaplens_format::{Addr, Bytes};
 
     use super::super::blocks::Block;
+    use super::super::synthetic::Numbered;
     use super::*;
-
-    /// Every word is its own address; nothing can be read from `end` on.
-    struct Numbered {
-        end: u64,
-        calls: Cell<u32>,
-    }
-
-    impl ReadMemory for Numbered {
-        fn read(&self, address: u64, into: &mut [u8]) -> usize {
-            self.calls.set(self.calls.get() + 1);
-            let there = self.end.saturating_sub(address).min(into.len() as u64) as usize;
-            for (at, byte) in (address..).zip(&mut into[..there]) {
-                *byte = (at & !7).to_le_bytes()[(at & 7) as usize];
-            }
-            there
-        }
-    }
 
     /// What is read of blocks at (address, size): for each piece the block, whether it is its first, first word and count.
     fn read(blocks: &[(u64, u64)], end: u64) -> (Vec<(usize, bool, u64, usize)>, u32) {
-        let memory = Numbered { end, calls: Cell::new(0) };
+        let memory = Numbered::up_to(end);
         let block =
             |&(at, size): &(u64, u64)| Block { address: Addr::new(at), size: Bytes::new(size), site: 0 };
         let blocks = Blocks::new(blocks.iter().map(block).collect()).unwrap();
@@ -188,7 +168,7 @@ mod tests {
                 seen.push((piece.block.index(), piece.is_first, first, words.len()));
             }
         }
-        (seen, memory.calls.get())
+        (seen, memory.calls())
     }
 
     const ALL: u64 = 1 << 40;

@@ -165,6 +165,15 @@ impl RootEdges {
     }
 }
 
+/// Memory that an object says is its own, and the part of it in which old pointers lie: each from one address to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IdlePart {
+    /// All that it has there; a block begins with it.
+    pub whole: (u64, u64),
+    /// What of it holds nothing.
+    pub idle: (u64, u64),
+}
+
 /// What is known of a block besides its words.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Links {

@@ -1,5 +1,6 @@
 //! Heaps made by hand for tests: blocks are added one by one, then pointers between them.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use heaplens_format::{Addr, Bytes};
@@ -19,6 +20,34 @@ impl ReadMemory for Words {
             let Some(word) = self.0.get(&at) else { break };
             bytes.copy_from_slice(&word.to_le_bytes());
             there += 8;
+        }
+        there
+    }
+}
+
+/// Every word is its own address; nothing can be read from `end` on.
+pub(super) struct Numbered {
+    end: u64,
+    calls: Cell<u32>,
+}
+
+impl Numbered {
+    pub(super) fn up_to(end: u64) -> Self {
+        Self { end, calls: Cell::new(0) }
+    }
+
+    /// How often it was read.
+    pub(super) fn calls(&self) -> u32 {
+        self.calls.get()
+    }
+}
+
+impl ReadMemory for Numbered {
+    fn read(&self, address: u64, into: &mut [u8]) -> usize {
+        self.calls.set(self.calls.get() + 1);
+        let there = self.end.saturating_sub(address).min(into.len() as u64) as usize;
+        for (at, byte) in (address..).zip(&mut into[..there]) {
+            *byte = (at & !7).to_le_bytes()[(at & 7) as usize];
         }
         there
     }

@@ -62,6 +62,8 @@ pub struct Python<'m, M> {
 pub struct Object {
     /// Where it begins: what `id()` says.
     pub address: u64,
+    /// Where its block begins: at the collector's links, if it has any.
+    pub block: u64,
     /// Its type.
     pub class: ClassId,
     /// Whether the collector has it in its lists.
@@ -141,7 +143,8 @@ impl<'m, M: ReadMemory> Python<'m, M> {
             return None;
         }
         let is_tracked = class.has(layout::flag::HAVE_GC) && words[lead - 2] != 0;
-        Some(Object { address: start + before, class: class.id, is_tracked, idle_words: class.idle_words })
+        let (address, idle_words) = (start + before, class.idle_words);
+        Some(Object { address, block: start, class: class.id, is_tracked, idle_words })
     }
 
     /// Whether what should count references is an address of an object itself: then this is a row of pointers, one of them to a

@@ -3,7 +3,7 @@
 use super::classes::{Class, Kind};
 use super::layout::{self, SIZE, class, ndarray};
 use super::{Object, Python};
-use crate::heap::ReadMemory;
+use crate::heap::{IdlePart, ReadMemory};
 
 /// Nodes of an OrderedDict beyond this many are not looked at.
 const MOST_NODES: usize = 1 << 24;
@@ -123,44 +123,50 @@ impl<M: ReadMemory> Python<'_, M> {
         into.retain(|&part| part != object + layout::INLINE_VALUES);
     }
 
-    /// Memory of an object, from one address to another, that holds nothing, though old pointers lie there: room that a list has
-    /// for more items, the frame of a generator that is over. Asked for every object of a heap.
-    pub fn idle_ranges(&self, object: Object) -> Vec<(u64, u64)> {
+    /// Memory of an object that holds nothing, though old pointers lie there: room that a list has for more items, the frame of
+    /// a generator that is over. Asked for every object of a heap.
+    pub fn idle_parts(&self, object: Object) -> Vec<IdlePart> {
         let Some(class) = self.known(object.class) else { return Vec::new() };
-        let object = object.address;
         match class.kind {
-            Kind::List => self.room_of_list(object).into_iter().collect(),
-            Kind::Deque => self.room_of_deque(object),
+            Kind::List => self.room_of_list(object.address).into_iter().collect(),
+            Kind::Deque => self.room_of_deque(object.address),
             Kind::Generator => self.frame_that_is_over(object).into_iter().collect(),
             _ => Vec::new(),
         }
     }
 
-    fn room_of_list(&self, list: u64) -> Option<(u64, u64)> {
+    fn room_of_list(&self, list: u64) -> Option<IdlePart> {
         let items = self.reader.pointer(list + layout::LIST_ITEMS)?;
         let (used, room) = (self.reader.word(list + SIZE)?, self.reader.word(list + layout::LIST_ROOM)?);
-        (used < room && room < 1 << 40).then(|| (items + 8 * used, items + 8 * room))
+        let end = (used < room && room < 1 << 40).then(|| items.checked_add(8 * room))??;
+        Some(IdlePart { whole: (items, end), idle: (items + 8 * used, end) })
     }
 
     /// Before the first item and behind the last.
-    fn room_of_deque(&self, deque: u64) -> Vec<(u64, u64)> {
+    fn room_of_deque(&self, deque: u64) -> Vec<IdlePart> {
         let blocks: Vec<u64> = self.deque_blocks(deque).collect();
         let place = |at: u64| self.reader.word(deque + at).filter(|&at| at < layout::DEQUE_BLOCK_LENGTH);
         let (Some(first), Some(last)) = (blocks.first(), blocks.last()) else { return Vec::new() };
-        let item = |block: u64, at: u64| block + layout::DEQUE_BLOCK_ITEMS + 8 * at;
-        let before = place(layout::DEQUE_FIRST_INDEX).map(|at| (item(*first, 0), item(*first, at)));
-        let behind = place(layout::DEQUE_LAST_INDEX)
-            .map(|at| (item(*last, at + 1), item(*last, layout::DEQUE_BLOCK_LENGTH)));
-        before.into_iter().chain(behind).filter(|(start, end)| start < end).collect()
+        let part = |block: u64, from: u64, to: u64| {
+            let item = |at: u64| block + layout::DEQUE_BLOCK_ITEMS + 8 * at;
+            let whole = (block, item(layout::DEQUE_BLOCK_LENGTH));
+            (from < to).then(|| IdlePart { whole, idle: (item(from), item(to)) })
+        };
+        let before = place(layout::DEQUE_FIRST_INDEX).and_then(|at| part(*first, 0, at));
+        let behind =
+            place(layout::DEQUE_LAST_INDEX).and_then(|at| part(*last, at + 1, layout::DEQUE_BLOCK_LENGTH));
+        before.into_iter().chain(behind).collect()
     }
 
-    fn frame_that_is_over(&self, generator: u64) -> Option<(u64, u64)> {
+    fn frame_that_is_over(&self, generator: Object) -> Option<IdlePart> {
         let layout::OfGenerator::Inside { frame, state } = self.layout.frame.of_generator else {
             return None;
         };
-        let is_over = self.reader.byte(generator + state)? as i8 > 0;
-        let words = self.reader.word(generator + SIZE).filter(|_| is_over)?;
-        Some((generator + frame, generator + frame + 8 * words.min(1 << 20)))
+        let address = generator.address;
+        let is_over = self.reader.byte(address + state)? as i8 > 0;
+        let words = self.reader.word(address + SIZE).filter(|_| is_over)?;
+        let end = address + frame + 8 * words.min(1 << 20);
+        Some(IdlePart { whole: (generator.block, end), idle: (address + frame, end) })
     }
 
     /// How many elements a container has.
