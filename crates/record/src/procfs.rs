@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use heaplens_format::environment::ARENA_SUFFIX;
 use heaplens_format::{Bytes, Pid};
 
+use crate::ptrace::Tid;
+
 /// Resident memory of a process, Heaplens's own part included, and its threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Resident {
@@ -69,6 +71,12 @@ fn is_restricted(status: &str, own: &str) -> bool {
     let filters = |status: &str| field_of_status(status, "Seccomp_filters:");
     let has_more = filters(status).is_none_or(|count| Some(count) != filters(own));
     field_of_status(status, "Seccomp:").is_some_and(|mode| mode != 0) && has_more
+}
+
+/// Whether somebody traces a thread.
+pub(crate) fn is_traced(thread: Tid) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{thread}/status")).unwrap_or_default();
+    field_of_status(&status, "TracerPid:").is_some_and(|tracer| tracer != 0)
 }
 
 /// Page faults of a process that needed no disk: field 10 of proc_pid_stat(5).

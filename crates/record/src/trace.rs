@@ -12,6 +12,8 @@ use std::time::{Duration, Instant};
 
 use heaplens_format::Pid;
 
+use crate::kernel::is_refusal;
+use crate::procfs;
 use crate::ptrace::{self, Registers, Stop, Tid, Waited};
 
 /// How long threads of a running program may take to stop. One that waits for a child of `vfork`, or for a disk, does not.
@@ -71,6 +73,26 @@ pub enum NotStopped {
     Gone,
 }
 
+/// How long a tracer is given to leave before it is looked for again.
+const LOOK: Duration = Duration::from_millis(1);
+
+/// Attaches to a thread; while somebody else does, as a look that its recorder takes, it is waited for that.
+fn seize(thread: Tid, deadline: Instant) -> io::Result<()> {
+    loop {
+        match ptrace::seize(thread) {
+            Err(error) if is_refusal(&error) && procfs::is_traced(thread) => {
+                if Instant::now() >= deadline {
+                    return Err(error);
+                }
+                std::thread::sleep(LOOK);
+            }
+            // The other one may have left between the two.
+            Err(error) if is_refusal(&error) => return ptrace::seize(thread),
+            done => return done,
+        }
+    }
+}
+
 /// All threads of a process, until it is dropped, by the thread that stopped them.
 #[derive(Debug)]
 pub(crate) struct Threads {
@@ -113,7 +135,7 @@ impl Threads {
     fn stop_all(&mut self, threads: &[Tid], deadline: Instant) -> Result<(), NotStopped> {
         let mut traced = Vec::with_capacity(threads.len());
         for &thread in threads {
-            match ptrace::seize(thread) {
+            match seize(thread, deadline) {
                 Ok(()) => traced.push(thread),
                 Err(_) if self.has_ended(thread) => {}
                 Err(error) => return Err(error.into()),
@@ -229,5 +251,30 @@ impl Drop for Tracer {
         if let Some(thread) = self.thread.take() {
             thread.join().ok();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    fn stopped(process: Pid, patience: Duration) -> Result<((), Tracer), NotStopped> {
+        Tracer::start(move || Ok(((), Threads::stop(process, patience)?)))
+    }
+
+    #[test]
+    fn a_look_waits_until_another_has_ended() {
+        let mut child = Command::new("cat").stdin(Stdio::piped()).spawn().expect("cat starts");
+        let process = Pid::new(child.id());
+        let (_, first) = stopped(process, PATIENCE_AT_END).expect("it stops");
+        let refused = stopped(process, Duration::ZERO).map(|_| ());
+        assert!(matches!(&refused, Err(NotStopped::Refused(why)) if is_refusal(why)), "{refused:?}");
+        let second = std::thread::spawn(move || stopped(process, Duration::from_secs(600)).map(drop));
+        drop(first);
+        second.join().expect("no panic").expect("it stops again");
+        drop(child.stdin.take());
+        assert!(child.wait().expect("cat ends").success());
     }
 }
