@@ -1,6 +1,7 @@
 """Runs inside a program that has imported TensorFlow; the agent carries this text.
 
-It is given `count`, which counts an event for the line that called, and `note`, which keeps words about such events.
+It is given `count`, which counts an event for the line that called, `note`, which keeps words about such events, and `made`,
+which keeps the line that made an operation.
 `install` is called again and again until it says that all is in place: each time it looks at what has been imported, and
 imports nothing itself. Whatever it puts in place passes every call on as it came, holds none of the program's objects,
 and lets no exception of its own out. What a version does not have is noted once, and does without.
@@ -67,6 +68,26 @@ def watch_lives(owner, made, freed):
     replace(owner, "__init__", make)
 
 
+def note_maker(operation):
+    """The line that makes an operation, for what it will allocate on threads of TensorFlow's own."""
+    try:
+        name = operation.name.encode()
+        if made(name) is not False:
+            return
+        # The code that runs was made of the user's by AutoGraph, which knows the line.
+        tf_stack = sys.modules["tensorflow.python.util.tf_stack"]
+        lines = tf_stack._source_mapper_stacks[tf_stack._get_thread_key()][-1].get_effective_source_map()
+        frame = sys._getframe(2)
+        while frame is not None:
+            place = lines.get((frame.f_code.co_filename, frame.f_lineno))
+            if place is not None:
+                made(name, place[0].encode(), (place[2] or "<lambda>").encode(), place[1])
+                return
+            frame = frame.f_back
+    except Exception:
+        pass  # it is then told of by the threads that run it
+
+
 def watch_graphs(ops):
     """Operations of graphs that are not a function's: those of functions come and go with them.
 
@@ -91,6 +112,8 @@ def watch_graphs(ops):
             if type(self) is plain:
                 (living.get(id(self)) or remember(self))[1][0] += 1
                 count(GRAPH_OPERATION)
+            if arguments:
+                note_maker(arguments[0])
             return original(self, *arguments, **keywords)
 
         return create

@@ -14,6 +14,7 @@ mod malloc;
 mod mapping;
 mod marks;
 mod new;
+mod operations;
 mod plain;
 mod pools;
 mod process;

@@ -43,12 +43,15 @@ impl<'a> Owner<'a> {
         }
         match installed(file).or_else(|| standard(file)) {
             Some(package) => Self::Package(package),
-            None if file.rsplit('/').next().is_some_and(|name| name.starts_with(REWRITTEN)) => {
-                Self::Generated
-            }
+            None if is_rewritten(file) => Self::Generated,
             None => Self::User,
         }
     }
+}
+
+/// Whether TensorFlow made a file of one of the user's functions.
+pub fn is_rewritten(file: &str) -> bool {
+    file.rsplit('/').next().is_some_and(|name| name.starts_with(REWRITTEN))
 }
 
 /// `…/site-packages/numpy/core/numeric.py` is of `numpy`.

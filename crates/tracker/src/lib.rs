@@ -26,6 +26,7 @@ pub mod marks;
 pub mod modules;
 mod naming;
 pub mod objects;
+pub mod operations;
 pub mod process;
 pub mod python;
 pub mod requests;

@@ -5,7 +5,7 @@ use core::sync::atomic::Ordering::Relaxed;
 use heaplens_format::arena::Pseudo;
 use heaplens_format::{NodeId, SiteId};
 
-use crate::python::{Event, Hashed, NativeStack, Tables, Thread};
+use crate::python::{Event, Hashed, NativeStack, PythonCaller, Tables};
 use crate::seat::{Guard, Seat};
 use crate::sites;
 use crate::tracker::Tracker;
@@ -56,16 +56,22 @@ impl Tracker {
         let thread = self.python.thread();
         let mut seen = thread.map_or(Hashed::default(), |thread| seat.python.hash(thread, &self.samples));
         let python = seen.hash;
-        if python == 0 && seat.ground.is_none() {
+        let operation = if python == 0 { self.operations.running() } else { 0 };
+        if python == 0 && operation == 0 && seat.ground.is_none() {
             return self.site_of_memo(seat);
         }
         let native = seat.memo.frames().last().map_or(ROOT_HASH, |top| top.hash);
         let ground = seat.ground.map_or(0, |ground| u64::from(ground as u8));
-        let key = extend_hash(native, python ^ ground << 56);
+        let key = extend_hash(native, python ^ operation ^ ground << 56);
         let site = match self.site_at_hand(seat, key) {
             Some((site, _)) => site,
             None => {
-                let site = self.site_of_pair(seat, thread.filter(|_| python != 0), python, key, end)?;
+                let caller = match thread {
+                    Some(thread) if python != 0 => PythonCaller::Thread(thread, python),
+                    _ if operation != 0 => self.maker(),
+                    _ => PythonCaller::None,
+                };
+                let site = self.site_of_pair(seat, caller, key, end)?;
                 // Code that was never seen before may have loops.
                 seen = thread.map_or(seen, |thread| seat.python.hash_again(thread, &self.samples, seen));
                 site
@@ -81,17 +87,15 @@ impl Tracker {
         Some(site)
     }
 
-    fn site_of_pair(
-        &self,
-        seat: &mut Seat,
-        thread: Option<Thread<'_>>,
-        python: u64,
-        key: u64,
-        end: u64,
-    ) -> Option<SiteId> {
+    /// Who made the operation that this thread runs.
+    fn maker(&self) -> PythonCaller<'_> {
+        self.operations.maker(&self.arena, &self.trie).map_or(PythonCaller::None, PythonCaller::Maker)
+    }
+
+    fn site_of_pair(&self, seat: &mut Seat, caller: PythonCaller<'_>, key: u64, end: u64) -> Option<SiteId> {
         let site = match self.trie.aliased(&self.arena, key) {
             Some(known) => known,
-            None => self.merge_stacks(seat, thread.map(|thread| (thread, python)), key, end)?,
+            None => self.merge_stacks(seat, caller, key, end)?,
         };
         self.keep_at_hand(seat, key, site);
         Some(site)
@@ -102,17 +106,11 @@ impl Tracker {
     }
 
     #[cold]
-    fn merge_stacks(
-        &self,
-        seat: &mut Seat,
-        python: Option<(Thread<'_>, u64)>,
-        key: u64,
-        end: u64,
-    ) -> Option<SiteId> {
+    fn merge_stacks(&self, seat: &mut Seat, caller: PythonCaller<'_>, key: u64, end: u64) -> Option<SiteId> {
         let (id, bottom, ground) = (seat.id(), seat.memo.bottom(), seat.ground);
         let native =
             NativeStack { frames: seat.memo.frames(), end, bottom, own_module: self.python.own_module() };
-        seat.python.merge(&self.arena, &self.trie, python, ground, native);
+        seat.python.merge(&self.arena, &self.trie, caller, ground, native);
         for grown in [seat.memo.newly_resident(), seat.python.newly_resident()].into_iter().flatten() {
             self.arena.header().private_bytes.fetch_add(grown, Relaxed);
         }

@@ -11,7 +11,7 @@
 //! ```
 //!
 //! Behind it stand the distances to the thread's next sampled block and to its next sampled object of Python, so that an
-//! event that is none needs no seat at all.
+//! event that is none needs no seat at all, and where TensorFlow says what operation the thread runs (`operations`).
 //!
 //! A [`Guard`] proves that the thread is inside one of our hooks and nobody else is: a signal handler that allocates in
 //! the middle finds the seat busy and stays out.
@@ -42,11 +42,11 @@ global_asm!(
     ".section .tbss,\"awT\",@nobits",
     ".balign 8",
     ".type heaplens_thread_word,@tls_object",
-    ".size heaplens_thread_word,40",
+    ".size heaplens_thread_word,48",
     ".hidden heaplens_thread_word",
     ".globl heaplens_thread_word",
     "heaplens_thread_word:",
-    ".zero 40",
+    ".zero 48",
     ".text"
 );
 
@@ -319,6 +319,13 @@ fn thread_distance() -> *mut Distance {
 #[inline(always)]
 fn thread_object_distance() -> *mut Distance {
     thread_distance().wrapping_add(1)
+}
+
+/// Where TensorFlow says which operation this thread runs; 0 where it never did.
+#[inline(always)]
+pub fn annotation<'a>() -> &'a mut u64 {
+    // SAFETY: the last of the words, which belongs to this thread alone.
+    unsafe { &mut *thread_object_distance().wrapping_add(1).cast() }
 }
 
 /// Whether an object of Python is no sample and needs nothing from us. Where every object is recorded, none passes by: the

@@ -15,6 +15,7 @@ use crate::cost::{Timer, stop_clock, ticks};
 use crate::mappings;
 use crate::marks::Marks;
 use crate::objects::samples::Samples;
+use crate::operations::Operations;
 use crate::process::{self, Life};
 use crate::python::Python;
 use crate::requests::Requests;
@@ -44,6 +45,8 @@ pub struct Tracker {
     pub marks: Marks,
     /// What is asked for from outside.
     pub requests: Requests,
+    /// Who made the operations that run.
+    pub operations: Operations,
     /// Mean distance of samples; 0: exact.
     pub interval: AtomicU64,
 }
@@ -57,6 +60,7 @@ static TRACKER: Tracker = Tracker {
     samples: Samples::new(),
     marks: Marks::new(),
     requests: Requests::new(),
+    operations: Operations::new(),
     interval: AtomicU64::new(0),
 };
 

@@ -274,6 +274,14 @@ impl Trie {
         self.node(arena, node).frame.load(Relaxed)
     }
 
+    /// The frames of a path, innermost first.
+    pub fn frames(&self, arena: &Arena, node: NodeId) -> impl Iterator<Item = u64> {
+        let parent = |node: &NodeId| NodeId::new(self.node(arena, *node).parent.load(Relaxed));
+        core::iter::successors(Some(node), move |node| Some(parent(node)))
+            .take_while(|node| node.get() != 0)
+            .map(|node| self.frame(arena, node))
+    }
+
     /// Keeps a word under a hash that is no path's.
     pub fn intern(&self, arena: &Arena, word: u64, hash: u64) -> Option<NodeId> {
         self.insert(arena, NodeId::new(0), word, hash)

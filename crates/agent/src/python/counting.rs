@@ -1,10 +1,12 @@
-//! Two functions that the probe of a library is given: one that counts, for whoever called, and one that keeps words.
+//! Functions that the probe of a library is given: one that counts, for whoever called, one that keeps words, and one that notes
+//! who made an operation.
 
-use core::ffi::{CStr, c_char, c_int};
+use core::ffi::{CStr, c_char, c_int, c_long};
 use core::ptr::null_mut;
 
 use heaplens_format::arena::Counter;
 use heaplens_format::python_file::PROBE_FILE;
+use heaplens_tracker::python::Line;
 use heaplens_tracker::{Caller, tracker};
 
 use super::interface::{self, ANY_ARGUMENTS, Interface, Method, ONE_ARGUMENT, Object, WHOLE_FILE};
@@ -21,7 +23,10 @@ static COUNT: Method = Method {
 static NOTE: Method =
     Method { name: c"note".as_ptr(), function: Some(note), flags: ANY_ARGUMENTS, doc: c"".as_ptr() };
 
-/// Runs a text of ours that is given both functions, with these names for its globals; whether it ran.
+static MADE: Method =
+    Method { name: c"made".as_ptr(), function: Some(made), flags: ANY_ARGUMENTS, doc: c"".as_ptr() };
+
+/// Runs a text of ours that is given these functions, with these names for its globals; whether it ran.
 ///
 /// # Safety
 /// The interpreter's lock is held, and `names` is a dictionary.
@@ -33,7 +38,7 @@ pub unsafe fn run(interface: &Interface, source: &CStr, names: Object) -> bool {
             return false;
         }
         let is_given = (interface.set_item)(names, c"__builtins__".as_ptr(), (interface.builtins)()) == 0
-            && [(c"count", &COUNT), (c"note", &NOTE)]
+            && [(c"count", &COUNT), (c"note", &NOTE), (c"made", &MADE)]
                 .iter()
                 .all(|(name, method)| give(interface, names, name, method));
         let result = if is_given { (interface.evaluate)(code, names, names) } else { null_mut() };
@@ -100,5 +105,32 @@ unsafe extern "C" fn note(_module: Object, arguments: Object) -> Object {
             _ => (interface.clear_error)(),
         }
         interface.nothing()
+    }
+}
+
+/// `made(name)`, or `made(name, file, function, line)`; whether it is noted: else the line is asked for.
+unsafe extern "C" fn made(_module: Object, arguments: Object) -> Object {
+    let Some(interface) = interface::get() else { return null_mut() };
+    let [mut name, mut file, mut function] = [core::ptr::null::<c_char>(); 3];
+    let mut line: c_int = 0;
+    // SAFETY: the interpreter calls with its lock held; the format says what is stored where, and the bytes live as long as
+    // the arguments.
+    unsafe {
+        let is_parsed = (interface.parse)(
+            arguments,
+            c"y|yyi".as_ptr(),
+            &raw mut name,
+            &raw mut file,
+            &raw mut function,
+            &raw mut line,
+        ) != 0;
+        if !is_parsed {
+            (interface.clear_error)();
+            return interface.nothing();
+        }
+        let number = u32::try_from(line).unwrap_or(0);
+        let text = |text: *const c_char| CStr::from_ptr(text).to_bytes();
+        let line = (!function.is_null()).then(|| Line { file: text(file), function: text(function), number });
+        (interface.truth)(c_long::from(tracker().on_operation(text(name), line)))
     }
 }

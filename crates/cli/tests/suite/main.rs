@@ -40,4 +40,5 @@ mod status;
 mod tensorflow_finalize;
 mod tensorflow_pools;
 mod tensorflow_rules;
+mod tensorflow_workers;
 mod unrecordable;

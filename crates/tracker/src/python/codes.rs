@@ -3,19 +3,23 @@
 use core::sync::atomic::Ordering::{Relaxed, Release};
 
 use heaplens_format::arena::Region;
-use heaplens_format::arena::python::{CODE_LOOP_SIZE, CODE_SIZE, Code, FRAME_INTERN_MODULE, MAX_CODE};
+use heaplens_format::arena::python::{
+    CODE_LOOP_SIZE, CODE_SIZE, Code, FRAME_INTERN_MODULE, LineTable, MAX_CODE,
+};
 use heaplens_format::arena::table::{frame_word, split_frame};
-use heaplens_format::python_file::{Owner, WITHOUT_FILE};
+use heaplens_format::python_file::{Owner, WITHOUT_FILE, is_rewritten};
 
 use super::Known;
 use super::bytecode::Loops;
 use super::layout::{Instructions, Position};
+use super::makers::Line;
 use crate::arena::Arena;
 use crate::trie::{Trie, extend_hash};
 
 /// Where the paths of interned things begin, apart from those of stacks.
 const CODES: u64 = 0x7c0d_e000_0000_0001;
 const TEXTS: u64 = 0x7e87_0000_0000_0001;
+const LINES: u64 = 0x714e_0000_0000_0001;
 
 /// Longer names and tables are cut: a table of this length describes thousands of lines.
 const LONGEST_TEXT: u64 = 4096;
@@ -104,6 +108,28 @@ fn number(known: &Known, arena: &Arena, trie: &Trie, code: u64, hash: u64) -> Op
     Some(number)
 }
 
+/// The number of a code object that is not there: one line of a file, in place of the code that was made of it.
+pub fn line_of_file(arena: &Arena, trie: &Trie, line: Line<'_>) -> Option<u32> {
+    let texts = [line.file, line.function].map(|text| &text[..text.len().min(LONGEST_TEXT as usize)]);
+    let bytes = texts.iter().flat_map(|text| text.iter().chain(&[0]));
+    let hash = bytes
+        .fold(extend_hash(LINES, u64::from(line.number)), |hash, &byte| extend_hash(hash, u64::from(byte)));
+    if let Some(node) = trie.find(arena, hash) {
+        return Some(split_frame(trie.frame(arena, node)).1 as u32);
+    }
+    let [file, function] = texts.map(|text| put(arena, text.len(), |target| target.copy_from_slice(text)));
+    let number = take_record(arena)?;
+    let record = record(arena, number);
+    record.name.store(function, Relaxed);
+    record.file.store(file, Relaxed);
+    record.first_line.store(line.number, Relaxed);
+    record.table.store(LineTable::Deltas as u32, Relaxed); // an empty one: all of it is on the first line
+    // Release: a reader that sees 1 sees a whole record.
+    record.published.store(1, Release);
+    trie.intern(arena, frame_word(FRAME_INTERN_MODULE, u64::from(number)), hash)?;
+    Some(number)
+}
+
 fn copy(known: &Known, arena: &Arena, trie: &Trie, code: u64) -> Option<u32> {
     let number = take_record(arena)?;
     let record = record(arena, number);
@@ -169,6 +195,30 @@ fn loops(known: &Known, arena: &Arena, code: u64, file: u64) -> u64 {
                 .for_each(|(word, place)| place.copy_from_slice(&word.to_le_bytes()));
         }
     })
+}
+
+/// Whose code it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Writer {
+    /// The user.
+    User,
+    /// A tool that wrote it after what the user has written.
+    Tool,
+    /// A library's.
+    Library,
+}
+
+/// Who wrote a code object that has this number.
+pub fn writer(arena: &Arena, number: u32) -> Writer {
+    let place = record(arena, number).file.load(Relaxed);
+    let (address, length) = (arena.address(Region::Strings, (place >> 32) as usize), place as u32 as usize);
+    // SAFETY: the text that was put there when the code object was first seen, or nothing.
+    let file = unsafe { core::slice::from_raw_parts(address as *const u8, length) };
+    match core::str::from_utf8(file) {
+        _ if is_users(file) => Writer::User,
+        Ok(file) if is_rewritten(file) => Writer::Tool,
+        _ => Writer::Library,
+    }
 }
 
 /// Whether passes of its loops can be iterations. What `python -c` runs has no file, and is the user's here.

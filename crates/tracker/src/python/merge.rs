@@ -10,6 +10,7 @@
 //!
 //! Which C frame executes which run is known by place: the interpreter keeps a record of each run inside that C frame.
 
+use heaplens_format::NodeId;
 use heaplens_format::arena::Pseudo;
 use heaplens_format::arena::python::python_frame;
 use heaplens_format::arena::table::split_frame;
@@ -20,6 +21,17 @@ use super::{Room, Thread};
 use crate::arena::Arena;
 use crate::trie::Trie;
 use crate::unwind::memo::Frame;
+
+/// Python frames that a native stack belongs to.
+#[derive(Clone, Copy, Debug)]
+pub enum PythonCaller<'a> {
+    /// Those of the thread, and the number of that stack.
+    Thread(Thread<'a>, u64),
+    /// Those that made the operation that it runs.
+    Maker(NodeId),
+    /// None.
+    None,
+}
 
 /// A native stack.
 #[derive(Clone, Copy, Debug)]
@@ -71,11 +83,17 @@ impl Room {
         &mut self,
         arena: &Arena,
         trie: &Trie,
-        python: Option<(Thread<'_>, u64)>,
+        caller: PythonCaller<'_>,
         ground: Option<Pseudo>,
         native: NativeStack<'_>,
     ) {
-        let Some((thread, hash)) = python else { return self.take_native(ground, native) };
+        let (thread, hash) = match caller {
+            PythonCaller::Thread(thread, hash) => (thread, hash),
+            PythonCaller::Maker(maker) => {
+                return self.take_native(ground, native, |path| path.push_path(arena, trie, maker));
+            }
+            PythonCaller::None => return self.take_native(ground, native, |_| ()),
+        };
         if self.checkpoint.holds(hash, ground, native.frames) {
             self.path.resume(self.checkpoint.depth);
             return self.take_above(thread, ground, native);
@@ -132,11 +150,17 @@ impl Room {
         }
     }
 
-    fn take_native(&mut self, ground: Option<Pseudo>, native: NativeStack<'_>) {
+    fn take_native(
+        &mut self,
+        ground: Option<Pseudo>,
+        native: NativeStack<'_>,
+        push_caller: impl FnOnce(&mut Path),
+    ) {
         self.forget_checkpoint();
         self.path.begin();
         self.path.push_all(ground);
         self.path.push_all(native.bottom);
+        push_caller(&mut self.path);
         native
             .frames
             .iter()

@@ -16,6 +16,7 @@ mod identities;
 mod iterators;
 mod layout;
 mod loops;
+mod makers;
 mod merge;
 mod path;
 mod stack;
@@ -34,7 +35,8 @@ use crate::symbols::Exports;
 use layout::{Layout, Runs};
 
 pub use loops::{Event, Tables};
-pub use merge::NativeStack;
+pub use makers::{Line, Maker};
+pub use merge::{NativeStack, PythonCaller};
 pub use walk::Hashed;
 
 /// The one function of an interpreter that is called in a hook.

@@ -13,6 +13,9 @@ const MOST_FRAMES: usize = crate::unwind::memo::MAX_DEPTH + super::walk::MOST_FR
 /// function that is known, and what was called from there.
 const MOST_EXPECTED: usize = 10;
 
+/// Of a path that is pushed as a whole so many frames are taken, the innermost.
+pub(super) const MOST_KNOWN: usize = 128;
+
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 struct Step {
@@ -66,6 +69,16 @@ impl Path {
             *step = Step { word, hash: extend_hash(hash, word), node: 0 };
         }
         self.depth += 1;
+    }
+
+    /// Adds the frames of a path that is known, outermost first.
+    pub fn push_path(&mut self, arena: &Arena, trie: &Trie, node: NodeId) {
+        let (mut frames, mut count) = ([0; MOST_KNOWN], 0);
+        for frame in trie.frames(arena, node).take(MOST_KNOWN) {
+            frames[count] = frame;
+            count += 1;
+        }
+        frames[..count].iter().rev().for_each(|&frame| self.push(frame));
     }
 
     /// How many frames there are.
