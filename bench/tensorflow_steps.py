@@ -1,6 +1,6 @@
-"""What TensorFlow costs: its import, and one training step eagerly, as a tf.function and by Session.run.
+"""What TensorFlow costs: its import, and one training step eagerly, as a tf.function, by Session.run and by Keras's fit.
 
-Arguments: import, eager, function or session; then the number of steps. Prints the line that measure.h describes: the CPU
+Arguments: import, eager, function, session or keras; then the number of steps. Prints the line that measure.h describes: the CPU
 time of the whole process for the import, that of one step for the others.
 """
 
@@ -62,7 +62,17 @@ def session_step(tf):
     return lambda: session.run([train_op, loss], feed)
 
 
-STEPS = {"eager": eager_step, "function": function_step, "session": session_step}
+def keras_step(tf):
+    """One epoch of ten batches."""
+    inputs, wanted = batch(tf)
+    inputs, wanted = tf.tile(inputs, [10, 1]), tf.tile(wanted, [10, 1])
+    layers = [tf.keras.layers.Dense(HIDDEN, activation="relu"), tf.keras.layers.Dense(1)]
+    model = tf.keras.Sequential(layers)
+    model.compile(optimizer="sgd", loss="mse")
+    return lambda: model.fit(inputs, wanted, batch_size=BATCH, epochs=1, verbose=0)
+
+
+STEPS = {"eager": eager_step, "function": function_step, "session": session_step, "keras": keras_step}
 
 
 def main():

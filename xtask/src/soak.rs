@@ -1,6 +1,7 @@
 //! `cargo xtask soak`: runs that are too long for every change. Each one's command, commit and result go into docs/soak.md.
 
 mod cpython;
+mod frameworks;
 mod fuzz;
 mod interpreters;
 mod numpy;
@@ -15,6 +16,7 @@ use anyhow::{Context, Result, bail, ensure};
 use crate::check::{Count, tests_saying};
 use crate::packages::{self, FOR_SOAK, FOR_TESTS};
 use crate::workspace::{cargo, commit, root};
+use frameworks::Framework;
 
 /// Tests of the ordinary suite, asked for more.
 struct Soak {
@@ -73,7 +75,7 @@ const SOAKS: &[Soak] = &[
 ];
 
 /// Runs the named ones, or all; `campaign [RUNS [SEED]]` is the fault campaign, `fuzz` has every fuzzer in turn,
-/// `cpython-tests [MODULES]` and `numpy-tests` are suites of other people; `interpreters` only unpacks those that the tests
+/// `cpython-tests [MODULES]` and `numpy-tests` are suites of other people; `frameworks [NAMES]` are versions of TensorFlow, PyTorch and JAX; `interpreters` only unpacks those that the tests
 /// find from then on.
 pub fn run(names: &[&str]) -> Result<()> {
     match names {
@@ -81,6 +83,7 @@ pub fn run(names: &[&str]) -> Result<()> {
         ["fuzz"] => return run_fuzzers(),
         ["cpython-tests", modules @ ..] => return run_suite(names, || cpython::run(modules)),
         ["numpy-tests"] => return run_suite(names, numpy::run),
+        ["frameworks", names @ ..] => return run_frameworks(names),
         ["interpreters"] => {
             interpreters::provide();
             return Ok(());
@@ -90,7 +93,7 @@ pub fn run(names: &[&str]) -> Result<()> {
     if let Some(unknown) = names.iter().find(|name| SOAKS.iter().all(|soak| soak.name != **name)) {
         let known: Vec<&str> = SOAKS.iter().map(|soak| soak.name).collect();
         bail!(
-            "no long run `{unknown}`; there are: {}, campaign, fuzz, cpython-tests, numpy-tests, interpreters",
+            "no long run `{unknown}`; there are: {}, campaign, fuzz, cpython-tests, numpy-tests, frameworks, interpreters",
             known.join(", ")
         );
     }
@@ -132,16 +135,39 @@ fn run_suite(words: &[&str], suite: impl FnOnce() -> Result<(Vec<String>, Count)
     Ok(())
 }
 
+fn run_frameworks(names: &[&str]) -> Result<()> {
+    packages::provide(FOR_TESTS);
+    let all = Framework::named(names)?;
+    let run = |framework: &Framework| {
+        let python = framework.python()?;
+        run_tests(framework.name, framework.tests, (framework.variable, &python.to_string_lossy()), |words| {
+            format!("cargo xtask soak frameworks {}: cargo {words}", framework.name)
+        })
+    };
+    all.into_iter().try_for_each(run)
+}
+
 fn run_one(soak: &Soak) -> Result<()> {
+    run_tests(soak.name, soak.test, (soak.variable, soak.value), |words| {
+        format!("{}='{}' cargo {words}", soak.variable, soak.value)
+    })
+}
+
+/// Runs tests with a variable, and keeps how they were run and how they ended.
+fn run_tests(
+    name: &str,
+    tests: &str,
+    (variable, value): (&str, &str),
+    command: impl FnOnce(&str) -> String,
+) -> Result<()> {
     let mut words =
         vec!["test", "--release", "--package", "heaplens", "--test", "suite", "--", "--nocapture"];
-    words.extend(soak.test.split_whitespace());
+    words.extend(tests.split_whitespace());
     let start = Instant::now();
-    let (count, said) = tests_saying("soak: ", soak.name, cargo(&words).env(soak.variable, soak.value))?;
-    let command = format!("{}='{}' cargo {}", soak.variable, soak.value, words.join(" "));
-    let text = [command].into_iter().chain(said).collect::<Vec<_>>().join("\n");
-    keep(soak.name, &text, count, start.elapsed().as_secs())?;
-    ensure!(count.failed == 0 && count.passed > 0, "the long run `{}` failed", soak.name);
+    let (count, said) = tests_saying("soak: ", name, cargo(&words).env(variable, value))?;
+    let text = [command(&words.join(" "))].into_iter().chain(said).collect::<Vec<_>>().join("\n");
+    keep(name, &text, count, start.elapsed().as_secs())?;
+    ensure!(count.failed == 0 && count.passed > 0, "the long run `{name}` failed");
     Ok(())
 }
 

@@ -56,11 +56,18 @@ fn start() -> bool {
     true
 }
 
+/// Whether hooks of a framework's own functions are to do anything.
+fn knows_frameworks() -> bool {
+    is_ready() && heaplens_tracker::process::settings().frameworks
+}
+
 extern "C" fn construct() {
     is_ready();
     python::watch();
     returns::offer();
-    python::tensorflow::offer();
+    if knows_frameworks() {
+        python::tensorflow::offer();
+    }
 }
 
 #[used]

@@ -9,6 +9,8 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use heaplens_tracker::{modules, seat};
 
+use crate::knows_frameworks;
+
 /// `MemoryDebugAnnotation& tsl::profiler::ScopedMemoryDebugAnnotation::ThreadMemoryDebugAnnotation()`, from TensorFlow 2.10 on.
 macro_rules! thread_annotation {
     () => {
@@ -43,7 +45,9 @@ unsafe extern "C" fn thread_annotation() {
 unsafe extern "C" fn on_annotation(caller: u64) -> u64 {
     // SAFETY: the function of this name has this type.
     let record = unsafe { core::mem::transmute::<u64, unsafe extern "C" fn() -> u64>(real(caller))() };
-    *seat::annotation() = record;
+    if knows_frameworks() {
+        *seat::annotation() = record;
+    }
     record
 }
 

@@ -17,7 +17,7 @@ use heaplens_format::{Addr, Bytes};
 use heaplens_tracker::{Caller, Guard, Nesting, modules, tracker};
 
 use crate::malloc::export;
-use crate::{is_ready, real};
+use crate::{knows_frameworks, real};
 
 /// The real function behind a name of ours: in the library that has the virtual table of this very object, which may have been
 /// loaded for itself alone, out of sight of `dlsym`; and there may be two of them.
@@ -137,7 +137,8 @@ unsafe extern "C-unwind" fn _ZN10tensorflow17BasicCPUAllocator5AllocEmmPm(
 ) -> *mut c_void {
     // SAFETY: the function of this name has this type.
     let real = unsafe { core::mem::transmute::<u64, Alloc>(ALLOC.of(source)) };
-    let guard = if is_ready() && parts_are_seen(source) { Guard::enter(Nesting::Expected) } else { None };
+    let guard =
+        if knows_frameworks() && parts_are_seen(source) { Guard::enter(Nesting::Expected) } else { None };
     // SAFETY: the program's own arguments.
     let region = unsafe { real(source, alignment, size, received) };
     if let Some(guard) = guard.filter(|_| !region.is_null()) {
@@ -157,7 +158,7 @@ unsafe extern "C-unwind" fn _ZN10tensorflow17BasicCPUAllocator4FreeEPvm(
 ) {
     // SAFETY: the function of this name has this type.
     let real = unsafe { core::mem::transmute::<u64, Free>(FREE.of(source)) };
-    let guard = if is_ready() { Guard::enter(Nesting::Expected) } else { None };
+    let guard = if knows_frameworks() { Guard::enter(Nesting::Expected) } else { None };
     let is_noted = guard.as_ref().is_some_and(|guard| {
         let is_allocators = real::OTHER_ALLOCATOR.load(Relaxed);
         tracker().on_pool_region_end(guard, Addr::new(region as u64), Bytes::new(size as u64), is_allocators)
@@ -177,7 +178,7 @@ fn parts_are_seen(source: *const u64) -> bool {
 }
 
 fn on_part(part: *mut c_void, size: usize, caller: Caller) {
-    if part.is_null() || !is_ready() {
+    if part.is_null() || !knows_frameworks() {
         return;
     }
     if let Some(guard) = Guard::enter(Nesting::Never) {
@@ -187,7 +188,7 @@ fn on_part(part: *mut c_void, size: usize, caller: Caller) {
 
 /// Before it: afterwards it may be somebody else's.
 fn before_part_ends(part: *mut c_void) {
-    if part.is_null() || !is_ready() {
+    if part.is_null() || !knows_frameworks() {
         return;
     }
     if let Some(guard) = Guard::enter(Nesting::Never) {

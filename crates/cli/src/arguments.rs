@@ -102,6 +102,9 @@ pub(crate) struct RunArguments {
     /// Only look: do not try, when the script is through, what Python's collector and the allocator give back
     #[arg(long)]
     pub(crate) passive: bool,
+    /// Know TensorFlow: what its graphs, sessions and functions do, its pools, which line its threads work for
+    #[arg(long, value_name = "yes|no", default_value = "yes", hide_possible_values = true)]
+    pub(crate) frameworks: YesNo,
     /// Finalize the graph of a TensorFlow session when it has run N times from one line: the first line that would make it grow
     /// raises, and the report names it
     #[arg(

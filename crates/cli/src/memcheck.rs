@@ -188,6 +188,7 @@ pub(crate) fn memcheck(arguments: MemcheckArguments, agent: &'static [u8]) -> Re
         objects: Objects::None,
         follow: arguments.trace_children == YesNo::Yes,
         passive: true,
+        frameworks: true,
         finalize_graph: None,
         clean_blocks: true,
     };

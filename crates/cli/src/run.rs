@@ -35,6 +35,7 @@ pub(crate) fn run(arguments: RunArguments, agent: &'static [u8]) -> Result<ExitC
         objects: arguments.python_allocations.into(),
         follow: arguments.trace_children == YesNo::Yes,
         passive: arguments.passive,
+        frameworks: arguments.frameworks == YesNo::Yes,
         finalize_graph: arguments.finalize_graph,
         clean_blocks: false,
     };

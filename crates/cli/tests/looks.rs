@@ -28,6 +28,7 @@ fn options(command: &[&Path]) -> RunOptions {
         objects: Objects::Sampled,
         follow: true,
         passive: true,
+        frameworks: true,
         finalize_graph: None,
         clean_blocks: false,
     }

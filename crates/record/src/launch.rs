@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use heaplens_format::environment::{
-    AGENT, DIRECTORY, FINALIZE, NO_FOLLOW, OBJECTS, Objects, PASSIVE, PRELOAD, SAMPLE,
+    AGENT, DIRECTORY, FINALIZE, NO_FOLLOW, NO_FRAMEWORKS, OBJECTS, Objects, PASSIVE, PRELOAD, SAMPLE,
 };
 use heaplens_format::{Bytes, Pid};
 
@@ -30,6 +30,8 @@ pub(crate) struct Preload {
     pub(crate) follow: bool,
     /// Whether nothing is tried in the program.
     pub(crate) passive: bool,
+    /// Whether anything is known of TensorFlow.
+    pub(crate) frameworks: bool,
     /// After how many runs of a session its graph is finalized.
     pub(crate) finalize_graph: Option<u32>,
     /// Whether blocks come without what was in their memory before.
@@ -92,6 +94,10 @@ fn set_environment(command: &mut Command, preload: &Preload, before: Option<OsSt
         true => command.env(PASSIVE, "1"),
         false => command.env_remove(PASSIVE),
     };
+    match preload.frameworks {
+        true => command.env_remove(NO_FRAMEWORKS),
+        false => command.env(NO_FRAMEWORKS, "1"),
+    };
     match preload.finalize_graph {
         Some(runs) => command.env(FINALIZE, runs.to_string()),
         None => command.env_remove(FINALIZE),
@@ -151,12 +157,13 @@ mod tests {
             objects: Objects::Sampled,
             follow: true,
             passive: false,
+            frameworks: true,
             finalize_graph: None,
             clean_blocks: false,
         };
         set_environment(&mut command, &preload, None);
         let removed: Vec<_> =
             command.get_envs().filter(|(_, value)| value.is_none()).map(|(name, _)| name).collect();
-        assert_eq!(removed, [FINALIZE, NO_FOLLOW, OBJECTS, PASSIVE, SAMPLE].map(OsStr::new));
+        assert_eq!(removed, [FINALIZE, NO_FOLLOW, NO_FRAMEWORKS, OBJECTS, PASSIVE, SAMPLE].map(OsStr::new));
     }
 }

@@ -37,6 +37,8 @@ pub struct RunOptions {
     pub follow: bool,
     /// Whether nothing is tried in the program, such as running Python's collector.
     pub passive: bool,
+    /// Whether anything is known of TensorFlow: its graphs, pools and threads.
+    pub frameworks: bool,
     /// After how many runs of a session from one line its graph is finalized.
     pub finalize_graph: Option<u32>,
     /// Whether blocks come without what was in their memory before: old pointers in them would hold what is lost.
@@ -165,6 +167,7 @@ fn run_recorded(options: &RunOptions, program: &Path, listeners: Listeners<'_>) 
         objects: options.objects,
         follow: options.follow,
         passive: options.passive,
+        frameworks: options.frameworks,
         finalize_graph: options.finalize_graph,
         clean_blocks: options.clean_blocks,
     };

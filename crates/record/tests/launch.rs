@@ -21,6 +21,7 @@ fn options(command: &[&str], agent: Option<&'static [u8]>) -> RunOptions {
         objects: Objects::Sampled,
         follow: true,
         passive: false,
+        frameworks: true,
         finalize_graph: None,
         clean_blocks: false,
     }

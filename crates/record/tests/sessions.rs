@@ -51,6 +51,7 @@ fn run_with_stand_in(command: &[&str]) -> Outcome {
         objects: Objects::Sampled,
         follow: true,
         passive: false,
+        frameworks: true,
         finalize_graph: None,
         clean_blocks: false,
     })

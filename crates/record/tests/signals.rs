@@ -52,6 +52,7 @@ fn expect(script: &str, exit: Exit) -> Result<(), Failed> {
         objects: Objects::Sampled,
         follow: true,
         passive: false,
+        frameworks: true,
         finalize_graph: None,
         clean_blocks: false,
     })?;

@@ -189,6 +189,9 @@ impl List {
         if settings.passive {
             self.push_text(environment::PASSIVE, &[b"1"])?;
         }
+        if !settings.frameworks {
+            self.push_text(environment::NO_FRAMEWORKS, &[b"1"])?;
+        }
         Some(())
     }
 
@@ -217,12 +220,13 @@ impl List {
 }
 
 fn is_ours(text: &[u8]) -> bool {
-    const OURS: [&str; 5] = [
+    const OURS: [&str; 6] = [
         environment::DIRECTORY,
         environment::AGENT,
         environment::SAMPLE,
         environment::OBJECTS,
         environment::PASSIVE,
+        environment::NO_FRAMEWORKS,
     ];
     OURS.iter().any(|name| value_of(text, name).is_some())
 }

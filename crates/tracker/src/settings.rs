@@ -86,6 +86,8 @@ pub struct Settings {
     pub objects: Objects,
     /// Whether nothing is tried in the program.
     pub passive: bool,
+    /// Whether anything is known of TensorFlow.
+    pub frameworks: bool,
 }
 
 impl Settings {
@@ -97,6 +99,7 @@ impl Settings {
         follow: true,
         objects: Objects::Sampled,
         passive: false,
+        frameworks: true,
     };
 
     /// Reads the environment that the process was started with.
@@ -130,6 +133,8 @@ impl Settings {
                 self.objects = Objects::from_word(value).unwrap_or_default();
             } else if name == environment::PASSIVE.as_bytes() {
                 self.passive = value == b"1";
+            } else if name == environment::NO_FRAMEWORKS.as_bytes() {
+                self.frameworks = value != b"1";
             }
         }
     }
@@ -143,12 +148,12 @@ mod tests {
     fn an_environment_is_read_by_name() {
         let mut settings = Settings::NONE;
         settings.read(
-            b"HOME=/root\0HEAPLENS_DIR=/dev/shm/x\0HEAPLENS_SAMPLE=4096\0NOVALUE\0HEAPLENS_NO_FOLLOW=1\0HEAPLENS_OBJECTS=all\0HEAPLENS_PASSIVE=1",
+            b"HOME=/root\0HEAPLENS_DIR=/dev/shm/x\0HEAPLENS_SAMPLE=4096\0NOVALUE\0HEAPLENS_NO_FOLLOW=1\0HEAPLENS_OBJECTS=all\0HEAPLENS_PASSIVE=1\0HEAPLENS_NO_FRAMEWORKS=1",
         );
         assert_eq!(settings.objects, Objects::All);
         assert_eq!(settings.directory.bytes(), b"/dev/shm/x");
         assert_eq!(settings.sample_interval, 4096);
-        assert!(!settings.follow && settings.passive);
+        assert!(!settings.follow && settings.passive && !settings.frameworks);
         assert!(settings.agent.is_empty());
     }
 

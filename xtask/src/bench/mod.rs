@@ -4,6 +4,7 @@
 
 mod columns;
 mod fragmentation;
+mod frameworks;
 mod leaks;
 mod measure;
 mod options;

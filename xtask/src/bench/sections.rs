@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result};
 
 use super::options::Options;
-use super::{fragmentation, leaks, readings, snapshots};
+use super::{fragmentation, frameworks, leaks, readings, snapshots};
 
 /// Its name on the command line, and what makes its text.
 pub struct Section {
@@ -22,6 +22,7 @@ pub const SECTIONS: &[Section] = &[
     Section { name: "fragmentation", measure: fragmentation::measure },
     Section { name: "snapshots", measure: snapshots::measure },
     Section { name: "leaks", measure: leaks::measure },
+    Section { name: "frameworks", measure: frameworks::measure },
 ];
 
 /// Whether a word behind `--only` names a section.

@@ -12,6 +12,7 @@ mod exactness;
 mod exit;
 mod export;
 mod fragmentation;
+mod frameworks;
 mod growth;
 mod harness;
 mod holders;

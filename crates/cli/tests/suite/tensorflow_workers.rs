@@ -13,7 +13,7 @@ const PROGRAM: &str = "tf_workers.py";
 type Kept = (u64, [u64; 2]);
 
 /// What a program says of itself, and the heaviest stacks of its own lines; none without TensorFlow.
-fn told(test: &str, kind: &str) -> Option<(Vec<Kept>, Vec<Kept>)> {
+fn told(test: &str, options: &[&str], kind: &str) -> Option<(Vec<Kept>, Vec<Kept>)> {
     let Some(python) = std::env::var_os("HEAPLENS_TENSORFLOW_PYTHON").map(PathBuf::from) else {
         skip(
             &format!("tensorflow_workers::{test}"),
@@ -21,7 +21,7 @@ fn told(test: &str, kind: &str) -> Option<(Vec<Kept>, Vec<Kept>)> {
         );
         return None;
     };
-    let run = Heaplens::on(&python, &[]).arg(script(PROGRAM)).arg(kind);
+    let run = Heaplens::on(&python, options).arg(script(PROGRAM)).arg(kind);
     let run = run.env("TF_CPP_MIN_LOG_LEVEL", "3").finish().expect_status(0);
     let said = run.stdout();
     let mut truth: Vec<Kept> = said.lines().filter_map(|line| kept(line.strip_prefix("truth ")?)).collect();
@@ -49,7 +49,7 @@ fn held(site: &Value) -> Option<Kept> {
 }
 
 fn assert_at_its_line(test: &str, kind: &str) {
-    let Some((truth, seen)) = told(test, kind) else { return };
+    let Some((truth, seen)) = told(test, &[], kind) else { return };
     assert!(!truth.is_empty(), "{kind}: the program says nothing");
     assert_eq!(seen, truth, "{kind}");
 }
@@ -75,6 +75,13 @@ fn calls_at_the_same_time_are_told_apart() {
 
 #[test]
 fn a_name_that_two_lines_have_is_nobodys() {
-    let Some((_, seen)) = told("a_name_that_two_lines_have_is_nobodys", "shared") else { return };
+    let Some((_, seen)) = told("a_name_that_two_lines_have_is_nobodys", &[], "shared") else { return };
     assert!(seen.iter().all(|(_, [bytes, _])| *bytes < 8 << 20), "no line has the 40 MiB: {seen:?}");
+}
+
+#[test]
+fn nothing_is_known_of_tensorflow_where_that_is_asked_for() {
+    let test = "nothing_is_known_of_tensorflow_where_that_is_asked_for";
+    let Some((truth, seen)) = told(test, &["--frameworks=no"], "plain") else { return };
+    assert!(truth.iter().all(|kept| !seen.contains(kept)), "{seen:?}");
 }
