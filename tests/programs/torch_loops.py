@@ -26,6 +26,7 @@ def keep_a_list():
 
 
 def keep_the_graph():
+    global total_loss
     weights = torch.ones(LENGTH, requires_grad=True)
     total_loss = torch.zeros([])
     for _ in range(PASSES):

@@ -34,13 +34,13 @@ pub const ALL: [Framework; 4] = [
     },
     Framework {
         name: "torch",
-        wanted: ("torch", "torch==2.9.1"),
+        wanted: ("torch", "torch==2.15.0"),
         variable: "HEAPLENS_TORCH_PYTHON",
         tests: "frameworks::torch",
     },
     Framework {
         name: "jax",
-        wanted: ("jax", "jax==0.7.2"),
+        wanted: ("jax", "jax==0.10.2"),
         variable: "HEAPLENS_JAX_PYTHON",
         tests: "frameworks::jax",
     },

@@ -74,10 +74,24 @@ pub(super) fn shape(way: &[Named]) -> Vec<(Step, Arc<str>, Arc<str>)> {
         Step::Item | Step::Key | Step::Pointer => (named.step, Arc::from(""), named.class.clone()),
         _ => (named.step, named.name.clone(), named.class.clone()),
     };
-    let mut shape: Vec<_> = way.iter().map(of).collect();
-    // A list of pairs and a chain of links are as long as they like.
-    shape.dedup();
+    let mut shape = Vec::with_capacity(way.len());
+    for step in way.iter().map(of) {
+        shape.push(step);
+        // A list of pairs and a chain of links are as long as they like.
+        if let Some(period) = (1..=LONGEST_LINK).find(|&period| is_repeated(&shape, period)) {
+            shape.truncate(shape.len() - period);
+        }
+    }
     shape
+}
+
+/// Steps from one link of a chain to the next, at most: a node, the block of its edges, an edge.
+const LONGEST_LINK: usize = 3;
+
+/// Whether the last so many are those before them once more.
+fn is_repeated<T: PartialEq>(steps: &[T], period: usize) -> bool {
+    let before = steps.len().checked_sub(2 * period);
+    before.is_some_and(|before| steps[before..before + period] == steps[before + period..])
 }
 
 #[cfg(test)]
@@ -113,5 +127,12 @@ mod tests {
         assert_ne!(shape(&to("1")), shape(&to("1")[..1]));
         let chain = |links: usize| vec![named(Step::Pointer, "", 9); links];
         assert_eq!(shape(&chain(2)), shape(&chain(7)));
+        let links = |count: usize| -> Vec<Named> {
+            let link = ["", "AddBackward0", "std::vector elements"];
+            let of = |class: &&str| Named { class: Arc::from(*class), ..named(Step::Pointer, "", 9) };
+            (0..count).flat_map(|_| link.iter().map(of)).chain([named(Step::Pointer, "", 1)]).collect()
+        };
+        assert_eq!(shape(&links(1)), shape(&links(9)));
+        assert_ne!(shape(&links(1)), shape(&links(1)[1..]));
     }
 }

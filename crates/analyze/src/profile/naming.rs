@@ -59,7 +59,7 @@ pub fn headline<'a>(stack: impl Iterator<Item = &'a StackFrame> + Clone) -> Opti
 pub(crate) fn own_line<'a>(stack: impl Iterator<Item = &'a StackFrame> + Clone) -> Option<&'a StackFrame> {
     let below = thread_start(stack.clone()).map_or(0, |at| at + 1);
     let stack = stack.skip(below);
-    let own = stack.clone().find(|frame| frame.file.is_some() && !is_library(frame));
+    let own = stack.clone().find(|frame| frame.file.is_some() && !is_library(frame) && !is_c_library(frame));
     own.or_else(|| headline(stack))
 }
 
@@ -70,6 +70,12 @@ pub(crate) fn thread_start<'a>(stack: impl Iterator<Item = &'a StackFrame>) -> O
         THREAD_STARTS.contains(&name.split('@').next().unwrap_or_default())
     };
     stack.take(BELOW_THREAD_START).position(name)
+}
+
+/// Whether a frame is the C library's own: what stands below every thread, or calls back.
+fn is_c_library(frame: &StackFrame) -> bool {
+    let name = frame.module.as_deref().and_then(|module| module.rsplit('/').next()).unwrap_or_default();
+    ["libc.so.", "libc-", "libpthread"].iter().any(|prefix| name.starts_with(prefix))
 }
 
 /// Whether a function allocates for others or belongs to the standard library.
@@ -83,4 +89,34 @@ pub fn is_library(frame: &StackFrame) -> bool {
 pub fn is_interpreter(frame: &StackFrame) -> bool {
     let name = frame.module.as_deref().and_then(|module| module.rsplit('/').next()).unwrap_or_default();
     name == "python" || ["python2", "python3", "libpython"].iter().any(|prefix| name.starts_with(prefix))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::Origin;
+
+    fn frame(function: &str, file: Option<&str>, module: &str) -> StackFrame {
+        StackFrame {
+            origin: Origin::Native,
+            function: Some(function.into()),
+            file: file.map(Into::into),
+            line: file.map(|_| 1),
+            module: Some(module.into()),
+            offset: 16,
+        }
+    }
+
+    #[test]
+    fn where_only_the_c_library_has_sources_nobody_else_is_blamed_on_it() {
+        let inner =
+            [frame("operator new", None, "/lib/libstdc++.so.6"), frame("xla::Allocate", None, "/x.so")];
+        let thread = frame("start_thread", Some("pthread_create.c"), "/usr/lib/libc.so.6");
+        let own = frame("pool::run", Some("pool.cpp"), "/opt/libpool.so");
+        let line = |stack: &[StackFrame]| own_line(stack.iter()).and_then(|frame| frame.function.clone());
+        let with =
+            |others: &[&StackFrame]| inner.iter().chain(others.iter().copied()).cloned().collect::<Vec<_>>();
+        assert_eq!(line(&with(&[&thread])).as_deref(), Some("xla::Allocate"));
+        assert_eq!(line(&with(&[&own, &thread])).as_deref(), Some("pool::run"));
+    }
 }

@@ -21,7 +21,7 @@ fn told(variable: &str, program: &str, kind: &str) -> Option<(Option<Truth>, Vec
     Some((Truth::parse(&words), findings))
 }
 
-/// The line that makes what is kept, bytes per pass (0: not known), and the variable that holds it.
+/// The line that makes what is kept (0: a thread that has none), bytes per pass (0: not known), and the variable that holds it.
 #[derive(Debug)]
 struct Truth {
     line: u64,
@@ -44,7 +44,9 @@ fn assert_told(variable: &str, program: &str, kind: &str) {
         return;
     };
     let first = found.first().unwrap_or_else(|| panic!("{program} {kind}: nothing is found, {truth:?}"));
-    assert_eq!(first["location"]["line"], truth.line, "{program} {kind}: {found:#?}");
+    if truth.line > 0 {
+        assert_eq!(first["location"]["line"], truth.line, "{program} {kind}: {found:#?}");
+    }
     let per_iteration = first["bytes_per_iteration"].as_f64().expect("bytes");
     if truth.bytes > 0.0 {
         assert!((per_iteration - truth.bytes).abs() < 0.05 * truth.bytes, "{truth:?}: {per_iteration} B");
