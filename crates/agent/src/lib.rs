@@ -18,6 +18,7 @@ mod operations;
 mod plain;
 mod pools;
 mod process;
+mod profiles;
 mod python;
 mod real;
 mod returns;
@@ -63,6 +64,10 @@ fn knows_frameworks() -> bool {
 
 extern "C" fn construct() {
     is_ready();
+    profiles::watch();
+    if heaplens_tracker::process::settings().directory.is_empty() {
+        return; // what follows is for a recorder
+    }
     python::watch();
     returns::offer();
     if knows_frameworks() {

@@ -8,6 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use heaplens_format::Bytes;
 use heaplens_format::environment::Objects;
 
+use crate::agent::AgentArguments;
 use crate::examples;
 use crate::export::ExportArguments;
 use crate::failure::Failure;
@@ -53,6 +54,9 @@ pub(crate) enum Word {
     /// A recording in a format that other tools read
     #[command(after_help = examples::EXPORT)]
     Export(ExportArguments),
+    /// Print where the library is that the program preloads, to write heap profiles without heaplens
+    #[command(after_help = examples::AGENT)]
+    Agent(AgentArguments),
     /// A page of the manual, for man
     #[command(after_help = examples::MAN)]
     Man(ManArguments),

@@ -61,6 +61,11 @@ Examples:
   heaplens export new.hlr --base old.hlr -f pprof -o diff.pb.gz
   heaplens export run.hlr -f sarif -o run.sarif";
 
+pub(crate) const AGENT: &str = "\
+Examples:
+  heaplens agent
+  heaplens agent --link libheaplens.so          LD_PRELOAD=$PWD/libheaplens.so HEAPPROFILE=/tmp/profile python script.py";
+
 pub(crate) const MAN: &str = "\
 Examples:
   heaplens man > heaplens.1

@@ -5,6 +5,7 @@
 //! program has ended; `heaplens report` prints on stdout. A closed pipe on stdout is the reader's choice and no error.
 #![forbid(unsafe_code)]
 
+mod agent;
 mod arguments;
 mod destination;
 mod diagnose;
@@ -57,6 +58,7 @@ fn obey(typed: Typed) -> Result<ExitCode, Failure> {
         Word::Heap(arguments) => heap::heap(&arguments),
         Word::Diagnose(arguments) => diagnose::diagnose(&arguments),
         Word::Export(arguments) => export::export(&arguments),
+        Word::Agent(arguments) => agent::agent(&arguments, AGENT),
         Word::Man(arguments) => manual::man(&arguments),
         Word::Completions(arguments) => manual::completions(&arguments),
     }

@@ -52,6 +52,26 @@ pub const NO_FRAMEWORKS: &str = "HEAPLENS_NO_FRAMEWORKS";
 /// A number: after so many runs of a session from one line its graph is finalized. Read by the probe of TensorFlow.
 pub const FINALIZE: &str = "HEAPLENS_FINALIZE_GRAPH";
 
+/// Without a recorder: how the names of heap profiles begin that the program writes itself. This and the next four are
+/// gperftools' own variables.
+pub const PROFILE: &str = "HEAPPROFILE";
+
+/// Set in the first byte of its value, as gperftools does, by a program that writes profiles: what it starts has the name of its
+/// process in the names of its files.
+pub const PROFILE_INHERITED: u8 = 0x80;
+
+/// Bytes: a profile whenever so many more were allocated.
+pub const PROFILE_ALLOCATED: &str = "HEAP_PROFILE_ALLOCATION_INTERVAL";
+
+/// Bytes: a profile whenever so many more are in use than ever before.
+pub const PROFILE_IN_USE: &str = "HEAP_PROFILE_INUSE_INTERVAL";
+
+/// Seconds: a profile whenever so many have passed.
+pub const PROFILE_SECONDS: &str = "HEAP_PROFILE_TIME_INTERVAL";
+
+/// The number of a signal: a profile whenever it comes.
+pub const PROFILE_SIGNAL: &str = "HEAPPROFILESIGNAL";
+
 /// The dynamic linker's list of libraries to load first.
 pub const PRELOAD: &str = "LD_PRELOAD";
 

@@ -50,7 +50,7 @@ pub use frozen::{Examined, Examiner, Frozen, LiveBlock, MappedArea, NotFrozen, R
 pub use inspect::BareReason;
 pub use lookup::LookupError;
 pub use progress::{Audience, Progress};
-pub use run::{Listeners, Outcome, Recorded, RunError, RunOptions, run, run_with};
+pub use run::{Listeners, Outcome, Recorded, RunError, RunOptions, place_agent, run, run_with};
 pub use seal::Warning;
 pub use session::{Session, SessionError};
 pub use snapshot::{NotRecorded, RecordedProcess, Unanswered};

@@ -157,9 +157,8 @@ fn run_bare(options: &RunOptions, program: &Path, reason: BareReason) -> Result<
 }
 
 fn run_recorded(options: &RunOptions, program: &Path, listeners: Listeners<'_>) -> Result<Outcome, RunError> {
-    let temporary = env::var_os("TMPDIR");
-    let agent = place_agent(options, temporary.clone())?;
-    let session = Session::create(temporary)?;
+    let agent = place_agent(options.agent.unwrap_or_default())?;
+    let session = Session::create(env::var_os("TMPDIR"))?;
     let preload = Preload {
         agent,
         directory: session.path().to_owned(),
@@ -180,9 +179,13 @@ fn run_recorded(options: &RunOptions, program: &Path, listeners: Listeners<'_>) 
     }
 }
 
-fn place_agent(options: &RunOptions, temporary: Option<OsString>) -> Result<PathBuf, NoPlaceForAgent> {
-    let folders = Folders { cache: env::var_os("XDG_CACHE_HOME"), home: env::var_os("HOME"), temporary };
-    agent_file::place(options.agent.unwrap_or_default(), &folders.candidates())
+/// Puts the agent where the dynamic linker can load it from, and says where that is.
+///
+/// # Errors
+/// When no folder can hold it.
+pub fn place_agent(agent: &[u8]) -> Result<PathBuf, NoPlaceForAgent> {
+    let [cache, home, temporary] = ["XDG_CACHE_HOME", "HOME", "TMPDIR"].map(env::var_os);
+    agent_file::place(agent, &Folders { cache, home, temporary }.candidates())
 }
 
 fn run_to_end(

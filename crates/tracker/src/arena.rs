@@ -375,10 +375,12 @@ impl Arena {
     }
 }
 
-/// Makes a range of the file exist: afterwards no access can fail. No space is an error code, never a SIGBUS.
+/// Makes a range of the file exist: afterwards no access can fail. No space is an error code, never a SIGBUS. Memory without a name
+/// is in no file system that could be full.
 fn reserve(base: usize, path: &Path, offset: u64, length: u64) -> Result<(), Errno> {
     match sys::advise(base + offset as usize, length as usize, MADV_POPULATE_WRITE) {
         // Before Linux 5.14.
+        Err(Errno(libc::EINVAL)) if path.is_empty() => Ok(()),
         Err(Errno(libc::EINVAL)) => {
             Descriptor::open(path.as_c_str(), libc::O_RDWR, 0)?.allocate(offset, length)
         }

@@ -25,7 +25,7 @@ const LONG_PATIENCE_NS: u64 = 10_000_000_000;
 #[cold]
 #[inline(never)]
 pub fn ask(moment: LedgerMoment) {
-    if !process::is_own_arena() {
+    if !process::is_own_arena() || process::settings().directory.is_empty() {
         return;
     }
     let header = tracker().arena.header();

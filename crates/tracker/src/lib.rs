@@ -28,6 +28,7 @@ mod naming;
 pub mod objects;
 pub mod operations;
 pub mod process;
+pub mod profiles;
 pub mod python;
 pub mod requests;
 pub mod sampling;

@@ -12,6 +12,7 @@ use heaplens_format::arena::{MODULE_SIZE, Region};
 use heaplens_format::atomic::{AtomicBool, AtomicU32, AtomicU64};
 
 use crate::arena::Arena;
+use crate::process::settings;
 use crate::settings::{PATH_LENGTH, Path};
 use crate::symbols::Exports;
 use crate::sys;
@@ -203,6 +204,9 @@ fn is_part_of_tensorflow(path: &[u8]) -> bool {
 fn announce(arena: &Arena, number: u16, object: &FoundObject) {
     if (object.map_start..object.map_end).contains(&(exports as *const () as u64)) {
         tracker().python.on_own_module(number);
+    }
+    if settings().profile.is_wanted() {
+        return; // whose reader knows addresses alone
     }
     if is_part_of_tensorflow(full_path(object).bytes()) {
         tracker().requests.begin_watch();

@@ -109,13 +109,17 @@ pub fn is_forked() -> bool {
     FORKED.load(Relaxed)
 }
 
-/// Starts recording. Called once, by the first hook or the constructor; `shared_granules`: the allocator is not glibc's.
+/// Starts recording, where somebody wants it. Called once, by the first hook or the constructor; `shared_granules`: the allocator is
+/// not glibc's.
 pub fn start(shared_granules: bool) {
     if STARTED.load(Acquire) {
         return;
     }
     // SAFETY: nobody reads the settings before `STARTED`.
     unsafe { *SETTINGS.0.get() = Settings::from_process() };
+    if settings().is_dormant() {
+        return set_life(Life::Blind);
+    }
     SHARED_GRANULES.store(shared_granules, Relaxed);
     tracker().interval.store(settings().sample_interval, Relaxed);
     cost::calibrate();
@@ -166,7 +170,10 @@ fn make_life_page() {
 
 fn make_arena(tracker: &Tracker, forked: bool) -> Result<(), Errno> {
     let numbers = sys::process_numbers();
-    let (file, path) = create_file(numbers.pid)?;
+    let (file, path) = match settings().profile.is_wanted() {
+        true => (Descriptor::nameless()?, Path::EMPTY),
+        false => create_file(numbers.pid)?,
+    };
     if let Err(errno) = tracker.arena.create(file, path) {
         sys::remove_file(path.as_c_str());
         return Err(errno);
@@ -178,6 +185,7 @@ fn make_arena(tracker: &Tracker, forked: bool) -> Result<(), Errno> {
     tracker.samples.reset(tracker.sample_interval());
     tracker.marks.reset();
     tracker.requests.reset();
+    tracker.profiles.reset(&settings().profile, forked);
     arena.take_pages(1).ok_or(Errno(libc::ENOSPC))?; // page 0 stands for "none"
     if !tracker.trie.reset(arena) {
         return Err(Errno(libc::ENOSPC));
@@ -217,14 +225,8 @@ fn write_texts(tracker: &Tracker) {
 /// Makes the file of an arena: `PID.N.arena`, where N counts the program images of the process.
 fn create_file(pid: u32) -> Result<(Descriptor, Path), Errno> {
     const MOST_IMAGES: u32 = 10_000;
-    let mut directory = settings().directory;
-    if directory.is_empty() {
-        directory = Path::new(b"/dev/shm/heaplens.");
-        directory.push_number(pid);
-        let _ = sys::make_directory(directory.as_c_str());
-    }
     for image in 0..MOST_IMAGES {
-        let mut path = directory;
+        let mut path = settings().directory;
         path.push(b"/");
         path.push_number(pid);
         path.push(b".");
@@ -269,6 +271,7 @@ pub fn on_exit(code: i32) {
     if !is_own_arena() {
         return;
     }
+    tracker().write_last_profile();
     ledger::ask(LedgerMoment::Exit);
     let header = tracker().arena.header();
     header.end_code.store(code, Relaxed);

@@ -1,4 +1,4 @@
-//! What the recorder asked for, read once from the environment that the kernel gave the process.
+//! What the recorder asked for, or the variables of gperftools, read once from the environment that the kernel gave the process.
 //!
 //! `environ` is not set yet when the first allocation comes from the dynamic linker, so `/proc/self/environ` is read.
 
@@ -25,6 +25,15 @@ impl Path {
         let mut copy = Self::EMPTY;
         copy.push(path);
         copy
+    }
+
+    /// The folder that it is in.
+    pub fn folder(&self) -> Self {
+        match self.bytes().iter().rposition(|&byte| byte == b'/') {
+            None => Self::new(b"."),
+            Some(0) => Self::new(b"/"),
+            Some(end) => Self::new(&self.bytes()[..end]),
+        }
     }
 
     /// Appends; on overflow the whole path becomes empty.
@@ -71,6 +80,62 @@ impl Path {
     }
 }
 
+/// Heap profiles that the program is to write itself, as gperftools does.
+#[derive(Clone, Copy, Debug)]
+pub struct ProfileSettings {
+    /// How the names of the files begin; empty: none are written.
+    pub prefix: Path,
+    /// Whether the variable comes from a program that writes profiles itself.
+    pub is_inherited: bool,
+    /// One whenever so many more bytes were allocated; 0: none.
+    pub allocated: u64,
+    /// One whenever so many more bytes are in use than ever before; 0: none.
+    pub in_use: u64,
+    /// One whenever so many seconds have passed; 0: none.
+    pub seconds: u64,
+    /// One at this signal; 0: none.
+    pub signal: u32,
+}
+
+impl ProfileSettings {
+    /// None, at the intervals of gperftools.
+    pub const NONE: Self = Self {
+        prefix: Path::EMPTY,
+        is_inherited: false,
+        allocated: 1 << 30,
+        in_use: 100 << 20,
+        seconds: 0,
+        signal: 0,
+    };
+
+    /// Whether any are to be written.
+    pub fn is_wanted(&self) -> bool {
+        !self.prefix.is_empty()
+    }
+
+    fn read(&mut self, name: &[u8], value: &[u8]) {
+        let number = |default: u64| sys::parse_decimal(value).unwrap_or(default);
+        if name == environment::PROFILE.as_bytes() {
+            self.read_prefix(value);
+        } else if name == environment::PROFILE_ALLOCATED.as_bytes() {
+            self.allocated = number(self.allocated);
+        } else if name == environment::PROFILE_IN_USE.as_bytes() {
+            self.in_use = number(self.in_use);
+        } else if name == environment::PROFILE_SECONDS.as_bytes() {
+            self.seconds = number(self.seconds);
+        } else if name == environment::PROFILE_SIGNAL.as_bytes() {
+            self.signal = u32::try_from(number(0)).unwrap_or(0);
+        }
+    }
+
+    fn read_prefix(&mut self, value: &[u8]) {
+        let Some((&first, rest)) = value.split_first() else { return };
+        self.is_inherited = first & environment::PROFILE_INHERITED != 0;
+        self.prefix = Path::new(&[first & !environment::PROFILE_INHERITED]);
+        self.prefix.push(rest);
+    }
+}
+
 /// What the recorder asked for.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
@@ -88,6 +153,8 @@ pub struct Settings {
     pub passive: bool,
     /// Whether anything is known of TensorFlow.
     pub frameworks: bool,
+    /// Heap profiles; none where there is a recorder.
+    pub profile: ProfileSettings,
 }
 
 impl Settings {
@@ -100,7 +167,13 @@ impl Settings {
         objects: Objects::Sampled,
         passive: false,
         frameworks: true,
+        profile: ProfileSettings::NONE,
     };
+
+    /// Whether nobody wants to know anything of this program.
+    pub fn is_dormant(&self) -> bool {
+        self.directory.is_empty() && !self.profile.is_wanted()
+    }
 
     /// Reads the environment that the process was started with.
     pub fn from_process() -> Self {
@@ -135,7 +208,20 @@ impl Settings {
                 self.passive = value == b"1";
             } else if name == environment::NO_FRAMEWORKS.as_bytes() {
                 self.frameworks = value != b"1";
+            } else {
+                self.profile.read(name, value);
             }
+        }
+        self.settle();
+    }
+
+    /// Whoever writes profiles has nobody to tell of samples, Python, frameworks and what comes back.
+    fn settle(&mut self) {
+        if !self.directory.is_empty() {
+            self.profile = ProfileSettings::NONE;
+        } else if self.profile.is_wanted() {
+            (self.sample_interval, self.objects) = (0, Objects::None);
+            (self.passive, self.frameworks) = (true, false);
         }
     }
 }
@@ -158,6 +244,27 @@ mod tests {
     }
 
     #[test]
+    fn variables_of_gperftools_are_read_where_there_is_no_recorder() {
+        let mut settings = Settings::NONE;
+        assert!(settings.is_dormant());
+        settings.read(
+            b"HEAPPROFILE=/tmp/p\0HEAP_PROFILE_ALLOCATION_INTERVAL=7\0HEAP_PROFILE_INUSE_INTERVAL=x\0HEAP_PROFILE_TIME_INTERVAL=9\0HEAPPROFILESIGNAL=10",
+        );
+        let ProfileSettings { prefix, is_inherited, allocated, in_use, seconds, signal } = settings.profile;
+        assert_eq!(prefix.bytes(), b"/tmp/p");
+        assert_eq!((allocated, in_use, seconds, signal), (7, 100 << 20, 9, 10));
+        assert!(!is_inherited && settings.passive && !settings.is_dormant());
+        settings.read(b"HEAPPROFILE=\xaftmp/p");
+        assert!(settings.profile.is_inherited);
+        assert_eq!(settings.profile.prefix.bytes(), b"/tmp/p");
+        settings.read(b"HEAPLENS_DIR=/dev/shm/x\0HEAPPROFILE=/tmp/p");
+        assert!(!settings.profile.is_wanted());
+        let mut settings = Settings::NONE;
+        settings.read(b"HEAPPROFILE=");
+        assert!(settings.is_dormant());
+    }
+
+    #[test]
     fn a_path_that_is_too_long_is_no_path() {
         assert!(Path::new(&[b'x'; PATH_LENGTH]).is_empty());
         let mut path = Path::new(b"/a/");
@@ -166,5 +273,8 @@ mod tests {
         path.push_number(0);
         assert_eq!(path.bytes(), b"/a/4294967295.0");
         assert_eq!(path.as_c_str(), c"/a/4294967295.0");
+        for (path, folder) in [("/a/b/c", "/a/b"), ("/c", "/"), ("c", ".")] {
+            assert_eq!(Path::new(path.as_bytes()).folder().bytes(), folder.as_bytes());
+        }
     }
 }

@@ -34,7 +34,7 @@ const COPYING: u64 = u64::MAX;
 const PATIENCE: usize = 2_000;
 
 /// Bytes and blocks of one event; blocks are in units of [`heaplens_format::arena::table::SAMPLED_BLOCK`] when sampled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Weight {
     /// Bytes.
     pub bytes: u64,
@@ -66,6 +66,43 @@ pub fn create(arena: &Arena, node: NodeId, owner: SeatId) -> Option<SiteId> {
     // Release: a reader that sees the identity sees a site.
     record(arena, number).identity.store(identity.raw(), Release);
     Some(SiteId::new(number))
+}
+
+/// All that a site counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// What is live.
+    pub live: Weight,
+    /// What was ever allocated.
+    pub allocated: Weight,
+}
+
+/// Every site, with its node, as it is now. Others go on counting.
+pub fn all(arena: &Arena) -> impl Iterator<Item = (NodeId, Totals)> {
+    let extent = arena.extent(Region::Sites);
+    // Acquire: as in `Arena::take`.
+    let end = extent.used.load(Relaxed).min(extent.reserved.load(Acquire));
+    (1..(end / SITE_SIZE as u64) as u32).filter_map(|number| {
+        let site = record(arena, number);
+        // Acquire: pairs with the Release in `create` and `add_second`.
+        let identity = SiteIdentity::from_raw(site.identity.load(Acquire))?;
+        Some((NodeId::new(identity.node()), totals(site, record(arena, identity.second()))))
+    })
+}
+
+/// The sum of both records; record 0, which nobody counts in, where there is no second one. What is freed is read first: what was
+/// freed by then was allocated before.
+fn totals(own: &Site, second: &Site) -> Totals {
+    let sum =
+        |field: fn(&Site) -> &AtomicU64| field(own).load(Acquire).wrapping_add(field(second).load(Acquire));
+    let freed = Weight { bytes: sum(|site| &site.freed_bytes), blocks: sum(|site| &site.freed_blocks) };
+    let allocated =
+        Weight { bytes: sum(|site| &site.allocated_bytes), blocks: sum(|site| &site.allocated_blocks) };
+    let live = Weight {
+        bytes: allocated.bytes.saturating_sub(freed.bytes),
+        blocks: allocated.blocks.saturating_sub(freed.blocks),
+    };
+    Totals { live, allocated }
 }
 
 /// The node of a site, where the site is another seat's.

@@ -47,11 +47,34 @@ pub unsafe fn syscall(number: c_long, args: [usize; 6]) -> Result<usize, Errno> 
     if (-4095..0).contains(&result) { Err(Errno(-result as c_int)) } else { Ok(result as usize) }
 }
 
+/// Sets the signals that wait; those that waited before.
+pub fn set_mask(mask: u64) -> u64 {
+    let mut before = 0u64;
+    let (new, old) = (&raw const mask as usize, &raw mut before as usize);
+    // SAFETY: the kernel reads and writes one set of 8 bytes.
+    let _ = unsafe { syscall(libc::SYS_rt_sigprocmask, [libc::SIG_SETMASK as usize, new, old, 8, 0, 0]) };
+    before
+}
+
 /// A file descriptor that is closed when dropped.
 #[derive(Debug)]
 pub struct Descriptor(c_int);
 
 impl Descriptor {
+    /// Memory as a file that has no name, and is gone with its last mapping.
+    pub fn nameless() -> Result<Self, Errno> {
+        const MFD_NOEXEC_SEAL: usize = 8;
+        let make = |flags: usize| {
+            let args = [c"heaplens".as_ptr() as usize, libc::MFD_CLOEXEC as usize | flags, 0, 0, 0, 0];
+            // SAFETY: the name is zero-terminated.
+            unsafe { syscall(libc::SYS_memfd_create, args) }.map(|fd| Self(fd as c_int))
+        };
+        match make(MFD_NOEXEC_SEAL) {
+            Err(Errno(libc::EINVAL)) => make(0), // before Linux 6.3
+            result => result,
+        }
+    }
+
     /// Opens a file, close-on-exec.
     pub fn open(path: &CStr, flags: c_int, mode: u32) -> Result<Self, Errno> {
         let flags = flags | libc::O_CLOEXEC;
@@ -92,6 +115,29 @@ impl Descriptor {
         // SAFETY: the kernel writes at most `buffer.len()` bytes into `buffer`.
         let count = unsafe { syscall(libc::SYS_pread64, args) }.unwrap_or(0);
         &buffer[..count]
+    }
+
+    /// Writes all of it at the end, or fails.
+    pub fn write_all(&self, mut bytes: &[u8]) -> Result<(), Errno> {
+        while !bytes.is_empty() {
+            let args = [self.0 as usize, bytes.as_ptr() as usize, bytes.len(), 0, 0, 0];
+            // SAFETY: the kernel reads `bytes`.
+            match unsafe { syscall(libc::SYS_write, args) } {
+                Ok(0) => return Err(Errno(libc::EIO)),
+                Ok(count) => bytes = &bytes[count..],
+                Err(Errno(libc::EINTR)) => {}
+                Err(errno) => return Err(errno),
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes in the middle, where there is something already; whether all of it was.
+    pub fn write_at(&self, bytes: &[u8], offset: u64) -> bool {
+        let args = [self.0 as usize, bytes.as_ptr() as usize, bytes.len(), offset as usize, 0, 0];
+        // SAFETY: the kernel reads `bytes`.
+        let written = unsafe { syscall(libc::SYS_pwrite64, args) };
+        written == Ok(bytes.len())
     }
 
     /// Sets the length of the file; what is added is a hole.
@@ -193,12 +239,6 @@ pub fn protect(at: usize, length: usize, protection: c_int) -> Result<(), Errno>
     unsafe { syscall(libc::SYS_mprotect, [at, length, protection as usize, 0, 0, 0]) }.map(drop)
 }
 
-/// Makes a directory that only its owner can enter.
-pub fn make_directory(path: &CStr) -> Result<(), Errno> {
-    // SAFETY: `path` is zero-terminated and lives over the call.
-    unsafe { syscall(libc::SYS_mkdir, [path.as_ptr() as usize, 0o700, 0, 0, 0, 0]) }.map(drop)
-}
-
 /// Where a symbolic link leads; the part of the buffer that holds it.
 pub fn read_link<'b>(path: &CStr, buffer: &'b mut [u8]) -> &'b [u8] {
     let args = [path.as_ptr() as usize, buffer.as_mut_ptr() as usize, buffer.len(), 0, 0, 0];
@@ -231,6 +271,13 @@ pub fn read_words<const N: usize>(address: u64) -> ([u64; N], usize) {
     // SAFETY: the kernel writes at most so many bytes into `words`.
     let read = unsafe { syscall(libc::SYS_process_vm_readv, args) }.unwrap_or(0);
     (words, read / 8)
+}
+
+/// Wakes whoever waits for a word of this process.
+pub fn wake(word: &AtomicU32) {
+    let args = [(&raw const *word) as usize, libc::FUTEX_WAKE as usize, i32::MAX as usize, 0, 0, 0];
+    // SAFETY: the word is only an address to the kernel.
+    let _ = unsafe { syscall(libc::SYS_futex, args) };
 }
 
 /// Waits until another process changes a word from `seen` and wakes us, at most so long.
@@ -270,6 +317,13 @@ fn parse_numbers(stat: &[u8]) -> Option<ProcessNumbers> {
     Some(ProcessNumbers { pid: u32::try_from(pid).ok()?, parent: u32::try_from(parent).ok()? })
 }
 
+/// Gives a file of ours its final name.
+pub fn rename(from: &CStr, to: &CStr) -> Result<(), Errno> {
+    let args = [from.as_ptr() as usize, to.as_ptr() as usize, 0, 0, 0, 0];
+    // SAFETY: both are zero-terminated and live over the call.
+    unsafe { syscall(libc::SYS_rename, args) }.map(drop)
+}
+
 /// Removes a file of ours.
 pub fn remove_file(path: &CStr) {
     // SAFETY: `path` is zero-terminated and lives over the call.
@@ -278,13 +332,18 @@ pub fn remove_file(path: &CStr) {
 
 /// Whether the process, with the rights that it has now, may read a file.
 pub fn may_read(path: &CStr) -> bool {
-    const AT_EACCESS: usize = 0x200;
-    let args = [libc::AT_FDCWD as usize, path.as_ptr() as usize, libc::R_OK as usize, AT_EACCESS, 0, 0];
-    // SAFETY: `path` is zero-terminated and lives over the call.
-    match unsafe { syscall(libc::SYS_faccessat2, args) } {
+    match access(path, libc::R_OK) {
         Err(Errno(libc::ENOSYS)) => Descriptor::open(path, libc::O_RDONLY, 0).is_ok(), // before Linux 5.8
         result => result.is_ok(),
     }
+}
+
+/// What is against it that the process does this with a file.
+pub fn access(path: &CStr, mode: c_int) -> Result<(), Errno> {
+    const AT_EACCESS: usize = 0x200;
+    let args = [libc::AT_FDCWD as usize, path.as_ptr() as usize, mode as usize, AT_EACCESS, 0, 0];
+    // SAFETY: `path` is zero-terminated and lives over the call.
+    unsafe { syscall(libc::SYS_faccessat2, args) }.map(drop)
 }
 
 /// This thread.

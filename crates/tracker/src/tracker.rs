@@ -17,6 +17,7 @@ use crate::marks::Marks;
 use crate::objects::samples::Samples;
 use crate::operations::Operations;
 use crate::process::{self, Life};
+use crate::profiles::Profiles;
 use crate::python::Python;
 use crate::requests::Requests;
 use crate::sampling;
@@ -49,6 +50,8 @@ pub struct Tracker {
     pub operations: Operations,
     /// Mean distance of samples; 0: exact.
     pub interval: AtomicU64,
+    /// Those that the program writes itself.
+    pub profiles: Profiles,
 }
 
 static TRACKER: Tracker = Tracker {
@@ -62,6 +65,7 @@ static TRACKER: Tracker = Tracker {
     requests: Requests::new(),
     operations: Operations::new(),
     interval: AtomicU64::new(0),
+    profiles: Profiles::new(),
 };
 
 /// The tables of this process.
@@ -126,6 +130,9 @@ impl Tracker {
             self.record_alloc(guard, addr, size, family, caller);
             if timer.stop(&self.arena) {
                 self.answer_requests(guard, caller);
+            }
+            if self.profiles.is_on() {
+                self.on_profiled_alloc(size);
             }
         }
     }

@@ -274,11 +274,16 @@ impl Trie {
         self.node(arena, node).frame.load(Relaxed)
     }
 
+    /// The node of the caller; `None`: it is the root.
+    pub fn caller(&self, arena: &Arena, node: NodeId) -> Option<NodeId> {
+        let parent = self.node(arena, node).parent.load(Relaxed);
+        (parent != 0).then(|| NodeId::new(parent))
+    }
+
     /// The frames of a path, innermost first.
     pub fn frames(&self, arena: &Arena, node: NodeId) -> impl Iterator<Item = u64> {
-        let parent = |node: &NodeId| NodeId::new(self.node(arena, *node).parent.load(Relaxed));
-        core::iter::successors(Some(node), move |node| Some(parent(node)))
-            .take_while(|node| node.get() != 0)
+        let innermost = (node.get() != 0).then_some(node);
+        core::iter::successors(innermost, move |&node| self.caller(arena, node))
             .map(|node| self.frame(arena, node))
     }
 

@@ -63,12 +63,12 @@ fn make(words: &Twin) {
 fn fail(words: &Twin, errno: u32) {
     words.error.store(errno, Relaxed);
     words.made.store(words.begun.load(Relaxed), Release); // the recorder reads the rest behind it
-    wake(&words.made);
+    sys::wake(&words.made);
 }
 
 /// Signals wait meanwhile: no handler of the program may run in the helper, nor in the twin.
 fn split() -> Result<(), u32> {
-    let before = set_mask(u64::MAX);
+    let before = sys::set_mask(u64::MAX);
     let helper = split_on(HELPERS.0.get() as usize + STACK);
     let result = match helper {
         1.. => {
@@ -77,16 +77,8 @@ fn split() -> Result<(), u32> {
         }
         error => Err(error.unsigned_abs() as u32),
     };
-    set_mask(before);
+    sys::set_mask(before);
     result
-}
-
-fn set_mask(mask: u64) -> u64 {
-    let mut before = 0u64;
-    let (new, old) = (&raw const mask as usize, &raw mut before as usize);
-    // SAFETY: the kernel reads and writes one set of 8 bytes.
-    let _ = unsafe { syscall(libc::SYS_rt_sigprocmask, [libc::SIG_SETMASK as usize, new, old, 8, 0, 0]) };
-    before
 }
 
 /// It has ended already, and no other process can have its number.
@@ -173,7 +165,7 @@ fn serve(words: &Twin, stack: u64) {
     words.stack.store(stack, Relaxed);
     words.error.store(0, Relaxed);
     words.made.store(words.begun.load(Relaxed), Release); // the recorder reads the rest behind it
-    wake(&words.made);
+    sys::wake(&words.made);
     while is_wanted(&file) {
         wait(&words.asked, answered);
         let asked = words.asked.load(Acquire); // pairs with the recorder: the question is there
@@ -181,7 +173,7 @@ fn serve(words: &Twin, stack: u64) {
             words.count.store(answer(words, &file), Relaxed);
             answered = asked;
             words.answered.store(answered, Release); // the answer is there
-            wake(&words.answered);
+            sys::wake(&words.answered);
         }
     }
 }
@@ -240,11 +232,5 @@ fn wait(word: &heaplens_format::atomic::AtomicU32, value: u32) {
         0,
     ];
     // SAFETY: the kernel reads one word and one time.
-    let _ = unsafe { syscall(libc::SYS_futex, args) };
-}
-
-fn wake(word: &heaplens_format::atomic::AtomicU32) {
-    let args = [&raw const *word as usize, libc::FUTEX_WAKE as usize, i32::MAX as usize, 0, 0, 0];
-    // SAFETY: the word is only an address to the kernel.
     let _ = unsafe { syscall(libc::SYS_futex, args) };
 }

@@ -20,7 +20,7 @@ use core::ffi::CStr;
 use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 
-use heaplens_tracker::{modules, python, tracker};
+use heaplens_tracker::{modules, process, python, tracker};
 
 /// By this function an interpreter is known that we can prepare.
 const ADD_HOOK: &CStr = c"PySys_AddAuditHook";
@@ -79,6 +79,9 @@ pub fn after_unload() {
 
 /// Prepares an interpreter whose objects can be read and that has not begun to run.
 fn prepare() {
+    if process::settings().directory.is_empty() {
+        return; // nobody would hear of it
+    }
     // Not by `dlsym`: where it finds nothing it allocates words to say so.
     let Some(exports) = modules::exporting(ADD_HOOK).filter(python::is_readable) else { return };
     let Some(function) = exports.find(ADD_HOOK).filter(|_| !is_prepared()) else { return };

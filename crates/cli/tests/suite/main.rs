@@ -15,6 +15,7 @@ mod fragmentation;
 mod frameworks;
 mod growth;
 mod harness;
+mod heap_profiles;
 mod holders;
 mod hostile;
 mod html;

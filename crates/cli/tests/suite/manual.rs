@@ -5,8 +5,8 @@ use std::process::{Command, Stdio};
 
 use crate::harness::{Heaplens, skip};
 
-const WORDS: [&str; 9] =
-    ["run", "memcheck", "report", "diff", "snapshot", "heap", "export", "man", "completions"];
+const WORDS: [&str; 10] =
+    ["run", "memcheck", "report", "diff", "snapshot", "heap", "export", "agent", "man", "completions"];
 
 fn printed(words: &[&str]) -> String {
     let output = Heaplens::bare(words).output().expect("heaplens starts");

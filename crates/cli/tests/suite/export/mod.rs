@@ -1,7 +1,7 @@
 //! `heaplens export`: every format is read back by the tool that it is meant for, and the bytes are ours to the last one.
 
 mod findings;
-mod readers;
+pub mod readers;
 mod stacks;
 
 use std::ffi::OsStr;

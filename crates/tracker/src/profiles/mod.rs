@@ -1,0 +1,305 @@
+//! Heap profiles that the program writes itself, as gperftools does: when they are due, who writes them, what they are called.
+//!
+//! ```text
+//!   event ──▶ enough allocated, more in use than ever, or long ago? ──yes──▶ this thread writes PREFIX.NNNN.heap and goes on
+//!   signal ─────────────────────────────────────────────────────────────▶ so does its handler
+//!   end ──▶ waits for whoever writes, then writes the last one
+//! ```
+//!
+//! Whoever finds another at it goes on without one: nobody waits but at the end. A profile is written under another name and given
+//! its own when it is whole. What a file holds is in `text`.
+
+mod largest;
+mod text;
+
+use core::cell::UnsafeCell;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
+
+use heaplens_format::atomic::AtomicU32 as SharedU32;
+use heaplens_format::{Bytes, atomic};
+
+use crate::arena::Arena;
+use crate::cost::ticks;
+use crate::process;
+use crate::settings::{Path, ProfileSettings};
+use crate::sys::{self, Descriptor, Errno};
+use crate::tracker::Tracker;
+
+/// So many ticks of the time stamp counter, a few milliseconds, pass before the clock is read again.
+const TICKS_BETWEEN_LOOKS: u64 = 1 << 23;
+/// How long the end of the program waits for a thread that is writing.
+const PATIENCE_NS: u64 = 10_000_000_000;
+const SECOND_NS: u64 = 1_000_000_000;
+const NEVER: u64 = u64::MAX;
+
+/// The profiles of this process.
+#[derive(Debug)]
+pub struct Profiles {
+    is_on: AtomicBool,
+    /// Whether the last one was written.
+    is_over: AtomicBool,
+    /// The thread that is writing; 0: nobody.
+    writer: SharedU32,
+    /// Files so far, be they written or not.
+    count: AtomicU32,
+    /// Bytes allocated so far.
+    allocated: AtomicU64,
+    /// A profile is due when so many were.
+    next_allocated: AtomicU64,
+    /// Or when more than these are in use.
+    next_in_use: AtomicU64,
+    /// Or at this time.
+    next_ns: AtomicU64,
+    /// When the clock was read.
+    looked: AtomicU64,
+    prefix: PrefixCell,
+}
+
+/// How the names of this process's files begin.
+#[derive(Debug)]
+struct PrefixCell(UnsafeCell<Path>);
+// SAFETY: written in `reset` only, when one thread exists that knows of the arena.
+unsafe impl Sync for PrefixCell {}
+
+impl Default for Profiles {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Profiles {
+    /// None are written.
+    pub const fn new() -> Self {
+        Self {
+            is_on: AtomicBool::new(false),
+            is_over: AtomicBool::new(false),
+            writer: atomic::AtomicU32::new(0),
+            count: AtomicU32::new(0),
+            allocated: AtomicU64::new(0),
+            next_allocated: AtomicU64::new(NEVER),
+            next_in_use: AtomicU64::new(NEVER),
+            next_ns: AtomicU64::new(NEVER),
+            looked: AtomicU64::new(0),
+            prefix: PrefixCell(UnsafeCell::new(Path::EMPTY)),
+        }
+    }
+
+    /// A process begins, or a forked child with an arena of its own, whose files have its number in their names.
+    pub fn reset(&self, settings: &ProfileSettings, is_forked: bool) {
+        let mut prefix = settings.prefix;
+        if is_forked || settings.is_inherited {
+            prefix.push(b"_");
+            prefix.push_number(sys::process_id());
+        }
+        // SAFETY: see `PrefixCell`.
+        unsafe { *self.prefix.0.get() = prefix };
+        for word in [&self.allocated, &self.looked] {
+            word.store(0, Relaxed);
+        }
+        self.count.store(0, Relaxed);
+        self.writer.store(0, Relaxed);
+        self.is_over.store(false, Relaxed);
+        self.next_allocated.store(behind(0, settings.allocated), Relaxed);
+        self.next_in_use.store(behind(0, settings.in_use), Relaxed);
+        let seconds = settings.seconds.saturating_mul(SECOND_NS);
+        self.next_ns.store(behind(sys::monotonic_ns(), seconds), Relaxed);
+        self.is_on.store(settings.is_wanted(), Relaxed);
+    }
+
+    /// Whether the program writes them.
+    #[inline(always)]
+    pub fn is_on(&self) -> bool {
+        self.is_on.load(Relaxed)
+    }
+
+    /// Whether one is due now.
+    fn is_due(&self, arena: &Arena) -> bool {
+        self.allocated.load(Relaxed) >= self.next_allocated.load(Relaxed)
+            || arena.header().hot.live_bytes.load(Relaxed) > self.next_in_use.load(Relaxed)
+            || (self.next_ns.load(Relaxed) != NEVER && self.is_time())
+    }
+
+    /// The clock is a system call: most of the time the time stamp counter says that it cannot be time yet.
+    fn is_time(&self) -> bool {
+        let now = ticks();
+        if now.wrapping_sub(self.looked.load(Relaxed)) < TICKS_BETWEEN_LOOKS {
+            return false;
+        }
+        let is_time = sys::monotonic_ns() >= self.next_ns.load(Relaxed);
+        if !is_time {
+            self.looked.store(now, Relaxed); // else whoever asks again is told the same
+        }
+        is_time
+    }
+
+    /// Whether one is due still: another thread may have written it meanwhile.
+    fn takes_turn(&self, arena: &Arena, settings: &ProfileSettings) -> bool {
+        let is_due = self.is_due(arena);
+        if is_due {
+            self.settle(arena, settings);
+        }
+        is_due
+    }
+
+    /// From here to the next one.
+    fn settle(&self, arena: &Arena, settings: &ProfileSettings) {
+        self.next_allocated.store(behind(self.allocated.load(Relaxed), settings.allocated), Relaxed);
+        let in_use = behind(arena.header().hot.live_bytes.load(Relaxed), settings.in_use);
+        self.next_in_use.fetch_max(in_use, Relaxed);
+        let now = sys::monotonic_ns();
+        if self.next_ns.load(Relaxed) <= now {
+            self.next_ns.store(behind(now, settings.seconds.saturating_mul(SECOND_NS)), Relaxed);
+        }
+    }
+
+    /// `PREFIX.0001.heap`.
+    fn path(&self, number: u32) -> Path {
+        // SAFETY: see `PrefixCell`.
+        let mut path = unsafe { *self.prefix.0.get() };
+        path.push(b".");
+        for unit in [1000, 100, 10] {
+            if number < unit {
+                path.push(b"0");
+            }
+        }
+        path.push_number(number);
+        path.push(b".heap");
+        path
+    }
+
+    /// Makes this thread the writer, where nobody is.
+    fn begin(&self) -> bool {
+        // Acquire: pairs with the Release in `end`. The buffer is ours.
+        !sys::is_confined() && self.writer.compare_exchange(0, sys::thread_id(), Acquire, Relaxed).is_ok()
+    }
+
+    fn end(&self) {
+        self.writer.store(0, Release);
+        sys::wake(&self.writer);
+    }
+
+    /// At the end of the program: another thread would be cut off in the middle of its file.
+    fn wait(&self) {
+        let start = sys::monotonic_ns();
+        loop {
+            let writer = self.writer.load(Relaxed);
+            let left = start.saturating_add(PATIENCE_NS).saturating_sub(sys::monotonic_ns());
+            if writer == 0 || writer == sys::thread_id() || left == 0 {
+                return;
+            }
+            match sys::wait_on(&self.writer, writer, left) {
+                Ok(()) | Err(Errno(libc::EINTR | libc::EAGAIN)) => {}
+                Err(_) => return,
+            }
+        }
+    }
+}
+
+impl Tracker {
+    /// So many bytes were allocated and recorded, in a program that writes profiles.
+    #[inline(never)]
+    pub(crate) fn on_profiled_alloc(&self, size: Bytes) {
+        self.profiles.allocated.fetch_add(size.get(), Relaxed);
+        if self.profiles.is_due(&self.arena) {
+            self.write_profile(|| self.profiles.takes_turn(&self.arena, &process::settings().profile));
+        }
+    }
+
+    /// A signal asks for one. It may have come in the middle of a hook: nothing but tables is read.
+    pub fn on_profile_signal(&self) {
+        self.write_profile(|| true);
+    }
+
+    /// The program ends.
+    pub(crate) fn write_last_profile(&self) {
+        if self.profiles.is_on() && !self.profiles.is_over.swap(true, Relaxed) {
+            self.profiles.wait();
+            self.write_profile(|| true);
+        }
+    }
+
+    /// Signals wait meanwhile: a handler of the program's could leave by `longjmp`, and nobody would write ever after.
+    #[cold]
+    fn write_profile(&self, is_due: impl FnOnce() -> bool) {
+        if !self.profiles.is_on() || !process::is_own_arena() {
+            return;
+        }
+        let mask = sys::set_mask(u64::MAX);
+        if self.profiles.begin() {
+            if is_due() {
+                let number = self.profiles.count.fetch_add(1, Relaxed).saturating_add(1);
+                self.write_numbered(self.profiles.path(number));
+            }
+            self.profiles.end();
+        }
+        sys::set_mask(mask);
+    }
+
+    /// It gets its name when it is whole. A pipe of that name has no reader and is not waited for.
+    fn write_numbered(&self, path: Path) {
+        let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC | libc::O_NOFOLLOW | libc::O_NONBLOCK;
+        let mut unfinished = path;
+        unfinished.push(b".part");
+        if let Ok(file) = Descriptor::open(unfinished.as_c_str(), flags, 0o644) {
+            let is_whole = text::write(self, &file).is_ok()
+                && sys::rename(unfinished.as_c_str(), path.as_c_str()).is_ok();
+            if !is_whole {
+                sys::remove_file(unfinished.as_c_str());
+            }
+        }
+    }
+}
+
+/// Where the next one is due; an interval of nothing is never over.
+fn behind(now: u64, interval: u64) -> u64 {
+    if interval == 0 { NEVER } else { now.saturating_add(interval) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arena::tests::scratch;
+
+    const SETTINGS: ProfileSettings = ProfileSettings { allocated: 100, in_use: 50, ..ProfileSettings::NONE };
+
+    fn due_at(profiles: &Profiles, arena: &Arena, allocated: u64, in_use: u64) -> bool {
+        profiles.allocated.store(allocated, Relaxed);
+        arena.header().hot.live_bytes.store(in_use, Relaxed);
+        profiles.is_due(arena)
+    }
+
+    #[test]
+    fn a_profile_is_due_at_its_interval_and_above_what_was_ever_in_use() {
+        let (arena, profiles) = (scratch(), Profiles::new());
+        profiles.reset(&SETTINGS, false);
+        assert!(!due_at(&profiles, &arena, 99, 50));
+        assert!(due_at(&profiles, &arena, 100, 0));
+        assert!(due_at(&profiles, &arena, 99, 51));
+        profiles.settle(&arena, &SETTINGS);
+        assert!(!due_at(&profiles, &arena, 198, 101));
+        assert!(due_at(&profiles, &arena, 199, 0));
+        profiles.settle(&arena, &SETTINGS);
+        assert!(!due_at(&profiles, &arena, 298, 101), "what was in use before counts on");
+        assert!(due_at(&profiles, &arena, 298, 102));
+    }
+
+    #[test]
+    fn an_interval_of_nothing_is_never_over() {
+        let (arena, profiles) = (scratch(), Profiles::new());
+        profiles.reset(&ProfileSettings { allocated: 0, in_use: 0, ..SETTINGS }, false);
+        assert!(!due_at(&profiles, &arena, u64::MAX - 1, u64::MAX - 1));
+    }
+
+    #[test]
+    fn files_have_four_digits_or_more_and_children_their_own_names() {
+        let profiles = Profiles::new();
+        let settings = ProfileSettings { prefix: Path::new(b"/tmp/p"), ..SETTINGS };
+        profiles.reset(&settings, false);
+        assert_eq!(profiles.path(1).bytes(), b"/tmp/p.0001.heap");
+        assert_eq!(profiles.path(12_345).bytes(), b"/tmp/p.12345.heap");
+        profiles.reset(&settings, true);
+        let expected = std::format!("/tmp/p_{}.0099.heap", std::process::id());
+        assert_eq!(profiles.path(99).bytes(), expected.as_bytes());
+    }
+}
