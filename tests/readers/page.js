@@ -106,7 +106,7 @@ async function picture(page, name, width) {
 }
 
 (async () => {
-  const browser = await puppeteer.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox', '--disable-gpu'] });
+  const browser = await puppeteer.launch({ executablePath: process.env.HEAPLENS_CHROMIUM || '/usr/bin/chromium', args: ['--no-sandbox', '--disable-gpu'] });
   const page = await browser.newPage();
   await page.setViewport({ width: 1200, height: 900 });
   const heard = listen(page);

@@ -9,6 +9,7 @@ use crate::harness::skip;
 
 const CHROMIUM: &str = "/usr/bin/chromium";
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/readers/page.js");
+const GUIDE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/readers/guide.js");
 
 /// What was seen.
 pub struct Seen(pub Value);
@@ -16,21 +17,39 @@ pub struct Seen(pub Value);
 /// Opens a page and searches its flame graph for these words; `None`, with a word about it, where there is no browser. Pictures go
 /// to the folder that HEAPLENS_PAGE_PICTURES names.
 pub fn opened(test: &str, page: &Path, words: &str) -> Option<Seen> {
+    let mut command = script(test, SCRIPT)?;
+    command.arg(page).arg(words).args(std::env::var_os("HEAPLENS_PAGE_PICTURES"));
+    Some(Seen(said(command)))
+}
+
+/// Takes the pictures of the guide; their names.
+pub fn pictured(test: &str, page: &Path, folder: &Path) -> Option<Vec<String>> {
+    let mut command = script(test, GUIDE)?;
+    command.arg(page).arg(folder);
+    Some(serde_json::from_value(said(command)).expect("names"))
+}
+
+/// A script that tells a browser what to do; another browser than the system's is named by HEAPLENS_CHROMIUM.
+fn script(test: &str, path: &str) -> Option<Command> {
     let modules = std::env::var_os("HEAPLENS_NODE_READERS").map(PathBuf::from);
     let Some(modules) = modules.filter(|folder| folder.join("node_modules/puppeteer-core").exists()) else {
         skip(test, "HEAPLENS_NODE_READERS names no folder with puppeteer-core and axe-core");
         return None;
     };
-    if !Path::new(CHROMIUM).exists() {
+    let browser = std::env::var_os("HEAPLENS_CHROMIUM").unwrap_or_else(|| CHROMIUM.into());
+    if !Path::new(&browser).exists() {
         skip(test, "chromium is not installed");
         return None;
     }
     let mut command = Command::new("node");
-    command.arg(SCRIPT).arg(modules.join("node_modules")).arg(page).arg(words);
-    command.args(std::env::var_os("HEAPLENS_PAGE_PICTURES"));
+    command.arg(path).arg(modules.join("node_modules"));
+    Some(command)
+}
+
+fn said(mut command: Command) -> Value {
     let output = command.output().expect("node is there where its packages are");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    Some(Seen(serde_json::from_slice(&output.stdout).expect("JSON")))
+    serde_json::from_slice(&output.stdout).expect("JSON")
 }
 
 impl Seen {

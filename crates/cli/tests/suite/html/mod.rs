@@ -3,6 +3,7 @@
 //! shipped.
 
 mod browser;
+mod guide;
 mod hostile;
 mod tensorflow;
 
