@@ -1,4 +1,4 @@
-// Three operations for TensorFlow that lose memory with every call, as their lines say, and one that does not.
+// Three operations for TensorFlow that lose memory with every call, as their lines say, and two that do not.
 #include <memory>
 
 #include "tensorflow/core/framework/op.h"
@@ -10,6 +10,7 @@ REGISTER_OP("LosesBuffer").Input("x: float").Output("y: float");
 REGISTER_OP("LosesMember").Input("x: float").Output("y: float");
 REGISTER_OP("LosesTensor").Input("x: float").Output("y: float");
 REGISTER_OP("LosesNothing").Input("x: float").Output("y: float");
+REGISTER_OP("MakesOutput").Input("x: float").Output("y: float");
 
 // The compiler must not see that nobody uses it.
 static void use(const void *memory) { asm volatile("" ::"r"(memory) : "memory"); }
@@ -59,8 +60,19 @@ struct LosesNothing : OpKernel {
     }
 };
 
+// Its output is whoever's that called it.
+struct MakesOutput : OpKernel {
+    using OpKernel::OpKernel;
+    void Compute(OpKernelContext *context) override {
+        Tensor *output = nullptr;
+        OP_REQUIRES_OK(context, context->allocate_output(0, TensorShape({1024}), &output));
+        output->flat<float>().setZero();
+    }
+};
+
 #define KERNEL(NAME) REGISTER_KERNEL_BUILDER(Name(#NAME).Device(DEVICE_CPU), NAME)
 KERNEL(LosesBuffer);
 KERNEL(LosesMember);
 KERNEL(LosesTensor);
 KERNEL(LosesNothing);
+KERNEL(MakesOutput);

@@ -1,7 +1,7 @@
 //! What findings are called and what is said about them, in every output alike. Only what was measured is said.
 
 use heaplens_analyze::Profile;
-use heaplens_analyze::growth::{CountedLine, Finding, How, Rule, Shape, Slowing, Trend};
+use heaplens_analyze::growth::{CountedLine, Finding, How, Rule, Shape, Slowing, Trend, own_kernel_line};
 use heaplens_analyze::profile::{Layer, Origin, StackFrame};
 use heaplens_format::Bytes;
 use heaplens_format::arena::Counter;
@@ -26,6 +26,7 @@ pub(crate) fn rule(rule: Rule) -> (&'static str, &'static str) {
         Rule::Recompiling => ("C6", "recompile"),
         Rule::TensorsKept => ("C8", "tensors-kept"),
         Rule::Iterators => ("C13", "iterators"),
+        Rule::CustomOperation => ("C19", "custom-op"),
         Rule::Tapes => ("C20", "tape"),
         Rule::PyFunctionRegistry => ("C12", "py-function-registry"),
         Rule::ScalarCache => ("C35", "scalar-cache"),
@@ -53,6 +54,7 @@ pub(crate) fn title(finding: &Finding) -> &'static str {
         Rule::Recompiling => "A Keras model is compiled again and again",
         Rule::TensorsKept => "Tensors that this line makes are kept",
         Rule::Iterators => "Iterators over a tf.data pipeline are made and stay alive",
+        Rule::CustomOperation => "A kernel of your own allocates with each call, and does not give it back",
         Rule::Tapes => "Gradient tapes stay alive, and with them what they recorded",
         Rule::PyFunctionRegistry => "TensorFlow keeps the Python functions of each new pipeline",
         Rule::ScalarCache => "TensorFlow caches each new Python scalar for ever",
@@ -70,6 +72,7 @@ pub(crate) fn verdict(profile: &Profile, finding: &Finding) -> &'static str {
         Rule::MappingGrowth | Rule::Unexplained => "unexplained",
         Rule::GraphGrowth | Rule::OpenSessions | Rule::Retracing | Rule::Recompiling => "leak (your code)",
         Rule::KerasState | Rule::TensorsKept | Rule::Iterators | Rule::Tapes => "leak (your code)",
+        Rule::CustomOperation => "leak (your code)",
         Rule::GradientRegistry | Rule::PyFunctionRegistry => "leak (framework, known)",
         Rule::ScalarCache => "unbounded cache",
     }
@@ -134,6 +137,9 @@ pub(crate) fn fix(profile: &Profile, finding: &Finding) -> &'static str {
         Rule::Tapes => {
             "del the tape as soon as its gradients are known; make it persistent only where that is needed"
         }
+        Rule::CustomOperation => {
+            "let std::unique_ptr or core::RefCountPtr own what Compute makes, or delete or Unref it on every way out"
+        }
         Rule::ScalarCache => {
             "keep what counts up in a tf.Variable, or pass it as an array: numpy.asarray(i) is not cached"
         }
@@ -182,6 +188,9 @@ pub(crate) fn references(rule: Rule) -> &'static [&'static str] {
 /// The line that a finding is about.
 pub(crate) fn line<'a>(profile: &'a Profile, finding: &Finding) -> Option<&'a StackFrame> {
     match (finding.leader, &finding.counting) {
+        (Some(leader), _) if finding.rule == Rule::CustomOperation => {
+            own_kernel_line(profile.stack(&profile.sites[leader]))
+        }
         (Some(leader), _) => profile.line(&profile.sites[leader]),
         (None, counting) => profile.line_of(counting.as_ref()?.lines.first()?.stack),
     }

@@ -10,7 +10,8 @@ use heaplens_format::recording::Process;
 use super::axis::Axis;
 use super::counted::{Counted, CountedLine};
 use super::findings::Rule;
-use super::place::{Key, Sum, key};
+use super::kernels::own_kernel_line;
+use super::place::{Course, Key, Sum, key};
 use crate::profile::{StackId, Stacks};
 
 /// What is known of a cause before a program is looked at.
@@ -83,9 +84,11 @@ const KNOWN: [Known; 9] = [
         instead_of: &[Rule::Iterators],
         ..Known::new(Rule::PyFunctionRegistry, Counter::PyFunctionRegistered)
     },
+    // Each has threads, and these what is local to them.
     Known {
         undone_by: Some(Counter::IteratorFreed),
         inside: &[PIPELINES],
+        through: &["__tls_get_addr"],
         ..Known::new(Rule::Iterators, Counter::IteratorMade)
     },
     // A tape holds the tensors that it recorded, wherever they were made.
@@ -106,22 +109,44 @@ const KNOWN: [Known; 9] = [
 #[derive(Debug)]
 struct KnownFunction {
     rule: Rule,
-    /// Parts of its name.
-    function: [&'static str; 2],
+    sign: Sign,
     /// The memory of that line that it explains is allocated below this one; all of it, where that is not said.
     below: Option<&'static str>,
 }
 
+/// What is seen in a stack.
+#[derive(Debug)]
+enum Sign {
+    /// A function, by parts of its name.
+    Function([&'static str; 2]),
+    /// A kernel of the program's own.
+    Kernel,
+}
+
+impl Sign {
+    fn is_in(&self, stacks: &Stacks, stack: StackId) -> bool {
+        match self {
+            Self::Function(parts) => {
+                let mut functions = stacks.frames(stack).filter_map(|frame| frame.function.as_deref());
+                functions.any(|name| parts.iter().all(|part| name.contains(part)))
+            }
+            Self::Kernel => own_kernel_line(stacks.frames(stack)).is_some(),
+        }
+    }
+}
+
 /// The first that fits is it; those that explain a part of a line come before those that explain all of it.
-const KNOWN_FUNCTIONS: [KnownFunction; 2] = [
+const KNOWN_FUNCTIONS: [KnownFunction; 3] = [
+    // Nobody but the kernel can give it back, whichever line of Python runs it.
+    KnownFunction { rule: Rule::CustomOperation, sign: Sign::Kernel, below: None },
     // A scalar that was never seen before is made, and kept to be handed out again: it is not freed with its tensor.
     KnownFunction {
         rule: Rule::ScalarCache,
-        function: ["tensorflow::EagerContext::Create", "Scalar"],
+        sign: Sign::Function(["tensorflow::EagerContext::Create", "Scalar"]),
         below: Some("tensorflow::ConvertToEagerTensor"),
     },
     // A tensor lives as long as its handle; one that is kept by no cache is kept by the program.
-    KnownFunction { rule: Rule::TensorsKept, function: [TENSOR, "Create"], below: None },
+    KnownFunction { rule: Rule::TensorsKept, sign: Sign::Function([TENSOR, "Create"]), below: None },
 ];
 
 /// A cause that is at work, with the memory that it costs.
@@ -130,7 +155,11 @@ pub(super) struct Cause<'a> {
     pub(super) rule: Rule,
     pub(super) counting: Option<Counting>,
     pub(super) sum: Sum,
+    /// The blocks of it that stand for one thread each.
+    pub(super) threads: Course,
     keys: Vec<Option<Key<'a>>>,
+    /// The line of a kernel that it is told for instead of them.
+    kernel: Option<Key<'a>>,
     /// Of these lines only what is allocated below this function.
     below: Option<&'static str>,
     inside: &'static [&'static str],
@@ -191,7 +220,9 @@ impl<'a> Cause<'a> {
             rule,
             counting: None,
             sum: Sum::default(),
+            threads: Course::default(),
             keys: Vec::new(),
+            kernel: None,
             below: None,
             inside: &[],
             through: &[],
@@ -202,6 +233,9 @@ impl<'a> Cause<'a> {
 
     /// Whether the memory of a stack at this line is its own.
     fn has_line(&self, stacks: &Stacks, line: Option<Key<'_>>, stack: StackId) -> bool {
+        if self.kernel.is_some() {
+            return own_kernel_line(stacks.frames(stack)).map(key) == self.kernel;
+        }
         let mut functions = stacks.frames(stack).filter_map(|frame| frame.function.as_deref());
         self.keys.contains(&line)
             && self.below.is_none_or(|below| functions.any(|name| name.starts_with(below)))
@@ -242,11 +276,10 @@ pub(super) struct Shown {
 
 /// `None` where it gives away nothing.
 pub(super) fn shown_by(stacks: &Stacks, stack: StackId) -> Option<Shown> {
-    let shows = |known: &KnownFunction| {
-        let mut functions = stacks.frames(stack).filter_map(|frame| frame.function.as_deref());
-        functions.any(|name| known.function.iter().all(|part| name.contains(part)))
-    };
-    KNOWN_FUNCTIONS.iter().position(shows).map(|known| Shown { known, stack })
+    KNOWN_FUNCTIONS
+        .iter()
+        .position(|known| known.sign.is_in(stacks, stack))
+        .map(|known| Shown { known, stack })
 }
 
 /// Adds the causes that memory gave away, but for memory that another cause explains.
@@ -254,8 +287,12 @@ pub(super) fn add_shown<'a>(causes: &mut Vec<Cause<'a>>, stacks: &'a Stacks, mut
     shown.sort_unstable();
     for Shown { known, stack } in shown {
         if !causes.iter().any(|cause| cause.explains(stacks, stack)) {
-            let (known, keys) = (&KNOWN_FUNCTIONS[known], vec![stacks.line(stack).map(key)]);
-            causes.push(Cause { keys, below: known.below, ..Cause::new(known.rule) });
+            let known = &KNOWN_FUNCTIONS[known];
+            let (keys, kernel) = match known.sign {
+                Sign::Function(_) => (vec![stacks.line(stack).map(key)], None),
+                Sign::Kernel => (Vec::new(), own_kernel_line(stacks.frames(stack)).map(key)),
+            };
+            causes.push(Cause { keys, kernel, below: known.below, ..Cause::new(known.rule) });
         }
     }
 }
@@ -266,11 +303,11 @@ pub(super) fn claim<'c, 'a>(
     stacks: &Stacks,
     (line, stack): (Option<Key<'_>>, StackId),
     (site, rise): (usize, f64),
-) -> Option<&'c mut Sum> {
+) -> Option<&'c mut Cause<'a>> {
     if let Some(at) = causes.iter().position(|cause| cause.has_line(stacks, line, stack)) {
         causes[at].note_rise(site, rise);
-        return Some(&mut causes[at].sum);
+        return Some(&mut causes[at]);
     }
     let at = causes.iter().position(|cause| cause.has_inside(stacks, stack))?;
-    Some(&mut causes[at].sum)
+    Some(&mut causes[at])
 }

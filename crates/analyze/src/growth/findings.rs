@@ -7,7 +7,7 @@ use heaplens_format::recording::Amount;
 use super::Axis;
 use super::causes::{Cause, Counting};
 use super::mappings::GrowingMapping;
-use super::place::{Places, Sum};
+use super::place::{Course, Places, Sum};
 use super::shape::{Demands, Shape, Trend};
 use super::slope::slope;
 use super::threads::{self, Crowd, Threads};
@@ -58,6 +58,8 @@ pub enum Rule {
     PyFunctionRegistry,
     /// C13: iterators over pipelines are made and stay alive.
     Iterators,
+    /// C19: an operation of the program's own keeps or loses memory with each call.
+    CustomOperation,
     /// C20: tapes that record operations stay alive, and with them the tensors.
     Tapes,
     /// C35: each new Python scalar that becomes a tensor stays in TensorFlow's cache of scalars.
@@ -71,7 +73,7 @@ impl Rule {
             Self::LinearGrowth | Self::ThreadGrowth | Self::GraphGrowth | Self::OpenSessions => true,
             Self::Retracing | Self::GradientRegistry | Self::PyFunctionRegistry => true,
             Self::KerasState | Self::Recompiling | Self::TensorsKept | Self::Iterators => true,
-            Self::Tapes | Self::ScalarCache => true,
+            Self::Tapes | Self::ScalarCache | Self::CustomOperation => true,
             Self::CacheFilling | Self::Fragmentation | Self::Cycles => false,
             Self::MappingGrowth | Self::Unexplained => false,
         }
@@ -137,24 +139,20 @@ pub(super) fn lines<'a>(
 ) -> Vec<Line<'a>> {
     let axis = crowd.axis;
     let least = Demands { least_rise: demands.least_rise.min(LEAST_OF_CAUSE), ..demands };
-    let of_causes = causes.iter().map(|cause| Line {
-        sum: &cause.sum,
-        trend: cause.sum.trend(axis, least),
-        threads: None,
-        cause: Some(cause),
+    let one = crowd.bytes_of_one(&places.all_threads(causes).blocks(axis));
+    let with_threads = |trend: Trend, threads: Option<&Course>| match threads
+        .and_then(|course| crowd.growing(&course.blocks(axis)))
+    {
+        Some(counts) => (threads::sum(&threads::times(&counts, one), &trend), Some(crowd.told(&counts))),
+        None => (trend, None),
+    };
+    let of_causes = causes.iter().map(|cause| {
+        let (trend, threads) = with_threads(cause.sum.trend(axis, least), Some(&cause.threads));
+        Line { sum: &cause.sum, trend, threads, cause: Some(cause) }
     });
-    let one = crowd.bytes_of_one(&places.all_threads().blocks(axis));
     let all = places.lines.iter().map(|(key, sum)| {
-        let trend = sum.trend(axis, demands);
-        let counts = places.threads.get(key).and_then(|course| crowd.growing(&course.blocks(axis)));
-        match counts {
-            Some(counts) => {
-                let stacks = threads::times(&counts, one);
-                let threads = Some(crowd.told(&counts));
-                Line { sum, trend: threads::sum(&stacks, &trend), threads, cause: None }
-            }
-            None => Line { sum, trend, threads: None, cause: None },
-        }
+        let (trend, threads) = with_threads(sum.trend(axis, demands), places.threads.get(key));
+        Line { sum, trend, threads, cause: None }
     });
     let is_alive = |line: &Line<'_>| line.cause.is_some_and(|cause| cause.is_alive);
     let matters =

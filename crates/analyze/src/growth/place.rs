@@ -137,23 +137,25 @@ impl<'a> Places<'a> {
                 continue;
             }
             let line = stacks.line(site.stack).map(key);
-            if own.grain == 0.0 && starts_thread(site, stacks) {
-                places.threads.entry(line).or_default().add(&course);
-            }
             let rise = (at, course.changed());
-            match causes::claim(causes, stacks, (line, site.stack), rise) {
-                Some(sum) => sum.add(at, &course, own.grain),
-                None => places.lines.entry(line).or_default().add(at, &course, own.grain),
+            let (sum, threads) = match causes::claim(causes, stacks, (line, site.stack), rise) {
+                Some(cause) => (&mut cause.sum, &mut cause.threads),
+                None => (places.lines.entry(line).or_default(), places.threads.entry(line).or_default()),
+            };
+            sum.add(at, &course, own.grain);
+            if own.grain == 0.0 && starts_thread(site, stacks) {
+                threads.add(&course);
             }
             places.layer(site.layer).add(at, &course, own.grain);
         }
         places
     }
 
-    /// Blocks that stand for one thread each, of all lines.
-    pub(super) fn all_threads(&self) -> Course {
+    /// Blocks that stand for one thread each, of all lines and causes.
+    pub(super) fn all_threads(&self, causes: &[Cause<'_>]) -> Course {
         let mut all = Course::default();
-        self.threads.values().for_each(|course| all.add(course));
+        let of_causes = causes.iter().map(|cause| &cause.threads);
+        self.threads.values().chain(of_causes).for_each(|course| all.add(course));
         all
     }
 

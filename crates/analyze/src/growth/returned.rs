@@ -29,12 +29,14 @@ pub(super) struct Returned {
     by_trim: Option<Bytes>,
     /// Whether something kept the collector from coming by itself.
     is_held_off: bool,
+    /// Iterations or seconds over which it was seen to grow.
+    length: f64,
 }
 
 impl Returned {
     /// By the last test of a process, of which it is known what a trim gave back and what was live while it still grew. What
     /// was freed between that moment and the test was no free memory then.
-    pub(super) fn of(known: Known<'_>, live: f64) -> Self {
+    pub(super) fn of(known: Known<'_>, live: f64, length: f64) -> Self {
         let Known { process, stacks, sites, trimmed, .. } = known;
         let collection = last(process, Stage::Before).zip(last(process, Stage::Collected));
         let by_collection = match collection.filter(|(before, after)| before < after) {
@@ -44,13 +46,15 @@ impl Returned {
         let at_test = last(process, Stage::Before).map_or(live, |mark| process.marks[mark].live.get() as f64);
         let freed = Bytes::new((live - at_test).max(0.0) as u64);
         let is_held_off = process.counters.notes.iter().any(|note| note.counter == Counter::CollectorHeld);
-        Self { by_collection, by_trim: trimmed.map(|bytes| bytes.saturating_sub(freed)), is_held_off }
+        let by_trim = trimmed.map(|bytes| bytes.saturating_sub(freed));
+        Self { by_collection, by_trim, is_held_off, length }
     }
 
     /// Gives findings the reason that was proved.
     pub(super) fn explain(&self, findings: &mut Vec<Finding>, rss: Option<&Trend>, resident: f64) {
         findings.retain(|finding| !self.will_be_collected(finding, resident));
         findings.iter_mut().for_each(|finding| self.explain_cycles(finding));
+        self.leave_out_free(findings);
         let least = LEAST_TRIMMED.max(resident / 10.0);
         if let Some(trimmed) = self.by_trim.filter(|bytes| bytes.get() as f64 >= least)
             && let Some(rss) = rss.filter(|rss| rose(rss, trimmed))
@@ -77,6 +81,16 @@ impl Returned {
         let is_garbage = freed >= MOST * rise || rise - freed < LEAST_OF_LINE.max(resident / 2000.0);
         let is_little = rise < LEAST_TO_STOP.max(resident / 100.0);
         is_plain && !self.is_held_off && freed > 0.5 * rise && is_garbage && is_little
+    }
+
+    /// What no line explains beside a leak is no finding where it was free memory of the allocator, between what leaks.
+    fn leave_out_free(&self, findings: &mut Vec<Finding>) {
+        let trimmed = self.by_trim.map_or(0.0, |bytes| bytes.get() as f64);
+        // Without the warm-up, which rises by what is built once.
+        let grew = |finding: &Finding| finding.share.unwrap_or(1.0) * finding.trend.slope.value * self.length;
+        if findings.iter().any(|finding| finding.rule.is_leak()) {
+            findings.retain(|finding| finding.rule != Rule::Unexplained || trimmed < MOST * grew(finding));
+        }
     }
 
     fn explain_cycles(&self, finding: &mut Finding) {
@@ -123,6 +137,7 @@ fn collected(
 
 #[cfg(test)]
 mod tests {
+    use super::super::slope::Slope;
     use super::*;
 
     const MIB: f64 = (1 << 20) as f64;
@@ -160,6 +175,23 @@ mod tests {
         assert_eq!(rules(&collected, growths(), Shape::Flat), [Rule::LinearGrowth], "a third of the other");
         let held_off = Returned { is_held_off: true, ..collected };
         assert_eq!(rules(&held_off, growths(), Shape::Flat), [Rule::Cycles, Rule::LinearGrowth]);
+    }
+
+    #[test]
+    fn free_memory_between_what_leaks_is_no_finding_of_its_own() {
+        let trimmed = |mib: u64| Returned {
+            by_trim: Some(Bytes::new(mib << 20)),
+            length: 100.0,
+            ..Returned::default()
+        };
+        let slope = Slope { value: MIB, low: MIB, high: MIB };
+        let whole = Trend { slope, ..rising(Shape::Linear, 300.0 * MIB) };
+        let left = || Finding { share: Some(0.1), ..unexplained(whole) };
+        let leaks = || vec![growth(0, 90.0 * MIB), left()];
+        assert_eq!(rules(&trimmed(9), leaks(), Shape::Linear), [Rule::LinearGrowth]);
+        let both = [Rule::LinearGrowth, Rule::Unexplained];
+        assert_eq!(rules(&trimmed(4), leaks(), Shape::Linear), both, "most of it is elsewhere");
+        assert_eq!(rules(&trimmed(9), vec![left()], Shape::Linear), [Rule::Unexplained]);
     }
 
     #[test]

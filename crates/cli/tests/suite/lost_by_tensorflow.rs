@@ -28,7 +28,8 @@ fn truth() -> Vec<Loss> {
     said.collect()
 }
 
-fn operations(python: &Path) -> PathBuf {
+/// The library, compiled for this TensorFlow.
+pub fn operations(python: &Path) -> PathBuf {
     let said = Command::new(python).args(["-c", FLAGS]).output().expect("it starts").stdout;
     let said = String::from_utf8_lossy(&said).into_owned();
     let flags: Vec<&str> = ["-shared", "-fPIC", "-O1"].into_iter().chain(said.lines()).collect();

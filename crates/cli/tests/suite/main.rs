@@ -40,6 +40,7 @@ mod snapshots;
 mod stacks;
 mod status;
 mod tensorflow_finalize;
+mod tensorflow_kernels;
 mod tensorflow_pools;
 mod tensorflow_rules;
 mod tensorflow_workers;

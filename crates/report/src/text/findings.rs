@@ -190,9 +190,7 @@ pub(crate) fn facts(profile: &Profile, finding: &Finding) -> Vec<(&'static str, 
 /// The line with its source, and how the program came there.
 fn where_it_is(profile: &Profile, page: &mut Page<'_>, finding: &Finding) -> io::Result<()> {
     let room = page.options.width.saturating_sub(INDENT);
-    let Some(line) = finding.leader.and_then(|leader| profile.line(&profile.sites[leader])) else {
-        return Ok(());
-    };
+    let Some(line) = finding.leader.and_then(|_| rules::line(profile, finding)) else { return Ok(()) };
     page.line(&format!("         {}", place(line, room)))?;
     if let Some(source) = rules::source(profile, finding) {
         page.line(&format!("             {}", one_line(&source)))?;

@@ -1,0 +1,33 @@
+//! Kernels of TensorFlow's operations that are not its own: those of a library that the program loads.
+
+use crate::profile::{StackFrame, own_line};
+
+/// What a kernel asks for in this way is TensorFlow's to give back: outputs, and what lives for one call.
+const ASKED_FOR: &str = "tensorflow::OpKernelContext::";
+
+/// The line of such a kernel that allocates by itself; frames come innermost first. `None` where none does.
+pub fn own_kernel_line<'a>(frames: impl Iterator<Item = &'a StackFrame> + Clone) -> Option<&'a StackFrame> {
+    let pairs = frames.clone().zip(frames.clone().skip(1));
+    let runs = |(kernel, caller): (&StackFrame, &StackFrame)| {
+        computes(kernel) && !is_of_tensorflow(kernel) && is_of_tensorflow(caller)
+    };
+    let inside = frames.take(pairs.clone().position(runs)? + 1);
+    let is_asked_for = inside.clone().any(|frame| name(frame).starts_with(ASKED_FOR));
+    own_line(inside.filter(|frame| !is_of_tensorflow(frame))).filter(|_| !is_asked_for)
+}
+
+fn computes(frame: &StackFrame) -> bool {
+    ["::Compute", "::ComputeAsync"].iter().any(|end| name(frame).ends_with(end))
+}
+
+fn name(frame: &StackFrame) -> &str {
+    frame.function.as_deref().unwrap_or_default()
+}
+
+/// Whether its object file is TensorFlow's.
+fn is_of_tensorflow(frame: &StackFrame) -> bool {
+    let file = frame.module.as_deref().and_then(|module| module.rsplit('/').next()).unwrap_or_default();
+    ["libtensorflow", "lib_pywrap_tensorflow", "_pywrap_tensorflow"]
+        .iter()
+        .any(|start| file.starts_with(start))
+}
