@@ -39,6 +39,7 @@ mod sampling;
 mod snapshots;
 mod stacks;
 mod status;
+mod tensorflow_cases;
 mod tensorflow_finalize;
 mod tensorflow_kernels;
 mod tensorflow_pools;
