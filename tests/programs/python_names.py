@@ -2,7 +2,7 @@
 stops itself.
 
 The line is JSON: `steps` from object to object, `classes` of all that the collector has, `kept` others, `lengths`, `roots`,
-`modules`, `weak` (pairs that do not hold each other), `parts` (bytes of blocks that belong to an object), `idle` (a list,
+`modules`, `weak` (pairs that do not hold each other), `parts` (bytes of blocks that belong to an object), `ends` (objects and how long they are), `idle` (a list,
 and what lies in it no more). Objects are told by their `id()`. At last the allocator's own counts go to
 the standard error.
 """
@@ -20,7 +20,7 @@ import threading
 import types
 import weakref
 
-TRUTH = {"steps": [], "classes": [], "lengths": [], "roots": [], "modules": [], "weak": [], "kept": [], "parts": [], "idle": []}
+TRUTH = {"steps": [], "classes": [], "lengths": [], "roots": [], "modules": [], "weak": [], "kept": [], "parts": [], "idle": [], "ends": []}
 KEEP = []
 LENGTHS = []
 
@@ -384,6 +384,8 @@ def parts():
         beside = container.__sizeof__() - type(container).__basicsize__
         TRUTH["parts"].append([id(keep(container)), (beside + 15) // 16 * 16])
     TRUTH["parts"] += [[id(keep(empty)), 0] for empty in ([], set(), (1, 2), 7.5, "text")]
+    for whole in ("text" * 3, b"bytes" * 3, (1, 2, 3), (1, 2), [], {}, set(), 1 << 70, parts, (lambda: small).__closure__[0]):
+        TRUTH["ends"].append([id(keep(whole)), whole.__sizeof__() - (8 * len(whole) if type(whole) is list else 0)])
     small = keep([Thing() for _ in range(20)])
     while len(small) > 15:
         TRUTH["idle"].append([id(small), id(keep(small.pop()))])

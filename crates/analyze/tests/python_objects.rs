@@ -288,6 +288,13 @@ fn what_points_without_holding_is_idle_and_what_holds_is_not() {
             let words = words_of(stopped, python, block);
             assert!(words.iter().filter(|word| word.0 == to).all(|word| !word.1), "{row}");
         }
+        for row in rows(&stopped.truth, "ends") {
+            let (object, length) = (number(&row[0]), number(&row[1]));
+            let block = block_of(&blocks, object).expect("a small one");
+            let behind = (object + length - block.0).div_ceil(8) as usize;
+            let words = words_of(stopped, python, block);
+            assert!(words[behind..].iter().all(|word| word.1), "{:?}: {row} of {block:?}", stopped.version());
+        }
         for row in rows(&stopped.truth, "idle") {
             let object = object_of(stopped, python, number(&row[0])).expect("an object");
             let parts = python.idle_parts(object);

@@ -230,12 +230,18 @@ mod tests {
     }
 
     #[test]
-    fn those_that_come_with_heaplens_are_sound_and_hide_nothing_that_is_lost_for_sure() {
+    fn those_that_come_with_heaplens_are_sound_and_hide_one_thing_that_is_lost_for_sure() {
         let known = parse(BUILT_IN).unwrap();
         assert!(!known.is_empty());
+        let hides_lost = |one: &&Suppression| one.kinds.contains(&LeakKind::DefinitelyLost);
+        let hiding: Vec<&str> = known.iter().filter(hides_lost).map(|one| &*one.name).collect();
+        assert_eq!(
+            hiding,
+            ["TensorFlow: the thread that logs the memory of pipelines is started once and forgotten"]
+        );
         for one in &known {
-            assert!(!one.kinds.contains(&LeakKind::DefinitelyLost), "{}", one.name);
             let Stack::Callers(callers) = &one.stack else { panic!("{} names no frame", one.name) };
+            assert!(callers.len() > 1 || !hides_lost(&one), "{}: by whom?", one.name);
             let names_a_frame =
                 |caller: &Caller| matches!(caller, Caller::Function(_)) && !caller.is_allocator();
             assert!(callers.iter().any(names_a_frame), "{}", one.name);

@@ -45,6 +45,7 @@ pub(super) mod flag {
     pub const INT: u64 = 1 << 24;
     pub const LIST: u64 = 1 << 25;
     pub const TUPLE: u64 = 1 << 26;
+    pub const BYTES: u64 = 1 << 27;
     pub const STR: u64 = 1 << 28;
     pub const DICT: u64 = 1 << 29;
     pub const EXCEPTION: u64 = 1 << 30;

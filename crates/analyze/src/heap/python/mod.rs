@@ -24,9 +24,10 @@ mod text;
 use std::ops::ControlFlow;
 
 pub use classes::ClassId;
-use classes::Classes;
+use classes::{Class, Classes, Kind};
 pub use frames::Running;
-use layout::Layout;
+use layout::{Layout, SIZE};
+use parts::is_compact_ascii;
 use reader::{Reader, is_address};
 use references::Label;
 pub use roots::{NamedRoot, RootName};
@@ -96,6 +97,11 @@ pub enum Step {
     Contents,
 }
 
+/// Words from there on, as bits.
+fn old_words(from: u64) -> u64 {
+    u64::MAX.checked_shl(u32::try_from(from.div_ceil(8)).unwrap_or(u32::MAX)).unwrap_or(0)
+}
+
 impl<'m, M: ReadMemory> Python<'m, M> {
     /// The interpreter whose `_PyRuntime` lies at this address. `None` where the version is not known, or there is none.
     pub fn open(memory: &'m M, version: (u8, u8), runtime: u64) -> Option<Self> {
@@ -143,8 +149,27 @@ impl<'m, M: ReadMemory> Python<'m, M> {
             return None;
         }
         let is_tracked = class.has(layout::flag::HAVE_GC) && words[lead - 2] != 0;
-        let (address, idle_words) = (start + before, class.idle_words);
+        let behind = self.used(&class, &words[lead..]).map_or(0, |used| old_words(before + used));
+        let (address, idle_words) = (start + before, class.idle_words | behind);
         Some(Object { address, block: start, class: class.id, is_tracked, idle_words })
+    }
+
+    /// How long an object of the interpreter's own is, as far as references can be in it, by its first words. Blocks come in steps of
+    /// 16 bytes, and what lies behind is old. `None` where that is not known.
+    fn used(&self, class: &Class, words: &[u64]) -> Option<u64> {
+        if class.has(layout::flag::HEAP_TYPE) {
+            return None; // its instances may have more than their type says
+        }
+        match class.kind {
+            Kind::List | Kind::Dict | Kind::Set | Kind::Cell | Kind::Function => Some(class.basic_size),
+            Kind::Tuple => Some(layout::TUPLE_ITEMS + 8 * words.get(SIZE as usize / 8)?),
+            Kind::Integer => Some(SIZE),
+            Kind::Text if is_compact_ascii(*words.get(layout::STR_STATE as usize / 8)?) => {
+                Some(layout::STR_STATE)
+            }
+            Kind::Plain if class.has(layout::flag::BYTES) => Some(SIZE),
+            _ => None,
+        }
     }
 
     /// Whether what should count references is an address of an object itself: then this is a row of pointers, one of them to a

@@ -8,6 +8,15 @@ use crate::heap::{IdlePart, ReadMemory};
 /// Nodes of an OrderedDict beyond this many are not looked at.
 const MOST_NODES: usize = 1 << 24;
 
+/// In the state of a string: its characters lie behind it; they are ASCII, and there is no other copy of them.
+const COMPACT: u32 = 1 << 5;
+const ASCII: u32 = 1 << 6;
+
+/// Whether a string has nothing apart from itself, by the word that its state lies in.
+pub(super) fn is_compact_ascii(state: u64) -> bool {
+    state as u32 & (COMPACT | ASCII) == COMPACT | ASCII
+}
+
 impl<M: ReadMemory> Python<'_, M> {
     /// Memory that belongs to an object: an address in each block, which need not be its beginning. The `__dict__` of an object
     /// and the tuple of a function's closure are parts of it, shared keys are not.
@@ -102,8 +111,6 @@ impl<M: ReadMemory> Python<'_, M> {
     /// Characters of a string that has them apart, and its copy in UTF-8. A string of ASCII has neither, but its characters
     /// lie where others have the address.
     fn add_text(&self, text: u64, into: &mut Vec<u64>) {
-        const COMPACT: u32 = 1 << 5;
-        const ASCII: u32 = 1 << 6;
         let state = self.reader.half(text + layout::STR_STATE).unwrap_or(COMPACT | ASCII);
         if state & COMPACT == 0 {
             self.add(text + self.layout.text_wide, into);
