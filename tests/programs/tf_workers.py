@@ -1,6 +1,7 @@
 """Keeps what operations give that run on threads of TensorFlow's own, and says which line made those operations.
 
     truth LINE BLOCKS BYTES
+    keeps LINE
 
 Of a name that operations of two lines have nothing can be said: there is no truth for them but that no line has the memory.
 """
@@ -49,7 +50,7 @@ def other(x):
 def by_function(function, *arguments):
     x = tf.ones([SIDE, SIDE])
     for _ in range(KEPT):
-        kept.append(function(x, *arguments))
+        kept.append(function(x, *arguments))  # keeps
 
 
 def by_session():
@@ -100,5 +101,7 @@ elif kind == "concurrent":
 elif kind == "shared":
     twin(tf.ones([2, 2]))
     by_function(plain)
+if kind == "plain":
+    print("keeps", line_of("keeps"), flush=True)
 if kind != "shared":
     truth("plain" if kind == "concurrent" else kind)

@@ -2,17 +2,20 @@
 //! is counted, what takes it back, and where else the memory comes from that it costs. The memory of a cause is one
 //! finding, wherever it was allocated: it is told apart from that of other lines site by site.
 
+use std::cell::RefCell;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use heaplens_format::arena::Counter;
 use heaplens_format::recording::Process;
+use rustc_hash::FxHashMap;
 
 use super::axis::Axis;
 use super::counted::{Counted, CountedLine};
 use super::findings::Rule;
 use super::kernels::own_kernel_line;
 use super::place::{Course, Key, Sum, key};
-use crate::profile::{StackId, Stacks};
+use crate::profile::{StackFrame, StackId, Stacks, held_through};
 
 /// What is known of a cause before a program is looked at.
 #[derive(Debug)]
@@ -158,6 +161,10 @@ pub(super) struct Cause<'a> {
     /// The blocks of it that stand for one thread each.
     pub(super) threads: Course,
     keys: Vec<Option<Key<'a>>>,
+    /// Stacks of blocks that are held by what it keeps, wherever they were allocated.
+    held: HashSet<StackId>,
+    /// Frames by their place, and whether each is of its library.
+    looked_at: RefCell<FxHashMap<*const StackFrame, bool>>,
     /// The line of a kernel that it is told for instead of them.
     kernel: Option<Key<'a>>,
     /// Of these lines only what is allocated below this function.
@@ -221,6 +228,8 @@ impl<'a> Cause<'a> {
             counting: None,
             sum: Sum::default(),
             threads: Course::default(),
+            held: HashSet::new(),
+            looked_at: RefCell::default(),
             keys: Vec::new(),
             kernel: None,
             below: None,
@@ -241,15 +250,22 @@ impl<'a> Cause<'a> {
             && self.below.is_none_or(|below| functions.any(|name| name.starts_with(below)))
     }
 
-    fn has_inside(&self, stacks: &Stacks, stack: StackId) -> bool {
+    fn has_inside(&self, stacks: &'a Stacks, stack: StackId) -> bool {
+        let is_anywhere = self.inside.is_empty() && self.through.is_empty();
+        self.held.contains(&stack) || !is_anywhere && stacks.frames(stack).any(|frame| self.is_inside(frame))
+    }
+
+    /// Whether a frame is of its library. Frames are shared by many stacks, so each is looked at once.
+    fn is_inside(&self, frame: &'a StackFrame) -> bool {
         let has = |text: &Option<Arc<str>>, parts: &[&str]| {
             text.as_deref().is_some_and(|text| parts.iter().any(|part| text.contains(part)))
         };
-        stacks.frames(stack).any(|frame| has(&frame.file, self.inside) || has(&frame.function, self.through))
+        let look = || has(&frame.file, self.inside) || has(&frame.function, self.through);
+        *self.looked_at.borrow_mut().entry(std::ptr::from_ref(frame)).or_insert_with(look)
     }
 
     /// Whether it explains the memory of a stack.
-    fn explains(&self, stacks: &Stacks, stack: StackId) -> bool {
+    fn explains(&self, stacks: &'a Stacks, stack: StackId) -> bool {
         self.has_line(stacks, stacks.line(stack).map(key), stack) || self.has_inside(stacks, stack)
     }
 
@@ -282,8 +298,16 @@ pub(super) fn shown_by(stacks: &Stacks, stack: StackId) -> Option<Shown> {
         .map(|known| Shown { known, stack })
 }
 
+/// What Python's part of a tensor is called.
+const TENSOR_OBJECT: &str = "EagerTensor";
+
 /// Adds the causes that memory gave away, but for memory that another cause explains.
-pub(super) fn add_shown<'a>(causes: &mut Vec<Cause<'a>>, stacks: &'a Stacks, mut shown: Vec<Shown>) {
+pub(super) fn add_shown<'a>(
+    causes: &mut Vec<Cause<'a>>,
+    process: &Process,
+    stacks: &'a Stacks,
+    mut shown: Vec<Shown>,
+) {
     shown.sort_unstable();
     for Shown { known, stack } in shown {
         if !causes.iter().any(|cause| cause.explains(stacks, stack)) {
@@ -295,12 +319,17 @@ pub(super) fn add_shown<'a>(causes: &mut Vec<Cause<'a>>, stacks: &'a Stacks, mut
             causes.push(Cause { keys, kernel, below: known.below, ..Cause::new(known.rule) });
         }
     }
+    // What operations gave that ran on other threads belongs to those who keep it, where one line keeps tensors.
+    let mut keeping = causes.iter_mut().filter(|cause| cause.rule == Rule::TensorsKept);
+    if let (Some(cause), None) = (keeping.next(), keeping.next()) {
+        cause.held = held_through(process, stacks, TENSOR_OBJECT);
+    }
 }
 
 /// The cause that the memory of a stack is due to: that of its line, else one that allocates in a library.
 pub(super) fn claim<'c, 'a>(
     causes: &'c mut [Cause<'a>],
-    stacks: &Stacks,
+    stacks: &'a Stacks,
     (line, stack): (Option<Key<'_>>, StackId),
     (site, rise): (usize, f64),
 ) -> Option<&'c mut Cause<'a>> {

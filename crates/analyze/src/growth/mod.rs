@@ -19,11 +19,10 @@ mod slowing;
 mod threads;
 mod verdict;
 
-use std::collections::HashMap;
-
 use heaplens_format::Bytes;
 use heaplens_format::arena::marks::ENOUGH_PASSES;
 use heaplens_format::recording::{Ledger, Line, Process, SiteKind};
+use rustc_hash::FxHashMap;
 
 use crate::profile::{Iterations, Layer, Measure, SiteProfile, Space, StackId, Stacks};
 
@@ -75,7 +74,7 @@ pub struct Growth {
     pub findings: Vec<Finding>,
     /// The word; `None` where nothing was recorded.
     pub verdict: Option<Verdict>,
-    slopes: HashMap<(StackId, SiteKind), f64>,
+    slopes: FxHashMap<(StackId, SiteKind), f64>,
 }
 
 impl Growth {

@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 
 use heaplens_format::recording::{Amount, History, Process, SiteKind};
+use rustc_hash::FxHashMap;
 
 use super::axis::Axis;
 use super::causes::{self, Cause};
@@ -107,7 +108,7 @@ pub(super) struct Places<'a> {
     /// Of lines that start threads, the blocks that stand for one thread each.
     pub(super) threads: HashMap<Option<Key<'a>>, Course>,
     pub(super) layers: Vec<(Layer, Sum)>,
-    pub(super) slopes: HashMap<(StackId, SiteKind), f64>,
+    pub(super) slopes: FxHashMap<(StackId, SiteKind), f64>,
 }
 
 impl<'a> Places<'a> {
@@ -128,7 +129,7 @@ impl<'a> Places<'a> {
                 (trend(&course.bytes(axis), exact).shape == Shape::Linear).then_some(shown)
             },
         );
-        causes::add_shown(causes, stacks, shown.collect());
+        causes::add_shown(causes, process, stacks, shown.collect());
         for (at, course) in courses {
             let site = &sites[at];
             let own = Demands { grain: grain(site.kind), ..demands };
@@ -221,9 +222,14 @@ fn slope_of(course: &Course, axis: &Axis, demands: Demands) -> f64 {
 
 /// What each site of the profile that changed behind some mark had at the moments of the axis. The recording may know it
 /// under several numbers.
-fn courses(process: &Process, stacks: &Stacks, sites: &[SiteProfile], axis: &Axis) -> HashMap<usize, Course> {
+fn courses(
+    process: &Process,
+    stacks: &Stacks,
+    sites: &[SiteProfile],
+    axis: &Axis,
+) -> FxHashMap<usize, Course> {
     let numbers = site_numbers(sites);
-    let mut courses: HashMap<usize, Course> = HashMap::new();
+    let mut courses: FxHashMap<usize, Course> = FxHashMap::default();
     for history in &process.histories {
         let Some(site) = process.sites.get(history.site as usize) else { continue };
         if let Some(&at) = numbers.get(&(stacks.of(site.node), site.kind)) {
@@ -234,7 +240,7 @@ fn courses(process: &Process, stacks: &Stacks, sites: &[SiteProfile], axis: &Axi
 }
 
 /// The index of each site in the profile.
-pub(super) fn site_numbers(sites: &[SiteProfile]) -> HashMap<(StackId, SiteKind), usize> {
+pub(super) fn site_numbers(sites: &[SiteProfile]) -> FxHashMap<(StackId, SiteKind), usize> {
     sites.iter().enumerate().map(|(at, site)| ((site.stack, site.kind), at)).collect()
 }
 

@@ -78,7 +78,9 @@ impl Returned {
     fn will_be_collected(&self, finding: &Finding, resident: f64) -> bool {
         let (freed, rise) = (self.freed(finding), finding.trend.rise);
         let is_plain = matches!(finding.rule, Rule::LinearGrowth | Rule::CacheFilling);
-        let is_garbage = freed >= MOST * rise || rise - freed < LEAST_OF_LINE.max(resident / 2000.0);
+        // As far as it is sure that it grew: of small objects a sample is known, and a rise begins with what is made once.
+        let surely = (finding.trend.slope.low * self.length).clamp(0.0, rise);
+        let is_garbage = freed >= MOST * surely || rise - freed < LEAST_OF_LINE.max(resident / 2000.0);
         let is_little = rise < LEAST_TO_STOP.max(resident / 100.0);
         is_plain && !self.is_held_off && freed > 0.5 * rise && is_garbage && is_little
     }

@@ -1,6 +1,6 @@
 //! Who holds the blocks of a stack, out of the looks that were taken at the heap.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use heaplens_format::recording::{GrowingNode, Heap, HeapMoment, HeapView, Holder, PathNode, Process};
@@ -67,6 +67,19 @@ impl Holders {
             (2 * holder.alike >= holder.looked_at).then(|| held_by(view, &holder))
         })
     }
+}
+
+/// Stacks most of whose blocks are held through an object of a class, by its name without its module.
+pub(crate) fn held_through(process: &Process, stacks: &Stacks, class: &str) -> HashSet<StackId> {
+    let has_class = |node: &PathNode| node.class.rsplit('.').next() == Some(class);
+    let views = process.heap.views.iter();
+    let through = views.flat_map(|view| {
+        let is_through = |holder: &&Holder| {
+            2 * holder.alike >= holder.looked_at && path(view, holder.node).into_iter().any(has_class)
+        };
+        view.holders.iter().filter(is_through)
+    });
+    through.map(|holder| stacks.of(process.sites[holder.site as usize].node)).collect()
 }
 
 fn held_by<'a>(view: &'a HeapView, holder: &Holder) -> HeldBy<'a> {

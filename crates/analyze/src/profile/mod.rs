@@ -25,6 +25,7 @@ use heaplens_format::recording::{
 use heaplens_format::{Bytes, Nanos, Pid};
 
 pub use counts::Counts;
+pub(crate) use holders::held_through;
 pub use holders::{HeldBy, Holders, path};
 pub use iterations::{Iterations, NamedMark};
 pub use leaks::{LeakRecord, Leaks, total as leaked};

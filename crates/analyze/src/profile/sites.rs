@@ -2,10 +2,10 @@
 //! and their sums.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
 
 use heaplens_format::Bytes;
 use heaplens_format::recording::{Amount, History, MarkKind, Process, Site, SiteKind};
+use rustc_hash::FxHashMap;
 
 use super::margin::{Margin, Variance};
 use super::stacks::{StackFrame, StackId, Stacks};
@@ -184,7 +184,7 @@ pub(super) fn merge(
     intervals: Intervals,
     held_at: HeldAt,
 ) -> Vec<SiteProfile> {
-    let mut merged = HashMap::<(StackId, SiteKind), Sum>::new();
+    let mut merged = FxHashMap::<(StackId, SiteKind), Sum>::default();
     let mut histories = process.histories.iter().peekable();
     for (at, site) in process.sites.iter().enumerate() {
         let history = histories.next_if(|history| history.site as usize == at);

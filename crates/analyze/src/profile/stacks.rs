@@ -8,6 +8,7 @@ use std::sync::Arc;
 use heaplens_format::arena::{Counter, Pseudo};
 use heaplens_format::recording::{Frame, Function, Process};
 use heaplens_format::{CodeId, ModuleId, NodeId};
+use rustc_hash::FxHashMap;
 
 use super::naming::own_line;
 use super::python::{Origin, Trail};
@@ -183,8 +184,8 @@ struct Builder<'a> {
     codes: Vec<CodeId>,
     nodes: Vec<StackNode>,
     frames: Vec<StackFrame>,
-    known_nodes: HashMap<(StackId, Frame), StackId>,
-    known_frames: HashMap<Frame, (u32, u32)>,
+    known_nodes: FxHashMap<(StackId, Frame), StackId>,
+    known_frames: FxHashMap<Frame, (u32, u32)>,
 }
 
 impl<'a> Builder<'a> {
@@ -195,8 +196,8 @@ impl<'a> Builder<'a> {
             codes: codes(process),
             nodes: Vec::new(),
             frames: Vec::new(),
-            known_nodes: HashMap::new(),
-            known_frames: HashMap::new(),
+            known_nodes: FxHashMap::default(),
+            known_frames: FxHashMap::default(),
         }
     }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::harness::{Heaplens, skip};
+use crate::harness::{Finished, Heaplens, skip};
 use crate::python::script;
 
 const PROGRAM: &str = "tf_workers.py";
@@ -12,8 +12,8 @@ const PROGRAM: &str = "tf_workers.py";
 /// A line, and what is kept of it: bytes and blocks.
 type Kept = (u64, [u64; 2]);
 
-/// What a program says of itself, and the heaviest stacks of its own lines; none without TensorFlow.
-fn told(test: &str, options: &[&str], kind: &str) -> Option<(Vec<Kept>, Vec<Kept>)> {
+/// A run of the program; none without TensorFlow.
+fn ran(test: &str, options: &[&str], kind: &str) -> Option<Finished> {
     let Some(python) = std::env::var_os("HEAPLENS_TENSORFLOW_PYTHON").map(PathBuf::from) else {
         skip(
             &format!("tensorflow_workers::{test}"),
@@ -23,6 +23,12 @@ fn told(test: &str, options: &[&str], kind: &str) -> Option<(Vec<Kept>, Vec<Kept
     };
     let run = Heaplens::on(&python, options).arg(script(PROGRAM)).arg(kind);
     let run = run.env("TF_CPP_MIN_LOG_LEVEL", "3").finish().expect_status(0);
+    Some(run)
+}
+
+/// What a program says of itself, and the heaviest stacks of its own lines.
+fn told(test: &str, options: &[&str], kind: &str) -> Option<(Vec<Kept>, Vec<Kept>)> {
+    let run = ran(test, options, kind)?;
     let said = run.stdout();
     let mut truth: Vec<Kept> = said.lines().filter_map(|line| kept(line.strip_prefix("truth ")?)).collect();
     let report = run.report().0;
@@ -84,4 +90,22 @@ fn nothing_is_known_of_tensorflow_where_that_is_asked_for() {
     let test = "nothing_is_known_of_tensorflow_where_that_is_asked_for";
     let Some((truth, seen)) = told(test, &["--frameworks=no"], "plain") else { return };
     assert!(truth.iter().all(|kept| !seen.contains(kept)), "{seen:?}");
+}
+
+/// The line inside the function allocates, the line that calls it keeps: one cause, one finding.
+#[test]
+fn what_a_function_gives_and_a_list_keeps_is_one_finding() {
+    let Some(run) = ran("what_a_function_gives_and_a_list_keeps_is_one_finding", &[], "plain") else {
+        return;
+    };
+    let findings = run.report().0["findings"].as_array().expect("findings").clone();
+    let told: Vec<(&str, u64)> = findings
+        .iter()
+        .filter_map(|finding| Some((finding["rule"].as_str()?, finding["location"]["line"].as_u64()?)))
+        .collect();
+    let said = run.stdout();
+    let keeps = said.lines().find_map(|line| line.strip_prefix("keeps ")?.parse().ok()).expect("a line");
+    assert_eq!(told, [("C8", keeps)], "{findings:#?}");
+    let bytes = findings[0]["bytes_per_iteration"].as_f64().expect("bytes");
+    assert!((bytes / f64::from(1 << 20) - 1.0).abs() < 0.1, "{bytes} B per iteration");
 }
