@@ -24,7 +24,7 @@ pub(super) struct Course {
 impl Course {
     fn add(&mut self, other: &Self) {
         let add = |to: &mut Vec<f64>, from: &[f64]| {
-            to.resize(from.len(), 0.0);
+            to.resize(to.len().max(from.len()), 0.0);
             to.iter_mut().zip(from).for_each(|(to, from)| *to += from);
         };
         add(&mut self.bytes, &other.bytes);
@@ -139,12 +139,17 @@ impl<'a> Places<'a> {
             }
             let line = stacks.line(site.stack).map(key);
             let rise = (at, course.changed());
-            let (sum, threads) = match causes::claim(causes, stacks, (line, site.stack), rise) {
-                Some(cause) => (&mut cause.sum, &mut cause.threads),
-                None => (places.lines.entry(line).or_default(), places.threads.entry(line).or_default()),
+            let mut cause = causes::claim(causes, stacks, (line, site.stack), rise);
+            let sum = match &mut cause {
+                Some(cause) => &mut cause.sum,
+                None => places.lines.entry(line).or_default(),
             };
             sum.add(at, &course, own.grain);
             if own.grain == 0.0 && starts_thread(site, stacks) {
+                let threads = match cause {
+                    Some(cause) => &mut cause.threads,
+                    None => places.threads.entry(line).or_default(),
+                };
                 threads.add(&course);
             }
             places.layer(site.layer).add(at, &course, own.grain);
@@ -249,5 +254,22 @@ fn course(history: &History, end: Amount, axis: &Axis) -> Course {
     Course {
         bytes: amounts().map(|amount| amount.bytes.get() as i64 as f64).collect(),
         blocks: amounts().map(|amount| amount.blocks as i64 as f64).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_more_changes_no_course() {
+        let two = Course { bytes: vec![1.0, 2.0], blocks: vec![3.0, 4.0] };
+        let mut sum = two.clone();
+        sum.add(&Course::default());
+        assert_eq!(sum, two);
+        let mut begun = Course::default();
+        begun.add(&two);
+        begun.add(&two);
+        assert_eq!(begun, Course { bytes: vec![2.0, 4.0], blocks: vec![6.0, 8.0] });
     }
 }
