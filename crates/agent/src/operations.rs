@@ -11,7 +11,7 @@ use heaplens_tracker::{modules, seat};
 
 use crate::knows_frameworks;
 
-/// `MemoryDebugAnnotation& tsl::profiler::ScopedMemoryDebugAnnotation::ThreadMemoryDebugAnnotation()`, from TensorFlow 2.10 on.
+/// `MemoryDebugAnnotation& tsl::profiler::ScopedMemoryDebugAnnotation::ThreadMemoryDebugAnnotation()`, as TensorFlow 2.15 and 2.21 have it.
 macro_rules! thread_annotation {
     () => {
         "_ZN3tsl8profiler27ScopedMemoryDebugAnnotation27ThreadMemoryDebugAnnotationEv"

@@ -275,7 +275,7 @@ impl Trie {
     }
 
     /// The node of the caller; `None`: it is the root.
-    pub fn caller(&self, arena: &Arena, node: NodeId) -> Option<NodeId> {
+    fn caller(&self, arena: &Arena, node: NodeId) -> Option<NodeId> {
         let parent = self.node(arena, node).parent.load(Relaxed);
         (parent != 0).then(|| NodeId::new(parent))
     }

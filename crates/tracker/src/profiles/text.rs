@@ -68,8 +68,7 @@ fn add(sum: &mut Totals, more: Totals) {
 
 /// The frames of a stack, innermost first.
 fn frames(tracker: &Tracker, node: NodeId) -> impl Iterator<Item = u64> {
-    let nodes = core::iter::successors(Some(node), |&node| tracker.trie.caller(&tracker.arena, node));
-    nodes.take(MOST_FRAMES).map(|node| tracker.trie.frame(&tracker.arena, node))
+    tracker.trie.frames(&tracker.arena, node).take(MOST_FRAMES)
 }
 
 /// The sites of blocks, each with its node.
