@@ -1,5 +1,5 @@
-// One function under the name of each frame that a suppression of Heaplens names. Each loses one block, and allocates another
-// that only a pointer into its middle holds. `// plant` says which pattern it is for; the program says
+// One function under the name of each frame that a suppression of Heaplens names. Each loses one block, and, where the suppression
+// is of possibly lost blocks, allocates another that only a pointer into its middle holds. `// plant` says which pattern it is for; the program says
 //     planted BYTES LINE
 // of each block that it loses, and
 //     held BYTES
@@ -31,10 +31,14 @@ OUT_OF_LINE static void hold(void *block) {
     held_bytes += 30000;
 }
 
-#define PLANT(ALLOCATE)                                                                                                \
+#define LOSE(ALLOCATE)                                                                                                 \
     do {                                                                                                               \
         tell(size(), __LINE__);                                                                                        \
         drop(ALLOCATE(size()));                                                                                        \
+    } while (0)
+#define PLANT(ALLOCATE)                                                                                                \
+    do {                                                                                                               \
+        LOSE(ALLOCATE);                                                                                                \
         hold(ALLOCATE(30000));                                                                                         \
     } while (0)
 #define ZEROED(SIZE) calloc(1, SIZE)
@@ -85,6 +89,11 @@ template <class Function> struct FunctionRegistry {
 };
 } // namespace tensorflow::profiler
 
+// What its call of StartThread loses is suppressed, what it loses itself is not.
+namespace tensorflow::data::inner {
+OUT_OF_LINE void StartMemoryLoggerThread() { LOSE(operator new); } // plant tensorflow::data::*StartMemoryLoggerThread*
+} // namespace tensorflow::data::inner
+
 namespace tensorflow {
 struct DeviceSet {
     OUT_OF_LINE void FindMatchingDevices() { PLANT(operator new); } // plant tensorflow::DeviceSet::FindMatchingDevices*
@@ -107,6 +116,7 @@ extern "C" void plant() {
     tsl::inner::PosixEnv().StartThread();
     tensorflow::profiler::FunctionRegistry<int>().Register();
     tensorflow::DeviceSet().FindMatchingDevices();
+    tensorflow::data::inner::StartMemoryLoggerThread();
     printf("held %zu\n", held_bytes);
     fflush(stdout);
 }

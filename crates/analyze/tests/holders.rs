@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 use heaplens_analyze::heap::{
-    Block, BlockKind, Blocks, Classes, Dominators, Globals, Graph, MappedFile, Node, Paths, Payload,
+    Block, BlockKind, Blocks, Classes, Dominators, Globals, Graph, MappedFile, Node, Path, Paths, Payload,
     ReadMemory, RootKind, RootOrigin, RootRange, Roots, Summary, largest,
 };
 use heaplens_format::{Addr, Bytes};
@@ -197,7 +197,7 @@ fn assert_holders_are_true(program: &Program) {
     let paths = Paths::of(&graph);
     for (address, expected) in program.said("held") {
         let (block, _) = graph.blocks().find(address).unwrap();
-        let (origin, path) = paths.path(&graph, block).expect("something holds it");
+        let Path { root: origin, first: path, .. } = paths.path(&graph, block).expect("something holds it");
         let RootOrigin::Word { address, .. } = origin else { panic!("{origin:?} is no variable") };
         let name = globals.globals.find(address).expect("the word lies in a variable");
         assert!(expected == name.name || expected == name.to_string(), "{expected} and not {name}");

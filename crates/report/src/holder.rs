@@ -16,7 +16,9 @@ pub(crate) fn way(steps: &[&PathNode]) -> String {
     let mut words: Vec<String> = steps.iter().map(|step| word(step)).collect();
     let hidden = hidden(words.len());
     if !hidden.is_empty() {
-        words.splice(hidden.clone(), [format!("… {} steps …", hidden.len())]);
+        let more =
+            if steps[hidden.clone()].iter().any(|step| step.step == Step::More) { "more than " } else { "" };
+        words.splice(hidden.clone(), [format!("… {more}{} steps …", hidden.len())]);
     }
     words.join(" → ")
 }
@@ -45,6 +47,7 @@ pub(crate) fn word(node: &PathNode) -> String {
         Step::Part => with_class(name, &class),
         Step::Pointer if class.is_empty() => "block".to_owned(),
         Step::Pointer => class.into_owned(),
+        Step::More => "…".to_owned(),
     }
 }
 

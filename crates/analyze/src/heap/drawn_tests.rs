@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use proptest::prelude::*;
 
 use super::synthetic::{Heap, id_at};
-use super::{COLLECTOR_GROUP, Dominators, Graph, Node, Paths, RootOrigin};
+use super::{COLLECTOR_GROUP, Dominators, Graph, Node, Path, Paths, RootOrigin};
 
 const BASE: u64 = 0x5555_5555_0000;
 
@@ -154,12 +154,12 @@ proptest! {
         let paths = Paths::of(&graph);
         for (block, depth) in drawn.depths().into_iter().enumerate() {
             let id = id_at(&graph, Drawn::address(block));
-            let Some((origin, path)) = paths.path(&graph, id) else {
+            let Some(Path { root: origin, first: path, last }) = paths.path(&graph, id) else {
                 prop_assert_eq!(depth, None);
                 continue;
             };
             let (stage, depth) = depth.expect("it has a path");
-            prop_assert_eq!(path.len(), depth + 1);
+            prop_assert_eq!((path.len(), last.len()), (depth + 1, 0));
             prop_assert_eq!(*path.last().unwrap(), id);
             for step in path.windows(2) {
                 prop_assert!(graph.targets(step[0]).any(|target| target == step[1]));
@@ -199,5 +199,26 @@ proptest! {
                 Some(Node::Block(by)) => prop_assert!(drawn.retained(Gone::Block(ids[&by])).contains(&block)),
             }
         }
+    }
+}
+
+/// A list with many links: what is in the middle of a path is left out.
+#[test]
+fn a_long_path_is_its_beginning_and_its_end() {
+    let count = 76;
+    let pointers = (1..count).map(|block| (block - 1, block, 0)).collect();
+    let drawn = Drawn { count, pointers, roots: vec![(0, 3, 0)], tracked: vec![false; count] };
+    let graph = drawn.graph();
+    let paths = Paths::of(&graph);
+    let ids = |blocks: std::ops::RangeInclusive<usize>| -> Vec<_> {
+        blocks.map(|block| id_at(&graph, Drawn::address(block))).collect()
+    };
+    let root = RootOrigin::Named { id: 3 };
+    let path = |to: usize| paths.path(&graph, id_at(&graph, Drawn::address(to))).expect("the list holds it");
+    for to in [0, 31, 32, 63] {
+        assert_eq!(path(to), Path { root, first: ids(0..=to), last: Vec::new() });
+    }
+    for to in [64, 75] {
+        assert_eq!(path(to), Path { root, first: ids(0..=31), last: ids(to - 31..=to) });
     }
 }

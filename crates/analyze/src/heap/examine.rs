@@ -208,7 +208,7 @@ impl<'m, M: ReadMemory> Heap<'m, M> {
         let mut numbers: HashMap<RootOrigin, u32> = HashMap::new();
         let dominators = Dominators::of(&self.graph, |origin| {
             *numbers.entry(namer.same_way(origin)).or_insert_with(|| {
-                let way = namer.way(origin, &[]);
+                let way = namer.root_alone(origin);
                 let label: Vec<String> =
                     way.iter().map(|named| format!("{:?} {}", named.step, named.name)).collect();
                 let number = names.number(&label.join("/"));
@@ -295,8 +295,7 @@ impl<'m, M: ReadMemory> Heap<'m, M> {
 
     /// The way to a block; `None` where it is lost.
     fn way(&self, paths: &Paths, namer: &Namer<'_, 'm, M>, block: BlockId) -> Option<Vec<Named>> {
-        let (origin, blocks) = paths.path(&self.graph, block)?;
-        Some(namer.way(origin, &blocks))
+        Some(namer.way(&paths.path(&self.graph, block)?))
     }
 
     fn kind(&self, node: Node) -> BlockKind {

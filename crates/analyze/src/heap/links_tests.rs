@@ -38,7 +38,7 @@ fn graph_and_memory(words: &[(u64, u64, u64)], links: impl Fn(u64) -> Links) -> 
 
 fn path(graph: &Graph, to: u64) -> Option<(RootOrigin, usize)> {
     let path = Paths::of(graph).path(graph, id_at(graph, to));
-    path.map(|(origin, path)| (origin, path.len()))
+    path.map(|path| (path.root, path.first.len()))
 }
 
 #[test]

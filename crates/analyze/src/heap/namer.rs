@@ -11,6 +11,7 @@ use super::globals::Globals;
 use super::graph::Graph;
 use super::marked::Marked;
 use super::objects::{self, Arenas, WORDS};
+use super::paths::Path;
 use super::python::{self, Object, Python, RootName, Running};
 use super::roots::{RootKind, RootOrigin};
 use super::ways::Named;
@@ -47,18 +48,31 @@ struct At {
 }
 
 impl<M: ReadMemory> Namer<'_, '_, M> {
-    /// The way from a root to the last of these blocks. Memory that belongs to an object of Python's, as the items of a list do,
-    /// is no step of its own.
-    pub(super) fn way(&self, origin: RootOrigin, blocks: &[BlockId]) -> Vec<Named> {
-        let (root, mut at) = self.root(origin);
+    /// A way without a block.
+    pub(super) fn root_alone(&self, origin: RootOrigin) -> Vec<Named> {
+        vec![self.root(origin).0]
+    }
+
+    /// The steps of a path. Memory that belongs to an object of Python's, as the items of a list do, is no step of its own.
+    pub(super) fn way(&self, path: &Path) -> Vec<Named> {
+        let (root, at) = self.root(path.root);
         let mut way = vec![root];
-        for &block in self.behind_root(origin, blocks) {
+        self.go_on(at, self.behind_root(path.root, &path.first), &mut way);
+        if !path.last.is_empty() {
+            way.push(Named { step: Step::More, name: "".into(), class: "".into(), address: 0, size: 0 });
+            self.go_on(At::default(), &path.last, &mut way);
+        }
+        way
+    }
+
+    fn go_on(&self, mut at: At, blocks: &[BlockId], way: &mut Vec<Named>) {
+        for &block in blocks {
             let (start, end) = self.graph.blocks().range(block);
             if at.parts.iter().any(|part| (start..end).contains(part)) {
                 continue;
             }
             match self.object_in(block) {
-                Some(object) => self.to_object(&mut at, object, end - start, &mut way),
+                Some(object) => self.to_object(&mut at, object, end - start, way),
                 None => {
                     let class = self.class(block);
                     way.push(Named {
@@ -72,7 +86,6 @@ impl<M: ReadMemory> Namer<'_, '_, M> {
                 }
             }
         }
-        way
     }
 
     /// A mapping that nothing leads to is a root, not a step behind one.

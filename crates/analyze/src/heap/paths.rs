@@ -20,11 +20,27 @@ const COLLECTOR: u32 = NONE - 1;
 /// The block was found on this level, and not by its start: a better pointer of the same level takes its place.
 const INSIDE: u32 = 1 << 31;
 
+/// Blocks of a path that are told, at its beginning and at its end: a list of ten million links is no path that anybody reads.
+const TOLD: usize = 32;
+
 /// For each block, the one before it on its path.
 #[derive(Debug)]
 pub struct Paths {
     /// The number of a block, or, counted behind those, of a pointer from a root.
     parents: Vec<u32>,
+    /// The last block of the beginning of each block's path; the block itself where it is a part of that.
+    heads: Vec<u32>,
+}
+
+/// A way from a root to a block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Path {
+    /// Where it begins.
+    pub root: RootOrigin,
+    /// The blocks that it begins with. The last of them is the one that it leads to, unless there are more.
+    pub first: Vec<BlockId>,
+    /// Of a very long path the blocks that it ends with, up to the one that it leads to. Those between are left out.
+    pub last: Vec<BlockId>,
 }
 
 impl Paths {
@@ -45,7 +61,7 @@ impl Paths {
             search.reach(Edge::new(block, 0), COLLECTOR);
             search.spread();
         }
-        Self { parents: search.parents }
+        Self { parents: search.parents, heads: search.heads }
     }
 
     /// What holds a block, on its path.
@@ -62,18 +78,29 @@ impl Paths {
         }
     }
 
-    /// The root and the blocks that lead to a block, which is the last of them.
-    pub fn path(&self, graph: &Graph, block: BlockId) -> Option<(RootOrigin, Vec<BlockId>)> {
-        let mut path = vec![block];
-        loop {
-            match self.holder(graph, *path.last()?)? {
-                Holder::Block(before) => path.push(before),
-                Holder::Root(origin) => {
-                    path.reverse();
-                    return Some((origin, path));
-                }
-            }
+    /// The way to a block; `None` where nothing leads to it.
+    pub fn path(&self, graph: &Graph, block: BlockId) -> Option<Path> {
+        let head = BlockId::new(self.heads[block.index()] as usize);
+        let mut last = Vec::new();
+        let mut at = block;
+        while at != head && last.len() < TOLD {
+            last.push(at);
+            let Holder::Block(before) = self.holder(graph, at)? else { break };
+            at = before;
         }
+        last.reverse();
+        let mut first = vec![head];
+        let root = loop {
+            match self.holder(graph, *first.last()?)? {
+                Holder::Block(before) => first.push(before),
+                Holder::Root(origin) => break origin,
+            }
+        };
+        first.reverse();
+        if at == head {
+            first.append(&mut last);
+        }
+        Some(Path { root, first, last })
     }
 }
 
@@ -81,6 +108,9 @@ impl Paths {
 struct Search<'a> {
     graph: &'a Graph,
     parents: Vec<u32>,
+    heads: Vec<u32>,
+    /// Steps from the root to what is found now.
+    depth: usize,
     level: Vec<BlockId>,
     next: Vec<BlockId>,
     /// Those of `next` that were found by a pointer into their middle.
@@ -89,8 +119,8 @@ struct Search<'a> {
 
 impl<'a> Search<'a> {
     fn new(graph: &'a Graph) -> Self {
-        let parents = vec![NONE; graph.blocks().len()];
-        Self { graph, parents, level: Vec::new(), next: Vec::new(), inside: Vec::new() }
+        let (parents, heads) = (vec![NONE; graph.blocks().len()], vec![0; graph.blocks().len()]);
+        Self { graph, parents, heads, depth: 0, level: Vec::new(), next: Vec::new(), inside: Vec::new() }
     }
 
     #[inline]
@@ -106,7 +136,10 @@ impl<'a> Search<'a> {
             }
         } else if *parent & INSIDE != 0 && self.graph.is_to_start(edge) {
             *parent = from;
+        } else {
+            return;
         }
+        self.heads[block.index()] = if self.depth < TOLD { block.raw() } else { self.heads[from as usize] };
     }
 
     fn spread(&mut self) {
@@ -114,6 +147,7 @@ impl<'a> Search<'a> {
             for block in self.inside.drain(..) {
                 self.parents[block.index()] &= !INSIDE;
             }
+            self.depth += 1;
             self.level.clear();
             std::mem::swap(&mut self.level, &mut self.next);
             for at in 0..self.level.len() {
@@ -124,5 +158,6 @@ impl<'a> Search<'a> {
                 }
             }
         }
+        self.depth = 0;
     }
 }

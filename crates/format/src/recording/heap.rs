@@ -120,11 +120,13 @@ pub enum Step {
     Part = 13,
     /// A pointer.
     Pointer = 14,
+    /// Steps that are left out of a very long path.
+    More = 15,
 }
 
 impl Step {
     /// All of them, by their numbers.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Module,
         Self::Frame,
         Self::Global,
@@ -140,6 +142,7 @@ impl Step {
         Self::Cell,
         Self::Part,
         Self::Pointer,
+        Self::More,
     ];
 
     /// The step with this number.
