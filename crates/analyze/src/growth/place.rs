@@ -250,11 +250,10 @@ pub(super) fn site_numbers(sites: &[SiteProfile]) -> FxHashMap<(StackId, SiteKin
 }
 
 fn course(history: &History, end: Amount, axis: &Axis) -> Course {
-    let amounts = || axis.moments.iter().map(|moment| history.at(moment.mark).unwrap_or(end));
-    Course {
-        bytes: amounts().map(|amount| amount.bytes.get() as i64 as f64).collect(),
-        blocks: amounts().map(|amount| amount.blocks as i64 as f64).collect(),
-    }
+    let amounts = axis.moments.iter().map(|moment| history.at(moment.mark).unwrap_or(end));
+    let (bytes, blocks) =
+        amounts.map(|amount| (amount.bytes.get() as i64 as f64, amount.blocks as i64 as f64)).unzip();
+    Course { bytes, blocks }
 }
 
 #[cfg(test)]

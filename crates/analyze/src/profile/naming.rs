@@ -65,11 +65,12 @@ pub(crate) fn own_line<'a>(stack: impl Iterator<Item = &'a StackFrame> + Clone) 
 
 /// The place of the frame that starts a thread, in a stack of what that allocates.
 pub(crate) fn thread_start<'a>(stack: impl Iterator<Item = &'a StackFrame>) -> Option<usize> {
-    let name = |frame: &StackFrame| {
-        let name = frame.function.as_deref().unwrap_or_default();
-        THREAD_STARTS.contains(&name.split('@').next().unwrap_or_default())
+    // A symbol may have a version behind its name.
+    let is_start = |name: &str| {
+        let rest = |start: &&str| name.strip_prefix(*start);
+        THREAD_STARTS.iter().filter_map(rest).any(|rest| rest.is_empty() || rest.starts_with('@'))
     };
-    stack.take(BELOW_THREAD_START).position(name)
+    stack.take(BELOW_THREAD_START).position(|frame| frame.function.as_deref().is_some_and(is_start))
 }
 
 /// Whether a frame is the C library's own: what stands below every thread, or calls back.

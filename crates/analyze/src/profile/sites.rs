@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 
 use heaplens_format::Bytes;
 use heaplens_format::recording::{Amount, History, MarkKind, Process, Site, SiteKind};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::margin::{Margin, Variance};
 use super::stacks::{StackFrame, StackId, Stacks};
@@ -184,23 +184,29 @@ pub(super) fn merge(
     intervals: Intervals,
     held_at: HeldAt,
 ) -> Vec<SiteProfile> {
-    let mut merged = FxHashMap::<(StackId, SiteKind), Sum>::default();
+    let mut known = FxHashMap::with_capacity_and_hasher(process.sites.len(), FxBuildHasher);
+    let mut merged: Vec<((StackId, SiteKind), Sum)> = Vec::with_capacity(process.sites.len());
     let mut histories = process.histories.iter().peekable();
     for (at, site) in process.sites.iter().enumerate() {
         let history = histories.next_if(|history| history.site as usize == at);
         let held = held_at.of(process, site, history);
-        merged.entry((stacks.of(site.node), site.kind)).or_default().add(site, held);
+        let key = (stacks.of(site.node), site.kind);
+        let number = *known.entry(key).or_insert_with(|| {
+            merged.push((key, Sum::default()));
+            merged.len() - 1
+        });
+        merged[number].1.add(site, held);
     }
+    let by_weight = |((stack, kind), sum): &((StackId, SiteKind), Sum)| {
+        let bytes = (sum.held.bytes, sum.live.bytes, sum.peak.bytes, sum.allocated.bytes);
+        (Reverse(bytes), *stack, *kind)
+    };
+    merged.sort_unstable_by_key(by_weight);
     let sites = merged.into_iter().map(|((stack, kind), sum)| {
         let layer = Layer::of(kind, stacks.frames(stack).next());
         sum.site(stack, (kind, layer), intervals)
     });
-    let mut sites: Vec<_> = sites.collect();
-    sites.sort_by_key(|site| {
-        let bytes = (site.held.bytes, site.live.bytes, site.peak.bytes, site.allocated.bytes);
-        (Reverse(bytes), site.stack, site.kind)
-    });
-    sites
+    sites.collect()
 }
 
 /// The mark that was made when the script was through.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use heaplens_format::arena::{Counter, Pseudo};
 use heaplens_format::recording::{Frame, Function, Process};
 use heaplens_format::{CodeId, ModuleId, NodeId};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::naming::own_line;
 use super::python::{Origin, Trail};
@@ -184,8 +184,12 @@ struct Builder<'a> {
     codes: Vec<CodeId>,
     nodes: Vec<StackNode>,
     frames: Vec<StackFrame>,
-    known_nodes: FxHashMap<(StackId, Frame), StackId>,
-    known_frames: FxHashMap<Frame, (u32, u32)>,
+    /// By the caller and the number of the code.
+    known_nodes: FxHashMap<(StackId, u32), StackId>,
+    /// The number of the code of each frame: those that say the same have one.
+    numbers: FxHashMap<Frame, u32>,
+    /// The functions of each code in `frames`, by its number.
+    ranges: Vec<(u32, u32)>,
 }
 
 impl<'a> Builder<'a> {
@@ -194,10 +198,11 @@ impl<'a> Builder<'a> {
             process,
             modules: modules(process),
             codes: codes(process),
-            nodes: Vec::new(),
+            nodes: Vec::with_capacity(process.nodes.len()),
             frames: Vec::new(),
-            known_nodes: FxHashMap::default(),
-            known_frames: FxHashMap::default(),
+            known_nodes: FxHashMap::with_capacity_and_hasher(process.nodes.len(), FxBuildHasher),
+            numbers: FxHashMap::default(),
+            ranges: Vec::new(),
         }
     }
 
@@ -206,16 +211,16 @@ impl<'a> Builder<'a> {
         if matches!(frame, Frame::Pseudo(pseudo) if tells_the_kind(pseudo)) {
             return caller;
         }
-        let key = (caller, self.first_of_its_kind(frame));
-        if let Some(&known) = self.known_nodes.get(&key) {
+        let number = self.number(frame);
+        if let Some(&known) = self.known_nodes.get(&(caller, number)) {
             return known;
         }
-        let frames = self.frames_of(frame);
+        let frames = self.ranges[number as usize];
         let (cut, trail) = (self.cut(caller, frame), self.trail(caller, frames));
         let node = StackNode { caller, frames, cut, trail };
         self.nodes.push(node);
         let stack = StackId(self.nodes.len() as u32);
-        self.known_nodes.insert(key, stack);
+        self.known_nodes.insert((caller, number), stack);
         stack
     }
 
@@ -257,15 +262,20 @@ impl<'a> Builder<'a> {
         self.modules.get(usize::from(id.get()).checked_sub(1)?)
     }
 
-    fn frames_of(&mut self, frame: Frame) -> (u32, u32) {
-        if let Some(&known) = self.known_frames.get(&frame) {
+    fn number(&mut self, frame: Frame) -> u32 {
+        if let Some(&known) = self.numbers.get(&frame) {
             return known;
         }
-        let start = self.frames.len() as u32;
-        self.push_frames(frame);
-        let range = (start, self.frames.len() as u32);
-        self.known_frames.insert(frame, range);
-        range
+        let first = self.first_of_its_kind(frame);
+        let number = self.numbers.get(&first).copied().unwrap_or_else(|| {
+            let start = self.frames.len() as u32;
+            self.push_frames(frame);
+            self.ranges.push((start, self.frames.len() as u32));
+            self.numbers.insert(first, self.ranges.len() as u32 - 1);
+            self.ranges.len() as u32 - 1
+        });
+        self.numbers.insert(frame, number);
+        number
     }
 
     fn push_frames(&mut self, frame: Frame) {

@@ -253,7 +253,7 @@ pub(super) fn live(profile: &Profile, finding: &Finding) -> String {
     }
     let live = finding.live;
     let when = match profile.growth.how {
-        How::Time => "at exit",
+        How::Time => "at the last reading",
         How::Loop | How::Marks if 2 * finding.held.bytes.get() < live.bytes.get() => {
             "while it grew, given back later"
         }
