@@ -16,11 +16,15 @@ pub(crate) fn way(steps: &[&PathNode]) -> String {
     let mut words: Vec<String> = steps.iter().map(|step| word(step)).collect();
     let hidden = hidden(words.len());
     if !hidden.is_empty() {
-        let more =
-            if steps[hidden.clone()].iter().any(|step| step.step == Step::More) { "more than " } else { "" };
-        words.splice(hidden.clone(), [format!("… {more}{} steps …", hidden.len())]);
+        words.splice(hidden.clone(), [format!("… {} …", counted(&steps[hidden]))]);
     }
     words.join(" → ")
+}
+
+/// `12 steps`; of a path that was too long to be kept whole, the least that they are.
+pub(crate) fn counted(steps: &[&PathNode]) -> String {
+    let least = if steps.iter().any(|step| step.step == Step::More) { "at least " } else { "" };
+    format!("{least}{} steps", steps.len())
 }
 
 /// Which steps of a way of this length are only counted.
@@ -108,6 +112,15 @@ mod tests {
         let told = way(&steps.iter().collect::<Vec<_>>());
         assert!(told.starts_with(".a0 → ") && told.ends_with(".a17 → .a18 → .a19"), "{told}");
         assert!(told.contains(".a4 → … 12 steps … → .a17"), "{told}");
+    }
+
+    #[test]
+    fn steps_that_were_left_out_are_at_least_one() {
+        let mut steps = vec![node(Step::Pointer, "", ""); 20];
+        steps[9] = node(Step::More, "", "");
+        let told = way(&steps.iter().collect::<Vec<_>>());
+        assert!(told.contains("block → … at least 12 steps … → block"), "{told}");
+        assert_eq!(word(&steps[9]), "…");
     }
 
     #[test]

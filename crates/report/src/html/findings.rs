@@ -108,7 +108,7 @@ fn steps(held: &HeldBy<'_>, page: &mut Markup) {
     let hidden = holder::hidden(held.steps.len());
     for (at, step) in held.steps.iter().enumerate() {
         if at == hidden.start && !hidden.is_empty() {
-            page.element("li", &[("class", "more")], &format!("{} more steps", hidden.len()));
+            page.element("li", &[("class", "more")], &holder::counted(&held.steps[hidden.clone()]));
         }
         if !hidden.contains(&at) {
             page.inside("li", &[], |page| one_step(held, step, page));
