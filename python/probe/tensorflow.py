@@ -314,7 +314,16 @@ def watch_iterators(iterator_ops):
     watch_lives(iterator_ops.OwnedIterator, ITERATOR_MADE, ITERATOR_FREED)
 
 
-def watch_models(trainer):
+def watch_trainers(trainer):
+    watch_models(trainer.Trainer)
+
+
+def watch_old_models(training):
+    """Of Keras 2."""
+    watch_models(training.Model)
+
+
+def watch_models(owner):
     def make(original):
         def compile(self, *arguments, **keywords):
             count(MODEL_COMPILED)
@@ -322,8 +331,8 @@ def watch_models(trainer):
 
         return compile
 
-    watch_lives(trainer.Trainer, MODEL_MADE, MODEL_FREED)
-    replace(trainer.Trainer, "compile", make)
+    watch_lives(owner, MODEL_MADE, MODEL_FREED)
+    replace(owner, "compile", make)
 
 
 # What is watched, by the module that has it. What is not TensorFlow's own may never come.
@@ -335,7 +344,9 @@ PROBES = [
     ("tensorflow.python.ops.script_ops", watch_py_functions, "Python functions"),
     ("tensorflow.python.eager.backprop", watch_tapes, "gradient tapes"),
     ("tensorflow.python.data.ops.iterator_ops", watch_iterators, "dataset iterators"),
-    ("keras.src.trainers.trainer", watch_models, "Keras models"),
+    ("keras.src.trainers.trainer", watch_trainers, "Keras models"),
+    ("keras.src.engine.training", watch_old_models, "Keras models"),
+    ("keras.engine.training", watch_old_models, "Keras models"),
 ]
 waiting = list(PROBES)
 
