@@ -42,12 +42,12 @@ const HELD: &[Held] = &[
     },
     Held {
         what: "a local variable",
-        script: "import time\ndef work():\n  rows = []\n  for i in range(400):\n    time.sleep(0.003)\n    rows.append(bytearray(9_000)) # here\nwork()",
+        script: "import time\ndef work():\n  rows = []\n  for i in range(400):\n    time.sleep(0.01)\n    rows.append(bytearray(9_000)) # here\nwork()",
         way: &["work (script.py:*)", "rows (list)", "[*] bytearray"],
     },
     Held {
         what: "a local variable of a worker thread",
-        script: "import threading, time\ndef work():\n  rows = []\n  for i in range(400):\n    time.sleep(0.003)\n    rows.append(bytearray(9_000)) # here\nthread = threading.Thread(target=work)\nthread.start()\nthread.join()",
+        script: "import threading, time\ndef work():\n  rows = []\n  for i in range(400):\n    time.sleep(0.01)\n    rows.append(bytearray(9_000)) # here\nthread = threading.Thread(target=work)\nthread.start()\nthread.join()",
         way: &["work (script.py:*)", "rows (list)", "[*] bytearray"],
     },
     Held {
