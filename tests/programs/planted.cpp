@@ -1,5 +1,6 @@
 // One function under the name of each frame that a suppression of Heaplens names. Each loses one block, and, where the suppression
-// is of possibly lost blocks, allocates another that only a pointer into its middle holds. `// plant` says which pattern it is for; the program says
+// is of possibly lost blocks, allocates another that only a pointer into its middle holds. `// plant` says which pattern it is for;
+// the program says
 //     planted BYTES LINE
 // of each block that it loses, and
 //     held BYTES

@@ -59,7 +59,7 @@ impl<M: ReadMemory> Namer<'_, '_, M> {
         let mut way = vec![root];
         self.go_on(at, self.behind_root(path.root, &path.first), &mut way);
         if !path.last.is_empty() {
-            way.push(Named { step: Step::More, name: "".into(), class: "".into(), address: 0, size: 0 });
+            way.push(Named::without_block(Step::More, ""));
             self.go_on(At::default(), &path.last, &mut way);
         }
         way
@@ -141,8 +141,6 @@ impl<M: ReadMemory> Namer<'_, '_, M> {
     }
 
     fn root(&self, origin: RootOrigin) -> (Named, At) {
-        let named =
-            |step, name: &str| Named { step, name: name.into(), class: "".into(), address: 0, size: 0 };
         let nothing = At::default();
         let (step, name) = match origin {
             RootOrigin::Named { id } => return self.named_root(id),
@@ -153,19 +151,18 @@ impl<M: ReadMemory> Namer<'_, '_, M> {
             RootOrigin::Word { .. } => (Step::Mapped, "".into()),
             RootOrigin::Collector => (Step::Collector, "".into()),
         };
-        (named(step, &name), nothing)
+        (Named::without_block(step, &name), nothing)
     }
 
     fn named_root(&self, id: u32) -> (Named, At) {
-        let named =
-            |step, name: String| Named { step, name: name.into(), class: "".into(), address: 0, size: 0 };
+        let named = Named::without_block;
         let namespace = At { is_namespace: true, ..At::default() };
         match &self.names[id as usize] {
-            RootName::Module(name) => (named(Step::Module, name.clone()), namespace),
-            RootName::Interpreter(what) => (named(Step::Interpreter, (*what).to_owned()), At::default()),
-            RootName::Temporary { running, .. } => (named(Step::Frame, place(running)), At::default()),
+            RootName::Module(name) => (named(Step::Module, name), namespace),
+            RootName::Interpreter(what) => (named(Step::Interpreter, what), At::default()),
+            RootName::Temporary { running, .. } => (named(Step::Frame, &place(running)), At::default()),
             RootName::Local { running, variable, .. } => {
-                let frame = named(Step::Frame, place(running));
+                let frame = named(Step::Frame, &place(running));
                 match variable.as_str() {
                     "locals()" => (frame, namespace),
                     _ => (frame, At { variable: Some(variable.clone()), ..At::default() }),

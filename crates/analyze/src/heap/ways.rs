@@ -19,6 +19,13 @@ pub(super) struct Named {
     pub(super) size: u64,
 }
 
+impl Named {
+    /// A step without a block.
+    pub(super) fn without_block(step: Step, name: &str) -> Self {
+        Self { step, name: name.into(), class: "".into(), address: 0, size: 0 }
+    }
+}
+
 /// All steps so far.
 #[derive(Debug, Default)]
 pub(super) struct Ways {
