@@ -10,15 +10,17 @@ import threading
 ROUNDS, THREADS, BLOCKS = 60, 8, 700
 EVERY, MOST_KEPT = 60, 1500
 kept = []
-lock = threading.Lock()
 
 
-def work(seed):
+def work(seed, mine, next_one):
+    # All are there at once, so that each has a heap of its own; one after the other, so that each run does the same.
+    mine.acquire()
     dice = random.Random(seed)
     blocks = [bytearray(dice.randrange(600, 60000)) for _ in range(BLOCKS)]
-    with lock:
-        if len(kept) < MOST_KEPT:
-            kept.extend(blocks[::EVERY])
+    if len(kept) < MOST_KEPT:
+        kept.extend(blocks[::EVERY])
+    del blocks
+    next_one.release()
 
 
 def resident():
@@ -27,9 +29,12 @@ def resident():
 
 
 for number in range(ROUNDS):
-    threads = [threading.Thread(target=work, args=(number * THREADS + index,)) for index in range(THREADS)]
+    turns = [threading.Semaphore(0) for _ in range(THREADS + 1)]
+    seeds = range(number * THREADS, (number + 1) * THREADS)
+    threads = [threading.Thread(target=work, args=args) for args in zip(seeds, turns, turns[1:])]
     for thread in threads:
         thread.start()
+    turns[0].release()
     for thread in threads:
         thread.join()
 print("kept", sum(map(len, kept)))

@@ -13,7 +13,6 @@ fn returned_alone(python: &std::path::Path) -> f64 {
     bytes.and_then(|bytes| bytes.parse().ok()).unwrap_or_else(|| panic!("it said nothing:\n{output}"))
 }
 
-/// Which thread has which arena, and how they meet, differs from run to run: what comes back is some tens of megabytes in each.
 #[test]
 fn mixed_sizes_from_eight_threads_are_fragmentation_and_no_leak() {
     let python = interpreters::any();
@@ -27,7 +26,8 @@ fn mixed_sizes_from_eight_threads_are_fragmentation_and_no_leak() {
     let trimmed = rss("rss_before") - rss("rss_after");
     let proved = findings[0]["evidence"][0]["value"].as_f64().expect("the bytes that came back");
     assert!((proved - trimmed).abs() <= 0.1 * trimmed, "{proved} told, {trimmed} came back");
-    assert!(proved > 0.5 * alone && proved < 2.0 * alone, "{proved} came back, {alone} without Heaplens");
+    // A thread that is not quite gone when the next begins leaves its heap to nobody.
+    assert!((proved - alone).abs() <= 0.25 * alone, "{proved} came back, {alone} without Heaplens");
     let fix = findings[0]["fix"].as_str().expect("there is advice");
     assert!(fix.contains("malloc_trim(0)") && fix.contains("jemalloc"), "{fix}");
     assert!(!fix.contains("ARENA_MAX") && !fix.contains("tcmalloc"), "{fix}");

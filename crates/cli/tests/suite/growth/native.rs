@@ -1,5 +1,6 @@
 //! Native programs, drawn: one source with a function for each, so that one compilation does. They mark their passes
-//! themselves, through the symbol that the agent exports; some do not, and are judged per second.
+//! themselves, through the symbol that the agent exports; some do not, and are judged per second: these keep to a time-table, so
+//! that their pace is the same on a busy machine.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -44,6 +45,10 @@ static void *noise;
 void *warm[100000];
 static void *filled(void *block, size_t size) { memset(block, 1, size); return block; }
 static double now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec + t.tv_nsec / 1e9; }
+static void wait_until(double at) {
+    struct timespec t = {(time_t)at, (long)((at - (time_t)at) * 1e9)};
+    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, 0);
+}
 static void begin(int pass, int noisy) {
     if (mark) mark("pass");
     free(noise);
@@ -106,9 +111,8 @@ impl Source {
         let noisy = *dice.pick(&[0, 3_000, 50_000]);
         let number = self.programs.len();
         let warm = dice.between(0, passes / 5);
-        let wait = pace.map_or_else(String::new, |pace| {
-            format!("nanosleep(&(struct timespec){{0, {pace} * 1000000}}, 0);")
-        });
+        let wait =
+            pace.map_or_else(String::new, |pace| format!("wait_until(start + (pass + 1) * {pace} / 1e3);"));
         self.text += &format!(
             "static void program_{number}(void) {{\n    double start = now();\n    for (int pass = 0; pass < {passes}; pass++) {{\n        begin(pass, {noisy});\n        if (pass < {warm}) warm[pass] = malloc(700);\n"
         );
