@@ -49,6 +49,7 @@ impl Serialize for Report<'_> {
         map.serialize_entry("sampled", &sampled(profile))?;
         map.serialize_entry("python", &profile.python.map(|found| python(found, profile.object_interval)))?;
         map.serialize_entry("verdict", &profile.verdict().map(Verdict::name))?;
+        map.serialize_entry("plateau", &findings::plateau(profile))?;
         map.serialize_entry("iterations", &iterations::iterations(profile))?;
         map.serialize_entry("marks", &profile.marks.iter().map(iterations::mark).collect::<Vec<_>>())?;
         map.serialize_entry("rss", &findings::rss(profile))?;

@@ -3,12 +3,11 @@
 //! finding, wherever it was allocated: it is told apart from that of other lines site by site.
 
 use std::cell::RefCell;
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use heaplens_format::arena::Counter;
 use heaplens_format::recording::Process;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::axis::Axis;
 use super::counted::{Counted, CountedLine};
@@ -162,7 +161,7 @@ pub(super) struct Cause<'a> {
     pub(super) threads: Course,
     keys: Vec<Option<Key<'a>>>,
     /// Stacks of blocks that are held by what it keeps, wherever they were allocated.
-    held: HashSet<StackId>,
+    held: FxHashSet<StackId>,
     /// Frames by their place, and whether each is of its library.
     looked_at: RefCell<FxHashMap<*const StackFrame, bool>>,
     /// The line of a kernel that it is told for instead of them.
@@ -228,7 +227,7 @@ impl<'a> Cause<'a> {
             counting: None,
             sum: Sum::default(),
             threads: Course::default(),
-            held: HashSet::new(),
+            held: FxHashSet::default(),
             looked_at: RefCell::default(),
             keys: Vec::new(),
             kernel: None,

@@ -1,9 +1,8 @@
 //! What libraries did over the iterations, by the line that made them do it.
 
-use std::collections::HashMap;
-
 use heaplens_format::arena::Counter;
 use heaplens_format::recording::{Process, Stage};
+use rustc_hash::FxHashMap;
 
 use super::axis::Axis;
 use super::place::{Key, key};
@@ -38,7 +37,7 @@ pub struct CountedLine {
 /// Everything that was counted in a process.
 #[derive(Debug, Default)]
 pub(super) struct Counted<'a> {
-    lines: HashMap<(Counter, Option<Key<'a>>), Events>,
+    lines: FxHashMap<(Counter, Option<Key<'a>>), Events>,
 }
 
 #[derive(Debug, Default)]

@@ -181,6 +181,11 @@ impl Line<'_> {
         &self.trend
     }
 
+    /// The site that its line is told by.
+    pub(super) fn leader(&self) -> Option<usize> {
+        self.cause.map_or_else(|| self.sum.leader(), Cause::leader)
+    }
+
     pub(super) fn starts_threads(&self) -> bool {
         self.threads.is_some()
     }
@@ -201,7 +206,7 @@ impl Line<'_> {
         let blocks = self.sum.course.blocks(axis);
         let amount = |value: f64| value.max(0.0) as u64;
         let half = &blocks.points()[blocks.points().len() / 2..];
-        let leader = self.cause.map_or_else(|| self.sum.leader(), Cause::leader);
+        let leader = self.leader();
         Finding {
             rule,
             layer: leader.map(|leader| sites[leader].layer),

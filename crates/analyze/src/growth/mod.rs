@@ -11,6 +11,7 @@ mod generated;
 mod kernels;
 mod mappings;
 mod place;
+mod plateau;
 mod returned;
 mod series;
 mod shape;
@@ -31,6 +32,7 @@ pub use causes::Counting;
 pub use counted::CountedLine;
 pub use findings::{Finding, Rule};
 pub use kernels::own_kernel_line;
+pub use plateau::Plateau;
 pub use shape::{Shape, Trend};
 pub use slope::Slope;
 pub use slowing::Slowing;
@@ -74,6 +76,8 @@ pub struct Growth {
     pub findings: Vec<Finding>,
     /// The word; `None` where nothing was recorded.
     pub verdict: Option<Verdict>,
+    /// The line that keeps most of what rose and stands; `None` where no such line is known.
+    pub plateau: Option<Plateau>,
     slopes: FxHashMap<(StackId, SiteKind), f64>,
 }
 
@@ -200,6 +204,7 @@ impl Known<'_> {
             ledger: self.lines_of_ledger(axis, OF_ITERATIONS),
             slowing: slowing::slowing(axis),
             lines: places.lines.len(),
+            plateau: plateau::plateau(&lines, self.least_to_stop()),
             verdict: Some(verdict::verdict(&findings, Grounds { stopped, too_short })),
             findings,
             slopes: places.slopes,

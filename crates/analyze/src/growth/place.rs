@@ -1,12 +1,10 @@
 //! The series of sites and of the lines that they are named by. A line is the user's own that is nearest to the allocation;
 //! all that it holds, in whatever layer, is one.
 
-use std::collections::HashMap;
-
 use heaplens_format::recording::{Amount, History, Process, SiteKind};
 use rustc_hash::FxHashMap;
 
-use super::axis::Axis;
+use super::axis::{Axis, Moment};
 use super::causes::{self, Cause};
 use super::series::{Point, Series};
 use super::shape::{Demands, Shape, Trend, trend};
@@ -104,9 +102,9 @@ pub(super) fn key(frame: &StackFrame) -> Key<'_> {
 /// All sites that changed while the axis ran, by line and by layer, and how fast each grows.
 #[derive(Debug, Default)]
 pub(super) struct Places<'a> {
-    pub(super) lines: HashMap<Option<Key<'a>>, Sum>,
+    pub(super) lines: FxHashMap<Option<Key<'a>>, Sum>,
     /// Of lines that start threads, the blocks that stand for one thread each.
-    pub(super) threads: HashMap<Option<Key<'a>>, Course>,
+    pub(super) threads: FxHashMap<Option<Key<'a>>, Course>,
     pub(super) layers: Vec<(Layer, Sum)>,
     pub(super) slopes: FxHashMap<(StackId, SiteKind), f64>,
 }
@@ -121,16 +119,17 @@ impl<'a> Places<'a> {
         causes: &mut Vec<Cause<'a>>,
     ) -> Self {
         let mut places = Self::default();
-        let courses = courses(process, stacks, sites, axis);
+        let histories = histories(process, stacks, sites);
+        // One after the other, and some twice: all of them together take more memory than anything else does.
+        let by_site = || histories.chunk_by(|one, other| one.site == other.site);
         let exact = demands.of_exact(LEAST_SHOWN);
-        let shown = courses.iter().filter(|(_, course)| course.changed() > LEAST_SHOWN).filter_map(
-            |(&at, course)| {
-                let shown = causes::shown_by(stacks, sites[at].stack)?;
-                (trend(&course.bytes(axis), exact).shape == Shape::Linear).then_some(shown)
-            },
-        );
+        let shown = by_site().filter(|parts| rise(parts, axis) > LEAST_SHOWN).filter_map(|parts| {
+            let shown = causes::shown_by(stacks, sites[parts[0].site].stack)?;
+            (trend(&course_of(parts, axis).bytes(axis), exact).shape == Shape::Linear).then_some(shown)
+        });
         causes::add_shown(causes, process, stacks, shown.collect());
-        for (at, course) in courses {
+        for parts in by_site() {
+            let (at, course) = (parts[0].site, course_of(parts, axis));
             let site = &sites[at];
             let own = Demands { grain: grain(site.kind), ..demands };
             places.slopes.insert((site.stack, site.kind), slope_of(&course, axis, own));
@@ -176,7 +175,7 @@ impl<'a> Places<'a> {
 
 /// What the lines of the heap hold at the end, each with its heaviest site and with all of them.
 pub(super) fn held_by_lines(stacks: &Stacks, sites: &[SiteProfile]) -> Vec<(Measure, usize, Vec<usize>)> {
-    let mut lines: HashMap<Option<Key<'_>>, (Measure, usize, Vec<usize>)> = HashMap::new();
+    let mut lines: FxHashMap<Option<Key<'_>>, (Measure, usize, Vec<usize>)> = FxHashMap::default();
     for (at, site) in sites.iter().enumerate().filter(|(_, site)| site.space() == Space::Heap) {
         // Sites come by what they held: the first of a line is its heaviest.
         let line =
@@ -202,7 +201,7 @@ fn starts_thread(site: &SiteProfile, stacks: &Stacks) -> bool {
 /// The line that started most of the threads whose stacks are left at the end: its heaviest site, all of its sites, and how
 /// many stacks that are.
 pub(super) fn most_threads(stacks: &Stacks, sites: &[SiteProfile]) -> Option<(usize, Vec<usize>, u64)> {
-    let mut lines: HashMap<Option<Key<'_>>, (usize, Vec<usize>, u64)> = HashMap::new();
+    let mut lines: FxHashMap<Option<Key<'_>>, (usize, Vec<usize>, u64)> = FxHashMap::default();
     for (at, site) in sites.iter().enumerate().filter(|(_, site)| starts_thread(site, stacks)) {
         let line = lines.entry(stacks.line(site.stack).map(key)).or_insert((at, Vec::new(), 0));
         line.1.push(at);
@@ -225,23 +224,45 @@ fn slope_of(course: &Course, axis: &Axis, demands: Demands) -> f64 {
     }
 }
 
-/// What each site of the profile that changed behind some mark had at the moments of the axis. The recording may know it
-/// under several numbers.
-fn courses(
-    process: &Process,
-    stacks: &Stacks,
-    sites: &[SiteProfile],
-    axis: &Axis,
-) -> FxHashMap<usize, Course> {
-    let numbers = site_numbers(sites);
-    let mut courses: FxHashMap<usize, Course> = FxHashMap::default();
-    for history in &process.histories {
-        let Some(site) = process.sites.get(history.site as usize) else { continue };
-        if let Some(&at) = numbers.get(&(stacks.of(site.node), site.kind)) {
-            courses.entry(at).or_default().add(&course(history, site.live, axis));
-        }
+/// What a part of a site had over time.
+struct Part<'p> {
+    /// The site by its index in the profile.
+    site: usize,
+    history: &'p History,
+    end: Amount,
+}
+
+impl Part<'_> {
+    fn at(&self, moment: &Moment) -> Amount {
+        self.history.at(moment.mark).unwrap_or(self.end)
     }
-    courses
+}
+
+/// All of them in the order of their sites.
+fn histories<'p>(process: &'p Process, stacks: &Stacks, sites: &[SiteProfile]) -> Vec<Part<'p>> {
+    let numbers = site_numbers(sites);
+    let part = |history: &'p History| {
+        let of = process.sites.get(history.site as usize)?;
+        let site = *numbers.get(&(stacks.of(of.node), of.kind))?;
+        Some(Part { site, history, end: of.live })
+    };
+    let mut parts: Vec<Part<'p>> = process.histories.iter().filter_map(part).collect();
+    parts.sort_by_key(|part| part.site);
+    parts
+}
+
+/// What a site had at each moment, by its parts.
+fn course_of(parts: &[Part<'_>], axis: &Axis) -> Course {
+    let mut sum = Course::default();
+    parts.iter().for_each(|part| sum.add(&course(part, axis)));
+    sum
+}
+
+/// What a site had more at the last moment than at the first.
+fn rise(parts: &[Part<'_>], axis: &Axis) -> f64 {
+    let [Some(first), Some(last)] = [axis.moments.first(), axis.moments.last()] else { return 0.0 };
+    let bytes = |part: &Part<'_>, moment: &Moment| part.at(moment).bytes.get() as i64 as f64;
+    parts.iter().map(|part| bytes(part, last) - bytes(part, first)).sum()
 }
 
 /// The index of each site in the profile.
@@ -249,8 +270,8 @@ pub(super) fn site_numbers(sites: &[SiteProfile]) -> FxHashMap<(StackId, SiteKin
     sites.iter().enumerate().map(|(at, site)| ((site.stack, site.kind), at)).collect()
 }
 
-fn course(history: &History, end: Amount, axis: &Axis) -> Course {
-    let amounts = axis.moments.iter().map(|moment| history.at(moment.mark).unwrap_or(end));
+fn course(part: &Part<'_>, axis: &Axis) -> Course {
+    let amounts = axis.moments.iter().map(|moment| part.at(moment));
     let (bytes, blocks) =
         amounts.map(|amount| (amount.bytes.get() as i64 as f64, amount.blocks as i64 as f64)).unzip();
     Course { bytes, blocks }

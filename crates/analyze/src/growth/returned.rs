@@ -1,11 +1,10 @@
 //! What was proved at the end of a script by asking for memory back: garbage of cycles by a collection, free memory of the
 //! allocator by a trim.
 
-use std::collections::HashMap;
-
 use heaplens_format::Bytes;
 use heaplens_format::arena::Counter;
 use heaplens_format::recording::{MarkKind, Process, Stage};
+use rustc_hash::FxHashMap;
 
 use super::findings::{Finding, Rule, unexplained};
 use super::place::site_numbers;
@@ -24,7 +23,7 @@ const LEAST_TRIMMED: f64 = (8 << 20) as f64;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Returned {
     /// What Python's collector freed, by the index of the site in the profile.
-    by_collection: HashMap<usize, f64>,
+    by_collection: FxHashMap<usize, f64>,
     /// Resident bytes that the allocator gave back.
     by_trim: Option<Bytes>,
     /// Whether something kept the collector from coming by itself.
@@ -41,7 +40,7 @@ impl Returned {
         let collection = last(process, Stage::Before).zip(last(process, Stage::Collected));
         let by_collection = match collection.filter(|(before, after)| before < after) {
             Some(marks) => collected(process, stacks, sites, marks),
-            None => HashMap::new(),
+            None => FxHashMap::default(),
         };
         let at_test = last(process, Stage::Before).map_or(live, |mark| process.marks[mark].live.get() as f64);
         let freed = Bytes::new((live - at_test).max(0.0) as u64);
@@ -125,9 +124,9 @@ fn collected(
     stacks: &Stacks,
     sites: &[SiteProfile],
     (before, after): (usize, usize),
-) -> HashMap<usize, f64> {
+) -> FxHashMap<usize, f64> {
     let numbers = site_numbers(sites);
-    let mut freed = HashMap::new();
+    let mut freed = FxHashMap::default();
     for history in &process.histories {
         let Some(site) = process.sites.get(history.site as usize) else { continue };
         let Some(&at) = numbers.get(&(stacks.of(site.node), site.kind)) else { continue };
@@ -160,7 +159,7 @@ mod tests {
     #[test]
     fn growth_that_a_collection_frees_is_cycles_and_the_rest_stays() {
         let collected = Returned {
-            by_collection: HashMap::from([(0, 6.0 * MIB), (1, 1.0 * MIB)]),
+            by_collection: FxHashMap::from_iter([(0, 6.0 * MIB), (1, 1.0 * MIB)]),
             ..Returned::default()
         };
         let growths = || vec![growth(0, 6.0 * MIB), growth(1, 4.0 * MIB), growth(2, MIB)];
@@ -171,7 +170,7 @@ mod tests {
 
     #[test]
     fn a_little_garbage_is_no_finding_unless_the_collector_was_kept_away() {
-        let by_collection = HashMap::from([(0, 0.9 * MIB), (1, 0.3 * MIB)]);
+        let by_collection = FxHashMap::from_iter([(0, 0.9 * MIB), (1, 0.3 * MIB)]);
         let collected = Returned { by_collection, ..Returned::default() };
         let growths = || vec![growth(0, MIB), growth(1, MIB)];
         assert_eq!(rules(&collected, growths(), Shape::Flat), [Rule::LinearGrowth], "a third of the other");

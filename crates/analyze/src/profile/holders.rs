@@ -1,9 +1,9 @@
 //! Who holds the blocks of a stack, out of the looks that were taken at the heap.
 
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use heaplens_format::recording::{GrowingNode, Heap, HeapMoment, HeapView, Holder, PathNode, Process};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::stacks::{StackId, Stacks};
 
@@ -12,7 +12,7 @@ use super::stacks::{StackId, Stacks};
 pub struct Holders {
     heap: Heap,
     /// Of each look, the first holder that is named for a stack: its blocks hold most.
-    by_stack: Vec<HashMap<StackId, usize>>,
+    by_stack: Vec<FxHashMap<StackId, usize>>,
 }
 
 /// A way from a root to blocks.
@@ -33,7 +33,7 @@ pub struct HeldBy<'a> {
 impl Holders {
     pub(super) fn of(process: &Process, stacks: &Stacks) -> Self {
         let by_stack = |view: &HeapView| {
-            let mut first = HashMap::new();
+            let mut first = FxHashMap::default();
             for (at, holder) in view.holders.iter().enumerate() {
                 let stack = stacks.of(process.sites[holder.site as usize].node);
                 first.entry(stack).or_insert(at);
@@ -70,7 +70,7 @@ impl Holders {
 }
 
 /// Stacks most of whose blocks are held through an object of a class, by its name without its module.
-pub(crate) fn held_through(process: &Process, stacks: &Stacks, class: &str) -> HashSet<StackId> {
+pub(crate) fn held_through(process: &Process, stacks: &Stacks, class: &str) -> FxHashSet<StackId> {
     let has_class = |node: &PathNode| node.class.rsplit('.').next() == Some(class);
     let views = process.heap.views.iter();
     let through = views.flat_map(|view| {

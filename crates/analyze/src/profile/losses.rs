@@ -1,9 +1,10 @@
 //! What a report must admit about the process: what the agent counted, and which stacks are cut.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
 use heaplens_format::Loss;
 use heaplens_format::recording::Process;
+use rustc_hash::FxHashSet;
 
 use super::stacks::{Cut, StackId};
 use super::{SiteProfile, Stacks};
@@ -34,7 +35,7 @@ fn is_cut(loss: Loss) -> bool {
 }
 
 fn cut_stacks(sites: &[SiteProfile], stacks: &Stacks) -> Vec<LossLine> {
-    let distinct: HashSet<StackId> = sites.iter().map(|site| site.stack).collect();
+    let distinct: FxHashSet<StackId> = sites.iter().map(|site| site.stack).collect();
     let mut counts = BTreeMap::new();
     for cut in distinct.iter().filter_map(|&stack| stacks.cut(stack)) {
         *counts.entry(cut).or_insert(0) += 1;

@@ -1,7 +1,7 @@
 //! What grows: the slopes of resident memory, and the findings.
 
 use heaplens_analyze::Profile;
-use heaplens_analyze::growth::{Finding, Shape};
+use heaplens_analyze::growth::{Finding, Shape, Verdict};
 use heaplens_analyze::profile::SiteProfile;
 use heaplens_format::arena::Counter;
 
@@ -30,6 +30,28 @@ pub(super) fn rss(profile: &Profile) -> Option<RssFields> {
         low: slope.map(|slope| slope.low),
         high: slope.map(|slope| slope.high),
         shape: trend.map(|trend| trend.shape.name()),
+    })
+}
+
+/// What rose and stands, where that is the verdict.
+#[derive(serde::Serialize)]
+pub(super) struct PlateauFields<'a> {
+    rule: &'static str,
+    name: &'static str,
+    rise_bytes: u64,
+    live_bytes: u64,
+    location: Option<FrameFields<'a>>,
+}
+
+pub(super) fn plateau(profile: &Profile) -> Option<PlateauFields<'_>> {
+    let plateau = profile.growth.plateau.filter(|_| profile.verdict() == Some(Verdict::Plateau))?;
+    let (rule, name) = rules::PLATEAU;
+    Some(PlateauFields {
+        rule,
+        name,
+        rise_bytes: plateau.rise.get(),
+        live_bytes: plateau.level.get(),
+        location: profile.line(&profile.sites[plateau.leader]).map(frame),
     })
 }
 

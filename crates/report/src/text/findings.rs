@@ -10,7 +10,7 @@ use heaplens_format::{Bytes, Nanos};
 
 use super::mixed::{self, Line};
 use super::number::{count, percent, seconds, size};
-use super::place::place;
+use super::place::{location, place};
 use super::{Page, amount_words, fold, one_line, plural_count, wrapped};
 use crate::{holder, registries, rules};
 
@@ -79,7 +79,7 @@ pub(crate) fn judgement(profile: &Profile, verdict: Verdict) -> String {
             let lost = profile.lost(LeakKind::DefinitelyLost);
             format!("no growth, but {} lost", amount_words(lost))
         }
-        Verdict::Plateau => "grew and stopped".to_owned(),
+        Verdict::Plateau => stopped(profile),
         Verdict::Clean if growth.how == How::Time => match stands_still(profile) {
             true => "no loop to judge by, and no steady growth".to_owned(),
             false => "no loop to judge growth by".to_owned(),
@@ -87,6 +87,15 @@ pub(crate) fn judgement(profile: &Profile, verdict: Verdict) -> String {
         Verdict::Clean => format!("no growth in {}", plural_count(growth.count, "iteration")),
         Verdict::TooShort => too_short(profile),
     }
+}
+
+/// `grew and stopped: shop/rates.py:12 keeps 24.0 MiB and takes no more`.
+fn stopped(profile: &Profile) -> String {
+    let owner = profile.growth.plateau.and_then(|plateau| {
+        let line = profile.line(&profile.sites[plateau.leader])?;
+        Some(format!(": {} keeps {} and takes no more", location(line)?, size(plateau.level)))
+    });
+    format!("grew and stopped{}", owner.unwrap_or_default())
 }
 
 /// Whether the readings over time say that nothing grows. Few of them, or a rise that was not judged, say nothing.

@@ -8,6 +8,7 @@ mod labelled;
 mod limits;
 mod mappings;
 mod native;
+mod plateau;
 mod python;
 mod slowing;
 mod threads;

@@ -1,0 +1,46 @@
+//! C34: what rose and stands is told by its line and its bytes, and is no finding; what goes on or never rose is not told so.
+
+use serde_json::Value;
+
+use super::{python, write};
+use crate::harness::{Folder, Heaplens};
+
+/// Filled in the first third, and then only used.
+const FILLS: &str = "kept = {}\nfor step in range(600):\n    kept.setdefault(step % 200, bytearray(50_000))\nprint('truth', sum(map(len, kept.values())))\n";
+const LEAKS: &str = "kept = {}\nfor step in range(600):\n    kept[step] = bytearray(50_000)\n";
+const DROPS: &str = "for step in range(600):\n    kept = bytearray(50_000)\n";
+
+/// The report, the page and what the script said.
+fn run(text: &str) -> (Value, String, String) {
+    let folder = Folder::new();
+    let script = folder.file("rates.py");
+    write(&script, text);
+    let run = Heaplens::on(python(), &[]).arg(script).finish().expect_status(0);
+    (run.report().0, run.stderr(), run.stdout())
+}
+
+#[test]
+fn a_cache_that_is_full_is_told_with_its_line_and_its_level() {
+    let (report, page, said) = run(FILLS);
+    assert_eq!(
+        (&report["verdict"], &report["findings"]),
+        (&"plateau".into(), &Value::Array(Vec::new())),
+        "{page}"
+    );
+    let plateau = &report["plateau"];
+    assert_eq!((&plateau["rule"], &plateau["location"]["line"]), (&"C34".into(), &3.into()), "{plateau}");
+    let kept: f64 =
+        said.trim().strip_prefix("truth ").and_then(|bytes| bytes.parse().ok()).expect("it says so");
+    // Each array has one byte more, and an object of its own.
+    let level = plateau["live_bytes"].as_f64().expect("it is known");
+    assert!(level >= kept && level <= 1.01 * kept, "{level} told, {kept} kept");
+    assert!(page.contains("grew and stopped: ") && page.contains("rates.py:3 keeps "), "{page}");
+}
+
+#[test]
+fn what_goes_on_or_never_rose_is_no_plateau() {
+    for (text, verdict) in [(LEAKS, "leak"), (DROPS, "clean")] {
+        let (report, page, _) = run(text);
+        assert_eq!((&report["verdict"], &report["plateau"]), (&verdict.into(), &Value::Null), "{page}");
+    }
+}
