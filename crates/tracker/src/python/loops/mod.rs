@@ -85,6 +85,10 @@ struct Watched {
     record: u32,
     /// The stack that its pass began with.
     key: u64,
+    /// A stack that was seen at this instruction, and how many were there: it is taken anew behind one, two, four of them, so that
+    /// whatever comes again is found (Brent's search for cycles).
+    key_here: u64,
+    seen_here: u32,
 }
 
 impl Loops {
@@ -195,6 +199,8 @@ impl Loops {
             record: kept.map_or(0, |kept| kept.record),
             tells: innermost.is_some_and(|innermost| innermost.progress.is_some()),
             key: kept.map_or(event.key, |kept| kept.key),
+            key_here: event.key,
+            seen_here: 0,
         };
         self.kept.iter_mut().for_each(|kept| kept.looks = kept.looks.saturating_sub(1));
     }
@@ -223,6 +229,7 @@ impl Watched {
         let may_anchor = self.key == 0 && event.key != 0;
         if instruction > self.instruction && instruction < self.frame.until && !may_anchor {
             self.instruction = instruction;
+            (self.key_here, self.seen_here) = (event.key, 0);
             self.went_on = true;
             return false;
         }
@@ -231,7 +238,21 @@ impl Watched {
         }
         match event.key {
             0 => self.tells,
-            key => key == self.key || self.key == 0,
+            key => key == self.key || self.key == 0 || self.tells && self.came_again_here(key),
         }
+    }
+
+    /// Whether something else is done again than what the pass began with that is kept in mind: passes need not be alike, and a
+    /// loop that tells its passes can be asked.
+    #[inline]
+    fn came_again_here(&mut self, key: u64) -> bool {
+        if key == self.key_here {
+            return true;
+        }
+        self.seen_here = self.seen_here.saturating_add(1);
+        if self.seen_here.is_power_of_two() {
+            self.key_here = key;
+        }
+        false
     }
 }
