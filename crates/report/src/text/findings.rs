@@ -89,11 +89,11 @@ pub(crate) fn judgement(profile: &Profile, verdict: Verdict) -> String {
     }
 }
 
-/// `grew and stopped: shop/rates.py:12 keeps 24.0 MiB and takes no more`.
+/// `grew and stopped: shop/rates.py:12 keeps 24.0 MiB`.
 fn stopped(profile: &Profile) -> String {
     let owner = profile.growth.plateau.and_then(|plateau| {
         let line = profile.line(&profile.sites[plateau.leader])?;
-        Some(format!(": {} keeps {} and takes no more", location(line)?, size(plateau.level)))
+        Some(format!(": {} keeps {}", location(line)?, size(plateau.level)))
     });
     format!("grew and stopped{}", owner.unwrap_or_default())
 }
