@@ -5,7 +5,7 @@ its start has no such module; there, and only there, the agent is called through
 report would show.
 """
 
-from typing import Callable, Optional
+from typing import Callable, Optional, Tuple
 
 __all__ = ["is_running", "mark", "snapshot"]
 
@@ -19,8 +19,13 @@ def mark(label: str) -> None:
 
 
 def snapshot() -> None:
-    """Has Heaplens look at the heap, a moment from now: what the blocks are and who holds them. It is a mark, too."""
-    mark("heaplens.snapshot")
+    """Has Heaplens look at the heap: what the blocks are and who holds them. It is a mark, too.
+
+    This returns as soon as there is an image to look at, milliseconds later as a rule and ten seconds at most. Of many looks
+    the last 16 are kept.
+    """
+    if _snapshot is not None:
+        _snapshot()
 
 
 def is_running() -> bool:
@@ -28,28 +33,33 @@ def is_running() -> bool:
     return _mark is not None
 
 
-def _find() -> Optional[Callable[[bytes], None]]:
+_Functions = Tuple[Optional[Callable[[bytes], None]], Optional[Callable[[], None]]]
+
+
+def _find() -> _Functions:
     try:
         import _heaplens
     except ImportError:
         return _find_late()
-    return _heaplens.mark
+    return _heaplens.mark, getattr(_heaplens, "snapshot", None)  # an older agent has no second one
 
 
-def _find_late() -> Optional[Callable[[bytes], None]]:
+def _find_late() -> _Functions:
     try:
         # The environment as the process got it: `os` may have been changed, and is not always loaded.
         from posix import environ
 
         if b"HEAPLENS_DIR" not in environ:
-            return None
+            return None, None
         from ctypes import CDLL, c_char_p
 
-        function = CDLL(None).heaplens_mark
-        function.argtypes, function.restype = [c_char_p], None
-        return function
+        process = CDLL(None)
+        mark, snapshot = process.heaplens_mark, process.heaplens_snapshot
+        mark.argtypes, mark.restype = [c_char_p], None
+        snapshot.argtypes, snapshot.restype = [], None
+        return mark, snapshot
     except (ImportError, AttributeError, OSError):
-        return None  # not a Linux process, no ctypes, or a child that Heaplens does not follow
+        return None, None  # not a Linux process, no ctypes, or a child that Heaplens does not follow
 
 
-_mark = _find()
+_mark, _snapshot = _find()

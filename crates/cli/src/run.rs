@@ -51,9 +51,6 @@ pub(crate) fn run(arguments: RunArguments, agent: &'static [u8]) -> Result<ExitC
     Ok(ExitCode::from(status.unwrap_or(status_of(outcome.exit))))
 }
 
-/// The label of a mark by which a program asks for a look, as the Python package writes it.
-const ASKED_FOR: &str = "heaplens.snapshot";
-
 /// Which looks at the heap are taken.
 #[derive(Clone, Copy)]
 struct Wanted<'a> {
@@ -73,7 +70,7 @@ fn recorded(options: RunOptions, quiet: bool, wanted: Wanted<'_>) -> Result<Outc
         audience: show.as_mut().map(|show| show as _),
         examiner: is_wanted.then_some(&mut look as _),
         looks: wanted.heap,
-        look_at: wanted.at.or(wanted.heap.then_some(ASKED_FOR)),
+        look_at: wanted.at,
     };
     let outcome = run_with(options, listeners);
     if let Some(line) = &mut line {

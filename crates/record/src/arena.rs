@@ -83,6 +83,8 @@ pub struct Snapshot {
     pub strings: RegionView,
     /// The moment of the ledger that the agent waits for; `None` when it waits for none.
     pub ledger_wanted: Option<LedgerMoment>,
+    /// Looks at its heap that it has asked for so far.
+    pub looks_wanted: u32,
 }
 
 /// Reads the counters alone: one `pread` of the header.
@@ -105,6 +107,7 @@ pub fn read_header(file: &File) -> Result<Snapshot, ArenaError> {
         changes: header.region(Region::Changes),
         strings: header.region(Region::Strings),
         ledger_wanted: ledger_wanted(&header),
+        looks_wanted: header.looks_wanted(),
     })
 }
 

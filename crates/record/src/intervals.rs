@@ -118,6 +118,7 @@ mod tests {
             changes: region(0, changes),
             strings: region(0, 0),
             ledger_wanted: None,
+            looks_wanted: 0,
         }
     }
 

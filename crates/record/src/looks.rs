@@ -2,14 +2,17 @@
 //! at a time. When, is said elsewhere (`snapshots`).
 
 use std::fs::File;
+use std::mem::discriminant;
 use std::thread::{Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
+use heaplens_format::arena::header::LOOKS_TAKEN_OFFSET;
 use heaplens_format::recording::{Heap, HeapMoment, HeapView, LeakCheck};
 use heaplens_format::{Nanos, Pid};
 
 use crate::arena::Findings;
 use crate::frozen::{Examined, Frozen, NotFrozen};
+use crate::kernel;
 use crate::procfs;
 use crate::session::ArenaName;
 use crate::snapshots::Cost;
@@ -17,6 +20,8 @@ use crate::trace::{NotStopped, PATIENCE};
 
 /// Looks while the program runs that are kept: what grew shows between two.
 const KEPT: usize = 2;
+/// Of those that were asked for.
+const ASKED_KEPT: usize = 16;
 
 /// Whoever examines, one at a time.
 pub(crate) type Examine<'a> = dyn Fn(&Frozen, HeapMoment) -> Examined + Sync + 'a;
@@ -34,6 +39,8 @@ pub(crate) struct Wanted {
     pub(crate) moment: HeapMoment,
     /// Since the start of the run.
     pub(crate) at: Nanos,
+    /// So many looks that the program has asked for are taken with this one.
+    pub(crate) answers: u32,
 }
 
 /// What came of a look.
@@ -91,9 +98,12 @@ impl<'scope, 'env> Looks<'scope, 'env> {
 
 /// Takes an image, has it examined, and lets it go.
 fn look(wanted: Wanted, examine: &Examine<'_>) -> Look {
-    let Wanted { name, arena, own_files, moment, at } = wanted;
+    let Wanted { name, arena, own_files, moment, at, answers } = wanted;
     let recorder = Pid::new(std::process::id());
-    let frozen = match Frozen::image(name.pid, recorder, own_files, &arena, PATIENCE) {
+    let taken = Frozen::image(name.pid, recorder, own_files, &arena, PATIENCE);
+    // Whether there is an image or not: whoever waits for it goes on.
+    kernel::answer(&arena, LOOKS_TAKEN_OFFSET, answers).ok();
+    let frozen = match taken {
         Ok(frozen) => frozen,
         Err(error) => return Look { name, cost: cost_of_failure(&error), found: Err(error) },
     };
@@ -178,12 +188,18 @@ pub(crate) fn keep(findings: &mut Findings, found: Result<Examined, NotFrozen>, 
     }
 }
 
-/// Of those that were taken while the program ran, the latest.
+/// Of each kind, the latest.
 fn keep_view(heap: &mut Heap, view: HeapView) {
-    let is_running = |view: &HeapView| matches!(view.moment, HeapMoment::Running { .. });
+    let most = match view.moment {
+        HeapMoment::Running { .. } => KEPT,
+        HeapMoment::Asked => ASKED_KEPT,
+        HeapMoment::Exit => usize::MAX,
+    };
+    let kind = discriminant(&view.moment);
+    let is_alike = |view: &HeapView| discriminant(&view.moment) == kind;
     heap.views.push(view);
-    if heap.views.iter().filter(|view| is_running(view)).count() > KEPT
-        && let Some(first) = heap.views.iter().position(is_running)
+    if heap.views.iter().filter(|view| is_alike(view)).count() > most
+        && let Some(first) = heap.views.iter().position(is_alike)
     {
         heap.views.remove(first);
     }
@@ -208,6 +224,13 @@ mod tests {
         }
         let kept: Vec<HeapMoment> = findings.heap.views.iter().map(|view| view.moment).collect();
         assert_eq!(kept, [asked, running[1], running[2], HeapMoment::Exit]);
+    }
+
+    #[test]
+    fn the_last_ones_that_were_asked_for_are_kept() {
+        let mut findings = Findings::default();
+        (0..40).for_each(|_| keep(&mut findings, examined(HeapMoment::Asked), HeapMoment::Asked));
+        assert_eq!(findings.heap.views.len(), ASKED_KEPT);
     }
 
     #[test]

@@ -127,7 +127,7 @@ pub struct Listeners<'a> {
     pub audience: Option<Audience<'a>>,
     /// What a process held when it ended, and where `looks` says so before.
     pub examiner: Option<Examiner<'a>>,
-    /// Whether the examiner is shown images of a process that grows, too, while it runs.
+    /// Whether the examiner is shown images of a process that grows or asks for it, too, while it runs.
     pub looks: bool,
     /// A label of the user's marks: soon behind each one, the examiner is shown an image.
     pub look_at: Option<&'a str>,

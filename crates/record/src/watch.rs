@@ -70,7 +70,8 @@ pub(crate) fn until_end(
     let own_peak = kernel::own_peak_rss();
     let Listeners { mut audience, examiner, looks: are_wanted, look_at } = listeners;
     let examine = examiner.map(|examiner| one_at_a_time(examiner));
-    let mut watch = Watch { look_at, ..Watch::new(main, place, bell, clock) };
+    let looks_when_asked = are_wanted && examine.is_some();
+    let mut watch = Watch { look_at, looks_when_asked, ..Watch::new(main, place, bell, clock) };
     std::thread::scope(|scope| {
         let mut looks = Looks::new(scope, examine.as_deref());
         while !kernel::has_ended(main) {
@@ -121,6 +122,8 @@ struct Watch<'a> {
     tell_at: Nanos,
     /// The label of marks at which a look is wanted.
     look_at: Option<&'a str>,
+    /// Whether a look is taken where the program asks for one.
+    looks_when_asked: bool,
 }
 
 impl<'a> Watch<'a> {
@@ -141,6 +144,7 @@ impl<'a> Watch<'a> {
             told,
             tell_at,
             look_at: None,
+            looks_when_asked: false,
         }
     }
 
@@ -196,6 +200,16 @@ impl<'a> Watch<'a> {
                 self.examine(name, looks);
                 self.images[&name].answer(moment);
             }
+            self.answer_looks(name);
+        }
+    }
+
+    /// A program that asked for a look does not wait for one that is not taken.
+    fn answer_looks(&mut self, name: ArenaName) {
+        if let Some(image) = self.images.get_mut(&name)
+            && (image.is_at_end() || !self.looks_when_asked)
+        {
+            image.refuse_looks();
         }
     }
 
@@ -223,8 +237,8 @@ impl<'a> Watch<'a> {
         if looks.is_busy() || looks.examine().is_none() {
             return;
         }
-        let at_mark = self.images.iter_mut().find_map(|(name, image)| image.look_at_mark(*name, now));
-        let wanted = at_mark.or_else(|| {
+        let asked = self.images.iter_mut().find_map(|(name, image)| image.look_when_asked(*name, now));
+        let wanted = asked.or_else(|| {
             let (name, _, sample) = self.told_of().filter(|_| at_growth)?;
             self.images.get_mut(&name)?.look(name, now, sample)
         });

@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use heaplens_format::arena::End;
-use heaplens_format::arena::header::{LEDGER_GIVEN_OFFSET, MARKS_WANTED_OFFSET};
+use heaplens_format::arena::header::{LEDGER_GIVEN_OFFSET, LOOKS_TAKEN_OFFSET, MARKS_WANTED_OFFSET};
 use heaplens_format::arena::ledger::LARGE;
 use heaplens_format::recording::{HeapMoment, LedgerMoment, Sample};
 use heaplens_format::{Bytes, Nanos, Pid};
@@ -64,6 +64,9 @@ pub(crate) struct Image {
     labels: Labels,
     /// Whether a look is wanted because of a mark.
     is_marked: bool,
+    /// Looks that the program has asked for, and how many of these were begun or will not be.
+    looks_wanted: u32,
+    looks_begun: u32,
     /// Whether the ledger at the end was asked for.
     is_at_end: bool,
 }
@@ -88,6 +91,8 @@ impl Image {
             schedule: Schedule::default(),
             labels: Labels::default(),
             is_marked: false,
+            looks_wanted: 0,
+            looks_begun: 0,
             is_at_end: false,
         }
     }
@@ -127,6 +132,7 @@ impl Image {
             self.intervals.read(file, &header, now);
         }
         self.is_marked |= look_at.is_some_and(|label| self.labels.has_new(file, &header, label));
+        self.looks_wanted = header.looks_wanted;
         let peak = resident.peak.saturating_sub(header.own_bytes);
         self.readings.peak_rss = self.readings.peak_rss.max(peak);
         self.read_cpu(pid);
@@ -168,15 +174,35 @@ impl Image {
         self.wanted(name, HeapMoment::Running { passes: passes.unwrap_or(0) }, now)
     }
 
-    /// The same at a mark.
-    pub(crate) fn look_at_mark(&mut self, name: ArenaName, now: Nanos) -> Option<Wanted> {
-        let is_wanted = std::mem::take(&mut self.is_marked) && !self.is_at_end;
-        if is_wanted { self.wanted(name, HeapMoment::Asked, now) } else { None }
+    /// The same at a mark, or where the program asked for it.
+    pub(crate) fn look_when_asked(&mut self, name: ArenaName, now: Nanos) -> Option<Wanted> {
+        let is_marked = std::mem::take(&mut self.is_marked);
+        if self.is_at_end || !(is_marked || self.looks_wanted > self.looks_begun) {
+            return None;
+        }
+        self.looks_begun = self.looks_wanted;
+        self.wanted(name, HeapMoment::Asked, now)
+    }
+
+    /// No look will be taken of those that the program has asked for: it need not wait.
+    pub(crate) fn refuse_looks(&mut self) {
+        if self.looks_wanted > self.looks_begun
+            && let Some(file) = &self.file
+        {
+            self.looks_begun = self.looks_wanted;
+            kernel::answer(file, LOOKS_TAKEN_OFFSET, self.looks_wanted).ok();
+        }
+    }
+
+    /// Whether it has ended as far as looks go.
+    pub(crate) fn is_at_end(&self) -> bool {
+        self.is_at_end
     }
 
     fn wanted(&mut self, name: ArenaName, moment: HeapMoment, at: Nanos) -> Option<Wanted> {
         let arena = self.file.as_ref()?.try_clone().ok()?;
-        Some(Wanted { name, arena, own_files: self.ledgers.subject().own_files().to_vec(), moment, at })
+        let own_files = self.ledgers.subject().own_files().to_vec();
+        Some(Wanted { name, arena, own_files, moment, at, answers: self.looks_begun })
     }
 
     pub(crate) fn keep(&mut self, look: Look) {

@@ -53,7 +53,7 @@ fn recorder() -> Option<u32> {
 }
 
 /// Whether somebody hears it. The open alone is heard: nothing is written, which could raise SIGPIPE.
-fn ring() -> bool {
+pub(crate) fn ring() -> bool {
     let mut path = process::settings().directory;
     path.push(b"/");
     path.push(BELL.as_bytes());

@@ -21,6 +21,7 @@ pub mod filter;
 pub mod follow;
 pub mod inspect;
 pub mod ledger;
+pub mod looks;
 pub mod mappings;
 pub mod marks;
 pub mod modules;

@@ -11,9 +11,9 @@ use core::sync::atomic::Ordering::Relaxed;
 
 use heaplens_tracker::symbols::Exports;
 
-use super::interface::{self, Interface, Method, ONE_ARGUMENT, Object};
+use super::interface::{self, Interface, Method, NO_ARGUMENTS, ONE_ARGUMENT, Object};
 use super::probe;
-use crate::marks::heaplens_mark;
+use crate::marks::{heaplens_mark, heaplens_snapshot};
 
 type Make = unsafe extern "C" fn() -> Object;
 
@@ -75,12 +75,18 @@ struct Module(UnsafeCell<Definition>);
 // SAFETY: the interpreter writes it, under its lock.
 unsafe impl Sync for Module {}
 
-static METHODS: [Method; 2] = [
+static METHODS: [Method; 3] = [
     Method {
         name: c"mark".as_ptr(),
         function: Some(mark),
         flags: ONE_ARGUMENT,
         doc: c"mark(label, /)\n--\n\nMarks this moment with a label in UTF-8.".as_ptr(),
+    },
+    Method {
+        name: c"snapshot".as_ptr(),
+        function: Some(snapshot),
+        flags: NO_ARGUMENTS,
+        doc: c"snapshot()\n--\n\nHas the heap looked at.".as_ptr(),
     },
     Method { name: null(), function: None, flags: 0, doc: null() },
 ];
@@ -208,6 +214,18 @@ unsafe extern "C" fn mark(_module: Object, label: Object) -> Object {
             return null_mut();
         }
         heaplens_mark(text);
+        interface.nothing()
+    }
+}
+
+/// Other threads of Python run meanwhile.
+unsafe extern "C" fn snapshot(_module: Object, _nothing: Object) -> Object {
+    let Some(interface) = interface::get() else { return null_mut() };
+    // SAFETY: the interpreter calls with its lock held, and has it back when this returns.
+    unsafe {
+        let thread = (interface.unlock)();
+        heaplens_snapshot();
+        (interface.lock)(thread);
         interface.nothing()
     }
 }

@@ -99,6 +99,8 @@ interface! {
         add_pending_call = c"Py_AddPendingCall": unsafe extern "C" fn(PendingCall, *mut c_void) -> c_int;
         import_module = c"PyImport_ImportModule": unsafe extern "C" fn(*const c_char) -> Object;
         init_module = c"PyModuleDef_Init": unsafe extern "C" fn(*mut c_void) -> Object;
+        unlock = c"PyEval_SaveThread": unsafe extern "C" fn() -> *mut c_void;
+        lock = c"PyEval_RestoreThread": unsafe extern "C" fn(*mut c_void);
         main_interpreter = c"PyInterpreterState_Main": unsafe extern "C" fn() -> *mut c_void;
     }
     objects {

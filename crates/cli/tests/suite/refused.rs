@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::cut_short::Running;
 use crate::harness::{Folder, Heaplens, program, shared_library};
+use crate::holders::python::{assert_looks_are_right, program_that_asks};
 use crate::python::interpreters;
 
 /// The same command under a filter of system calls.
@@ -43,6 +44,17 @@ fn who_holds_a_growing_list_is_named() {
         found["holder"]["path"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     assert!(path.len() >= 3 && path[0].starts_with("work (script.py:"), "{found:#}");
     assert_eq!(path[1], "rows (list)", "{found:#}");
+}
+
+/// While it waits it allocates nothing, and makes the image all the same.
+#[test]
+fn a_program_may_ask_for_a_look_at_what_a_function_holds() {
+    let folder = Folder::new();
+    let script = program_that_asks(&folder);
+    let (run, command) = Heaplens::on(interpreters::any(), &["-q"]).arg(&script).into_parts();
+    let output = refused(&command).output().expect("heaplens starts");
+    assert!(output.status.success(), "{output:?}");
+    assert_looks_are_right(&run.file("run.hlr"));
 }
 
 #[test]

@@ -130,6 +130,10 @@ pub struct Header {
     pub ledger_wanted: AtomicU32,
     /// The one that was taken: written from the outside, and the agent waits for it.
     pub ledger_given: AtomicU32,
+    /// Looks at its heap that the program has asked for, counted from the start.
+    pub looks_wanted: AtomicU32,
+    /// Of these, how many were taken, or are not going to be: written from the outside, and whoever asked waits for it.
+    pub looks_taken: AtomicU32,
     /// Where the table of the agent's private memory is: [`super::ledger::OwnRanges`], in the process itself.
     pub own_ranges: AtomicU64,
     /// Sequence lock of [`Region::Mappings`]: odd while it is being changed.
@@ -183,6 +187,9 @@ pub const MOMENT_OFFSET: usize = offset_of!(Header, hot.moment);
 
 /// Where [`Header::ledger_given`] is in the file.
 pub const LEDGER_GIVEN_OFFSET: usize = offset_of!(Header, ledger_given);
+
+/// Where [`Header::looks_taken`] is in the file.
+pub const LOOKS_TAKEN_OFFSET: usize = offset_of!(Header, looks_taken);
 
 /// A header as read from a file: plain bytes, every access bounded.
 #[derive(Clone, Copy, Debug)]
@@ -272,6 +279,10 @@ impl<'a> HeaderView<'a> {
     field!(
         /// See [`Header::ledger_wanted`].
         ledger_wanted: u32 = ledger_wanted
+    );
+    field!(
+        /// See [`Header::looks_wanted`].
+        looks_wanted: u32 = looks_wanted
     );
     field!(
         /// See [`Header::ledger_given`].

@@ -1,7 +1,7 @@
 //! Who holds what grows: programs that know it, and the way that the report names.
 
 mod native;
-mod python;
+pub mod python;
 mod tensorflow;
 
 use std::path::Path;

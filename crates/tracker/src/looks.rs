@@ -1,0 +1,63 @@
+//! A look at the heap that the program itself asks for. It waits until the recorder has its image: what is seen is what was held
+//! at the call, and not what is left a moment later.
+
+use core::ffi::CStr;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+use crate::ledger;
+use crate::process;
+use crate::seat::{Guard, Nesting};
+use crate::sys::{self, Errno};
+use crate::tracker::{Tracker, tracker};
+
+/// Of the mark.
+const LABEL: &CStr = c"heaplens.snapshot";
+/// Until the image is there: milliseconds, and what an earlier look still takes. Nobody is waited for where none hears the bell.
+const PATIENCE_NS: u64 = 10_000_000_000;
+/// How long one sleeps before it is seen whether this process is to make the image itself.
+const SLEEP_NS: u64 = 10_000_000;
+
+/// Asks for a look, marks the moment, and waits.
+#[cold]
+#[inline(never)]
+pub fn ask() {
+    let tracker = tracker();
+    tracker.on_user_mark(LABEL);
+    if !process::is_own_arena() || process::settings().directory.is_empty() {
+        return;
+    }
+    // Release: what the program did before, the recorder finds.
+    let number = tracker.arena.header().looks_wanted.fetch_add(1, Release) + 1;
+    if ledger::ring() {
+        wait(tracker, number);
+    }
+}
+
+fn wait(tracker: &Tracker, number: u32) {
+    let taken = &tracker.arena.header().looks_taken;
+    let end = sys::monotonic_ns().saturating_add(PATIENCE_NS);
+    loop {
+        let seen = taken.load(Acquire);
+        let left = end.saturating_sub(sys::monotonic_ns());
+        if seen >= number || left == 0 {
+            return;
+        }
+        match sys::wait_on(taken, seen, left.min(SLEEP_NS)) {
+            Ok(()) | Err(Errno(libc::EINTR | libc::EAGAIN | libc::ETIMEDOUT)) => {}
+            Err(_) => return,
+        }
+        tracker.make_wanted_twin();
+    }
+}
+
+impl Tracker {
+    /// The thread that waits allocates nothing, and may be the only one.
+    fn make_wanted_twin(&self) {
+        let twin = &self.arena.header().twin;
+        if twin.wanted.load(Relaxed) > twin.begun.load(Relaxed)
+            && let Some(guard) = Guard::enter(Nesting::Never)
+        {
+            self.make_twin(&guard);
+        }
+    }
+}
