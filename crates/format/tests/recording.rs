@@ -7,15 +7,15 @@ mod strategy;
 
 use heaplens_format::arena::Pseudo;
 use heaplens_format::recording::{
-    DecodeError, Decoded, Fault, Frame, History, LeakCheck, Recording, Section, Version, Violation, decode,
-    encode,
+    DecodeError, Decoded, Fault, Frame, History, LeakCheck, Recording, Section, ThreadOf, Version, Violation,
+    decode, encode,
 };
 use heaplens_format::{CodeId, ModuleId, NodeId, Pid};
 use proptest::prelude::*;
 
 use sample::{
     sample, sample_of_format_1, sample_of_format_2_0, sample_of_format_2_1, sample_of_format_2_2,
-    sample_of_format_2_3, sample_of_format_2_4,
+    sample_of_format_2_3, sample_of_format_2_4, sample_of_format_2_5,
 };
 use strategy::recording;
 
@@ -24,7 +24,7 @@ const FILE_HEADER: usize = 16;
 /// Length of the head of a chunk.
 const CHUNK_HEADER: usize = 24;
 /// Sections of a process.
-const SECTIONS: usize = 13;
+const SECTIONS: usize = 14;
 
 /// The offset of each chunk and what lies behind the last.
 fn chunk_offsets(bytes: &[u8]) -> Vec<usize> {
@@ -63,6 +63,10 @@ fn assert_sound(recording: &Recording) {
         assert!(process.symbols.iter().all(|symbol| in_range(symbol.module) && !symbol.functions.is_empty()));
         let keys = process.symbols.iter().map(|symbol| (symbol.module, symbol.offset));
         assert!(keys.clone().zip(keys.skip(1)).all(|(before, after)| before < after));
+        let names = process.threads.names.len();
+        let is_there = |of: &ThreadOf| !matches!(of, ThreadOf::Named(index) if *index as usize >= names);
+        assert!(process.threads.of_sites.iter().all(is_there));
+        assert!(process.threads.of_sites.len() <= process.sites.len());
     }
 }
 
@@ -92,7 +96,7 @@ proptest! {
 
     #[test]
     fn a_payload_of_any_bytes_under_sound_checksums_never_breaks_the_model(
-        kind in 1u16..15,
+        kind in 1u16..17,
         payload in prop::collection::vec(any::<u8>(), 0..200),
     ) {
         let bytes = with_chunk(&encode(&Recording::default()), kind, &payload);
@@ -159,9 +163,19 @@ fn a_torn_file_names_the_missing_sections_of_each_process() {
     let offsets = chunk_offsets(&bytes);
     // Run, then identity, modules, codes and stacks of the first process, and a part of its sites.
     let decoded = decode(&bytes[..offsets[5] + 30]).unwrap();
-    let sections =
-        ["sites", "time-line", "losses", "symbols", "marks", "ledger", "leaks", "heap", "counters"]
-            .map(|section| (Some(0), section));
+    let sections = [
+        "sites",
+        "time-line",
+        "losses",
+        "symbols",
+        "marks",
+        "ledger",
+        "leaks",
+        "heap",
+        "counters",
+        "threads",
+    ]
+    .map(|section| (Some(0), section));
     assert_eq!(missing(&decoded), sections);
     assert!(decoded.damage.iter().any(|damage| damage.fault == Fault::MissingProcesses { count: 1 }));
     let torn = &decoded.damage[0];
@@ -202,7 +216,7 @@ fn an_unknown_chunk_is_skipped_and_named() {
     let bytes = with_chunk(&encode(&sample()), 77, b"what a later version adds");
     let decoded = decode(&bytes).unwrap();
     assert_eq!(decoded.recording, sample());
-    let version = Version { major: 2, minor: 5 };
+    let version = Version { major: 2, minor: 6 };
     assert_eq!(decoded.damage[0].fault, Fault::UnknownKind { kind: 77, version });
 }
 
@@ -218,7 +232,7 @@ fn a_second_chunk_for_a_section_is_skipped_and_named() {
 fn a_seal_that_counts_other_chunks_is_named() {
     let largest = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1];
     let decoded = decode(&with_chunk(&encode(&sample()), Section::End as u16, &largest)).unwrap();
-    assert_eq!(decoded.damage[0].fault, Fault::WrongCount { expected: u64::MAX, found: 27 });
+    assert_eq!(decoded.damage[0].fault, Fault::WrongCount { expected: u64::MAX, found: 29 });
 }
 
 #[test]
@@ -232,9 +246,9 @@ fn bytes_behind_the_seal_are_named() {
 #[test]
 fn a_newer_major_version_is_refused_with_both_versions() {
     let error = decode(&with_version(&encode(&sample()), 3, 1)).unwrap_err();
-    let (found, known) = (Version { major: 3, minor: 1 }, Version { major: 2, minor: 5 });
+    let (found, known) = (Version { major: 3, minor: 1 }, Version { major: 2, minor: 6 });
     assert_eq!(error, DecodeError::NewerVersion { found, known });
-    assert_eq!(error.to_string(), "it has format 3.1, and this heaplens reads formats up to 2.5");
+    assert_eq!(error.to_string(), "it has format 3.1, and this heaplens reads formats up to 2.6");
 }
 
 #[test]
@@ -310,7 +324,27 @@ fn the_recording_that_format_2_4_wrote_is_still_read() {
 #[test]
 fn the_recording_that_format_2_5_wrote_is_still_read() {
     let decoded = decode(include_bytes!("fixtures/format-2.5.recording")).unwrap();
+    assert_eq!(decoded, Decoded { recording: sample_of_format_2_5(), damage: vec![] });
+}
+
+#[test]
+fn the_recording_that_format_2_6_wrote_is_still_read() {
+    let decoded = decode(include_bytes!("fixtures/format-2.6.recording")).unwrap();
     assert_eq!(decoded, Decoded { recording: sample(), damage: vec![] });
+}
+
+#[test]
+fn a_site_of_a_thread_that_is_not_there_is_of_an_unknown_one() {
+    let mut broken = sample();
+    let process = &mut broken.processes[0];
+    process.threads.of_sites = vec![ThreadOf::Several; process.sites.len() + 1];
+    process.threads.of_sites[0] = ThreadOf::Named(77);
+    let mut sound = vec![ThreadOf::Several; process.sites.len()];
+    sound[0] = ThreadOf::Unknown;
+    let decoded = decode(&encode(&broken)).unwrap();
+    assert_eq!(decoded.recording.processes[0].threads.of_sites, sound);
+    let dropped = Fault::Dropped { violation: Violation::ThreadWithoutName, count: 2 };
+    assert_eq!(decoded.damage.iter().map(|damage| damage.fault.clone()).collect::<Vec<_>>(), [dropped]);
 }
 
 #[test]

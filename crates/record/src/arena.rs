@@ -15,7 +15,7 @@ use heaplens_format::arena::{Counter, End, HeaderView, MODULE_SIZE, Region, SITE
 use heaplens_format::loss::LOSS_SLOTS;
 use heaplens_format::recording::{
     Amount, Counters, Exit, Heap, Interpreter, LeakCheck, Ledger, LedgerMoment, Module, Node, Process,
-    ProcessEnd, Rss, Site, SiteKind,
+    ProcessEnd, Rss, Site, SiteKind, Threads,
 };
 use heaplens_format::{Addr, Bytes, Loss, Nanos, NodeId, Pid};
 
@@ -23,6 +23,7 @@ use crate::codes::Codes;
 use crate::counters::{self, CounterRecords};
 use crate::marks;
 use crate::stacks::{Ground, Trie};
+use crate::threads::Seats;
 
 /// Why an arena cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -160,8 +161,8 @@ pub(crate) fn read_with_findings(
     let [changes, loops] = [Region::Changes, Region::Loops].map(|region| reader.region(region));
     let marks = reader.marks();
     let notes = reader.region(Region::Notes);
-    let [sites, nodes, codes, modules, strings] =
-        [Region::Sites, Region::Nodes, Region::Codes, Region::Modules, Region::Strings]
+    let [sites, seats, nodes, codes, modules, strings] =
+        [Region::Sites, Region::Threads, Region::Nodes, Region::Codes, Region::Modules, Region::Strings]
             .map(|region| reader.region(region));
     let (sites, codes, strings) = (sites?, codes?, strings?);
     let modules = reader.modules(&modules?, &strings);
@@ -169,7 +170,8 @@ pub(crate) fn read_with_findings(
     let since_start = |ns: u64| Nanos::new(ns.saturating_sub(start_of_run.get()));
     let loops = marks::loops(&loops?, &mut codes, since_start);
     let (marks, kept) = marks::marks(&marks?, header.moment(), &strings, &loops, since_start);
-    let Found { nodes, sites, records, counted } = reader.stacks(&sites, &nodes?, &modules, &mut codes);
+    let Found { nodes, sites, records, counted, threads } =
+        reader.stacks(&sites, &nodes?, Seats::new(&seats?), &modules, &mut codes);
     let amount = |sum, kind| reader.amount(sum, kind);
     number_sites(&mut findings, &records);
     let changes = changes?;
@@ -208,6 +210,7 @@ pub(crate) fn read_with_findings(
         leaks: findings.leaks,
         heap: findings.heap,
         counters,
+        threads,
         losses: reader.losses(),
         ..Process::default()
     })
@@ -284,6 +287,7 @@ struct Found {
     sites: Vec<Site>,
     records: Vec<marks::Records>,
     counted: Vec<CounterRecords>,
+    threads: Threads,
 }
 
 /// What a site is, and what each of its records has live.
@@ -338,7 +342,14 @@ impl Reader<'_> {
     }
 
     /// The sites that ever allocated, and of the trie what lies below them.
-    fn stacks(&mut self, sites: &[u8], nodes: &[u8], modules: &[Module], codes: &mut Codes<'_>) -> Found {
+    fn stacks(
+        &mut self,
+        sites: &[u8],
+        nodes: &[u8],
+        mut seats: Seats<'_>,
+        modules: &[Module],
+        codes: &mut Codes<'_>,
+    ) -> Found {
         let mut trie = Trie::new(nodes, modules);
         let (mut found, mut records, mut counted) = (Vec::new(), Vec::new(), Vec::new());
         for (number, record) in (0..).zip(sites.chunks_exact(SITE_SIZE)) {
@@ -348,6 +359,7 @@ impl Reader<'_> {
             match self.site(identity, record, sites, &mut trie) {
                 Some(Sited::Memory(site, live)) => {
                     found.push(site);
+                    seats.add(identity.seat(), Line::at(sites, identity.second()).allocated().blocks != 0);
                     records.push(marks::Records { numbers, live, kind: site.kind });
                 }
                 Some(Sited::Counter(counter, node, live)) => {
@@ -360,15 +372,12 @@ impl Reader<'_> {
         self.torn += torn;
         found.iter_mut().for_each(|site| site.node = order.place(site.node));
         counted.iter_mut().for_each(|one| one.node = order.place(one.node));
-        Found { nodes: order.nodes, sites: found, records, counted }
+        Found { nodes: order.nodes, sites: found, records, counted, threads: seats.threads }
     }
 
     /// The site; `None` where it never counted anything.
     fn site(&self, identity: SiteIdentity, record: &[u8], all: &[u8], trie: &mut Trie<'_>) -> Option<Sited> {
-        const NONE: &[u8] = &[0; SITE_SIZE];
-        let second = identity.second() as usize * SITE_SIZE;
-        let second = if second == 0 { NONE } else { all.get(second..second + SITE_SIZE).unwrap_or(NONE) };
-        let (owner, shared) = (Line(record), Line(second));
+        let (owner, shared) = (Line(record), Line::at(all, identity.second()));
         let allocated = owner.allocated().plus(shared.allocated());
         if allocated.blocks == 0 {
             return None;
@@ -431,7 +440,14 @@ impl Sum {
 /// One record of counters of a site.
 struct Line<'a>(&'a [u8]);
 
-impl Line<'_> {
+impl<'a> Line<'a> {
+    /// The record with this number; one that counted nothing where there is none.
+    fn at(all: &'a [u8], number: u32) -> Self {
+        const NONE: &[u8] = &[0; SITE_SIZE];
+        let start = number as usize * SITE_SIZE;
+        Self(if number == 0 { NONE } else { all.get(start..start + SITE_SIZE).unwrap_or(NONE) })
+    }
+
     fn get(&self, at: usize) -> i64 {
         word(self.0, at) as i64
     }

@@ -38,6 +38,7 @@ mod snapshot;
 mod snapshots;
 mod stacks;
 mod stopwatch;
+mod threads;
 mod timeline;
 mod trace;
 mod twin;

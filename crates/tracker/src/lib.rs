@@ -38,6 +38,7 @@ pub mod settings;
 pub mod sites;
 pub mod symbols;
 pub mod sys;
+mod threads;
 pub mod tracker;
 pub mod trie;
 mod twin;

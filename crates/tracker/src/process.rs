@@ -28,6 +28,7 @@ use crate::ledger;
 use crate::seat::{self, Guard};
 use crate::settings::{Path, Settings};
 use crate::sys::{self, Descriptor, Errno};
+use crate::threads;
 use crate::tracker::{Tracker, tracker};
 
 /// What the agent does in this process now.
@@ -143,6 +144,7 @@ fn restart(guard: &Guard) -> bool {
     let ready = make_arena(tracker(), true).is_ok();
     if ready {
         set_life(Life::Recording);
+        threads::on_seated(guard.seat_id());
     } else {
         tracker().arena.lose(Loss::ProcessUnseen); // the parent's, which is mapped here still
     }
@@ -272,6 +274,7 @@ pub fn on_exit(code: i32) {
         return;
     }
     tracker().write_last_profile();
+    threads::on_exit(tracker());
     ledger::ask(LedgerMoment::Exit);
     let header = tracker().arena.header();
     header.end_code.store(code, Relaxed);

@@ -31,6 +31,7 @@ use crate::process::{self, Life};
 use crate::python::Room;
 use crate::sampling::Distance;
 use crate::sys;
+use crate::threads;
 use crate::tracker::tracker;
 use crate::unwind::memo::Memo;
 use crate::unwind::stacks;
@@ -387,6 +388,7 @@ fn take_seat() -> Option<*mut Seat> {
         if key != u32::MAX {
             libc::pthread_setspecific(key, seat.cast());
         }
+        threads::on_seated((*seat).id);
         (*seat).busy = 0;
         *libc::__errno_location() = errno;
     }
@@ -435,6 +437,7 @@ unsafe extern "C" fn on_thread_end(seat: *mut c_void) {
         *word = UNSEATED;
         *thread_distance() = Distance::NONE;
         *thread_object_distance() = Distance::NONE;
+        threads::on_left((*seat.cast::<Seat>()).id);
         // Release: pairs with the Acquire in `free_seat`.
         (*seat.cast::<Seat>()).taken.store(0, Release);
     }

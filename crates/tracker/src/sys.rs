@@ -352,6 +352,16 @@ pub fn thread_id() -> u32 {
     unsafe { syscall(libc::SYS_gettid, [0; 6]) }.unwrap_or(0) as u32
 }
 
+/// The name of this thread, as the kernel has it.
+pub fn thread_name() -> [u64; 2] {
+    let mut name = [0; 2];
+    // SAFETY: the kernel writes sixteen bytes into `name`.
+    let _ = unsafe {
+        syscall(libc::SYS_prctl, [libc::PR_GET_NAME as usize, name.as_mut_ptr() as usize, 0, 0, 0, 0])
+    };
+    name
+}
+
 /// A resource limit; the largest number when there is none.
 pub fn soft_limit(resource: u32) -> u64 {
     let mut limit = [u64::MAX; 2];

@@ -14,6 +14,7 @@ mod python;
 mod returns;
 mod sites;
 mod stacks;
+mod threads;
 mod tree;
 
 use std::collections::BTreeMap;
@@ -38,6 +39,7 @@ pub use python::Origin;
 pub use returns::{Collected, Resident, Returns};
 pub use sites::{Layer, Measure, SiteProfile, Space, Totals};
 pub use stacks::{Cut, Import, StackFrame, StackId, StackStep};
+pub use threads::ThreadPart;
 pub use tree::Tree;
 
 use crate::growth::{Finding, Growth, Known, Verdict, growth};
@@ -45,6 +47,7 @@ use crate::suppressions::{Names, Suppression};
 pub(crate) use sites::HeldAt;
 use sites::Intervals;
 pub(crate) use stacks::Stacks;
+use threads::Threads;
 
 /// The process that was asked for is not in the recording.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -118,6 +121,7 @@ pub struct Profile {
     /// What could not be read from the recording.
     pub damage: Vec<Damage>,
     stacks: Stacks,
+    threads: Threads,
 }
 
 /// One process of the tree.
@@ -195,6 +199,11 @@ pub(crate) fn profile_at(
 }
 
 impl Profile {
+    /// A site by the threads that allocated there. The parts are the whole.
+    pub fn by_thread(&self, site: &SiteProfile) -> Vec<ThreadPart<'_>> {
+        self.threads.parts(site)
+    }
+
     /// The stack of a site, innermost frame first.
     pub fn stack(&self, site: &SiteProfile) -> impl Iterator<Item = &StackFrame> + Clone {
         self.stacks.frames(site.stack)
@@ -336,7 +345,7 @@ impl Profile {
 fn of_process(process: &Process, recording: &Recording, held_at: HeldAt) -> Profile {
     let stacks = Stacks::new(process);
     let intervals = Intervals::of(process, recording.run.sample_interval);
-    let sites = sites::merge(process, &stacks, intervals, held_at);
+    let (sites, threads) = sites::merge(process, &stacks, intervals, held_at);
     let iterations = iterations::iterations(process);
     let returns = returns::returns(process);
     let growth = growth(Known {
@@ -372,6 +381,7 @@ fn of_process(process: &Process, recording: &Recording, held_at: HeldAt) -> Prof
         losses: losses::losses(process, &sites, &stacks),
         sites,
         stacks,
+        threads,
         ..Profile::default()
     }
 }

@@ -4,11 +4,12 @@
 use std::cmp::Reverse;
 
 use heaplens_format::Bytes;
-use heaplens_format::recording::{Amount, History, MarkKind, Process, Site, SiteKind};
+use heaplens_format::recording::{Amount, History, MarkKind, Process, Site, SiteKind, ThreadOf};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::margin::{Margin, Variance};
 use super::stacks::{StackFrame, StackId, Stacks};
+use super::threads::{Shares, Threads};
 
 /// Who a byte belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -145,6 +146,8 @@ pub struct SiteProfile {
     pub allocated: Measure,
     /// The stack, for [`super::Profile::stack`].
     pub stack: StackId,
+    /// Who allocated it, where that was threads of one name: see [`super::Profile::by_thread`].
+    pub(super) thread: ThreadOf,
 }
 
 impl SiteProfile {
@@ -183,7 +186,7 @@ pub(super) fn merge(
     stacks: &Stacks,
     intervals: Intervals,
     held_at: HeldAt,
-) -> Vec<SiteProfile> {
+) -> (Vec<SiteProfile>, Threads) {
     let mut known = FxHashMap::with_capacity_and_hasher(process.sites.len(), FxBuildHasher);
     let mut merged: Vec<((StackId, SiteKind), Sum)> = Vec::with_capacity(process.sites.len());
     let mut histories = process.histories.iter().peekable();
@@ -195,18 +198,23 @@ pub(super) fn merge(
             merged.push((key, Sum::default()));
             merged.len() - 1
         });
-        merged[number].1.add(site, held);
+        merged[number].1.add(site, held, process.threads.of(at));
     }
     let by_weight = |((stack, kind), sum): &((StackId, SiteKind), Sum)| {
         let bytes = (sum.held.bytes, sum.live.bytes, sum.peak.bytes, sum.allocated.bytes);
         (Reverse(bytes), *stack, *kind)
     };
     merged.sort_unstable_by_key(by_weight);
-    let sites = merged.into_iter().map(|((stack, kind), sum)| {
+    let mut threads = Threads { names: process.threads.names.clone(), ..Threads::default() };
+    let sites = merged.into_iter().map(|((stack, kind), mut sum)| {
         let layer = Layer::of(kind, stacks.frames(stack).next());
-        sum.site(stack, (kind, layer), intervals)
+        let thread = std::mem::take(&mut sum.shares).finish().unwrap_or_else(|shares| {
+            threads.shares.insert((stack, kind), shares);
+            ThreadOf::Several
+        });
+        sum.site(stack, (kind, layer), thread, intervals)
     });
-    sites.collect()
+    (sites.collect(), threads)
 }
 
 /// The mark that was made when the script was through.
@@ -258,17 +266,25 @@ struct Sum {
     held: Amount,
     peak: Amount,
     allocated: Amount,
+    shares: Shares,
 }
 
 impl Sum {
-    fn add(&mut self, site: &Site, held: Amount) {
+    fn add(&mut self, site: &Site, held: Amount, thread: ThreadOf) {
+        self.shares.add(thread, [held, site.allocated], [self.held, self.allocated]);
         add(&mut self.live, site.live);
         add(&mut self.held, held);
         add(&mut self.peak, site.peak);
         add(&mut self.allocated, site.allocated);
     }
 
-    fn site(self, stack: StackId, (kind, layer): (SiteKind, Layer), intervals: Intervals) -> SiteProfile {
+    fn site(
+        self,
+        stack: StackId,
+        (kind, layer): (SiteKind, Layer),
+        thread: ThreadOf,
+        intervals: Intervals,
+    ) -> SiteProfile {
         let interval = intervals.in_space(Space::of(kind));
         let measure = |amount: Amount| sum(std::iter::once(measure(amount)), interval);
         SiteProfile {
@@ -279,6 +295,7 @@ impl Sum {
             peak: measure(self.peak),
             allocated: measure(self.allocated),
             stack,
+            thread,
         }
     }
 }

@@ -30,18 +30,20 @@ pub enum Region {
     Marks = 7,
     /// [`super::counter::Note`] records.
     Notes = 8,
+    /// [`super::thread::Thread`] records, by the number of their seat.
+    Threads = 9,
     /// [`super::marks::Change`] records.
-    Changes = 9,
+    Changes = 10,
     /// [`super::table::Site`] records.
-    Sites = 10,
+    Sites = 11,
     /// [`super::table::Node`] records.
-    Nodes = 11,
+    Nodes = 12,
     /// Pages handed out one by one.
-    Pages = 12,
+    Pages = 13,
 }
 
 /// The number of regions.
-pub const REGIONS: usize = 13;
+pub const REGIONS: usize = 14;
 
 /// Where one region lies in the file and how much of it exists.
 #[derive(Debug, Default)]
@@ -381,6 +383,7 @@ impl<'a> HeaderView<'a> {
             Region::Loops,
             Region::Marks,
             Region::Notes,
+            Region::Threads,
             Region::Changes,
             Region::Sites,
             Region::Nodes,

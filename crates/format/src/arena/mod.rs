@@ -7,6 +7,7 @@
 //!   MAPPINGS live mappings, sorted by address
 //!   CODES    Python code objects that were on a stack
 //!   LOOPS    loops of the user's code    MARKS   moments that values are kept for
+//!   THREADS  the names of threads, by their seats
 //!   CHANGES  what sites had at marks
 //!   SITES    counters of each stack that allocates (one or two records)
 //!   NODES    the stack trie: frame, parent
@@ -25,6 +26,7 @@ pub mod ledger;
 pub mod marks;
 pub mod python;
 pub mod table;
+pub mod thread;
 pub mod twin;
 
 pub use block::{BlockEntry, Family};
@@ -33,7 +35,7 @@ pub use header::{End, Header, HeaderView, Region};
 pub use table::{FRAME_PSEUDO_MODULE, MAPPING_SIZE, MODULE_SIZE, NODE_SIZE, Pseudo, SITE_SIZE};
 
 /// The first word of an arena.
-pub const MAGIC: u64 = u64::from_le_bytes(*b"HLARENA\x07");
+pub const MAGIC: u64 = u64::from_le_bytes(*b"HLARENA\x08");
 
 /// The unit in which PAGES is handed out; also the page size of x86-64.
 pub const PAGE: usize = 4096;

@@ -19,7 +19,7 @@ use super::damage::Fault;
 /// clears the top bit is noticed.
 pub(super) const MAGIC: [u8; 8] = *b"\x89HLR\r\n\x1a\n";
 /// What this code writes, and the newest that it fully reads.
-pub(super) const VERSION: Version = Version { major: 2, minor: 5 };
+pub(super) const VERSION: Version = Version { major: 2, minor: 6 };
 /// Length of the file header.
 pub(super) const FILE_HEADER: usize = 16;
 /// Length of a chunk header.
@@ -93,11 +93,13 @@ sections! {
     Heap = 14, "heap";
     /// What libraries did that is no memory. Since format 2.5.
     Counters = 15, "counters";
+    /// Which threads allocated. Since format 2.6.
+    Threads = 16, "threads";
 }
 
 impl Section {
     /// The sections that every process has, in the order in which they are written.
-    pub(super) const OF_A_PROCESS: [Self; 13] = [
+    pub(super) const OF_A_PROCESS: [Self; 14] = [
         Self::Identity,
         Self::Modules,
         Self::Codes,
@@ -111,6 +113,7 @@ impl Section {
         Self::Leaks,
         Self::Heap,
         Self::Counters,
+        Self::Threads,
     ];
 
     /// Whether files of this version have it.
@@ -121,6 +124,7 @@ impl Section {
             Self::Ledger => version.major > 2 || version.major == 2 && version.minor >= 2,
             Self::Leaks => version.major > 2 || version.major == 2 && version.minor >= 4,
             Self::Heap | Self::Counters => version.major > 2 || version.major == 2 && version.minor >= 5,
+            Self::Threads => version.major > 2 || version.major == 2 && version.minor >= 6,
             _ => true,
         }
     }

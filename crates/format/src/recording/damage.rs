@@ -174,6 +174,8 @@ pub enum Violation {
     UnknownCounter,
     /// A counter whose stack is not in the table: kept without its stack.
     CounterWithoutStack,
+    /// A site of a thread whose name is not in the table, or the thread of no site: left out.
+    ThreadWithoutName,
 }
 
 impl fmt::Display for Damage {
@@ -257,6 +259,7 @@ impl fmt::Display for Violation {
             Self::PathWithoutEnd => "paths without an end or a site",
             Self::UnknownCounter => "counters of an unknown kind",
             Self::CounterWithoutStack => "counters whose stack is missing (their counts are kept)",
+            Self::ThreadWithoutName => "threads of sites that make no sense (the sites are kept)",
         })
     }
 }

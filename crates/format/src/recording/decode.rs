@@ -203,7 +203,8 @@ impl Assembly {
             }
         }
         soundness::uphold(&mut parts.process, &mut parts.tallies);
-        let Tallies { stacks, sites, losses, symbols, marks, ledger, leaks, heap, counters } = parts.tallies;
+        let Tallies { stacks, sites, losses, symbols, marks, ledger, leaks, heap, counters, threads } =
+            parts.tallies;
         let sections = [
             (Section::Stacks, stacks),
             (Section::Sites, sites),
@@ -214,6 +215,7 @@ impl Assembly {
             (Section::Leaks, leaks),
             (Section::Heap, heap),
             (Section::Counters, counters),
+            (Section::Threads, threads),
         ];
         for (section, tally) in sections {
             let offset = parts.seen.get(&section).copied().unwrap_or(length);
@@ -248,6 +250,7 @@ impl Parts {
             Section::Counters => {
                 section::counters::read(&mut process.counters, &mut self.tallies.counters, from)
             }
+            Section::Threads => section::threads::read(&mut process.threads, from),
             Section::Run | Section::End => Ok(()),
         }
     }

@@ -129,6 +129,8 @@ pub struct Process {
     pub heap: Heap,
     /// What libraries did in it that is no memory.
     pub counters: Counters,
+    /// Which threads allocated at its sites.
+    pub threads: Threads,
 }
 
 /// A loop of the user's Python code, in one thread.
@@ -333,6 +335,34 @@ pub struct Site {
     pub peak: Amount,
     /// Allocated in the whole run.
     pub allocated: Amount,
+}
+
+/// Threads by their names, and whose sites are. Empty in recordings before format 2.6.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Threads {
+    /// Names, each once: as the kernel has them, `main` for the first thread.
+    pub names: Vec<String>,
+    /// For each site.
+    pub of_sites: Vec<ThreadOf>,
+}
+
+impl Threads {
+    /// Who allocated at a site.
+    pub fn of(&self, site: usize) -> ThreadOf {
+        self.of_sites.get(site).copied().unwrap_or_default()
+    }
+}
+
+/// Who allocated at a site.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ThreadOf {
+    /// That is not known.
+    #[default]
+    Unknown,
+    /// More than one thread, and what each had is not known.
+    Several,
+    /// Threads with this name alone: its index.
+    Named(u32),
 }
 
 /// So many bytes in so many blocks.

@@ -6,7 +6,7 @@ use super::heap::HeapView;
 use super::leaks::LeakCheck;
 use alloc::string::String;
 
-use super::model::{Frame, MarkKind, Node, Process, Site};
+use super::model::{Frame, MarkKind, Node, Process, Site, ThreadOf};
 use super::section::Tally;
 use crate::arena::Pseudo;
 use crate::units::{CodeId, LoopId, ModuleId, NodeId};
@@ -23,6 +23,7 @@ pub(super) struct Tallies {
     pub(super) leaks: Tally,
     pub(super) heap: Tally,
     pub(super) counters: Tally,
+    pub(super) threads: Tally,
 }
 
 /// Makes the rules hold.
@@ -41,6 +42,7 @@ pub(super) fn uphold(process: &mut Process, tallies: &mut Tallies) {
     let sites = process.sites.len();
     process.heap.views.iter_mut().for_each(|view| uphold_view(view, sites, &mut tallies.heap));
     uphold_counters(process, &mut tallies.counters);
+    uphold_threads(process, &mut tallies.threads);
 }
 
 /// The bytes of a mapping are true whoever made it.
@@ -96,6 +98,20 @@ fn uphold_counters(process: &mut Process, tally: &mut Tally) {
             row.changes.clear();
         }
     }
+}
+
+/// A site of a thread without a name keeps its counters.
+fn uphold_threads(process: &mut Process, tally: &mut Tally) {
+    let (names, sites) = (process.threads.names.len(), process.sites.len());
+    for of in &mut process.threads.of_sites {
+        if matches!(of, ThreadOf::Named(index) if *index as usize >= names) {
+            tally.add(Violation::ThreadWithoutName);
+            *of = ThreadOf::Unknown;
+        }
+    }
+    let more = process.threads.of_sites.len().saturating_sub(sites);
+    (0..more).for_each(|_| tally.add(Violation::ThreadWithoutName));
+    process.threads.of_sites.truncate(sites);
 }
 
 /// A loop of no code keeps its passes. A pass of no loop is still a moment, and a history that makes no sense is none.

@@ -6,12 +6,20 @@ use heaplens_format::recording::{
     Amount, Change, ClassRow, Code, CountUntil, CounterRow, Counters, Exit, Frame, FrameSymbol, Function,
     GrowingNode, HeapMoment, HeapView, History, Holder, Interpreter, LeakCheck, LeakKind, Ledger,
     LedgerMapping, LedgerMoment, Line, Loop, LostSite, Mark, MarkKind, Module, Node, Note, PathNode, Process,
-    ProcessEnd, Reading, Recording, Rss, Run, Sample, Site, SiteKind, Step,
+    ProcessEnd, Reading, Recording, Rss, Run, Sample, Site, SiteKind, Step, ThreadOf, Threads,
 };
 use heaplens_format::{Addr, Bytes, CodeId, LoopId, Loss, ModuleId, Nanos, NodeId, Pid};
 
 /// A shell that was replaced by a program which runs Python, with a loop in it.
 pub fn sample() -> Recording {
+    let mut recording = sample_of_format_2_5();
+    let of_sites = vec![ThreadOf::Several, ThreadOf::Named(1)];
+    recording.processes[0].threads = Threads { names: vec!["main".into(), "loader".into()], of_sites };
+    recording
+}
+
+/// What format 2.5 could say: not which threads allocated.
+pub fn sample_of_format_2_5() -> Recording {
     let mut recording = sample_of_format_2_4();
     let amount = |blocks| Amount { bytes: Bytes::new(100 * blocks), blocks };
     let node = |parent, step, name: &str, class: &str, size| PathNode {

@@ -5,7 +5,7 @@ use heaplens_format::recording::{
     Amount, Change, ClassRow, Code, CountUntil, CounterRow, Counters, Exit, Frame, FrameSymbol, Function,
     GrowingNode, Heap, HeapMoment, HeapView, History, Holder, Interpreter, LeakCheck, LeakKind, Ledger,
     LedgerMapping, LedgerMoment, Line, Loop, LostSite, Mark, MarkKind, Module, Node, Note, PathNode, Process,
-    ProcessEnd, Reading, Recording, Rss, Run, Sample, Site, SiteKind, Stage, Step,
+    ProcessEnd, Reading, Recording, Rss, Run, Sample, Site, SiteKind, Stage, Step, ThreadOf, Threads,
 };
 use heaplens_format::{Addr, Bytes, CodeId, LoopId, Loss, ModuleId, Nanos, NodeId, Pid};
 use proptest::collection::{btree_map, vec};
@@ -47,15 +47,16 @@ fn process() -> impl Strategy<Value = Process> {
                 vec(vec((1u32..4, amount()), 1..4), 0..6),
                 vec(ledger(), 0..4),
                 option::of(leaks()),
-                (heap(), counters()),
+                (heap(), counters(), threads()),
             ),
         );
         tables.prop_map(move |(modules, codes, nodes, sites, timeline, losses, symbols, marks, histories)| {
             let (loops, marks) = marks;
-            let (histories, mut ledgers, mut leaks, (mut heap, mut counters)) = histories;
+            let (histories, mut ledgers, mut leaks, (mut heap, mut counters, mut threads)) = histories;
             bind_ledgers(&mut ledgers, sites.len() as u32);
             bind_leaks(leaks.as_mut(), sites.len() as u32);
             bind_heap(&mut heap, sites.len() as u32);
+            threads.of_sites.truncate(sites.len());
             let marks: Vec<Mark> = marks.into_iter().map(|row| mark(row, loops.len() as u32)).collect();
             bind_counters(&mut counters, nodes.len(), marks.len());
             let histories = histories_of(histories, sites.len(), marks.len());
@@ -74,6 +75,7 @@ fn process() -> impl Strategy<Value = Process> {
                 leaks,
                 heap,
                 counters,
+                threads,
                 ..identity.clone()
             }
         })
@@ -228,6 +230,12 @@ fn counters() -> impl Strategy<Value = Counters> {
     });
     let note = (counter(), any::<String>()).prop_map(|(counter, text)| Note { counter, text });
     (vec(row, 0..4), vec(note, 0..3)).prop_map(|(rows, notes)| Counters { rows, notes })
+}
+
+fn threads() -> impl Strategy<Value = Threads> {
+    let of =
+        prop_oneof![Just(ThreadOf::Unknown), Just(ThreadOf::Several), (0u32..3).prop_map(ThreadOf::Named)];
+    (vec(any::<String>(), 3), vec(of, 0..6)).prop_map(|(names, of_sites)| Threads { names, of_sites })
 }
 
 fn bind_counters(counters: &mut Counters, nodes: usize, marks: usize) {

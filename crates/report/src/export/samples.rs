@@ -4,7 +4,8 @@
 use std::collections::HashMap;
 
 use heaplens_analyze::Profile;
-use heaplens_analyze::profile::{Layer, Measure, SiteProfile, Space, StackFrame};
+use heaplens_analyze::profile::{Layer, Measure, SiteProfile, Space, StackFrame, ThreadPart};
+use heaplens_format::recording;
 
 /// What a format with one number for each stack tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,9 +109,20 @@ pub(super) struct Row<'a> {
     /// What it had in the recording that the other is compared with.
     before: Values,
     after: Values,
+    /// The same by the threads that allocated.
+    threads: Vec<Part<'a>>,
 }
 
-impl Row<'_> {
+/// What threads of one name have of a stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Part<'a> {
+    /// `None` where it is not known.
+    pub(super) thread: Option<&'a str>,
+    /// Bytes and blocks, or so many more: live, and allocated.
+    pub(super) live_and_allocated: [Amount; 2],
+}
+
+impl<'a> Row<'a> {
     /// Bytes before and after.
     pub(super) fn sides(&self, what: What) -> [i64; 2] {
         [self.before.bytes(what), self.after.bytes(what)]
@@ -125,6 +137,36 @@ impl Row<'_> {
     /// Bytes and blocks, or so many more: live, and allocated.
     pub(super) fn live_and_allocated(&self) -> [Amount; 2] {
         [self.after.live.minus(self.before.live), self.after.allocated.minus(self.before.allocated)]
+    }
+
+    /// The same by threads.
+    pub(super) fn by_thread(&self) -> &[Part<'a>] {
+        &self.threads
+    }
+
+    /// What it had is the base of a difference.
+    fn into_base(mut self) -> Self {
+        std::mem::swap(&mut self.before, &mut self.after);
+        for part in &mut self.threads {
+            part.live_and_allocated = part.live_and_allocated.map(|amount| Amount::default().minus(amount));
+        }
+        self
+    }
+
+    fn add(&mut self, other: Self) {
+        self.before.add(other.before);
+        self.after.add(other.after);
+        for part in other.threads {
+            match self.threads.iter_mut().find(|own| own.thread == part.thread) {
+                Some(own) => {
+                    own.live_and_allocated
+                        .iter_mut()
+                        .zip(part.live_and_allocated)
+                        .for_each(|(a, b)| a.add(b));
+                }
+                None => self.threads.push(part),
+            }
+        }
     }
 }
 
@@ -151,18 +193,14 @@ impl<'a> Samples<'a> {
             samples.merge(&mut known, row(profile, site));
         }
         for site in sites(base, with_mappings) {
-            let row = row(base, site);
-            samples.merge(&mut known, Row { before: row.after, after: row.before, ..row });
+            samples.merge(&mut known, row(base, site).into_base());
         }
         samples
     }
 
     fn merge(&mut self, known: &mut HashMap<Key<'a>, usize>, row: Row<'a>) {
         match known.get(&key(&row)) {
-            Some(&at) => {
-                self.rows[at].before.add(row.before);
-                self.rows[at].after.add(row.after);
-            }
+            Some(&at) => self.rows[at].add(row),
             None => {
                 known.insert(key(&row), self.rows.len());
                 self.rows.push(row);
@@ -196,7 +234,16 @@ fn row<'a>(profile: &'a Profile, site: &SiteProfile) -> Row<'a> {
         layer: site.layer,
         before: Values::default(),
         after: Values::of(profile, site),
+        threads: profile.by_thread(site).into_iter().map(part).collect(),
     }
+}
+
+fn part(part: ThreadPart<'_>) -> Part<'_> {
+    let amount = |amount: recording::Amount| Amount {
+        bytes: signed(amount.bytes.get()),
+        blocks: signed(amount.blocks),
+    };
+    Part { thread: part.thread, live_and_allocated: [amount(part.held), amount(part.allocated)] }
 }
 
 /// What tells a stack from another, in any recording.

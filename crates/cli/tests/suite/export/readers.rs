@@ -82,6 +82,17 @@ impl Pprof {
         Some(Self { samples: found, text })
     }
 
+    /// Blocks and bytes in use by the label of the thread, of samples that have a frame of this function.
+    pub fn by_thread(&self, function: &str) -> BTreeMap<Option<&str>, [i64; 2]> {
+        let mut threads = BTreeMap::new();
+        let is_own = |frame: &String| frame.split_whitespace().any(|word| word == function);
+        for one in self.samples.iter().filter(|one| one.stack.iter().any(is_own)) {
+            let sum = threads.entry(one.labels.get("thread").map(String::as_str)).or_insert([0; 2]);
+            *sum = [sum[0] + one.values[0], sum[1] + one.values[1]];
+        }
+        threads
+    }
+
     /// The sum of all samples that have a frame with these words; empty ones are in each.
     pub fn sum(&self, words: &str) -> [i64; 4] {
         let own = self.samples.iter().filter(|one| one.stack.iter().any(|frame| frame.contains(words)));

@@ -7,7 +7,7 @@ use inferno::flamegraph;
 
 use super::readers::{Pprof, google_pprof, read, speedscope};
 use super::{FEW, MANY, NATIVE, SIZE, export, exported, growing_line, refused, sum, totals};
-use crate::harness::program;
+use crate::harness::{Heaplens, program};
 
 #[test]
 fn pprof_reads_all_four_values_to_the_byte() {
@@ -38,6 +38,27 @@ fn pprof_has_lines_layers_iterations_and_build_ids() {
         assert!(python.samples.iter().any(|one| one.labels["layer"] == layer), "{layer}");
     }
     assert!(python.samples.iter().all(|one| one.labels["iteration"] == "40"), "{}", python.text);
+}
+
+/// Threads that came one after the other with different names are none's, and what two use at once is told by what is known.
+#[test]
+fn pprof_tells_threads_by_their_names() {
+    let test = "export::stacks::pprof_tells_threads_by_their_names";
+    let run = Heaplens::on(&program("named_threads.c"), &["-q"]).finish().expect_status(0);
+    let Some(read) = Pprof::read(test, &exported(&run, "pprof", "threads.pb.gz", &[])) else { return };
+    let said = run.stdout();
+    let truths: Vec<Vec<&str>> = said.lines().map(|line| line.split(' ').collect()).collect();
+    assert_eq!(truths.len(), 5, "{said}");
+    for truth in truths {
+        let due: [i64; 2] = [3, 4].map(|at: usize| truth[at].parse().expect("a number"));
+        let name = (truth[1] != "-").then_some(truth[1]);
+        assert_eq!(read.by_thread(truth[2]), BTreeMap::from([(name, due)]), "{}", read.text);
+    }
+    let shared = read.by_thread("shared");
+    let names = [Some("loader"), Some("several"), Some("worker")];
+    assert!(shared.keys().all(|name| names.contains(name)), "{shared:?}");
+    let sum = shared.values().fold([0; 2], |sum, one| std::array::from_fn(|at| sum[at] + one[at]));
+    assert_eq!(sum, [200, 20_000], "{shared:?}");
 }
 
 #[test]

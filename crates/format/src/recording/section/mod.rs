@@ -15,6 +15,7 @@ pub(super) mod sites;
 pub(super) mod stacks;
 mod strings;
 pub(super) mod symbols;
+pub(super) mod threads;
 pub(super) mod timeline;
 
 use super::damage::{PayloadFault, Violation};

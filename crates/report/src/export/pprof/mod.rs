@@ -1,5 +1,5 @@
 //! pprof's own format: a compressed protocol buffer with four values for each stack (in use and allocated, blocks and bytes),
-//! and labels for the layer, the process and the iteration that it is the state of. Names and lines are inside, so no reader has
+//! and labels for the layer, the process, the thread and the iteration that it is the state of. Names and lines are inside, so no reader has
 //! to look for symbols. A difference has numbers below nothing, as one has that pprof made itself.
 
 mod message;
@@ -12,7 +12,7 @@ use flate2::write::GzEncoder;
 use prost::Message;
 
 use super::Samples;
-use super::samples::Row;
+use super::samples::{Part, Row};
 use message::{Label, Profile, Sample, ValueType};
 use tables::Tables;
 
@@ -46,7 +46,7 @@ fn profile(samples: &Samples<'_>, iteration: Option<u64>) -> Profile {
     };
     let sample_type = TYPES.into_iter().map(|one| value_type(&mut tables, one)).collect();
     let labels = Labels { iteration, pid: samples.profile.pid.map(|pid| pid.get()) };
-    let sample = samples.rows.iter().filter_map(|row| labels.sample(row, &mut tables)).collect();
+    let sample = samples.rows.iter().flat_map(|row| labels.samples(row, &mut tables)).collect();
     let mut profile = Profile {
         sample_type,
         sample,
@@ -81,24 +81,41 @@ struct Labels {
 }
 
 impl Labels {
-    /// `None` for a stack that has nothing.
-    fn sample<'a>(&self, row: &Row<'a>, tables: &mut Tables<'a>) -> Option<Sample> {
-        let [live, allocated] = row.live_and_allocated();
-        let value = vec![live.blocks, live.bytes, allocated.blocks, allocated.bytes];
-        if value.iter().all(|&value| value == 0) {
-            return None;
+    /// One for each thread that has something at this stack.
+    fn samples<'a>(&self, row: &Row<'a>, tables: &mut Tables<'a>) -> Vec<Sample> {
+        let values = |part: &Part<'_>| {
+            let [live, allocated] = part.live_and_allocated;
+            vec![live.blocks, live.bytes, allocated.blocks, allocated.bytes]
+        };
+        let parts = row.by_thread().iter().map(|part| (part.thread, values(part)));
+        let parts: Vec<_> = parts.filter(|(_, value)| value.iter().any(|&value| value != 0)).collect();
+        let sample = |(thread, value)| Sample {
+            location_id: tables.stack(row),
+            value,
+            label: self.labels(row, thread, tables),
+        };
+        parts.into_iter().map(sample).collect()
+    }
+
+    fn labels(&self, row: &Row<'_>, thread: Option<&str>, tables: &mut Tables<'_>) -> Vec<Label> {
+        let texts = [("layer", Some(row.layer.name())), ("thread", thread)];
+        let numbers = [("pid", self.pid.map(u64::from)), ("iteration", self.iteration)];
+        let mut labels = Vec::new();
+        for (key, text) in texts {
+            labels.extend(text.map(|text| Label {
+                key: tables.text(key),
+                text: tables.text(text),
+                number: 0,
+            }));
         }
-        let location_id = tables.stack(row);
-        let mut label =
-            vec![Label { key: tables.text("layer"), text: tables.text(row.layer.name()), number: 0 }];
-        for (key, number) in [("pid", self.pid.map(u64::from)), ("iteration", self.iteration)] {
-            label.extend(number.map(|number| Label {
+        for (key, number) in numbers {
+            labels.extend(number.map(|number| Label {
                 key: tables.text(key),
                 text: 0,
                 number: signed(number),
             }));
         }
-        Some(Sample { location_id, value, label })
+        labels
     }
 }
 
