@@ -73,7 +73,8 @@ def models_kept():
     models = []
     for trial in range(30):
         models.append(keras.Sequential([keras.Input((64,)), keras.layers.Dense(64)]))  # here
-    return "C5", "# here", 2, 0, 30
+    # Since Keras 3 one of this kind has another inside.
+    return "C5", "# here", 1 if keras.__version__.startswith("2.") else 2, 0, 30
 
 
 def tensors_kept():
