@@ -2,6 +2,7 @@
 //! at the call, and not what is left a moment later.
 
 use core::ffi::CStr;
+use core::sync::atomic::AtomicBool;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use crate::ledger;
@@ -17,6 +18,9 @@ const PATIENCE_NS: u64 = 10_000_000_000;
 /// How long one sleeps before it is seen whether this process is to make the image itself.
 const SLEEP_NS: u64 = 10_000_000;
 
+/// Whether an answer did not come: the recorder may not write into the arena of another user's process. Then none is waited for again.
+static IS_UNANSWERED: AtomicBool = AtomicBool::new(false);
+
 /// Asks for a look, marks the moment, and waits.
 #[cold]
 #[inline(never)]
@@ -28,23 +32,24 @@ pub fn ask() {
     }
     // Release: what the program did before, the recorder finds.
     let number = tracker.arena.header().looks_wanted.fetch_add(1, Release) + 1;
-    if ledger::ring() {
-        wait(tracker, number);
+    if !IS_UNANSWERED.load(Relaxed) && ledger::ring() && !wait(tracker, number) {
+        IS_UNANSWERED.store(true, Relaxed);
     }
 }
 
-fn wait(tracker: &Tracker, number: u32) {
+/// Whether the answer came in time.
+fn wait(tracker: &Tracker, number: u32) -> bool {
     let taken = &tracker.arena.header().looks_taken;
     let end = sys::monotonic_ns().saturating_add(PATIENCE_NS);
     loop {
         let seen = taken.load(Acquire);
         let left = end.saturating_sub(sys::monotonic_ns());
         if seen >= number || left == 0 {
-            return;
+            return left != 0;
         }
         match sys::wait_on(taken, seen, left.min(SLEEP_NS)) {
             Ok(()) | Err(Errno(libc::EINTR | libc::EAGAIN | libc::ETIMEDOUT)) => {}
-            Err(_) => return,
+            Err(_) => return false,
         }
         tracker.make_wanted_twin();
     }

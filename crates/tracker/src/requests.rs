@@ -1,7 +1,7 @@
 //! What is asked for from outside while the program runs: a mark, or a test of what comes back. The words are looked at with
 //! every event that is timed, so that the others need not pay for it.
 //!
-//! Nothing of ours waits in the program, and no thread of ours runs in it: what is asked for is done by the thread that
+//! Nothing of this waits in the program, and no thread of ours runs in it: what is asked for is done by the thread that
 //! notices, or left with the interpreter for its main thread.
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
