@@ -67,6 +67,82 @@ def recompiled():
     return "C6", "model.compile", 1, 0, 22
 
 
+def with_constant(length):
+    """Traced with each new number, and each trace keeps the array."""
+    array = numpy.arange(length, dtype="float32")
+
+    @tf.function
+    def step(number):
+        return tf.reduce_sum(tf.constant(array) * number)
+
+    return step
+
+
+def large_constant():
+    step = with_constant(500_000)
+    for number in range(30):
+        step(number)  # here
+    return "C32", "# here", 1, 0, 30
+
+
+def small_constant():
+    step = with_constant(500)
+    for number in range(30):
+        step(number)  # here
+    return "C3", "# here", 1, 0, 30
+
+
+def predicted():
+    """What each call leaves waits for the collector, which is switched off."""
+    import gc
+
+    model, data, answers = small_model()
+    gc.disable()
+    for step in range(30):
+        model.predict(data, verbose=0)  # here
+    return "C7", "# here", 0, 0, 30
+
+
+def fitted():
+    import gc
+
+    model, data, answers = small_model()
+    gc.disable()
+    for step in range(30):
+        model.fit(data, answers, verbose=0)  # here
+    return "C7", "# here", 0, 0, 30
+
+
+def predicted_and_collected():
+    """Clean: the collector comes by itself."""
+    model, data, answers = small_model()
+    for step in range(30):
+        model.predict(data, verbose=0)
+    return "-", "", 0, 0, 30
+
+
+def own_cycles():
+    """The program's own, beside calls for one batch, which leave none."""
+    import gc
+
+    model, data, answers = small_model()
+    gc.disable()
+    for step in range(300):
+        model.predict_on_batch(data)
+        cycle = [bytearray(20_000)]  # here
+        cycle.append(cycle)
+    return "C36", "# here", 0, 20_000, 300
+
+
+def small_model():
+    import keras
+
+    data, answers = numpy.ones((4, 4), "float32"), numpy.ones((4, 1), "float32")
+    model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(1)])
+    model.compile(optimizer="sgd", loss="mse")
+    return model, data, answers
+
+
 def models_kept():
     import keras
 
@@ -194,6 +270,12 @@ KINDS = {
         new_shapes,
         trials,
         recompiled,
+        large_constant,
+        small_constant,
+        predicted,
+        fitted,
+        predicted_and_collected,
+        own_cycles,
         models_kept,
         tensors_kept,
         tapes_kept,

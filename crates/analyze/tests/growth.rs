@@ -2,9 +2,11 @@
 
 use heaplens_analyze::growth::{How, Rule, Shape, Verdict};
 use heaplens_analyze::{Profile, profile};
+use heaplens_format::arena::Counter;
 use heaplens_format::recording::{
-    Amount, Change, Code, Decoded, Frame, History, Interpreter, Ledger, LedgerMapping, Line, Loop, Mark,
-    MarkKind, Module, Node, Process, Reading, Recording, Rss, Run, Sample, Site, SiteKind,
+    Amount, Change, Code, CountUntil, CounterRow, Decoded, Frame, FrameSymbol, Function, History,
+    Interpreter, Ledger, LedgerMapping, Line, Loop, Mark, MarkKind, Module, Node, Process, Reading,
+    Recording, Rss, Run, Sample, Site, SiteKind,
 };
 use heaplens_format::{Bytes, CodeId, LoopId, ModuleId, Nanos, NodeId, Pid};
 
@@ -326,4 +328,73 @@ fn growth_of_resident_memory_that_ledgers_do_not_see_is_our_own() {
     assert_eq!(rules(&analysed(process.clone())), [Rule::Unexplained], "they see it, too");
     process.ledgers = vec![ledger(2, 20 * MIB), ledger(30, 20 * MIB)];
     assert_eq!(rules(&analysed(process)), [Rule::Unexplained], "they saw the beginning alone");
+}
+
+/// Counts something once in each pass, for a node.
+fn with_counted(mut process: Process, counter: Counter, node: u32) -> Process {
+    let passes = process.marks.len() as u64;
+    let changes = (1..=passes).map(|pass| CountUntil { until: pass as u32, count: pass - 1 }).collect();
+    let row = CounterRow { counter, node: NodeId::new(node), count: passes, changes };
+    process.counters.rows.push(row);
+    process
+}
+
+/// Adds a stack of native functions, the outermost first, and says its node.
+fn with_stack(process: &mut Process, functions: &[&str]) -> u32 {
+    let mut parent = NodeId::new(0);
+    for name in functions {
+        let (module, offset) = (ModuleId::new(1), 0x1000 + process.symbols.len() as u64);
+        let function = Function { name: Some((*name).into()), file: None, line: None };
+        process.symbols.push(FrameSymbol { module, offset, functions: vec![function] });
+        process.nodes.push(Node { parent, frame: Frame::Code { module, offset } });
+        parent = NodeId::new(process.nodes.len() as u32);
+    }
+    parent.get()
+}
+
+#[test]
+fn what_is_local_to_threads_is_the_iterators_only_where_tensorflow_runs_the_thread() {
+    let pooled = "tsl::(anonymous namespace)::PThread::ThreadFn(void*)";
+    let rules_with = |thread: &[&str]| {
+        let process = with(script(100), site(1, SiteKind::Heap), |passes| 3_000 * passes);
+        let mut process = with_counted(process, Counter::IteratorMade, 1);
+        let node = with_stack(&mut process, thread);
+        rules(&analysed(with(process, site(node, SiteKind::Heap), |passes| 9_000 * passes)))
+    };
+    assert_eq!(rules_with(&["clone3", "start_thread", pooled, "work", "__tls_get_addr"]), [Rule::Iterators]);
+    assert_eq!(
+        rules_with(&["clone3", "start_thread", "serve", "__tls_get_addr"]),
+        [Rule::LinearGrowth, Rule::Iterators],
+        "a thread of the program's own"
+    );
+    assert_eq!(
+        rules_with(&["clone3", "start_thread", pooled, "work"]),
+        [Rule::LinearGrowth, Rule::Iterators],
+        "a block that is not local to it"
+    );
+}
+
+/// A function is traced at line 3; what is below that line is allocated by this one, so many bytes for each block.
+fn traced(function: &str, bytes: u64) -> Process {
+    let mut process = with_counted(script(100), Counter::FunctionTraced, 1);
+    let node = with_stack(&mut process, &[function]);
+    process.nodes[node as usize - 1].parent = NodeId::new(1);
+    let process = with(process, site(1, SiteKind::Heap), |passes| 9_000 * passes);
+    let mut process = with(process, site(node, SiteKind::Heap), |passes| bytes * passes);
+    let (at, passes) = (process.sites.len() - 1, process.marks.len() as u64);
+    process.sites[at].live.blocks = passes;
+    for (change, blocks) in process.histories[at].changes.iter_mut().zip(0..) {
+        change.live.blocks = blocks;
+    }
+    process
+}
+
+#[test]
+fn traces_that_keep_large_constants_are_told_as_these() {
+    let copy = "google::protobuf::internal::ArenaStringPtr::Set<>";
+    assert_eq!(rules(&analysed(traced(copy, 80_000))), [Rule::ConstantsInGraph]);
+    assert_eq!(rules(&analysed(traced(copy, 60_000))), [Rule::Retracing], "none is large");
+    assert_eq!(rules(&analysed(traced("tensorflow::Graph::Graph", 80_000))), [Rule::Retracing]);
+    let most = with(traced(copy, 80_000), site(1, SiteKind::PythonObject), |passes| 90_000 * passes);
+    assert_eq!(rules(&analysed(most)), [Rule::Retracing], "most of it is something else");
 }

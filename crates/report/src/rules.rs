@@ -15,10 +15,13 @@ pub(crate) fn rule(rule: Rule) -> (&'static str, &'static str) {
         Rule::CacheFilling => ("G2", "cache-filling"),
         Rule::Fragmentation => ("C25", "fragmentation"),
         Rule::Cycles => ("C36", "gc-cycle"),
+        Rule::FitPerCall => ("C7", "per-call-fit"),
+        Rule::LostReferences => ("C16", "refcount"),
         Rule::ThreadGrowth => ("C31", "threads"),
         Rule::MappingGrowth => ("G6", "mapping-growth"),
         Rule::Unexplained => ("G7", "growth-unexplained"),
         Rule::GraphGrowth => ("C1", "graph-growth"),
+        Rule::ConstantsInGraph => ("C32", "constants-in-graph"),
         Rule::OpenSessions => ("C2", "session-open"),
         Rule::Retracing => ("C3", "retrace"),
         Rule::GradientRegistry => ("C4", "gradient-registry"),
@@ -43,6 +46,8 @@ pub(crate) fn title(finding: &Finding) -> &'static str {
         Rule::CacheFilling => "A cache fills at this line, ever slower",
         Rule::Fragmentation => "The allocator keeps free memory between live blocks",
         Rule::Cycles => "Cycles that this line makes wait for the garbage collector",
+        Rule::FitPerCall => "Each call of Keras' trainer leaves cycles to the garbage collector",
+        Rule::LostReferences => "Nothing refers to objects of this line: their counts alone keep them",
         Rule::ThreadGrowth if finding.threads.is_some_and(|threads| threads.have_ended) => {
             "Threads end and are never joined: their stacks stay"
         }
@@ -50,6 +55,7 @@ pub(crate) fn title(finding: &Finding) -> &'static str {
         Rule::MappingGrowth => "A mapping grows, and no hook saw who makes it",
         Rule::Unexplained => "Memory grows, and no line explains it",
         Rule::GraphGrowth => "A graph of TensorFlow grows with each iteration",
+        Rule::ConstantsInGraph => "Each new trace of a tf.function keeps large constants",
         Rule::OpenSessions => "Sessions of TensorFlow are made and not closed",
         Rule::Retracing => "A tf.function is traced again and again",
         Rule::GradientRegistry => "TensorFlow's gradient registry keeps each new model's functions",
@@ -68,14 +74,15 @@ pub(crate) fn title(finding: &Finding) -> &'static str {
 pub(crate) fn verdict(profile: &Profile, finding: &Finding) -> &'static str {
     match finding.rule {
         Rule::LinearGrowth | Rule::ThreadGrowth if is_own(line(profile, finding)) => "leak (your code)",
-        Rule::LinearGrowth | Rule::ThreadGrowth => "leak (library)",
+        Rule::LinearGrowth | Rule::ThreadGrowth | Rule::LostReferences => "leak (library)",
         Rule::CacheFilling => "bounded cache, still filling",
         Rule::Fragmentation => "fragmentation",
-        Rule::Cycles => "cycle waiting for gc",
+        Rule::Cycles | Rule::FitPerCall => "cycle waiting for gc",
+
         Rule::MappingGrowth | Rule::Unexplained => "unexplained",
         Rule::GraphGrowth | Rule::OpenSessions | Rule::Retracing | Rule::Recompiling => "leak (your code)",
         Rule::KerasState | Rule::TensorsKept | Rule::Iterators | Rule::Tapes => "leak (your code)",
-        Rule::CustomOperation => "leak (your code)",
+        Rule::CustomOperation | Rule::ConstantsInGraph => "leak (your code)",
         Rule::GradientRegistry | Rule::PyFunctionRegistry => "leak (framework, known)",
         Rule::ScalarCache => "unbounded cache",
     }
@@ -114,10 +121,22 @@ pub(crate) fn fix(profile: &Profile, finding: &Finding) -> &'static str {
             "malloc_trim(0) at a quiet moment gives it back, as it did here; jemalloc, preloaded, may keep less"
         }
         Rule::Cycles => "break the cycle, or call gc.collect() from time to time",
+        Rule::FitPerCall => {
+            "call the model itself, model(x, training=False), or predict_on_batch, train_on_batch, test_on_batch; \
+             else call gc.collect() from time to time"
+        }
+        Rule::LostReferences => {
+            "native code took a reference and never gave it back (Py_DECREF): upgrade the extension that gets these \
+             objects, or report it to its authors with this line"
+        }
         Rule::Unexplained => "not known: it is in no block, object or mapping that was seen",
         Rule::GraphGrowth => {
             "make the operation once, before the loop, and feed what changes through a placeholder; \
              tf.compat.v1.get_default_graph().finalize() before the loop makes this line raise"
+        }
+        Rule::ConstantsInGraph => {
+            "pass the array to the function as a tensor, or keep it in a tf.Variable; and pass tensors, not Python values that \
+             change, so that it is traced once"
         }
         Rule::Retracing => {
             "pass tensors, not Python values that change; fix shapes by an input_signature, by \
@@ -164,7 +183,9 @@ pub(crate) fn layer(finding: &Finding) -> Option<&'static str> {
         Rule::ScalarCache | Rule::TensorsKept | Rule::Tapes => Some("tensorflow-tensor"),
         Rule::KerasState | Rule::Recompiling => Some("keras"),
         Rule::Iterators => Some("tensorflow-data"),
-        Rule::Retracing | Rule::GradientRegistry | Rule::PyFunctionRegistry => Some("tensorflow-function"),
+        Rule::Retracing | Rule::ConstantsInGraph | Rule::GradientRegistry | Rule::PyFunctionRegistry => {
+            Some("tensorflow-function")
+        }
         _ => finding.layer.map(Layer::name),
     }
 }
@@ -179,6 +200,8 @@ pub(crate) fn mapping(finding: &Finding) -> Option<&str> {
 pub(crate) fn references(rule: Rule) -> &'static [&'static str] {
     match rule {
         Rule::GraphGrowth => &["https://github.com/tensorflow/tensorflow/issues/700"],
+        Rule::ConstantsInGraph => &["https://github.com/tensorflow/tensorflow/issues/13221"],
+        Rule::FitPerCall => &["https://github.com/tensorflow/tensorflow/issues/44711"],
         Rule::OpenSessions => &["https://github.com/tensorflow/tensorflow/issues/13202"],
         Rule::Retracing => &["https://www.tensorflow.org/guide/function#controlling_retracing"],
         Rule::GradientRegistry => &["https://github.com/tensorflow/tensorflow/issues/97697"],
@@ -242,7 +265,7 @@ pub(crate) fn source(profile: &Profile, finding: &Finding) -> Option<String> {
 pub(crate) fn reasons<'a>(profile: &'a Profile, finding: &Finding) -> Vec<&'a str> {
     const SHOWN: usize = 3;
     let counter = match finding.rule {
-        Rule::Cycles => Some(Counter::CollectorHeld),
+        Rule::Cycles | Rule::FitPerCall => Some(Counter::CollectorHeld),
         _ => finding.counting.as_ref().map(|counting| counting.counter),
     };
     counter.map_or_else(Vec::new, |counter| profile.counts.notes(counter).take(SHOWN).collect())

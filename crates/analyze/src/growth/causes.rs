@@ -10,6 +10,7 @@ use heaplens_format::recording::Process;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::axis::Axis;
+use super::constants;
 use super::counted::{Counted, CountedLine};
 use super::findings::Rule;
 use super::kernels::own_kernel_line;
@@ -28,6 +29,8 @@ struct Known {
     inside: &'static [&'static str],
     /// Native functions below which its memory is allocated, in whatever line: parts of their names.
     through: &'static [&'static str],
+    /// These count only on threads that run this function: a part of its name.
+    on_threads: Option<&'static str>,
     /// What must not go on as well: then it is a part of another cause.
     unless: Option<Counter>,
     /// Rules that would tell a part of it.
@@ -36,7 +39,16 @@ struct Known {
 
 impl Known {
     const fn new(rule: Rule, counter: Counter) -> Self {
-        Self { rule, counter, undone_by: None, inside: &[], through: &[], unless: None, instead_of: &[] }
+        Self {
+            rule,
+            counter,
+            undone_by: None,
+            inside: &[],
+            through: &[],
+            on_threads: None,
+            unless: None,
+            instead_of: &[],
+        }
     }
 }
 
@@ -46,6 +58,8 @@ const COMPILING: &str = "/tensorflow/python/eager/polymorphic_function/";
 
 const PIPELINES: &str = "/tensorflow/python/data/ops/";
 const KERAS: &str = "/site-packages/keras/";
+/// What each thread of TensorFlow's own runs.
+const THREAD: &str = "PThread::ThreadFn";
 /// What every eager tensor has.
 const TENSOR: &str = "tensorflow::TensorHandle::";
 
@@ -91,6 +105,7 @@ const KNOWN: [Known; 9] = [
         undone_by: Some(Counter::IteratorFreed),
         inside: &[PIPELINES],
         through: &["__tls_get_addr"],
+        on_threads: Some(THREAD),
         ..Known::new(Rule::Iterators, Counter::IteratorMade)
     },
     // A tape holds the tensors that it recorded, wherever they were made.
@@ -154,7 +169,7 @@ const KNOWN_FUNCTIONS: [KnownFunction; 3] = [
 /// A cause that is at work, with the memory that it costs.
 #[derive(Debug)]
 pub(super) struct Cause<'a> {
-    pub(super) rule: Rule,
+    rule: Rule,
     pub(super) counting: Option<Counting>,
     pub(super) sum: Sum,
     /// The blocks of it that stand for one thread each.
@@ -162,18 +177,46 @@ pub(super) struct Cause<'a> {
     keys: Vec<Option<Key<'a>>>,
     /// Stacks of blocks that are held by what it keeps, wherever they were allocated.
     held: FxHashSet<StackId>,
-    /// Frames by their place, and whether each is of its library.
-    looked_at: RefCell<FxHashMap<*const StackFrame, bool>>,
+    /// Frames by their place, and what each is to it.
+    looked_at: RefCell<FxHashMap<*const StackFrame, Seen>>,
     /// The line of a kernel that it is told for instead of them.
     kernel: Option<Key<'a>>,
     /// Of these lines only what is allocated below this function.
     below: Option<&'static str>,
     inside: &'static [&'static str],
     through: &'static [&'static str],
+    on_threads: Option<&'static str>,
     /// Whether what was counted is alive: it costs something, be it ever so little.
     pub(super) is_alive: bool,
     /// Of the sites at its own lines the one that rose most, and by how much.
     most: Option<(usize, f64)>,
+    /// Bytes that large constants of traces rose by.
+    constants: f64,
+}
+
+/// What a frame, or a stack, is to a cause.
+#[derive(Clone, Copy, Debug, Default)]
+struct Seen {
+    /// In a file of its library.
+    file: bool,
+    /// In a function that allocates for it.
+    function: bool,
+    /// On a thread where such a function does.
+    thread: bool,
+}
+
+impl Seen {
+    fn or(self, other: Self) -> Self {
+        Self {
+            file: self.file || other.file,
+            function: self.function || other.function,
+            thread: self.thread || other.thread,
+        }
+    }
+
+    fn is_inside(self) -> bool {
+        self.file || self.function && self.thread
+    }
 }
 
 /// What was counted for a finding.
@@ -216,6 +259,7 @@ impl<'a> Cause<'a> {
             keys: lines.into_iter().map(|(key, _)| key).collect(),
             inside: known.inside,
             through: known.through,
+            on_threads: known.on_threads,
             is_alive: known.undone_by.is_some(),
             ..Self::new(known.rule)
         })
@@ -234,8 +278,10 @@ impl<'a> Cause<'a> {
             below: None,
             inside: &[],
             through: &[],
+            on_threads: None,
             is_alive: false,
             most: None,
+            constants: 0.0,
         }
     }
 
@@ -251,15 +297,24 @@ impl<'a> Cause<'a> {
 
     fn has_inside(&self, stacks: &'a Stacks, stack: StackId) -> bool {
         let is_anywhere = self.inside.is_empty() && self.through.is_empty();
-        self.held.contains(&stack) || !is_anywhere && stacks.frames(stack).any(|frame| self.is_inside(frame))
+        self.held.contains(&stack) || !is_anywhere && self.seen(stacks, stack).is_inside()
     }
 
-    /// Whether a frame is of its library. Frames are shared by many stacks, so each is looked at once.
-    fn is_inside(&self, frame: &'a StackFrame) -> bool {
+    /// What the frames of a stack are to it, together.
+    fn seen(&self, stacks: &'a Stacks, stack: StackId) -> Seen {
+        stacks.frames(stack).map(|frame| self.look(frame)).fold(Seen::default(), Seen::or)
+    }
+
+    /// Frames are shared by many stacks, so each is looked at once.
+    fn look(&self, frame: &'a StackFrame) -> Seen {
         let has = |text: &Option<Arc<str>>, parts: &[&str]| {
             text.as_deref().is_some_and(|text| parts.iter().any(|part| text.contains(part)))
         };
-        let look = || has(&frame.file, self.inside) || has(&frame.function, self.through);
+        let look = || Seen {
+            file: has(&frame.file, self.inside),
+            function: has(&frame.function, self.through),
+            thread: self.on_threads.is_none_or(|thread| has(&frame.function, &[thread])),
+        };
         *self.looked_at.borrow_mut().entry(std::ptr::from_ref(frame)).or_insert_with(look)
     }
 
@@ -272,6 +327,23 @@ impl<'a> Cause<'a> {
     fn note_rise(&mut self, site: usize, rise: f64) {
         if self.most.is_none_or(|(_, most)| rise > most) {
             self.most = Some((site, rise));
+        }
+    }
+
+    /// Remembers what of a site is data of large constants.
+    pub(super) fn note_constants(&mut self, stacks: &Stacks, stack: StackId, course: &Course) {
+        if self.rule == Rule::Retracing {
+            self.constants += constants::rise(stacks.frames(stack), course);
+        }
+    }
+
+    /// What it is told as.
+    pub(super) fn rule(&self) -> Rule {
+        match self.rule {
+            Rule::Retracing if constants::explain(self.constants, self.sum.course.changed()) => {
+                Rule::ConstantsInGraph
+            }
+            rule => rule,
         }
     }
 

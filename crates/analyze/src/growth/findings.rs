@@ -34,6 +34,10 @@ pub enum Rule {
     Fragmentation,
     /// C36: cycles that Python's collector had not come to yet; collecting proved it.
     Cycles,
+    /// C7: the same of calls of Keras' trainer, each of which leaves some.
+    FitPerCall,
+    /// C16: nothing leads to objects that a line makes: their counts keep them.
+    LostReferences,
     /// C31: threads become more and more, and with them their stacks.
     ThreadGrowth,
     /// G6: a mapping grows that nobody was seen to make.
@@ -42,6 +46,8 @@ pub enum Rule {
     Unexplained,
     /// C1: operations are added to a graph of TensorFlow in each iteration.
     GraphGrowth,
+    /// C32: most of what each new trace of a function of TensorFlow keeps is the data of large constants.
+    ConstantsInGraph,
     /// C2: sessions of TensorFlow are made and not closed.
     OpenSessions,
     /// C3: a function of TensorFlow is traced again and again.
@@ -74,7 +80,8 @@ impl Rule {
             Self::Retracing | Self::GradientRegistry | Self::PyFunctionRegistry => true,
             Self::KerasState | Self::Recompiling | Self::TensorsKept | Self::Iterators => true,
             Self::Tapes | Self::ScalarCache | Self::CustomOperation => true,
-            Self::CacheFilling | Self::Fragmentation | Self::Cycles => false,
+            Self::ConstantsInGraph | Self::LostReferences => true,
+            Self::CacheFilling | Self::Fragmentation | Self::Cycles | Self::FitPerCall => false,
             Self::MappingGrowth | Self::Unexplained => false,
         }
     }
@@ -192,7 +199,7 @@ impl Line<'_> {
 
     fn rule(&self) -> Option<Rule> {
         if let Some(cause) = self.cause {
-            return Some(cause.rule);
+            return Some(cause.rule());
         }
         match self.trend.shape {
             _ if self.threads.is_some() => Some(Rule::ThreadGrowth),

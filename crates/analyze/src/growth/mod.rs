@@ -4,6 +4,7 @@
 
 mod axis;
 mod causes;
+mod constants;
 mod counted;
 mod findings;
 #[cfg(test)]
@@ -12,12 +13,14 @@ mod kernels;
 mod mappings;
 mod place;
 mod plateau;
+mod references;
 mod returned;
 mod series;
 mod shape;
 mod slope;
 mod slowing;
 mod threads;
+mod trainer;
 mod verdict;
 
 use heaplens_format::Bytes;
@@ -182,11 +185,9 @@ impl Known<'_> {
         let others = if has_threads { None } else { self.more_threads(crowd) };
         let others = (others, self.growing_mappings(axis, OF_ITERATIONS, rss.as_ref()));
         let mut findings = findings::of_lines(&lines, others, rss.as_ref(), self.sites, axis);
-        Returned::of(self, live.level, self.live_at(axis).length()).explain(
-            &mut findings,
-            rss.as_ref(),
-            self.resident(),
-        );
+        let returned = Returned::of(self, live.level, self.live_at(axis).length());
+        returned.explain(&mut findings, rss.as_ref(), self.resident());
+        references::explain(self, &returned, &mut findings);
         let stops = |trend: &Trend| verdict::is_stopped(trend.shape) && trend.rise >= self.least_to_stop();
         let stopped = lines.iter().any(|line| stops(line.trend())) || rss.as_ref().is_some_and(stops);
         // Passes that make no mark allocate nothing: many passes with few marks are not too few.
@@ -250,11 +251,9 @@ impl Known<'_> {
                 if is_long { self.growing_mappings(axis, OF_SECONDS, rss.as_ref()) } else { Vec::new() };
             findings::together(threads, of_heap, mappings, grows(&rss))
         };
-        Returned::of(self, live_series.last(), live_series.length()).explain(
-            &mut findings,
-            rss.as_ref(),
-            self.resident(),
-        );
+        let returned = Returned::of(self, live_series.last(), live_series.length());
+        returned.explain(&mut findings, rss.as_ref(), self.resident());
+        references::explain(self, &returned, &mut findings);
         // What a short program gave back before its end did not grow, whatever a reading in between says.
         let stands = live.is_some_and(|trend| matches!(trend.shape, Shape::Flat | Shape::Plateau));
         let too_short = !is_long && self.process.python.is_none() && !stands && self.kept() >= LEAST_OF_WHOLE;

@@ -29,9 +29,14 @@ impl Course {
         add(&mut self.blocks, &other.blocks);
     }
 
+    /// Bytes that it has more at the last moment than at the first.
     pub(super) fn changed(&self) -> f64 {
-        let change = |last: f64| last - self.bytes.first().copied().unwrap_or(0.0);
-        self.bytes.last().copied().map_or(0.0, change)
+        changed(&self.bytes)
+    }
+
+    /// The same of blocks.
+    pub(super) fn changed_blocks(&self) -> f64 {
+        changed(&self.blocks)
     }
 
     pub(super) fn bytes(&self, axis: &Axis) -> Series {
@@ -41,6 +46,11 @@ impl Course {
     pub(super) fn blocks(&self, axis: &Axis) -> Series {
         series(axis, &self.blocks)
     }
+}
+
+fn changed(values: &[f64]) -> f64 {
+    let change = |last: f64| last - values.first().copied().unwrap_or(0.0);
+    values.last().copied().map_or(0.0, change)
 }
 
 fn series(axis: &Axis, values: &[f64]) -> Series {
@@ -140,7 +150,10 @@ impl<'a> Places<'a> {
             let rise = (at, course.changed());
             let mut cause = causes::claim(causes, stacks, (line, site.stack), rise);
             let sum = match &mut cause {
-                Some(cause) => &mut cause.sum,
+                Some(cause) => {
+                    cause.note_constants(stacks, site.stack, &course);
+                    &mut cause.sum
+                }
                 None => places.lines.entry(line).or_default(),
             };
             sum.add(at, &course, own.grain);

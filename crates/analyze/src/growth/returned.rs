@@ -4,17 +4,19 @@
 use heaplens_format::Bytes;
 use heaplens_format::arena::Counter;
 use heaplens_format::recording::{MarkKind, Process, Stage};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::findings::{Finding, Rule, unexplained};
 use super::place::site_numbers;
 use super::shape::{Shape, Trend};
+use super::trainer;
 use super::{Known, LEAST_OF_LINE, LEAST_TO_STOP};
 use crate::profile::{SiteProfile, Stacks};
 
 /// The part of what grew that must come back for it to be the reason.
 const MOST: f64 = 0.8;
-/// The part of a rise at the beginning of the run that must come back: what a program builds once is no fragmentation.
+/// The part of a rise with its beginning that must come back, be it for what a program builds once; and of what came back,
+/// the part that must be of a kind.
 const HALF: f64 = 0.5;
 /// Resident bytes that a trim must give back to be worth a word; or a tenth of what is resident.
 const LEAST_TRIMMED: f64 = (8 << 20) as f64;
@@ -24,6 +26,8 @@ const LEAST_TRIMMED: f64 = (8 << 20) as f64;
 pub(super) struct Returned {
     /// What Python's collector freed, by the index of the site in the profile.
     by_collection: FxHashMap<usize, f64>,
+    /// Sites among these that calls of Keras' trainer allocate at.
+    of_trainer: FxHashSet<usize>,
     /// Resident bytes that the allocator gave back.
     by_trim: Option<Bytes>,
     /// Whether something kept the collector from coming by itself.
@@ -42,11 +46,13 @@ impl Returned {
             Some(marks) => collected(process, stacks, sites, marks),
             None => FxHashMap::default(),
         };
+        let is_of_trainer = |site: &usize| trainer::allocates(stacks, sites[*site].stack);
+        let of_trainer = by_collection.keys().copied().filter(is_of_trainer).collect();
         let at_test = last(process, Stage::Before).map_or(live, |mark| process.marks[mark].live.get() as f64);
         let freed = Bytes::new((live - at_test).max(0.0) as u64);
         let is_held_off = process.counters.notes.iter().any(|note| note.counter == Counter::CollectorHeld);
         let by_trim = trimmed.map(|bytes| bytes.saturating_sub(freed));
-        Self { by_collection, by_trim, is_held_off, length }
+        Self { by_collection, of_trainer, by_trim, is_held_off, length }
     }
 
     /// Gives findings the reason that was proved.
@@ -67,8 +73,14 @@ impl Returned {
         }
     }
 
-    fn freed(&self, finding: &Finding) -> f64 {
+    /// What the collection freed of it.
+    pub(super) fn freed(&self, finding: &Finding) -> f64 {
         finding.sites.iter().filter_map(|site| self.by_collection.get(site)).sum()
+    }
+
+    fn freed_of_trainer(&self, finding: &Finding) -> f64 {
+        let own = finding.sites.iter().filter(|site| self.of_trainer.contains(site));
+        own.filter_map(|site| self.by_collection.get(site)).sum()
     }
 
     /// Whether it is the garbage of a run that was shorter than the time between two full collections: little of it, all but
@@ -77,11 +89,20 @@ impl Returned {
     fn will_be_collected(&self, finding: &Finding, resident: f64) -> bool {
         let (freed, rise) = (self.freed(finding), finding.trend.rise);
         let is_plain = matches!(finding.rule, Rule::LinearGrowth | Rule::CacheFilling);
-        // As far as it is sure that it grew: of small objects a sample is known, and a rise begins with what is made once.
-        let surely = (finding.trend.slope.low * self.length).clamp(0.0, rise);
-        let is_garbage = freed >= MOST * surely || rise - freed < LEAST_OF_LINE.max(resident / 2000.0);
+        // As far as it is sure that it grew: of small objects a sample is known, and small collections come in between.
+        let surely = self.grew(finding, finding.trend.slope.low);
+        let is_garbage = freed >= MOST * surely || surely - freed < LEAST_OF_LINE.max(resident / 2000.0);
         let is_little = rise < LEAST_TO_STOP.max(resident / 100.0);
-        is_plain && !self.is_held_off && freed > 0.5 * rise && is_garbage && is_little
+        is_plain && !self.is_held_off && freed > HALF * surely && is_garbage && is_little
+    }
+
+    /// What it grew by at this pace. A rise begins with what is made once; what still grows is known without that.
+    fn grew(&self, finding: &Finding, slope: f64) -> f64 {
+        let rise = finding.trend.rise.max(0.0);
+        match finding.rule {
+            Rule::LinearGrowth | Rule::CacheFilling => (slope * self.length).clamp(0.0, rise),
+            _ => rise,
+        }
     }
 
     /// What no line explains beside a leak is no finding where it was free memory of the allocator, between what leaks.
@@ -95,9 +116,12 @@ impl Returned {
     }
 
     fn explain_cycles(&self, finding: &mut Finding) {
-        let freed = self.freed(finding);
-        if freed > 0.0 && freed >= MOST * finding.trend.rise {
-            (finding.rule, finding.returned) = (Rule::Cycles, Some(Bytes::new(freed as u64)));
+        let (freed, rise) = (self.freed(finding), finding.trend.rise);
+        let grew = self.grew(finding, finding.trend.slope.value);
+        if freed > 0.0 && freed >= MOST * grew && freed > HALF * rise {
+            let is_of_trainer = self.freed_of_trainer(finding) > HALF * freed;
+            finding.rule = if is_of_trainer { Rule::FitPerCall } else { Rule::Cycles };
+            finding.returned = Some(Bytes::new(freed as u64));
         }
     }
 }
@@ -147,8 +171,15 @@ mod tests {
         Trend { shape, rise, ..Trend::FLAT }
     }
 
+    /// How many iterations there are, where it matters.
+    const LENGTH: f64 = 100.0;
+
+    /// A line that grows evenly, all the while.
     fn growth(site: usize, rise: f64) -> Finding {
-        Finding { rule: Rule::LinearGrowth, sites: vec![site], ..unexplained(rising(Shape::Linear, rise)) }
+        let pace = rise / LENGTH;
+        let slope = Slope { value: pace, low: pace, high: pace };
+        let trend = Trend { slope, ..rising(Shape::Linear, rise) };
+        Finding { rule: Rule::LinearGrowth, sites: vec![site], ..unexplained(trend) }
     }
 
     fn rules(returned: &Returned, mut findings: Vec<Finding>, rss: Shape) -> Vec<Rule> {
@@ -160,6 +191,7 @@ mod tests {
     fn growth_that_a_collection_frees_is_cycles_and_the_rest_stays() {
         let collected = Returned {
             by_collection: FxHashMap::from_iter([(0, 6.0 * MIB), (1, 1.0 * MIB)]),
+            length: LENGTH,
             ..Returned::default()
         };
         let growths = || vec![growth(0, 6.0 * MIB), growth(1, 4.0 * MIB), growth(2, MIB)];
@@ -169,11 +201,45 @@ mod tests {
     }
 
     #[test]
+    fn what_a_line_made_once_before_it_grew_need_not_come_back() {
+        let slope = Slope { value: 0.07 * MIB, low: 0.06 * MIB, high: 0.08 * MIB };
+        let grows = || {
+            vec![Finding { trend: Trend { slope, ..rising(Shape::Linear, 10.0 * MIB) }, ..growth(0, 0.0) }]
+        };
+        let collected = |mib: f64| Returned {
+            by_collection: FxHashMap::from_iter([(0, mib * MIB)]),
+            length: LENGTH,
+            ..Returned::default()
+        };
+        assert_eq!(rules(&collected(6.5), grows(), Shape::Linear), [Rule::Cycles]);
+        assert_eq!(rules(&collected(5.2), grows(), Shape::Linear), [Rule::LinearGrowth], "three quarters");
+    }
+
+    #[test]
+    fn cycles_are_the_trainers_where_most_of_them_are() {
+        let collected = |of_trainer: &[usize]| Returned {
+            by_collection: FxHashMap::from_iter([(0, 6.0 * MIB), (1, 3.0 * MIB)]),
+            of_trainer: of_trainer.iter().copied().collect(),
+            length: LENGTH,
+            ..Returned::default()
+        };
+        let grows = || vec![Finding { sites: vec![0, 1], ..growth(0, 9.0 * MIB) }];
+        assert_eq!(rules(&collected(&[0]), grows(), Shape::Linear), [Rule::FitPerCall]);
+        assert_eq!(rules(&collected(&[1]), grows(), Shape::Linear), [Rule::Cycles]);
+    }
+
+    #[test]
     fn a_little_garbage_is_no_finding_unless_the_collector_was_kept_away() {
         let by_collection = FxHashMap::from_iter([(0, 0.9 * MIB), (1, 0.3 * MIB)]);
-        let collected = Returned { by_collection, ..Returned::default() };
+        let collected = Returned { by_collection, length: LENGTH, ..Returned::default() };
         let growths = || vec![growth(0, MIB), growth(1, MIB)];
         assert_eq!(rules(&collected, growths(), Shape::Flat), [Rule::LinearGrowth], "a third of the other");
+        let unsure = |low: f64| {
+            let slope = Slope { low: low / LENGTH, ..growth(1, MIB).trend.slope };
+            vec![Finding { trend: Trend { slope, ..rising(Shape::Linear, MIB) }, ..growth(1, MIB) }]
+        };
+        assert_eq!(rules(&collected, unsure(0.5 * MIB), Shape::Flat), [], "more need not have grown");
+        assert_eq!(rules(&collected, unsure(0.7 * MIB), Shape::Flat), [Rule::LinearGrowth]);
         let held_off = Returned { is_held_off: true, ..collected };
         assert_eq!(rules(&held_off, growths(), Shape::Flat), [Rule::Cycles, Rule::LinearGrowth]);
     }
@@ -182,7 +248,7 @@ mod tests {
     fn free_memory_between_what_leaks_is_no_finding_of_its_own() {
         let trimmed = |mib: u64| Returned {
             by_trim: Some(Bytes::new(mib << 20)),
-            length: 100.0,
+            length: LENGTH,
             ..Returned::default()
         };
         let slope = Slope { value: MIB, low: MIB, high: MIB };

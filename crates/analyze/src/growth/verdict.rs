@@ -46,13 +46,16 @@ pub(super) struct Grounds {
     pub(super) too_short: bool,
 }
 
+/// Rules on growth that ends, or that is no leak.
+const ENDING: [Rule; 4] = [Rule::CacheFilling, Rule::Fragmentation, Rule::Cycles, Rule::FitPerCall];
+
 pub(super) fn verdict(findings: &[Finding], grounds: Grounds) -> Verdict {
     let has = |rule: Rule| findings.iter().any(|finding| finding.rule == rule);
     if findings.iter().any(|finding| finding.rule.is_leak()) {
         Verdict::Leak
     } else if has(Rule::Unexplained) || has(Rule::MappingGrowth) {
         Verdict::GrowthUnexplained
-    } else if [Rule::CacheFilling, Rule::Fragmentation, Rule::Cycles].into_iter().any(has) {
+    } else if ENDING.into_iter().any(has) {
         Verdict::Growth
     } else if grounds.too_short {
         Verdict::TooShort

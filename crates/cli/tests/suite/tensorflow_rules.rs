@@ -96,6 +96,7 @@ fn assert_found_in(test: &str, program: &str, kind: &str, what: &str) -> Option<
 fn verdict(rule: &str) -> &'static str {
     match rule {
         "C4" | "C12" => "leak (framework, known)",
+        "C7" | "C36" => "cycle waiting for gc",
         "C35" => "unbounded cache",
         _ => "leak (your code)",
     }
@@ -157,6 +158,14 @@ fn a_function_that_is_traced_again_is_told_with_the_argument_that_changed() {
     assert_eq!(finding["reasons"][0], "step: value was float32 (1,), then float32 (2,)");
 }
 
+/// A function with a small one is told as any other.
+#[test]
+fn an_array_that_each_trace_keeps_is_told_as_such() {
+    let test = "an_array_that_each_trace_keeps_is_told_as_such";
+    assert_found_in(test, PROGRAM, "large_constant", TRACES);
+    assert_found_in(test, PROGRAM, "small_constant", TRACES);
+}
+
 #[test]
 fn python_functions_that_a_graph_keeps_are_counted() {
     let test = "python_functions_that_a_graph_keeps_are_counted";
@@ -178,6 +187,17 @@ fn a_model_for_each_trial_is_held_by_the_gradient_registry() {
 fn a_model_that_is_compiled_in_each_pass_is_told_at_that_line() {
     let test = "a_model_that_is_compiled_in_each_pass_is_told_at_that_line";
     assert_found_in(test, PROGRAM, "recompiled", "calls of compile per iteration");
+}
+
+/// What the run of the collector at the end frees is the proof.
+#[test]
+fn calls_of_the_trainer_whose_garbage_nobody_collects_are_told_from_cycles_of_the_program() {
+    let test = "calls_of_the_trainer_whose_garbage_nobody_collects_are_told_from_cycles_of_the_program";
+    for kind in ["predicted", "fitted", "own_cycles"] {
+        let Some(finding) = assert_found_in(test, PROGRAM, kind, "") else { return };
+        assert!(evidence(&finding, "bytes that came back when asked for") > 0.0, "{kind}: {finding}");
+        assert_eq!(finding["reasons"][0], "the collector is switched off", "{kind}");
+    }
 }
 
 #[test]
@@ -218,7 +238,9 @@ fn each_new_scalar_stays_in_a_cache() {
 #[test]
 fn functions_that_are_traced_once_or_go_with_their_pass_are_clean() {
     let test = "functions_that_are_traced_once_or_go_with_their_pass_are_clean";
-    for kind in ["traced_once", "same_scalars", "defined_in_loop", "mapped_in_loop"] {
+    for kind in
+        ["traced_once", "same_scalars", "defined_in_loop", "mapped_in_loop", "predicted_and_collected"]
+    {
         assert_clean(test, PROGRAM, kind);
     }
 }

@@ -107,7 +107,9 @@ fn stands_still(profile: &Profile) -> bool {
 /// Growth that is no leak, by the reason of the first finding.
 fn of_a_reason(profile: &Profile) -> String {
     match profile.growth.findings.first().map(|finding| finding.rule) {
-        Some(Rule::Cycles) => format!("{} until the garbage collector comes", growing(profile)),
+        Some(Rule::Cycles | Rule::FitPerCall) => {
+            format!("{} until the garbage collector comes", growing(profile))
+        }
         Some(Rule::Fragmentation) => "held by the allocator between live blocks".to_owned(),
         _ => format!("{}, ever slower", growing(profile)),
     }

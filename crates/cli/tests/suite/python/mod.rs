@@ -6,6 +6,7 @@ mod loops;
 mod objects;
 mod package;
 mod probe;
+mod references;
 mod returns;
 mod signal;
 mod stacks;

@@ -1,0 +1,56 @@
+//! Objects of Python that nobody refers to, though their own counts say that somebody does: native code took a reference and
+//! did not give it back. Known of objects that the collector has on its list: a look at the end found no pointer to them
+//! but that, and when it was run then, it left them by their counts.
+
+use heaplens_format::recording::{HeapMoment, HeapView, Holder, Stage, Step};
+use rustc_hash::FxHashSet;
+
+use super::Known;
+use super::findings::{Finding, Rule};
+use super::place::site_numbers;
+use super::returned::{Returned, last};
+use crate::profile::path;
+
+/// The part of what a line grew by that must still be there at the end, and that the collector may free.
+const MOST: f64 = 0.8;
+const LITTLE: f64 = 0.2;
+/// The part of what it holds then that nobody must refer to.
+const HALF: f64 = 0.5;
+
+/// Gives findings this reason, where the collector was run.
+pub(super) fn explain(known: Known<'_>, returned: &Returned, findings: &mut [Finding]) {
+    if last(known.process, Stage::Collected).is_none() {
+        return;
+    }
+    let forgotten = forgotten(known);
+    let is_forgotten = |finding: &Finding| {
+        let held = |site: &usize| known.sites[*site].held.bytes.get() as f64;
+        let all: f64 = finding.sites.iter().map(held).sum();
+        let of_nobody: f64 = finding.sites.iter().filter(|site| forgotten.contains(site)).map(held).sum();
+        let (rise, freed) = (finding.trend.rise, returned.freed(finding));
+        of_nobody > HALF * all && all >= MOST * rise && freed <= LITTLE * rise
+    };
+    let plain = findings.iter_mut().filter(|finding| finding.rule == Rule::LinearGrowth);
+    plain.filter(|finding| is_forgotten(finding)).for_each(|finding| finding.rule = Rule::LostReferences);
+}
+
+/// Sites whose objects are only on the collector's list, by their indices in the profile.
+fn forgotten(known: Known<'_>) -> FxHashSet<usize> {
+    let Known { process, stacks, sites, .. } = known;
+    // What others had in registers alone was not seen where they ran.
+    let is_whole = |view: &&HeapView| view.moment == HeapMoment::Exit && !view.others_ran;
+    let Some(view) = process.heap.views.iter().rfind(is_whole) else { return FxHashSet::default() };
+    let numbers = site_numbers(sites);
+    let of_nobody = view.holders.iter().filter(|holder| is_of_nobody(view, holder));
+    let site = |holder: &Holder| {
+        let site = process.sites.get(holder.site as usize)?;
+        numbers.get(&(stacks.of(site.node), site.kind)).copied()
+    };
+    of_nobody.filter_map(site).collect()
+}
+
+/// Whether nothing but the collector's list leads to most of the blocks that were looked at.
+fn is_of_nobody(view: &HeapView, holder: &Holder) -> bool {
+    let root = path(view, holder.node).first().map(|node| node.step);
+    2 * holder.alike >= holder.looked_at && root == Some(Step::Collector)
+}
