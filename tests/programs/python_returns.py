@@ -1,6 +1,7 @@
 """Leaves memory that comes back when it is asked for, and says how much: cycles for the collector, holes for the allocator.
 
     python_returns.py cycles         100 cycles, the collector switched off
+    python_returns.py few            twelve small ones, which the collector would come to
     python_returns.py holes          what is left between blocks that stay
     python_returns.py holes alone    the same, and asks the allocator itself
     python_returns.py until-eof      goes round until its input ends
@@ -25,6 +26,12 @@ def cycles():
     for _ in range(COUNT):
         Cycle()
     print("collected", COUNT * sys.getsizeof(bytes(SIZE)), flush=True)
+
+
+def few():
+    for _ in range(12):
+        cycle = [bytearray(4_000)]
+        cycle.append(cycle)
 
 
 def resident():
@@ -64,6 +71,8 @@ def until_eof():
 what = sys.argv[1]
 if what == "cycles":
     cycles()
+elif what == "few":
+    few()
 elif what == "until-eof":
     until_eof()
 else:

@@ -10,7 +10,9 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use heaplens_format::Loss;
 use heaplens_format::arena::Region;
 use heaplens_format::arena::ledger::LedgerMoment;
-use heaplens_format::arena::marks::{CHANGE_SIZE, Change, ENOUGH_PASSES, MARK_SIZE, Mark, MarkKind, Moment};
+use heaplens_format::arena::marks::{
+    CHANGE_SIZE, Change, ENOUGH_PASSES, ENOUGH_TO_JUDGE, MARK_SIZE, Mark, MarkKind, Moment,
+};
 use heaplens_format::atomic::{AtomicBool, AtomicU64};
 
 use crate::arena::Arena;
@@ -226,13 +228,17 @@ impl Tracker {
 
     /// Whether the program repeated something often enough to ask what it does with its memory.
     pub fn has_iterations(&self) -> bool {
-        let moment = Moment::from_raw(self.arena.header().hot.moment.load(Relaxed));
-        process::life() == Life::Recording && u64::from(moment.mark()) >= ENOUGH_PASSES
+        self.has_marks(ENOUGH_TO_JUDGE)
     }
 
     /// Whether a native program ran for long enough to ask the same, and may still make system calls.
     pub fn has_history(&self) -> bool {
-        self.has_iterations() && self.arena.header().python.load(Relaxed) == 0 && !sys::is_confined()
+        self.has_marks(ENOUGH_PASSES) && self.arena.header().python.load(Relaxed) == 0 && !sys::is_confined()
+    }
+
+    fn has_marks(&self, enough: u64) -> bool {
+        let moment = Moment::from_raw(self.arena.header().hot.moment.load(Relaxed));
+        process::life() == Life::Recording && u64::from(moment.mark()) >= enough
     }
 
     fn mark_outside_events(&self, make: impl FnOnce(&Arena) -> Option<u64>) {

@@ -15,11 +15,13 @@
 //! So growth needs a part of at least half of the run over which the rise is spread evenly (the distance of Kolmogorov
 //! between the two is small), made of several single rises, larger than what ever fell, and still going on at the end.
 
+use heaplens_format::arena::marks::ENOUGH_TO_JUDGE;
+
 use super::series::{Point, Series};
 use super::slope::{Slope, mean_and_deviation, slope};
 
 /// Fewer readings say nothing.
-pub const LEAST_POINTS: usize = 10;
+pub const LEAST_POINTS: usize = ENOUGH_TO_JUDGE as usize;
 /// The same for ledgers, which are few and far between, and the rises that there must be.
 const LEAST_LEDGERS: usize = 6;
 const LEAST_RISES_OF_LEDGERS: f64 = 3.0;

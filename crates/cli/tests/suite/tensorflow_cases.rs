@@ -107,7 +107,13 @@ impl Told {
         due.iter().zip(found).for_each(|(due, finding)| due.compare(finding));
         let verdict = self.report["verdict"].as_str().expect("a verdict");
         let is_sound = matches!(verdict, "clean" | "plateau");
-        assert_eq!(is_sound, due.is_empty(), "{kind}: {verdict}");
+        assert_eq!(is_sound, due.is_empty(), "{kind}: {verdict} {:#?}", self.lost());
+    }
+
+    /// Stacks of what is definitely lost.
+    fn lost(&self) -> Vec<&Value> {
+        let records = self.report["lost"]["records"].as_array().expect("records");
+        records.iter().filter(|record| record["kind"] == "definitely").collect()
     }
 
     fn unused(&self) -> f64 {

@@ -174,6 +174,9 @@ pub struct Loop {
 /// So many passes make a loop the one whose passes are iterations, where no loop around it made them.
 pub const ENOUGH_PASSES: u64 = 20;
 
+/// From so many marks on it is judged what memory does, so from so many on it is tried what comes back.
+pub const ENOUGH_TO_JUDGE: u64 = 10;
+
 /// The size of a [`Loop`].
 pub const LOOP_SIZE: usize = 64;
 const _: () = assert!(size_of::<Loop>() == LOOP_SIZE);

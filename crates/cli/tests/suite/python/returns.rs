@@ -38,6 +38,22 @@ fn cycles_that_wait_for_the_collector_are_told_to_the_byte() {
     }
 }
 
+/// As few passes as growth is judged by are enough to try what comes back: garbage that waits is no leak.
+#[test]
+fn garbage_of_a_loop_of_a_few_passes_is_clean() {
+    for python in interpreters::all("python::returns::garbage_of_a_loop_of_a_few_passes_is_clean") {
+        let report = recorded(&python, &[], &["few"]).report().0;
+        assert_eq!(report["iterations"]["count"], 12, "Python {}", python.version);
+        assert_eq!(report["findings"], serde_json::json!([]), "Python {}", python.version);
+        assert_ne!(
+            report["returns"],
+            serde_json::Value::Null,
+            "Python {}: the test was made",
+            python.version
+        );
+    }
+}
+
 #[test]
 fn a_run_that_only_looks_tries_nothing() {
     let python = &interpreters::all("python::returns::a_run_that_only_looks_tries_nothing")[0];
