@@ -94,6 +94,9 @@ pub enum NotFrozen {
     /// It has ended.
     #[error("it ended meanwhile")]
     Gone,
+    /// It waited at its end, and went on when nobody came in time.
+    #[error("Heaplens came too late, for it had too much else to do, and the program had gone on")]
+    GoneOn,
 }
 
 impl Frozen {

@@ -156,10 +156,13 @@ impl Image {
         self.is_at_end = true;
     }
 
-    /// Stops a process that waits; `None` where there is no arena to look into.
+    /// Stops a process that waits; `None` where there is no arena to look into. One whose patience has ended meanwhile is no
+    /// longer where it waited.
     pub(crate) fn stop(&mut self, pid: Pid) -> Option<Result<Frozen, NotFrozen>> {
         let file = self.file.as_ref()?;
-        Some(Frozen::stop(pid, self.ledgers.subject(), file))
+        let waits = || arena::read_header(file).is_ok_and(|header| header.ledger_wanted.is_some());
+        let stopped = Frozen::stop(pid, self.ledgers.subject(), file);
+        Some(stopped.and_then(|frozen| if waits() { Ok(frozen) } else { Err(NotFrozen::GoneOn) }))
     }
 
     /// What is to be looked at now, if anything.
