@@ -14,9 +14,10 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::check::{Count, tests_saying};
+use crate::environment;
 use crate::packages::{self, FOR_SOAK, FOR_TESTS};
 use crate::workspace::{cargo, commit, root};
-use frameworks::Framework;
+use frameworks::{Framework, TENSORFLOW};
 
 /// Tests of the ordinary suite, asked for more.
 struct Soak {
@@ -75,8 +76,9 @@ const SOAKS: &[Soak] = &[
 ];
 
 /// Runs the named ones, or all; `campaign [RUNS [SEED]]` is the fault campaign, `fuzz` has every fuzzer in turn,
-/// `cpython-tests [MODULES]` and `numpy-tests` are suites of other people; `frameworks [NAMES]` are versions of TensorFlow, PyTorch and JAX; `interpreters` only unpacks those that the tests
-/// find from then on.
+/// `cpython-tests [MODULES]` and `numpy-tests` are suites of other people; `frameworks [NAMES]` are versions of TensorFlow, PyTorch and JAX;
+/// `variants` has the programs of TensorFlow with other names, sizes and functions; `interpreters` only unpacks those that the
+/// tests find from then on.
 pub fn run(names: &[&str]) -> Result<()> {
     match names {
         ["campaign", words @ ..] => return run_campaign(words),
@@ -84,6 +86,7 @@ pub fn run(names: &[&str]) -> Result<()> {
         ["cpython-tests", modules @ ..] => return run_suite(names, || cpython::run(modules)),
         ["numpy-tests"] => return run_suite(names, numpy::run),
         ["frameworks", names @ ..] => return run_frameworks(names),
+        ["variants"] => return run_variants(),
         ["interpreters"] => {
             interpreters::provide();
             return Ok(());
@@ -93,7 +96,7 @@ pub fn run(names: &[&str]) -> Result<()> {
     if let Some(unknown) = names.iter().find(|name| SOAKS.iter().all(|soak| soak.name != **name)) {
         let known: Vec<&str> = SOAKS.iter().map(|soak| soak.name).collect();
         bail!(
-            "no long run `{unknown}`; there are: {}, campaign, fuzz, cpython-tests, numpy-tests, frameworks, interpreters",
+            "no long run `{unknown}`; there are: {}, campaign, fuzz, cpython-tests, numpy-tests, frameworks, variants, interpreters",
             known.join(", ")
         );
     }
@@ -140,31 +143,41 @@ fn run_frameworks(names: &[&str]) -> Result<()> {
     let all = Framework::named(names)?;
     let run = |framework: &Framework| {
         let python = framework.python()?;
-        run_tests(framework.name, framework.tests, (framework.variable, &python.to_string_lossy()), |words| {
+        let variables = [(framework.variable, &*python.to_string_lossy())];
+        run_tests(framework.name, framework.tests, &variables, |words| {
             format!("cargo xtask soak frameworks {}: cargo {words}", framework.name)
         })
     };
     all.into_iter().try_for_each(run)
 }
 
+fn run_variants() -> Result<()> {
+    packages::provide(FOR_TESTS);
+    let python = environment::tensorflow()?;
+    let variables = [(TENSORFLOW, &*python.to_string_lossy()), ("HEAPLENS_VARIED", "1")];
+    run_tests("variants", "tensorflow_rules tensorflow_cases", &variables, |words| {
+        format!("cargo xtask soak variants: cargo {words}")
+    })
+}
+
 fn run_one(soak: &Soak) -> Result<()> {
-    run_tests(soak.name, soak.test, (soak.variable, soak.value), |words| {
+    run_tests(soak.name, soak.test, &[(soak.variable, soak.value)], |words| {
         format!("{}='{}' cargo {words}", soak.variable, soak.value)
     })
 }
 
-/// Runs tests with a variable, and keeps how they were run and how they ended.
+/// Runs tests with variables, and keeps how they were run and how they ended.
 fn run_tests(
     name: &str,
     tests: &str,
-    (variable, value): (&str, &str),
+    variables: &[(&str, &str)],
     command: impl FnOnce(&str) -> String,
 ) -> Result<()> {
     let mut words =
         vec!["test", "--release", "--package", "heaplens", "--test", "suite", "--", "--nocapture"];
     words.extend(tests.split_whitespace());
     let start = Instant::now();
-    let (count, said) = tests_saying("soak: ", name, cargo(&words).env(variable, value))?;
+    let (count, said) = tests_saying("soak: ", name, cargo(&words).envs(variables.iter().copied()))?;
     let text = [command(&words.join(" "))].into_iter().chain(said).collect::<Vec<_>>().join("\n");
     keep(name, &text, count, start.elapsed().as_secs())?;
     ensure!(count.failed == 0 && count.passed > 0, "the long run `{name}` failed");

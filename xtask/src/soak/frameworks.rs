@@ -16,7 +16,8 @@ pub struct Framework {
     pub tests: &'static str,
 }
 
-const TENSORFLOW: &str = "HEAPLENS_TENSORFLOW_PYTHON";
+/// By which tests are told of an interpreter with TensorFlow.
+pub const TENSORFLOW: &str = "HEAPLENS_TENSORFLOW_PYTHON";
 const OF_TENSORFLOW: &str = "tensorflow_rules tensorflow_pools tensorflow_workers tensorflow_finalize";
 
 pub const ALL: [Framework; 4] = [

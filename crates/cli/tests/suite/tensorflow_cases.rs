@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use crate::harness::{Finished, Heaplens};
-use crate::python::script;
+use crate::python::kind_of;
 use crate::python::tensorflow::python;
 
 const MIB: f64 = (1 << 20) as f64;
@@ -80,9 +80,8 @@ struct Told {
 
 impl Told {
     fn of(test: &str, kind: &str, pool: bool) -> Option<Self> {
-        let run = Heaplens::on(&python(&format!("tensorflow_cases::{test}"))?, &[])
-            .arg(script("tf_cases.py"))
-            .arg(kind)
+        let run = Heaplens::on(&python(&format!("tensorflow_cases::{test}"))?, &[]);
+        let run = kind_of(run, "tf_cases.py", kind)
             .env("TF_CPP_MIN_LOG_LEVEL", "3")
             .env("TF_ENABLE_ONEDNN_OPTS", if pool { "1" } else { "0" })
             .finish()
