@@ -84,21 +84,21 @@ class Apart(ast.NodeTransformer):
         function = ast.FunctionDef(name=name, args=nothing, body=body, decorator_list=[])
         call = ast.Expr(ast.Call(func=ast.Name(id=name, ctx=ast.Load()), args=[], keywords=[]))
         loop.body = [call]
-        first = body[-1] if not shared else body[1]
-        for made in (function, call, *([body[0]] if shared else [])):
-            ast.copy_location(made, first)
-            ast.fix_missing_locations(made)
-        ast.copy_location(function, loop)
+        for made in (function, call):
+            ast.fix_missing_locations(ast.copy_location(made, loop))
         return [function, loop]
 
 
 def varied(function):
-    modules = {name for node in within(function.body) if isinstance(node, (ast.Import, ast.ImportFrom)) for name in bound([node])}
-    names = bound(function.body) - modules
+    inside = list(within(function.body))
+    modules = bound([node for node in inside if isinstance(node, (ast.Import, ast.ImportFrom))])
+    shared = {name for node in inside if isinstance(node, ast.Global) for name in node.names}
+    names = bound(function.body) - modules - shared
     function.body = [Apart(names | modules).visit(statement) for statement in function.body]
     function.body = [each for some in function.body for each in (some if isinstance(some, list) else [some])]
     # A name that only the function of a loop gives a value to is still one of this function.
-    ghosts = [ast.Assign(targets=[ast.Name(id=name, ctx=ast.Store())], value=ast.Constant(value=None)) for name in sorted(names | modules)]
+    places = [ast.Name(id=name, ctx=ast.Store()) for name in sorted(names | modules)]
+    ghosts = [ast.Assign(targets=[place], value=ast.Constant(value=None)) for place in places]
     never = ast.If(test=ast.Constant(value=False), body=ghosts or [ast.Pass()], orelse=[])
     ast.copy_location(never, function.body[0])
     function.body.insert(0, ast.fix_missing_locations(never))
