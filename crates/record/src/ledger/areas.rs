@@ -23,6 +23,8 @@ pub(super) struct Area {
     /// The path of the file, or a name in brackets; empty where there is none.
     pub(super) name: String,
     pub(super) rss: Bytes,
+    /// What of it was swapped out.
+    pub(super) swap: Bytes,
     pub(super) pss: Bytes,
     /// Resident pages that no other process has.
     pub(super) uss: Bytes,
@@ -109,6 +111,7 @@ fn head(line: &str) -> Option<Area> {
 fn add(area: &mut Area, key: &str, line: &str) {
     let field = match key {
         "Rss" => &mut area.rss,
+        "Swap" => &mut area.swap,
         "Pss" => &mut area.pss,
         "Private_Clean" | "Private_Dirty" => &mut area.uss,
         _ => return,
@@ -132,6 +135,8 @@ VmFlags: rd ex mr mw me sd\n\
 7f0000000000-7f0000021000 rw-p 00000000 00:00 0 \n\
 Rss:                   8 kB\n\
 Private_Dirty:         8 kB\n\
+Swap:                 12 kB\n\
+SwapPss:              12 kB\n\
 7f0000021000-7f0004000000 ---p 00000000 00:00 0 \n\
 7f0004000000-7f0004001000 rw-s 00000000 00:01 7                          /memfd:x y (deleted)\n";
 
@@ -145,6 +150,7 @@ Private_Dirty:         8 kB\n\
             (areas[0].rss, areas[0].pss, areas[0].uss),
             (Bytes::new(4096), Bytes::new(1024), Bytes::new(4096))
         );
+        assert_eq!((areas[0].swap, areas[1].swap), (Bytes::ZERO, Bytes::new(12 << 10)));
         assert!(!areas[0].is_anonymous() && areas[1].is_anonymous() && !areas[3].is_anonymous());
         assert!(areas[1].is_accessible && !areas[2].is_accessible);
         assert_eq!(areas[2].length(), 0x3fdf000);

@@ -120,7 +120,7 @@ impl Subject {
     ) -> io::Result<Outline> {
         let areas = areas::read(self.process())?;
         let mut pagemap = Pagemap::open(self.process())?;
-        let mut space = Space::read(&areas, &mut pagemap)?;
+        let mut space = Space::read_touched(&areas, &mut pagemap)?;
         self.claim(&mut space, tables, header, &areas)?;
         let (blocks, mut objects) = live_blocks(tables, &mut space)?;
         objects.extend(objects::read(self.process(), &mut pagemap, header.object_samples())?);

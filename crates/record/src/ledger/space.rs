@@ -9,7 +9,7 @@ use std::io;
 
 use super::areas::Area;
 use super::claim::Claim;
-use super::pages::{PAGE, Pagemap};
+use super::pages::{PAGE, Pagemap, Wanted};
 use super::sites::{OWNERS, Owner};
 
 /// An area beyond this length is not looked at by pages: its page map alone would be 64 MiB.
@@ -81,12 +81,25 @@ pub(super) struct Space {
 impl Space {
     /// Reads which pages of the anonymous areas are resident.
     pub(super) fn read(areas: &[Area], pagemap: &mut Pagemap) -> io::Result<Self> {
+        Self::of_pages(areas, pagemap, Wanted::Resident)
+    }
+
+    /// The same, with those that were swapped out: they count as resident, for what lies in them leads on as before.
+    pub(super) fn read_touched(areas: &[Area], pagemap: &mut Pagemap) -> io::Result<Self> {
+        Self::of_pages(areas, pagemap, Wanted::Touched)
+    }
+
+    fn of_pages(areas: &[Area], pagemap: &mut Pagemap, wanted: Wanted) -> io::Result<Self> {
         let mut all = Vec::new();
-        let wanted = |area: &Area| area.is_anonymous() && area.rss.get() > 0 && area.length() <= LONGEST;
-        for (index, area) in areas.iter().enumerate().filter(|(_, area)| wanted(area)) {
+        let is_there = |area: &Area| match wanted {
+            Wanted::Resident => area.rss.get() > 0,
+            Wanted::Touched => area.rss.get() > 0 || area.swap.get() > 0,
+        };
+        let is_wanted = |area: &Area| area.is_anonymous() && is_there(area) && area.length() <= LONGEST;
+        for (index, area) in areas.iter().enumerate().filter(|(_, area)| is_wanted(area)) {
             let mut words = vec![0; (area.length() / PAGE) as usize];
-            pagemap.each(area.start, area.end, |page, is_resident| {
-                words[page] = if is_resident { RESIDENT } else { 0 };
+            pagemap.each(area.start, area.end, wanted, |page, is_there| {
+                words[page] = if is_there { RESIDENT } else { 0 };
             })?;
             let (start, end) = (area.start, area.end);
             let live = [0; OWNERS];
