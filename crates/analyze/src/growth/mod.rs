@@ -185,7 +185,7 @@ impl Known<'_> {
         let others = if has_threads { None } else { self.more_threads(crowd) };
         let others = (others, self.growing_mappings(axis, OF_ITERATIONS, rss.as_ref()));
         let mut findings = findings::of_lines(&lines, others, rss.as_ref(), self.sites, axis);
-        let returned = Returned::of(self, live.level, self.live_at(axis).length());
+        let returned = Returned::of(self, axis, live.level, self.live_at(axis).length());
         returned.explain(&mut findings, rss.as_ref(), self.resident());
         references::explain(self, &returned, &mut findings);
         let stops = |trend: &Trend| verdict::is_stopped(trend.shape) && trend.rise >= self.least_to_stop();
@@ -251,7 +251,7 @@ impl Known<'_> {
                 if is_long { self.growing_mappings(axis, OF_SECONDS, rss.as_ref()) } else { Vec::new() };
             findings::together(threads, of_heap, mappings, grows(&rss))
         };
-        let returned = Returned::of(self, live_series.last(), live_series.length());
+        let returned = Returned::of(self, axis, live_series.last(), live_series.length());
         returned.explain(&mut findings, rss.as_ref(), self.resident());
         references::explain(self, &returned, &mut findings);
         // What a short program gave back before its end did not grow, whatever a reading in between says.

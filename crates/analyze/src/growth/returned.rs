@@ -3,9 +3,10 @@
 
 use heaplens_format::Bytes;
 use heaplens_format::arena::Counter;
-use heaplens_format::recording::{MarkKind, Process, Stage};
+use heaplens_format::recording::{Ledger, Line, MarkKind, Process, Stage};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::axis::Axis;
 use super::findings::{Finding, Rule, unexplained};
 use super::place::site_numbers;
 use super::shape::{Shape, Trend};
@@ -30,6 +31,8 @@ pub(super) struct Returned {
     of_trainer: FxHashSet<usize>,
     /// Resident bytes that the allocator gave back.
     by_trim: Option<Bytes>,
+    /// Resident bytes more, by the ledgers, that are free in the allocator or pages of files.
+    by_ledger: f64,
     /// Whether something kept the collector from coming by itself.
     is_held_off: bool,
     /// Iterations or seconds over which it was seen to grow.
@@ -39,7 +42,7 @@ pub(super) struct Returned {
 impl Returned {
     /// By the last test of a process, of which it is known what a trim gave back and what was live while it still grew. What
     /// was freed between that moment and the test was no free memory then.
-    pub(super) fn of(known: Known<'_>, live: f64, length: f64) -> Self {
+    pub(super) fn of(known: Known<'_>, axis: &Axis, live: f64, length: f64) -> Self {
         let Known { process, stacks, sites, trimmed, .. } = known;
         let collection = last(process, Stage::Before).zip(last(process, Stage::Collected));
         let by_collection = match collection.filter(|(before, after)| before < after) {
@@ -52,7 +55,8 @@ impl Returned {
         let freed = Bytes::new((live - at_test).max(0.0) as u64);
         let is_held_off = process.counters.notes.iter().any(|note| note.counter == Counter::CollectorHeld);
         let by_trim = trimmed.map(|bytes| bytes.saturating_sub(freed));
-        Self { by_collection, of_trainer, by_trim, is_held_off, length }
+        let by_ledger = no_blocks(process, axis);
+        Self { by_collection, of_trainer, by_trim, by_ledger, is_held_off, length }
     }
 
     /// Gives findings the reason that was proved.
@@ -105,13 +109,14 @@ impl Returned {
         }
     }
 
-    /// What no line explains beside a leak is no finding where it was free memory of the allocator, between what leaks.
+    /// What no line explains beside a leak is no finding where it was free memory of the allocator, between what leaks, or
+    /// pages of files that were read: a trim proved it, or the ledgers count it.
     fn leave_out_free(&self, findings: &mut Vec<Finding>) {
-        let trimmed = self.by_trim.map_or(0.0, |bytes| bytes.get() as f64);
+        let known = self.by_trim.map_or(0.0, |bytes| bytes.get() as f64).max(self.by_ledger);
         // Without the warm-up, which rises by what is built once.
         let grew = |finding: &Finding| finding.share.unwrap_or(1.0) * finding.trend.slope.value * self.length;
         if findings.iter().any(|finding| finding.rule.is_leak()) {
-            findings.retain(|finding| finding.rule != Rule::Unexplained || trimmed < MOST * grew(finding));
+            findings.retain(|finding| finding.rule != Rule::Unexplained || known < MOST * grew(finding));
         }
     }
 
@@ -124,6 +129,21 @@ impl Returned {
             finding.returned = Some(Bytes::new(freed as u64));
         }
     }
+}
+
+/// What ledgers count more of at the end than when iterations began, and that is in no block: free memory of the allocator, and
+/// pages of files.
+fn no_blocks(process: &Process, axis: &Axis) -> f64 {
+    let began = axis.moments.first().map_or(process.start, |moment| moment.at);
+    let mut ledgers = process.ledgers.iter().filter(|ledger| ledger.at >= began);
+    let bytes = |ledger: &Ledger| {
+        [Line::AllocatorFree, Line::MappedFiles]
+            .map(|line| ledger.line(line).get() as f64)
+            .iter()
+            .sum::<f64>()
+    };
+    let first = ledgers.next().map_or(0.0, bytes);
+    ledgers.next_back().map_or(0.0, |last| bytes(last) - first)
 }
 
 /// Whether resident memory rose, be it at the beginning only, where most of that rise is what came back.
@@ -259,6 +279,8 @@ mod tests {
         let both = [Rule::LinearGrowth, Rule::Unexplained];
         assert_eq!(rules(&trimmed(4), leaks(), Shape::Linear), both, "most of it is elsewhere");
         assert_eq!(rules(&trimmed(9), vec![left()], Shape::Linear), [Rule::Unexplained]);
+        let by_ledger = Returned { by_ledger: 9.0 * MIB, ..trimmed(4) };
+        assert_eq!(rules(&by_ledger, leaks(), Shape::Linear), [Rule::LinearGrowth], "the ledgers count it");
     }
 
     #[test]
