@@ -113,4 +113,6 @@ tree.body = [
     varied(each) if isinstance(each, ast.FunctionDef) and each.name == kind else each for each in tree.body
 ]
 sys.argv = [program, kind]
-exec(compile(tree, program, "exec"), {"__name__": "__main__", "__file__": program})
+__file__ = program
+# Here, so that its variables live until the end of the script.
+exec(compile(tree, program, "exec"), globals())

@@ -62,6 +62,8 @@ const KERAS: &str = "/site-packages/keras/";
 const THREAD: &str = "PThread::ThreadFn";
 /// What every eager tensor has.
 const TENSOR: &str = "tensorflow::TensorHandle::";
+/// Where an operation gets the memory for what it gives.
+const OUTPUT: &str = "tensorflow::OpKernelContext::allocate_output";
 
 /// In the order in which they claim memory that two of them could explain.
 const KNOWN: [Known; 9] = [
@@ -112,7 +114,7 @@ const KNOWN: [Known; 9] = [
     Known {
         undone_by: Some(Counter::TapeFreed),
         inside: &["/tensorflow/python/eager/backprop.py"],
-        through: &[TENSOR, "GradientTape", "TapeSet"],
+        through: &[TENSOR, OUTPUT, "GradientTape", "TapeSet"],
         ..Known::new(Rule::Tapes, Counter::TapeMade)
     },
     Known {
