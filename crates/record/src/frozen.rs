@@ -95,7 +95,7 @@ pub enum NotFrozen {
     #[error("it ended meanwhile")]
     Gone,
     /// It waited at its end, and went on when nobody came in time.
-    #[error("Heaplens came too late, for it had too much else to do, and the program had gone on")]
+    #[error("the machine was too busy: Heaplens came too late, and the program had gone on")]
     GoneOn,
 }
 
