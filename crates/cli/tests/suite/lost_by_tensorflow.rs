@@ -48,12 +48,20 @@ fn lost(python: &Path, names: &[&str]) -> Value {
     report["lost"].clone()
 }
 
-fn found(lost: &Value) -> Vec<Loss> {
+fn direct(lost: &Value) -> Vec<&Value> {
     let records = lost["records"].as_array().expect("records");
-    let is_direct = |record: &&Value| record["kind"] == "definitely" || record["kind"] == "possibly";
-    let mut found: Vec<Loss> = records.iter().filter(is_direct).map(loss).collect();
+    records.iter().filter(|record| record["kind"] == "definitely" || record["kind"] == "possibly").collect()
+}
+
+fn found(lost: &Value) -> Vec<Loss> {
+    let mut found: Vec<Loss> = direct(lost).into_iter().map(loss).collect();
     found.sort();
     found
+}
+
+/// What is lost, with its stacks: for whoever reads that the test failed.
+fn in_full(lost: &Value) -> String {
+    serde_json::to_string_pretty(&direct(lost)).expect("JSON")
 }
 
 fn loss(record: &Value) -> Loss {
@@ -72,9 +80,9 @@ fn operations_lose_what_their_lines_say_and_tensorflow_nothing() {
         return skip(test, "HEAPLENS_TENSORFLOW_PYTHON names no Python with TensorFlow");
     };
     let leaking = lost(&python, &["loses_buffer", "loses_member", "loses_tensor"]);
-    assert_eq!(found(&leaking), truth());
+    assert_eq!(found(&leaking), truth(), "{}", in_full(&leaking));
     let sound = lost(&python, &["loses_nothing"]);
-    assert_eq!(found(&sound), []);
+    assert_eq!(found(&sound), [], "{}", in_full(&sound));
     let kept = sound["still_reachable"]["blocks"].as_u64().expect("a number");
     assert!(kept > 100_000, "TensorFlow keeps {kept} blocks");
 }
