@@ -31,6 +31,9 @@ ITERATOR_MADE = 18
 ITERATOR_FREED = 19
 FINALIZED_GRAPH_GREW = 21
 
+# Objects are known by `~id(…)`. A table has the hash of a key beside it, which of a number is the number itself: an address there
+# would read as a pointer to the object for whoever looks at memory from outside.
+
 # Notes about one function, and functions that are known by their arguments.
 MOST_NOTES = 4
 MOST_FUNCTIONS = 256
@@ -47,19 +50,19 @@ def replace(owner, name, make):
 
 
 def watch_lives(owner, made, freed):
-    """Objects of a class from their making to their end: known by their address, held weakly."""
+    """Objects of a class from their making to their end: known by a key, held weakly."""
     living = {}
 
-    def forget(address):
-        if living.pop(address, None) is not None:
+    def forget(key):
+        if living.pop(key, None) is not None:
             count(freed)
 
     def make(original):
         def init(self, *arguments, **keywords):
             result = original(self, *arguments, **keywords)
-            address = id(self)
-            if address not in living:  # a class may call the same of several that it inherits from
-                living[address] = weakref.ref(self, lambda reference: forget(address))
+            key = ~id(self)
+            if key not in living:  # a class may call the same of several that it inherits from
+                living[key] = weakref.ref(self, lambda reference: forget(key))
                 count(made)
             return result
 
@@ -91,26 +94,26 @@ def note_maker(operation):
 def watch_graphs(ops):
     """Operations of graphs that are not a function's: those of functions come and go with them.
 
-    A graph is known by its address while it lives, and how many operations went with it is told when it goes.
+    A graph is known by its key while it lives, and how many operations went with it is told when it goes.
     """
     plain = ops.Graph
     living = {}
 
-    def forget(reference, address):
-        _, operations = living.pop(address, (None, [0]))
+    def forget(reference, key):
+        _, operations = living.pop(key, (None, [0]))
         if operations[0]:
             count(GRAPH_OPERATION_FREED | operations[0] << 8)
 
     def remember(graph):
-        address = id(graph)
+        key = ~id(graph)
         operations = [0]
-        living[address] = weakref.ref(graph, lambda reference: forget(reference, address)), operations
-        return living[address]
+        living[key] = weakref.ref(graph, lambda reference: forget(reference, key)), operations
+        return living[key]
 
     def make(original):
         def create(self, *arguments, **keywords):
             if type(self) is plain:
-                (living.get(id(self)) or remember(self))[1][0] += 1
+                (living.get(~id(self)) or remember(self))[1][0] += 1
                 count(GRAPH_OPERATION)
             if arguments:
                 note_maker(arguments[0])
@@ -166,7 +169,7 @@ def finalize_graphs(session, after):
     def finalize(graph, place):
         runs[place] = runs.get(place, 0) + 1
         if runs[place] == after and not graph.finalized:
-            finalized.add(id(graph))
+            finalized.add(~id(graph))
             graph.finalize()
             note(FINALIZED_GRAPH_GREW, b"after %d runs of the session" % after)
 
@@ -181,7 +184,7 @@ def finalize_graphs(session, after):
 
     def make_check(original):
         def check(self):
-            if id(self) in finalized and self.finalized:
+            if ~id(self) in finalized and self.finalized:
                 count(FINALIZED_GRAPH_GREW)
             return original(self)
 
@@ -208,13 +211,13 @@ def watch_functions(func_graph):
     inner = func_graph.FuncGraph
     living, before, notes, functions = {}, {}, {}, {}
 
-    def forget(address):
-        if living.pop(address, None) is not None:
+    def forget(key):
+        if living.pop(key, None) is not None:
             count(FUNCTION_FREED)
 
     def remember(graph):
-        address = id(graph)
-        living[address] = weakref.ref(graph, lambda reference: forget(address))
+        key = ~id(graph)
+        living[key] = weakref.ref(graph, lambda reference: forget(key))
 
     def signature(arguments, keywords):
         given = arguments[0] if arguments else keywords.get("args")
@@ -242,9 +245,9 @@ def watch_functions(func_graph):
 
     def begin(name, function, arguments, keywords):
         try:
-            address = id(function)
-            if address not in functions:
-                functions[address] = weakref.ref(function, lambda reference: functions.pop(address, None))
+            key = ~id(function)
+            if key not in functions:
+                functions[key] = weakref.ref(function, lambda reference: functions.pop(key, None))
             explain(str(name), signature(arguments, keywords))
         except Exception:
             pass  # the trace is counted all the same
@@ -253,7 +256,7 @@ def watch_functions(func_graph):
         def trace(name, python_func, *arguments, **keywords):
             if isinstance(ops.get_default_graph(), inner):
                 return original(name, python_func, *arguments, **keywords)
-            is_known = id(python_func) in functions
+            is_known = ~id(python_func) in functions
             begin(name, python_func, arguments, keywords)
             graph = original(name, python_func, *arguments, **keywords)
             if is_known:
@@ -289,8 +292,8 @@ def watch_py_functions(script_ops):
             token = original(self, function)
             count(PY_FUNCTION_REGISTERED)
             try:
-                address = id(function)
-                held[address] = weakref.ref(function, lambda reference: drop(address))
+                key = ~id(function)
+                held[key] = weakref.ref(function, lambda reference: drop(key))
             except TypeError:
                 pass  # of a kind that is not told of
             return token
@@ -299,8 +302,8 @@ def watch_py_functions(script_ops):
 
     held = {}
 
-    def drop(address):
-        if held.pop(address, None) is not None:
+    def drop(key):
+        if held.pop(key, None) is not None:
             count(PY_FUNCTION_DROPPED)
 
     replace(script_ops.FuncRegistry, "insert", make)

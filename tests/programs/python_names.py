@@ -3,7 +3,7 @@ stops itself.
 
 The line is JSON: `steps` from object to object, `classes` of all that the collector has, `kept` others, `lengths`, `roots`,
 `modules`, `weak` (pairs that do not hold each other), `parts` (bytes of blocks that belong to an object), `ends` (objects and how long they are), `idle` (a list,
-and what lies in it no more). Objects are told by their `id()`. At last the allocator's own counts go to
+and what lies in it no more; a dict, and what is a number in it). Objects are told by their `id()`. At last the allocator's own counts go to
 the standard error.
 """
 
@@ -389,6 +389,10 @@ def parts():
     small = keep([Thing() for _ in range(20)])
     while len(small) > 15:
         TRUTH["idle"].append([id(small), id(keep(small.pop()))])
+    numbered = {id(keep(thing)): "and what it holds" for thing in (Thing(), Thing())}
+    TRUTH["idle"] += [[id(keep(numbered)), address] for address in numbered]
+    code = keep((lambda: 1).__code__)
+    TRUTH["ends"].append([id(code), type(code).__basicsize__])
 
 
 def spell(kind):

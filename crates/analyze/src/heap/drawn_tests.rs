@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use proptest::prelude::*;
 
 use super::synthetic::{Heap, id_at};
-use super::{COLLECTOR_GROUP, Dominators, Graph, Node, Path, Paths, RootOrigin};
+use super::{COLLECTOR_GROUP, Content, Dominators, Graph, Node, Path, Paths, RootOrigin};
 
 const BASE: u64 = 0x5555_5555_0000;
 
@@ -221,4 +221,41 @@ fn a_long_path_is_its_beginning_and_its_end() {
     for to in [64, 75] {
         assert_eq!(path(to), Path { root, first: ids(0..=31), last: ids(to - 31..=to) });
     }
+}
+
+/// A way of four objects and one of three blocks lead to the same place.
+#[test]
+fn a_way_by_objects_counts_and_not_a_shorter_one_through_memory_of_no_type() {
+    let pointers = [(0, 1), (1, 2), (2, 3), (3, 6), (0, 4), (4, 5), (5, 6)].map(|(from, to)| (from, to, 0));
+    let drawn =
+        Drawn { count: 7, pointers: pointers.to_vec(), roots: vec![(0, 3, 0)], tracked: vec![false; 7] };
+    let graph = drawn.graph();
+    let way_to_last = |untyped: &[usize]| {
+        let untyped: Vec<_> = untyped.iter().map(|&block| id_at(&graph, Drawn::address(block))).collect();
+        let content = |block| if untyped.contains(&block) { Content::Unknown } else { Content::Object };
+        let paths = Paths::through(&graph, content);
+        let path = paths.path(&graph, id_at(&graph, Drawn::address(6))).expect("it is held");
+        path.first.len()
+    };
+    assert_eq!(way_to_last(&[]), 4);
+    assert_eq!(way_to_last(&[4]), 4, "memory of an object");
+    assert_eq!(way_to_last(&[4, 5]), 5, "old words may lie in memory that memory leads to");
+    assert_eq!(way_to_last(&[4, 5, 1, 2, 3]), 4, "neither is better");
+}
+
+/// What an object of an early root has by way of its class is named after a later root that has it itself.
+#[test]
+fn an_object_does_not_hold_what_its_class_has() {
+    let pointers = vec![(0, 1, 0), (1, 2, 0), (3, 2, 0)];
+    let drawn = Drawn { count: 4, pointers, roots: vec![(0, 3, 0), (1, 5, 3)], tracked: vec![false; 4] };
+    let graph = drawn.graph();
+    let root_of_last = |class: Option<usize>| {
+        let class = class.map(|block| id_at(&graph, Drawn::address(block)));
+        let content = |block| if class == Some(block) { Content::Class } else { Content::Object };
+        let paths = Paths::through(&graph, content);
+        paths.path(&graph, id_at(&graph, Drawn::address(2))).expect("it is held").root
+    };
+    assert_eq!(root_of_last(None), RootOrigin::Named { id: 3 });
+    assert_eq!(root_of_last(Some(1)), RootOrigin::Named { id: 5 });
+    assert_eq!(root_of_last(Some(0)), RootOrigin::Named { id: 3 }, "a class that a name leads to");
 }

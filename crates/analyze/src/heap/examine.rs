@@ -24,7 +24,7 @@ use super::marked::Marked;
 use super::memory::ReadMemory;
 use super::namer::Namer;
 use super::objects::{Arenas, Typist};
-use super::paths::Paths;
+use super::paths::{Content, Paths};
 use super::python::{Python, RootName};
 use super::roots::{NamedRoot, RootKind, RootOrigin, RootRange, Roots};
 use super::runtime;
@@ -101,8 +101,8 @@ struct Heap<'m, M> {
     root_names: Vec<RootName>,
     /// The class of each block, 0 where it is not known.
     classes: Vec<u32>,
-    /// Those of them that are Python's.
-    python_classes: HashSet<u32>,
+    /// Those of them that are Python's, and what their instances are.
+    python_classes: HashMap<u32, Content>,
     /// Blocks that the interpreter keeps for later use.
     spare: HashSet<BlockId>,
     files: Vec<MappedFile>,
@@ -153,7 +153,11 @@ impl<'m, M: ReadMemory> Heap<'m, M> {
         let mut graph =
             Graph::with_links(blocks, &roots, memory, |id, block, words| typist.look_at(id, block, words));
         graph.forget(&typist.idle, memory);
-        let (classes, python_classes) = (typist.classes, typist.known.into_values().collect());
+        let python_classes = typist.known.iter().map(|(&class, &number)| {
+            let makes_classes = python.as_ref().is_some_and(|python| python.makes_classes(class));
+            (number, if makes_classes { Content::Class } else { Content::Object })
+        });
+        let (python_classes, classes) = (python_classes.collect(), typist.classes);
         let spare =
             typist.spare.iter().filter_map(|&address| Some(graph.blocks().find(address)?.0)).collect();
         let files = scene.files;
@@ -176,21 +180,33 @@ impl<'m, M: ReadMemory> Heap<'m, M> {
     /// the interpreter keeps it in a way that is not read here. So do mappings, as with Memcheck: a program may well know where
     /// they are without a pointer.
     fn lost(&self) -> Vec<LostSite> {
-        let mut of_class = vec![false; 1 + self.classes.iter().max().map_or(0, |&class| class as usize)];
-        for &class in &self.python_classes {
-            of_class.get_mut(class as usize).into_iter().for_each(|is_pythons| *is_pythons = true);
-        }
+        let content = self.content();
         let is_given = |block: BlockId| {
             let is_small = || self.arenas.contains(self.graph.blocks().get(block).address.get());
-            let is_object = of_class[self.classes[block.index()] as usize];
-            is_object || self.mappings.contains(block) || self.spare.contains(&block) || is_small()
+            content(block) != Content::Unknown
+                || self.mappings.contains(block)
+                || self.spare.contains(&block)
+                || is_small()
         };
         Kinds::with(&self.graph, is_given).sites(&self.graph, |block| !is_given(block))
     }
 
+    /// Tells objects of Python's.
+    fn content(&self) -> impl Fn(BlockId) -> Content + '_ {
+        let count = 1 + self.classes.iter().max().map_or(0, |&class| class as usize);
+        let mut of_class = vec![Content::Unknown; count];
+        for (&class, &content) in &self.python_classes {
+            of_class.get_mut(class as usize).into_iter().for_each(|entry| *entry = content);
+        }
+        move |block| of_class[self.classes[block.index()] as usize]
+    }
+
     fn view(&self, memory: &mut Examiner) -> HeapView {
         let Examiner { names, earlier, lengths } = memory;
-        let paths = Paths::of(&self.graph);
+        let paths = match self.python {
+            Some(_) => Paths::through(&self.graph, self.content()),
+            None => Paths::of(&self.graph),
+        };
         let namer = Namer {
             graph: &self.graph,
             memory: self.memory,

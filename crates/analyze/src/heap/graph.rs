@@ -58,19 +58,40 @@ impl Graph {
     pub fn forget(&mut self, parts: &[IdlePart], memory: &impl ReadMemory) {
         let (mut window, mut sieve) = (Window::new(memory), Sieve::default());
         let mut gone: Vec<Range<usize>> = Vec::new();
-        for (block, (start, end)) in apart(parts.iter().filter_map(|part| self.known_part(part)).collect()) {
-            // Pointers are in the order of their words, so those are counted that come last.
-            let inside = self.count(block, (start, end), &mut window, &mut sieve);
-            if inside == 0 {
-                continue;
-            }
-            let behind = self.count(block, (end, self.blocks.range(block).1), &mut window, &mut sieve);
-            let all = self.range(block);
-            if inside + behind <= all.len() {
-                gone.push(all.end - behind - inside..all.end - behind);
-            }
+        let parts = apart(parts.iter().filter_map(|part| self.known_part(part)).collect());
+        for parts in parts.chunk_by(|(block, _), (next, _)| block == next) {
+            self.find_idle(parts, &mut window, &mut sieve, &mut gone);
         }
         self.remove(&gone);
+    }
+
+    /// Adds the edges that parts of one block gave, which come in order. Edges are in the order of their words, so those from the
+    /// first part on are the last ones.
+    fn find_idle<M: ReadMemory>(
+        &self,
+        parts: &[(BlockId, (u64, u64))],
+        window: &mut Window<'_, M>,
+        sieve: &mut Sieve,
+        gone: &mut Vec<Range<usize>>,
+    ) {
+        let Some(&(block, (start, _))) = parts.first() else { return };
+        let (mut left, mut count, mut idle) = (parts.iter().map(|part| part.1).peekable(), 0, Vec::new());
+        window.each_piece(start, self.blocks.range(block).1, |address, words| {
+            sieve.look_up(&self.blocks, words);
+            sieve.each(&self.blocks, words, |at, pointer| {
+                let (target, here) = (pointer.edge.block(), address + 8 * at as u64);
+                if target == block || self.sole.contains(target) {
+                    return;
+                }
+                while left.next_if(|(_, end)| *end <= here).is_some() {}
+                idle.extend(left.peek().filter(|(start, _)| *start <= here).map(|_| count));
+                count += 1;
+            });
+        });
+        let all = self.range(block);
+        if let Some(first) = all.len().checked_sub(count).map(|before| all.start + before) {
+            gone.extend(idle.into_iter().map(|edge: usize| first + edge..first + edge + 1));
+        }
     }
 
     /// The block that begins with the memory a part is of, and the part.
@@ -78,25 +99,6 @@ impl Graph {
         let (block, offset) = self.blocks.find(part.whole.0)?;
         let fits = offset == 0 && part.whole.1 <= self.blocks.range(block).1;
         fits.then_some((block, part.idle))
-    }
-
-    /// How many edges a part of a block gave.
-    fn count<M: ReadMemory>(
-        &self,
-        block: BlockId,
-        (start, end): (u64, u64),
-        window: &mut Window<'_, M>,
-        sieve: &mut Sieve,
-    ) -> usize {
-        let mut count = 0;
-        window.each_piece(start, end, |_, words| {
-            sieve.look_up(&self.blocks, words);
-            sieve.each(&self.blocks, words, |_, pointer| {
-                let target = pointer.edge.block();
-                count += usize::from(target != block && !self.sole.contains(target));
-            });
-        });
-        count
     }
 
     /// Removes edges; each of these ranges lies in one block's, and they come in order, none into another.

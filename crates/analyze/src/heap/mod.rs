@@ -58,7 +58,7 @@ pub use graph::Graph;
 pub use growing::{Growing, growing, largest};
 pub use kinds::Kinds;
 pub use memory::ReadMemory;
-pub use paths::{Path, Paths};
+pub use paths::{Content, Path, Paths};
 pub use roots::{
     Holder, IdlePart, Links, NamedRoot, Payload, RootKind, RootOrigin, RootRange, RootRegister, Roots,
 };

@@ -6,11 +6,15 @@
 //!   rank 1: stacks      ─▶ what is left ─▶ …
 //!   last: tracked by Python's collector and reached by nothing: first what nothing points to, then rings, one by one
 //! ```
+//!
+//! Some pointers say little of who holds what: old words in memory of no type make short ways that are none, and an object leads to
+//! its class, and by that to all that the class has. Paths without such steps count first, from all roots with a name; then those
+//! with one of them, and so on.
 
 use super::blocks::BlockId;
 use super::edge::Edge;
 use super::graph::Graph;
-use super::roots::{Holder, RootOrigin};
+use super::roots::{Holder, RootEdge, RootOrigin};
 use super::tops::tops;
 
 /// No path leads to the block.
@@ -32,6 +36,17 @@ pub struct Paths {
     heads: Vec<u32>,
 }
 
+/// What is in a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// Memory of no type.
+    Unknown,
+    /// An object whose words are references.
+    Object,
+    /// An object that is a class.
+    Class,
+}
+
 /// A way from a root to a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Path {
@@ -44,14 +59,24 @@ pub struct Path {
 }
 
 impl Paths {
-    /// Looks at every pointer once.
+    /// The shortest ones. Looks at every pointer once.
     pub fn of(graph: &Graph) -> Self {
-        let mut search = Search::new(graph);
-        for (first, edges) in graph.roots().ranks() {
+        Self::through(graph, |_| Content::Object)
+    }
+
+    /// Through objects where there is such a path, and not by way of their classes.
+    pub fn through(graph: &Graph, content: impl Fn(BlockId) -> Content) -> Self {
+        let mut search = Search::new(graph, content);
+        let mut ranks = graph.roots().ranks().peekable();
+        while let Some((first, edges)) = ranks.next() {
             for (number, root) in (first..).zip(edges) {
                 search.reach(root.edge, (graph.blocks().len() + number) as u32);
             }
-            search.spread();
+            search.spread_at_once();
+            let is_named = |root: &RootEdge| matches!(graph.roots().origin(root), RootOrigin::Named { .. });
+            if !ranks.peek().is_some_and(|(_, edges)| edges.first().is_some_and(is_named)) {
+                search.spread();
+            }
         }
         for block in tops(graph, |block| search.parents[block.index()] != NONE) {
             search.reach(Edge::new(block, 0), COLLECTOR);
@@ -105,22 +130,35 @@ impl Paths {
 }
 
 /// Breadth first: one level after the other.
-struct Search<'a> {
+struct Search<'a, F> {
     graph: &'a Graph,
+    content: F,
     parents: Vec<u32>,
     heads: Vec<u32>,
-    /// Steps from the root to what is found now.
-    depth: usize,
+    /// Steps from the root to each block, at most [`TOLD`].
+    depths: Vec<u8>,
     level: Vec<BlockId>,
     next: Vec<BlockId>,
     /// Those of `next` that were found by a pointer into their middle.
     inside: Vec<BlockId>,
+    /// Pointers that say little, each with the block that it is in: for when all other ways were gone.
+    later: Vec<(Edge, u32)>,
 }
 
-impl<'a> Search<'a> {
-    fn new(graph: &'a Graph) -> Self {
-        let (parents, heads) = (vec![NONE; graph.blocks().len()], vec![0; graph.blocks().len()]);
-        Self { graph, parents, heads, depth: 0, level: Vec::new(), next: Vec::new(), inside: Vec::new() }
+impl<'a, F: Fn(BlockId) -> Content> Search<'a, F> {
+    fn new(graph: &'a Graph, content: F) -> Self {
+        let count = graph.blocks().len();
+        Self {
+            graph,
+            content,
+            parents: vec![NONE; count],
+            heads: vec![0; count],
+            depths: vec![0; count],
+            level: Vec::new(),
+            next: Vec::new(),
+            inside: Vec::new(),
+            later: Vec::new(),
+        }
     }
 
     #[inline]
@@ -139,25 +177,61 @@ impl<'a> Search<'a> {
         } else {
             return;
         }
-        self.heads[block.index()] = if self.depth < TOLD { block.raw() } else { self.heads[from as usize] };
+        let depth =
+            self.depths.get(from as usize).map_or(0, |&depth| depth.saturating_add(1).min(TOLD as u8));
+        self.depths[block.index()] = depth;
+        let is_told = usize::from(depth) < TOLD;
+        self.heads[block.index()] = if is_told { block.raw() } else { self.heads[from as usize] };
     }
 
     fn spread(&mut self) {
-        while !self.next.is_empty() {
-            for block in self.inside.drain(..) {
-                self.parents[block.index()] &= !INSIDE;
+        self.spread_at_once();
+        while !self.later.is_empty() {
+            for (edge, from) in std::mem::take(&mut self.later) {
+                self.reach(edge, from);
             }
-            self.depth += 1;
-            self.level.clear();
-            std::mem::swap(&mut self.level, &mut self.next);
-            for at in 0..self.level.len() {
-                let block = self.level[at];
-                let graph = self.graph;
-                for &edge in graph.edges(block) {
+            self.spread_at_once();
+        }
+    }
+
+    /// As far as no pointer has to wait.
+    fn spread_at_once(&mut self) {
+        while !self.next.is_empty() {
+            self.take_level();
+        }
+    }
+
+    /// Goes on from all that was found last.
+    fn take_level(&mut self) {
+        for block in self.inside.drain(..) {
+            self.parents[block.index()] &= !INSIDE;
+        }
+        self.level.clear();
+        std::mem::swap(&mut self.level, &mut self.next);
+        for at in 0..self.level.len() {
+            let (block, graph) = (self.level[at], self.graph);
+            let is_sound = self.is_of_an_object(block);
+            let is_object = self.holds_references(block);
+            for &edge in graph.edges(block) {
+                if is_sound && !(is_object && (self.content)(edge.block()) == Content::Class) {
                     self.reach(edge, block.raw());
+                } else if self.parents[edge.block().index()] == NONE {
+                    self.later.push((edge, block.raw()));
                 }
             }
         }
-        self.depth = 0;
+    }
+
+    fn holds_references(&self, block: BlockId) -> bool {
+        (self.content)(block) != Content::Unknown
+    }
+
+    /// Whether a block is an object, or memory that an object or a root leads to.
+    #[inline]
+    fn is_of_an_object(&self, block: BlockId) -> bool {
+        let parent = self.parents[block.index()] as usize;
+        let is_held_by_one =
+            || parent >= self.graph.blocks().len() || self.holds_references(BlockId::new(parent));
+        self.holds_references(block) || is_held_by_one()
     }
 }

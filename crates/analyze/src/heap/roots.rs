@@ -177,8 +177,8 @@ pub struct IdlePart {
 /// What is known of a block besides its words.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Links {
-    /// Words at the start of the block that do not count as pointers, bit n for word n: the collector's links to its
-    /// neighbours, weak references.
+    /// Words of the block that do not count as pointers, bit n for word n and the last one for all behind it: the collector's links
+    /// to its neighbours, weak references, what lies behind an object.
     pub idle_words: u64,
     /// How many bytes behind the start of the block its object begins, to which others point: 0, 16 or 32.
     pub object_at: u8,
@@ -189,7 +189,7 @@ pub struct Links {
 impl Links {
     #[inline]
     pub(super) fn skips(&self, word: usize) -> bool {
-        word < u64::BITS as usize && self.idle_words >> word & 1 != 0
+        self.idle_words >> word.min(u64::BITS as usize - 1) & 1 != 0
     }
 }
 

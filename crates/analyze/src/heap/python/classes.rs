@@ -186,6 +186,11 @@ impl<M: ReadMemory> Python<'_, M> {
         self.classes.known.borrow().get(id.0 as usize).copied()
     }
 
+    /// Whether the instances of a type are types.
+    pub fn makes_classes(&self, id: ClassId) -> bool {
+        self.known(id).is_some_and(|class| class.kind == Kind::Class)
+    }
+
     /// Which flags tell of words before the object, in this version.
     fn lead(&self, flags: u64) -> u64 {
         let before = match self.layout.managed {

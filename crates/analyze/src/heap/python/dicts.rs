@@ -11,7 +11,7 @@ use super::Python;
 use super::layout::{DICT_KEYS, DICT_VALUES, Keys, Managed, flag};
 use super::reader::is_address;
 use super::text::LONGEST_NAME;
-use crate::heap::ReadMemory;
+use crate::heap::{IdlePart, ReadMemory};
 
 /// More entries than this are not looked at.
 const MOST_ENTRIES: u64 = 1 << 26;
@@ -19,6 +19,11 @@ const MOST_ENTRIES: u64 = 1 << 26;
 const MOST_NAMES: u32 = 1 << 16;
 /// Shared keys are few: at most 30 since 3.11, and what a class has before.
 const MOST_SHARED: u64 = 1 << 16;
+
+/// Bytes of an entry with a hash.
+const ENTRY: u64 = 24;
+/// Of a dict with more entries hashes count as any other word.
+const MOST_HASHES: u64 = 1 << 20;
 
 /// Where the entries of a table of keys lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,6 +106,23 @@ impl<M: ReadMemory> Python<'_, M> {
             length.is_power_of_two() && length <= MOST_ENTRIES && index_bytes >= length && count <= length;
         let has_hashes = self.layout.keys == Keys::Wide || header[10] == 0;
         is_sound.then(|| Entries { start: keys + indices + index_bytes, count, has_hashes })
+    }
+
+    /// Hashes in a dict's own table that look like pointers: that of a number is the number itself, and programs have objects under
+    /// what `id()` says, often because they must not hold them.
+    pub(super) fn hashes(&self, dict: u64) -> Vec<IdlePart> {
+        let mut parts = Vec::new();
+        let Some((keys, None)) = self.tables(dict) else { return parts };
+        let Some(Entries { start, count, has_hashes: true }) = self.entries(keys) else { return parts };
+        if count <= MOST_HASHES {
+            let whole = (keys, start + ENTRY * count);
+            let _ = self.reader.each_row(start, count, |number, [hash, _, _]| {
+                let at = start + ENTRY * number;
+                parts.extend(is_address(hash).then_some(IdlePart { whole, idle: (at, at + 8) }));
+                ControlFlow::Continue(())
+            });
+        }
+        parts
     }
 
     /// The value that a dict has under a name.

@@ -162,6 +162,8 @@ impl<'m, M: ReadMemory> Python<'m, M> {
         }
         match class.kind {
             Kind::List | Kind::Dict | Kind::Set | Kind::Cell | Kind::Function => Some(class.basic_size),
+            // Behind it is the program itself, where what was found by a name is remembered and not held.
+            Kind::Code => Some(class.basic_size),
             Kind::Tuple => Some(layout::TUPLE_ITEMS + 8 * words.get(SIZE as usize / 8)?),
             Kind::Integer => Some(SIZE),
             Kind::Text if is_compact_ascii(*words.get(layout::STR_STATE as usize / 8)?) => {

@@ -130,14 +130,15 @@ impl<M: ReadMemory> Python<'_, M> {
         into.retain(|&part| part != object + layout::INLINE_VALUES);
     }
 
-    /// Memory of an object that holds nothing, though old pointers lie there: room that a list has for more items, the frame of
-    /// a generator that is over. Asked for every object of a heap.
+    /// Memory of an object that holds nothing, though pointers seem to lie there: room that a list has for more items, the frame of
+    /// a generator that is over, hashes of keys. Asked for every object of a heap.
     pub fn idle_parts(&self, object: Object) -> Vec<IdlePart> {
         let Some(class) = self.known(object.class) else { return Vec::new() };
         match class.kind {
             Kind::List => self.room_of_list(object.address).into_iter().collect(),
             Kind::Deque => self.room_of_deque(object.address),
             Kind::Generator => self.frame_that_is_over(object).into_iter().collect(),
+            Kind::Dict => self.hashes(object.address),
             _ => Vec::new(),
         }
     }
