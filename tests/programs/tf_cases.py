@@ -107,7 +107,7 @@ def generators_over_data():
     for epoch in range(24):
         for row in pipeline(epoch):
             pass
-    return 24, [("G1", "data = ", 0, 4_000_000, "-"), ("C12", "# here", 3, 0, "-")]
+    return 24, [("C12", "# here", 3, 4_000_000, "-")]
 
 
 def py_functions_over_data():
@@ -123,7 +123,7 @@ def py_functions_over_data():
     for epoch in range(24):
         for value in pipeline(epoch):
             pass
-    return 24, [("G1", "data = ", 0, 4_000_000, "-"), ("C12", "# here", 1, 0, "-")]
+    return 24, [("C12", "# here", 1, 4_000_000, "-")]
 
 
 def trials_without_clear():

@@ -371,8 +371,13 @@ pub(super) fn shown_by(stacks: &Stacks, stack: StackId) -> Option<Shown> {
         .map(|known| Shown { known, stack })
 }
 
-/// What Python's part of a tensor is called.
-const TENSOR_OBJECT: &str = "EagerTensor";
+/// Classes of Python and attributes through which a rule's memory is held, wherever it was allocated: it belongs to the one line of
+/// that rule, where there is one. What operations gave that ran on other threads is held by a tensor, the data that the functions of
+/// pipelines use by those functions.
+const HELD_THROUGH: [(Rule, &[&str]); 2] = [
+    (Rule::TensorsKept, &["EagerTensor"]),
+    (Rule::PyFunctionRegistry, &["_py_funcs_used_in_graph", "_GeneratorState", "EagerFunc"]),
+];
 
 /// Adds the causes that memory gave away, but for memory that another cause explains.
 pub(super) fn add_shown<'a>(
@@ -392,10 +397,11 @@ pub(super) fn add_shown<'a>(
             causes.push(Cause { keys, kernel, below: known.below, ..Cause::new(known.rule) });
         }
     }
-    // What operations gave that ran on other threads belongs to those who keep it, where one line keeps tensors.
-    let mut keeping = causes.iter_mut().filter(|cause| cause.rule == Rule::TensorsKept);
-    if let (Some(cause), None) = (keeping.next(), keeping.next()) {
-        cause.held = held_through(process, stacks, TENSOR_OBJECT);
+    for (rule, names) in HELD_THROUGH {
+        let mut keeping = causes.iter_mut().filter(|cause| cause.rule == rule);
+        if let (Some(cause), None) = (keeping.next(), keeping.next()) {
+            cause.held = held_through(process, stacks, names);
+        }
     }
 }
 

@@ -69,13 +69,16 @@ impl Holders {
     }
 }
 
-/// Stacks most of whose blocks are held through an object of a class, by its name without its module.
-pub(crate) fn held_through(process: &Process, stacks: &Stacks, class: &str) -> FxHashSet<StackId> {
-    let has_class = |node: &PathNode| node.class.rsplit('.').next() == Some(class);
+/// Stacks most of whose blocks are held through an object of a class, by its name without its module, or through an attribute.
+pub(crate) fn held_through(process: &Process, stacks: &Stacks, names: &[&str]) -> FxHashSet<StackId> {
+    let is_meant = |node: &PathNode| {
+        let class = node.class.rsplit('.').next().unwrap_or_default();
+        names.contains(&class) || names.contains(&&*node.name)
+    };
     let views = process.heap.views.iter();
     let through = views.flat_map(|view| {
         let is_through = |holder: &&Holder| {
-            2 * holder.alike >= holder.looked_at && path(view, holder.node).into_iter().any(has_class)
+            2 * holder.alike >= holder.looked_at && path(view, holder.node).into_iter().any(is_meant)
         };
         view.holders.iter().filter(is_through)
     });

@@ -168,8 +168,8 @@ fn tensors_are_held_by_the_object_that_keeps_them() {
 }
 
 #[test]
-fn data_that_a_pipeline_closes_over_is_told_beside_the_registry_that_keeps_it() {
-    let test = "data_that_a_pipeline_closes_over_is_told_beside_the_registry_that_keeps_it";
+fn data_that_a_pipeline_closes_over_is_told_with_the_registry_that_keeps_it() {
+    let test = "data_that_a_pipeline_closes_over_is_told_with_the_registry_that_keeps_it";
     told(test, "generators_over_data", true);
     told(test, "py_functions_over_data", false);
 }
