@@ -205,7 +205,8 @@ impl<M: ReadMemory> Python<'_, M> {
     /// The collector's links, and lists of weak references.
     fn idle_words(&self, class: &Class, weak_offset: u64) -> u64 {
         let mut idle = 0u64;
-        let mut set = |byte: u64| idle |= 1u64.checked_shl((byte / 8) as u32).unwrap_or(0);
+        // The last one would stand for all words behind it.
+        let mut set = |byte: u64| idle |= 1u64.checked_shl((byte / 8) as u32).unwrap_or(0) & (u64::MAX >> 1);
         if class.has(flag::HAVE_GC) {
             set(class.lead - LINKS);
             set(class.lead - LINKS + 8);
