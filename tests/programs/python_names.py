@@ -3,7 +3,8 @@ stops itself.
 
 The line is JSON: `steps` from object to object, `classes` of all that the collector has, `kept` others, `lengths`, `roots`,
 `modules`, `weak` (pairs that do not hold each other), `parts` (bytes of blocks that belong to an object), `ends` (objects and how long they are), `idle` (a list,
-and what lies in it no more; a dict, and what is a number in it). Objects are told by their `id()`. At last the allocator's own counts go to
+and what lies in it no more; a dict, and what is a number in it), `frozen` (code of the interpreter, and
+how long it is without what it does). Objects are told by their `id()`. At last the allocator's own counts go to
 the standard error.
 """
 
@@ -20,7 +21,7 @@ import threading
 import types
 import weakref
 
-TRUTH = {"steps": [], "classes": [], "lengths": [], "roots": [], "modules": [], "weak": [], "kept": [], "parts": [], "idle": [], "ends": []}
+TRUTH = {"steps": [], "classes": [], "lengths": [], "roots": [], "modules": [], "weak": [], "kept": [], "parts": [], "idle": [], "ends": [], "frozen": []}
 KEEP = []
 LENGTHS = []
 
@@ -392,6 +393,9 @@ def parts():
     numbered = {id(keep(thing)): "and what it holds" for thing in (Thing(), Thing())}
     TRUTH["idle"] += [[id(keep(numbered)), address] for address in numbered]
     code = keep((lambda: 1).__code__)
+    if (3, 11) <= sys.version_info < (3, 13):
+        frozen = sys.modules["_frozen_importlib"]._find_and_load.__code__
+        TRUTH["frozen"].append([id(frozen), type(frozen).__basicsize__])
     TRUTH["ends"].append([id(code), type(code).__basicsize__])
 
 

@@ -314,6 +314,28 @@ fn what_points_without_holding_is_idle_and_what_holds_is_not() {
     });
 }
 
+/// Code that is compiled into the interpreter is none, and everything else that leads from there to an object is a pointer.
+#[test]
+fn constants_of_the_interpreter_are_no_pointers() {
+    in_every_version("constants_of_the_interpreter_are_no_pointers", |stopped, python| {
+        let parts: Vec<(u64, u64)> =
+            stopped.data().into_iter().flat_map(|range| python.constants(range)).collect();
+        let has = |address: u64| parts.iter().any(|&(start, end)| start <= address && address < end);
+        for row in rows(&stopped.truth, "frozen") {
+            let (code, behind) = (number(&row[0]), number(&row[1]));
+            assert!(has(code + behind) && !has(code + behind - 8), "{:?}: {code:x}", stopped.version());
+        }
+        let blocks: BTreeSet<u64> =
+            python.small_blocks(&stopped.arenas()).into_iter().map(|block| block.0).collect();
+        for (start, end) in parts {
+            let mut bytes = vec![0; (end - start) as usize / 8 * 8];
+            stopped.memory.read(start, &mut bytes);
+            let mut words = bytes.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word));
+            assert!(!words.any(|word| blocks.contains(&word)), "{:?}: {start:x}", stopped.version());
+        }
+    });
+}
+
 #[test]
 fn small_blocks_are_those_that_the_allocator_counts_and_have_the_objects_that_the_collector_knows() {
     let name =

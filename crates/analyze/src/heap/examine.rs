@@ -136,7 +136,9 @@ impl<'m, M: ReadMemory> Heap<'m, M> {
         let blocks = Blocks::new(blocks)?;
         let mapped = Marked::of(mappings.iter().map(|range| range.start), &blocks);
         let (allocator_data, registers) = (scene.allocator_data, scene.registers);
-        let roots = Roots { ranges: roots, allocator_data, mappings, registers, named };
+        let constants =
+            python.as_ref().map(|python| constants(python, &scene.files, &roots)).unwrap_or_default();
+        let roots = Roots { ranges: roots, allocator_data, mappings, registers, named, constants };
         let images = scene.files.iter().map(|file| (file.start, file.end)).collect();
         let mut typist = Typist {
             python: python.as_ref(),
@@ -389,6 +391,22 @@ fn named_roots<M: ReadMemory>(python: &Python<'_, M>) -> (Vec<NamedRoot>, Vec<Ro
         names.push(root.name);
     }
     (roots, names)
+}
+
+/// What is no pointer in the data of the interpreter.
+fn constants<M: ReadMemory>(
+    python: &Python<'_, M>,
+    files: &[MappedFile],
+    roots: &[RootRange],
+) -> Vec<(u64, u64)> {
+    let has = |file: &MappedFile, address: u64| file.start <= address && address < file.end;
+    let Some(own) = files.iter().find(|file| has(file, python.runtime())) else { return Vec::new() };
+    let is_own =
+        |range: &&RootRange| files.iter().any(|file| file.path == own.path && has(file, range.start));
+    let mut parts: Vec<(u64, u64)> = Vec::new();
+    roots.iter().filter(is_own).for_each(|range| parts.extend(python.constants((range.start, range.end))));
+    parts.sort_unstable();
+    parts
 }
 
 /// Small objects, with the sites of those that were sampled.

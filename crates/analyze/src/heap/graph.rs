@@ -222,10 +222,10 @@ impl Graph {
         }
         let (mut window, mut sieve) = (Window::new(memory), Sieve::default());
         for range in &roots.ranges {
-            self.read_range(range, &mut window, &mut sieve, false);
+            self.read_range(range, &mut window, &mut sieve, |_, address, _| !roots.is_constant(address));
         }
         for range in &roots.allocator_data {
-            self.read_range(range, &mut window, &mut sieve, true);
+            self.read_range(range, &mut window, &mut sieve, |blocks, _, word| !blocks.is_next_chunk(word));
         }
         for register in &roots.registers {
             self.roots.begin(RootOrigin::Register { thread: register.thread }, register.rank);
@@ -240,22 +240,24 @@ impl Graph {
         }
     }
 
+    /// `is_pointer` is asked of words that lead to a block, by where they lie and what they are.
     fn read_range<M: ReadMemory>(
         &mut self,
         range: &RootRange,
         window: &mut Window<'_, M>,
         sieve: &mut Sieve,
-        has_chunks: bool,
+        is_pointer: impl Fn(&Blocks, u64, u64) -> bool,
     ) {
         let Self { blocks, headers, roots, .. } = self;
         roots.begin(RootOrigin::Word { address: 0, kind: range.kind }, range.rank);
         window.each_piece(range.start, range.end, |address, words| {
             sieve.look_up(blocks, words);
             sieve.each(blocks, words, |at, pointer| {
-                if has_chunks && blocks.is_next_chunk(pointer.word) {
+                let at = address + 8 * at as u64;
+                if !is_pointer(blocks, at, pointer.word) {
                     return;
                 }
-                roots.add(pointer.edge, address + 8 * at as u64);
+                roots.add(pointer.edge, at);
                 if let Some(payload) = pointer.payload {
                     headers[pointer.edge.block().index()].merge(Header::is_payload_of(payload));
                 }

@@ -75,6 +75,16 @@ pub struct Roots {
     pub registers: Vec<RootRegister>,
     /// Objects that are known by name.
     pub named: Vec<NamedRoot>,
+    /// Parts of `ranges` in which no pointers are, in order.
+    pub constants: Vec<(u64, u64)>,
+}
+
+impl Roots {
+    /// Whether a word can be no pointer.
+    pub(super) fn is_constant(&self, address: u64) -> bool {
+        let behind = self.constants.partition_point(|&(start, _)| start <= address);
+        behind > 0 && address < self.constants[behind - 1].1
+    }
 }
 
 /// Where a path begins.

@@ -88,6 +88,15 @@ impl Stopped {
         mappings.iter().filter(starts).find_map(runtime_in).expect("an interpreter is mapped")
     }
 
+    /// Data of the interpreter itself.
+    pub fn data(&self) -> Vec<(u64, u64)> {
+        let (runtime, mappings) = (self.runtime(), self.mappings());
+        let own = mappings.iter().find(|mapping| mapping.start <= runtime && runtime < mapping.end);
+        let is_own =
+            |mapping: &&Mapping| mapping.is_writable && own.is_some_and(|own| own.path == mapping.path);
+        mappings.iter().filter(is_own).map(|mapping| (mapping.start, mapping.end)).collect()
+    }
+
     /// Anonymous memory that could be arenas.
     pub fn arenas(&self) -> Vec<(u64, u64)> {
         let mappings = self.mappings();

@@ -11,6 +11,7 @@
 //! the global lock.
 
 mod classes;
+mod constants;
 mod dicts;
 mod frames;
 mod layout;
@@ -112,6 +113,11 @@ impl<'m, M: ReadMemory> Python<'m, M> {
         // What was judged while looking for `type` was judged without it.
         python.classes = Classes::default();
         Some(python)
+    }
+
+    /// Where its `_PyRuntime` lies.
+    pub fn runtime(&self) -> u64 {
+        self.runtime
     }
 
     /// Blocks in use in Python's arenas, given where those begin and end: their addresses and the sizes of their classes.

@@ -1,0 +1,63 @@
+//! Objects that are compiled into the interpreter: constants, and the code of the modules that it needs to begin. In an interpreter
+//! that is loaded at a fixed address the heap begins below 4 GiB, where their counts, flags, hashes, texts and code read as
+//! pointers to it.
+
+use std::ops::ControlFlow;
+
+use super::classes::{Class, Kind};
+use super::layout::{STR_LENGTH, STR_STATE, class, flag};
+use super::parts::is_compact_ascii;
+use super::reader::is_address;
+use super::{Python, SIZE};
+use crate::heap::ReadMemory;
+
+/// What such an object has as the count of its references: in 3.11, where it may have been counted on a little, and since 3.12.
+const COUNT: u64 = 999_999_999;
+const COUNTED: u64 = 1 << 20;
+const IMMORTAL: u64 = u32::MAX as u64;
+/// Types have true counts in 3.11.
+const MOST_OF_TYPE: u64 = 1 << 20;
+/// No constant is longer.
+const LONGEST: u64 = 1 << 24;
+
+impl<M: ReadMemory> Python<'_, M> {
+    /// Words between two addresses in the data of the interpreter that are no pointers, whatever they look like: ranges in order.
+    pub fn constants(&self, (start, end): (u64, u64)) -> Vec<(u64, u64)> {
+        let (mut parts, mut before) = (Vec::new(), 0);
+        let words = end.saturating_sub(start) / 8;
+        let _ = self.reader.each_row(start, words, |number, [word]| {
+            let references = std::mem::replace(&mut before, word);
+            let is_constant = references.abs_diff(COUNT) < COUNTED || references == IMMORTAL;
+            let may_be_type = (1..MOST_OF_TYPE).contains(&references);
+            let class =
+                (is_address(word) && (is_constant || may_be_type)).then(|| self.class_at(word)).flatten();
+            if let Some(class) = class.filter(|class| is_constant || class.kind == Kind::Class) {
+                let object = start + 8 * number - 8;
+                parts.extend(is_constant.then_some((object, object + 8)));
+                parts.extend(self.no_pointers(object, &class));
+            }
+            ControlFlow::Continue(())
+        });
+        parts.sort_unstable();
+        parts
+    }
+
+    fn no_pointers(&self, object: u64, class: &Class) -> Option<(u64, u64)> {
+        let size = || self.reader.word(object + SIZE).filter(|&size| size < LONGEST);
+        let hash = object + SIZE + 8;
+        match class.kind {
+            Kind::Code => {
+                let code = object + class.basic_size;
+                Some((code, code + class.item_size * size()?))
+            }
+            Kind::Class => self.class_at(object).map(|_| (object + class::FLAGS, object + class::FLAGS + 8)),
+            Kind::Integer => Some((hash, hash + 8)),
+            Kind::Text if is_compact_ascii(self.reader.word(object + STR_STATE)?) => {
+                let length = self.reader.word(object + STR_LENGTH).filter(|&length| length < LONGEST)?;
+                Some((hash, object + self.layout.text_ascii + length + 1))
+            }
+            Kind::Plain if class.has(flag::BYTES) => Some((hash, hash + 8 + size()? + 1)),
+            _ => None,
+        }
+    }
+}
