@@ -80,7 +80,9 @@ impl Sieve {
         }));
         for &at in &*behind {
             let target = &mut targets[at as usize];
-            let found = blocks.settle(word(numbers[at as usize]), BlockId::new(target.block as usize));
+            let word = word(numbers[at as usize]);
+            let found = blocks.settle(word, BlockId::new(target.block as usize));
+            let found = found.filter(|&(_, offset)| !is_number(word, offset));
             *target = found.map_or(Target::NOTHING, |(block, offset)| Target::new(block, offset));
         }
         (self.next, self.told) = (0, 0);
@@ -131,6 +133,16 @@ impl Sieve {
             self.next += 1;
         }
     }
+}
+
+/// Bits of a pointer to the start of a block that may say something else.
+const TAGS: u64 = 8;
+
+/// Whether what points into the middle of a block is a number and no pointer. A program that is loaded at a fixed address has its heap
+/// below 4 GiB, where any number of 32 bits may lead, a hash above all; pointers into the middle are to multiples of four but for
+/// those to characters, and a block that nothing else leads to is hardly ever held by such a one.
+fn is_number(word: u64, offset: u64) -> bool {
+    word < 1 << 32 && offset >= TAGS && !word.is_multiple_of(4)
 }
 
 /// The first of these words as a pointer.
@@ -194,5 +206,26 @@ mod tests {
         assert_eq!(told(31, [31, 30]), None, "longer than there is room");
         assert_eq!(told(32, [17, 30]), None);
         assert_eq!(told(16, [3, 15]), None, "so short a string has no block");
+    }
+
+    /// What the words of a root lead to, in two blocks of the same size below 4 GiB and above.
+    #[test]
+    fn a_number_below_four_gib_that_no_pointer_would_be_leads_nowhere() {
+        use heaplens_format::{Addr, Bytes};
+
+        use super::super::blocks::Block;
+
+        let (low, high) = (0x1723_f510, 0x7000_0000_1000);
+        let block = |start: u64| Block { address: Addr::new(start), size: Bytes::new(4096), site: 1 };
+        let blocks = Blocks::new(vec![block(low), block(high)]).unwrap();
+        let offsets_in = |start: u64| {
+            let words = [0, 2, 8, 0x42b, 0x42c].map(|offset| (start + offset).to_le_bytes());
+            let (mut sieve, mut found) = (Sieve::default(), Vec::new());
+            sieve.look_up(&blocks, &words);
+            sieve.each(&blocks, &words, |at, _| found.push(at));
+            found
+        };
+        assert_eq!(offsets_in(high), [0, 1, 2, 3, 4]);
+        assert_eq!(offsets_in(low), [0, 1, 2, 4]);
     }
 }
