@@ -29,13 +29,14 @@ pub const FOR_TESTS: &[Package] = &[
     Package { name: "golang-go", witness: "/usr/bin/go" },
     Package { name: "graphviz", witness: "/usr/bin/dot" },
     Package { name: "libxml2-utils", witness: "/usr/bin/xmllint" },
-    Package { name: "npm", witness: "/usr/bin/npm" },
     Package { name: "chromium", witness: "/usr/bin/chromium" },
     Package { name: "groff-base", witness: "/usr/bin/groff" },
     Package { name: "zsh", witness: "/usr/bin/zsh" },
     Package { name: "fish", witness: "/usr/bin/fish" },
     Package { name: "python3-venv", witness: "/usr/lib/python3.11/ensurepip/__init__.py" },
+    Package { name: "python3-torch", witness: "/usr/lib/python3/dist-packages/torch/__init__.py" },
     Package { name: "python3-pytest", witness: "/usr/lib/python3/dist-packages/pytest/__init__.py" },
+    Package { name: "libpython3.11", witness: "/usr/lib/x86_64-linux-gnu/libpython3.11.so.1.0" },
     Package { name: "libpython3.11-testsuite", witness: "/usr/lib/python3.11/test/test_gc.py" },
 ];
 
@@ -110,6 +111,9 @@ fn install(names: &[&str]) -> bool {
         command.status().is_ok_and(|status| status.success())
     };
     let words: Vec<&str> =
-        ["install", "-y", "-q", "--no-install-recommends"].into_iter().chain(names.iter().copied()).collect();
+        ["install", "-y", "-q", "--no-install-recommends", "-o", "Dpkg::Options::=--force-unsafe-io"]
+            .into_iter()
+            .chain(names.iter().copied())
+            .collect();
     apt(&words) || (apt(&["update", "-q"]) && apt(&words))
 }
