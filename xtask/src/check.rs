@@ -1,4 +1,4 @@
-//! One command of `cargo xtask test`: runs, shows and counts it.
+//! One command of a task: runs, shows and counts it.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
@@ -43,12 +43,8 @@ pub fn whole(name: &str, command: &mut Command) -> Count {
     Count::one(passed)
 }
 
-/// A command that runs tests of its own: every line is shown, results are counted.
-pub fn tests(name: &str, command: &mut Command) -> Result<Count> {
-    Ok(tests_saying("soak: ", name, command)?.0)
-}
-
-/// The same, and what follows this word on the lines of stderr that begin with it.
+/// A command that runs tests of its own: every line is shown, results are counted; and what follows this word on the lines of stderr
+/// that begin with it.
 pub fn tests_saying(word: &'static str, name: &str, command: &mut Command) -> Result<(Count, Vec<String>)> {
     println!("== {name}");
     let mut child =

@@ -17,7 +17,8 @@ use anyhow::{Result, bail};
 
 const WORDS: &str = "\
 cargo xtask demo          build everything and show Heaplens on an example that keeps memory
-cargo xtask test          install what the tests need, run every check and every test
+cargo xtask test          install what the tests need, run what every change has to pass; --fast: the quick part of it,
+                          --all: the long tests as well, --only NAME: tests whose names contain it
 cargo xtask check-edges   do the crates depend on each other only as they may?
 cargo xtask bench         bare, Heaplens and its peers in one run: --only ROW or SECTION (readings,
                           fragmentation), --runs N, --python PATH, --write (into docs/benchmarks.md)
@@ -38,7 +39,7 @@ fn main() -> ExitCode {
 fn run(words: &[&str]) -> Result<ExitCode> {
     match words {
         ["demo"] => demo::run()?,
-        ["test"] => return test::run(),
+        ["test", options @ ..] => return test::run(options),
         ["check-edges"] => edges::run()?,
         ["bench", options @ ..] => bench::run(options)?,
         ["soak", names @ ..] => soak::run(names)?,

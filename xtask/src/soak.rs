@@ -109,6 +109,11 @@ pub fn run(names: &[&str]) -> Result<()> {
     Ok(())
 }
 
+/// The interpreters that the machine's own packages do not have, unpacked where they are not there yet.
+pub fn provide_interpreters() {
+    interpreters::provide();
+}
+
 fn run_campaign(words: &[&str]) -> Result<()> {
     let start = Instant::now();
     let count = crate::campaign::run(words)?;
@@ -173,8 +178,17 @@ fn run_tests(
     variables: &[(&str, &str)],
     command: impl FnOnce(&str) -> String,
 ) -> Result<()> {
-    let mut words =
-        vec!["test", "--release", "--package", "heaplens", "--test", "suite", "--", "--nocapture"];
+    let mut words = vec![
+        "test",
+        "--release",
+        "--package",
+        "heaplens",
+        "--test",
+        "suite",
+        "--",
+        "--nocapture",
+        "--include-ignored",
+    ];
     words.extend(tests.split_whitespace());
     let start = Instant::now();
     let (count, said) = tests_saying("soak: ", name, cargo(&words).envs(variables.iter().copied()))?;

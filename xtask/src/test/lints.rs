@@ -1,0 +1,61 @@
+//! Checks that look at the code and run nothing of it.
+
+use std::process::Command;
+
+use super::binaries::{INTERLEAVINGS, OTHERS};
+use super::options::{Options, Scope};
+use super::phases::Phases;
+use crate::check::{Count, whole};
+use crate::workspace::cargo;
+
+/// The agent is built with a profile of its own, as a library with its own panic handler must be.
+const AGENT: [&str; 4] = ["--package", "heaplens-agent", "--profile", "agent"];
+
+/// Formatting and lints always, documentation and the edges between crates unless it is a quick look; nothing where only some tests
+/// were asked for.
+pub fn run(options: &Options, phases: &mut Phases) -> Count {
+    if !options.only.is_empty() {
+        return Count::default();
+    }
+    let formatted = phases.time("format", || whole("format", &mut cargo(&["fmt", "--all", "--", "--check"])));
+    let linted = phases.time("clippy", || clippy("clippy", &OTHERS, &["--all-targets"]));
+    let quick = formatted.and(linted);
+    if options.scope == Scope::Fast {
+        return quick;
+    }
+    let others = phases.time("clippy, agent and interleavings", || {
+        clippy("clippy, interleavings", &INTERLEAVINGS, &["--all-targets"]).and(clippy(
+            "clippy, agent",
+            &AGENT,
+            &[],
+        ))
+    });
+    let documented =
+        phases.time("rustdoc", || rustdoc("rustdoc", &OTHERS).and(rustdoc("rustdoc, agent", &AGENT)));
+    let edges = phases.time("check-edges", check_edges);
+    [others, documented, edges].into_iter().fold(quick, Count::and)
+}
+
+fn clippy(name: &str, which: &[&str], targets: &[&str]) -> Count {
+    let mut command = cargo(&["clippy", "--quiet"]);
+    whole(name, without_increments(command.args(which).args(targets).args(["--", "-D", "warnings"])))
+}
+
+fn rustdoc(name: &str, which: &[&str]) -> Count {
+    let mut command = cargo(&["doc", "--quiet", "--no-deps", "--document-private-items"]);
+    whole(name, command.args(which).env("RUSTDOCFLAGS", "-D warnings"))
+}
+
+/// In CI nothing is built a second time.
+pub fn without_increments(command: &mut Command) -> &mut Command {
+    if std::env::var_os("CI").is_some() { command.env("CARGO_INCREMENTAL", "0") } else { command }
+}
+
+fn check_edges() -> Count {
+    println!("== check-edges");
+    let result = crate::edges::run();
+    if let Err(error) = &result {
+        println!("FAILED: check-edges: {error:#}");
+    }
+    Count::one(result.is_ok())
+}

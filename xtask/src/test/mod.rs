@@ -1,0 +1,44 @@
+//! `cargo xtask test`: sets up, builds, checks and tests what a change has to pass. Set-up waits for the network while the builds
+//! compute; then every test runs, several at a time, and the run ends with where its time went and one line with the count.
+//!
+//! ```text
+//!   set-up ───────────────┐
+//!   format, lints, builds ┴─▶ tests ─▶ slowest tests, time of each group, N passed, N failed, N skipped
+//! ```
+
+mod binaries;
+mod job;
+mod lints;
+mod options;
+mod outcome;
+mod phases;
+mod schedule;
+mod setup;
+
+use std::process::ExitCode;
+use std::thread;
+
+use anyhow::{Result, anyhow};
+
+use crate::check::Count;
+use options::Options;
+use phases::Phases;
+
+/// Runs what the options ask for.
+pub fn run(words: &[&str]) -> Result<ExitCode> {
+    let options = Options::parse(words)?;
+    let mut phases = Phases::default();
+    let setup = thread::spawn(move || setup::provide(options.scope));
+    let built = phases.time("build", || binaries::build(&options));
+    let checks = lints::run(&options, &mut phases);
+    let setup = phases.time("waiting for set-up", || setup.join());
+    let variables = setup.map_err(|_| anyhow!("setting up the tests panicked"))?;
+    let jobs = job::plan(&built?, &options)?;
+    let outcomes = phases.time("tests", || schedule::run(jobs, &variables));
+    let count = checks.and(outcome::count(&outcomes));
+    outcome::print_times(&outcomes);
+    phases.print();
+    let Count { passed, failed, skipped } = count;
+    println!("{passed} passed, {failed} failed, {skipped} skipped");
+    Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
