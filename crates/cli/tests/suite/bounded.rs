@@ -7,6 +7,7 @@ const LIMIT: u64 = 64 << 20;
 
 /// 10⁸ pairs in `cargo test`; the soak asks for more.
 #[test]
+#[ignore = "long: cargo xtask test --all"]
 fn a_hundred_million_pairs_stay_below_64_mebibytes() {
     let pairs = std::env::var("HEAPLENS_PAIRS").unwrap_or_else(|_| "100000000".to_owned());
     let run = Heaplens::on(&program("pairs.c"), &[]).arg(pairs).finish().expect_status(0);
@@ -47,12 +48,14 @@ fn a_million_passes(more: &[&str]) -> Finished {
 }
 
 #[test]
+#[ignore = "long: cargo xtask test --all"]
 fn a_million_iterations_make_a_recording_below_32_mebibytes() {
     a_million_passes(&[]);
 }
 
 /// The last of the user's marks is never lost.
 #[test]
+#[ignore = "long: cargo xtask test --all"]
 fn a_million_marks_make_a_recording_below_32_mebibytes() {
     let run = a_million_passes(&["marked"]);
     let marks = run.report().0["marks"].clone();

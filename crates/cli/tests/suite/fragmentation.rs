@@ -14,6 +14,7 @@ fn returned_alone(python: &std::path::Path) -> f64 {
 }
 
 #[test]
+#[ignore = "long: cargo xtask test --all"]
 fn mixed_sizes_from_eight_threads_are_fragmentation_and_no_leak() {
     let python = interpreters::any();
     let alone = returned_alone(python);

@@ -57,6 +57,7 @@ fn lost(program: &Path, what: &str) -> Vec<(String, u64, u64, u64)> {
 }
 
 #[test]
+#[ignore = "long: cargo xtask test --all"]
 fn a_buffer_that_a_program_loses_with_every_run_is_definitely_lost_at_its_line() {
     let test = "lost_by_tensorflow_natively::a_buffer_that_a_program_loses_with_every_run_is_definitely_lost_at_its_line";
     let Some(program) = native_losses(test) else { return };

@@ -136,6 +136,7 @@ fn a_list_of_scalars_is_told_beside_the_cache_that_keeps_them() {
 
 /// 32 MB, twice.
 #[test]
+#[ignore = "long: cargo xtask test --all"]
 fn what_one_pass_needs_is_kept_by_the_pool_and_is_no_leak() {
     let test = "what_one_pass_needs_is_kept_by_the_pool_and_is_no_leak";
     let Some(with) = told(test, "array_to_tensor", true) else { return };
@@ -149,11 +150,13 @@ fn what_one_pass_needs_is_kept_by_the_pool_and_is_no_leak() {
 
 /// The list has a hundred bytes of it for each iteration: no finding of its own.
 #[test]
+#[ignore = "long: cargo xtask test --all"]
 fn a_chain_of_operations_is_told_and_not_the_list_of_its_results() {
     told("a_chain_of_operations_is_told_and_not_the_list_of_its_results", "chain_in_list", true);
 }
 
 #[test]
+#[ignore = "long: cargo xtask test --all"]
 fn free_memory_between_operations_of_a_graph_is_a_line_of_the_ledger() {
     let test = "free_memory_between_operations_of_a_graph_is_a_line_of_the_ledger";
     told(test, "session_for_each", true);
@@ -161,6 +164,7 @@ fn free_memory_between_operations_of_a_graph_is_a_line_of_the_ledger() {
 }
 
 #[test]
+#[ignore = "long: cargo xtask test --all"]
 fn tensors_are_held_by_the_object_that_keeps_them() {
     let test = "tensors_are_held_by_the_object_that_keeps_them";
     told(test, "tensors_of_object", true);
@@ -168,6 +172,7 @@ fn tensors_are_held_by_the_object_that_keeps_them() {
 }
 
 #[test]
+#[ignore = "long: cargo xtask test --all"]
 fn data_that_a_pipeline_closes_over_is_told_with_the_registry_that_keeps_it() {
     let test = "data_that_a_pipeline_closes_over_is_told_with_the_registry_that_keeps_it";
     told(test, "generators_over_data", true);
@@ -175,12 +180,14 @@ fn data_that_a_pipeline_closes_over_is_told_with_the_registry_that_keeps_it() {
 }
 
 #[test]
+#[ignore = "long: cargo xtask test --all"]
 fn models_of_trials_stay_in_the_gradient_registry_where_nothing_is_cleared() {
     let test = "models_of_trials_stay_in_the_gradient_registry_where_nothing_is_cleared";
     told(test, "trials_without_clear", true);
 }
 
 #[test]
+#[ignore = "long: cargo xtask test --all"]
 fn what_is_said_to_leak_and_does_not_is_clean() {
     let test = "what_is_said_to_leak_and_does_not_is_clean";
     told(test, "healthy", true);

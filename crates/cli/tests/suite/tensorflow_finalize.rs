@@ -34,6 +34,7 @@ fn the_line_that_would_make_the_graph_grow_raises_and_is_named() {
 }
 
 #[test]
+#[ignore = "long: cargo xtask test --all"]
 fn a_program_that_builds_its_graph_once_runs_as_without_it() {
     let test = "a_program_that_builds_its_graph_once_runs_as_without_it";
     let Some(run) = ran(test, "built_once") else { return };

@@ -99,6 +99,7 @@ fn google_pprof_finds_functions_by_addresses() {
 }
 
 #[test]
+#[ignore = "long: cargo xtask test --all"]
 fn google_pprof_reads_names_and_compares_two_recordings_by_them() {
     let test = "export::stacks::google_pprof_reads_names_and_compares_two_recordings_by_them";
     let [few, many] = [(&*FEW, "few.heap"), (&*MANY, "many.heap")]

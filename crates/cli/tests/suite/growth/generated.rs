@@ -25,6 +25,7 @@ fn seed(test: &str) -> u64 {
 }
 
 #[test]
+#[ignore = "long: cargo xtask test --all"]
 fn python_programs_that_grow_are_found_and_the_others_left_in_peace() {
     let test = "growth::generated::python_programs_that_grow_are_found_and_the_others_left_in_peace";
     let (seed, folder) = (seed(test), Folder::new());
@@ -40,6 +41,7 @@ fn python_programs_that_grow_are_found_and_the_others_left_in_peace() {
 }
 
 #[test]
+#[ignore = "long: cargo xtask test --all"]
 fn native_programs_that_grow_are_found_and_the_others_left_in_peace() {
     let test = "growth::generated::native_programs_that_grow_are_found_and_the_others_left_in_peace";
     let (seed, folder) = (seed(test), Folder::new());

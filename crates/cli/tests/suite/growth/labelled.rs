@@ -208,6 +208,7 @@ fn native_programs_with_a_label_get_their_verdict() {
 }
 
 #[test]
+#[ignore = "long: cargo xtask test --all"]
 fn programs_that_others_wrote_are_not_called_leaks() {
     let test = "growth::labelled::programs_that_others_wrote_are_not_called_leaks";
     let mut programs = Vec::new();

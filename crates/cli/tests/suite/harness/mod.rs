@@ -16,6 +16,17 @@ pub use truth::Truth;
 
 use std::io::Write;
 
+/// What is tried besides, unless this is the run that every change has to pass: `cargo xtask test --all` has it, and whoever runs
+/// the tests by hand.
+pub fn besides<T>(more: &[T]) -> &[T] {
+    if is_run_of_a_change() { &[] } else { more }
+}
+
+/// Whether this is the run that every change has to pass, which is to be short.
+pub fn is_run_of_a_change() -> bool {
+    std::env::var("HEAPLENS_TEST_SCOPE").is_ok_and(|scope| scope == "change")
+}
+
 /// Says why a test does not run here. Written past libtest's capture, so that it is seen although the test passes.
 pub fn skip(test: &str, reason: &str) {
     writeln!(std::io::stderr().lock(), "skipped: {test}: {reason}").expect("stderr is open");

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
@@ -54,7 +55,7 @@ fn stem(source: &str) -> &str {
     source.split('.').next().unwrap_or(source)
 }
 
-/// One thread compiles at a time, and nothing is compiled twice in a run.
+/// Nothing is compiled twice in a run, nor by two processes at a time.
 fn build(command: Command, source: &str, name: &str) -> Result<PathBuf, String> {
     static BUILT: Mutex<Option<HashMap<String, Result<PathBuf, String>>>> = Mutex::new(None);
     let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
@@ -67,6 +68,8 @@ fn compile(mut command: Command, source: &str, name: &str) -> Result<PathBuf, St
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("test-programs");
     let output = folder.join(name);
     std::fs::create_dir_all(&folder).expect("the build folder is writable");
+    let lock = File::create(folder.join(format!("{name}.lock"))).expect("the build folder is writable");
+    lock.lock().expect("a file of ours can be locked");
     if is_fresh(&output) {
         return Ok(output);
     }

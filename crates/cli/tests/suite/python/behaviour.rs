@@ -220,6 +220,7 @@ fn an_interpreter_that_is_unloaded_is_not_asked_again() {
 }
 
 #[test]
+#[ignore = "long: cargo xtask test --all"]
 fn an_interpreter_that_is_too_old_is_recorded_and_said_to_be() {
     let test = "python::behaviour::an_interpreter_that_is_too_old_is_recorded_and_said_to_be";
     let old = interpreters::too_old();
@@ -252,6 +253,7 @@ fn assert_native_only(test: &str, name: &str, sentence: &str) {
 }
 
 #[test]
+#[ignore = "long: cargo xtask test --all"]
 fn an_interpreter_that_is_too_new_is_recorded_and_said_to_be() {
     let test = "python::behaviour::an_interpreter_that_is_too_new_is_recorded_and_said_to_be";
     let sentence = "Python 3.15     its lines are not known to this version, so stacks are native only";
@@ -259,6 +261,7 @@ fn an_interpreter_that_is_too_new_is_recorded_and_said_to_be() {
 }
 
 #[test]
+#[ignore = "long: cargo xtask test --all"]
 fn a_debug_build_is_recorded_and_said_to_be() {
     let test = "python::behaviour::a_debug_build_is_recorded_and_said_to_be";
     let sentence = "Python 3.14     a debug build, whose lines cannot be read: stacks are native only";

@@ -1,10 +1,12 @@
 //! Which interpreters this machine has.
 
+use std::fs::File;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use crate::harness::skip;
+use crate::harness::{is_run_of_a_change, skip};
 
 /// An interpreter whose frames are read.
 #[derive(Debug)]
@@ -16,10 +18,17 @@ pub struct Interpreter {
 }
 
 impl Interpreter {
+    /// What follows the first dot of its version.
+    fn minor(&self) -> Option<u32> {
+        self.version.split('.').nth(1).and_then(|minor| minor.parse().ok())
+    }
+
     /// The interpreter as a library for other programs, where it has one.
     pub fn library(&self) -> Option<PathBuf> {
-        let library = self.path.with_file_name("").join(format!("../lib/libpython{}.so.1.0", self.version));
-        library.exists().then_some(library)
+        let name = format!("libpython{}.so.1.0", self.version);
+        let folders = ["../lib", "../lib/x86_64-linux-gnu"];
+        let beside = |folder: &str| self.path.with_file_name("").join(folder).join(&name);
+        folders.into_iter().map(beside).find(|library| library.exists())
     }
 }
 
@@ -28,9 +37,54 @@ const WANTED: &str = "HEAPLENS_PYTHON_VERSIONS";
 
 const VERSIONS: [&str; 7] = ["3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14"];
 
+/// A file that all processes of one run of the tests share: where the interpreters are. Asking each takes seconds.
+const FOUND: &str = "HEAPLENS_TEST_INTERPRETERS";
+
 /// Every interpreter that can be found: `python3` and the system's, which is linked otherwise, and one of each version.
-/// Panics for the test where there is none; a version that is absent is said once, by the test below.
+/// Panics for the test where there is none.
 pub fn all(test: &str) -> Vec<Interpreter> {
+    let mut found = match std::env::var_os(FOUND) {
+        Some(path) => shared(Path::new(&path)),
+        None => asked(),
+    };
+    if let Ok(wanted) = std::env::var(WANTED) {
+        found.retain(|one| wanted.split(' ').any(|version| version == one.version));
+    }
+    if is_run_of_a_change() {
+        found = few(found);
+    }
+    assert!(!found.is_empty(), "{test}: no Python that can be read on this machine");
+    found
+}
+
+/// `python3`, the system's, and the newest: all of them are for `--all`.
+fn few(mut found: Vec<Interpreter>) -> Vec<Interpreter> {
+    let newest = found.iter().map(Interpreter::minor).max().flatten();
+    let mut index = 0;
+    found.retain(|one| {
+        index += 1;
+        index <= 2 || one.minor() == newest
+    });
+    found
+}
+
+/// What whoever came first wrote there: a line with version and path for each.
+fn shared(path: &Path) -> Vec<Interpreter> {
+    let file = File::options().read(true).write(true).create(true).truncate(false).open(path);
+    let mut file = file.expect("the build folder is writable");
+    file.lock().expect("a file of ours can be locked");
+    let mut text = String::new();
+    file.read_to_string(&mut text).expect("a file of ours is text");
+    if text.is_empty() {
+        let lines = asked().into_iter().map(|one| format!("{} {}\n", one.version, one.path.display()));
+        text = lines.collect();
+        file.write_all(text.as_bytes()).expect("the build folder is writable");
+    }
+    let known = text.lines().filter_map(|line| line.split_once(' '));
+    known.map(|(version, path)| Interpreter { path: path.into(), version: version.to_owned() }).collect()
+}
+
+fn asked() -> Vec<Interpreter> {
     let mut found: Vec<Interpreter> = Vec::new();
     let named = ["python3".to_owned(), "/usr/bin/python3".to_owned()];
     let numbered = VERSIONS.iter().map(|version| format!("python{version}"));
@@ -43,10 +97,6 @@ pub fn all(test: &str) -> Vec<Interpreter> {
             found.push(one);
         }
     }
-    if let Ok(wanted) = std::env::var(WANTED) {
-        found.retain(|one| wanted.split(' ').any(|version| version == one.version));
-    }
-    assert!(!found.is_empty(), "{test}: no Python that can be read on this machine");
     found
 }
 
@@ -59,14 +109,12 @@ pub fn any() -> &'static Path {
 /// A few of them, as different as possible: `python3`, the system's, the newest and the oldest.
 pub fn some(test: &str) -> Vec<Interpreter> {
     let mut found = all(test);
-    let number =
-        |one: &Interpreter| one.version.split('.').nth(1).and_then(|minor| minor.parse::<u32>().ok());
-    let versions = found.iter().map(number);
+    let versions = found.iter().map(Interpreter::minor);
     let (oldest, newest) = (versions.clone().min().flatten(), versions.max().flatten());
     let mut index = 0;
     found.retain(|one| {
         index += 1;
-        index <= 2 || number(one) == oldest || number(one) == newest
+        index <= 2 || one.minor() == oldest || one.minor() == newest
     });
     found
 }
@@ -106,6 +154,7 @@ print(os.path.realpath(sys.executable), '%d.%d' % sys.version_info[:2], sep='\\n
 }
 
 #[test]
+#[ignore = "long: cargo xtask test --all"]
 fn every_version_is_here_or_said_to_be_absent() {
     let test = "python::interpreters::every_version_is_here_or_said_to_be_absent";
     let found = all(test);

@@ -31,7 +31,8 @@ fn stdout(output: &Output) -> String {
 
 /// The interpreter of a fresh virtual environment; `None` when this one cannot make any.
 fn environment(python: &Interpreter, folder: &Folder) -> Option<PathBuf> {
-    let place = folder.file(&format!("venv-{}", python.version));
+    // Two interpreters may be of one version.
+    let place = folder.file(&python.path.display().to_string().replace('/', "-"));
     let made = run(Command::new(&python.path).args(["-m", "venv"]).arg(&place)).status.success();
     made.then(|| place.join("bin/python"))
 }

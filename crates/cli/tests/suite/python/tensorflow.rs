@@ -28,16 +28,19 @@ fn two_calls_of_a_session_in_a_pass_are_one_pass() {
 }
 
 #[test]
+#[ignore = "long: cargo xtask test --all"]
 fn a_model_that_is_fitted_in_each_trial_counts_trials() {
     assert_counted("keras_trials");
 }
 
 #[test]
+#[ignore = "long: cargo xtask test --all"]
 fn passes_of_eager_steps_are_counted() {
     assert_counted("eager_while");
 }
 
 #[test]
+#[ignore = "long: cargo xtask test --all"]
 fn calls_of_a_compiled_function_are_counted() {
     assert_counted("function_step");
 }

@@ -184,5 +184,7 @@ fn python_with(modules: &str) -> Option<PathBuf> {
         let path = String::from_utf8(output.stdout).ok().filter(|_| output.status.success())?;
         Some(PathBuf::from(path.trim_end()))
     };
-    ["python3", "/usr/bin/python3"].into_iter().find_map(ask)
+    let made = std::env::var("HEAPLENS_NOTEBOOK_PYTHON").ok();
+    let names = ["python3".to_owned(), "/usr/bin/python3".to_owned()];
+    names.into_iter().chain(made).find_map(|name| ask(&name))
 }

@@ -32,6 +32,7 @@ fn large_source(parts: u64) -> String {
 }
 
 #[test]
+#[ignore = "long: cargo xtask test --all"]
 fn a_cpp_compiler_on_a_large_file_is_unharmed() {
     let Some(trial) = Trial::of("a_cpp_compiler_on_a_large_file_is_unharmed", &["g++"]) else { return };
     let parts = amount("HEAPLENS_CPP_PARTS", 25);

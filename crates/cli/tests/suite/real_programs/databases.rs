@@ -80,6 +80,7 @@ const POSTGRES: &str = r#"
 "#;
 
 #[test]
+#[ignore = "long: cargo xtask test --all"]
 fn postgres_under_pgbench_is_unharmed() {
     let name = "postgres_under_pgbench_is_unharmed";
     let test = format!("real_programs::{name}");

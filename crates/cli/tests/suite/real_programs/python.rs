@@ -20,6 +20,7 @@ END
 const ORDINARY: &str = "test_gc test_threading test_subprocess";
 
 #[test]
+#[ignore = "long: cargo xtask test --all"]
 fn cpython_tests_end_as_they_do_alone() {
     let name = "cpython_tests_end_as_they_do_alone";
     let tests = std::env::var("HEAPLENS_PYTHON_TESTS").unwrap_or_else(|_| ORDINARY.to_owned());
