@@ -19,8 +19,8 @@ use heaplens_tracker::{Caller, Guard, Nesting, modules, tracker};
 use crate::malloc::export;
 use crate::{knows_frameworks, real};
 
-/// The real function behind a name of ours: in the library that has the virtual table of this very object, which may have been
-/// loaded for itself alone, out of sight of `dlsym`; and there may be two of them.
+/// The real function behind a name of ours: in the library that has the virtual table of this very object. Where there is none
+/// (`real::of_framework` says when that is), a pool is out of memory, and nothing can be given back to it.
 struct Real {
     name: &'static CStr,
     /// The first table that was seen, and the function for it; both stay.
@@ -33,27 +33,25 @@ impl Real {
         Self { name, table: AtomicU64::new(0), function: AtomicU64::new(0) }
     }
 
-    fn of(&self, object: *const u64) -> u64 {
+    fn of(&self, object: *const u64) -> Option<u64> {
         // SAFETY: an object of a class with virtual functions begins with the address of their table.
         let table = unsafe { object.read() };
-        // Acquire: pairs with the Release below.
-        if self.table.load(Acquire) == table {
-            return self.function.load(Relaxed);
+        // Acquire: pairs with the Release below. Until then both are 0, as the first word of what is no object may be.
+        if self.table.load(Acquire) == table
+            && let function @ 1.. = self.function.load(Relaxed)
+        {
+            return Some(function);
         }
         self.find(table)
     }
 
     #[cold]
-    fn find(&self, table: u64) -> u64 {
-        let found =
-            modules::defined_beside(table, self.name).or_else(|| modules::defined_elsewhere(self.name));
-        // SAFETY: takes no arguments and does not return. Without the function there is nothing that could be returned; the
-        // linker found the name in a library, else the table had no entry that leads here.
-        let function = found.unwrap_or_else(|| unsafe { libc::abort() });
+    fn find(&self, table: u64) -> Option<u64> {
+        let function = real::of_framework(table, self.name)?;
         if self.function.compare_exchange(0, function, Relaxed, Relaxed).is_ok() {
             self.table.store(table, Release);
         }
-        function
+        Some(function)
     }
 }
 
@@ -89,10 +87,10 @@ macro_rules! pool {
             rsp: u64,
             rbp: u64,
         ) -> *mut c_void {
+            let Some(real) = $real::ALLOCATE.of(pool) else { return core::ptr::null_mut() };
             // SAFETY: the function of this name has this type, and these are the program's own arguments.
             let part = unsafe {
-                let real = core::mem::transmute::<u64, Allocate>($real::ALLOCATE.of(pool));
-                real(pool, alignment, size, attributes)
+                core::mem::transmute::<u64, Allocate>(real)(pool, alignment, size, attributes)
             };
             on_part(part, size, Caller { rsp, rbp });
             part
@@ -100,9 +98,10 @@ macro_rules! pool {
 
         #[unsafe(no_mangle)]
         unsafe extern "C-unwind" fn $deallocate(pool: *const u64, part: *mut c_void) {
+            let Some(real) = $real::DEALLOCATE.of(pool) else { return };
             before_part_ends(part);
             // SAFETY: as in the other direction.
-            unsafe { core::mem::transmute::<u64, Deallocate>($real::DEALLOCATE.of(pool))(pool, part) }
+            unsafe { core::mem::transmute::<u64, Deallocate>(real)(pool, part) }
         }
     };
 }
@@ -135,8 +134,9 @@ unsafe extern "C-unwind" fn _ZN10tensorflow17BasicCPUAllocator5AllocEmmPm(
     size: usize,
     received: *mut usize,
 ) -> *mut c_void {
+    let Some(real) = ALLOC.of(source) else { return core::ptr::null_mut() };
     // SAFETY: the function of this name has this type.
-    let real = unsafe { core::mem::transmute::<u64, Alloc>(ALLOC.of(source)) };
+    let real = unsafe { core::mem::transmute::<u64, Alloc>(real) };
     let guard =
         if knows_frameworks() && parts_are_seen(source) { Guard::enter(Nesting::Expected) } else { None };
     // SAFETY: the program's own arguments.
@@ -156,8 +156,9 @@ unsafe extern "C-unwind" fn _ZN10tensorflow17BasicCPUAllocator4FreeEPvm(
     region: *mut c_void,
     size: usize,
 ) {
+    let Some(real) = FREE.of(source) else { return };
     // SAFETY: the function of this name has this type.
-    let real = unsafe { core::mem::transmute::<u64, Free>(FREE.of(source)) };
+    let real = unsafe { core::mem::transmute::<u64, Free>(real) };
     let guard = if knows_frameworks() { Guard::enter(Nesting::Expected) } else { None };
     let is_noted = guard.as_ref().is_some_and(|guard| {
         let is_allocators = real::OTHER_ALLOCATOR.load(Relaxed);

@@ -4,6 +4,9 @@ use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicBool, AtomicUsize};
 
+use heaplens_format::Loss;
+use heaplens_tracker::{modules, tracker};
+
 /// A function that is looked up behind us in the search order.
 pub struct Real<F> {
     address: AtomicUsize,
@@ -121,7 +124,7 @@ fn find_loader() {
     unsafe extern "C" {
         fn _dl_find_object(address: *mut c_void, result: *mut c_void) -> c_int;
     }
-    if let Some((start, end)) = heaplens_tracker::modules::range_of(_dl_find_object as *const () as u64) {
+    if let Some((start, end)) = modules::range_of(_dl_find_object as *const () as u64) {
         LOADER[0].store(start as usize, Relaxed);
         LOADER[1].store(end as usize, Relaxed);
     }
@@ -138,9 +141,25 @@ pub fn is_ours(name: &CStr) -> bool {
     // SAFETY: a zero-terminated name.
     let called = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) } as u64;
     // Our exports can be interposed like any other, so that their names do not lead to them; this function's does.
-    let own = heaplens_tracker::modules::range_of(resolve as *const () as u64);
+    let own = modules::range_of(resolve as *const () as u64);
     own.is_some_and(|(start, end)| (start..end).contains(&called))
-        || !heaplens_tracker::modules::defines(called, name)
+        || !modules::defines(called, name)
+}
+
+/// A framework's function behind a hook of ours: that of the library which `address` is in, which may have been loaded for itself
+/// alone, out of sight of `dlsym`, and there may be two of them; else that of any library.
+///
+/// `None`, counted as a loss, where no loaded object defines it. Nothing that belongs to the framework can have called us then: its
+/// call, or its virtual table, was bound by this name, the library that has the definition is loaded with it, and it stays
+/// loaded as long as its callers are. So the call came by a look-up of the name (`dlsym`, a weak reference) that would have
+/// found nothing without us: the hook answers as the function does when it fails.
+#[cold]
+pub fn of_framework(address: u64, name: &CStr) -> Option<u64> {
+    let found = modules::defined_beside(address, name).or_else(|| modules::defined_elsewhere(name));
+    if found.is_none() && crate::is_ready() {
+        tracker().lose(Loss::FunctionMissing);
+    }
+    found
 }
 
 /// Looks up all functions, and whose allocator it is.
@@ -152,7 +171,7 @@ pub fn resolve() {
     let syscall = unsafe { libc::dlsym(libc::RTLD_NEXT, c"syscall".as_ptr()) };
     crate::limits::SYSCALL.store(syscall as usize, Relaxed);
     // By place, not by `dlopen`: that would allocate, maybe from an allocator that is starting up above us.
-    let module = |address: usize| heaplens_tracker::modules::range_of(address as u64);
+    let module = |address: usize| modules::range_of(address as u64);
     let is_glibc = module(MALLOC.address.load(Relaxed)) == module(libc::abort as *const () as usize);
     OTHER_ALLOCATOR.store(!is_glibc, Relaxed);
 }

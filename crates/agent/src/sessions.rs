@@ -7,9 +7,9 @@
 use core::arch::naked_asm;
 use core::ffi::CStr;
 
-use heaplens_tracker::{modules, tracker};
+use heaplens_tracker::tracker;
 
-use crate::is_ready;
+use crate::{is_ready, real};
 
 /// `absl::Status DirectSession::Run(const RunOptions&, inputs, outputs, targets, outputs*, RunMetadata*, const
 /// tsl::thread::ThreadPoolOptions&)` as TensorFlow 2.21 has it; older versions have that class in another namespace.
@@ -69,19 +69,26 @@ unsafe extern "C" fn run() {
         before = sym before_run)
 }
 
-/// Marks, and says where the real function is: in the library that has the virtual table of this very session. It may have
-/// been loaded for itself alone, out of sight of `dlsym`, and there may be two of them.
+/// Marks, and says where to go on: at the real function, in the library that has the virtual table of this very session.
 unsafe extern "C" fn before_run(session: *const u64) -> u64 {
     if is_ready() {
         tracker().on_session_run();
     }
     // SAFETY: an object of a class with virtual functions begins with the address of their table.
     let table = unsafe { session.read() };
-    let real = modules::defined_beside(table, NAME).or_else(|| modules::defined_elsewhere(NAME));
-    match real {
-        Some(real) => real,
-        // SAFETY: takes no arguments and does not return. Without the function there is nothing that could be returned; the
-        // linker found the name in a library, else the table had no entry that leads here.
-        None => unsafe { libc::abort() },
-    }
+    real::of_framework(table, NAME).unwrap_or(fail as *const () as u64)
+}
+
+/// An `absl::Status` without a message is one word: the code above two bits, of which the lower says that there is no more.
+const UNIMPLEMENTED: u64 = 12 << 2 | 1;
+
+/// Instead of the real function where no library defines it (`real::of_framework` says when that is): the session did not run.
+/// Outputs stay as they are.
+///
+/// # Safety
+/// As TensorFlow's: there is room for the result, whose address is returned, as for every result of a class.
+unsafe extern "C" fn fail(status: *mut u64) -> *mut u64 {
+    // SAFETY: room for a result of one word, see above.
+    unsafe { status.write(UNIMPLEMENTED) };
+    status
 }

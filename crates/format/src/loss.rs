@@ -61,6 +61,8 @@ losses! {
     MarkLost = 16, "marks that were not made";
     /// The probe could not run, or what it calls failed.
     ProbeFailed = 17, "interpreters in which Heaplens could not prepare itself";
+    /// A hook of a framework's function was called, but no library in the process defines the function.
+    FunctionMissing = 18, "calls of functions that no library defines";
 }
 
 /// The number of loss counters in an arena header; kinds beyond it cannot be counted inside the program.

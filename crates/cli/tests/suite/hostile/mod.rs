@@ -5,6 +5,7 @@
 
 mod changes;
 mod children;
+mod framework_names;
 mod limits;
 mod nested;
 mod operators;
