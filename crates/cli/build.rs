@@ -80,7 +80,7 @@ fn needed(bytes: &[u8]) -> object::read::Result<Vec<String>> {
     let sections = elf.elf_header().sections(LittleEndian, bytes)?;
     let Some((entries, link)) = sections.dynamic(LittleEndian, bytes)? else { return Ok(Vec::new()) };
     let strings = sections.strings(LittleEndian, bytes, link)?;
-    let needed = entries.iter().filter(|entry| entry.d_tag(LittleEndian) == u64::from(DT_NEEDED));
+    let needed = entries.iter().filter(|entry| entry.d_tag(LittleEndian) == DT_NEEDED);
     needed
         .map(|entry| {
             entry.string(LittleEndian, strings).map(|name| String::from_utf8_lossy(name).into_owned())

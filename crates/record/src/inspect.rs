@@ -190,14 +190,14 @@ fn needed_sanitizer(elf: &Elf<'_>, bytes: &[u8]) -> Option<&'static str> {
     let entries = segments.iter().find_map(|segment| segment.dynamic(LittleEndian, bytes).ok().flatten())?;
     let value =
         |tag| entries.iter().find(|entry| entry.d_tag(LittleEndian) == tag).map(|e| e.d_val(LittleEndian));
-    let (address, length) = (value(u64::from(DT_STRTAB))?, value(u64::from(DT_STRSZ))?);
+    let (address, length) = (value(DT_STRTAB)?, value(DT_STRSZ)?);
     let in_file = |address, length| {
         segments
             .iter()
             .find_map(|segment| segment.data_range(LittleEndian, bytes, address, length).ok().flatten())
     };
     let strings = StringTable::new(in_file(address, length)?, 0, length);
-    let needed = entries.iter().filter(|entry| entry.d_tag(LittleEndian) == u64::from(DT_NEEDED));
+    let needed = entries.iter().filter(|entry| entry.d_tag(LittleEndian) == DT_NEEDED);
     needed
         .filter_map(|entry| strings.get(u32::try_from(entry.d_val(LittleEndian)).ok()?).ok())
         .find_map(sanitizer_of_library)

@@ -250,7 +250,7 @@ fn is_variable(symbol: &Sym64<Endianness>, endian: Endianness) -> bool {
     symbol.st_type() == elf::STT_OBJECT && !symbol.is_undefined(endian)
 }
 
-fn rank(binding: u8) -> u8 {
+fn rank(binding: elf::SymbolBind) -> u8 {
     match binding {
         elf::STB_GLOBAL => 2,
         elf::STB_WEAK => 1,

@@ -37,7 +37,7 @@ fn read(path: &Path, bias: u64) -> Option<Vec<CodeSegment>> {
     let file = ElfFile64::<Endianness, _>::parse(&cache).ok()?;
     let endian = file.endian();
     let is_code = |header: &&elf::ProgramHeader64<Endianness>| {
-        header.p_type(endian) == elf::PT_LOAD && header.p_flags(endian) & elf::PF_X != 0
+        header.p_type(endian) == elf::PT_LOAD && header.p_flags(endian).contains(elf::PF_X)
     };
     let segment = |header: &elf::ProgramHeader64<Endianness>| {
         let (address, offset) = (header.p_vaddr(endian), header.p_offset(endian));
