@@ -1,5 +1,5 @@
 //! From a recording to what a report says: [`resolve_symbols`] gives frames their names and lines while the object
-//! files are at hand and [`settle_loop_lines`] loops theirs, [`profile()`] merges, chooses and sums, [`diff`] compares two of them. It formats nothing and never looks at a running process.
+//! files are at hand and [`settle_loop_lines`] loops theirs, [`profile()`] merges, chooses and sums, [`diff`] compares two of them. It formats nothing and never reaches for a running process by itself.
 #![forbid(unsafe_code)]
 
 #[cfg(test)]

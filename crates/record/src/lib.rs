@@ -1,5 +1,5 @@
 //! The recorder: starts a program under the agent, follows its process tree, and turns what the agent left behind into a
-//! recording. It never links the agent and never looks at symbols.
+//! recording. It never links the agent and never names a frame.
 //!
 //! ```text
 //!   lookup ─▶ inspect ─▶ session + agent_file ─▶ launch ─▶ watch ─▶ seal ─▶ Recording
