@@ -21,11 +21,12 @@ pub(crate) struct AgentArguments {
 
 /// Puts the library into its place and prints where that is.
 pub(crate) fn agent(arguments: &AgentArguments, agent: &[u8]) -> Result<ExitCode, Failure> {
-    let path = place_agent(agent).map_err(|error| Failure::new(error.to_string()))?;
+    let file = place_agent(agent).map_err(|error| Failure::new(error.to_string()))?;
+    file.keep();
     if let Some(link) = &arguments.link {
-        make_link(&path, link)?;
+        make_link(file.path(), link)?;
     }
-    print(&[path.as_os_str().as_bytes(), b"\n"].concat())?;
+    print(&[file.path().as_os_str().as_bytes(), b"\n"].concat())?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,18 +1,22 @@
 //! The agent as a file that the dynamic linker can load: written once per version, named by its content, never trusted
-//! without comparing every byte. It knows nothing of what the agent does.
+//! without comparing every byte. It knows nothing of what the agent does. When files go again is decided in `agent_cache`.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{DirBuilder, File};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::StatVfsMountFlags;
 
+use crate::agent_cache;
+
 /// How the file's name begins and ends; between them is the fingerprint of its bytes.
 const PREFIX: &str = "libheaplens-";
 const SUFFIX: &str = ".so";
+/// How it ends while the file is being written.
+const DRAFT_SUFFIX: &str = ".tmp";
 
 /// No folder can hold the agent.
 #[derive(Debug, thiserror::Error)]
@@ -20,6 +24,26 @@ const SUFFIX: &str = ".so";
 pub struct NoPlaceForAgent {
     /// Each folder that was tried, with the reason against it.
     pub tried: Vec<(PathBuf, String)>,
+}
+
+/// An agent that can be loaded. No recorder removes the file as long as this lives.
+#[derive(Debug)]
+pub struct AgentFile {
+    path: PathBuf,
+    _in_use: File,
+}
+
+impl AgentFile {
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Has it stay for good, for programs that preload it without a recorder.
+    pub fn keep(&self) {
+        // Where nothing can be written, nothing is removed.
+        agent_cache::keep(&self.path).ok();
+    }
 }
 
 /// Where to look for a folder, in the order of preference.
@@ -57,12 +81,15 @@ impl Folders {
     }
 }
 
-/// The path of a file with exactly these bytes, in the first folder that can hold it.
-pub(crate) fn place(agent: &[u8], folders: &[PathBuf]) -> Result<PathBuf, NoPlaceForAgent> {
+/// A file with exactly these bytes, in the first folder that can hold it. Files there that nobody uses any more are removed.
+pub(crate) fn place(agent: &[u8], folders: &[PathBuf]) -> Result<AgentFile, NoPlaceForAgent> {
     let mut tried = Vec::new();
     for folder in folders {
         match place_in(agent, folder) {
-            Ok(path) => return Ok(path),
+            Ok(file) => {
+                agent_cache::prune(folder);
+                return Ok(file);
+            }
             Err(reason) => tried.push((folder.clone(), reason)),
         }
     }
@@ -75,16 +102,30 @@ pub(crate) fn is_agent(path: &Path) -> bool {
     name.starts_with(PREFIX) && name.ends_with(SUFFIX)
 }
 
-fn place_in(agent: &[u8], folder: &Path) -> Result<PathBuf, String> {
+/// Whether a path has the name of one that is being written, or was when its recorder was killed.
+pub(crate) fn is_draft(path: &Path) -> bool {
+    let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+    name.starts_with(PREFIX) && name.ends_with(DRAFT_SUFFIX)
+}
+
+fn place_in(agent: &[u8], folder: &Path) -> Result<AgentFile, String> {
     check_name(folder)?;
     DirBuilder::new().recursive(true).mode(0o755).create(folder).map_err(|error| error.to_string())?;
     check_folder(folder)?;
     let path = folder.join(format!("{PREFIX}{:016x}{SUFFIX}", fingerprint(agent)));
-    if std::fs::read(&path).is_ok_and(|found| found == agent) {
-        return Ok(path);
+    if let Some(found) = find(agent, &path) {
+        return Ok(found);
     }
     write_whole(agent, &path).map_err(|error| error.to_string())?;
-    Ok(path)
+    find(agent, &path).ok_or_else(|| "what is written there does not stay".into())
+}
+
+/// The file, if it is there and has these bytes.
+fn find(agent: &[u8], path: &Path) -> Option<AgentFile> {
+    let mut file = agent_cache::open_for_use(path)?;
+    let mut found = Vec::with_capacity(agent.len());
+    file.read_to_end(&mut found).ok()?;
+    (found == agent).then(|| AgentFile { path: path.to_owned(), _in_use: file })
 }
 
 /// `LD_PRELOAD` is split at colons and blanks, and `$` begins a name that the linker expands: none of them can be quoted.
@@ -115,7 +156,7 @@ fn check_folder(folder: &Path) -> Result<(), String> {
 
 /// Several recorders may do this at once: each writes a file of its own, and the last rename wins with the same bytes.
 fn write_whole(bytes: &[u8], path: &Path) -> io::Result<()> {
-    let draft = path.with_extension(format!("{}.tmp", std::process::id()));
+    let draft = path.with_extension(format!("{}{DRAFT_SUFFIX}", std::process::id()));
     let written = write_draft(bytes, &draft).and_then(|()| std::fs::rename(&draft, path));
     if written.is_err() {
         std::fs::remove_file(&draft).ok();
@@ -150,16 +191,16 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let folders = [folder.path().join("cache")];
         let first = place(b"library", &folders).unwrap();
-        let made = std::fs::metadata(&first).unwrap().ino();
-        assert_eq!(place(b"library", &folders).unwrap(), first);
-        assert_eq!(std::fs::metadata(&first).unwrap().ino(), made, "it was written again");
+        let made = std::fs::metadata(first.path()).unwrap().ino();
+        assert_eq!(place(b"library", &folders).unwrap().path(), first.path());
+        assert_eq!(std::fs::metadata(first.path()).unwrap().ino(), made, "it was written again");
         assert_eq!(std::fs::read_dir(&folders[0]).unwrap().count(), 1, "a draft was left behind");
     }
 
     #[test]
     fn an_agent_is_told_by_its_name() {
         let folder = tempfile::tempdir().unwrap();
-        assert!(is_agent(&place(b"library", &[folder.path().to_owned()]).unwrap()));
+        assert!(is_agent(place(b"library", &[folder.path().to_owned()]).unwrap().path()));
         assert!(!is_agent(Path::new("/usr/lib/libheaplens.so")) && !is_agent(Path::new("/")));
     }
 
@@ -167,10 +208,25 @@ mod tests {
     fn a_file_with_other_bytes_under_the_same_name_is_replaced() {
         let folder = tempfile::tempdir().unwrap();
         let folders = [folder.path().join("cache")];
-        let path = place(b"library", &folders).unwrap();
-        std::fs::write(&path, b"tampered").unwrap();
+        let file = place(b"library", &folders).unwrap();
+        std::fs::write(file.path(), b"tampered").unwrap();
         place(b"library", &folders).unwrap();
-        assert_eq!(std::fs::read(&path).unwrap(), b"library");
+        assert_eq!(std::fs::read(file.path()).unwrap(), b"library");
+    }
+
+    #[test]
+    fn agents_that_nobody_uses_any_more_go_when_another_is_placed() {
+        let folder = tempfile::tempdir().unwrap();
+        let folders = [folder.path().join("cache")];
+        let paths = [b"first", b"other"].map(|bytes| place(bytes, &folders).unwrap().path().to_owned());
+        let long_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(365 * 24 * 60 * 60);
+        for path in &paths {
+            let times = std::fs::FileTimes::new().set_accessed(long_ago).set_modified(long_ago);
+            File::open(path).unwrap().set_times(times).unwrap();
+        }
+        place(b"other", &folders).unwrap();
+        assert!(!paths[0].exists(), "nobody used it for a year");
+        assert!(paths[1].exists(), "it was used now");
     }
 
     #[test]
@@ -178,7 +234,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let folders =
             ["with blank", "with:colon", "with$dollar", "good"].map(|name| folder.path().join(name));
-        assert_eq!(place(b"library", &folders).unwrap().parent().unwrap(), folders[3]);
+        assert_eq!(place(b"library", &folders).unwrap().path().parent().unwrap(), folders[3]);
         assert!(!folders[0].exists());
     }
 

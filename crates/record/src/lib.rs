@@ -8,6 +8,7 @@
 
 pub mod arena;
 
+mod agent_cache;
 mod agent_file;
 mod code_pages;
 mod codes;
@@ -45,7 +46,7 @@ mod twin;
 mod watch;
 mod watched;
 
-pub use agent_file::NoPlaceForAgent;
+pub use agent_file::{AgentFile, NoPlaceForAgent};
 pub use collect::{Asked, CollectError, collect, collect_with};
 pub use frozen::{Examined, Examiner, Frozen, LiveBlock, MappedArea, NotFrozen, RootKind, RootRange};
 pub use inspect::BareReason;

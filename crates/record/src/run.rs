@@ -9,7 +9,7 @@ use heaplens_format::environment::Objects;
 use heaplens_format::recording::{Exit, Recording, Run};
 use heaplens_format::{Bytes, Pid};
 
-use crate::agent_file::{self, Folders, NoPlaceForAgent};
+use crate::agent_file::{self, AgentFile, Folders, NoPlaceForAgent};
 use crate::frozen::Examiner;
 use crate::inspect::{BareReason, inspect};
 use crate::kernel::{self, HeldSignals};
@@ -160,7 +160,7 @@ fn run_recorded(options: &RunOptions, program: &Path, listeners: Listeners<'_>) 
     let agent = place_agent(options.agent.unwrap_or_default())?;
     let session = Session::create(env::var_os("TMPDIR"))?;
     let preload = Preload {
-        agent,
+        agent: agent.path().to_owned(),
         directory: session.path().to_owned(),
         sample: options.sample,
         objects: options.objects,
@@ -179,11 +179,11 @@ fn run_recorded(options: &RunOptions, program: &Path, listeners: Listeners<'_>) 
     }
 }
 
-/// Puts the agent where the dynamic linker can load it from, and says where that is.
+/// Puts the agent where the dynamic linker can load it from, as long as the result lives.
 ///
 /// # Errors
 /// When no folder can hold it.
-pub fn place_agent(agent: &[u8]) -> Result<PathBuf, NoPlaceForAgent> {
+pub fn place_agent(agent: &[u8]) -> Result<AgentFile, NoPlaceForAgent> {
     let [cache, home, temporary] = ["XDG_CACHE_HOME", "HOME", "TMPDIR"].map(env::var_os);
     agent_file::place(agent, &Folders { cache, home, temporary }.candidates())
 }
