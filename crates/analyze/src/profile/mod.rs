@@ -38,7 +38,7 @@ pub(crate) use naming::{own_line, thread_start};
 pub use python::Origin;
 pub use returns::{Collected, Resident, Returns};
 pub use sites::{Layer, Measure, SiteProfile, Space, Totals};
-pub use stacks::{Cut, Import, StackFrame, StackId, StackStep};
+pub use stacks::{Cut, Frames, Import, StackFrame, StackId, StackStep};
 pub use threads::ThreadPart;
 pub use tree::Tree;
 
@@ -205,7 +205,7 @@ impl Profile {
     }
 
     /// The stack of a site, innermost frame first.
-    pub fn stack(&self, site: &SiteProfile) -> impl Iterator<Item = &StackFrame> + Clone {
+    pub fn stack(&self, site: &SiteProfile) -> Frames<'_> {
         self.stacks.frames(site.stack)
     }
 
@@ -238,7 +238,7 @@ impl Profile {
     }
 
     /// The frames of a stack, innermost first.
-    pub fn frames(&self, stack: StackId) -> impl Iterator<Item = &StackFrame> + Clone {
+    pub fn frames(&self, stack: StackId) -> Frames<'_> {
         self.stacks.frames(stack)
     }
 

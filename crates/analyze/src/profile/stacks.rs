@@ -123,9 +123,8 @@ impl Stacks {
     }
 
     /// The frames of a stack, innermost first.
-    pub(crate) fn frames(&self, stack: StackId) -> impl Iterator<Item = &StackFrame> + Clone {
-        let nodes = std::iter::successors(self.node(stack), |node| self.node(node.caller));
-        nodes.flat_map(|node| &self.frames[node.frames.0 as usize..node.frames.1 as usize])
+    pub(crate) fn frames(&self, stack: StackId) -> Frames<'_> {
+        Frames { stacks: self, rest: [].iter(), caller: stack }
     }
 
     /// Every stack but the empty one in the order of their numbers.
@@ -173,6 +172,30 @@ impl Stacks {
 
     fn node(&self, stack: StackId) -> Option<&StackNode> {
         self.nodes.get((stack.0 as usize).checked_sub(1)?)
+    }
+}
+
+/// The frames of a stack, innermost first.
+#[derive(Clone, Debug)]
+pub struct Frames<'a> {
+    stacks: &'a Stacks,
+    /// What is left of the node at hand, and the stack that called it.
+    rest: std::slice::Iter<'a, StackFrame>,
+    caller: StackId,
+}
+
+impl<'a> Iterator for Frames<'a> {
+    type Item = &'a StackFrame;
+
+    fn next(&mut self) -> Option<&'a StackFrame> {
+        loop {
+            if let Some(frame) = self.rest.next() {
+                return Some(frame);
+            }
+            let node = self.stacks.node(self.caller)?;
+            self.rest = self.stacks.frames[node.frames.0 as usize..node.frames.1 as usize].iter();
+            self.caller = node.caller;
+        }
     }
 }
 
