@@ -142,8 +142,7 @@ pub fn is_ours(name: &CStr) -> bool {
     let called = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) } as u64;
     // Our exports can be interposed like any other, so that their names do not lead to them; this function's does.
     let own = modules::range_of(resolve as *const () as u64);
-    own.is_some_and(|(start, end)| (start..end).contains(&called))
-        || !modules::defines(called, name)
+    own.is_some_and(|(start, end)| (start..end).contains(&called)) || !modules::defines(called, name)
 }
 
 /// A framework's function behind a hook of ours: that of the library which `address` is in, which may have been loaded for itself

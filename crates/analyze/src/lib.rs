@@ -10,6 +10,7 @@ pub mod heap;
 mod loops;
 pub mod packages;
 pub mod profile;
+pub mod rules;
 pub mod suppressions;
 mod symbols;
 

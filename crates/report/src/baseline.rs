@@ -33,10 +33,10 @@ struct Known {
 
 impl Known {
     fn of(profile: &Profile, finding: &Finding) -> Self {
-        let line = rules::line(profile, finding);
+        let line = finding.line(profile);
         let file = line.and_then(|frame| frame.file.as_deref().or(frame.module.as_deref()));
         Self {
-            rule: rules::rule(finding.rule).0.to_owned(),
+            rule: finding.rule.id.to_owned(),
             file: file.map(|file| file_name(file).to_owned()),
             function: line.map(|frame| frame.function.as_deref().map_or_else(|| label(frame), str::to_owned)),
             source: rules::source(profile, finding).or_else(|| finding.mapping.clone()),

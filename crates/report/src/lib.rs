@@ -9,7 +9,6 @@ mod holder;
 pub mod html;
 pub mod json;
 mod label;
-mod registries;
 mod rules;
 mod source;
 pub mod text;

@@ -1,12 +1,13 @@
 //! Checks that look at the code and run nothing of it.
 
+use std::path::PathBuf;
 use std::process::Command;
 
 use super::binaries::{INTERLEAVINGS, OTHERS};
 use super::options::{Options, Scope};
 use super::phases::Phases;
 use crate::check::{Count, whole};
-use crate::workspace::cargo;
+use crate::workspace::{cargo, root};
 
 /// The agent is built with a profile of its own, as a library with its own panic handler must be.
 const AGENT: [&str; 4] = ["--package", "heaplens-agent", "--profile", "agent"];
@@ -17,7 +18,12 @@ pub fn run(options: &Options, phases: &mut Phases) -> Count {
     if !options.only.is_empty() {
         return Count::default();
     }
-    let formatted = phases.time("format", || whole("format", &mut cargo(&["fmt", "--all", "--", "--check"])));
+    let formatted = phases.time("format", || {
+        let mut rules = Command::new("rustfmt");
+        rules.args(["--edition", "2024", "--check"]).args(rule_files());
+        whole("format", &mut cargo(&["fmt", "--all", "--", "--check"]))
+            .and(whole("format, rules", &mut rules))
+    });
     let linted = phases.time("clippy", || clippy("clippy", &OTHERS, &["--all-targets"]));
     let quick = formatted.and(linted);
     if options.scope == Scope::Fast {
@@ -34,6 +40,14 @@ pub fn run(options: &Options, phases: &mut Phases) -> Count {
         phases.time("rustdoc", || rustdoc("rustdoc", &OTHERS).and(rustdoc("rustdoc, agent", &AGENT)));
     let edges = phases.time("check-edges", check_edges);
     [others, documented, edges].into_iter().fold(quick, Count::and)
+}
+
+/// Files of rules, which no other file names: `cargo fmt` does not find them.
+fn rule_files() -> Vec<PathBuf> {
+    const FOLDERS: [&str; 2] = ["crates/analyze/src/rules", "crates/analyze/src/rules/tensorflow"];
+    let folders = FOLDERS.iter().filter_map(|folder| std::fs::read_dir(root().join(folder)).ok());
+    let files = folders.flatten().filter_map(|entry| Some(entry.ok()?.path()));
+    files.filter(|path| path.extension().is_some_and(|end| end == "rs")).collect()
 }
 
 fn clippy(name: &str, which: &[&str], targets: &[&str]) -> Count {

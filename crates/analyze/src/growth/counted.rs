@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap;
 use super::axis::Axis;
 use super::place::{Key, key};
 use super::returned;
+use super::rule::Events;
 use super::series::{Point, Series};
 use super::shape::{Demands, LEAST_POINTS, Shape, trend};
 use crate::profile::{StackId, Stacks};
@@ -37,11 +38,11 @@ pub struct CountedLine {
 /// Everything that was counted in a process.
 #[derive(Debug, Default)]
 pub(super) struct Counted<'a> {
-    lines: FxHashMap<(Counter, Option<Key<'a>>), Events>,
+    lines: FxHashMap<(Counter, Option<Key<'a>>), LineEvents>,
 }
 
 #[derive(Debug, Default)]
-struct Events {
+struct LineEvents {
     stack: StackId,
     /// At each moment of the axis.
     values: Vec<f64>,
@@ -85,26 +86,20 @@ impl<'a> Counted<'a> {
     }
 
     /// Events per iteration of all lines together, without those that others took back; `None` where they do not go on.
-    pub(super) fn pace(&self, counter: Counter, undone_by: Option<Counter>, axis: &Axis) -> Option<f64> {
+    pub(super) fn pace(&self, wanted: &Events, axis: &Axis) -> Option<f64> {
         let (mut sum, mut tested) = (vec![0.0; axis.moments.len()], [0.0; 2]);
         for ((known, _), events) in &self.lines {
             let sign = match *known {
-                known if known == counter => 1.0,
-                known if Some(known) == undone_by => -1.0,
+                known if known == wanted.counter => 1.0,
+                known if Some(known) == wanted.undone_by => -1.0,
                 _ => continue,
             };
             sum.iter_mut().zip(&events.values).for_each(|(sum, value)| *sum += sign * value);
             tested.iter_mut().zip(events.tested).for_each(|(sum, value)| *sum += sign * value);
         }
         let rise = sum.last().copied().unwrap_or(0.0) - sum.first().copied().unwrap_or(0.0);
-        pace(&sum, axis).filter(|_| !is_of_graphs(counter) || tested[0] - tested[1] < COLLECTED * rise)
+        pace(&sum, axis).filter(|_| !wanted.may_be_garbage || tested[0] - tested[1] < COLLECTED * rise)
     }
-}
-
-/// Whether it is counted for graphs, which may be garbage that the collector had not come to yet: then it is nobody's leak. A
-/// function is garbage only when its loop is over.
-fn is_of_graphs(counter: Counter) -> bool {
-    matches!(counter, Counter::GraphOperation | Counter::SessionMade)
 }
 
 /// `None` where it does not go on until the end.

@@ -1,5 +1,5 @@
-//! What the growth of a run comes from, by rules that hold for any program. A finding says what was measured; who holds the
-//! memory is not known here.
+//! What the growth of a run comes from: lines and what else grows, each with the rule that holds for it. A finding says what was
+//! measured; who holds the memory is not known here.
 
 use heaplens_format::Bytes;
 use heaplens_format::recording::Amount;
@@ -8,10 +8,12 @@ use super::Axis;
 use super::causes::{Cause, Counting};
 use super::mappings::GrowingMapping;
 use super::place::{Course, Places, Sum};
+use super::rule::Rule;
 use super::shape::{Demands, Shape, Trend};
 use super::slope::slope;
 use super::threads::{self, Crowd, Threads};
 use crate::profile::{Layer, Measure, SiteProfile};
+use crate::rules::{self, growth_unexplained, mapping_growth, site_growth, threads as threads_rule};
 
 /// A finding with less of the growth than this is not worth a reader's time.
 const LEAST_SHARE: f64 = 0.02;
@@ -23,75 +25,11 @@ const EXPLAINED: f64 = 0.5;
 /// Bytes that the growth of a cause must have to be judged by its shape.
 const LEAST_OF_CAUSE: f64 = 4096.0;
 
-/// A cause of growth, as far as it can be told without knowing who holds the memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rule {
-    /// G1: what a line allocates grows at the same pace until the end.
-    LinearGrowth,
-    /// G2: what a line allocates grows ever slower: a cache that is bound to stop.
-    CacheFilling,
-    /// C25: the allocator holds free memory between blocks that are live; trimming proved it.
-    Fragmentation,
-    /// C36: cycles that Python's collector had not come to yet; collecting proved it.
-    Cycles,
-    /// C7: the same of calls of Keras' trainer, each of which leaves some.
-    FitPerCall,
-    /// C16: nothing leads to objects that a line makes: their counts keep them.
-    LostReferences,
-    /// C31: threads become more and more, and with them their stacks.
-    ThreadGrowth,
-    /// G6: a mapping grows that nobody was seen to make.
-    MappingGrowth,
-    /// G7: resident memory or the live heap grows, and no line explains it.
-    Unexplained,
-    /// C1: operations are added to a graph of TensorFlow in each iteration.
-    GraphGrowth,
-    /// C32: most of what each new trace of a function of TensorFlow keeps is the data of large constants.
-    ConstantsInGraph,
-    /// C2: sessions of TensorFlow are made and not closed.
-    OpenSessions,
-    /// C3: a function of TensorFlow is traced again and again.
-    Retracing,
-    /// C4: gradients are registered for each new model, and hold what it traced.
-    GradientRegistry,
-    /// C5: models of Keras are made and stay alive.
-    KerasState,
-    /// C6: a model of Keras is compiled again and again.
-    Recompiling,
-    /// C8: tensors that a line makes are kept.
-    TensorsKept,
-    /// C12: Python functions are registered for each new pipeline, and stay with the graph.
-    PyFunctionRegistry,
-    /// C13: iterators over pipelines are made and stay alive.
-    Iterators,
-    /// C19: an operation of the program's own keeps or loses memory with each call.
-    CustomOperation,
-    /// C20: tapes that record operations stay alive, and with them the tensors.
-    Tapes,
-    /// C35: each new Python scalar that becomes a tensor stays in TensorFlow's cache of scalars.
-    ScalarCache,
-}
-
-impl Rule {
-    /// Whether what it finds grows and does not stop.
-    pub(super) fn is_leak(self) -> bool {
-        match self {
-            Self::LinearGrowth | Self::ThreadGrowth | Self::GraphGrowth | Self::OpenSessions => true,
-            Self::Retracing | Self::GradientRegistry | Self::PyFunctionRegistry => true,
-            Self::KerasState | Self::Recompiling | Self::TensorsKept | Self::Iterators => true,
-            Self::Tapes | Self::ScalarCache | Self::CustomOperation => true,
-            Self::ConstantsInGraph | Self::LostReferences => true,
-            Self::CacheFilling | Self::Fragmentation | Self::Cycles | Self::FitPerCall => false,
-            Self::MappingGrowth | Self::Unexplained => false,
-        }
-    }
-}
-
 /// What a rule found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
     /// The rule.
-    pub rule: Rule,
+    pub rule: &'static Rule,
     /// Whose memory it is; `None` where that is not known.
     pub layer: Option<Layer>,
     /// How it grows.
@@ -129,7 +67,7 @@ impl Finding {
 }
 
 /// What a line of the program has done.
-pub(super) struct Line<'a> {
+pub(crate) struct Line<'a> {
     sum: &'a Sum,
     trend: Trend,
     threads: Option<Threads>,
@@ -184,12 +122,12 @@ pub(super) fn given_up(places: &Places<'_>, axis: &Axis, demands: Demands) -> f6
 }
 
 impl Line<'_> {
-    pub(super) fn trend(&self) -> &Trend {
+    pub(crate) fn trend(&self) -> &Trend {
         &self.trend
     }
 
     /// The site that its line is told by.
-    pub(super) fn leader(&self) -> Option<usize> {
+    pub(crate) fn leader(&self) -> Option<usize> {
         self.cause.map_or_else(|| self.sum.leader(), Cause::leader)
     }
 
@@ -197,19 +135,17 @@ impl Line<'_> {
         self.threads.is_some()
     }
 
-    fn rule(&self) -> Option<Rule> {
-        if let Some(cause) = self.cause {
-            return Some(cause.rule());
-        }
-        match self.trend.shape {
-            _ if self.threads.is_some() => Some(Rule::ThreadGrowth),
-            Shape::Linear => Some(Rule::LinearGrowth),
-            Shape::Filling { .. } => Some(Rule::CacheFilling),
-            _ => None,
+    fn rule(&self) -> Option<&'static Rule> {
+        let holds = |rule: &&&'static Rule| {
+            rule.of_line.is_some_and(|holds| holds(&self.trend, self.threads.as_ref()))
+        };
+        match self.cause {
+            Some(cause) => Some(cause.rule()),
+            None => rules::all().iter().find(holds).copied(),
         }
     }
 
-    fn finding(&self, rule: Rule, sites: &[SiteProfile], axis: &Axis) -> Finding {
+    fn finding(&self, rule: &'static Rule, sites: &[SiteProfile], axis: &Axis) -> Finding {
         let blocks = self.sum.course.blocks(axis);
         let amount = |value: f64| value.max(0.0) as u64;
         let half = &blocks.points()[blocks.points().len() / 2..];
@@ -282,7 +218,7 @@ pub(super) fn of_mapping(mapping: GrowingMapping, sites: &[SiteProfile]) -> Find
     let found = unexplained(trend);
     match maker {
         Some(maker) => Finding {
-            rule: Rule::LinearGrowth,
+            rule: &site_growth::RULE,
             layer: Some(sites[maker].layer),
             live: Amount { bytes, blocks: sites[maker].held.blocks },
             held: sites[maker].held,
@@ -291,7 +227,7 @@ pub(super) fn of_mapping(mapping: GrowingMapping, sites: &[SiteProfile]) -> Find
             ..found
         },
         None => Finding {
-            rule: Rule::MappingGrowth,
+            rule: &mapping_growth::RULE,
             layer: Some(Layer::MappedAnonymous),
             mapping: Some(name),
             live: Amount { bytes, blocks: 0 },
@@ -317,9 +253,9 @@ fn unaccounted(mappings: Vec<Finding>, explained: f64, whole: Option<&Trend>) ->
 }
 
 /// Growth that is seen only in the whole.
-pub(super) fn unexplained(trend: Trend) -> Finding {
+pub(crate) fn unexplained(trend: Trend) -> Finding {
     Finding {
-        rule: Rule::Unexplained,
+        rule: &growth_unexplained::RULE,
         layer: None,
         trend,
         share: None,
@@ -347,7 +283,7 @@ pub(super) fn of_threads(
     let trend = threads::times(counts, one);
     let bytes = Bytes::new(trend.level.max(0.0) as u64);
     let found = Finding {
-        rule: Rule::ThreadGrowth,
+        rule: &threads_rule::RULE,
         threads: Some(crowd.told(counts)),
         live: Amount { bytes, blocks: counts.level.max(0.0) as u64 },
         ..unexplained(trend)
@@ -393,7 +329,7 @@ pub(super) fn of_seconds(
     let most = held_by_lines.iter().max_by_key(|(held, ..)| held.bytes);
     match most.filter(|(held, ..)| held.bytes.get() as f64 >= EXPLAINED * trend.rise) {
         Some((held, leader, of)) => Finding {
-            rule: Rule::LinearGrowth,
+            rule: &site_growth::RULE,
             layer: Some(sites[*leader].layer),
             live: Amount { bytes: held.bytes, blocks: held.blocks },
             held: *held,

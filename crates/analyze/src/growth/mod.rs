@@ -4,23 +4,21 @@
 
 mod axis;
 mod causes;
-mod constants;
 mod counted;
 mod findings;
 #[cfg(test)]
 mod generated;
-mod kernels;
 mod mappings;
 mod place;
-mod plateau;
-mod references;
 mod returned;
+mod rule;
 mod series;
 mod shape;
 mod slope;
 mod slowing;
+#[cfg(test)]
+pub(crate) mod testing;
 mod threads;
-mod trainer;
 mod verdict;
 
 use heaplens_format::Bytes;
@@ -29,23 +27,30 @@ use heaplens_format::recording::{Ledger, Line, Process, SiteKind};
 use rustc_hash::FxHashMap;
 
 use crate::profile::{Iterations, Layer, Measure, SiteProfile, Space, StackId, Stacks};
+use crate::rules::{self, warm_up};
 
 pub use axis::How;
 pub use causes::Counting;
 pub use counted::CountedLine;
-pub use findings::{Finding, Rule};
-pub use kernels::own_kernel_line;
-pub use plateau::Plateau;
+pub use findings::Finding;
+pub use rule::{Ending, MeasuredBy, Outcome, Rule};
 pub use shape::{Shape, Trend};
 pub use slope::Slope;
 pub use slowing::Slowing;
 pub use threads::Threads;
 pub use verdict::Verdict;
 
+pub use crate::rules::warm_up::Plateau;
+
+/// What rules are written with.
+pub(crate) use findings::{Line as GrowthLine, unexplained};
+pub(crate) use place::{Course, site_numbers};
+pub(crate) use returned::Returned;
+pub(crate) use rule::{Claims, Events, Evidence, Reads, Text, Within};
+
 use axis::Axis;
 use causes::Cause;
 use place::Places;
-use returned::Returned;
 use shape::{Demands, trend};
 use threads::Crowd;
 use verdict::Grounds;
@@ -108,11 +113,11 @@ impl Growth {
 }
 
 /// Bytes that a rise must have to matter at all, for a line; or a two-thousandth of what is resident.
-const LEAST_OF_LINE: f64 = 4096.0;
+pub(crate) const LEAST_OF_LINE: f64 = 4096.0;
 /// The same for resident memory, which moves by itself; or a hundredth of it.
 const LEAST_OF_WHOLE: f64 = (1 << 20) as f64;
 /// Bytes that a rise that stopped must have to be worth a word; or a hundredth of what is resident.
-const LEAST_TO_STOP: f64 = 65_536.0;
+pub(crate) const LEAST_TO_STOP: f64 = 65_536.0;
 /// How long a program must run for its growth per second to be believed. A script without a loop does one thing after the
 /// other, imports first: only a long one can be a server.
 const LEAST_SECONDS: f64 = 1.0;
@@ -175,7 +180,7 @@ pub(crate) fn growth(known: Known<'_>) -> Growth {
 impl Known<'_> {
     fn per_iteration(self, axis: &Axis) -> Growth {
         let demands = Demands { least_rise: LEAST_OF_LINE.max(self.resident() / 2000.0), ..OF_ITERATIONS };
-        let mut causes = Cause::all(self.process, self.stacks, axis);
+        let mut causes = Cause::all(self, axis);
         let places = self.places(axis, demands, &mut causes);
         let crowd = Crowd { process: self.process, axis, demands: OF_ITERATIONS };
         let lines = findings::lines(&places, &causes, crowd, demands);
@@ -186,8 +191,7 @@ impl Known<'_> {
         let others = (others, self.growing_mappings(axis, OF_ITERATIONS, rss.as_ref()));
         let mut findings = findings::of_lines(&lines, others, rss.as_ref(), self.sites, axis);
         let returned = Returned::of(self, axis, live.level, self.live_at(axis).length());
-        returned.explain(&mut findings, rss.as_ref(), self.resident());
-        references::explain(self, &returned, &mut findings);
+        self.review(&returned, rss.as_ref(), &mut findings);
         let stops = |trend: &Trend| verdict::is_stopped(trend.shape) && trend.rise >= self.least_to_stop();
         let stopped = lines.iter().any(|line| stops(line.trend())) || rss.as_ref().is_some_and(stops);
         // Passes that make no mark allocate nothing: many passes with few marks are not too few.
@@ -205,7 +209,7 @@ impl Known<'_> {
             ledger: self.lines_of_ledger(axis, OF_ITERATIONS),
             slowing: slowing::slowing(axis),
             lines: places.lines.len(),
-            plateau: plateau::plateau(&lines, self.least_to_stop()),
+            plateau: warm_up::plateau(&lines, self.least_to_stop()),
             verdict: Some(verdict::verdict(&findings, Grounds { stopped, too_short })),
             findings,
             slopes: places.slopes,
@@ -252,8 +256,7 @@ impl Known<'_> {
             findings::together(threads, of_heap, mappings, grows(&rss))
         };
         let returned = Returned::of(self, axis, live_series.last(), live_series.length());
-        returned.explain(&mut findings, rss.as_ref(), self.resident());
-        references::explain(self, &returned, &mut findings);
+        self.review(&returned, rss.as_ref(), &mut findings);
         // What a short program gave back before its end did not grow, whatever a reading in between says.
         let stands = live.is_some_and(|trend| matches!(trend.shape, Shape::Flat | Shape::Plateau));
         let too_short = !is_long && self.process.python.is_none() && !stands && self.kept() >= LEAST_OF_WHOLE;
@@ -283,6 +286,14 @@ impl Known<'_> {
         let threads = if has_threads { None } else { self.more_threads(crowd) };
         let others = (threads, self.growing_mappings(axis, OF_SECONDS, rss));
         findings::of_lines(&lines, others, whole.as_ref(), self.sites, axis)
+    }
+
+    /// Lets rules look at all findings, as far as what they read was recorded.
+    fn review(self, returned: &Returned, rss: Option<&Trend>, findings: &mut Vec<Finding>) {
+        let evidence = Evidence { known: self, returned, rss, resident: self.resident() };
+        let reviews = rules::all().iter().filter_map(|rule| Some((rule.reads, rule.review?)));
+        let asked = reviews.filter(|(reads, _)| reads.iter().all(|reads| reads.is_in(self)));
+        asked.for_each(|(_, review)| review(&evidence, findings));
     }
 
     /// Threads whose number grows by the time-line, or whose stacks do by the ledgers.

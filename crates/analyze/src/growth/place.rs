@@ -14,7 +14,7 @@ use crate::profile::{
 
 /// What a site had at each moment of the axis.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Course {
+pub(crate) struct Course {
     bytes: Vec<f64>,
     blocks: Vec<f64>,
 }
@@ -30,12 +30,12 @@ impl Course {
     }
 
     /// Bytes that it has more at the last moment than at the first.
-    pub(super) fn changed(&self) -> f64 {
+    pub(crate) fn changed(&self) -> f64 {
         changed(&self.bytes)
     }
 
     /// The same of blocks.
-    pub(super) fn changed_blocks(&self) -> f64 {
+    pub(crate) fn changed_blocks(&self) -> f64 {
         changed(&self.blocks)
     }
 
@@ -151,7 +151,7 @@ impl<'a> Places<'a> {
             let mut cause = causes::claim(causes, stacks, (line, site.stack), rise);
             let sum = match &mut cause {
                 Some(cause) => {
-                    cause.note_constants(stacks, site.stack, &course);
+                    cause.note_parts(stacks, site.stack, &course);
                     &mut cause.sum
                 }
                 None => places.lines.entry(line).or_default(),
@@ -279,7 +279,7 @@ fn rise(parts: &[Part<'_>], axis: &Axis) -> f64 {
 }
 
 /// The index of each site in the profile.
-pub(super) fn site_numbers(sites: &[SiteProfile]) -> FxHashMap<(StackId, SiteKind), usize> {
+pub(crate) fn site_numbers(sites: &[SiteProfile]) -> FxHashMap<(StackId, SiteKind), usize> {
     sites.iter().enumerate().map(|(at, site)| ((site.stack, site.kind), at)).collect()
 }
 

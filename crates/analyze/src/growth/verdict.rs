@@ -1,6 +1,7 @@
 //! The one word that a run gets.
 
-use super::findings::{Finding, Rule};
+use super::findings::Finding;
+use super::rule::Outcome;
 use super::shape::Shape;
 
 /// What a run comes to.
@@ -46,16 +47,13 @@ pub(super) struct Grounds {
     pub(super) too_short: bool,
 }
 
-/// Rules on growth that ends, or that is no leak.
-const ENDING: [Rule; 4] = [Rule::CacheFilling, Rule::Fragmentation, Rule::Cycles, Rule::FitPerCall];
-
 pub(super) fn verdict(findings: &[Finding], grounds: Grounds) -> Verdict {
-    let has = |rule: Rule| findings.iter().any(|finding| finding.rule == rule);
-    if findings.iter().any(|finding| finding.rule.is_leak()) {
+    let has = |is_it: fn(Outcome) -> bool| findings.iter().any(|finding| is_it(finding.rule.outcome));
+    if has(|outcome| outcome == Outcome::Leak) {
         Verdict::Leak
-    } else if has(Rule::Unexplained) || has(Rule::MappingGrowth) {
+    } else if has(|outcome| outcome == Outcome::Unexplained) {
         Verdict::GrowthUnexplained
-    } else if ENDING.into_iter().any(has) {
+    } else if !findings.is_empty() {
         Verdict::Growth
     } else if grounds.too_short {
         Verdict::TooShort

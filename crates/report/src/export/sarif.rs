@@ -62,7 +62,7 @@ struct Cause<'a> {
 }
 
 fn growth<'a>(profile: &'a Profile, finding: &Finding) -> Cause<'a> {
-    let verdict = rules::verdict(profile, finding);
+    let verdict = finding.verdict(profile);
     let level = match verdict {
         verdict if verdict.starts_with("leak") => "error",
         "bounded cache, still filling" => "note",
@@ -71,21 +71,21 @@ fn growth<'a>(profile: &'a Profile, finding: &Finding) -> Cause<'a> {
     let (pace, per) = (finding.trend.slope.value, rules::per(profile));
     let share =
         finding.share.map_or_else(String::new, |share| format!(", {:.0} % of the growth", 100.0 * share));
-    let (title, fix) = (rules::title(finding), rules::fix(profile, finding));
+    let (title, fix) = (finding.title(profile), finding.fix(profile));
     let name = rules::mapping(finding).map_or_else(String::new, |name| format!(" ({name})"));
     let stack = finding.leader.map(|leader| profile.stack(&profile.sites[leader]).collect());
     Cause {
-        rule: rules::rule(finding.rule),
+        rule: (finding.rule.id, finding.rule.name),
         level,
         title: title.to_owned(),
         help: fix,
-        reference: rules::references(finding.rule).first().copied(),
+        reference: finding.rule.references.first().copied(),
         text: format!("{title}{name}: {pace:.0} bytes per {per}{share}. Verdict: {verdict}. Fix: {fix}."),
-        line: rules::line(profile, finding),
+        line: finding.line(profile),
         stack: stack.unwrap_or_default(),
         properties: json!({
             "verdict": verdict,
-            "layer": rules::layer(finding),
+            "layer": finding.layer_name(),
             "per": per,
             "bytesPerIteration": pace,
             "shareOfGrowth": finding.share,

@@ -6,11 +6,11 @@ use heaplens_analyze::profile::HeldBy;
 use heaplens_format::recording::PathNode;
 
 use super::markup::Markup;
+use crate::holder;
 use crate::source::excerpt;
 use crate::text::findings::{FIX, HELD_BY, amount, facts, share_words, way_there};
 use crate::text::place::place;
 use crate::text::{count, cut, one_line, plural_count};
-use crate::{holder, rules};
 
 /// Lines of the user's source on either side of the one that a finding is about.
 const AROUND: u32 = 2;
@@ -44,7 +44,7 @@ fn head(profile: &Profile, finding: &Finding, (rank, id): (&str, &str), page: &m
         page.inside("h3", &[("id", id)], |page| {
             page.element("span", &[("class", "rank")], rank);
             page.text(" ");
-            page.text(rules::title(finding));
+            page.text(finding.title(profile));
         });
         page.inside("p", &[("class", "amount")], |page| {
             page.element("strong", &[], &amount(profile, finding));
@@ -58,7 +58,7 @@ fn head(profile: &Profile, finding: &Finding, (rank, id): (&str, &str), page: &m
 
 /// The line, a few around it, and how the program came there.
 fn source(profile: &Profile, finding: &Finding, rank: &str, page: &mut Markup) {
-    let Some(frame) = rules::line(profile, finding) else { return };
+    let Some(frame) = finding.line(profile) else { return };
     page.inside("figure", &[("class", "source")], |page| {
         page.inside("figcaption", &[], |page| page.name(&place(frame, ROOM)));
         if let (Some(file), Some(line)) = (frame.file.as_deref(), frame.line) {
@@ -150,7 +150,7 @@ fn fact_list(profile: &Profile, finding: &Finding, page: &mut Markup) {
 }
 
 fn references(finding: &Finding, page: &mut Markup) {
-    let known = rules::references(finding.rule);
+    let known = finding.rule.references;
     if known.is_empty() {
         return;
     }

@@ -6,7 +6,7 @@ use heaplens_analyze::profile::SiteProfile;
 use heaplens_format::arena::Counter;
 
 use super::{FrameFields, frame};
-use crate::{registries, rules};
+use crate::rules;
 
 #[derive(serde::Serialize)]
 pub(super) struct RssFields {
@@ -45,10 +45,9 @@ pub(super) struct PlateauFields<'a> {
 
 pub(super) fn plateau(profile: &Profile) -> Option<PlateauFields<'_>> {
     let plateau = profile.growth.plateau.filter(|_| profile.verdict() == Some(Verdict::Plateau))?;
-    let (rule, name) = rules::PLATEAU;
     Some(PlateauFields {
-        rule,
-        name,
+        rule: plateau.rule.id,
+        name: plateau.rule.name,
         rise_bytes: plateau.rise.get(),
         live_bytes: plateau.level.get(),
         location: profile.line(&profile.sites[plateau.leader]).map(frame),
@@ -120,14 +119,13 @@ pub(super) fn findings(profile: &Profile) -> Option<Vec<FindingFields<'_>>> {
 }
 
 fn finding<'a>(profile: &'a Profile, finding: &'a Finding) -> FindingFields<'a> {
-    let (rule, name) = rules::rule(finding.rule);
     let leader: Option<&SiteProfile> = finding.leader.map(|leader| &profile.sites[leader]);
     let slope = finding.trend.slope;
     FindingFields {
-        rule,
-        name,
-        verdict: rules::verdict(profile, finding),
-        layer: rules::layer(finding),
+        rule: finding.rule.id,
+        name: finding.rule.name,
+        verdict: finding.verdict(profile),
+        layer: finding.layer_name(),
         bytes_per_iteration: slope.value,
         low: slope.low,
         high: slope.high,
@@ -142,13 +140,13 @@ fn finding<'a>(profile: &'a Profile, finding: &'a Finding) -> FindingFields<'a> 
         evidence: evidence(profile, finding),
         reasons: rules::reasons(profile, finding),
         excluded: excluded(profile, finding),
-        fix: rules::fix(profile, finding),
-        references: rules::references(finding.rule),
+        fix: finding.fix(profile),
+        references: finding.rule.references,
     }
 }
 
 fn location<'a>(profile: &'a Profile, finding: &Finding) -> Option<LocationFields<'a>> {
-    rules::line(profile, finding).map(|frame| LocationFields {
+    finding.line(profile).map(|frame| LocationFields {
         file: frame.file.as_deref().or(frame.module.as_deref()),
         line: frame.line,
         function: frame.function.as_deref(),
@@ -171,8 +169,8 @@ pub(super) fn finalized(profile: &Profile) -> Option<FinalizedFields<'_>> {
 }
 
 fn holder(profile: &Profile, finding: &Finding) -> Option<HolderFields> {
-    if let Some(way) = registries::way(finding) {
-        let path = way.iter().map(|&step| step.to_owned()).collect();
+    if !finding.rule.holder.is_empty() {
+        let path = finding.rule.holder.iter().map(|&step| step.to_owned()).collect();
         return Some(HolderFields { path, retained_bytes: None, looked_at: 0, alike: 0, elements: None });
     }
     let held = profile.held_by(finding)?;

@@ -14,8 +14,8 @@ use super::ledger::{LINES, SMALLEST, mib};
 use super::mixed::{self, Line};
 use super::number::{count, percent, seconds, size};
 use super::{findings, fold, iterations as loop_words, loss_words, one_line, python_name};
+use crate::holder;
 use crate::label::{file_name, label};
-use crate::{holder, registries, rules};
 
 /// Lines of a stack.
 const FRAMES: usize = 12;
@@ -74,9 +74,9 @@ fn iterations(profile: &Profile) -> String {
 }
 
 fn write_finding(profile: &Profile, finding: &Finding, out: &mut dyn Write) -> io::Result<()> {
-    let (id, name) = rules::rule(finding.rule);
+    let (id, name) = (finding.rule.id, finding.rule.name);
     writeln!(out)?;
-    writeln!(out, "**{}** (rule {id} {name})", rules::title(finding))?;
+    writeln!(out, "**{}** (rule {id} {name})", finding.title(profile))?;
     writeln!(out)?;
     let share = finding.share.map_or_else(String::new, |share| format!(", {} of the growth", percent(share)));
     writeln!(out, "- grows: {}{share}", findings::rate(profile, &finding.trend))?;
@@ -97,8 +97,8 @@ fn write_finding(profile: &Profile, finding: &Finding, out: &mut dyn Write) -> i
 
 /// Keys of dictionaries are the user's, but for numbers.
 fn held_by(profile: &Profile, finding: &Finding) -> String {
-    if let Some(way) = registries::way(finding) {
-        return code(&way.join(" → "));
+    if !finding.rule.holder.is_empty() {
+        return code(&finding.rule.holder.join(" → "));
     }
     let Some(held) = profile.held_by(finding) else { return String::new() };
     let bare: Vec<PathNode> = held.steps.iter().map(|&step| without_key(step)).collect();

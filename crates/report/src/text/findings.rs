@@ -3,7 +3,7 @@
 use std::io;
 
 use heaplens_analyze::Profile;
-use heaplens_analyze::growth::{Finding, How, Rule, Shape, Trend, Verdict};
+use heaplens_analyze::growth::{Ending, Finding, How, MeasuredBy, Outcome, Shape, Trend, Verdict};
 use heaplens_analyze::profile::StackFrame;
 use heaplens_format::recording::LeakKind;
 use heaplens_format::{Bytes, Nanos};
@@ -12,7 +12,7 @@ use super::mixed::{self, Line};
 use super::number::{count, percent, seconds, size};
 use super::place::{location, place};
 use super::{Page, amount_words, fold, one_line, plural_count, wrapped};
-use crate::{holder, registries, rules};
+use crate::{holder, rules};
 
 /// Findings that are told at length.
 const SHOWN: usize = 4;
@@ -106,12 +106,10 @@ fn stands_still(profile: &Profile) -> bool {
 
 /// Growth that is no leak, by the reason of the first finding.
 fn of_a_reason(profile: &Profile) -> String {
-    match profile.growth.findings.first().map(|finding| finding.rule) {
-        Some(Rule::Cycles | Rule::FitPerCall) => {
-            format!("{} until the garbage collector comes", growing(profile))
-        }
-        Some(Rule::Fragmentation) => "held by the allocator between live blocks".to_owned(),
-        _ => format!("{}, ever slower", growing(profile)),
+    match profile.growth.findings.first().map(|finding| finding.rule.outcome) {
+        Some(Outcome::Ends(Ending::Instead(words))) => words.to_owned(),
+        Some(Outcome::Ends(Ending::After(words))) => format!("{}{words}", growing(profile)),
+        Some(Outcome::Leak | Outcome::Unexplained) | None => growing(profile),
     }
 }
 
@@ -145,7 +143,7 @@ pub(super) fn rate(profile: &Profile, trend: &Trend) -> String {
 
 fn write_finding(profile: &Profile, page: &mut Page<'_>, rank: usize, finding: &Finding) -> io::Result<()> {
     let share = share_words(finding).map_or_else(String::new, |share| format!("   {share}"));
-    let (title, per) = (rules::title(finding), amount(profile, finding));
+    let (title, per) = (finding.title(profile), amount(profile, finding));
     page.emphasised(
         &format!("  {rank}  "),
         &format!("{title:<TITLE$}{per:>22}{share}", TITLE = TITLE.saturating_sub(5)),
@@ -161,7 +159,7 @@ pub(crate) fn share_words(finding: &Finding) -> Option<String> {
 
 /// `1.48 MiB/iteration`.
 pub(crate) fn amount(profile: &Profile, finding: &Finding) -> String {
-    match finding.returned.filter(|_| finding.rule == Rule::Fragmentation) {
+    match finding.returned.filter(|_| finding.rule.measured_by == MeasuredBy::Returned) {
         Some(free) => format!("{} free", size(free)),
         None => format!("{}/{}", size(bytes(finding.trend.slope.value)), rules::per(profile)),
     }
@@ -179,7 +177,7 @@ pub(crate) fn facts(profile: &Profile, finding: &Finding) -> Vec<(&'static str, 
         format!("iterations slow down: {first} → {last}")
     });
     let stops = finding.stops_at().map(|level| format!("near {} if it goes on like that", size(level)));
-    let (id, name) = rules::rule(finding.rule);
+    let (id, name) = (finding.rule.id, finding.rule.name);
     let facts = [
         ("mapping", mapping.unwrap_or_default()),
         ("threads", threads(profile, finding)),
@@ -192,7 +190,7 @@ pub(crate) fn facts(profile: &Profile, finding: &Finding) -> Vec<(&'static str, 
         ("evidence", evidence.unwrap_or_default()),
         ("will stop", stops.unwrap_or_default()),
         ("not it", excluded(profile, finding)),
-        (FIX, rules::fix(profile, finding).to_owned()),
+        (FIX, finding.fix(profile).to_owned()),
         ("rule", format!("{id} {name}")),
     ];
     facts.into_iter().filter(|(_, text)| !text.is_empty()).collect()
@@ -201,7 +199,7 @@ pub(crate) fn facts(profile: &Profile, finding: &Finding) -> Vec<(&'static str, 
 /// The line with its source, and how the program came there.
 fn where_it_is(profile: &Profile, page: &mut Page<'_>, finding: &Finding) -> io::Result<()> {
     let room = page.options.width.saturating_sub(INDENT);
-    let Some(line) = finding.leader.and_then(|_| rules::line(profile, finding)) else { return Ok(()) };
+    let Some(line) = finding.leader.and_then(|_| finding.line(profile)) else { return Ok(()) };
     page.line(&format!("         {}", place(line, room)))?;
     if let Some(source) = rules::source(profile, finding) {
         page.line(&format!("             {}", one_line(&source)))?;
@@ -281,8 +279,8 @@ pub(super) fn live(profile: &Profile, finding: &Finding) -> String {
 
 /// `module __main__ → results (list) → [812] EagerTensor · 400 elements, then 812`.
 fn held_by(profile: &Profile, finding: &Finding) -> String {
-    if let Some(way) = registries::way(finding) {
-        return way.join(" → ");
+    if !finding.rule.holder.is_empty() {
+        return finding.rule.holder.join(" → ");
     }
     let lost = profile.lost_of(finding);
     if 2 * lost.bytes.get() >= finding.held.bytes.get().max(1) {
@@ -307,7 +305,7 @@ fn held_by(profile: &Profile, finding: &Finding) -> String {
 /// How sure the slope is, where that is less than sure.
 pub(super) fn bound(profile: &Profile, finding: &Finding) -> String {
     let slope = finding.trend.slope;
-    if finding.rule == Rule::Fragmentation || slope.high - slope.low <= 0.02 * slope.value {
+    if finding.rule.measured_by == MeasuredBy::Returned || slope.high - slope.low <= 0.02 * slope.value {
         return String::new();
     }
     let (low, high) = (size(bytes(slope.low)), size(bytes(slope.high)));

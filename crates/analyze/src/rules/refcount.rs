@@ -1,15 +1,26 @@
-//! Objects of Python that nobody refers to, though their own counts say that somebody does: native code took a reference and
+//! C16: objects of Python that nobody refers to, though their own counts say that somebody does: native code took a reference and
 //! did not give it back. Known of objects that the collector has on its list: a look at the end found no pointer to them
 //! but that, and when it was run then, it left them by their counts.
 
-use heaplens_format::recording::{HeapMoment, HeapView, Holder, Stage, Step};
+use heaplens_format::recording::{HeapMoment, HeapView, Holder, Step};
 use rustc_hash::FxHashSet;
 
-use super::Known;
-use super::findings::{Finding, Rule};
-use super::place::site_numbers;
-use super::returned::{Returned, last};
+use super::site_growth;
+use crate::growth::{Evidence, Finding, Known, Reads, Rule, Text, site_numbers};
 use crate::profile::path;
+
+pub(crate) static RULE: Rule = Rule {
+    title: Text::Plain("Nothing refers to objects of this line: their counts alone keep them"),
+    verdict: Text::Plain("leak (library)"),
+    fix: Text::Plain(
+        "native code took a reference and never gave it back (Py_DECREF): upgrade the extension that gets these \
+         objects, or report it to its authors with this line",
+    ),
+    holder: &["no one: only its reference count"],
+    reads: &[Reads::Collection, Reads::Holders],
+    review: Some(review),
+    ..Rule::new("C16", "refcount", 290)
+};
 
 /// The part of what a line grew by that must still be there at the end, and that the collector may free.
 const MOST: f64 = 0.8;
@@ -17,21 +28,18 @@ const LITTLE: f64 = 0.2;
 /// The part of what it holds then that nobody must refer to.
 const HALF: f64 = 0.5;
 
-/// Gives findings this reason, where the collector was run.
-pub(super) fn explain(known: Known<'_>, returned: &Returned, findings: &mut [Finding]) {
-    if last(known.process, Stage::Collected).is_none() {
-        return;
-    }
+fn review(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
+    let known = evidence.known;
     let forgotten = forgotten(known);
     let is_forgotten = |finding: &Finding| {
         let held = |site: &usize| known.sites[*site].held.bytes.get() as f64;
         let all: f64 = finding.sites.iter().map(held).sum();
         let of_nobody: f64 = finding.sites.iter().filter(|site| forgotten.contains(site)).map(held).sum();
-        let (rise, freed) = (finding.trend.rise, returned.freed(finding));
+        let (rise, freed) = (finding.trend.rise, evidence.returned.freed(finding));
         of_nobody > HALF * all && all >= MOST * rise && freed <= LITTLE * rise
     };
-    let plain = findings.iter_mut().filter(|finding| finding.rule == Rule::LinearGrowth);
-    plain.filter(|finding| is_forgotten(finding)).for_each(|finding| finding.rule = Rule::LostReferences);
+    let plain = findings.iter_mut().filter(|finding| *finding.rule == site_growth::RULE);
+    plain.filter(|finding| is_forgotten(finding)).for_each(|finding| finding.rule = &RULE);
 }
 
 /// Sites whose objects are only on the collector's list, by their indices in the profile.

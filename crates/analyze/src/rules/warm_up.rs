@@ -3,12 +3,15 @@
 
 use heaplens_format::Bytes;
 
-use super::findings::Line;
-use super::shape::Shape;
+use crate::growth::{GrowthLine, Rule, Shape};
+
+pub(crate) static RULE: Rule = Rule::new("C34", "warm-up", 900);
 
 /// The line that rose most and stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plateau {
+    /// The rule that says so.
+    pub rule: &'static Rule,
     /// Its site that rose most, by its index in the profile.
     pub leader: usize,
     /// What it kept more at the end than at the beginning.
@@ -18,11 +21,16 @@ pub struct Plateau {
 }
 
 /// `least`: a smaller rise is not worth a word.
-pub(super) fn plateau(lines: &[Line<'_>], least: f64) -> Option<Plateau> {
-    let stands = |line: &&Line<'_>| line.trend().shape == Shape::Plateau && line.trend().rise >= least;
+pub(crate) fn plateau(lines: &[GrowthLine<'_>], least: f64) -> Option<Plateau> {
+    let stands = |line: &&GrowthLine<'_>| line.trend().shape == Shape::Plateau && line.trend().rise >= least;
     let most = lines.iter().filter(stands).max_by(|one, other| {
         one.trend().rise.total_cmp(&other.trend().rise).then(other.leader().cmp(&one.leader()))
     })?;
     let bytes = |value: f64| Bytes::new(value.max(0.0) as u64);
-    Some(Plateau { leader: most.leader()?, rise: bytes(most.trend().rise), level: bytes(most.trend().level) })
+    Some(Plateau {
+        rule: &RULE,
+        leader: most.leader()?,
+        rise: bytes(most.trend().rise),
+        level: bytes(most.trend().level),
+    })
 }

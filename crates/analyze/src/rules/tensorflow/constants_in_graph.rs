@@ -1,8 +1,24 @@
-//! Large constants of functions of TensorFlow: each trace has their data in its graph, and once more wherever the graph is
-//! copied or a kernel is made. A graph without functions that grows by constants grows by operations: that is told as such.
+//! C32: large constants of functions of TensorFlow. Each trace has their data in its graph, and once more wherever the graph is
+//! copied or a kernel is made: C3, where these are most of it. A graph without functions that grows by constants grows by
+//! operations: that is told as such.
 
-use super::place::Course;
-use crate::profile::StackFrame;
+use super::retrace;
+use crate::growth::{Course, Rule, Text, Within};
+use crate::profile::{Frames, StackFrame};
+
+pub(crate) static RULE: Rule = Rule {
+    title: Text::Plain("Each new trace of a tf.function keeps large constants"),
+    verdict: Text::Plain("leak (your code)"),
+    fix: Text::Plain(
+        "pass the array to the function as a tensor, or keep it in a tf.Variable; and pass tensors, not Python values that \
+         change, so that it is traced once",
+    ),
+    layer: Some("tensorflow-function"),
+    references: &["https://github.com/tensorflow/tensorflow/issues/13221"],
+    holder: &["the tf.function", "its cache of traces", "ConcreteFunction", "its constants"],
+    within: Some(Within { rule: &retrace::RULE, rise, least: MOST }),
+    ..Rule::new("C32", "constants-in-graph", 140)
+};
 
 /// Bytes that the data of one constant must have: less costs no more than its operation does, with all that belongs to it.
 const LARGE: f64 = 65_536.0;
@@ -16,15 +32,10 @@ const MAKING: &str = "/tensorflow/python/framework/constant_op.py";
 const HOLDING: [&str; 3] = ["google::protobuf::", "upb_Decode", "tensorflow::ConstantOp::"];
 
 /// How many bytes more of large constants a site has; frames and course are the site's.
-pub(super) fn rise<'a>(mut frames: impl Iterator<Item = &'a StackFrame>, course: &Course) -> f64 {
+fn rise(mut frames: Frames<'_>, course: &Course) -> f64 {
     let (bytes, blocks) = (course.changed(), course.changed_blocks());
     let is_large = blocks > 0.0 && bytes >= LARGE * blocks;
     if is_large && frames.any(is_of_constant) { bytes } else { 0.0 }
-}
-
-/// Whether constants explain what traces grew by.
-pub(super) fn explain(constants: f64, all: f64) -> bool {
-    constants > MOST * all
 }
 
 fn is_of_constant(frame: &StackFrame) -> bool {

@@ -1,12 +1,26 @@
-//! Kernels of TensorFlow's operations that are not its own: those of a library that the program loads.
+//! C19: an operation of the program's own keeps or loses memory with each call: a kernel that is not TensorFlow's, but of a
+//! library that the program loads.
 
-use crate::profile::{StackFrame, own_line};
+use crate::growth::{Rule, Text};
+use crate::profile::{Frames, StackFrame, own_line};
+
+pub(crate) static RULE: Rule = Rule {
+    title: Text::Plain("A kernel of your own allocates with each call, and does not give it back"),
+    verdict: Text::Plain("leak (your code)"),
+    fix: Text::Plain(
+        "let std::unique_ptr or core::RefCountPtr own what Compute makes, or delete or Unref it on every way out",
+    ),
+    // Nobody but the kernel can give it back, whichever line of Python runs it.
+    line: Some(own_kernel_line),
+    shown_by: Some(|frames| own_kernel_line(frames).is_some()),
+    ..Rule::new("C19", "custom-op", 110)
+};
 
 /// What a kernel asks for in this way is TensorFlow's to give back: outputs, and what lives for one call.
 const ASKED_FOR: &str = "tensorflow::OpKernelContext::";
 
 /// The line of such a kernel that allocates by itself; frames come innermost first. `None` where none does.
-pub fn own_kernel_line<'a>(frames: impl Iterator<Item = &'a StackFrame> + Clone) -> Option<&'a StackFrame> {
+fn own_kernel_line(frames: Frames<'_>) -> Option<&StackFrame> {
     let pairs = frames.clone().zip(frames.clone().skip(1));
     let runs = |(kernel, caller): (&StackFrame, &StackFrame)| {
         computes(kernel) && !is_of_tensorflow(kernel) && is_of_tensorflow(caller)

@@ -1,0 +1,69 @@
+//! C25: the allocator holds free memory between blocks that are live; trimming proved it.
+
+use heaplens_format::Bytes;
+
+use super::growth_unexplained;
+use crate::growth::{
+    Ending, Evidence, Finding, MeasuredBy, Outcome, Reads, Rule, Shape, Text, Trend, unexplained,
+};
+
+pub(crate) static RULE: Rule = Rule {
+    title: Text::Plain("The allocator keeps free memory between live blocks"),
+    verdict: Text::Plain("fragmentation"),
+    // What helps was measured: `cargo xtask bench --only fragmentation`. Fewer arenas and tcmalloc did not, or little.
+    fix: Text::Plain(
+        "malloc_trim(0) at a quiet moment gives it back, as it did here; jemalloc, preloaded, may keep less",
+    ),
+    outcome: Outcome::Ends(Ending::Instead("held by the allocator between live blocks")),
+    measured_by: MeasuredBy::Returned,
+    reads: &[Reads::Trim],
+    review: Some(review),
+    ..Rule::new("C25", "fragmentation", 280)
+};
+
+/// Resident bytes that a trim must give back to be worth a word; or a tenth of what is resident.
+const LEAST_TRIMMED: f64 = (8 << 20) as f64;
+/// The part of a rise that must come back.
+const HALF: f64 = 0.5;
+
+/// It takes the place of growth that nothing explains.
+fn review(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
+    let least = LEAST_TRIMMED.max(evidence.resident / 10.0);
+    let Some(trimmed) = evidence.returned.by_trim.filter(|bytes| bytes.get() as f64 >= least) else { return };
+    if let Some(rss) = evidence.rss.filter(|rss| rose(rss, trimmed)) {
+        findings.retain(|finding| *finding.rule != growth_unexplained::RULE);
+        findings.push(Finding { rule: &RULE, returned: Some(trimmed), ..unexplained(*rss) });
+    }
+}
+
+/// Whether resident memory rose, be it at the beginning only, where most of that rise is what came back.
+fn rose(rss: &Trend, trimmed: Bytes) -> bool {
+    match rss.shape {
+        Shape::TooShort => false,
+        Shape::Flat => rss.rise >= LEAST_TRIMMED && trimmed.get() as f64 >= HALF * rss.rise,
+        _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::growth::Returned;
+    use crate::growth::testing::{MIB, reviewed, rising};
+
+    #[test]
+    fn resident_memory_that_a_trim_gives_back_is_fragmentation() {
+        let rules = |mib: u64, findings, rss| {
+            let trimmed = Returned { by_trim: Some(Bytes::new(mib << 20)), ..Returned::default() };
+            reviewed(&RULE, &trimmed, findings, rss)
+        };
+        let of = |shape| rising(shape, 100.0 * MIB);
+        let grows = || vec![unexplained(of(Shape::Linear))];
+        assert_eq!(rules(90, grows(), of(Shape::Linear)), ["C25"]);
+        assert_eq!(rules(90, vec![], of(Shape::Plateau)), ["C25"]);
+        assert_eq!(rules(20, grows(), of(Shape::Linear)), ["G7"], "a tenth of all is usual");
+        assert_eq!(rules(90, vec![], of(Shape::Flat)), ["C25"], "it rose at first");
+        assert!(rules(45, vec![], of(Shape::Flat)).is_empty(), "most of what rose at first is in use");
+        assert!(rules(90, vec![], rising(Shape::Flat, 0.0)).is_empty(), "it was so all the while");
+    }
+}

@@ -1,0 +1,31 @@
+//! C4: gradients are registered for each new model, and hold what it traced.
+
+use heaplens_format::arena::Counter;
+
+use super::{COMPILING, KERAS, TRACING, keras_state, retrace};
+use crate::growth::{Claims, Events, Reads, Rule, Text};
+
+pub(crate) static RULE: Rule = Rule {
+    title: Text::Plain("TensorFlow's gradient registry keeps each new model's functions"),
+    verdict: Text::Plain("leak (framework, known)"),
+    fix: Text::Plain(
+        "make and compile the model once and reset its weights, or run each trial in a process of its own; \
+         clear_session() does not empty this registry",
+    ),
+    layer: Some("tensorflow-function"),
+    references: &["https://github.com/tensorflow/tensorflow/issues/97697"],
+    holder: &[
+        "module tensorflow.python.framework.ops",
+        "gradient_registry (Registry)",
+        "._registry (dict)",
+        "[CustomGradient-…] function",
+    ],
+    reads: &[Reads::Counters],
+    // What a model traced stays with the gradients that were registered for it, and with it the model.
+    events: Some(Events {
+        instead_of: &[&retrace::RULE, &keras_state::RULE],
+        ..Events::of(Counter::GradientRegistered)
+    }),
+    claims: Claims { inside: &[TRACING, COMPILING, KERAS], ..Claims::NONE },
+    ..Rule::new("C4", "gradient-registry", 40)
+};

@@ -1,0 +1,36 @@
+//! C1: operations are added to a graph of TensorFlow in each iteration.
+
+use heaplens_format::arena::Counter;
+
+use super::SESSION;
+use crate::growth::{Claims, Events, Reads, Rule, Text};
+use crate::profile::Profile;
+
+pub(crate) static RULE: Rule = Rule {
+    title: Text::Plain("A graph of TensorFlow grows with each iteration"),
+    verdict: Text::Plain("leak (your code)"),
+    fix: Text::Plain(
+        "make the operation once, before the loop, and feed what changes through a placeholder; \
+         tf.compat.v1.get_default_graph().finalize() before the loop makes this line raise",
+    ),
+    layer: Some("tensorflow-graph"),
+    references: &["https://github.com/tensorflow/tensorflow/issues/700"],
+    holder: &["tf.Graph", "its operations"],
+    excludes: Some(sessions),
+    reads: &[Reads::Counters],
+    events: Some(Events {
+        undone_by: Some(Counter::GraphOperationFreed),
+        may_be_garbage: true,
+        ..Events::of(Counter::GraphOperation)
+    }),
+    // A session that runs an operation for the first time keeps what it made to run it.
+    claims: Claims { inside: &[SESSION], ..Claims::NONE },
+    ..Rule::new("C1", "graph-growth", 20)
+};
+
+/// Sessions, where they are not what grows: their number says so.
+fn sessions(profile: &Profile) -> Option<(String, String)> {
+    let [made, closed] =
+        [Counter::SessionMade, Counter::SessionClosed].map(|counter| profile.counts.total(counter));
+    (made > 0).then(|| ("sessions".to_owned(), format!("{made} opened, {closed} closed")))
+}

@@ -1,0 +1,77 @@
+//! C7: calls of Keras' trainer. `fit`, `predict` and `evaluate` make a pipeline each time, and leave it as garbage in cycles:
+//! C36, where most of what the collector freed was allocated by such calls.
+
+use heaplens_format::arena::Counter;
+
+use crate::growth::{Evidence, Finding, Outcome, Reads, Returned, Rule, Text};
+use crate::profile::{StackFrame, StackId, Stacks};
+use crate::rules::gc_cycle::{self, UNTIL_COLLECTED};
+
+pub(crate) static RULE: Rule = Rule {
+    title: Text::Plain("Each call of Keras' trainer leaves cycles to the garbage collector"),
+    verdict: Text::Plain("cycle waiting for gc"),
+    fix: Text::Plain(
+        "call the model itself, model(x, training=False), or predict_on_batch, train_on_batch, test_on_batch; \
+         else call gc.collect() from time to time",
+    ),
+    references: &["https://github.com/tensorflow/tensorflow/issues/44711"],
+    outcome: Outcome::Ends(UNTIL_COLLECTED),
+    noted: Some(Counter::CollectorHeld),
+    reads: &[Reads::Collection],
+    review: Some(review),
+    ..Rule::new("C7", "per-call-fit", 260)
+};
+
+/// The part of what came back that must be of the trainer.
+const HALF: f64 = 0.5;
+
+/// Its methods that do so; those for one batch do not.
+const METHODS: [&str; 3] = ["fit", "predict", "evaluate"];
+/// Its files, of Keras 3 and of Keras 2.
+const FILES: [&str; 2] = ["/trainer.py", "/training.py"];
+
+fn review(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
+    let (stacks, sites) = (evidence.known.stacks, evidence.known.sites);
+    let is_of_trainer = |site: usize| allocates(stacks, sites[site].stack);
+    let cycles = findings.iter_mut().filter(|finding| *finding.rule == gc_cycle::RULE);
+    cycles
+        .filter(|finding| is_mostly(evidence.returned, finding, is_of_trainer))
+        .for_each(|finding| finding.rule = &RULE);
+}
+
+fn is_mostly(returned: &Returned, finding: &Finding, is_own: impl Fn(usize) -> bool) -> bool {
+    returned.freed_at(finding, is_own) > HALF * returned.freed(finding)
+}
+
+/// Whether the memory of a stack was allocated by a call of the trainer, with no line of the user's in between.
+fn allocates(stacks: &Stacks, stack: StackId) -> bool {
+    let line = stacks.line(stack);
+    let is_line = |frame: &StackFrame| line.is_some_and(|line| std::ptr::eq(line, frame));
+    stacks.frames(stack).take_while(|frame| !is_line(frame)).any(is_of_trainer)
+}
+
+fn is_of_trainer(frame: &StackFrame) -> bool {
+    let file = frame.file.as_deref().unwrap_or_default();
+    let method = frame.function.as_deref().and_then(|name| name.rsplit('.').next()).unwrap_or_default();
+    METHODS.contains(&method) && file.contains("keras/") && FILES.iter().any(|end| file.ends_with(end))
+}
+
+#[cfg(test)]
+mod tests {
+    use rustc_hash::FxHashMap;
+
+    use super::*;
+    use crate::growth::testing::{LENGTH, MIB, growth};
+
+    #[test]
+    fn cycles_are_the_trainers_where_most_of_them_are() {
+        let collected = Returned {
+            by_collection: FxHashMap::from_iter([(0, 6.0 * MIB), (1, 3.0 * MIB)]),
+            length: LENGTH,
+            ..Returned::default()
+        };
+        let grows = Finding { sites: vec![0, 1], ..growth(0, 9.0 * MIB) };
+        assert!(is_mostly(&collected, &grows, |site| site == 0));
+        assert!(!is_mostly(&collected, &grows, |site| site == 1));
+    }
+}

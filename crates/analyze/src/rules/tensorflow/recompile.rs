@@ -1,0 +1,25 @@
+//! C6: a model of Keras is compiled again and again.
+
+use heaplens_format::arena::Counter;
+
+use super::{COMPILING, KERAS, TRACING, gradient_registry, retrace};
+use crate::growth::{Claims, Events, Reads, Rule, Text};
+
+pub(crate) static RULE: Rule = Rule {
+    title: Text::Plain("A Keras model is compiled again and again"),
+    verdict: Text::Plain("leak (your code)"),
+    fix: Text::Plain(
+        "compile the model once, before the loop; set_weights() brings it back to where it began",
+    ),
+    layer: Some("keras"),
+    references: &["https://github.com/tensorflow/tensorflow/issues/55398"],
+    reads: &[Reads::Counters],
+    // Each compilation makes new functions of the same model, with gradients of their own.
+    events: Some(Events {
+        unless: Some(Counter::ModelMade),
+        instead_of: &[&gradient_registry::RULE, &retrace::RULE],
+        ..Events::of(Counter::ModelCompiled)
+    }),
+    claims: Claims { inside: &[TRACING, COMPILING, KERAS], ..Claims::NONE },
+    ..Rule::new("C6", "recompile", 30)
+};

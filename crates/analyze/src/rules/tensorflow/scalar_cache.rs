@@ -1,0 +1,18 @@
+//! C35: each new Python scalar that becomes a tensor stays in TensorFlow's cache of scalars.
+
+use super::has_function;
+use crate::growth::{Claims, Rule, Text};
+
+pub(crate) static RULE: Rule = Rule {
+    title: Text::Plain("TensorFlow caches each new Python scalar for ever"),
+    verdict: Text::Plain("unbounded cache"),
+    fix: Text::Plain(
+        "keep what counts up in a tf.Variable, or pass it as an array: numpy.asarray(i) is not cached",
+    ),
+    layer: Some("tensorflow-tensor"),
+    holder: &["EagerContext", "its cache of scalars"],
+    // A scalar that was never seen before is made, and kept to be handed out again: it is not freed with its tensor.
+    shown_by: Some(|frames| has_function(frames, &["tensorflow::EagerContext::Create", "Scalar"])),
+    claims: Claims { below: Some("tensorflow::ConvertToEagerTensor"), ..Claims::NONE },
+    ..Rule::new("C35", "scalar-cache", 120)
+};

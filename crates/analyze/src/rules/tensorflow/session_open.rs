@@ -1,0 +1,24 @@
+//! C2: sessions of TensorFlow are made and not closed.
+
+use heaplens_format::arena::Counter;
+
+use super::SESSION;
+use crate::growth::{Claims, Events, Reads, Rule, Text};
+
+pub(crate) static RULE: Rule = Rule {
+    title: Text::Plain("Sessions of TensorFlow are made and not closed"),
+    verdict: Text::Plain("leak (your code)"),
+    fix: Text::Plain(
+        "close each session (`with tf.compat.v1.Session() as session:`), or make one before the loop",
+    ),
+    layer: Some("tensorflow-session"),
+    references: &["https://github.com/tensorflow/tensorflow/issues/13202"],
+    reads: &[Reads::Counters],
+    events: Some(Events {
+        undone_by: Some(Counter::SessionClosed),
+        may_be_garbage: true,
+        ..Events::of(Counter::SessionMade)
+    }),
+    claims: Claims { inside: &[SESSION], ..Claims::NONE },
+    ..Rule::new("C2", "session-open", 10)
+};
