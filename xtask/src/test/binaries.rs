@@ -6,7 +6,6 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-use super::lints::without_increments;
 use super::options::{Options, Scope};
 use crate::workspace::{cargo, printed};
 
@@ -54,6 +53,11 @@ fn build_of(which: &[&str]) -> Result<Vec<Binary>> {
     ensure!(output.status.success(), "the tests do not build");
     let messages = String::from_utf8_lossy(&output.stdout);
     Ok(messages.lines().filter_map(|line| binary(&serde_json::from_str(line).ok()?)).collect())
+}
+
+/// In CI nothing is built a second time.
+pub fn without_increments(command: &mut Command) -> &mut Command {
+    if std::env::var_os("CI").is_some() { command.env("CARGO_INCREMENTAL", "0") } else { command }
 }
 
 /// The test binary that a message of cargo's is about.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use super::binaries::{INTERLEAVINGS, OTHERS};
+use super::binaries::{INTERLEAVINGS, OTHERS, without_increments};
 use super::options::{Options, Scope};
 use super::phases::Phases;
 use crate::check::{Count, whole};
@@ -58,11 +58,6 @@ fn clippy(name: &str, which: &[&str], targets: &[&str]) -> Count {
 fn rustdoc(name: &str, which: &[&str]) -> Count {
     let mut command = cargo(&["doc", "--quiet", "--no-deps", "--document-private-items"]);
     whole(name, command.args(which).env("RUSTDOCFLAGS", "-D warnings"))
-}
-
-/// In CI nothing is built a second time.
-pub fn without_increments(command: &mut Command) -> &mut Command {
-    if std::env::var_os("CI").is_some() { command.env("CARGO_INCREMENTAL", "0") } else { command }
 }
 
 fn check_edges() -> Count {
