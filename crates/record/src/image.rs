@@ -18,7 +18,6 @@ use std::time::{Duration, Instant};
 use heaplens_format::arena::header::{HEADER_SIZE, HeaderView};
 use heaplens_format::{Bytes, Nanos, Pid};
 
-use crate::detour::Detour;
 use crate::frozen::NotFrozen;
 use crate::headroom;
 use crate::inject::{Injector, Owner, Task};
@@ -26,6 +25,7 @@ use crate::ledger::{Copied, refusal};
 use crate::procfs;
 use crate::ptrace;
 use crate::trace::{Stopped, Threads, Tracer};
+use crate::trampoline::Trampoline;
 
 /// A stack that is nowhere: whoever runs on it ends at once. Nobody does.
 const NO_STACK: u64 = 8;
@@ -56,23 +56,23 @@ pub(crate) fn take(
     patience: Duration,
 ) -> Result<(Image, Tracer), NotFrozen> {
     let arena = arena.try_clone().map_err(NotFrozen::Memory)?;
-    let Prepared { tables, detour } = prepare(process, &arena)?;
+    let Prepared { tables, trampoline } = prepare(process, &arena)?;
     let condition = procfs::condition(process).ok_or(NotFrozen::Gone)?;
     let way = if condition.parent == recorder { Way::Sibling } else { Way::Orphan };
     Tracer::start(move || {
-        let (threads, detour) = stop(process, detour, patience)?;
-        trace(threads, way, detour, tables, &arena)
+        let (threads, trampoline) = stop(process, trampoline, patience)?;
+        trace(threads, way, trampoline, tables, &arena)
     })
 }
 
 /// A thread that an earlier recorder has left alone, when it was killed, is given the time to find back.
-fn stop(process: Pid, detour: u64, patience: Duration) -> Result<(Threads, Detour), NotFrozen> {
+fn stop(process: Pid, trampoline: u64, patience: Duration) -> Result<(Threads, Trampoline), NotFrozen> {
     let deadline = Instant::now() + patience;
     loop {
         let threads = Threads::stop(process, patience)?;
-        let detour = Detour::of(process, detour).ok_or(NotFrozen::NoWayBack)?;
-        if !detour.is_taken(threads.all()) {
-            return Ok((threads, detour));
+        let trampoline = Trampoline::of(process, trampoline).ok_or(NotFrozen::NoWayBack)?;
+        if !trampoline.is_taken(threads.all()) {
+            return Ok((threads, trampoline));
         }
         if Instant::now() >= deadline {
             return Err(NotFrozen::Taken);
@@ -87,7 +87,7 @@ pub(crate) struct Prepared {
     /// Room for the tables.
     pub(crate) tables: Copied,
     /// Where the way back is, by which calls are made.
-    detour: u64,
+    trampoline: u64,
 }
 
 /// Whatever speaks against it is found out before anything is stopped.
@@ -106,7 +106,7 @@ pub(crate) fn prepare(process: Pid, arena: &File) -> Result<Prepared, NotFrozen>
         return Err(NotFrozen::Short { free, needed });
     }
     let tables = Copied::prepare(arena).map_err(NotFrozen::Memory)?;
-    Ok(Prepared { tables, detour: header.detour() })
+    Ok(Prepared { tables, trampoline: header.trampoline() })
 }
 
 /// How the image comes about without a child of the program.
@@ -120,14 +120,14 @@ enum Way {
 fn trace(
     threads: Threads,
     way: Way,
-    detour: Detour,
+    trampoline: Trampoline,
     mut tables: Copied,
     arena: &File,
 ) -> Result<(Image, Task), NotFrozen> {
     let seen = threads.all().to_vec();
     let (copy, copied) = std::thread::scope(|scope| {
         let copying = scope.spawn(|| tables.fill(arena));
-        let copy = copy_of(&threads, way, detour);
+        let copy = copy_of(&threads, way, trampoline);
         (copy, copying.join().unwrap_or_else(|_| Err(io::Error::other("the copy failed"))))
     });
     let pause = {
@@ -137,15 +137,15 @@ fn trace(
     };
     let (task, stopped) = copy.map_err(NotFrozen::Copy)?;
     copied.map_err(NotFrozen::Memory)?;
-    close_files(&stopped, detour);
+    close_files(&stopped, trampoline);
     let process = Pid::new(task.number() as u32);
     Ok((Image { process, threads: seen, tables, pause }, task))
 }
 
 /// The other ends of the program's pipes must see when it closes its own.
-fn close_files(image: &Stopped, detour: Detour) {
+fn close_files(image: &Stopped, trampoline: Trampoline) {
     let close = || -> io::Result<()> {
-        let mut injector = Injector::new(image, detour, Owner::Us, WITH_US)?;
+        let mut injector = Injector::new(image, trampoline, Owner::Us, WITH_US)?;
         injector.call(libc::SYS_close_range, [0, u64::from(u32::MAX), 0, 0, 0, 0])?;
         Ok(())
     };
@@ -153,12 +153,12 @@ fn close_files(image: &Stopped, detour: Detour) {
     close().ok();
 }
 
-fn copy_of(threads: &Threads, way: Way, detour: Detour) -> io::Result<(Task, Stopped)> {
+fn copy_of(threads: &Threads, way: Way, trampoline: Trampoline) -> io::Result<(Task, Stopped)> {
     let thread = threads.all().first().ok_or(io::ErrorKind::NotFound)?;
-    let mut injector = Injector::new(thread, detour, Owner::Program, 0)?;
+    let mut injector = Injector::new(thread, trampoline, Owner::Program, 0)?;
     let image = match way {
         Way::Sibling => clone(&mut injector, libc::CLONE_PARENT)?.0,
-        Way::Orphan => orphan(&mut injector, detour)?,
+        Way::Orphan => orphan(&mut injector, trampoline)?,
     };
     let stopped = image.stopped()?;
     ptrace::set_options(image.number(), WITH_US)?;
@@ -173,15 +173,15 @@ fn clone(injector: &mut Injector, flags: libc::c_int) -> io::Result<(Task, u64)>
 }
 
 /// The helper has no signal for its end, so the program is told nothing, and it is taken from the program's books at once.
-fn orphan(injector: &mut Injector, detour: Detour) -> io::Result<Task> {
+fn orphan(injector: &mut Injector, trampoline: Trampoline) -> io::Result<Task> {
     let (helper, number) = clone(injector, libc::CLONE_VM | libc::CLONE_FS | libc::CLONE_FILES)?;
-    let image = copy_in(&helper, detour);
+    let image = copy_in(&helper, trampoline);
     drop(helper);
     injector.call(libc::SYS_wait4, [number, 0, libc::__WALL as u64, 0, 0, 0])?;
     image
 }
 
-fn copy_in(helper: &Task, detour: Detour) -> io::Result<Task> {
-    let mut injector = Injector::new(&helper.stopped()?, detour, Owner::Us, 0)?;
+fn copy_in(helper: &Task, trampoline: Trampoline) -> io::Result<Task> {
+    let mut injector = Injector::new(&helper.stopped()?, trampoline, Owner::Us, 0)?;
     Ok(clone(&mut injector, 0)?.0)
 }

@@ -9,13 +9,13 @@
 //! again" are understood, and the program's own call goes on as if nothing had been.
 //!
 //! Between any two steps this process may be killed. So a thread of the program first gets a way back that it can go alone
-//! ([`Detour`]), then the registers that lead there, and its mask last; and it gets its mask back before its registers.
+//! ([`Trampoline`]), then the registers that lead there, and its mask last; and it gets its mask back before its registers.
 
 use std::io;
 
-use crate::detour::Detour;
 use crate::ptrace::{self, Registers, Stop, Tid, Waited};
 use crate::trace::Stopped;
+use crate::trampoline::Trampoline;
 
 /// Ends of calls are told from signals, and new tasks are stopped before their first instruction.
 const OPTIONS: libc::c_int = libc::PTRACE_O_TRACESYSGOOD
@@ -81,7 +81,7 @@ pub(crate) enum Owner {
 pub(crate) struct Injector {
     at: Stopped,
     mask: u64,
-    detour: Detour,
+    trampoline: Trampoline,
     owner: Owner,
     /// How it is followed afterwards.
     options: libc::c_int,
@@ -90,12 +90,17 @@ pub(crate) struct Injector {
 
 impl Injector {
     /// Prepares a thread that is followed with these options otherwise.
-    pub(crate) fn new(at: &Stopped, detour: Detour, owner: Owner, options: libc::c_int) -> io::Result<Self> {
+    pub(crate) fn new(
+        at: &Stopped,
+        trampoline: Trampoline,
+        owner: Owner,
+        options: libc::c_int,
+    ) -> io::Result<Self> {
         let injector =
-            Self { at: *at, mask: ptrace::mask(at.thread)?, detour, owner, options, is_touched: false };
+            Self { at: *at, mask: ptrace::mask(at.thread)?, trampoline, owner, options, is_touched: false };
         ptrace::set_options(at.thread, OPTIONS | options)?;
         if owner == Owner::Program {
-            detour.prepare(at, injector.mask)?;
+            trampoline.prepare(at, injector.mask)?;
         }
         Ok(injector)
     }
@@ -104,7 +109,7 @@ impl Injector {
     pub(crate) fn call(&mut self, number: libc::c_long, arguments: [u64; 6]) -> io::Result<Done> {
         ptrace::set_registers(self.at.thread, &self.registers_for(number, arguments))?;
         if !std::mem::replace(&mut self.is_touched, true) {
-            self.of_program(Detour::occupy)?;
+            self.of_program(Trampoline::occupy)?;
             ptrace::set_mask(self.at.thread, ALL)?;
         }
         self.run_to_call()?;
@@ -119,8 +124,8 @@ impl Injector {
     fn registers_for(&self, number: libc::c_long, [rdi, rsi, rdx, r10, r8, r9]: [u64; 6]) -> Registers {
         // A call that was interrupted is not begun again now: the thread is, to the kernel, in none.
         let rip = match self.owner {
-            Owner::Program => self.detour.call_and_return,
-            Owner::Us => self.detour.call_and_end,
+            Owner::Program => self.trampoline.call_and_return,
+            Owner::Us => self.trampoline.call_and_end,
         };
         let (rax, orig_rax) = (number as u64, u64::MAX);
         Registers { rax, orig_rax, rip, rdi, rsi, rdx, r10, r8, r9, ..self.at.registers }
@@ -144,8 +149,8 @@ impl Injector {
     }
 
     /// Our own tasks need no way back.
-    fn of_program(&self, step: fn(&Detour, Tid) -> io::Result<()>) -> io::Result<()> {
-        if self.owner == Owner::Program { step(&self.detour, self.at.thread) } else { Ok(()) }
+    fn of_program(&self, step: fn(&Trampoline, Tid) -> io::Result<()>) -> io::Result<()> {
+        if self.owner == Owner::Program { step(&self.trampoline, self.at.thread) } else { Ok(()) }
     }
 
     /// Brings the thread to a stop in which its registers count, and gives it back what was its own.
@@ -162,7 +167,7 @@ impl Injector {
             }
         }
         ptrace::set_mask(self.at.thread, self.mask)?;
-        self.of_program(Detour::free)?;
+        self.of_program(Trampoline::free)?;
         ptrace::set_registers(self.at.thread, &self.at.registers)?;
         ptrace::set_options(self.at.thread, self.options)
     }

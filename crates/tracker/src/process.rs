@@ -23,13 +23,13 @@ use heaplens_format::arena::{End, PAGE};
 use heaplens_format::environment::ARENA_SUFFIX;
 
 use crate::cost;
-use crate::detour;
 use crate::ledger;
 use crate::seat::{self, Guard};
 use crate::settings::{Path, Settings};
 use crate::sys::{self, Descriptor, Errno};
 use crate::threads;
 use crate::tracker::{Tracker, tracker};
+use crate::trampoline;
 
 /// What the agent does in this process now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -201,7 +201,7 @@ fn make_arena(tracker: &Tracker, forked: bool) -> Result<(), Errno> {
     header.start_ns.store(sys::monotonic_ns(), Relaxed);
     header.own_ranges.store(sys::own_ranges() as u64, Relaxed);
     header.object_samples.store(tracker.samples.table(), Relaxed);
-    header.detour.store(detour::offer() as u64, Relaxed);
+    header.trampoline.store(trampoline::offer() as u64, Relaxed);
     header.rss_start.store(resident_bytes_of_program(tracker), Relaxed);
     write_texts(tracker);
     arena.publish();

@@ -150,8 +150,8 @@ pub struct Header {
     /// Where the sampled small objects of Python are: [`super::python::OBJECT_SAMPLES`] records of
     /// [`super::python::ObjectSample`], in the process itself.
     pub object_samples: AtomicU64,
-    /// Where the [`super::detour::Detour`] is, in the process itself.
-    pub detour: AtomicU64,
+    /// Where the [`super::trampoline::Trampoline`] is, in the process itself.
+    pub trampoline: AtomicU64,
     /// An image that the process makes itself.
     pub twin: Twin,
     /// One counter per [`crate::Loss`].
@@ -305,8 +305,8 @@ impl<'a> HeaderView<'a> {
     );
 
     field!(
-        /// See [`Header::detour`].
-        detour: u64 = detour
+        /// See [`Header::trampoline`].
+        trampoline: u64 = trampoline
     );
 
     /// See [`Header::leaving_registers`].

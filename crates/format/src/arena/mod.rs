@@ -20,13 +20,13 @@
 
 pub mod block;
 pub mod counter;
-pub mod detour;
 pub mod header;
 pub mod ledger;
 pub mod marks;
 pub mod python;
 pub mod table;
 pub mod thread;
+pub mod trampoline;
 pub mod twin;
 
 pub use block::{BlockEntry, Family};

@@ -1,10 +1,10 @@
 //! The way back that the agent keeps ready for a thread that makes a system call in our name, written to and read from the
-//! outside: see [`heaplens_format::arena::detour`].
+//! outside: see [`heaplens_format::arena::trampoline`].
 
 use std::io;
 use std::mem::offset_of;
 
-use heaplens_format::arena::detour::{DETOUR_WORDS, Detour as Layout};
+use heaplens_format::arena::trampoline::{TRAMPOLINE_WORDS, Trampoline as Layout};
 use heaplens_format::{Addr, Pid};
 
 use crate::kernel;
@@ -20,36 +20,36 @@ const INSTRUCTION: u64 = 2;
 
 /// Where it is, and where its code is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Detour {
+pub(crate) struct Trampoline {
     address: u64,
     /// A `syscall` behind which a thread of the program goes back.
     pub(crate) call_and_return: u64,
     /// A `syscall` behind which a task of ours ends.
     pub(crate) call_and_end: u64,
     code_end: u64,
-    has_traveller: bool,
+    is_occupied: bool,
 }
 
-impl Detour {
+impl Trampoline {
     /// Reads it, where the header of an arena says that it is.
     pub(crate) fn of(process: Pid, address: u64) -> Option<Self> {
-        let mut bytes = [0; DETOUR_WORDS * 8];
+        let mut bytes = [0; TRAMPOLINE_WORDS * 8];
         if kernel::read_memory(process, Addr::new(address), &mut bytes) != bytes.len() {
             return None;
         }
         let word = |at: usize| u64::from_le_bytes(bytes.as_chunks::<8>().0[at / 8]);
         let (call_and_return, call_and_end) =
             (word(offset_of!(Layout, call_and_return)), word(offset_of!(Layout, call_and_end)));
-        let (code_end, has_traveller) =
-            (word(offset_of!(Layout, code_end)), word(offset_of!(Layout, traveller)) != 0);
-        let found = Self { address, call_and_return, call_and_end, code_end, has_traveller };
+        let (code_end, is_occupied) =
+            (word(offset_of!(Layout, code_end)), word(offset_of!(Layout, thread)) != 0);
+        let found = Self { address, call_and_return, call_and_end, code_end, is_occupied };
         (call_and_return != 0).then_some(found)
     }
 
     /// Whether one of the threads is under way: a recorder that was killed has left it alone.
     pub(crate) fn is_taken(&self, threads: &[Stopped]) -> bool {
         let code = self.call_and_return.min(self.call_and_end)..self.code_end;
-        self.has_traveller || threads.iter().any(|thread| code.contains(&thread.registers.rip))
+        self.is_occupied || threads.iter().any(|thread| code.contains(&thread.registers.rip))
     }
 
     /// Writes down where a thread stands, so that it finds back from now on.
@@ -64,12 +64,12 @@ impl Detour {
 
     /// The thread has the registers that lead here.
     pub(crate) fn occupy(&self, thread: Tid) -> io::Result<()> {
-        self.write(thread, offset_of!(Layout, traveller), thread as u64)
+        self.write(thread, offset_of!(Layout, thread), thread as u64)
     }
 
     /// The thread is about to have its own again.
     pub(crate) fn free(&self, thread: Tid) -> io::Result<()> {
-        self.write(thread, offset_of!(Layout, traveller), 0)
+        self.write(thread, offset_of!(Layout, thread), 0)
     }
 
     fn write(&self, thread: Tid, offset: usize, word: u64) -> io::Result<()> {

@@ -1,4 +1,4 @@
-//! The way back of a thread that makes a system call for the recorder: see [`heaplens_format::arena::detour`]. The recorder
+//! The way back of a thread that makes a system call for the recorder: see [`heaplens_format::arena::trampoline`]. The recorder
 //! gives a thread that stands still the registers of a call and has it run from here. Usually it takes the thread back itself, right
 //! behind the call. Should it be killed before, then the kernel lets go of the thread, and the thread brings itself back.
 //!
@@ -15,14 +15,14 @@
 use core::mem::offset_of;
 use core::sync::atomic::Ordering::Relaxed;
 
-use heaplens_format::arena::detour::{Detour, GENERAL_REGISTERS};
+use heaplens_format::arena::trampoline::{GENERAL_REGISTERS, Trampoline};
 use heaplens_format::atomic::AtomicU64;
 
-static DETOUR: Detour = Detour {
+static TRAMPOLINE: Trampoline = Trampoline {
     call_and_return: AtomicU64::new(0),
     call_and_end: AtomicU64::new(0),
     code_end: AtomicU64::new(0),
-    traveller: AtomicU64::new(0),
+    thread: AtomicU64::new(0),
     mask: AtomicU64::new(0),
     instruction: AtomicU64::new(0),
     registers: [const { AtomicU64::new(0) }; GENERAL_REGISTERS],
@@ -31,28 +31,28 @@ static DETOUR: Detour = Detour {
 unsafe extern "C" {
     fn heaplens_call_and_return();
     fn heaplens_call_and_end();
-    fn heaplens_detour_end();
+    fn heaplens_trampoline_end();
 }
 
 /// Where it is told how to go.
-pub fn offer() -> *const Detour {
-    DETOUR.call_and_return.store(heaplens_call_and_return as *const () as u64, Relaxed);
-    DETOUR.call_and_end.store(heaplens_call_and_end as *const () as u64, Relaxed);
-    DETOUR.code_end.store(heaplens_detour_end as *const () as u64, Relaxed);
-    DETOUR.traveller.store(0, Relaxed);
-    &DETOUR
+pub fn offer() -> *const Trampoline {
+    TRAMPOLINE.call_and_return.store(heaplens_call_and_return as *const () as u64, Relaxed);
+    TRAMPOLINE.call_and_end.store(heaplens_call_and_end as *const () as u64, Relaxed);
+    TRAMPOLINE.code_end.store(heaplens_trampoline_end as *const () as u64, Relaxed);
+    TRAMPOLINE.thread.store(0, Relaxed);
+    &TRAMPOLINE
 }
 
 // A helper is waited for by its number: what is no child of this process, as an image is none, is not waited for (ECHILD), and
 // neither is the number of an error (EINVAL). `jrcxz` alone of all jumps looks at no flag.
 core::arch::global_asm!(
-    ".pushsection .text.heaplens_detour,\"ax\",@progbits",
+    ".pushsection .text.heaplens_trampoline,\"ax\",@progbits",
     ".hidden heaplens_call_and_return",
     ".globl heaplens_call_and_return",
     ".hidden heaplens_call_and_end",
     ".globl heaplens_call_and_end",
-    ".hidden heaplens_detour_end",
-    ".globl heaplens_detour_end",
+    ".hidden heaplens_trampoline_end",
+    ".globl heaplens_trampoline_end",
     "heaplens_call_and_end:",
     "syscall",
     "2:",
@@ -72,35 +72,35 @@ core::arch::global_asm!(
     "mov eax, {waitid}",
     "syscall",
     "mov edi, {set_mask}",
-    "lea rsi, [rip + {detour} + {mask}]",
+    "lea rsi, [rip + {trampoline} + {mask}]",
     "mov edx, 0",
     "mov r10d, 8",
     "mov eax, {sigprocmask}",
     "syscall",
-    "mov rax, qword ptr [rip + {detour} + {registers}]",
-    "mov rbx, qword ptr [rip + {detour} + {registers} + 8]",
-    "mov rcx, qword ptr [rip + {detour} + {registers} + 16]",
-    "mov rdx, qword ptr [rip + {detour} + {registers} + 24]",
-    "mov rsi, qword ptr [rip + {detour} + {registers} + 32]",
-    "mov rdi, qword ptr [rip + {detour} + {registers} + 40]",
-    "mov rbp, qword ptr [rip + {detour} + {registers} + 48]",
-    "mov r8, qword ptr [rip + {detour} + {registers} + 56]",
-    "mov r9, qword ptr [rip + {detour} + {registers} + 64]",
-    "mov r10, qword ptr [rip + {detour} + {registers} + 72]",
-    "mov r11, qword ptr [rip + {detour} + {registers} + 80]",
-    "mov r12, qword ptr [rip + {detour} + {registers} + 88]",
-    "mov r13, qword ptr [rip + {detour} + {registers} + 96]",
-    "mov r14, qword ptr [rip + {detour} + {registers} + 104]",
-    "mov r15, qword ptr [rip + {detour} + {registers} + 112]",
-    "mov qword ptr [rip + {detour} + {traveller}], 0",
-    "jmp qword ptr [rip + {detour} + {instruction}]",
-    "heaplens_detour_end:",
+    "mov rax, qword ptr [rip + {trampoline} + {registers}]",
+    "mov rbx, qword ptr [rip + {trampoline} + {registers} + 8]",
+    "mov rcx, qword ptr [rip + {trampoline} + {registers} + 16]",
+    "mov rdx, qword ptr [rip + {trampoline} + {registers} + 24]",
+    "mov rsi, qword ptr [rip + {trampoline} + {registers} + 32]",
+    "mov rdi, qword ptr [rip + {trampoline} + {registers} + 40]",
+    "mov rbp, qword ptr [rip + {trampoline} + {registers} + 48]",
+    "mov r8, qword ptr [rip + {trampoline} + {registers} + 56]",
+    "mov r9, qword ptr [rip + {trampoline} + {registers} + 64]",
+    "mov r10, qword ptr [rip + {trampoline} + {registers} + 72]",
+    "mov r11, qword ptr [rip + {trampoline} + {registers} + 80]",
+    "mov r12, qword ptr [rip + {trampoline} + {registers} + 88]",
+    "mov r13, qword ptr [rip + {trampoline} + {registers} + 96]",
+    "mov r14, qword ptr [rip + {trampoline} + {registers} + 104]",
+    "mov r15, qword ptr [rip + {trampoline} + {registers} + 112]",
+    "mov qword ptr [rip + {trampoline} + {thread}], 0",
+    "jmp qword ptr [rip + {trampoline} + {instruction}]",
+    "heaplens_trampoline_end:",
     ".popsection",
-    detour = sym DETOUR,
-    mask = const offset_of!(Detour, mask),
-    registers = const offset_of!(Detour, registers),
-    traveller = const offset_of!(Detour, traveller),
-    instruction = const offset_of!(Detour, instruction),
+    trampoline = sym TRAMPOLINE,
+    mask = const offset_of!(Trampoline, mask),
+    registers = const offset_of!(Trampoline, registers),
+    thread = const offset_of!(Trampoline, thread),
+    instruction = const offset_of!(Trampoline, instruction),
     exit = const libc::SYS_exit,
     waitid = const libc::SYS_waitid,
     by_number = const libc::P_PID,

@@ -1,4 +1,4 @@
-//! A detour: a thread of the program that stands still makes a system call in the recorder's name and goes back to where it was
+//! A trampoline: a thread of the program that stands still makes a system call in the recorder's name and goes back to where it was
 //! by itself. The code for it and the place for what it goes back to are in the agent; the recorder fills in the place.
 
 use crate::atomic::AtomicU64;
@@ -9,7 +9,7 @@ pub const GENERAL_REGISTERS: usize = 15;
 /// What the recorder has to know, and what it writes. It is in the process itself.
 #[derive(Debug, Default)]
 #[repr(C)]
-pub struct Detour {
+pub struct Trampoline {
     /// Where a `syscall` is behind which a thread gets back all that is kept here; a task that the call made ends there.
     pub call_and_return: AtomicU64,
     /// Where a `syscall` is behind which a task of ours ends.
@@ -17,7 +17,7 @@ pub struct Detour {
     /// The first address behind that code.
     pub code_end: AtomicU64,
     /// The number of the thread that is under way: 0 for none. Whoever is in the code is, too.
-    pub traveller: AtomicU64,
+    pub thread: AtomicU64,
     /// The signals that it holds back.
     pub mask: AtomicU64,
     /// Where it goes on.
@@ -26,5 +26,5 @@ pub struct Detour {
     pub registers: [AtomicU64; GENERAL_REGISTERS],
 }
 
-/// Words of a [`Detour`].
-pub const DETOUR_WORDS: usize = size_of::<Detour>() / 8;
+/// Words of a [`Trampoline`].
+pub const TRAMPOLINE_WORDS: usize = size_of::<Trampoline>() / 8;
