@@ -12,8 +12,8 @@ use crate::code_pages::CodePages;
 use crate::image::{self, Image};
 use crate::kernel;
 use crate::ledger::{Outline, Seen, Subject, Tables};
+use crate::self_fork::{self, NoSelfFork, SelfFork};
 use crate::trace::{NotStopped, PATIENCE_AT_END, Threads, Tracer};
-use crate::twin::{self, NoTwin, Twin};
 
 pub use crate::ledger::{Block as LiveBlock, MappedArea, RootKind, RootRange};
 
@@ -33,7 +33,7 @@ pub struct Frozen {
 #[derive(Debug)]
 enum Keeper {
     Tracer { _kept: Tracer },
-    Twin { _kept: Twin },
+    SelfFork { _kept: SelfFork },
 }
 
 /// Is shown a process that stands still, and says what it found. Sites are numbered as those of [`LiveBlock`].
@@ -125,7 +125,7 @@ impl Frozen {
     ) -> Result<Self, NotFrozen> {
         let (image, tracer) = match image::take(process, recorder, arena, patience) {
             Err(NotFrozen::Threads(NotStopped::Refused(why))) if kernel::is_refusal(&why) => {
-                return Self::twin(process, own_files, arena, why);
+                return Self::self_forked(process, own_files, arena, why);
             }
             taken => taken?,
         };
@@ -137,19 +137,24 @@ impl Frozen {
     }
 
     /// Has a process make an image of itself, because its threads may not be stopped.
-    fn twin(process: Pid, own_files: Vec<String>, arena: &File, why: io::Error) -> Result<Self, NotFrozen> {
+    fn self_forked(
+        process: Pid,
+        own_files: Vec<String>,
+        arena: &File,
+        why: io::Error,
+    ) -> Result<Self, NotFrozen> {
         let mut tables = image::prepare(process, arena)?.tables;
-        let twin = Twin::of(arena).map_err(|error| match error {
-            NoTwin::Failed(error) => NotFrozen::Copy(error),
-            NoTwin::Silent => NotFrozen::Silent { why, patience: twin::PATIENCE },
+        let copy = SelfFork::of(arena).map_err(|error| match error {
+            NoSelfFork::Failed(error) => NotFrozen::Copy(error),
+            NoSelfFork::Silent => NotFrozen::Silent { why, patience: self_fork::PATIENCE },
         })?;
         tables.fill(arena)?;
         let tables = Tables::of_copy(arena, &tables).ok_or(NotFrozen::Blocks(UNREADABLE))?;
-        let (thread, stack) = twin.maker();
+        let (thread, stack) = copy.maker();
         let seen = Seen::One { process, thread, stack };
-        let outline = Subject::new(twin.process(), own_files).outline(&tables, &seen)?;
-        let (code, pause) = (CodePages::of(twin.process()), twin.pause());
-        let (process, keeper) = (twin.process(), Keeper::Twin { _kept: twin });
+        let outline = Subject::new(copy.process(), own_files).outline(&tables, &seen)?;
+        let (code, pause) = (CodePages::of(copy.process()), copy.pause());
+        let (process, keeper) = (copy.process(), Keeper::SelfFork { _kept: copy });
         Ok(Self { process, outline, pause, code, others_ran: true, _keeper: keeper })
     }
 

@@ -33,6 +33,7 @@ mod ptrace;
 mod python;
 mod run;
 mod seal;
+mod self_fork;
 mod session;
 mod snapshot;
 mod snapshots;
@@ -42,7 +43,6 @@ mod threads;
 mod timeline;
 mod trace;
 mod trampoline;
-mod twin;
 mod watch;
 mod watched;
 

@@ -33,6 +33,7 @@ pub mod python;
 pub mod requests;
 pub mod sampling;
 pub mod seat;
+mod self_fork;
 pub mod settings;
 pub mod sites;
 pub mod symbols;
@@ -41,7 +42,6 @@ mod threads;
 pub mod tracker;
 pub mod trampoline;
 pub mod trie;
-mod twin;
 pub mod unwind;
 
 pub use seat::{Guard, Nesting};

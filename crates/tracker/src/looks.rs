@@ -51,18 +51,18 @@ fn wait(tracker: &Tracker, number: u32) -> bool {
             Ok(()) | Err(Errno(libc::EINTR | libc::EAGAIN | libc::ETIMEDOUT)) => {}
             Err(_) => return false,
         }
-        tracker.make_wanted_twin();
+        tracker.make_wanted_self_fork();
     }
 }
 
 impl Tracker {
     /// The thread that waits allocates nothing, and may be the only one.
-    fn make_wanted_twin(&self) {
-        let twin = &self.arena.header().twin;
-        if twin.wanted.load(Relaxed) > twin.begun.load(Relaxed)
+    fn make_wanted_self_fork(&self) {
+        let copy = &self.arena.header().self_fork;
+        if copy.wanted.load(Relaxed) > copy.begun.load(Relaxed)
             && let Some(guard) = Guard::enter(Nesting::Never)
         {
-            self.make_twin(&guard);
+            self.make_self_fork(&guard);
         }
     }
 }

@@ -120,8 +120,8 @@ impl Tracker {
         if header.tests_wanted.load(Relaxed) > self.requests.tests.load(Relaxed) {
             self.answer_test(guard, caller);
         }
-        if header.twin.wanted.load(Relaxed) > header.twin.begun.load(Relaxed) {
-            self.make_twin(guard);
+        if header.self_fork.wanted.load(Relaxed) > header.self_fork.begun.load(Relaxed) {
+            self.make_self_fork(guard);
         }
         if self.requests.turns.load(Relaxed) != 0 {
             self.take_look(guard, caller);

@@ -4,7 +4,7 @@ use core::mem::offset_of;
 
 use super::PAGE;
 use super::marks::Moment;
-use super::twin::Twin;
+use super::self_fork::SelfFork;
 use crate::atomic::{AtomicI32, AtomicU32, AtomicU64};
 use crate::loss::LOSS_SLOTS;
 
@@ -153,7 +153,7 @@ pub struct Header {
     /// Where the [`super::trampoline::Trampoline`] is, in the process itself.
     pub trampoline: AtomicU64,
     /// An image that the process makes itself.
-    pub twin: Twin,
+    pub self_fork: SelfFork,
     /// One counter per [`crate::Loss`].
     pub losses: [AtomicU64; LOSS_SLOTS],
     /// The regions.
@@ -181,8 +181,8 @@ pub const MARKS_WANTED_OFFSET: usize = offset_of!(Header, marks_wanted);
 /// Where [`Header::tests_wanted`] is in the file.
 pub const TESTS_WANTED_OFFSET: usize = offset_of!(Header, tests_wanted);
 
-/// Where [`Header::twin`] is in the file.
-pub const TWIN_OFFSET: usize = offset_of!(Header, twin);
+/// Where [`Header::self_fork`] is in the file.
+pub const SELF_FORK_OFFSET: usize = offset_of!(Header, self_fork);
 
 /// Where [`Hot::moment`] is in the file.
 pub const MOMENT_OFFSET: usize = offset_of!(Header, hot.moment);

@@ -24,10 +24,10 @@ pub mod header;
 pub mod ledger;
 pub mod marks;
 pub mod python;
+pub mod self_fork;
 pub mod table;
 pub mod thread;
 pub mod trampoline;
-pub mod twin;
 
 pub use block::{BlockEntry, Family};
 pub use counter::Counter;

@@ -1,15 +1,15 @@
-//! A twin: an image of a program that its own thread makes where nobody may stop it from the outside, and that tells of its memory
-//! itself where nobody may read it. The words by which the recorder asks for it, and asks it.
+//! A self-forked snapshot: where nobody may stop a program from the outside, a thread of it forks a copy of the process, and the
+//! copy serves its memory itself where nobody may read it. The words by which the recorder requests the copy, and asks it.
 //!
 //! ```text
-//!   recorder: file for the answers, locked ─▶ wanted ─▶ … ─▶ ready ─▶ [address, length, asked ─▶ … ─▶ answered, count, bytes in the file]* ─▶ unlocks
-//!   program:                                    └─▶ an allocation sees it, the twin is made
+//!   recorder: file for the answers, locked ─▶ wanted ─▶ … ─▶ made ─▶ [address, length, asked ─▶ … ─▶ answered, count, bytes in the file]* ─▶ unlocks
+//!   program:                                    └─▶ an allocation sees it and forks the copy
 //! ```
 
 use crate::atomic::{AtomicU32, AtomicU64};
 
-/// Behind the path of an arena: the file for the answers. Its lock is held by whoever asks, for as long as it lives.
-pub const TWIN_SUFFIX: &str = ".twin";
+/// After the path of an arena: the file for the answers. Its lock is held by whoever asks, for as long as it lives.
+pub const SELF_FORK_SUFFIX: &str = ".self-fork";
 /// The most bytes of one answer.
 pub const MOST_BYTES: u64 = 1 << 20;
 /// The most addresses of one question.
@@ -18,7 +18,7 @@ pub const MOST_ADDRESSES: usize = 256;
 /// In the header of an arena.
 #[derive(Debug, Default)]
 #[repr(C)]
-pub struct Twin {
+pub struct SelfFork {
     /// How many are wanted, counted from the start: written from outside.
     pub wanted: AtomicU32,
     /// The last that was begun, by its number among those.
@@ -27,7 +27,7 @@ pub struct Twin {
     pub made: AtomicU32,
     /// Why it was not, as `errno`; 0 when it was.
     pub error: AtomicU32,
-    /// The twin's process.
+    /// The copy's process.
     pub process: AtomicU32,
     /// The thread that made it.
     pub thread: AtomicU32,

@@ -1,5 +1,5 @@
 //! Images that a program makes of itself, because the kernel lets nobody stop its threads, and that tell of their memory because
-//! it lets nobody read it: see [`heaplens_format::arena::twin`]. Where memory may be read from the outside, it is.
+//! it lets nobody read it: see [`heaplens_format::arena::self_fork`]. Where memory may be read from the outside, it is.
 
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
@@ -11,8 +11,8 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use heaplens_format::arena::header::{HEADER_SIZE, TWIN_OFFSET};
-use heaplens_format::arena::twin::{MOST_ADDRESSES, MOST_BYTES, TWIN_SUFFIX, Twin as Words};
+use heaplens_format::arena::header::{HEADER_SIZE, SELF_FORK_OFFSET};
+use heaplens_format::arena::self_fork::{MOST_ADDRESSES, MOST_BYTES, SELF_FORK_SUFFIX, SelfFork as Words};
 use heaplens_format::atomic::AtomicU32;
 use heaplens_format::{Nanos, Pid};
 use memmap2::{MmapOptions, MmapRaw};
@@ -33,18 +33,18 @@ const KEPT: usize = 256;
 const LOOK: Duration = Duration::from_millis(20);
 
 /// Those that live, by their numbers: memory of a process is read through its number.
-static TWINS: Mutex<Vec<Arc<Questions>>> = Mutex::new(Vec::new());
+static SELF_FORKS: Mutex<Vec<Arc<Questions>>> = Mutex::new(Vec::new());
 
 /// Why there is none.
 #[derive(Debug)]
-pub(crate) enum NoTwin {
+pub(crate) enum NoSelfFork {
     /// The files for it cannot be made, or the program could not make it.
     Failed(io::Error),
     /// The program did not notice.
     Silent,
 }
 
-impl From<io::Error> for NoTwin {
+impl From<io::Error> for NoSelfFork {
     fn from(error: io::Error) -> Self {
         Self::Failed(error)
     }
@@ -52,7 +52,7 @@ impl From<io::Error> for NoTwin {
 
 /// One that lives. It ends when this is dropped, or with this process.
 #[derive(Debug)]
-pub(crate) struct Twin(Arc<Questions>);
+pub(crate) struct SelfFork(Arc<Questions>);
 
 /// How it is asked.
 #[derive(Debug)]
@@ -93,21 +93,21 @@ impl Kept {
     }
 }
 
-impl Twin {
+impl SelfFork {
     /// Has a program make one. `arena` is its own.
-    pub(crate) fn of(arena: &File) -> Result<Self, NoTwin> {
+    pub(crate) fn of(arena: &File) -> Result<Self, NoSelfFork> {
         let arena = std::fs::read_link(format!("/proc/self/fd/{}", arena.as_raw_fd()))?;
         let words = SharedWords::map(&File::options().read(true).write(true).open(&arena)?)?;
         let mut path = arena.into_os_string();
-        path.push(TWIN_SUFFIX);
+        path.push(SELF_FORK_SUFFIX);
         let mut options = OpenOptions::new();
         let file = options.read(true).write(true).create(true).truncate(false).mode(0o600).open(&path)?;
         file.try_lock().map_err(io::Error::from)?;
         let (path, kept) = (PathBuf::from(path), Mutex::default());
         let mut questions = Questions { words, file, path, process: Pid::new(0), kept };
-        questions.process = questions.words.await_twin()?;
+        questions.process = questions.words.await_self_fork()?;
         let questions = Arc::new(questions);
-        twins().push(questions.clone());
+        self_forks().push(questions.clone());
         Ok(Self(questions))
     }
 
@@ -128,9 +128,9 @@ impl Twin {
     }
 }
 
-impl Drop for Twin {
+impl Drop for SelfFork {
     fn drop(&mut self) {
-        twins().retain(|twin| !Arc::ptr_eq(twin, &self.0));
+        self_forks().retain(|copy| !Arc::ptr_eq(copy, &self.0));
     }
 }
 
@@ -146,13 +146,13 @@ impl Drop for Questions {
     }
 }
 
-/// Reads memory of a twin that will not be read from the outside; nothing where the process is none.
+/// Reads memory of a copy that will not be read from the outside; nothing where the process is none.
 pub(crate) fn read(process: Pid, address: u64, into: &mut [u8]) -> usize {
-    let Some(twin) = find(process) else { return 0 };
+    let Some(copy) = find(process) else { return 0 };
     let mut done = 0;
     while done < into.len() {
         let part = (into.len() - done).min(MOST_BYTES as usize);
-        let read = twin.read(address + done as u64, &mut into[done..done + part]);
+        let read = copy.read(address + done as u64, &mut into[done..done + part]);
         done += read;
         if read < part {
             break;
@@ -163,15 +163,15 @@ pub(crate) fn read(process: Pid, address: u64, into: &mut [u8]) -> usize {
 
 /// Reads `each` bytes from some of the addresses, one after the other, up to the first that cannot be read: the bytes.
 pub(crate) fn read_many(process: Pid, from: &[u64], each: usize, into: &mut [u8]) -> usize {
-    find(process).map_or(0, |twin| twin.read_many(from, each, into))
+    find(process).map_or(0, |copy| copy.read_many(from, each, into))
 }
 
-fn twins() -> MutexGuard<'static, Vec<Arc<Questions>>> {
-    TWINS.lock().unwrap_or_else(PoisonError::into_inner)
+fn self_forks() -> MutexGuard<'static, Vec<Arc<Questions>>> {
+    SELF_FORKS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn find(process: Pid) -> Option<Arc<Questions>> {
-    twins().iter().find(|twin| twin.process == process).cloned()
+    self_forks().iter().find(|copy| copy.process == process).cloned()
 }
 
 impl Questions {
@@ -213,10 +213,10 @@ impl Questions {
         let words = self.words.get();
         words.length.store(length as u64, Relaxed);
         let number = words.asked.load(Relaxed).wrapping_add(1);
-        words.asked.store(number, Release); // the twin reads the question behind it
+        words.asked.store(number, Release); // the copy reads the question behind it
         wake(&words.asked);
         loop {
-            let answered = words.answered.load(Acquire); // pairs with the twin: the answer is there
+            let answered = words.answered.load(Acquire); // pairs with the copy: the answer is there
             if answered == number {
                 break;
             }
@@ -245,11 +245,11 @@ impl SharedWords {
     fn get(&self) -> &Words {
         // SAFETY: the mapping has `HEADER_SIZE` bytes, in which the words lie, aligned as in the header; they are atomics, and the
         // agent has reserved the pages before it published the arena.
-        unsafe { &*self.0.as_ptr().add(TWIN_OFFSET).cast::<Words>() }
+        unsafe { &*self.0.as_ptr().add(SELF_FORK_OFFSET).cast::<Words>() }
     }
 
     /// Says that one is wanted, and waits for it: its number. One that did not come is wanted no more.
-    fn await_twin(&self) -> Result<Pid, NoTwin> {
+    fn await_self_fork(&self) -> Result<Pid, NoSelfFork> {
         let (words, deadline) = (self.get(), Instant::now() + PATIENCE);
         let number = words.begun.load(Relaxed).max(words.wanted.load(Relaxed)).wrapping_add(1);
         words.wanted.store(number, Release);
@@ -260,7 +260,7 @@ impl SharedWords {
             }
             if Instant::now() >= deadline {
                 words.wanted.store(words.begun.load(Relaxed), Relaxed);
-                return Err(NoTwin::Silent);
+                return Err(NoSelfFork::Silent);
             }
             wait(&words.made, made);
         }

@@ -1,13 +1,13 @@
-//! An image of the process that it makes itself, when the recorder asks for one because it may not stop threads: see
-//! [`heaplens_format::arena::twin`]. `fork` copies all memory in one moment, whatever other threads do; only what they have in
+//! A self-forked snapshot, made when the recorder requests one because it may not stop threads: see
+//! [`heaplens_format::arena::self_fork`]. `fork` copies all memory in one moment, whatever other threads do; only what they have in
 //! registers is missing.
 //!
 //! ```text
-//!   a thread in a hook ──▶ helper (its memory, no signal for its end) ──▶ twin: answers, and ends with whoever asks
-//!        waits (vfork)  ◀──── ends, is taken from the books                  falls to the recorder as an orphan
+//!   a thread in a hook ──▶ helper (its memory, no signal for its end) ──▶ copy: answers, and ends with whoever asks
+//!        waits (vfork)  ◀──── ends, is reaped                                falls to the recorder as an orphan
 //! ```
 //!
-//! So the program has no child, no signal and no zombie of it, and no handler of `fork` runs. The twin makes system calls and nothing
+//! So the program has no child, no signal and no zombie of it, and no handler of `fork` runs. The copy makes system calls and nothing
 //! else: it holds no file of the program open and never touches a page by itself that it is asked about. The kernel does, and says
 //! where there is none.
 
@@ -15,33 +15,33 @@ use core::arch::naked_asm;
 use core::sync::atomic::AtomicBool;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-use heaplens_format::arena::twin::{MOST_ADDRESSES, MOST_BYTES, TWIN_SUFFIX, Twin};
+use heaplens_format::arena::self_fork::{MOST_ADDRESSES, MOST_BYTES, SELF_FORK_SUFFIX, SelfFork};
 
 use crate::seat::Guard;
 use crate::sys::{self, Descriptor, syscall};
 use crate::tracker::Tracker;
 
-/// How long the twin waits for a question before it looks whether there is somebody left to ask.
-const PATIENCE_S: i64 = 1;
-/// The helper's stack, of which the twin has a copy.
+/// How long the copy waits for a question before it checks whether there is somebody left to ask.
+const TIMEOUT_S: i64 = 1;
+/// The helper's stack, of which the copy has a copy.
 const STACK: usize = 32 << 10;
 
 #[repr(C, align(64))]
 struct Stack(core::cell::UnsafeCell<[u8; STACK]>);
-// SAFETY: one thread at a time makes a twin, which `AT_WORK` says, and waits for the helper that runs on it.
+// SAFETY: one thread at a time makes a copy, which `AT_WORK` says, and waits for the helper that runs on it.
 unsafe impl Sync for Stack {}
 static HELPERS: Stack = Stack(core::cell::UnsafeCell::new([0; STACK]));
 static AT_WORK: AtomicBool = AtomicBool::new(false);
 
 impl Tracker {
-    /// Makes the twin that is wanted. Of threads that notice at once, one does.
+    /// Makes the copy that is wanted. Of threads that notice at once, one does.
     #[cold]
-    pub(crate) fn make_twin(&self, _guard: &Guard) {
+    pub(crate) fn make_self_fork(&self, _guard: &Guard) {
         // Acquire: pairs with the Release below. The helper of the one before has left its stack.
         if sys::is_confined() || AT_WORK.swap(true, Acquire) {
             return;
         }
-        let words = &self.arena.header().twin;
+        let words = &self.arena.header().self_fork;
         let wanted = words.wanted.load(Relaxed);
         if wanted > words.begun.load(Relaxed) {
             words.begun.store(wanted, Relaxed);
@@ -51,7 +51,7 @@ impl Tracker {
     }
 }
 
-fn make(words: &Twin) {
+fn make(words: &SelfFork) {
     let start = sys::monotonic_ns();
     words.thread.store(sys::thread_id(), Relaxed);
     if let Err(errno) = split() {
@@ -60,19 +60,19 @@ fn make(words: &Twin) {
     words.pause_ns.store(sys::monotonic_ns().wrapping_sub(start), Relaxed);
 }
 
-fn fail(words: &Twin, errno: u32) {
+fn fail(words: &SelfFork, errno: u32) {
     words.error.store(errno, Relaxed);
-    words.made.store(words.begun.load(Relaxed), Release); // the recorder reads the rest behind it
+    words.made.store(words.begun.load(Relaxed), Release); // the recorder reads the rest after it
     sys::wake(&words.made);
 }
 
-/// Signals wait meanwhile: no handler of the program may run in the helper, nor in the twin.
+/// Signals wait meanwhile: no handler of the program may run in the helper, nor in the copy.
 fn split() -> Result<(), u32> {
     let before = sys::set_mask(u64::MAX);
     let helper = split_on(HELPERS.0.get() as usize + STACK);
     let result = match helper {
         1.. => {
-            bury(helper as usize);
+            reap(helper as usize);
             Ok(())
         }
         error => Err(error.unsigned_abs() as u32),
@@ -82,12 +82,12 @@ fn split() -> Result<(), u32> {
 }
 
 /// It has ended already, and no other process can have its number.
-fn bury(helper: usize) {
+fn reap(helper: usize) {
     // SAFETY: nothing is written where no place is given.
     let _ = unsafe { syscall(libc::SYS_wait4, [helper, 0, libc::__WALL as usize, 0, 0, 0]) };
 }
 
-/// The helper's number, or the error of making it. Registers that callers keep are put on the stack, where the twin has them.
+/// The helper's number, or the error of making it. Registers that callers keep are put on the stack, where the copy has them.
 #[unsafe(naked)]
 extern "C" fn split_on(_stack: usize) -> isize {
     naked_asm!(
@@ -142,10 +142,10 @@ extern "C" fn split_on(_stack: usize) -> isize {
         behind = sym behind)
 }
 
-/// In the helper, with the twin's number or an error, and in the twin, with 0.
+/// In the helper, with the copy's number or an error, and in the copy, with 0.
 extern "C" fn behind(stack: u64, result: isize) {
     let tracker = crate::tracker::tracker();
-    let words = &tracker.arena.header().twin;
+    let words = &tracker.arena.header().self_fork;
     match result {
         0 => serve(words, stack),
         1.. => {}
@@ -154,9 +154,9 @@ extern "C" fn behind(stack: u64, result: isize) {
 }
 
 /// Answers until nobody is left to ask.
-fn serve(words: &Twin, stack: u64) {
+fn serve(words: &SelfFork, stack: u64) {
     let mut path = crate::tracker::tracker().arena.path();
-    path.push(TWIN_SUFFIX.as_bytes());
+    path.push(SELF_FORK_SUFFIX.as_bytes());
     close_all();
     let Ok(file) = Descriptor::open(path.as_c_str(), libc::O_RDWR, 0) else { return };
     let mut answered = words.asked.load(Relaxed);
@@ -164,7 +164,7 @@ fn serve(words: &Twin, stack: u64) {
     words.process.store(sys::process_numbers().pid, Relaxed);
     words.stack.store(stack, Relaxed);
     words.error.store(0, Relaxed);
-    words.made.store(words.begun.load(Relaxed), Release); // the recorder reads the rest behind it
+    words.made.store(words.begun.load(Relaxed), Release); // the recorder reads the rest after it
     sys::wake(&words.made);
     while is_wanted(&file) {
         wait(&words.asked, answered);
@@ -179,7 +179,7 @@ fn serve(words: &Twin, stack: u64) {
 }
 
 /// Bytes that are in the file now.
-fn answer(words: &Twin, file: &Descriptor) -> u64 {
+fn answer(words: &SelfFork, file: &Descriptor) -> u64 {
     let length = words.length.load(Relaxed).min(MOST_BYTES);
     match words.addresses.load(Relaxed) as usize {
         0 => write(file, words.address.load(Relaxed), length, 0),
@@ -215,19 +215,19 @@ fn is_wanted(file: &Descriptor) -> bool {
     unsafe { syscall(libc::SYS_flock, args) }.is_err()
 }
 
-/// Before Linux 5.9 there is no such call: then they stay open for as long as the twin is there.
+/// Before Linux 5.9 there is no such call: then they stay open for as long as the copy is there.
 fn close_all() {
     // SAFETY: this process has nothing open that it needs.
     let _ = unsafe { syscall(libc::SYS_close_range, [0, u32::MAX as usize, 0, 0, 0, 0]) };
 }
 
 fn wait(word: &heaplens_format::atomic::AtomicU32, value: u32) {
-    let patience = [PATIENCE_S, 0i64];
+    let timeout = [TIMEOUT_S, 0i64];
     let args = [
         &raw const *word as usize,
         libc::FUTEX_WAIT as usize,
         value as usize,
-        patience.as_ptr() as usize,
+        timeout.as_ptr() as usize,
         0,
         0,
     ];
