@@ -24,12 +24,12 @@ use crate::size;
 pub(crate) struct Arguments {
     /// What to do.
     #[command(subcommand)]
-    pub(crate) word: Word,
+    pub(crate) command: Command,
 }
 
 /// The words that heaplens knows.
 #[derive(Debug, Subcommand)]
-pub(crate) enum Word {
+pub(crate) enum Command {
     /// Run a program, record every allocation of it and of its children, and report when it ends
     #[command(after_help = examples::RUN)]
     Run(RunArguments),
@@ -309,7 +309,7 @@ pub(crate) enum YesNo {
 #[derive(Debug)]
 pub(crate) enum Typed {
     /// Something to do.
-    Do(Box<Word>),
+    Do(Box<Command>),
     /// Text that was asked for (`--help`, `--version`).
     Show(String),
 }
@@ -317,7 +317,7 @@ pub(crate) enum Typed {
 /// Reads the words of the command line, the program's own name first.
 pub(crate) fn parse(words: &[OsString]) -> Result<Typed, Failure> {
     match Arguments::try_parse_from(words) {
-        Ok(arguments) => Ok(Typed::Do(Box::new(arguments.word))),
+        Ok(arguments) => Ok(Typed::Do(Box::new(arguments.command))),
         Err(error) if !error.use_stderr() => Ok(Typed::Show(error.render().to_string())),
         Err(error) => Err(explain(&error, words)),
     }
@@ -421,8 +421,8 @@ mod tests {
 
     fn run_of(line: &str) -> RunArguments {
         match typed(line) {
-            Ok(Typed::Do(word)) => match *word {
-                Word::Run(run) => run,
+            Ok(Typed::Do(command)) => match *command {
+                Command::Run(run) => run,
                 other => panic!("{line}: {other:?}"),
             },
             other => panic!("{line}: {other:?}"),

@@ -30,7 +30,7 @@ mod status;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use arguments::{Typed, Word};
+use arguments::{Command, Typed};
 use failure::Failure;
 
 /// The agent, built by `build.rs`: the binary needs no other file.
@@ -38,28 +38,28 @@ static AGENT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libheaplens.so")
 
 fn main() -> ExitCode {
     let words: Vec<OsString> = std::env::args_os().collect();
-    match arguments::parse(&words).and_then(obey) {
+    match arguments::parse(&words).and_then(dispatch) {
         Ok(status) => status,
         Err(failure) => failure.show(),
     }
 }
 
-fn obey(typed: Typed) -> Result<ExitCode, Failure> {
-    let word = match typed {
+fn dispatch(typed: Typed) -> Result<ExitCode, Failure> {
+    let command = match typed {
         Typed::Show(text) => return render::print(text.as_bytes()).map(|()| ExitCode::SUCCESS),
-        Typed::Do(word) => word,
+        Typed::Do(command) => command,
     };
-    match *word {
-        Word::Run(arguments) => run::run(arguments, AGENT),
-        Word::Memcheck(arguments) => memcheck::memcheck(arguments, AGENT),
-        Word::Report(arguments) => report::report(&arguments),
-        Word::Diff(arguments) => diff::diff(&arguments),
-        Word::Snapshot(arguments) => snapshot::snapshot(&arguments),
-        Word::Heap(arguments) => heap::heap(&arguments),
-        Word::Diagnose(arguments) => diagnose::diagnose(&arguments),
-        Word::Export(arguments) => export::export(&arguments),
-        Word::Agent(arguments) => agent::agent(&arguments, AGENT),
-        Word::Man(arguments) => manual::man(&arguments),
-        Word::Completions(arguments) => manual::completions(&arguments),
+    match *command {
+        Command::Run(arguments) => run::run(arguments, AGENT),
+        Command::Memcheck(arguments) => memcheck::memcheck(arguments, AGENT),
+        Command::Report(arguments) => report::report(&arguments),
+        Command::Diff(arguments) => diff::diff(&arguments),
+        Command::Snapshot(arguments) => snapshot::snapshot(&arguments),
+        Command::Heap(arguments) => heap::heap(&arguments),
+        Command::Diagnose(arguments) => diagnose::diagnose(&arguments),
+        Command::Export(arguments) => export::export(&arguments),
+        Command::Agent(arguments) => agent::agent(&arguments, AGENT),
+        Command::Man(arguments) => manual::man(&arguments),
+        Command::Completions(arguments) => manual::completions(&arguments),
     }
 }
