@@ -1,9 +1,9 @@
-//! The functions of ours that programs call by their names: one marks a moment, one has the heap looked at. A program finds
+//! The functions of ours that programs call by their names: one marks a moment, one takes a heap snapshot. A program finds
 //! them by `dlsym`, or declares them weak and looks whether they are there.
 
 use core::ffi::{CStr, c_char};
 
-use heaplens_tracker::{looks, tracker};
+use heaplens_tracker::{snapshot, tracker};
 
 use crate::is_ready;
 
@@ -19,10 +19,10 @@ pub unsafe extern "C" fn heaplens_mark(label: *const c_char) {
     }
 }
 
-/// Has the heap looked at, and waits until there is an image of it, ten seconds at most. It is a mark, too.
+/// Takes a heap snapshot: waits until the recorder has a copy of the heap, ten seconds at most. It is a mark, too.
 #[unsafe(no_mangle)]
 pub extern "C" fn heaplens_snapshot() {
     if is_ready() {
-        looks::ask();
+        snapshot::request();
     }
 }

@@ -17,7 +17,7 @@ use crate::recording::{profiled, seal};
 use crate::render::{look, print, render};
 
 /// How long the program may take to answer.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Asks, reads, prints.
 pub(crate) fn snapshot(arguments: &SnapshotArguments) -> Result<ExitCode, Failure> {
@@ -25,7 +25,7 @@ pub(crate) fn snapshot(arguments: &SnapshotArguments) -> Result<ExitCode, Failur
     let path = Pattern::parse(&arguments.output, |name| env::var_os(name))?.expand(pid);
     let process = RecordedProcess::find(pid).map_err(|error| explain(&error))?;
     if !arguments.passive
-        && let Err(why) = process.test(PATIENCE)
+        && let Err(why) = process.test(TIMEOUT)
     {
         tell(&format!("heaplens: process {pid} did not try what comes back: {why}"));
     }

@@ -75,8 +75,8 @@ pub const PROFILE_SIGNAL: &str = "HEAPPROFILESIGNAL";
 /// The dynamic linker's list of libraries to load first.
 pub const PRELOAD: &str = "LD_PRELOAD";
 
-/// A FIFO in the session's directory: whoever opens it for writing lets the recorder look at the arenas at once.
-pub const BELL: &str = "bell";
+/// The wake-up FIFO in the session's directory: whoever opens it for writing has the recorder read the arenas at once.
+pub const WAKE_UP_FIFO: &str = "wake-up";
 
 /// What an arena's file name ends with.
 pub const ARENA_SUFFIX: &str = ".arena";

@@ -53,7 +53,7 @@ pub enum ArenaError {
 
 /// The counters of an arena at one moment.
 #[derive(Clone, Copy, Debug)]
-pub struct Snapshot {
+pub struct HeaderReading {
     /// The process.
     pub pid: Pid,
     /// Its parent when the arena was made.
@@ -84,15 +84,15 @@ pub struct Snapshot {
     pub strings: RegionView,
     /// The moment of the ledger that the agent waits for; `None` when it waits for none.
     pub ledger_wanted: Option<LedgerMoment>,
-    /// Looks at its heap that it has asked for so far.
-    pub looks_wanted: u32,
+    /// Heap snapshots that it has asked for so far.
+    pub snapshots_wanted: u32,
 }
 
 /// Reads the counters alone: one `pread` of the header.
-pub fn read_header(file: &File) -> Result<Snapshot, ArenaError> {
+pub fn read_header(file: &File) -> Result<HeaderReading, ArenaError> {
     let bytes = header_bytes(file)?;
     let header = HeaderView::new(&bytes).ok_or(ArenaError::NotAnArena)?;
-    Ok(Snapshot {
+    Ok(HeaderReading {
         pid: Pid::new(header.pid()),
         parent: Pid::new(header.parent()),
         live: Bytes::new(header.live_bytes()),
@@ -108,7 +108,7 @@ pub fn read_header(file: &File) -> Result<Snapshot, ArenaError> {
         changes: header.region(Region::Changes),
         strings: header.region(Region::Strings),
         ledger_wanted: ledger_wanted(&header),
-        looks_wanted: header.looks_wanted(),
+        snapshots_wanted: header.snapshots_wanted(),
     })
 }
 
@@ -143,7 +143,7 @@ pub(crate) struct Findings {
     pub(crate) ledgers: Vec<Ledger>,
     /// Which blocks it could reach when it ended; `None` where that was not asked.
     pub(crate) leaks: Option<LeakCheck>,
-    /// What looks at its heap gave.
+    /// What snapshots of its heap gave.
     pub(crate) heap: Heap,
 }
 

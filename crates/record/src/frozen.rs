@@ -13,7 +13,7 @@ use crate::image::{self, Image};
 use crate::kernel;
 use crate::ledger::{Outline, Seen, Subject, Tables};
 use crate::self_fork::{self, NoSelfFork, SelfFork};
-use crate::trace::{NotStopped, PATIENCE_AT_END, Threads, Tracer};
+use crate::trace::{NotStopped, TIMEOUT_AT_END, Threads, Tracer};
 
 pub use crate::ledger::{Block as LiveBlock, MappedArea, RootKind, RootRange};
 
@@ -74,13 +74,13 @@ pub enum NotFrozen {
     /// Its threads may not be stopped, and it makes no image by itself.
     #[error(
         "the kernel does not let us stop its threads ({why}), and it made no image of itself within {} s: it does not allocate",
-        patience.as_secs()
+        timeout.as_secs()
     )]
     Silent {
         /// Why threads do not stop.
         why: io::Error,
         /// How long it was waited for.
-        patience: Duration,
+        timeout: Duration,
     },
     /// The kernel makes no copy of it.
     #[error("the kernel makes no image of it: {0}")]
@@ -103,7 +103,7 @@ impl Frozen {
     /// Stops a process and looks at it.
     pub(crate) fn stop(process: Pid, subject: &mut Subject, arena: &File) -> Result<Self, NotFrozen> {
         let stop = move || -> Result<_, NotFrozen> {
-            let threads = Threads::stop(process, PATIENCE_AT_END)?;
+            let threads = Threads::stop(process, TIMEOUT_AT_END)?;
             Ok((threads.all().to_vec(), threads))
         };
         let (threads, tracer) = Tracer::start(stop)?;
@@ -121,9 +121,9 @@ impl Frozen {
         recorder: Pid,
         own_files: Vec<String>,
         arena: &File,
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<Self, NotFrozen> {
-        let (image, tracer) = match image::take(process, recorder, arena, patience) {
+        let (image, tracer) = match image::take(process, recorder, arena, timeout) {
             Err(NotFrozen::Threads(NotStopped::Refused(why))) if kernel::is_refusal(&why) => {
                 return Self::self_forked(process, own_files, arena, why);
             }
@@ -146,7 +146,7 @@ impl Frozen {
         let mut tables = image::prepare(process, arena)?.tables;
         let copy = SelfFork::of(arena).map_err(|error| match error {
             NoSelfFork::Failed(error) => NotFrozen::Copy(error),
-            NoSelfFork::Silent => NotFrozen::Silent { why, patience: self_fork::PATIENCE },
+            NoSelfFork::Silent => NotFrozen::Silent { why, timeout: self_fork::TIMEOUT },
         })?;
         tables.fill(arena)?;
         let tables = Tables::of_copy(arena, &tables).ok_or(NotFrozen::Blocks(UNREADABLE))?;

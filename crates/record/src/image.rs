@@ -53,23 +53,23 @@ pub(crate) fn take(
     process: Pid,
     recorder: Pid,
     arena: &File,
-    patience: Duration,
+    timeout: Duration,
 ) -> Result<(Image, Tracer), NotFrozen> {
     let arena = arena.try_clone().map_err(NotFrozen::Memory)?;
     let Prepared { tables, trampoline } = prepare(process, &arena)?;
     let condition = procfs::condition(process).ok_or(NotFrozen::Gone)?;
     let way = if condition.parent == recorder { Way::Sibling } else { Way::Orphan };
     Tracer::start(move || {
-        let (threads, trampoline) = stop(process, trampoline, patience)?;
+        let (threads, trampoline) = stop(process, trampoline, timeout)?;
         trace(threads, way, trampoline, tables, &arena)
     })
 }
 
 /// A thread that an earlier recorder has left alone, when it was killed, is given the time to find back.
-fn stop(process: Pid, trampoline: u64, patience: Duration) -> Result<(Threads, Trampoline), NotFrozen> {
-    let deadline = Instant::now() + patience;
+fn stop(process: Pid, trampoline: u64, timeout: Duration) -> Result<(Threads, Trampoline), NotFrozen> {
+    let deadline = Instant::now() + timeout;
     loop {
-        let threads = Threads::stop(process, patience)?;
+        let threads = Threads::stop(process, timeout)?;
         let trampoline = Trampoline::of(process, trampoline).ok_or(NotFrozen::NoWayBack)?;
         if !trampoline.is_taken(threads.all()) {
             return Ok((threads, trampoline));

@@ -61,9 +61,9 @@ impl Task {
 
 impl Drop for Task {
     fn drop(&mut self) {
-        // SAFETY: the process is traced and ours: its number is nobody else's before it is buried.
+        // SAFETY: the process is traced and ours: its number is nobody else's before it is reaped.
         unsafe { libc::kill(self.0, libc::SIGKILL) };
-        ptrace::bury(self.0, true);
+        ptrace::reap(self.0, true);
     }
 }
 

@@ -11,7 +11,7 @@ use heaplens_format::Nanos;
 use heaplens_format::arena::header::MOMENT_OFFSET;
 use heaplens_format::arena::marks::{MARK_SIZE, MarkKind, Moment};
 
-use crate::arena::Snapshot;
+use crate::arena::HeaderReading;
 use crate::kernel;
 
 /// The first marks are so far apart, unless the recorder looks less often.
@@ -43,7 +43,7 @@ impl Default for Intervals {
 
 impl Intervals {
     /// Makes a mark if it is time for one.
-    pub(crate) fn read(&mut self, file: &File, header: &Snapshot, now: Nanos) {
+    pub(crate) fn read(&mut self, file: &File, header: &HeaderReading, now: Nanos) {
         if self.is_over || header.has_python || now < self.next {
             return;
         }
@@ -58,7 +58,7 @@ impl Intervals {
             || make(file, header).map(|number| self.count(number, header)).is_err();
     }
 
-    fn count(&mut self, number: u32, header: &Snapshot) {
+    fn count(&mut self, number: u32, header: &HeaderReading) {
         self.last = number;
         self.close += 1;
         let taken = header.changes.used.saturating_sub(self.used);
@@ -70,7 +70,7 @@ impl Intervals {
 }
 
 /// Takes the next number and then writes its record: nobody else does, since the number is ours.
-fn make(file: &File, header: &Snapshot) -> io::Result<u32> {
+fn make(file: &File, header: &HeaderReading) -> io::Result<u32> {
     // Others may take a few numbers at the same time.
     const SPARE: u64 = 64;
     let place = |number: u32| u64::from(number) * MARK_SIZE as u64;
@@ -100,9 +100,9 @@ mod tests {
 
     const MARKS_AT: u64 = 8192;
 
-    fn snapshot(marks: u32, changes: u64) -> Snapshot {
+    fn reading(marks: u32, changes: u64) -> HeaderReading {
         let region = |offset, used| RegionView { offset, capacity: 1 << 20, reserved: 1 << 20, used };
-        Snapshot {
+        HeaderReading {
             pid: Pid::new(1),
             parent: Pid::new(1),
             live: Bytes::new(77),
@@ -118,7 +118,7 @@ mod tests {
             changes: region(0, changes),
             strings: region(0, 0),
             ledger_wanted: None,
-            looks_wanted: 0,
+            snapshots_wanted: 0,
         }
     }
 
@@ -138,7 +138,7 @@ mod tests {
     fn looked(file: &File, intervals: &mut Intervals, looks: std::ops::Range<u64>, changes: u64) -> u32 {
         for look in looks {
             let marks = marks_in(file);
-            intervals.read(file, &snapshot(marks, changes * u64::from(marks)), Nanos::new(look * 20_000_000));
+            intervals.read(file, &reading(marks, changes * u64::from(marks)), Nanos::new(look * 20_000_000));
         }
         marks_in(file)
     }
@@ -165,7 +165,7 @@ mod tests {
         let many = looked(&file, &mut intervals, 0..600, 4 << 10);
         let few = looked(&arena(), &mut Intervals::default(), 0..600, 0);
         assert!(many < few / 2, "{many} against {few}");
-        intervals.read(&file, &snapshot(many, 900_000), Nanos::new(1 << 50));
+        intervals.read(&file, &reading(many, 900_000), Nanos::new(1 << 50));
         assert_eq!((marks_in(&file), intervals.is_over), (many, true));
     }
 
@@ -173,9 +173,9 @@ mod tests {
     fn a_program_that_marks_itself_gets_none() {
         let (file, mut intervals) = (arena(), Intervals::default());
         for look in 1..50 {
-            intervals.read(&file, &snapshot(look, 0), Nanos::new(u64::from(look) * 20_000_000));
+            intervals.read(&file, &reading(look, 0), Nanos::new(u64::from(look) * 20_000_000));
         }
-        let python = Snapshot { has_python: true, ..snapshot(49, 0) };
+        let python = HeaderReading { has_python: true, ..reading(49, 0) };
         intervals.read(&file, &python, Nanos::new(u64::MAX / 2));
         assert_eq!(marks_in(&file), 0);
     }

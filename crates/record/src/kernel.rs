@@ -29,8 +29,8 @@ pub(crate) enum Arrived {
     FromTerminal,
     /// Some process sent it to the recorder alone.
     FromProcess(libc::c_int),
-    /// No signal: an agent rang.
-    Bell,
+    /// No signal: an agent opened the wake-up FIFO.
+    WakeUp,
 }
 
 /// While this lives, signals wait in a queue instead of ending the recorder.
@@ -74,20 +74,24 @@ impl HeldSignals {
         }
     }
 
-    /// Waits at most `timeout` for a signal, or until the bell is rung.
-    pub(crate) fn wait(&self, timeout: Nanos, bell: Option<BorrowedFd<'_>>) -> io::Result<Option<Arrived>> {
+    /// Waits at most `timeout` for a signal, or until an agent opens the wake-up FIFO.
+    pub(crate) fn wait(
+        &self,
+        timeout: Nanos,
+        wake_up: Option<BorrowedFd<'_>>,
+    ) -> io::Result<Option<Arrived>> {
         let timeout = Timespec {
             tv_sec: (timeout.get() / 1_000_000_000) as i64,
             tv_nsec: (timeout.get() % 1_000_000_000) as _,
         };
         let queue = self.queue.as_fd();
-        // Without a bell the signals are listened for twice, which makes no difference.
-        let bell = bell.unwrap_or(queue);
-        let mut heard = [PollFd::new(&queue, PollFlags::IN), PollFd::new(&bell, PollFlags::IN)];
+        // Without a FIFO the signals are listened for twice, which makes no difference.
+        let wake_up = wake_up.unwrap_or(queue);
+        let mut heard = [PollFd::new(&queue, PollFlags::IN), PollFd::new(&wake_up, PollFlags::IN)];
         match poll(&mut heard, Some(&timeout)) {
             Ok(0) | Err(rustix::io::Errno::INTR) => Ok(None),
             Ok(_) if !heard[0].revents().is_empty() => self.take(),
-            Ok(_) => Ok(Some(Arrived::Bell)),
+            Ok(_) => Ok(Some(Arrived::WakeUp)),
             Err(error) => Err(error.into()),
         }
     }

@@ -8,7 +8,7 @@ use std::os::unix::fs::FileExt;
 use heaplens_format::arena::header::RegionView;
 use heaplens_format::arena::marks::{MARK_SIZE, Mark as MarkRecord, MarkKind};
 
-use crate::arena::{Snapshot, word};
+use crate::arena::{HeaderReading, word};
 
 /// Marks that are looked at in one reading; a program that makes more between two has its others passed over.
 const MOST: u32 = 4096;
@@ -21,14 +21,14 @@ pub(crate) struct Labels {
 
 impl Labels {
     /// Whether a new mark has this label.
-    pub(crate) fn has_new(&mut self, arena: &File, header: &Snapshot, label: &str) -> bool {
+    pub(crate) fn has_new(&mut self, arena: &File, header: &HeaderReading, label: &str) -> bool {
         let first = self.seen.max(header.marks.saturating_sub(MOST)) + 1;
         self.seen = self.seen.max(header.marks);
         (first..=header.marks).any(|number| is_labelled(arena, header, number, label.as_bytes()))
     }
 }
 
-fn is_labelled(arena: &File, header: &Snapshot, number: u32, label: &[u8]) -> bool {
+fn is_labelled(arena: &File, header: &HeaderReading, number: u32, label: &[u8]) -> bool {
     let mut record = [0; MARK_SIZE];
     let start = u64::from(number) * MARK_SIZE as u64;
     read(arena, header.mark_records, start, &mut record) && {

@@ -43,6 +43,7 @@ mod threads;
 mod timeline;
 mod trace;
 mod trampoline;
+mod wake_up;
 mod watch;
 mod watched;
 

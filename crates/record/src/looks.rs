@@ -6,7 +6,7 @@ use std::mem::discriminant;
 use std::thread::{Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
-use heaplens_format::arena::header::LOOKS_TAKEN_OFFSET;
+use heaplens_format::arena::header::SNAPSHOTS_TAKEN_OFFSET;
 use heaplens_format::recording::{Heap, HeapMoment, HeapView, LeakCheck};
 use heaplens_format::{Nanos, Pid};
 
@@ -16,7 +16,7 @@ use crate::kernel;
 use crate::procfs;
 use crate::session::ArenaName;
 use crate::snapshots::Cost;
-use crate::trace::{NotStopped, PATIENCE};
+use crate::trace::{NotStopped, TIMEOUT};
 
 /// Looks while the program runs that are kept: what grew shows between two.
 const KEPT: usize = 2;
@@ -100,9 +100,9 @@ impl<'scope, 'env> Looks<'scope, 'env> {
 fn look(wanted: Wanted, examine: &Examine<'_>) -> Look {
     let Wanted { name, arena, own_files, moment, at, answers } = wanted;
     let recorder = Pid::new(std::process::id());
-    let taken = Frozen::image(name.pid, recorder, own_files, &arena, PATIENCE);
+    let taken = Frozen::image(name.pid, recorder, own_files, &arena, TIMEOUT);
     // Whether there is an image or not: whoever waits for it goes on.
-    kernel::answer(&arena, LOOKS_TAKEN_OFFSET, answers).ok();
+    kernel::answer(&arena, SNAPSHOTS_TAKEN_OFFSET, answers).ok();
     let frozen = match taken {
         Ok(frozen) => frozen,
         Err(error) => return Look { name, cost: cost_of_failure(&error), found: Err(error) },
@@ -141,8 +141,8 @@ const REGISTERS_UNSEEN: &str =
 /// Threads that do not stop had those wait that did.
 fn cost_of_failure(error: &NotFrozen) -> Cost {
     match error {
-        NotFrozen::Threads(NotStopped::Late { patience }) => {
-            Cost { pause: Nanos::new(patience.as_nanos() as u64), faults: 0 }
+        NotFrozen::Threads(NotStopped::Late { timeout }) => {
+            Cost { pause: Nanos::new(timeout.as_nanos() as u64), faults: 0 }
         }
         _ => Cost::default(),
     }
@@ -247,7 +247,7 @@ mod tests {
 
     #[test]
     fn threads_that_came_too_late_cost_what_the_others_waited() {
-        assert!(cost_of_failure(&NotStopped::Late { patience: PATIENCE }.into()).pause.get() > 0);
+        assert!(cost_of_failure(&NotStopped::Late { timeout: TIMEOUT }.into()).pause.get() > 0);
         assert_eq!(cost_of_failure(&NotFrozen::Gone).pause.get(), 0);
     }
 }

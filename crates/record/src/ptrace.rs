@@ -143,11 +143,10 @@ pub(crate) fn wait_until(thread: Tid, deadline: Instant) -> io::Result<Waited> {
     Ok(Waited::Late)
 }
 
-/// Takes the end of a thread, or of a process of ours, from the kernel's books. That of the program itself is never taken
-/// here: the recorder waits for it elsewhere.
-pub(crate) fn bury(thread: Tid, is_waited_for: bool) {
-    let patience = if is_waited_for { 0 } else { libc::WNOHANG };
-    look(thread, libc::WEXITED | patience).ok();
+/// Reaps a thread, or a process of ours. The program itself is never reaped here: the recorder waits for it elsewhere.
+pub(crate) fn reap(thread: Tid, is_waited_for: bool) {
+    let how_long = if is_waited_for { 0 } else { libc::WNOHANG };
+    look(thread, libc::WEXITED | how_long).ok();
 }
 
 /// Ends are seen only with `WEXITED`; without, a thread that has ended is one that we have no more.

@@ -14,12 +14,12 @@ use crate::frozen::Examiner;
 use crate::inspect::{BareReason, inspect};
 use crate::kernel::{self, HeldSignals};
 use crate::launch::{self, Preload};
-use crate::ledger::Bell;
 use crate::lookup::{self, LookupError};
 use crate::progress::Audience;
 use crate::seal::{self, Known, Warning};
 use crate::session::{self, Session, SessionError};
 use crate::stopwatch::Stopwatch;
+use crate::wake_up::WakeUpFifo;
 use crate::watch::{self, Ended, Place};
 
 /// What to run, and how.
@@ -197,13 +197,13 @@ fn run_to_end(
     let signals = HeldSignals::hold().map_err(RunError::Unready)?;
     kernel::adopt_orphans().map_err(RunError::Unready)?;
     let place = preload.map(|preload| Place { directory: &preload.directory, agent: &preload.agent });
-    let bell = place.and_then(|place| Bell::hang(place.directory).ok());
+    let wake_up = place.and_then(|place| WakeUpFifo::create(place.directory).ok());
     let clock = Stopwatch::start();
     let main = launch::spawn(program, &options.command, preload, &signals)
         .map_err(|source| RunError::Start { program: program.to_owned(), source })?;
     let directory = preload.map(|preload| preload.directory.as_path());
     let lost = |source| RunError::Lost { session: directory.map(Path::to_owned), source };
-    let ended = watch::until_end(main, place, bell, clock, &signals, listeners).map_err(lost)?;
+    let ended = watch::until_end(main, place, wake_up, clock, &signals, listeners).map_err(lost)?;
     Ok((ended, clock))
 }
 

@@ -21,7 +21,7 @@ use crate::ledger::PAGE;
 use crate::procfs;
 
 /// How long a program may take to make one: it does when it allocates. It is not held up meanwhile.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(3);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(3);
 /// A question costs two changes of the process that runs: small reads have this much read ahead, which never changes.
 const AHEAD: usize = 64 << 10;
 /// Reads that are at most as long have.
@@ -250,7 +250,7 @@ impl SharedWords {
 
     /// Says that one is wanted, and waits for it: its number. One that did not come is wanted no more.
     fn await_self_fork(&self) -> Result<Pid, NoSelfFork> {
-        let (words, deadline) = (self.get(), Instant::now() + PATIENCE);
+        let (words, deadline) = (self.get(), Instant::now() + TIMEOUT);
         let number = words.begun.load(Relaxed).max(words.wanted.load(Relaxed)).wrapping_add(1);
         words.wanted.store(number, Release);
         loop {
@@ -273,10 +273,10 @@ impl SharedWords {
 
 /// Sleeps until the word is woken or has another value; false when it took too long.
 fn wait(word: &AtomicU32, value: u32) -> bool {
-    let patience = libc::timespec { tv_sec: 0, tv_nsec: LOOK.as_nanos() as libc::c_long };
+    let timeout = libc::timespec { tv_sec: 0, tv_nsec: LOOK.as_nanos() as libc::c_long };
     let at = std::ptr::from_ref(word);
     // SAFETY: the kernel reads the word and the time, which both outlive the call.
-    unsafe { libc::syscall(libc::SYS_futex, at, libc::FUTEX_WAIT, value, &raw const patience) == 0 }
+    unsafe { libc::syscall(libc::SYS_futex, at, libc::FUTEX_WAIT, value, &raw const timeout) == 0 }
 }
 
 fn wake(word: &AtomicU32) {

@@ -13,7 +13,7 @@ use heaplens_format::arena::header::{HEADER_SIZE, TESTS_WANTED_OFFSET};
 use crate::agent_file;
 use crate::frozen::{Frozen, NotFrozen};
 use crate::procfs;
-use crate::trace::PATIENCE_ASKED;
+use crate::trace::TIMEOUT_ASKED;
 
 /// The distance of two looks at the answer.
 const LOOK: Duration = Duration::from_millis(2);
@@ -41,11 +41,11 @@ pub enum Unanswered {
     /// Nothing came.
     #[error(
         "no answer in {} s: it does not allocate, or the main thread of its interpreter is busy elsewhere",
-        patience.as_secs()
+        timeout.as_secs()
     )]
     Silent {
         /// How long it was waited for.
-        patience: Duration,
+        timeout: Duration,
     },
 }
 
@@ -79,7 +79,7 @@ impl RecordedProcess {
     /// Takes an image of it, and looks at that. The process goes on.
     pub fn freeze(&self) -> Result<Frozen, NotFrozen> {
         let arena = File::open(&self.arena)?;
-        Frozen::image(self.pid, self.recorder(), self.own_files(), &arena, PATIENCE_ASKED)
+        Frozen::image(self.pid, self.recorder(), self.own_files(), &arena, TIMEOUT_ASKED)
     }
 
     /// The process that records it, after which the session's directory is called: `…/heaplens-PID-…`.
@@ -97,7 +97,7 @@ impl RecordedProcess {
     }
 
     /// Has the process try what comes back, and waits until it did. A test that did not come is no longer wanted.
-    pub fn test(&self, patience: Duration) -> Result<(), Unanswered> {
+    pub fn test(&self, timeout: Duration) -> Result<(), Unanswered> {
         let file = File::options().read(true).write(true).open(&self.arena)?;
         let wanted = words(&file)?.wanted.wrapping_add(1);
         want(&file, wanted)?;
@@ -106,9 +106,9 @@ impl RecordedProcess {
             if procfs::resident(self.pid).is_none() {
                 return Err(Unanswered::Ended);
             }
-            if start.elapsed() > patience {
+            if start.elapsed() > timeout {
                 want(&file, wanted.wrapping_sub(1))?;
-                return Err(Unanswered::Silent { patience });
+                return Err(Unanswered::Silent { timeout });
             }
             std::thread::sleep(LOOK);
         }

@@ -17,11 +17,11 @@ use crate::procfs;
 use crate::ptrace::{self, Registers, Stop, Tid, Waited};
 
 /// How long threads of a running program may take to stop. One that waits for a child of `vfork`, or for a disk, does not.
-pub(crate) const PATIENCE: Duration = Duration::from_millis(100);
+pub(crate) const TIMEOUT: Duration = Duration::from_millis(100);
 /// The same when somebody asked for it.
-pub(crate) const PATIENCE_ASKED: Duration = Duration::from_secs(1);
+pub(crate) const TIMEOUT_ASKED: Duration = Duration::from_secs(1);
 /// The same for one that waits at its end and has nothing else to do.
-pub(crate) const PATIENCE_AT_END: Duration = Duration::from_secs(5);
+pub(crate) const TIMEOUT_AT_END: Duration = Duration::from_secs(5);
 /// How often the list of threads is read again because there were new ones.
 const ATTEMPTS: usize = 64;
 
@@ -60,10 +60,10 @@ pub enum NotStopped {
     #[error("the kernel does not let us stop its threads: {0}")]
     Refused(#[from] io::Error),
     /// Some did not stop in time.
-    #[error("a thread of it did not stop within {} ms: it waits for a disk, or for a child of vfork", patience.as_millis())]
+    #[error("a thread of it did not stop within {} ms: it waits for a disk, or for a child of vfork", timeout.as_millis())]
     Late {
         /// How long it was waited for.
-        patience: Duration,
+        timeout: Duration,
     },
     /// There was always a new one.
     #[error("it starts threads faster than they can be stopped")]
@@ -101,15 +101,15 @@ pub(crate) struct Threads {
     /// When the first was asked to stop.
     since: Instant,
     /// How long they may take.
-    patience: Duration,
+    timeout: Duration,
 }
 
 impl Threads {
     /// Stops all threads of a process. When one cannot be stopped, all go on and the reason is given.
-    pub(crate) fn stop(process: Pid, patience: Duration) -> Result<Self, NotStopped> {
+    pub(crate) fn stop(process: Pid, timeout: Duration) -> Result<Self, NotStopped> {
         let (process_number, since) = (process.get() as Tid, Instant::now());
-        let mut threads = Self { process: process_number, stopped: Vec::new(), since, patience };
-        let deadline = since + patience;
+        let mut threads = Self { process: process_number, stopped: Vec::new(), since, timeout };
+        let deadline = since + timeout;
         let mut known = BTreeSet::new();
         for _ in 0..ATTEMPTS {
             let new: Vec<Tid> = list(process)?.into_iter().filter(|thread| known.insert(*thread)).collect();
@@ -157,10 +157,10 @@ impl Threads {
                 Waited::Stopped(Stop::Signal(signal)) => ptrace::go_on(thread, signal),
                 Waited::Stopped(Stop::Call | Stop::Birth) => ptrace::go_on(thread, 0),
                 Waited::Gone => {
-                    self.bury(thread);
+                    self.reap(thread);
                     return Ok(());
                 }
-                Waited::Late => return Err(NotStopped::Late { patience: self.patience }),
+                Waited::Late => return Err(NotStopped::Late { timeout: self.timeout }),
             };
             // Whoever is killed while it stands still is found by the next wait.
             resumed.ok();
@@ -174,9 +174,9 @@ impl Threads {
     }
 
     /// The first thread is the process: the recorder waits for its end elsewhere.
-    fn bury(&self, thread: Tid) {
+    fn reap(&self, thread: Tid) {
         if thread != self.process {
-            ptrace::bury(thread, false);
+            ptrace::reap(thread, false);
         }
     }
 
@@ -193,7 +193,7 @@ impl Drop for Threads {
         for stopped in &self.stopped {
             // One that was killed meanwhile is not to be let go of.
             if ptrace::detach(stopped.thread, 0).is_err() {
-                self.bury(stopped.thread);
+                self.reap(stopped.thread);
             }
         }
     }
@@ -260,15 +260,15 @@ mod tests {
 
     use super::*;
 
-    fn stopped(process: Pid, patience: Duration) -> Result<((), Tracer), NotStopped> {
-        Tracer::start(move || Ok(((), Threads::stop(process, patience)?)))
+    fn stopped(process: Pid, timeout: Duration) -> Result<((), Tracer), NotStopped> {
+        Tracer::start(move || Ok(((), Threads::stop(process, timeout)?)))
     }
 
     #[test]
     fn a_look_waits_until_another_has_ended() {
         let mut child = Command::new("cat").stdin(Stdio::piped()).spawn().expect("cat starts");
         let process = Pid::new(child.id());
-        let (_, first) = stopped(process, PATIENCE_AT_END).expect("it stops");
+        let (_, first) = stopped(process, TIMEOUT_AT_END).expect("it stops");
         let refused = stopped(process, Duration::ZERO).map(|_| ());
         assert!(matches!(&refused, Err(NotStopped::Refused(why)) if is_refusal(why)), "{refused:?}");
         let second = std::thread::spawn(move || stopped(process, Duration::from_secs(600)).map(drop));

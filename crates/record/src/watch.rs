@@ -14,13 +14,13 @@ use heaplens_format::{Bytes, Nanos, Pid};
 use crate::arena;
 use crate::frozen::Examiner;
 use crate::kernel::{self, Arrived, HeldSignals, Reaped};
-use crate::ledger::Bell;
 use crate::looks::{self, Examine, Look, Looks};
 use crate::procfs;
 use crate::progress::{self, Audience, Course};
 use crate::run::Listeners;
 use crate::session::{self, ArenaName, Listing};
 use crate::stopwatch::Stopwatch;
+use crate::wake_up::WakeUpFifo;
 use crate::watched::{Image, Readings};
 
 /// The distance of two readings: 50 a second cost the recorder some 0.2 % of one core.
@@ -57,12 +57,12 @@ pub(crate) struct Place<'a> {
     pub(crate) agent: &'a Path,
 }
 
-/// Watches until the process `main` has ended; descendants may run on. `place` is `None` for a bare run, and so is `bell`,
-/// which hangs since before the program began. Listeners are told how it goes.
+/// Watches until the process `main` has ended; descendants may run on. `place` is `None` for a bare run, and so is
+/// `wake_up`, which is there since before the program began. Listeners are told how it goes.
 pub(crate) fn until_end(
     main: Pid,
     place: Option<Place<'_>>,
-    bell: Option<Bell>,
+    wake_up: Option<WakeUpFifo>,
     clock: Stopwatch,
     signals: &HeldSignals,
     listeners: Listeners<'_>,
@@ -71,7 +71,7 @@ pub(crate) fn until_end(
     let Listeners { mut audience, examiner, looks: are_wanted, look_at } = listeners;
     let examine = examiner.map(|examiner| one_at_a_time(examiner));
     let looks_when_asked = are_wanted && examine.is_some();
-    let mut watch = Watch { look_at, looks_when_asked, ..Watch::new(main, place, bell, clock) };
+    let mut watch = Watch { look_at, looks_when_asked, ..Watch::new(main, place, wake_up, clock) };
     std::thread::scope(|scope| {
         let mut looks = Looks::new(scope, examine.as_deref());
         while !kernel::has_ended(main) {
@@ -109,7 +109,7 @@ fn pass_on(main: Pid, signal: i32) {
 struct Watch<'a> {
     main: Pid,
     place: Option<Place<'a>>,
-    bell: Option<Bell>,
+    wake_up: Option<WakeUpFifo>,
     clock: Stopwatch,
     listing: Listing,
     images: BTreeMap<ArenaName, Image>,
@@ -127,14 +127,14 @@ struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
-    fn new(main: Pid, place: Option<Place<'a>>, bell: Option<Bell>, clock: Stopwatch) -> Self {
+    fn new(main: Pid, place: Option<Place<'a>>, wake_up: Option<WakeUpFifo>, clock: Stopwatch) -> Self {
         let (images, exits) = (BTreeMap::new(), BTreeMap::new());
         let (course, told, tell_at) = (Course::default(), None, progress::INTERVAL);
         let listing = Listing::default();
         Self {
             main,
             place,
-            bell,
+            wake_up,
             clock,
             listing,
             images,
@@ -178,12 +178,12 @@ impl<'a> Watch<'a> {
     /// Lets one interval pass, or less when a child ended or a signal arrived. SIGUSR2 is for the recorder: it wants a mark,
     /// where there is an agent to make one.
     fn wait_for_next(&mut self, main: Pid, signals: &HeldSignals) -> io::Result<()> {
-        match signals.wait(INTERVAL, self.bell.as_ref().map(Bell::as_fd))? {
+        match signals.wait(INTERVAL, self.wake_up.as_ref().map(WakeUpFifo::as_fd))? {
             Some(Arrived::FromProcess(libc::SIGUSR2)) if self.place.is_some() => {
                 self.images.values_mut().for_each(Image::want_mark);
             }
             Some(Arrived::FromProcess(signal)) => pass_on(main, signal),
-            Some(Arrived::Bell) => self.bell.iter_mut().for_each(Bell::heard),
+            Some(Arrived::WakeUp) => self.wake_up.iter_mut().for_each(WakeUpFifo::rearm),
             Some(Arrived::Child | Arrived::FromTerminal) | None => {}
         }
         Ok(())
@@ -213,8 +213,8 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Looks at all live blocks of a process that waits. It is stopped first: its patience must not end while an image is
-    /// still being examined.
+    /// Looks at all live blocks of a process that waits. It is stopped first: it must not time out while an image is still
+    /// being examined.
     fn examine(&mut self, name: ArenaName, looks: &mut Looks<'_, '_>) {
         let (Some(examine), at) = (looks.examine(), self.clock.elapsed()) else { return };
         let Some(stopped) = self.images.get_mut(&name).and_then(|image| image.stop(name.pid)) else { return };

@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use heaplens_format::arena::End;
-use heaplens_format::arena::header::{LEDGER_GIVEN_OFFSET, LOOKS_TAKEN_OFFSET, MARKS_WANTED_OFFSET};
+use heaplens_format::arena::header::{LEDGER_GIVEN_OFFSET, MARKS_WANTED_OFFSET, SNAPSHOTS_TAKEN_OFFSET};
 use heaplens_format::arena::ledger::LARGE;
 use heaplens_format::recording::{HeapMoment, LedgerMoment, Sample};
 use heaplens_format::{Bytes, Nanos, Pid};
@@ -65,7 +65,7 @@ pub(crate) struct Image {
     /// Whether a look is wanted because of a mark.
     is_marked: bool,
     /// Looks that the program has asked for, and how many of these were begun or will not be.
-    looks_wanted: u32,
+    snapshots_wanted: u32,
     looks_begun: u32,
     /// Whether the ledger at the end was asked for.
     is_at_end: bool,
@@ -91,7 +91,7 @@ impl Image {
             schedule: Schedule::default(),
             labels: Labels::default(),
             is_marked: false,
-            looks_wanted: 0,
+            snapshots_wanted: 0,
             looks_begun: 0,
             is_at_end: false,
         }
@@ -132,7 +132,7 @@ impl Image {
             self.intervals.read(file, &header, now);
         }
         self.is_marked |= look_at.is_some_and(|label| self.labels.has_new(file, &header, label));
-        self.looks_wanted = header.looks_wanted;
+        self.snapshots_wanted = header.snapshots_wanted;
         let peak = resident.peak.saturating_sub(header.own_bytes);
         self.readings.peak_rss = self.readings.peak_rss.max(peak);
         self.read_cpu(pid);
@@ -156,8 +156,8 @@ impl Image {
         self.is_at_end = true;
     }
 
-    /// Stops a process that waits; `None` where there is no arena to look into. One whose patience has ended meanwhile is no
-    /// longer where it waited.
+    /// Stops a process that waits; `None` where there is no arena to look into. One that has timed out meanwhile is no longer
+    /// where it waited.
     pub(crate) fn stop(&mut self, pid: Pid) -> Option<Result<Frozen, NotFrozen>> {
         let file = self.file.as_ref()?;
         let waits = || arena::read_header(file).is_ok_and(|header| header.ledger_wanted.is_some());
@@ -180,20 +180,20 @@ impl Image {
     /// The same at a mark, or where the program asked for it.
     pub(crate) fn look_when_asked(&mut self, name: ArenaName, now: Nanos) -> Option<Wanted> {
         let is_marked = std::mem::take(&mut self.is_marked);
-        if self.is_at_end || !(is_marked || self.looks_wanted > self.looks_begun) {
+        if self.is_at_end || !(is_marked || self.snapshots_wanted > self.looks_begun) {
             return None;
         }
-        self.looks_begun = self.looks_wanted;
+        self.looks_begun = self.snapshots_wanted;
         self.wanted(name, HeapMoment::Asked, now)
     }
 
     /// No look will be taken of those that the program has asked for: it need not wait.
     pub(crate) fn refuse_looks(&mut self) {
-        if self.looks_wanted > self.looks_begun
+        if self.snapshots_wanted > self.looks_begun
             && let Some(file) = &self.file
         {
-            self.looks_begun = self.looks_wanted;
-            kernel::answer(file, LOOKS_TAKEN_OFFSET, self.looks_wanted).ok();
+            self.looks_begun = self.snapshots_wanted;
+            kernel::answer(file, SNAPSHOTS_TAKEN_OFFSET, self.snapshots_wanted).ok();
         }
     }
 

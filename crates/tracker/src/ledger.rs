@@ -2,24 +2,24 @@
 //! waits. It asks once, and goes on without an answer when none comes in time.
 //!
 //! ```text
-//!   agent      wanted = moment │ opens the bell, closes it │ waits, 3 s at most until it begins, 10 s at most in all
-//!   recorder                      hears it ─▶ given = BEGUN │ takes the ledger │ given = wanted, wakes
+//!   agent      wanted = moment │ opens the wake-up FIFO, closes it │ waits, 3 s at most until it begins, 10 s at most in all
+//!   recorder                      wakes up ─▶ given = BEGUN │ takes the ledger │ given = wanted, wakes
 //! ```
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use heaplens_format::arena::Header;
 use heaplens_format::arena::ledger::{LARGE, LedgerMoment};
-use heaplens_format::environment::BELL;
 
 use crate::process;
-use crate::sys::{self, Descriptor, Errno};
+use crate::sys::{self, Errno};
 use crate::tracker::tracker;
+use crate::wake_up::wake_recorder;
 
 /// Until the recorder begins, and until it is done: tens of milliseconds for most, more for many gigabytes, and more by far on a
-/// machine with more to do than it can. There is a recorder: nobody is waited for where none hears the bell.
-const PATIENCE_NS: u64 = 3_000_000_000;
-const LONG_PATIENCE_NS: u64 = 10_000_000_000;
+/// machine with more to do than it can. There is a recorder: nobody is waited for where none reads the wake-up FIFO.
+const TIMEOUT_NS: u64 = 3_000_000_000;
+const LONG_TIMEOUT_NS: u64 = 10_000_000_000;
 
 /// Asks for a ledger, unless one was asked for before.
 #[cold]
@@ -33,7 +33,7 @@ pub fn ask(moment: LedgerMoment) {
         return;
     }
     if header.ledger_wanted.compare_exchange(0, moment as u32, Release, Relaxed).is_ok()
-        && !(ring() && wait(header, moment))
+        && !(wake_recorder() && wait(header, moment))
     {
         // What is taken from now on is not of this moment.
         header.ledger_wanted.store(LedgerMoment::GONE, Relaxed);
@@ -52,22 +52,14 @@ fn recorder() -> Option<u32> {
     sys::parse_decimal(number).and_then(|number| u32::try_from(number).ok())
 }
 
-/// Whether somebody hears it. The open alone is heard: nothing is written, which could raise SIGPIPE.
-pub(crate) fn ring() -> bool {
-    let mut path = process::settings().directory;
-    path.push(b"/");
-    path.push(BELL.as_bytes());
-    Descriptor::open(path.as_c_str(), libc::O_WRONLY | libc::O_NONBLOCK, 0).is_ok()
-}
-
 /// Whether the answer came in time.
 fn wait(header: &Header, moment: LedgerMoment) -> bool {
     let start = sys::monotonic_ns();
     loop {
         // Acquire: what the recorder did, it did before.
         let given = header.ledger_given.load(Acquire);
-        let patience = if given == LedgerMoment::BEGUN { LONG_PATIENCE_NS } else { PATIENCE_NS };
-        let left = start.saturating_add(patience).saturating_sub(sys::monotonic_ns());
+        let timeout = if given == LedgerMoment::BEGUN { LONG_TIMEOUT_NS } else { TIMEOUT_NS };
+        let left = start.saturating_add(timeout).saturating_sub(sys::monotonic_ns());
         if given == moment as u32 || left == 0 {
             return left != 0;
         }

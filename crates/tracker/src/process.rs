@@ -26,10 +26,10 @@ use crate::cost;
 use crate::ledger;
 use crate::seat::{self, Guard};
 use crate::settings::{Path, Settings};
+use crate::snapshot;
 use crate::sys::{self, Descriptor, Errno};
 use crate::threads;
 use crate::tracker::{Tracker, tracker};
-use crate::trampoline;
 
 /// What the agent does in this process now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -201,7 +201,7 @@ fn make_arena(tracker: &Tracker, forked: bool) -> Result<(), Errno> {
     header.start_ns.store(sys::monotonic_ns(), Relaxed);
     header.own_ranges.store(sys::own_ranges() as u64, Relaxed);
     header.object_samples.store(tracker.samples.table(), Relaxed);
-    header.trampoline.store(trampoline::offer() as u64, Relaxed);
+    header.trampoline.store(snapshot::offer_trampoline() as u64, Relaxed);
     header.rss_start.store(resident_bytes_of_program(tracker), Relaxed);
     write_texts(tracker);
     arena.publish();

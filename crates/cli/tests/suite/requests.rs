@@ -10,7 +10,7 @@ use heaplens_record::{RecordedProcess, Unanswered};
 use crate::harness::{Heaplens, Report, program};
 
 /// Asks a program that allocates where `mode` says, until there is an answer; the answer, and the report of the run.
-fn ask(mode: &str, patience: Duration) -> (Result<(), Unanswered>, Report) {
+fn ask(mode: &str, timeout: Duration) -> (Result<(), Unanswered>, Report) {
     // Passive: the end of the program tries nothing that was not asked for.
     let run = Heaplens::on(&program("requests.c"), &["--passive"]).arg(mode);
     let (folder, mut command) = run.into_parts();
@@ -19,7 +19,7 @@ fn ask(mode: &str, patience: Duration) -> (Result<(), Unanswered>, Report) {
     let mut output = BufReader::new(run.stdout.take().expect("stdout is a pipe"));
     output.read_line(&mut String::new()).expect("the program is ready");
     let process = RecordedProcess::find(Pid::new(child_of(run.id()))).expect("it is being recorded");
-    let asking = std::thread::spawn(move || process.test(patience));
+    let asking = std::thread::spawn(move || process.test(timeout));
     while !asking.is_finished() {
         lines.write_all(b"more\n").expect("the program listens");
         output.read_line(&mut String::new()).expect("the program answers");

@@ -132,10 +132,10 @@ pub struct Header {
     pub ledger_wanted: AtomicU32,
     /// The one that was taken: written from the outside, and the agent waits for it.
     pub ledger_given: AtomicU32,
-    /// Looks at its heap that the program has asked for, counted from the start.
-    pub looks_wanted: AtomicU32,
+    /// Heap snapshots that the program has asked for, counted from the start.
+    pub snapshots_wanted: AtomicU32,
     /// Of these, how many were taken, or are not going to be: written from the outside, and whoever asked waits for it.
-    pub looks_taken: AtomicU32,
+    pub snapshots_taken: AtomicU32,
     /// Where the table of the agent's private memory is: [`super::ledger::OwnRanges`], in the process itself.
     pub own_ranges: AtomicU64,
     /// Sequence lock of [`Region::Mappings`]: odd while it is being changed.
@@ -152,7 +152,7 @@ pub struct Header {
     pub object_samples: AtomicU64,
     /// Where the [`super::trampoline::Trampoline`] is, in the process itself.
     pub trampoline: AtomicU64,
-    /// An image that the process makes itself.
+    /// A copy that the process forks itself.
     pub self_fork: SelfFork,
     /// One counter per [`crate::Loss`].
     pub losses: [AtomicU64; LOSS_SLOTS],
@@ -190,8 +190,8 @@ pub const MOMENT_OFFSET: usize = offset_of!(Header, hot.moment);
 /// Where [`Header::ledger_given`] is in the file.
 pub const LEDGER_GIVEN_OFFSET: usize = offset_of!(Header, ledger_given);
 
-/// Where [`Header::looks_taken`] is in the file.
-pub const LOOKS_TAKEN_OFFSET: usize = offset_of!(Header, looks_taken);
+/// Where [`Header::snapshots_taken`] is in the file.
+pub const SNAPSHOTS_TAKEN_OFFSET: usize = offset_of!(Header, snapshots_taken);
 
 /// A header as read from a file: plain bytes, every access bounded.
 #[derive(Clone, Copy, Debug)]
@@ -283,8 +283,8 @@ impl<'a> HeaderView<'a> {
         ledger_wanted: u32 = ledger_wanted
     );
     field!(
-        /// See [`Header::looks_wanted`].
-        looks_wanted: u32 = looks_wanted
+        /// See [`Header::snapshots_wanted`].
+        snapshots_wanted: u32 = snapshots_wanted
     );
     field!(
         /// See [`Header::ledger_given`].

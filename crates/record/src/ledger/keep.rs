@@ -8,7 +8,7 @@ use heaplens_format::recording::{Ledger, LedgerMoment};
 use heaplens_format::{Bytes, Nanos};
 
 use super::take::Subject;
-use crate::arena::{Snapshot, read_header};
+use crate::arena::{HeaderReading, read_header};
 use crate::kernel;
 use crate::stopwatch::since;
 use crate::timeline::drop_every_second;
@@ -122,7 +122,7 @@ impl Ledgers {
         let Some(ledger) = self.subject.take(arena) else { return };
         let took = since(before, kernel::own_cpu());
         // An agent that lost patience meanwhile went on.
-        let waits = |header: Snapshot| header.ledger_wanted == Some(moment);
+        let waits = |header: HeaderReading| header.ledger_wanted == Some(moment);
         let moment = match read_header(arena) {
             Ok(header) if waits(header) => moment,
             _ => LedgerMoment::Running,

@@ -2,7 +2,6 @@
 //! once more at the end, when the agent waits for it.
 
 mod areas;
-mod bell;
 mod blocks;
 mod claim;
 mod copied;
@@ -20,7 +19,6 @@ mod stacks;
 mod tables;
 mod take;
 
-pub(crate) use bell::Bell;
 pub use blocks::Block;
 pub(crate) use copied::Copied;
 pub(crate) use keep::{Ledgers, Reading};

@@ -1,46 +1,47 @@
-//! A look at the heap that the program itself asks for. It waits until the recorder has its image: what is seen is what was held
-//! at the call, and not what is left a moment later.
+//! A heap snapshot that the program itself asks for. It waits until the recorder has its copy: what is seen is what was held at the
+//! call, and not what is left a moment later.
 
 use core::ffi::CStr;
 use core::sync::atomic::AtomicBool;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-use crate::ledger;
 use crate::process;
 use crate::seat::{Guard, Nesting};
 use crate::sys::{self, Errno};
 use crate::tracker::{Tracker, tracker};
+use crate::wake_up::wake_recorder;
 
 /// Of the mark.
 const LABEL: &CStr = c"heaplens.snapshot";
-/// Until the image is there: milliseconds, and what an earlier look still takes. Nobody is waited for where none hears the bell.
-const PATIENCE_NS: u64 = 10_000_000_000;
-/// How long one sleeps before it is seen whether this process is to make the image itself.
+/// Until the copy is there: milliseconds, and what an earlier snapshot still takes. Nobody is waited for where none reads the wake-up
+/// FIFO.
+const TIMEOUT_NS: u64 = 10_000_000_000;
+/// How long one sleeps before it is checked whether this process is to fork the copy itself.
 const SLEEP_NS: u64 = 10_000_000;
 
 /// Whether an answer did not come: the recorder may not write into the arena of another user's process. Then none is waited for again.
 static IS_UNANSWERED: AtomicBool = AtomicBool::new(false);
 
-/// Asks for a look, marks the moment, and waits.
+/// Asks for a snapshot, marks the moment, and waits.
 #[cold]
 #[inline(never)]
-pub fn ask() {
+pub fn request() {
     let tracker = tracker();
     tracker.on_user_mark(LABEL);
     if !process::is_own_arena() || process::settings().directory.is_empty() {
         return;
     }
     // Release: what the program did before, the recorder finds.
-    let number = tracker.arena.header().looks_wanted.fetch_add(1, Release) + 1;
-    if !IS_UNANSWERED.load(Relaxed) && ledger::ring() && !wait(tracker, number) {
+    let number = tracker.arena.header().snapshots_wanted.fetch_add(1, Release) + 1;
+    if !IS_UNANSWERED.load(Relaxed) && wake_recorder() && !wait(tracker, number) {
         IS_UNANSWERED.store(true, Relaxed);
     }
 }
 
 /// Whether the answer came in time.
 fn wait(tracker: &Tracker, number: u32) -> bool {
-    let taken = &tracker.arena.header().looks_taken;
-    let end = sys::monotonic_ns().saturating_add(PATIENCE_NS);
+    let taken = &tracker.arena.header().snapshots_taken;
+    let end = sys::monotonic_ns().saturating_add(TIMEOUT_NS);
     loop {
         let seen = taken.load(Acquire);
         let left = end.saturating_sub(sys::monotonic_ns());
