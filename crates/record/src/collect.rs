@@ -14,14 +14,14 @@ use heaplens_format::{Bytes, Nanos, Pid};
 
 use crate::agent_file;
 use crate::arena::{self, Findings};
-use crate::frozen::Examiner;
 use crate::kernel;
 use crate::ledger::{self, Ledgers, Subject};
-use crate::looks;
 use crate::procfs;
+use crate::recorded_process::RecordedProcess;
 use crate::seal::{self, Known, Warning};
 use crate::session::{self, ArenaName};
-use crate::snapshot::RecordedProcess;
+use crate::snapshot::frozen::Examiner;
+use crate::snapshot::worker;
 use crate::stopwatch::{Stopwatch, since};
 use crate::watched::Readings;
 
@@ -96,10 +96,10 @@ fn look(asked: Asked<'_>, known: &mut Known) {
     let found = asked.process.freeze().map(|frozen| {
         let (at, begun) = (since(start, kernel::monotonic()), Instant::now());
         let mut examined = (asked.examiner)(&frozen, HeapMoment::Asked);
-        looks::complete(&mut examined, &frozen, HeapMoment::Asked, at, begun.elapsed());
+        worker::complete(&mut examined, &frozen, HeapMoment::Asked, at, begun.elapsed());
         examined
     });
-    looks::keep(&mut readings.findings, found, HeapMoment::Asked);
+    worker::keep(&mut readings.findings, found, HeapMoment::Asked);
 }
 
 /// What a process that still runs tells of itself now.

@@ -14,7 +14,7 @@ use heaplens_format::recording::Exit;
 use heaplens_format::{Addr, Bytes, Nanos, Pid};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use crate::self_fork;
+use crate::snapshot::self_forked;
 
 /// Signals that would end the recorder. It holds them back, and the program decides.
 const HELD: [libc::c_int; 6] =
@@ -277,7 +277,7 @@ pub(crate) fn read_memory(process: Pid, from: Addr, into: &mut [u8]) -> usize {
     // SAFETY: the kernel writes at most `into.len()` bytes into `into`; addresses of the other process are only looked up.
     let read = unsafe { libc::process_vm_readv(process.get() as libc::pid_t, &own, 1, &there, 1, 0) };
     usize::try_from(read).unwrap_or_else(|_| match is_refused() {
-        true => self_fork::read(process, from.get(), into),
+        true => self_forked::read(process, from.get(), into),
         false => 0,
     })
 }
@@ -308,7 +308,7 @@ pub(crate) fn read_scattered(process: Pid, from: &[u64], each: usize, into: &mut
         let read = unsafe { libc::process_vm_readv(pid, &own, 1, there.as_ptr(), rows, 0) };
         let read = match usize::try_from(read) {
             Err(_) if is_refused() => {
-                self_fork::read_many(process, &from[..count], each, &mut into[..length])
+                self_forked::read_many(process, &from[..count], each, &mut into[..length])
             }
             read => read.unwrap_or(0),
         };

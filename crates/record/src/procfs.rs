@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use heaplens_format::environment::ARENA_SUFFIX;
 use heaplens_format::{Bytes, Pid};
 
-use crate::ptrace::Tid;
+use crate::tracing::ptrace::Tid;
 
 /// Resident memory of a process, Heaplens's own part included, and its threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,7 +10,6 @@ use heaplens_format::recording::{Exit, Recording, Run};
 use heaplens_format::{Bytes, Pid};
 
 use crate::agent_file::{self, AgentFile, Folders, NoPlaceForAgent};
-use crate::frozen::Examiner;
 use crate::inspect::{BareReason, inspect};
 use crate::kernel::{self, HeldSignals};
 use crate::launch::{self, Preload};
@@ -18,6 +17,7 @@ use crate::lookup::{self, LookupError};
 use crate::progress::Audience;
 use crate::seal::{self, Known, Warning};
 use crate::session::{self, Session, SessionError};
+use crate::snapshot::frozen::Examiner;
 use crate::stopwatch::Stopwatch;
 use crate::wake_up::WakeUpFifo;
 use crate::watch::{self, Ended, Place};

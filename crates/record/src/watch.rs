@@ -12,13 +12,13 @@ use heaplens_format::recording::{Exit, HeapMoment, Sample};
 use heaplens_format::{Bytes, Nanos, Pid};
 
 use crate::arena;
-use crate::frozen::Examiner;
 use crate::kernel::{self, Arrived, HeldSignals, Reaped};
-use crate::looks::{self, Examine, Look, Looks};
 use crate::procfs;
 use crate::progress::{self, Audience, Course};
 use crate::run::Listeners;
 use crate::session::{self, ArenaName, Listing};
+use crate::snapshot::frozen::Examiner;
+use crate::snapshot::worker::{self, Examine, Look, Looks};
 use crate::stopwatch::Stopwatch;
 use crate::wake_up::WakeUpFifo;
 use crate::watched::{Image, Readings};
@@ -222,11 +222,11 @@ impl<'a> Watch<'a> {
         let found = stopped.map(|frozen| {
             let start = Instant::now();
             let mut examined = examine(&frozen, HeapMoment::Exit);
-            looks::complete(&mut examined, &frozen, HeapMoment::Exit, at, start.elapsed());
+            worker::complete(&mut examined, &frozen, HeapMoment::Exit, at, start.elapsed());
             examined
         });
         if let Some(image) = self.images.get_mut(&name) {
-            looks::keep(&mut image.readings.findings, found, HeapMoment::Exit);
+            worker::keep(&mut image.readings.findings, found, HeapMoment::Exit);
         }
     }
 

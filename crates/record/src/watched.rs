@@ -12,16 +12,16 @@ use heaplens_format::recording::{HeapMoment, LedgerMoment, Sample};
 use heaplens_format::{Bytes, Nanos, Pid};
 
 use crate::arena::{self, Findings};
-use crate::frozen::{Frozen, NotFrozen};
 use crate::intervals::Intervals;
 use crate::kernel;
-use crate::labels::Labels;
 use crate::ledger::{Ledgers, Reading, Subject};
-use crate::looks::{self, Look, Wanted};
 use crate::procfs;
 use crate::progress;
 use crate::session::ArenaName;
-use crate::snapshots::{Schedule, Standing};
+use crate::snapshot::frozen::{Frozen, NotFrozen};
+use crate::snapshot::labels::Labels;
+use crate::snapshot::schedule::{Schedule, Standing};
+use crate::snapshot::worker::{self, Look, Wanted};
 use crate::stopwatch::since;
 use crate::timeline::Timeline;
 
@@ -214,7 +214,7 @@ impl Image {
         if matches!(look.found, Err(NotFrozen::Blocks(_) | NotFrozen::Restricted | NotFrozen::NoWayBack)) {
             self.schedule.give_up();
         }
-        looks::keep(&mut self.readings.findings, look.found, HeapMoment::Running { passes: 0 });
+        worker::keep(&mut self.readings.findings, look.found, HeapMoment::Running { passes: 0 });
     }
 
     /// An agent that waits is answered, whether there was anything to look at or not.

@@ -18,14 +18,14 @@ use std::time::{Duration, Instant};
 use heaplens_format::arena::header::{HEADER_SIZE, HeaderView};
 use heaplens_format::{Bytes, Nanos, Pid};
 
-use crate::frozen::NotFrozen;
-use crate::headroom;
-use crate::inject::{Injector, Owner, Task};
 use crate::ledger::{Copied, refusal};
 use crate::procfs;
-use crate::ptrace;
-use crate::trace::{Stopped, Threads, Tracer};
-use crate::trampoline::Trampoline;
+use crate::snapshot::frozen::NotFrozen;
+use crate::snapshot::headroom;
+use crate::tracing::inject::{Injector, Owner, Task};
+use crate::tracing::ptrace;
+use crate::tracing::threads::{Stopped, Threads, Tracer};
+use crate::tracing::trampoline::Trampoline;
 
 /// A stack that is nowhere: whoever runs on it ends at once. Nobody does.
 const NO_STACK: u64 = 8;

@@ -8,12 +8,12 @@ use std::time::Duration;
 use heaplens_format::recording::{HeapMoment, HeapView, Interpreter, LeakCheck};
 use heaplens_format::{Addr, Bytes, Nanos, Pid};
 
-use crate::code_pages::CodePages;
-use crate::image::{self, Image};
 use crate::kernel;
 use crate::ledger::{Outline, Seen, Subject, Tables};
-use crate::self_fork::{self, NoSelfFork, SelfFork};
-use crate::trace::{NotStopped, TIMEOUT_AT_END, Threads, Tracer};
+use crate::snapshot::forked::{self, Image};
+use crate::snapshot::process_memory::CodePages;
+use crate::snapshot::self_forked::{self, NoSelfFork, SelfFork};
+use crate::tracing::threads::{NotStopped, TIMEOUT_AT_END, Threads, Tracer};
 
 pub use crate::ledger::{Block as LiveBlock, MappedArea, RootKind, RootRange};
 
@@ -123,7 +123,7 @@ impl Frozen {
         arena: &File,
         timeout: Duration,
     ) -> Result<Self, NotFrozen> {
-        let (image, tracer) = match image::take(process, recorder, arena, timeout) {
+        let (image, tracer) = match forked::take(process, recorder, arena, timeout) {
             Err(NotFrozen::Threads(NotStopped::Refused(why))) if kernel::is_refusal(&why) => {
                 return Self::self_forked(process, own_files, arena, why);
             }
@@ -143,10 +143,10 @@ impl Frozen {
         arena: &File,
         why: io::Error,
     ) -> Result<Self, NotFrozen> {
-        let mut tables = image::prepare(process, arena)?.tables;
+        let mut tables = forked::prepare(process, arena)?.tables;
         let copy = SelfFork::of(arena).map_err(|error| match error {
             NoSelfFork::Failed(error) => NotFrozen::Copy(error),
-            NoSelfFork::Silent => NotFrozen::Silent { why, timeout: self_fork::TIMEOUT },
+            NoSelfFork::Silent => NotFrozen::Silent { why, timeout: self_forked::TIMEOUT },
         })?;
         tables.fill(arena)?;
         let tables = Tables::of_copy(arena, &tables).ok_or(NotFrozen::Blocks(UNREADABLE))?;

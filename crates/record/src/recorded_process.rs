@@ -11,9 +11,9 @@ use heaplens_format::arena::HeaderView;
 use heaplens_format::arena::header::{HEADER_SIZE, TESTS_WANTED_OFFSET};
 
 use crate::agent_file;
-use crate::frozen::{Frozen, NotFrozen};
 use crate::procfs;
-use crate::trace::TIMEOUT_ASKED;
+use crate::snapshot::frozen::{Frozen, NotFrozen};
+use crate::tracing::threads::TIMEOUT_ASKED;
 
 /// The distance of two looks at the answer.
 const LOOK: Duration = Duration::from_millis(2);

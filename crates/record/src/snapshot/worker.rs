@@ -11,12 +11,12 @@ use heaplens_format::recording::{Heap, HeapMoment, HeapView, LeakCheck};
 use heaplens_format::{Nanos, Pid};
 
 use crate::arena::Findings;
-use crate::frozen::{Examined, Frozen, NotFrozen};
 use crate::kernel;
 use crate::procfs;
 use crate::session::ArenaName;
-use crate::snapshots::Cost;
-use crate::trace::{NotStopped, TIMEOUT};
+use crate::snapshot::frozen::{Examined, Frozen, NotFrozen};
+use crate::snapshot::schedule::Cost;
+use crate::tracing::threads::{NotStopped, TIMEOUT};
 
 /// Looks while the program runs that are kept: what grew shows between two.
 const KEPT: usize = 2;

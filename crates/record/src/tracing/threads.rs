@@ -14,7 +14,7 @@ use heaplens_format::Pid;
 
 use crate::kernel::is_refusal;
 use crate::procfs;
-use crate::ptrace::{self, Registers, Stop, Tid, Waited};
+use crate::tracing::ptrace::{self, Registers, Stop, Tid, Waited};
 
 /// How long threads of a running program may take to stop. One that waits for a child of `vfork`, or for a disk, does not.
 pub(crate) const TIMEOUT: Duration = Duration::from_millis(100);

@@ -8,8 +8,8 @@ use heaplens_format::arena::trampoline::{TRAMPOLINE_WORDS, Trampoline as Layout}
 use heaplens_format::{Addr, Pid};
 
 use crate::kernel;
-use crate::ptrace::{self, Registers, Tid};
-use crate::trace::Stopped;
+use crate::tracing::ptrace::{self, Registers, Tid};
+use crate::tracing::threads::Stopped;
 
 /// "Begin again" of the kernel's `errno.h`, which no program ever sees: as it is, when no handler runs, and through a call for
 /// the rest of what was waited for.

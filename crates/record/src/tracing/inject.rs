@@ -13,9 +13,9 @@
 
 use std::io;
 
-use crate::ptrace::{self, Registers, Stop, Tid, Waited};
-use crate::trace::Stopped;
-use crate::trampoline::Trampoline;
+use crate::tracing::ptrace::{self, Registers, Stop, Tid, Waited};
+use crate::tracing::threads::Stopped;
+use crate::tracing::trampoline::Trampoline;
 
 /// Ends of calls are told from signals, and new tasks are stopped before their first instruction.
 const OPTIONS: libc::c_int = libc::PTRACE_O_TRACESYSGOOD

@@ -19,8 +19,8 @@ use super::space::Space;
 use super::stacks;
 use super::tables::Tables;
 use super::take::Subject;
-use crate::frozen::NotFrozen;
-use crate::trace::Stopped;
+use crate::snapshot::frozen::NotFrozen;
+use crate::tracing::threads::Stopped;
 
 /// Bytes below the stack pointer that a function may use without moving it.
 const RED_ZONE: u64 = 128;
