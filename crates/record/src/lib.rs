@@ -49,4 +49,4 @@ pub use session::{Session, SessionError};
 pub use snapshot::frozen::{
     Examined, Examiner, Frozen, LiveBlock, MappedArea, NotFrozen, RootKind, RootRange,
 };
-pub use tracing::threads::NotStopped;
+pub use tracing::NotStopped;

@@ -5,8 +5,6 @@ use std::path::{Path, PathBuf};
 use heaplens_format::environment::ARENA_SUFFIX;
 use heaplens_format::{Bytes, Pid};
 
-use crate::tracing::ptrace::Tid;
-
 /// Resident memory of a process, Heaplens's own part included, and its threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Resident {
@@ -39,7 +37,7 @@ fn field_of_status(status: &str, name: &str) -> Option<u64> {
     line.split_ascii_whitespace().next()?.parse().ok()
 }
 
-/// What an image of a process would cost it, and whether it can make one.
+/// What a copy of a process would cost it, and whether it can make one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Condition {
     /// Its parent, as this process numbers it.
@@ -74,7 +72,7 @@ fn is_restricted(status: &str, own: &str) -> bool {
 }
 
 /// Whether somebody traces a thread.
-pub(crate) fn is_traced(thread: Tid) -> bool {
+pub(crate) fn is_traced(thread: libc::pid_t) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{thread}/status")).unwrap_or_default();
     field_of_status(&status, "TracerPid:").is_some_and(|tracer| tracer != 0)
 }

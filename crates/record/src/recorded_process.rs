@@ -13,7 +13,7 @@ use heaplens_format::arena::header::{HEADER_SIZE, TESTS_WANTED_OFFSET};
 use crate::agent_file;
 use crate::procfs;
 use crate::snapshot::frozen::{Frozen, NotFrozen};
-use crate::tracing::threads::TIMEOUT_ASKED;
+use crate::tracing::TIMEOUT_ASKED;
 
 /// The distance of two looks at the answer.
 const LOOK: Duration = Duration::from_millis(2);

@@ -20,7 +20,7 @@ use super::stacks;
 use super::tables::Tables;
 use super::take::Subject;
 use crate::snapshot::frozen::NotFrozen;
-use crate::tracing::threads::Stopped;
+use crate::tracing::StoppedThread;
 
 /// Bytes below the stack pointer that a function may use without moving it.
 const RED_ZONE: u64 = 128;
@@ -92,7 +92,7 @@ pub struct MappedArea {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Seen<'a> {
     /// All of them, with their registers.
-    All(&'a [Stopped]),
+    All(&'a [StoppedThread]),
     /// One, by its number and where its stack began. The others ran on: all of their stacks counts.
     One {
         /// The process that it is of.
@@ -237,9 +237,11 @@ fn live_blocks(tables: &Tables<'_>, space: &mut Space) -> io::Result<(Vec<Block>
 
 /// Where the stack of each thread begins, and what registers hold. Of the thread that ends the process counts what it held when
 /// it began to: since then functions have left their words on its stack.
-fn held_by_threads(threads: &[Stopped], header: &HeaderView<'_>) -> (Vec<(u32, u64)>, Vec<u64>) {
+fn held_by_threads(threads: &[StoppedThread], header: &HeaderView<'_>) -> (Vec<(u32, u64)>, Vec<u64>) {
     let leaving = header.leaving_stack();
-    let ends = |thread: &Stopped| thread.stack() <= leaving && leaving - thread.stack() < DEEPEST_EXIT;
+    let ends = |thread: &StoppedThread| {
+        thread.stack().get() <= leaving && leaving - thread.stack().get() < DEEPEST_EXIT
+    };
     let mut registers = header.leaving_registers().to_vec();
     let mut stacks = Vec::new();
     for thread in threads {
@@ -247,7 +249,7 @@ fn held_by_threads(threads: &[Stopped], header: &HeaderView<'_>) -> (Vec<(u32, u
         if ends(thread) {
             stacks.push((number, leaving));
         } else {
-            stacks.push((number, thread.stack().saturating_sub(RED_ZONE)));
+            stacks.push((number, thread.stack().get().saturating_sub(RED_ZONE)));
             registers.extend(thread.general());
         }
     }

@@ -16,16 +16,13 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use heaplens_format::arena::header::{HEADER_SIZE, HeaderView};
-use heaplens_format::{Bytes, Nanos, Pid};
+use heaplens_format::{Addr, Bytes, Nanos, Pid};
 
 use crate::ledger::{Copied, refusal};
 use crate::procfs;
 use crate::snapshot::frozen::NotFrozen;
 use crate::snapshot::headroom;
-use crate::tracing::inject::{Injector, Owner, Task};
-use crate::tracing::ptrace;
-use crate::tracing::threads::{Stopped, Threads, Tracer};
-use crate::tracing::trampoline::Trampoline;
+use crate::tracing::{Injector, Owner, StoppedThread, Task, Threads, Tracer, Trampoline};
 
 /// A stack that is nowhere: whoever runs on it ends at once. Nobody does.
 const NO_STACK: u64 = 8;
@@ -41,7 +38,7 @@ pub(crate) struct Image {
     /// The image.
     pub(crate) process: Pid,
     /// The threads of the program.
-    pub(crate) threads: Vec<Stopped>,
+    pub(crate) threads: Vec<StoppedThread>,
     /// Its tables.
     pub(crate) tables: Copied,
     /// How long it stood still.
@@ -66,12 +63,12 @@ pub(crate) fn take(
 }
 
 /// A thread that an earlier recorder has left alone, when it was killed, is given the time to find back.
-fn stop(process: Pid, trampoline: u64, timeout: Duration) -> Result<(Threads, Trampoline), NotFrozen> {
+fn stop(process: Pid, trampoline: Addr, timeout: Duration) -> Result<(Threads, Trampoline), NotFrozen> {
     let deadline = Instant::now() + timeout;
     loop {
         let threads = Threads::stop(process, timeout)?;
         let trampoline = Trampoline::of(process, trampoline).ok_or(NotFrozen::NoWayBack)?;
-        if !trampoline.is_taken(threads.all()) {
+        if !trampoline.is_in_use(threads.all()) {
             return Ok((threads, trampoline));
         }
         if Instant::now() >= deadline {
@@ -87,7 +84,7 @@ pub(crate) struct Prepared {
     /// Room for the tables.
     pub(crate) tables: Copied,
     /// Where the way back is, by which calls are made.
-    trampoline: u64,
+    trampoline: Addr,
 }
 
 /// Whatever speaks against it is found out before anything is stopped.
@@ -106,7 +103,7 @@ pub(crate) fn prepare(process: Pid, arena: &File) -> Result<Prepared, NotFrozen>
         return Err(NotFrozen::Short { free, needed });
     }
     let tables = Copied::prepare(arena).map_err(NotFrozen::Memory)?;
-    Ok(Prepared { tables, trampoline: header.trampoline() })
+    Ok(Prepared { tables, trampoline: Addr::new(header.trampoline()) })
 }
 
 /// How the image comes about without a child of the program.
@@ -143,7 +140,7 @@ fn trace(
 }
 
 /// The other ends of the program's pipes must see when it closes its own.
-fn close_files(image: &Stopped, trampoline: Trampoline) {
+fn close_files(image: &StoppedThread, trampoline: Trampoline) {
     let close = || -> io::Result<()> {
         let mut injector = Injector::new(image, trampoline, Owner::Us, WITH_US)?;
         injector.call(libc::SYS_close_range, [0, u64::from(u32::MAX), 0, 0, 0, 0])?;
@@ -153,7 +150,7 @@ fn close_files(image: &Stopped, trampoline: Trampoline) {
     close().ok();
 }
 
-fn copy_of(threads: &Threads, way: Way, trampoline: Trampoline) -> io::Result<(Task, Stopped)> {
+fn copy_of(threads: &Threads, way: Way, trampoline: Trampoline) -> io::Result<(Task, StoppedThread)> {
     let thread = threads.all().first().ok_or(io::ErrorKind::NotFound)?;
     let mut injector = Injector::new(thread, trampoline, Owner::Program, 0)?;
     let image = match way {
@@ -161,7 +158,7 @@ fn copy_of(threads: &Threads, way: Way, trampoline: Trampoline) -> io::Result<(T
         Way::Orphan => orphan(&mut injector, trampoline)?,
     };
     let stopped = image.stopped()?;
-    ptrace::set_options(image.number(), WITH_US)?;
+    image.set_options(WITH_US)?;
     Ok((image, stopped))
 }
 

@@ -13,7 +13,7 @@ use crate::ledger::{Outline, Seen, Subject, Tables};
 use crate::snapshot::forked::{self, Image};
 use crate::snapshot::process_memory::CodePages;
 use crate::snapshot::self_forked::{self, NoSelfFork, SelfFork};
-use crate::tracing::threads::{NotStopped, TIMEOUT_AT_END, Threads, Tracer};
+use crate::tracing::{NotStopped, TIMEOUT_AT_END, Threads, Tracer};
 
 pub use crate::ledger::{Block as LiveBlock, MappedArea, RootKind, RootRange};
 

@@ -16,7 +16,7 @@ use crate::procfs;
 use crate::session::ArenaName;
 use crate::snapshot::frozen::{Examined, Frozen, NotFrozen};
 use crate::snapshot::schedule::Cost;
-use crate::tracing::threads::{NotStopped, TIMEOUT};
+use crate::tracing::{NotStopped, TIMEOUT};
 
 /// Looks while the program runs that are kept: what grew shows between two.
 const KEPT: usize = 2;

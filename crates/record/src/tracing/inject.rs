@@ -1,5 +1,5 @@
 //! System calls in the name of a thread that stands still: its registers are changed, it runs one `syscall` instruction of the
-//! agent, and is stopped again behind it. When it is let go, it has the registers and the signal mask of before.
+//! agent, and is stopped again after it. When it is let go, it has the registers and the signal mask of before.
 //!
 //! ```text
 //!   stands still ─▶ registers of the call ─▶ call begins ─▶ (a task is born) ─▶ call ends ─▶ asked to stop ─▶ stands still, as before
@@ -8,14 +8,14 @@
 //! The last stop is inside the kernel's handling of signals, as the first one was: there registers that say "interrupted, begin
 //! again" are understood, and the program's own call goes on as if nothing had been.
 //!
-//! Between any two steps this process may be killed. So a thread of the program first gets a way back that it can go alone
-//! ([`Trampoline`]), then the registers that lead there, and its mask last; and it gets its mask back before its registers.
+//! Between any two steps this process may be killed. So a thread of the program first gets a trampoline that it can return by
+//! alone ([`Trampoline`]), then the registers that lead there, and its mask last; and it gets its mask back before its registers.
 
 use std::io;
 
-use crate::tracing::ptrace::{self, Registers, Stop, Tid, Waited};
-use crate::tracing::threads::Stopped;
-use crate::tracing::trampoline::Trampoline;
+use super::ptrace::{self, Registers, Stop, Tid, Waited};
+use super::threads::StoppedThread;
+use super::trampoline::Trampoline;
 
 /// Ends of calls are told from signals, and new tasks are stopped before their first instruction.
 const OPTIONS: libc::c_int = libc::PTRACE_O_TRACESYSGOOD
@@ -46,8 +46,13 @@ impl Task {
         self.0
     }
 
+    /// Sets what it is followed in.
+    pub(crate) fn set_options(&self, options: libc::c_int) -> io::Result<()> {
+        ptrace::set_options(self.0, options)
+    }
+
     /// Waits for it to stand still, before its first instruction.
-    pub(crate) fn stopped(&self) -> io::Result<Stopped> {
+    pub(crate) fn stopped(&self) -> io::Result<StoppedThread> {
         loop {
             match ptrace::wait(self.0)? {
                 Waited::Stopped(Stop::Asked) => break,
@@ -55,7 +60,7 @@ impl Task {
                 Waited::Gone | Waited::Late => return Err(io::Error::from_raw_os_error(libc::ESRCH)),
             }
         }
-        Ok(Stopped { thread: self.0, registers: ptrace::registers(self.0)? })
+        Ok(StoppedThread { thread: self.0, registers: ptrace::registers(self.0)? })
     }
 }
 
@@ -79,7 +84,7 @@ pub(crate) enum Owner {
 /// A thread that makes calls for us.
 #[derive(Debug)]
 pub(crate) struct Injector {
-    at: Stopped,
+    at: StoppedThread,
     mask: u64,
     trampoline: Trampoline,
     owner: Owner,
@@ -91,7 +96,7 @@ pub(crate) struct Injector {
 impl Injector {
     /// Prepares a thread that is followed with these options otherwise.
     pub(crate) fn new(
-        at: &Stopped,
+        at: &StoppedThread,
         trampoline: Trampoline,
         owner: Owner,
         options: libc::c_int,
@@ -127,7 +132,7 @@ impl Injector {
             Owner::Program => self.trampoline.call_and_return,
             Owner::Us => self.trampoline.call_and_end,
         };
-        let (rax, orig_rax) = (number as u64, u64::MAX);
+        let (rax, orig_rax, rip) = (number as u64, u64::MAX, rip.get());
         Registers { rax, orig_rax, rip, rdi, rsi, rdx, r10, r8, r9, ..self.at.registers }
     }
 
@@ -148,7 +153,7 @@ impl Injector {
         }
     }
 
-    /// Our own tasks need no way back.
+    /// Our own tasks never return.
     fn of_program(&self, step: fn(&Trampoline, Tid) -> io::Result<()>) -> io::Result<()> {
         if self.owner == Owner::Program { step(&self.trampoline, self.at.thread) } else { Ok(()) }
     }

@@ -5,6 +5,8 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::time::{Duration, Instant};
 
+use heaplens_format::Addr;
+
 /// The number of a thread.
 pub(crate) type Tid = libc::pid_t;
 
@@ -23,7 +25,7 @@ const MASK_SIZE: usize = 8;
 
 /// Threads often stop at once: so often the processor is given to others before this one sleeps.
 const YIELDS: u32 = 20;
-/// How long it sleeps between two looks then.
+/// How long it sleeps between two attempts then.
 const NAP: Duration = Duration::from_micros(40);
 
 /// Why a thread stands still.
@@ -107,9 +109,9 @@ pub(crate) fn set_registers(thread: Tid, registers: &Registers) -> io::Result<()
 }
 
 /// Writes a word of its memory.
-pub(crate) fn write(thread: Tid, address: u64, word: u64) -> io::Result<()> {
+pub(crate) fn write(thread: Tid, address: Addr, word: u64) -> io::Result<()> {
     // SAFETY: the kernel writes to the memory of the other process, where there is any; both are numbers to this one.
-    check(unsafe { libc::ptrace(libc::PTRACE_POKEDATA, thread, address as usize, word as usize) })
+    check(unsafe { libc::ptrace(libc::PTRACE_POKEDATA, thread, address.get() as usize, word as usize) })
 }
 
 /// Signals that it holds back.
@@ -127,15 +129,15 @@ pub(crate) fn set_mask(thread: Tid, mask: u64) -> io::Result<()> {
 
 /// Waits until a thread stops or ends, however long that takes.
 pub(crate) fn wait(thread: Tid) -> io::Result<Waited> {
-    look(thread, libc::WSTOPPED)
+    wait_for(thread, libc::WSTOPPED)
 }
 
 /// The same, no longer than to a moment.
 pub(crate) fn wait_until(thread: Tid, deadline: Instant) -> io::Result<Waited> {
-    for look_number in 0u32.. {
-        match look(thread, libc::WSTOPPED | libc::WNOHANG)? {
+    for attempt in 0u32.. {
+        match wait_for(thread, libc::WSTOPPED | libc::WNOHANG)? {
             Waited::Late if Instant::now() >= deadline => break,
-            Waited::Late if look_number < YIELDS => std::thread::yield_now(),
+            Waited::Late if attempt < YIELDS => std::thread::yield_now(),
             Waited::Late => std::thread::sleep(NAP),
             waited => return Ok(waited),
         }
@@ -146,11 +148,11 @@ pub(crate) fn wait_until(thread: Tid, deadline: Instant) -> io::Result<Waited> {
 /// Reaps a thread, or a process of ours. The program itself is never reaped here: the recorder waits for it elsewhere.
 pub(crate) fn reap(thread: Tid, is_waited_for: bool) {
     let how_long = if is_waited_for { 0 } else { libc::WNOHANG };
-    look(thread, libc::WEXITED | how_long).ok();
+    wait_for(thread, libc::WEXITED | how_long).ok();
 }
 
 /// Ends are seen only with `WEXITED`; without, a thread that has ended is one that we have no more.
-fn look(thread: Tid, flags: libc::c_int) -> io::Result<Waited> {
+fn wait_for(thread: Tid, flags: libc::c_int) -> io::Result<Waited> {
     let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
     loop {
         // SAFETY: `info` is writable for one siginfo_t.

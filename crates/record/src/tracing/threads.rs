@@ -1,20 +1,16 @@
-//! Stopping all threads of a process with ptrace, and letting them go again as they were. Nothing in the process is changed:
-//! a signal that arrives meanwhile is handed on.
-//!
-//! A thread that does not stop cannot be let go of by asking: the kernel does it when the thread ends that traces. So all of
-//! this runs in a thread of its own, a [`Tracer`], for as long as something is traced.
+//! Stopping all threads of a process, and letting them go again as they were. Nothing in the process is changed: a signal that arrives
+//! meanwhile is handed on.
 
 use std::collections::BTreeSet;
 use std::io;
-use std::sync::mpsc;
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use heaplens_format::Pid;
+use heaplens_format::arena::trampoline::GENERAL_REGISTERS;
+use heaplens_format::{Addr, Pid};
 
+use super::ptrace::{self, Registers, Stop, Tid, Waited};
 use crate::kernel::is_refusal;
 use crate::procfs;
-use crate::tracing::ptrace::{self, Registers, Stop, Tid, Waited};
 
 /// How long threads of a running program may take to stop. One that waits for a child of `vfork`, or for a disk, does not.
 pub(crate) const TIMEOUT: Duration = Duration::from_millis(100);
@@ -27,24 +23,21 @@ const ATTEMPTS: usize = 64;
 
 /// A thread that stands still.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Stopped {
+pub(crate) struct StoppedThread {
     /// Its number.
     pub(crate) thread: Tid,
     /// All its registers.
     pub(crate) registers: Registers,
 }
 
-/// rax, rbx, rcx, rdx, rsi, rdi, rbp, r8 to r15.
-pub(crate) const GENERAL: usize = 15;
-
-impl Stopped {
+impl StoppedThread {
     /// Its stack pointer.
-    pub(crate) fn stack(&self) -> u64 {
-        self.registers.rsp
+    pub(crate) fn stack(&self) -> Addr {
+        Addr::new(self.registers.rsp)
     }
 
-    /// Its general registers, without the stack pointer.
-    pub(crate) fn general(&self) -> [u64; GENERAL] {
+    /// Its general registers without the stack pointer: rax, rbx, rcx, rdx, rsi, rdi, rbp, r8 to r15.
+    pub(crate) fn general(&self) -> [u64; GENERAL_REGISTERS] {
         let of = &self.registers;
         [
             of.rax, of.rbx, of.rcx, of.rdx, of.rsi, of.rdi, of.rbp, of.r8, of.r9, of.r10, of.r11, of.r12,
@@ -73,10 +66,10 @@ pub enum NotStopped {
     Gone,
 }
 
-/// How long a tracer is given to leave before it is looked for again.
-const LOOK: Duration = Duration::from_millis(1);
+/// How long a tracer is given to leave before it is checked again whether it did.
+const SLEEP: Duration = Duration::from_millis(1);
 
-/// Attaches to a thread; while somebody else does, as a look that its recorder takes, it is waited for that.
+/// Attaches to a thread. While somebody else is attached, such as its recorder that takes a snapshot, that is waited for.
 fn seize(thread: Tid, deadline: Instant) -> io::Result<()> {
     loop {
         match ptrace::seize(thread) {
@@ -84,7 +77,7 @@ fn seize(thread: Tid, deadline: Instant) -> io::Result<()> {
                 if Instant::now() >= deadline {
                     return Err(error);
                 }
-                std::thread::sleep(LOOK);
+                std::thread::sleep(SLEEP);
             }
             // The other one may have left between the two.
             Err(error) if is_refusal(&error) => return ptrace::seize(thread),
@@ -97,7 +90,7 @@ fn seize(thread: Tid, deadline: Instant) -> io::Result<()> {
 #[derive(Debug)]
 pub(crate) struct Threads {
     process: Tid,
-    stopped: Vec<Stopped>,
+    stopped: Vec<StoppedThread>,
     /// When the first was asked to stop.
     since: Instant,
     /// How long they may take.
@@ -122,7 +115,7 @@ impl Threads {
     }
 
     /// Those that stand still.
-    pub(crate) fn all(&self) -> &[Stopped] {
+    pub(crate) fn all(&self) -> &[StoppedThread] {
         &self.stopped
     }
 
@@ -166,7 +159,7 @@ impl Threads {
             resumed.ok();
         }
         match ptrace::registers(thread) {
-            Ok(registers) => self.stopped.push(Stopped { thread, registers }),
+            Ok(registers) => self.stopped.push(StoppedThread { thread, registers }),
             Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {} // killed meanwhile
             Err(error) => return Err(error.into()),
         }
@@ -204,68 +197,19 @@ fn list(process: Pid) -> Result<Vec<Tid>, NotStopped> {
     Ok(names.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect())
 }
 
-/// A thread that traces. What it keeps is dropped there, when this is dropped.
-#[derive(Debug)]
-pub(crate) struct Tracer {
-    release: Option<mpsc::Sender<()>>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl Tracer {
-    /// Does work in a thread of its own: what it gives, and the thread that keeps the rest.
-    pub(crate) fn start<T, K, E>(
-        work: impl FnOnce() -> Result<(T, K), E> + Send + 'static,
-    ) -> Result<(T, Self), E>
-    where
-        T: Send + 'static,
-        E: From<io::Error> + Send + 'static,
-    {
-        let (tell, told) = mpsc::channel();
-        let (release, released) = mpsc::channel::<()>();
-        let trace = move || {
-            let kept = match work() {
-                Ok((value, kept)) => {
-                    tell.send(Ok(value)).ok();
-                    Some(kept)
-                }
-                Err(error) => {
-                    tell.send(Err(error)).ok();
-                    None
-                }
-            };
-            // Ends when the other side is dropped: nothing is ever sent.
-            released.recv().ok();
-            drop(kept);
-        };
-        let thread = std::thread::Builder::new().name("heaplens-tracer".to_owned()).spawn(trace)?;
-        let tracer = Self { release: Some(release), thread: Some(thread) };
-        let value =
-            told.recv().unwrap_or_else(|_| Err(io::Error::other("the tracing thread ended").into()))?;
-        Ok((value, tracer))
-    }
-}
-
-impl Drop for Tracer {
-    fn drop(&mut self) {
-        drop(self.release.take());
-        if let Some(thread) = self.thread.take() {
-            thread.join().ok();
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::process::{Command, Stdio};
 
     use super::*;
+    use crate::tracing::Tracer;
 
     fn stopped(process: Pid, timeout: Duration) -> Result<((), Tracer), NotStopped> {
         Tracer::start(move || Ok(((), Threads::stop(process, timeout)?)))
     }
 
     #[test]
-    fn a_look_waits_until_another_has_ended() {
+    fn a_tracer_waits_until_another_has_let_go() {
         let mut child = Command::new("cat").stdin(Stdio::piped()).spawn().expect("cat starts");
         let process = Pid::new(child.id());
         let (_, first) = stopped(process, TIMEOUT_AT_END).expect("it stops");

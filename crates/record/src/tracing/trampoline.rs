@@ -1,15 +1,15 @@
-//! The way back that the agent keeps ready for a thread that makes a system call in our name, written to and read from the
-//! outside: see [`heaplens_format::arena::trampoline`].
+//! The injection trampoline that the agent keeps ready for a thread that makes a system call in our name, written to and read from
+//! the outside: see [`heaplens_format::arena::trampoline`].
 
 use std::io;
 use std::mem::offset_of;
 
 use heaplens_format::arena::trampoline::{TRAMPOLINE_WORDS, Trampoline as Layout};
-use heaplens_format::{Addr, Pid};
+use heaplens_format::{Addr, Bytes, Pid};
 
+use super::ptrace::{self, Registers, Tid};
+use super::threads::StoppedThread;
 use crate::kernel;
-use crate::tracing::ptrace::{self, Registers, Tid};
-use crate::tracing::threads::Stopped;
 
 /// "Begin again" of the kernel's `errno.h`, which no program ever sees: as it is, when no handler runs, and through a call for
 /// the rest of what was waited for.
@@ -21,40 +21,42 @@ const INSTRUCTION: u64 = 2;
 /// Where it is, and where its code is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Trampoline {
-    address: u64,
-    /// A `syscall` behind which a thread of the program goes back.
-    pub(crate) call_and_return: u64,
-    /// A `syscall` behind which a task of ours ends.
-    pub(crate) call_and_end: u64,
-    code_end: u64,
+    address: Addr,
+    /// A `syscall` after which a thread of the program goes back.
+    pub(crate) call_and_return: Addr,
+    /// A `syscall` after which a task of ours ends.
+    pub(crate) call_and_end: Addr,
+    code_end: Addr,
     is_occupied: bool,
 }
 
 impl Trampoline {
     /// Reads it, where the header of an arena says that it is.
-    pub(crate) fn of(process: Pid, address: u64) -> Option<Self> {
+    pub(crate) fn of(process: Pid, address: Addr) -> Option<Self> {
         let mut bytes = [0; TRAMPOLINE_WORDS * 8];
-        if kernel::read_memory(process, Addr::new(address), &mut bytes) != bytes.len() {
+        if kernel::read_memory(process, address, &mut bytes) != bytes.len() {
             return None;
         }
         let word = |at: usize| u64::from_le_bytes(bytes.as_chunks::<8>().0[at / 8]);
-        let (call_and_return, call_and_end) =
-            (word(offset_of!(Layout, call_and_return)), word(offset_of!(Layout, call_and_end)));
-        let (code_end, is_occupied) =
-            (word(offset_of!(Layout, code_end)), word(offset_of!(Layout, thread)) != 0);
-        let found = Self { address, call_and_return, call_and_end, code_end, is_occupied };
-        (call_and_return != 0).then_some(found)
+        let found = Self {
+            address,
+            call_and_return: Addr::new(word(offset_of!(Layout, call_and_return))),
+            call_and_end: Addr::new(word(offset_of!(Layout, call_and_end))),
+            code_end: Addr::new(word(offset_of!(Layout, code_end))),
+            is_occupied: word(offset_of!(Layout, thread)) != 0,
+        };
+        (found.call_and_return != Addr::default()).then_some(found)
     }
 
-    /// Whether one of the threads is under way: a recorder that was killed has left it alone.
-    pub(crate) fn is_taken(&self, threads: &[Stopped]) -> bool {
+    /// Whether one of the threads is on it: a recorder that was killed has left it alone.
+    pub(crate) fn is_in_use(&self, threads: &[StoppedThread]) -> bool {
         let code = self.call_and_return.min(self.call_and_end)..self.code_end;
-        self.is_occupied || threads.iter().any(|thread| code.contains(&thread.registers.rip))
+        self.is_occupied || threads.iter().any(|thread| code.contains(&Addr::new(thread.registers.rip)))
     }
 
-    /// Writes down where a thread stands, so that it finds back from now on.
-    pub(crate) fn prepare(&self, at: &Stopped, mask: u64) -> io::Result<()> {
-        let resumed = Stopped { registers: resumed(&at.registers), ..*at };
+    /// Writes down where a thread stands, so that it can return there from now on.
+    pub(crate) fn prepare(&self, at: &StoppedThread, mask: u64) -> io::Result<()> {
+        let resumed = StoppedThread { registers: resumed(&at.registers), ..*at };
         self.write(at.thread, offset_of!(Layout, mask), mask)?;
         self.write(at.thread, offset_of!(Layout, instruction), resumed.registers.rip)?;
         let mut general = resumed.general().into_iter().enumerate();
@@ -73,7 +75,7 @@ impl Trampoline {
     }
 
     fn write(&self, thread: Tid, offset: usize, word: u64) -> io::Result<()> {
-        ptrace::write(thread, self.address + offset as u64, word)
+        ptrace::write(thread, self.address + Bytes::new(offset as u64), word)
     }
 }
 
