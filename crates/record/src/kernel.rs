@@ -11,10 +11,8 @@ use std::ptr;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use heaplens_format::recording::Exit;
-use heaplens_format::{Addr, Bytes, Nanos, Pid};
+use heaplens_format::{Bytes, Nanos, Pid};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-
-use crate::snapshot::self_forked;
 
 /// Signals that would end the recorder. It holds them back, and the program decides.
 const HELD: [libc::c_int; 6] =
@@ -270,53 +268,9 @@ fn read_clock(clock: libc::clockid_t) -> Option<Nanos> {
     (result == 0).then(|| Nanos::new(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64))
 }
 
-/// Reads memory of another process; how many bytes could be.
-pub(crate) fn read_memory(process: Pid, from: Addr, into: &mut [u8]) -> usize {
-    let own = libc::iovec { iov_base: into.as_mut_ptr().cast(), iov_len: into.len() };
-    let there = libc::iovec { iov_base: from.get() as *mut libc::c_void, iov_len: into.len() };
-    // SAFETY: the kernel writes at most `into.len()` bytes into `into`; addresses of the other process are only looked up.
-    let read = unsafe { libc::process_vm_readv(process.get() as libc::pid_t, &own, 1, &there, 1, 0) };
-    usize::try_from(read).unwrap_or_else(|_| match is_refused() {
-        true => self_forked::read(process, from.get(), into),
-        false => 0,
-    })
-}
-
-fn is_refused() -> bool {
-    is_refusal(&io::Error::last_os_error())
-}
-
 /// Whether a call was refused by the rights of this process or by a filter of system calls.
 pub(crate) fn is_refusal(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EPERM | libc::EACCES | libc::ENOSYS))
-}
-
-/// Reads `each` bytes from every address, one after the other. What cannot be read is left as it is.
-pub(crate) fn read_scattered(process: Pid, from: &[u64], each: usize, into: &mut [u8]) {
-    const AT_ONCE: usize = 1024; // IOV_MAX
-    let (mut from, mut into) = (from, into);
-    while !from.is_empty() {
-        let count = from.len().min(AT_ONCE);
-        let there: Vec<libc::iovec> = from[..count]
-            .iter()
-            .map(|&address| libc::iovec { iov_base: address as *mut libc::c_void, iov_len: each })
-            .collect();
-        let length = (count * each).min(into.len());
-        let own = libc::iovec { iov_base: into.as_mut_ptr().cast(), iov_len: length };
-        let (pid, rows) = (process.get() as libc::pid_t, count as libc::c_ulong);
-        // SAFETY: the kernel writes at most `length` bytes into `into`, and reads `count` rows of `there`.
-        let read = unsafe { libc::process_vm_readv(pid, &own, 1, there.as_ptr(), rows, 0) };
-        let read = match usize::try_from(read) {
-            Err(_) if is_refused() => {
-                self_forked::read_many(process, &from[..count], each, &mut into[..length])
-            }
-            read => read.unwrap_or(0),
-        };
-        // It stops at the first address that is not there: that one is passed over.
-        let done = (read / each.max(1)).max(1).min(count);
-        from = &from[done..];
-        into = &mut into[(done * each).min(length)..];
-    }
 }
 
 const PAGE: usize = 4096;

@@ -20,6 +20,7 @@ mod launch;
 mod ledger;
 mod lookup;
 mod marks;
+mod memory;
 mod procfs;
 mod progress;
 mod python;

@@ -10,7 +10,7 @@ use heaplens_format::{Addr, Pid};
 use super::areas::Area;
 use super::pages::PAGE;
 use crate::arena::word;
-use crate::kernel;
+use crate::memory;
 
 /// `HEAP_MAX_SIZE`: twice the largest threshold from which blocks get mappings of their own.
 const HEAP: u64 = 64 << 20;
@@ -35,7 +35,7 @@ pub(super) fn mapped_blocks(process: Pid, pages: &[(u64, u64)]) -> Vec<(u64, u64
     const HEADER: usize = 16;
     let addresses: Vec<u64> = pages.iter().map(|&(page, _)| page).collect();
     let mut headers = vec![0; addresses.len() * HEADER];
-    kernel::read_scattered(process, &addresses, HEADER, &mut headers);
+    memory::read_scattered(process, &addresses, HEADER, &mut headers);
     let mut found = Vec::new();
     let mut behind = 0;
     for (&(page, end), header) in pages.iter().zip(headers.as_chunks::<HEADER>().0) {
@@ -51,7 +51,7 @@ pub(super) fn mapped_blocks(process: Pid, pages: &[(u64, u64)]) -> Vec<(u64, u64
 /// How much of a heap is accessible, when there is one.
 fn length(process: Pid, start: u64) -> Option<u64> {
     let mut bytes = [0u8; 32];
-    if kernel::read_memory(process, Addr::new(start), &mut bytes) != bytes.len() {
+    if memory::read(process, Addr::new(start), &mut bytes) != bytes.len() {
         return None;
     }
     let words: Vec<u64> = bytes.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word)).collect();

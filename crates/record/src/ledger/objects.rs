@@ -9,7 +9,7 @@ use heaplens_format::{Addr, Pid};
 use super::blocks::Block;
 use super::pages::{PAGE, Pagemap};
 use crate::arena::word;
-use crate::kernel;
+use crate::memory;
 
 /// In place of a size: the object is on its way out.
 const GOES: u32 = u32::MAX;
@@ -21,7 +21,7 @@ pub(super) fn read(process: Pid, pagemap: &mut Pagemap, table: u64) -> io::Resul
     for (from, to) in pagemap.touched(table / PAGE * PAGE, end.next_multiple_of(PAGE))? {
         let (from, to) = (from.max(table), to.min(end));
         let part = &mut bytes[(from - table) as usize..(to - table) as usize];
-        kernel::read_memory(process, Addr::new(from), part);
+        memory::read(process, Addr::new(from), part);
     }
     Ok(bytes.chunks_exact(OBJECT_SAMPLE_SIZE).filter_map(object).collect())
 }

@@ -4,18 +4,18 @@ use heaplens_format::arena::ledger::{OWN_RANGES, RANGE_SIZE, RANGES_OFFSET};
 use heaplens_format::{Addr, Pid};
 
 use crate::arena::word;
-use crate::kernel;
+use crate::memory;
 
 /// The ranges in the table at an address of the process.
 pub(super) fn ranges(process: Pid, table: u64) -> Vec<(u64, u64)> {
     let mut count = [0; 4];
-    if kernel::read_memory(process, Addr::new(table), &mut count) != count.len() {
+    if memory::read(process, Addr::new(table), &mut count) != count.len() {
         return Vec::new();
     }
     let count = (u32::from_le_bytes(count) as usize).min(OWN_RANGES);
     let mut ranges = vec![0; count * RANGE_SIZE];
     let first = Addr::new(table.wrapping_add(RANGES_OFFSET as u64));
-    let read = kernel::read_memory(process, first, &mut ranges);
+    let read = memory::read(process, first, &mut ranges);
     let range = |range: &[u8]| (word(range, 0), word(range, 0).saturating_add(word(range, 8)));
     ranges[..read].chunks_exact(RANGE_SIZE).map(range).filter(|(start, end)| start < end).collect()
 }

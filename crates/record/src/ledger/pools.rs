@@ -10,7 +10,7 @@ use heaplens_format::recording::Interpreter;
 use heaplens_format::{Addr, Pid};
 
 use super::pages::PAGE;
-use crate::kernel;
+use crate::memory;
 
 const HEADER: usize = 48;
 const ALIGNMENT: u64 = 16;
@@ -40,7 +40,7 @@ impl Layout {
     pub(super) fn begins_at(self, process: Pid, start: u64) -> bool {
         let mut header = [0; HEADER];
         let first = start.next_multiple_of(self.pool);
-        kernel::read_memory(process, Addr::new(first), &mut header) == HEADER && self.used(&header).is_some()
+        memory::read(process, Addr::new(first), &mut header) == HEADER && self.used(&header).is_some()
     }
 
     /// Bytes of objects in an arena. `resident` tells of a page whether it is there: others are not touched.
@@ -52,7 +52,7 @@ impl Layout {
             .filter(|&pool| resident(pool))
             .collect();
         let mut headers = vec![0; pools.len() * HEADER];
-        kernel::read_scattered(process, &pools, HEADER, &mut headers);
+        memory::read_scattered(process, &pools, HEADER, &mut headers);
         let in_pool = |(&pool, header): (&u64, &[u8; HEADER])| {
             let pages =
                 (pool..pool + self.pool).step_by(PAGE as usize).filter(|&page| resident(page)).count();

@@ -4,7 +4,7 @@
 use heaplens_format::{Addr, Pid};
 
 use super::areas::Area;
-use crate::kernel;
+use crate::memory;
 
 /// glibc's default where the limit says nothing, and the usual limit.
 const USUAL: u64 = 8 << 20;
@@ -38,7 +38,7 @@ pub(super) fn tables(process: Pid, stacks: &[(u64, u64)]) -> Vec<(u64, u64)> {
 fn table_before(process: Pid, end: u64) -> Option<(u64, u64)> {
     let start = end.checked_sub(DESCRIPTOR as u64)?;
     let mut bytes = [0; DESCRIPTOR];
-    let read = kernel::read_memory(process, Addr::new(start), &mut bytes);
+    let read = memory::read(process, Addr::new(start), &mut bytes);
     let words: Vec<u64> =
         bytes[..read].as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word)).collect();
     let address = |at: usize| start + 8 * at as u64;

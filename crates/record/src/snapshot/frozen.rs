@@ -3,6 +3,7 @@
 
 use std::fs::File;
 use std::io;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use heaplens_format::recording::{HeapMoment, HeapView, Interpreter, LeakCheck};
@@ -10,9 +11,11 @@ use heaplens_format::{Addr, Bytes, Nanos, Pid};
 
 use crate::kernel;
 use crate::ledger::{Outline, Seen, Subject, Tables};
+use crate::memory;
+use crate::memory::ServedMemory;
 use crate::snapshot::forked::{self, Image};
 use crate::snapshot::process_memory::CodePages;
-use crate::snapshot::self_forked::{self, NoSelfFork, SelfFork};
+use crate::snapshot::self_forked::{self, NoCopy};
 use crate::tracing::{NotStopped, TIMEOUT_AT_END, Threads, Tracer};
 
 pub use crate::ledger::{Block as LiveBlock, MappedArea, RootKind, RootRange};
@@ -33,7 +36,7 @@ pub struct Frozen {
 #[derive(Debug)]
 enum Keeper {
     Tracer { _kept: Tracer },
-    SelfFork { _kept: SelfFork },
+    SelfFork { _kept: ServedMemory },
 }
 
 /// Is shown a process that stands still, and says what it found. Sites are numbered as those of [`LiveBlock`].
@@ -144,16 +147,17 @@ impl Frozen {
         why: io::Error,
     ) -> Result<Self, NotFrozen> {
         let mut tables = forked::prepare(process, arena)?.tables;
-        let copy = SelfFork::of(arena).map_err(|error| match error {
-            NoSelfFork::Failed(error) => NotFrozen::Copy(error),
-            NoSelfFork::Silent => NotFrozen::Silent { why, timeout: self_forked::TIMEOUT },
+        let copy = self_forked::request(arena).map_err(|error| match error {
+            NoCopy::Failed(error) => NotFrozen::Copy(error),
+            NoCopy::Silent => NotFrozen::Silent { why, timeout: self_forked::TIMEOUT },
         })?;
         tables.fill(arena)?;
         let tables = Tables::of_copy(arena, &tables).ok_or(NotFrozen::Blocks(UNREADABLE))?;
-        let (thread, stack) = copy.maker();
+        let words = copy.words();
+        let (thread, stack) = (words.thread.load(Relaxed), words.stack.load(Relaxed));
         let seen = Seen::One { process, thread, stack };
         let outline = Subject::new(copy.process(), own_files).outline(&tables, &seen)?;
-        let (code, pause) = (CodePages::of(copy.process()), copy.pause());
+        let (code, pause) = (CodePages::of(copy.process()), Nanos::new(words.pause_ns.load(Relaxed)));
         let (process, keeper) = (copy.process(), Keeper::SelfFork { _kept: copy });
         Ok(Self { process, outline, pause, code, others_ran: true, _keeper: keeper })
     }
@@ -212,7 +216,7 @@ impl Frozen {
     pub fn read(&self, address: u64, into: &mut [u8]) -> usize {
         match CodePages::area(&self.outline.areas, address) {
             Some(area) => self.code.read(area, address, into),
-            None => kernel::read_memory(self.process, Addr::new(address), into),
+            None => memory::read(self.process, Addr::new(address), into),
         }
     }
 }

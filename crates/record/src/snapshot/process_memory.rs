@@ -8,8 +8,8 @@ use std::sync::{Mutex, PoisonError};
 
 use heaplens_format::{Addr, Pid};
 
-use crate::kernel;
 use crate::ledger::{MappedArea, PAGE, Pagemap};
+use crate::memory;
 
 /// The files of one process, opened when they are needed.
 #[derive(Debug)]
@@ -37,12 +37,12 @@ impl CodePages {
             let at = address + done as u64;
             if at >= area.end {
                 // What lies behind it is not a file's, or another's.
-                return done + kernel::read_memory(self.process, Addr::new(at), &mut into[done..]);
+                return done + memory::read(self.process, Addr::new(at), &mut into[done..]);
             }
             let length = ((PAGE - at % PAGE) as usize).min(into.len() - done);
             let part = &mut into[done..done + length];
             let read = match self.is_touched(at) {
-                true => kernel::read_memory(self.process, Addr::new(at), part),
+                true => memory::read(self.process, Addr::new(at), part),
                 false => self.read_file(area, at, part),
             };
             done += read;

@@ -9,7 +9,7 @@ use heaplens_format::{Addr, Bytes, Pid};
 
 use super::ptrace::{self, Registers, Tid};
 use super::threads::StoppedThread;
-use crate::kernel;
+use crate::memory;
 
 /// "Begin again" of the kernel's `errno.h`, which no program ever sees: as it is, when no handler runs, and through a call for
 /// the rest of what was waited for.
@@ -34,7 +34,7 @@ impl Trampoline {
     /// Reads it, where the header of an arena says that it is.
     pub(crate) fn of(process: Pid, address: Addr) -> Option<Self> {
         let mut bytes = [0; TRAMPOLINE_WORDS * 8];
-        if kernel::read_memory(process, address, &mut bytes) != bytes.len() {
+        if memory::read(process, address, &mut bytes) != bytes.len() {
             return None;
         }
         let word = |at: usize| u64::from_le_bytes(bytes.as_chunks::<8>().0[at / 8]);
