@@ -10,11 +10,11 @@ use std::env;
 use std::fs;
 
 use heaplens_analyze::heap::{
-    Block, BlockKind, Blocks, Dominators, Graph, Kinds, NamedRoot, Node, Paths, ReadMemory, RootOrigin,
-    Roots, Summary, largest,
+    BlockKind, Blocks, Dominators, Graph, Kinds, NamedRoot, Node, Paths, RootOrigin, Roots, Summary, largest,
 };
 use heaplens_format::recording::LeakKind;
 use heaplens_format::{Addr, Bytes};
+use heaplens_snapshot::{Block, Rank, ReadMemory};
 
 const BASE: u64 = 0x5555_5555_0010;
 /// What malloc keeps before a block.
@@ -145,9 +145,9 @@ fn main() {
     let sorted = Blocks::new((0..count).map(block).collect()).expect("few enough");
     time("blocks and their index", begin);
     let begin = busy();
-    let named =
-        (0..1000).map(|id| NamedRoot { rank: 0, id, address: heap.any(hash(u64::from(id))), is_sole: false });
-    let named = named.chain([NamedRoot { rank: 0, id: 1000, address: BASE, is_sole: false }]);
+    let root = |id, address| NamedRoot { rank: Rank::MainModule, id, address, is_sole: false };
+    let named = (0..1000).map(|id| root(id, heap.any(hash(u64::from(id)))));
+    let named = named.chain([root(1000, BASE)]);
     let graph = Graph::new(sorted, &Roots { named: named.collect(), ..Roots::default() }, &heap);
     time("graph", begin);
     println!("{} pointers", graph.pointers());

@@ -5,14 +5,14 @@ use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::FileExt;
-use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 use heaplens_analyze::heap::{
-    Block, BlockKind, Blocks, Classes, Dominators, Globals, Graph, MappedFile, Node, Path, Paths, Payload,
-    ReadMemory, RootKind, RootOrigin, RootRange, Roots, Summary, largest,
+    BlockKind, Blocks, Classes, Dominators, Globals, Graph, Node, Path, Paths, Payload, RootOrigin, Roots,
+    Summary, largest,
 };
 use heaplens_format::{Addr, Bytes};
+use heaplens_snapshot::{Block, Mapping, ReadMemory, RootKind, RootRange, Span};
 use tempfile::TempDir;
 
 const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs/holders.cpp");
@@ -66,6 +66,10 @@ impl Map {
     }
 }
 
+fn span(start: u64, end: u64) -> Span {
+    Span::new(Addr::new(start), Addr::new(end))
+}
+
 impl Program {
     fn start(flags: &[&str]) -> Self {
         let folder = TempDir::new().unwrap();
@@ -104,15 +108,15 @@ impl Program {
             let (from, to) = (table.0.clamp(map.start, map.end), table.1.clamp(map.start, map.end));
             [(map.start, from), (to, map.end)]
         });
-        cut.map(|(start, end)| RootRange { start, end, kind: RootKind::Data, rank: 0 }).collect()
+        cut.map(|(start, end)| RootRange { span: span(start, end), kind: RootKind::Data }).collect()
     }
 
     fn globals(&self) -> Named<'_> {
-        let files = self.maps.iter().filter(|map| map.is_file()).map(|map| MappedFile {
-            start: map.start,
-            end: map.end,
+        let files = self.maps.iter().filter(|map| map.is_file()).map(|map| Mapping {
+            span: span(map.start, map.end),
             offset: map.offset,
-            path: PathBuf::from(&map.path),
+            name: map.path.clone(),
+            is_writable: map.is_writable,
         });
         Named { globals: Globals::new(&files.collect::<Vec<_>>()), program: self }
     }

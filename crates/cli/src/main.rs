@@ -15,7 +15,6 @@ mod export;
 mod failure;
 mod heap;
 mod limits;
-mod look;
 mod manual;
 mod memcheck;
 mod pattern;

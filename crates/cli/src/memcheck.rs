@@ -12,19 +12,20 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use heaplens_analyze::Profile;
+use heaplens_analyze::heap::Analysis;
 use heaplens_analyze::profile::{LeakRecord, Leaks};
 use heaplens_analyze::suppressions::{self, Names, Suppression};
 use heaplens_format::Pid;
 use heaplens_format::environment::Objects;
 use heaplens_format::recording::{Decoded, HeapMoment, LeakKind};
-use heaplens_record::{Frozen, Listeners, Recorded, RunOptions, run_with};
+use heaplens_record::{Listeners, Recorded, RunOptions, run_with};
 use heaplens_report::text::leaks::{self, LeakOptions};
 use heaplens_report::valgrind::{self, XmlOptions};
+use heaplens_snapshot::Snapshot;
 
 use crate::arguments::{Color, Format, YesNo};
 use crate::destination;
 use crate::failure::{Failure, tell};
-use crate::look::Looks;
 use crate::render::{look, plain, render};
 use crate::run::{explain, status_of};
 use output::Output;
@@ -192,12 +193,12 @@ pub(crate) fn memcheck(arguments: MemcheckArguments, agent: &'static [u8]) -> Re
         finalize_graph: None,
         clean_blocks: true,
     };
-    let mut looks = Looks::default();
-    let mut examine = |frozen: &Frozen, _: HeapMoment| {
+    let mut analysis = Analysis::default();
+    let mut examine = |snapshot: &Snapshot, _: HeapMoment| {
         let watch = Watch::start();
-        let found = looks.lost(frozen);
+        let found = analysis.leaks(snapshot);
         if arguments.verbose > 0 {
-            let (blocks, took) = (frozen.blocks().len(), watch.stop());
+            let (blocks, took) = (snapshot.blocks.len(), watch.stop());
             let (wall, cpu) = (took.wall.as_secs_f64(), took.cpu.as_secs_f64());
             let bytes = took.peak_kib as f64 * 1024.0 / blocks.max(1) as f64;
             tell(&format!(

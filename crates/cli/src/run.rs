@@ -8,18 +8,18 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use heaplens_analyze::Profile;
+use heaplens_analyze::heap::Analysis;
 use heaplens_format::Pid;
 use heaplens_format::recording::{Exit, Recording};
 use heaplens_record::{
-    BareReason, Frozen, Listeners, LookupError, Outcome, Progress, Recorded, RunError, RunOptions, Session,
-    run_with,
+    BareReason, Listeners, LookupError, Outcome, Progress, Recorded, RunError, RunOptions, Session, run_with,
 };
+use heaplens_snapshot::Snapshot;
 
 use crate::arguments::{Color, Format, RunArguments, YesNo};
 use crate::destination;
 use crate::failure::{Failure, NOT_EXECUTABLE, NOT_FOUND, tell};
 use crate::limits::Limits;
-use crate::look::Looks;
 use crate::pattern::Pattern;
 use crate::recording::{Sealed, left_behind, profiled, seal};
 use crate::render::{look, page, plain, render};
@@ -51,26 +51,26 @@ pub(crate) fn run(arguments: RunArguments, agent: &'static [u8]) -> Result<ExitC
     Ok(ExitCode::from(status.unwrap_or(status_of(outcome.exit))))
 }
 
-/// Which looks at the heap are taken.
+/// Which heap snapshots are taken.
 #[derive(Clone, Copy)]
 struct Wanted<'a> {
     /// While it grows, and at the end.
     heap: bool,
-    /// Behind marks with this label.
+    /// Soon after marks with this label.
     at: Option<&'a str>,
 }
 
 /// Runs, with a status line while it does where there is a place for one.
 fn recorded(options: RunOptions, quiet: bool, wanted: Wanted<'_>) -> Result<Outcome, RunError> {
-    let (mut line, mut looks) = (StatusLine::on_stderr(quiet), Looks::default());
+    let (mut line, mut analysis) = (StatusLine::on_stderr(quiet), Analysis::default());
     let mut show = line.as_mut().map(|line| |progress: &Progress| line.show(progress));
-    let mut look = |frozen: &Frozen, _| looks.look(frozen);
+    let mut examine = |snapshot: &Snapshot, _| analysis.holders(snapshot);
     let is_wanted = wanted.heap || wanted.at.is_some();
     let listeners = Listeners {
         audience: show.as_mut().map(|show| show as _),
-        examiner: is_wanted.then_some(&mut look as _),
-        looks: wanted.heap,
-        look_at: wanted.at,
+        examiner: is_wanted.then_some(&mut examine as _),
+        snapshots: wanted.heap,
+        snapshot_at: wanted.at,
     };
     let outcome = run_with(options, listeners);
     if let Some(line) = &mut line {

@@ -1,17 +1,18 @@
 //! `heaplens snapshot`: what is known of a program that is being recorded, while it runs. The program is asked to try what
-//! comes back, an image of it is looked at, and it goes on.
+//! comes back, a snapshot of its heap is taken, and it goes on.
 
 use std::env;
 use std::io::stdout;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use heaplens_analyze::heap::Analysis;
 use heaplens_format::Pid;
-use heaplens_record::{Asked, CollectError, Frozen, NotRecorded, RecordedProcess, collect_with};
+use heaplens_record::{Asked, CollectError, NotRecorded, RecordedProcess, collect_with};
+use heaplens_snapshot::Snapshot;
 
 use crate::arguments::SnapshotArguments;
 use crate::failure::{Failure, tell};
-use crate::look::Looks;
 use crate::pattern::Pattern;
 use crate::recording::{profiled, seal};
 use crate::render::{look, print, render};
@@ -29,8 +30,8 @@ pub(crate) fn snapshot(arguments: &SnapshotArguments) -> Result<ExitCode, Failur
     {
         tell(&format!("heaplens: process {pid} did not try what comes back: {why}"));
     }
-    let mut looks = Looks::default();
-    let mut examine = |frozen: &Frozen, _| looks.look(frozen);
+    let mut analysis = Analysis::default();
+    let mut examine = |snapshot: &Snapshot, _| analysis.holders(snapshot);
     let asked = Asked { process: &process, examiner: &mut examine };
     let recording = collect_with(process.directory(), Some(asked)).map_err(|error| gone(&error))?;
     let sealed = seal(recording, &path, pid, process.directory())?;

@@ -1,4 +1,4 @@
-//! Takes images of a process that is being recorded, and says how long it stood still for each: `pause PID COUNT`. For
+//! Takes snapshots of a process that is being recorded, and says how long it stood still for each: `pause PID COUNT`. For
 //! `cargo xtask bench --only snapshots`.
 
 use std::process::ExitCode;
@@ -28,5 +28,5 @@ fn main() -> ExitCode {
 
 fn pauses(pid: u32, count: u32) -> Result<Vec<u64>, Box<dyn std::error::Error>> {
     let process = RecordedProcess::find(Pid::new(pid))?;
-    (0..count).map(|_| Ok(process.freeze()?.pause().get())).collect()
+    (0..count).map(|_| Ok(process.snapshot()?.pause.get())).collect()
 }

@@ -5,7 +5,6 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 use heaplens_format::arena::HeaderView;
 use heaplens_format::arena::header::HEADER_SIZE;
@@ -20,8 +19,7 @@ use crate::procfs;
 use crate::recorded_process::RecordedProcess;
 use crate::seal::{self, Known, Warning};
 use crate::session::{self, ArenaName};
-use crate::snapshot::frozen::Examiner;
-use crate::snapshot::worker;
+use crate::snapshot::{self, Examiner};
 use crate::stopwatch::{Stopwatch, since};
 use crate::watched::Readings;
 
@@ -61,11 +59,11 @@ pub fn collect(directory: &Path) -> Result<Recording, CollectError> {
 pub struct Asked<'a> {
     /// The process.
     pub process: &'a RecordedProcess,
-    /// Is shown an image of it.
+    /// Is shown a snapshot of it.
     pub examiner: Examiner<'a>,
 }
 
-/// The same with a look at the heap of one process.
+/// The same with a heap snapshot of one process.
 pub fn collect_with(directory: &Path, asked: Option<Asked<'_>>) -> Result<Recording, CollectError> {
     let arenas = session::arenas(directory)
         .map_err(|source| CollectError::Unreadable { directory: directory.to_owned(), source })?;
@@ -78,7 +76,7 @@ pub fn collect_with(directory: &Path, asked: Option<Asked<'_>>) -> Result<Record
         ..Known::default()
     };
     if let Some(asked) = asked {
-        look(asked, &mut known);
+        examine(asked, &mut known);
     }
     let (processes, warnings) = seal::processes(&arenas, &known);
     match (processes.is_empty(), warnings.into_iter().next()) {
@@ -89,17 +87,15 @@ pub fn collect_with(directory: &Path, asked: Option<Asked<'_>>) -> Result<Record
 }
 
 /// Of a process that was replaced by `exec`, the newest image is the one that runs.
-fn look(asked: Asked<'_>, known: &mut Known) {
+fn examine(asked: Asked<'_>, known: &mut Known) {
     let start = known.start;
     let newest = known.readings.iter_mut().rev().find(|(name, _)| name.pid == asked.process.pid());
     let Some((_, readings)) = newest else { return };
-    let found = asked.process.freeze().map(|frozen| {
-        let (at, begun) = (since(start, kernel::monotonic()), Instant::now());
-        let mut examined = (asked.examiner)(&frozen, HeapMoment::Asked);
-        worker::complete(&mut examined, &frozen, HeapMoment::Asked, at, begun.elapsed());
-        examined
+    let found = asked.process.snapshot().map(|snapshot| {
+        let at = since(start, kernel::monotonic());
+        snapshot::examine(&snapshot, HeapMoment::Asked, at, asked.examiner)
     });
-    worker::keep(&mut readings.findings, found, HeapMoment::Asked);
+    snapshot::keep(&mut readings.findings, found, HeapMoment::Asked);
 }
 
 /// What a process that still runs tells of itself now.

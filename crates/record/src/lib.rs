@@ -47,7 +47,5 @@ pub use recorded_process::{NotRecorded, RecordedProcess, Unanswered};
 pub use run::{Listeners, Outcome, Recorded, RunError, RunOptions, place_agent, run, run_with};
 pub use seal::Warning;
 pub use session::{Session, SessionError};
-pub use snapshot::frozen::{
-    Examined, Examiner, Frozen, LiveBlock, MappedArea, NotFrozen, RootKind, RootRange,
-};
+pub use snapshot::{Examiner, SnapshotError};
 pub use tracing::NotStopped;

@@ -9,14 +9,15 @@ use std::time::{Duration, Instant};
 use heaplens_format::Pid;
 use heaplens_format::arena::HeaderView;
 use heaplens_format::arena::header::{HEADER_SIZE, TESTS_WANTED_OFFSET};
+use heaplens_snapshot::Snapshot;
 
 use crate::agent_file;
 use crate::procfs;
-use crate::snapshot::frozen::{Frozen, NotFrozen};
+use crate::snapshot::{self, Program, SnapshotError};
 use crate::tracing::TIMEOUT_ASKED;
 
-/// The distance of two looks at the answer.
-const LOOK: Duration = Duration::from_millis(2);
+/// How long one sleeps before it is checked again whether the answer came.
+const SLEEP: Duration = Duration::from_millis(2);
 
 /// Why a process cannot be looked at.
 #[derive(Debug, thiserror::Error)]
@@ -76,10 +77,11 @@ impl RecordedProcess {
         self.arena.parent().unwrap_or(Path::new("/"))
     }
 
-    /// Takes an image of it, and looks at that. The process goes on.
-    pub fn freeze(&self) -> Result<Frozen, NotFrozen> {
-        let arena = File::open(&self.arena)?;
-        Frozen::image(self.pid, self.recorder(), self.own_files(), &arena, TIMEOUT_ASKED)
+    /// Takes a snapshot of its heap. The process goes on.
+    pub fn snapshot(&self) -> Result<Snapshot, SnapshotError> {
+        let (arena, recorder) = (File::open(&self.arena)?, self.recorder());
+        let program = Program { process: self.pid, recorder, own_files: self.own_files(), arena: &arena };
+        snapshot::copy(&program, TIMEOUT_ASKED)
     }
 
     /// The process that records it, after which the session's directory is called: `…/heaplens-PID-…`.
@@ -110,7 +112,7 @@ impl RecordedProcess {
                 want(&file, wanted.wrapping_sub(1))?;
                 return Err(Unanswered::Silent { timeout });
             }
-            std::thread::sleep(LOOK);
+            std::thread::sleep(SLEEP);
         }
         Ok(())
     }

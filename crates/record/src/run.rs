@@ -17,7 +17,7 @@ use crate::lookup::{self, LookupError};
 use crate::progress::Audience;
 use crate::seal::{self, Known, Warning};
 use crate::session::{self, Session, SessionError};
-use crate::snapshot::frozen::Examiner;
+use crate::snapshot::Examiner;
 use crate::stopwatch::Stopwatch;
 use crate::wake_up::WakeUpFifo;
 use crate::watch::{self, Ended, Place};
@@ -125,12 +125,12 @@ pub fn run(options: RunOptions) -> Result<Outcome, RunError> {
 pub struct Listeners<'a> {
     /// How it goes, about twice a second while the program runs.
     pub audience: Option<Audience<'a>>,
-    /// What a process held when it ended, and where `looks` says so before.
+    /// Is shown a snapshot of each process at its end, and where `snapshots` says so before.
     pub examiner: Option<Examiner<'a>>,
-    /// Whether the examiner is shown images of a process that grows or asks for it, too, while it runs.
-    pub looks: bool,
-    /// A label of the user's marks: soon behind each one, the examiner is shown an image.
-    pub look_at: Option<&'a str>,
+    /// Whether the examiner is shown snapshots of a process that grows or asks for one, too, while it runs.
+    pub snapshots: bool,
+    /// A label of the user's marks: soon after each one, the examiner is shown a snapshot.
+    pub snapshot_at: Option<&'a str>,
 }
 
 /// The same with listeners.

@@ -6,7 +6,6 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
-use std::time::Instant;
 
 use heaplens_format::recording::{Exit, HeapMoment, Sample};
 use heaplens_format::{Bytes, Nanos, Pid};
@@ -17,8 +16,7 @@ use crate::procfs;
 use crate::progress::{self, Audience, Course};
 use crate::run::Listeners;
 use crate::session::{self, ArenaName, Listing};
-use crate::snapshot::frozen::Examiner;
-use crate::snapshot::worker::{self, Examine, Look, Looks};
+use crate::snapshot::{self, Examine, Examiner, Outcome, Worker};
 use crate::stopwatch::Stopwatch;
 use crate::wake_up::WakeUpFifo;
 use crate::watched::{Image, Readings};
@@ -68,32 +66,32 @@ pub(crate) fn until_end(
     listeners: Listeners<'_>,
 ) -> io::Result<Ended> {
     let own_peak = kernel::own_peak_rss();
-    let Listeners { mut audience, examiner, looks: are_wanted, look_at } = listeners;
+    let Listeners { mut audience, examiner, snapshots: are_wanted, snapshot_at } = listeners;
     let examine = examiner.map(|examiner| one_at_a_time(examiner));
-    let looks_when_asked = are_wanted && examine.is_some();
-    let mut watch = Watch { look_at, looks_when_asked, ..Watch::new(main, place, wake_up, clock) };
+    let snapshots_when_asked = are_wanted && examine.is_some();
+    let mut watch = Watch { snapshot_at, snapshots_when_asked, ..Watch::new(main, place, wake_up, clock) };
     std::thread::scope(|scope| {
-        let mut looks = Looks::new(scope, examine.as_deref());
+        let mut worker = Worker::new(scope, examine.as_deref());
         while !kernel::has_ended(main) {
             watch.reap_orphans(main)?;
-            watch.read_all(&mut looks);
-            watch.look(&mut looks, are_wanted);
+            watch.read_all(&mut worker);
+            watch.take_snapshots(&mut worker, are_wanted);
             if let Some(audience) = &mut audience {
                 watch.tell(audience);
             }
             watch.wait_for_next(main, signals)?;
         }
-        watch.keep(looks.wait());
+        watch.keep(worker.wait());
         watch.settle(main, own_peak)
     })
 }
 
-/// For the thread that looks and the one that watches.
+/// For the thread that takes snapshots and the one that watches.
 fn one_at_a_time<'a>(examiner: Examiner<'a>) -> Box<Examine<'a>> {
     let examiner = Mutex::new(examiner);
-    Box::new(move |frozen, moment| {
+    Box::new(move |snapshot, moment| {
         let mut examiner = examiner.lock().unwrap_or_else(PoisonError::into_inner);
-        (*examiner)(frozen, moment)
+        (*examiner)(snapshot, moment)
     })
 }
 
@@ -120,10 +118,10 @@ struct Watch<'a> {
     told: Option<ArenaName>,
     /// When the audience is told next.
     tell_at: Nanos,
-    /// The label of marks at which a look is wanted.
-    look_at: Option<&'a str>,
-    /// Whether a look is taken where the program asks for one.
-    looks_when_asked: bool,
+    /// The label of marks at which a snapshot is wanted.
+    snapshot_at: Option<&'a str>,
+    /// Whether a snapshot is taken where the program asks for one.
+    snapshots_when_asked: bool,
 }
 
 impl<'a> Watch<'a> {
@@ -143,8 +141,8 @@ impl<'a> Watch<'a> {
             course,
             told,
             tell_at,
-            look_at: None,
-            looks_when_asked: false,
+            snapshot_at: None,
+            snapshots_when_asked: false,
         }
     }
 
@@ -189,66 +187,61 @@ impl<'a> Watch<'a> {
         Ok(())
     }
 
-    fn read_all(&mut self, looks: &mut Looks<'_, '_>) {
+    fn read_all(&mut self, worker: &mut Worker<'_, '_>) {
         self.discover();
         let now = self.clock.elapsed();
         let living = self.images.iter().filter(|(_, image)| image.file.is_some());
         for name in living.map(|(name, _)| *name).collect::<Vec<_>>() {
             let is_main = name.pid == self.main;
             let Some(image) = self.images.get_mut(&name) else { continue };
-            if let Some(moment) = image.read(name.pid, now, is_main, self.look_at) {
-                self.examine(name, looks);
+            if let Some(moment) = image.read(name.pid, now, is_main, self.snapshot_at) {
+                self.examine_end(name, worker);
                 self.images[&name].answer(moment);
             }
-            self.answer_looks(name);
+            self.answer_requests(name);
         }
     }
 
-    /// A program that asked for a look does not wait for one that is not taken.
-    fn answer_looks(&mut self, name: ArenaName) {
+    /// A program that asked for a snapshot does not wait for one that is not taken.
+    fn answer_requests(&mut self, name: ArenaName) {
         if let Some(image) = self.images.get_mut(&name)
-            && (image.is_at_end() || !self.looks_when_asked)
+            && (image.is_at_end() || !self.snapshots_when_asked)
         {
-            image.refuse_looks();
+            image.refuse_snapshots();
         }
     }
 
-    /// Looks at all live blocks of a process that waits. It is stopped first: it must not time out while an image is still
-    /// being examined.
-    fn examine(&mut self, name: ArenaName, looks: &mut Looks<'_, '_>) {
-        let (Some(examine), at) = (looks.examine(), self.clock.elapsed()) else { return };
+    /// Looks at all live blocks of a process that waits. It is stopped first: it must not time out while another snapshot is
+    /// still being examined.
+    fn examine_end(&mut self, name: ArenaName, worker: &mut Worker<'_, '_>) {
+        let (Some(examine), at) = (worker.examine(), self.clock.elapsed()) else { return };
         let Some(stopped) = self.images.get_mut(&name).and_then(|image| image.stop(name.pid)) else { return };
-        self.keep(looks.wait());
-        let found = stopped.map(|frozen| {
-            let start = Instant::now();
-            let mut examined = examine(&frozen, HeapMoment::Exit);
-            worker::complete(&mut examined, &frozen, HeapMoment::Exit, at, start.elapsed());
-            examined
-        });
+        self.keep(worker.wait());
+        let found = stopped.map(|stopped| snapshot::examine(&stopped, HeapMoment::Exit, at, examine));
         if let Some(image) = self.images.get_mut(&name) {
-            worker::keep(&mut image.readings.findings, found, HeapMoment::Exit);
+            snapshot::keep(&mut image.readings.findings, found, HeapMoment::Exit);
         }
     }
 
-    /// Begins to look at a program at whose mark that was wanted, or that grows, where the time has come.
-    fn look(&mut self, looks: &mut Looks<'_, '_>, at_growth: bool) {
-        self.keep(looks.finished());
+    /// Begins a snapshot of a program at whose mark that was wanted, or that grows, where the time has come.
+    fn take_snapshots(&mut self, worker: &mut Worker<'_, '_>, at_growth: bool) {
+        self.keep(worker.finished());
         let now = self.clock.elapsed();
-        if looks.is_busy() || looks.examine().is_none() {
+        if worker.is_busy() || worker.examine().is_none() {
             return;
         }
-        let asked = self.images.iter_mut().find_map(|(name, image)| image.look_when_asked(*name, now));
+        let asked = self.images.iter_mut().find_map(|(name, image)| image.snapshot_when_asked(*name, now));
         let wanted = asked.or_else(|| {
             let (name, _, sample) = self.told_of().filter(|_| at_growth)?;
-            self.images.get_mut(&name)?.look(name, now, sample)
+            self.images.get_mut(&name)?.snapshot_when_due(name, now, sample)
         });
-        wanted.into_iter().for_each(|wanted| looks.begin(wanted));
+        wanted.into_iter().for_each(|request| worker.begin(request));
     }
 
-    fn keep(&mut self, look: Option<Look>) {
-        let Some(look) = look else { return };
-        if let Some(image) = self.images.get_mut(&look.name) {
-            image.keep(look);
+    fn keep(&mut self, outcome: Option<Outcome>) {
+        let Some(outcome) = outcome else { return };
+        if let Some(image) = self.images.get_mut(&outcome.name) {
+            image.keep(outcome);
         }
     }
 
@@ -276,7 +269,7 @@ impl<'a> Watch<'a> {
         while let Some(child) = kernel::ended_child().filter(|&child| child != main) {
             match kernel::reap(child) {
                 Ok(reaped) => self.note(child, &reaped),
-                // An image of a process, whose end the thread that keeps it took first.
+                // A copy of a process, which the thread that keeps it reaped first.
                 Err(error) if error.raw_os_error() == Some(libc::ECHILD) => {}
                 Err(error) => return Err(error),
             }

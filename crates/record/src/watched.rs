@@ -1,5 +1,5 @@
-//! One program image that is being watched: what is read of it, what its agent is asked and answered, and when its heap is
-//! looked at. Which images there are, is known elsewhere (`watch`).
+//! One program image that is being watched: what is read of it, what its agent is asked and answered, and when snapshots of its heap
+//! are taken. Which images there are, is known elsewhere (`watch`).
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -10,6 +10,7 @@ use heaplens_format::arena::header::{LEDGER_GIVEN_OFFSET, MARKS_WANTED_OFFSET, S
 use heaplens_format::arena::ledger::LARGE;
 use heaplens_format::recording::{HeapMoment, LedgerMoment, Sample};
 use heaplens_format::{Bytes, Nanos, Pid};
+use heaplens_snapshot::Snapshot;
 
 use crate::arena::{self, Findings};
 use crate::intervals::Intervals;
@@ -18,10 +19,7 @@ use crate::ledger::{Ledgers, Reading, Subject};
 use crate::procfs;
 use crate::progress;
 use crate::session::ArenaName;
-use crate::snapshot::frozen::{Frozen, NotFrozen};
-use crate::snapshot::labels::Labels;
-use crate::snapshot::schedule::{Schedule, Standing};
-use crate::snapshot::worker::{self, Look, Wanted};
+use crate::snapshot::{self, Labels, Outcome, Request, Schedule, SnapshotError, Standing};
 use crate::stopwatch::since;
 use crate::timeline::Timeline;
 
@@ -62,11 +60,11 @@ pub(crate) struct Image {
     ledgers: Ledgers,
     schedule: Schedule,
     labels: Labels,
-    /// Whether a look is wanted because of a mark.
+    /// Whether a snapshot is wanted because of a mark.
     is_marked: bool,
-    /// Looks that the program has asked for, and how many of these were begun or will not be.
+    /// Snapshots that the program has asked for, and how many of these were begun or will not be.
     snapshots_wanted: u32,
-    looks_begun: u32,
+    snapshots_begun: u32,
     /// Whether the ledger at the end was asked for.
     is_at_end: bool,
 }
@@ -92,7 +90,7 @@ impl Image {
             labels: Labels::default(),
             is_marked: false,
             snapshots_wanted: 0,
-            looks_begun: 0,
+            snapshots_begun: 0,
             is_at_end: false,
         }
     }
@@ -111,7 +109,7 @@ impl Image {
         pid: Pid,
         now: Nanos,
         is_main: bool,
-        look_at: Option<&str>,
+        snapshot_at: Option<&str>,
     ) -> Option<LedgerMoment> {
         let file = self.file.as_ref()?;
         // An arena whose header is not written yet is asked again next time.
@@ -131,7 +129,7 @@ impl Image {
             self.readings.timeline.push(Sample { at: now, rss, live: header.live, threads });
             self.intervals.read(file, &header, now);
         }
-        self.is_marked |= look_at.is_some_and(|label| self.labels.has_new(file, &header, label));
+        self.is_marked |= snapshot_at.is_some_and(|label| self.labels.has_new(file, &header, label));
         self.snapshots_wanted = header.snapshots_wanted;
         let peak = resident.peak.saturating_sub(header.own_bytes);
         self.readings.peak_rss = self.readings.peak_rss.max(peak);
@@ -158,15 +156,20 @@ impl Image {
 
     /// Stops a process that waits; `None` where there is no arena to look into. One that has timed out meanwhile is no longer
     /// where it waited.
-    pub(crate) fn stop(&mut self, pid: Pid) -> Option<Result<Frozen, NotFrozen>> {
+    pub(crate) fn stop(&mut self, pid: Pid) -> Option<Result<Snapshot, SnapshotError>> {
         let file = self.file.as_ref()?;
         let waits = || arena::read_header(file).is_ok_and(|header| header.ledger_wanted.is_some());
-        let stopped = Frozen::stop(pid, self.ledgers.subject(), file);
-        Some(stopped.and_then(|frozen| if waits() { Ok(frozen) } else { Err(NotFrozen::GoneOn) }))
+        let stopped = snapshot::stop(pid, self.ledgers.subject(), file);
+        Some(stopped.and_then(|snapshot| if waits() { Ok(snapshot) } else { Err(SnapshotError::GoneOn) }))
     }
 
-    /// What is to be looked at now, if anything.
-    pub(crate) fn look(&mut self, name: ArenaName, now: Nanos, sample: Sample) -> Option<Wanted> {
+    /// The snapshot that is due because the program grows, if any.
+    pub(crate) fn snapshot_when_due(
+        &mut self,
+        name: ArenaName,
+        now: Nanos,
+        sample: Sample,
+    ) -> Option<Request> {
         let file = self.file.as_ref().filter(|_| !self.is_at_end && self.schedule.wants_point(now))?;
         let passes = progress::passes_of(&arena::read_loops(file).unwrap_or_default());
         let standing = Standing { now, passes, live: sample.live, rss: sample.rss };
@@ -174,47 +177,54 @@ impl Image {
             return None;
         }
         self.schedule.begin(standing);
-        self.wanted(name, HeapMoment::Running { passes: passes.unwrap_or(0) }, now)
+        self.request(name, HeapMoment::Running { passes: passes.unwrap_or(0) }, now)
     }
 
     /// The same at a mark, or where the program asked for it.
-    pub(crate) fn look_when_asked(&mut self, name: ArenaName, now: Nanos) -> Option<Wanted> {
+    pub(crate) fn snapshot_when_asked(&mut self, name: ArenaName, now: Nanos) -> Option<Request> {
         let is_marked = std::mem::take(&mut self.is_marked);
-        if self.is_at_end || !(is_marked || self.snapshots_wanted > self.looks_begun) {
+        if self.is_at_end || !(is_marked || self.snapshots_wanted > self.snapshots_begun) {
             return None;
         }
-        self.looks_begun = self.snapshots_wanted;
-        self.wanted(name, HeapMoment::Asked, now)
+        self.snapshots_begun = self.snapshots_wanted;
+        self.request(name, HeapMoment::Asked, now)
     }
 
-    /// No look will be taken of those that the program has asked for: it need not wait.
-    pub(crate) fn refuse_looks(&mut self) {
-        if self.snapshots_wanted > self.looks_begun
+    /// None will be taken of the snapshots that the program has asked for: it need not wait.
+    pub(crate) fn refuse_snapshots(&mut self) {
+        if self.snapshots_wanted > self.snapshots_begun
             && let Some(file) = &self.file
         {
-            self.looks_begun = self.snapshots_wanted;
+            self.snapshots_begun = self.snapshots_wanted;
             kernel::answer(file, SNAPSHOTS_TAKEN_OFFSET, self.snapshots_wanted).ok();
         }
     }
 
-    /// Whether it has ended as far as looks go.
+    /// Whether it has ended as far as snapshots go.
     pub(crate) fn is_at_end(&self) -> bool {
         self.is_at_end
     }
 
-    fn wanted(&mut self, name: ArenaName, moment: HeapMoment, at: Nanos) -> Option<Wanted> {
+    fn request(&mut self, name: ArenaName, moment: HeapMoment, at: Nanos) -> Option<Request> {
         let arena = self.file.as_ref()?.try_clone().ok()?;
         let own_files = self.ledgers.subject().own_files().to_vec();
-        Some(Wanted { name, arena, own_files, moment, at, answers: self.looks_begun })
+        Some(Request { name, arena, own_files, moment, at, answers: self.snapshots_begun })
     }
 
-    pub(crate) fn keep(&mut self, look: Look) {
-        self.schedule.end(look.cost);
+    /// Keeps what came of a snapshot.
+    pub(crate) fn keep(&mut self, outcome: Outcome) {
+        self.schedule.end(outcome.cost);
         // What speaks against it now will do so later.
-        if matches!(look.found, Err(NotFrozen::Blocks(_) | NotFrozen::Restricted | NotFrozen::NoWayBack)) {
+        let is_for_good = |error: &SnapshotError| {
+            matches!(
+                error,
+                SnapshotError::Blocks(_) | SnapshotError::Restricted | SnapshotError::NoTrampoline
+            )
+        };
+        if outcome.found.as_ref().is_err_and(is_for_good) {
             self.schedule.give_up();
         }
-        worker::keep(&mut self.readings.findings, look.found, HeapMoment::Running { passes: 0 });
+        snapshot::keep(&mut self.readings.findings, outcome.found, HeapMoment::Running { passes: 0 });
     }
 
     /// An agent that waits is answered, whether there was anything to look at or not.

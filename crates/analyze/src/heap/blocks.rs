@@ -1,44 +1,11 @@
 //! Live blocks in the order of their addresses, and which of them an address lies in.
 
 use heaplens_format::{Addr, Bytes};
+use heaplens_snapshot::Block;
 use thiserror::Error;
 
+use super::block_id::{BlockId, MOST_BLOCKS};
 use super::index::{ADDRESS_BITS, Extent, Index, Near, Spot};
-
-/// So many bits of an edge are the number of its block.
-pub(super) const ID_BITS: u32 = 29;
-/// The most blocks that a graph can have.
-const MOST_BLOCKS: usize = 1 << ID_BITS;
-
-/// A live block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Block {
-    /// Where it begins.
-    pub address: Addr,
-    /// How long it is.
-    pub size: Bytes,
-    /// The stack that allocated it, by whatever number.
-    pub site: u32,
-}
-
-/// A block by its place in the order of addresses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct BlockId(u32);
-
-impl BlockId {
-    pub(super) fn new(number: usize) -> Self {
-        debug_assert!(number < MOST_BLOCKS);
-        Self(number as u32)
-    }
-
-    pub(super) fn raw(self) -> u32 {
-        self.0
-    }
-
-    pub(super) fn index(self) -> usize {
-        self.0 as usize
-    }
-}
 
 /// More live blocks than a graph can be made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]

@@ -11,7 +11,8 @@
 
 use std::collections::HashMap;
 
-use super::memory::ReadMemory;
+use heaplens_snapshot::ReadMemory;
+
 use super::pages::Pages;
 use crate::symbols::demangle_class;
 

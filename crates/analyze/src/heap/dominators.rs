@@ -17,7 +17,7 @@ use heaplens_format::Bytes;
 use heaplens_format::recording::Amount;
 use thiserror::Error;
 
-use super::blocks::BlockId;
+use super::block_id::BlockId;
 use super::graph::Graph;
 use super::nodes::{Found, Nodes, Number};
 use super::roots::RootOrigin;

@@ -1,7 +1,7 @@
 //! A pointer to a block in four bytes, and what of the block decides how good a pointer it is.
 
-use super::blocks::{BlockId, ID_BITS};
-use super::roots::{Links, Payload};
+use super::block_id::{BlockId, ID_BITS};
+use super::links::{Links, Payload};
 
 /// A pointer: the block, and where in the block it points to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

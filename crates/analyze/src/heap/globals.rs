@@ -5,20 +5,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use crate::symbols::{Image, Variables};
+use heaplens_snapshot::Mapping;
 
-/// A part of a file in memory.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MappedFile {
-    /// Where it begins.
-    pub start: u64,
-    /// Where it ends.
-    pub end: u64,
-    /// Which part of the file it is.
-    pub offset: u64,
-    /// The file.
-    pub path: PathBuf,
-}
+use crate::symbols::{Image, Variables};
 
 /// A place in a variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,11 +44,13 @@ struct Module {
 }
 
 impl Globals {
-    /// From the mappings of files; all that are known, in any order.
-    pub fn new(files: &[MappedFile]) -> Self {
+    /// From mappings; all that are known, in any order.
+    pub fn new(mappings: &[Mapping]) -> Self {
         let mut by_path = BTreeMap::<&Path, Vec<(u64, u64)>>::new();
-        for file in files {
-            by_path.entry(&file.path).or_default().push((file.start, file.offset));
+        for mapping in mappings {
+            if let Some(path) = mapping.file() {
+                by_path.entry(path).or_default().push((mapping.span.start.get(), mapping.offset));
+            }
         }
         let modules = by_path.into_iter().filter_map(|(path, mappings)| Module::new(path, &mappings));
         let mut modules: Vec<Module> = modules.collect();

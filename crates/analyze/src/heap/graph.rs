@@ -3,13 +3,18 @@
 
 use std::ops::Range;
 
-use super::blocks::{Block, BlockId, Blocks};
+use heaplens_snapshot::{Block, ReadMemory, RootRange, RootRegister};
+
+use super::block_id::BlockId;
+use super::blocks::Blocks;
 use super::edge::{Edge, Header};
+use super::links::{IdlePart, Links, Payload};
 use super::marked::Marked;
-use super::memory::{ReadMemory, Window};
+use super::memory::Window;
 use super::offsets::Offsets;
 use super::reading::Reading;
-use super::roots::{IdlePart, Links, Payload, RootEdges, RootOrigin, RootRange, Roots};
+use super::root_edges::RootEdges;
+use super::roots::{RootOrigin, Roots};
 use super::scan::Sieve;
 
 /// The heap.
@@ -217,8 +222,9 @@ impl Graph {
             self.add_root(root.address, 0);
         }
         for range in &roots.mappings {
-            self.roots.begin(RootOrigin::Word { address: range.start, kind: range.kind }, range.rank);
-            self.add_root(range.start, range.start);
+            let start = range.span.start.get();
+            self.roots.begin(RootOrigin::Word { address: start, kind: range.kind }, range.kind.rank());
+            self.add_root(start, start);
         }
         let (mut window, mut sieve) = (Window::new(memory), Sieve::default());
         for range in &roots.ranges {
@@ -228,7 +234,7 @@ impl Graph {
             self.read_range(range, &mut window, &mut sieve, |blocks, _, word| !blocks.is_next_chunk(word));
         }
         for register in &roots.registers {
-            self.roots.begin(RootOrigin::Register { thread: register.thread }, register.rank);
+            self.roots.begin(RootOrigin::Register { thread: register.thread }, RootRegister::RANK);
             self.add_root(register.word, 0);
         }
         self.roots.sort();
@@ -249,8 +255,8 @@ impl Graph {
         is_pointer: impl Fn(&Blocks, u64, u64) -> bool,
     ) {
         let Self { blocks, headers, roots, .. } = self;
-        roots.begin(RootOrigin::Word { address: 0, kind: range.kind }, range.rank);
-        window.each_piece(range.start, range.end, |address, words| {
+        roots.begin(RootOrigin::Word { address: 0, kind: range.kind }, range.kind.rank());
+        window.each_piece(range.span.start.get(), range.span.end.get(), |address, words| {
             sieve.look_up(blocks, words);
             sieve.each(blocks, words, |at, pointer| {
                 let at = address + 8 * at as u64;

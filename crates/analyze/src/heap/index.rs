@@ -10,7 +10,7 @@
 //! Where a block begins at an odd multiple of 8 a bit stands for 8 bytes, and a leaf has 128 words. A look-up loads one word of
 //! a leaf and one extent, for a pointer to a start not even that; what no block is near to is refused by the region.
 
-use super::blocks::BlockId;
+use super::block_id::BlockId;
 
 const AREA_BITS: u32 = 30;
 const REGION_BITS: u32 = 16;

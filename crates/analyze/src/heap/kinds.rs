@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use heaplens_format::recording::{Amount, LeakKind, LostSite};
 
-use super::blocks::BlockId;
+use super::block_id::BlockId;
 use super::edge::Edge;
 use super::graph::Graph;
 

@@ -2,11 +2,11 @@
 
 use heaplens_format::recording::LeakKind;
 use heaplens_format::{Addr, Bytes};
+use heaplens_snapshot::{Block, Rank};
 
 use super::synthetic::{Words, id_at};
 use super::{
-    Block, Blocks, COLLECTOR_GROUP, Dominators, Graph, IdlePart, Kinds, Links, NamedRoot, Paths, RootOrigin,
-    Roots,
+    Blocks, COLLECTOR_GROUP, Dominators, Graph, IdlePart, Kinds, Links, NamedRoot, Paths, RootOrigin, Roots,
 };
 
 const FIRST: u64 = 0x5555_0000_1000;
@@ -26,7 +26,7 @@ fn graph_and_memory(words: &[(u64, u64, u64)], links: impl Fn(u64) -> Links) -> 
     }
     memory.0.extend(words.iter().map(|&(block, number, value)| (block + 8 * number, value)));
     let block = |start: u64| Block { address: Addr::new(start), size: Bytes::new(96), site: 1 };
-    let named = vec![NamedRoot { rank: 0, id: 7, address: FIRST, is_sole: false }];
+    let named = vec![NamedRoot { rank: Rank::MainModule, id: 7, address: FIRST, is_sole: false }];
     let roots = Roots { named, ..Roots::default() };
     let blocks = Blocks::new(blocks.map(block).to_vec()).unwrap();
     let graph = Graph::with_links(blocks, &roots, &memory, |_, block, words| {

@@ -1,6 +1,7 @@
 //! A few of the blocks, told apart by a bit for each.
 
-use super::blocks::{BlockId, Blocks};
+use super::block_id::BlockId;
+use super::blocks::Blocks;
 
 /// Blocks that something is known of.
 #[derive(Debug, Default)]

@@ -1,15 +1,11 @@
-//! Foreign memory, and reading much of it in order.
+//! Reading much of foreign memory in order.
+
+use heaplens_snapshot::ReadMemory;
 
 /// The most that is read at a time: with what is found in it, it stays in the second-level cache.
 pub(super) const WINDOW: u64 = 1 << 18;
 
-/// Memory of a process that stands still while it is read.
-pub trait ReadMemory {
-    /// Fills `into` with what lies at `address`, as far as it can be read from there on; tells how many bytes that is.
-    fn read(&self, address: u64, into: &mut [u8]) -> usize;
-}
-
-/// A part of foreign memory at hand.
+/// A part of foreign memory that was read.
 pub(super) struct Window<'a, M> {
     memory: &'a M,
     buffer: Vec<u8>,

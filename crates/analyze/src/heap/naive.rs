@@ -2,10 +2,11 @@
 
 use heaplens_format::recording::{Amount, LeakKind};
 use heaplens_format::{Addr, Bytes};
+use heaplens_snapshot::Block;
 use proptest::prelude::*;
 
 use super::synthetic::{Words, data, register};
-use super::{Block, Blocks, Graph, Kinds, Roots};
+use super::{Blocks, Graph, Kinds, Roots};
 
 const HEAP: u64 = 0x5555_5555_0000;
 const DATA: u64 = 0x5555_0000_0000;

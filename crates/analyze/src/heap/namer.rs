@@ -4,16 +4,16 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use heaplens_format::recording::Step;
+use heaplens_snapshot::{ReadMemory, RootKind};
 
-use super::ReadMemory;
-use super::blocks::BlockId;
+use super::block_id::BlockId;
 use super::globals::Globals;
 use super::graph::Graph;
 use super::marked::Marked;
 use super::objects::{self, Arenas, WORDS};
 use super::paths::Path;
 use super::python::{self, Object, Python, RootName, Running};
-use super::roots::{RootKind, RootOrigin};
+use super::roots::RootOrigin;
 use super::ways::Named;
 
 /// What names come from.

@@ -1,7 +1,7 @@
 //! The nodes of the tree of dominators, numbered in the order in which a search in depth comes to them: everything, groups of
 //! roots, blocks.
 
-use super::blocks::BlockId;
+use super::block_id::BlockId;
 use super::edge::Edge;
 use super::graph::Graph;
 use super::roots::RootOrigin;

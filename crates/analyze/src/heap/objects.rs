@@ -1,14 +1,17 @@
 //! What each block is while the graph is made: an object of Python's, an object of a class of C++'s, or not known.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use super::blocks::{Block, BlockId};
+use heaplens_snapshot::{Block, ReadMemory};
+
+use super::block_id::BlockId;
+use super::blocks::Blocks;
 use super::classes::Classes;
 use super::interner::Interner;
+use super::links::{IdlePart, Links};
 use super::marked::Marked;
-use super::memory::ReadMemory;
+use super::paths::Content;
 use super::python::{ClassId, LARGEST_SMALL, Object, Python};
-use super::roots::{IdlePart, Links};
 
 /// Words at the start of a block that tell what is in it.
 pub(super) const WORDS: usize = 6;
@@ -34,29 +37,60 @@ impl Arenas {
     }
 }
 
-/// Tells what blocks are, one after the other.
+/// The class of memory that the program mapped itself.
+const MAPPING: &str = "mapping";
+
+/// Finds out what blocks are, one after the other.
 pub(super) struct Typist<'a, 'm, M> {
-    pub(super) python: Option<&'a Python<'m, M>>,
-    pub(super) arenas: &'a Arenas,
-    pub(super) cpp: Classes<'m, M>,
-    pub(super) names: &'a mut Interner,
+    python: Option<&'a Python<'m, M>>,
+    arenas: &'a Arenas,
+    cpp: Classes<'m, M>,
+    names: &'a mut Interner,
     /// The class of each block, by the number of its name; 0 where it is not known.
-    pub(super) classes: Vec<u32>,
+    classes: Vec<u32>,
     /// Numbers of Python's classes.
-    pub(super) known: HashMap<ClassId, u32>,
+    known: HashMap<ClassId, u32>,
     /// Addresses of what objects keep for later use.
-    pub(super) spare: Vec<u64>,
+    spare: Vec<u64>,
     /// Parts of blocks that hold nothing.
-    pub(super) idle: Vec<IdlePart>,
+    idle: Vec<IdlePart>,
     /// Blocks that are mappings, and the class of those.
-    pub(super) mappings: &'a Marked,
-    pub(super) mapping: u32,
+    mapped: &'a Marked,
+    mapping: u32,
 }
 
-impl<M: ReadMemory> Typist<'_, '_, M> {
+impl<'a, 'm, M: ReadMemory> Typist<'a, 'm, M> {
+    /// For so many blocks. Names of classes are numbered in `names`; `mapped` are blocks that the program mapped itself.
+    pub(super) fn new(
+        python: Option<&'a Python<'m, M>>,
+        arenas: &'a Arenas,
+        cpp: Classes<'m, M>,
+        mapped: &'a Marked,
+        names: &'a mut Interner,
+        blocks: usize,
+    ) -> Self {
+        let mapping = names.number(MAPPING);
+        let (known, spare, idle) = (HashMap::new(), Vec::new(), Vec::new());
+        Self { python, arenas, cpp, names, classes: vec![0; blocks], known, spare, idle, mapped, mapping }
+    }
+
+    /// What was found.
+    pub(super) fn finish(self, blocks: &Blocks) -> Types {
+        let makes_classes = |class| self.python.is_some_and(|python| python.makes_classes(class));
+        let content = |class| if makes_classes(class) { Content::Class } else { Content::Object };
+        let python_classes = self.known.iter().map(|(&class, &number)| (number, content(class))).collect();
+        let spare = self.spare.iter().filter_map(|&address| Some(blocks.find(address)?.0)).collect();
+        Types { classes: self.classes, python_classes, spare }
+    }
+
+    /// Parts of blocks that hold nothing.
+    pub(super) fn idle(&self) -> &[IdlePart] {
+        &self.idle
+    }
+
     /// Notes the class of a block, and says which of its words are no pointers.
     pub(super) fn look_at(&mut self, id: BlockId, block: Block, words: &[[u8; 8]]) -> Links {
-        if self.mappings.contains(id) {
+        if self.mapped.contains(id) {
             self.classes[id.index()] = self.mapping;
             return Links::default();
         }
@@ -83,6 +117,17 @@ impl<M: ReadMemory> Typist<'_, '_, M> {
             is_tracked: object.is_tracked,
         }
     }
+}
+
+/// What blocks are.
+#[derive(Debug)]
+pub(super) struct Types {
+    /// The class of each block, by the number of its name; 0 where it is not known.
+    pub(super) classes: Vec<u32>,
+    /// Those of them that are Python's, and what their instances are.
+    pub(super) python_classes: HashMap<u32, Content>,
+    /// Blocks that the interpreter keeps for later use.
+    pub(super) spare: HashSet<BlockId>,
 }
 
 /// The object of Python's in a block.

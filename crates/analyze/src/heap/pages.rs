@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::memory::ReadMemory;
+use heaplens_snapshot::ReadMemory;
 
 const PAGE: usize = 4096;
 /// Pages that are kept at most: 32 MiB.

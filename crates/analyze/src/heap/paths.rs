@@ -11,10 +11,11 @@
 //! its class, and by that to all that the class has. Paths without such steps count first, from all roots with a name; then those
 //! with one of them, and so on.
 
-use super::blocks::BlockId;
+use super::block_id::BlockId;
 use super::edge::Edge;
 use super::graph::Graph;
-use super::roots::{Holder, RootEdge, RootOrigin};
+use super::root_edges::RootEdge;
+use super::roots::{Holder, RootOrigin};
 use super::tops::tops;
 
 /// No path leads to the block.

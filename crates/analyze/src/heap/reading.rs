@@ -3,8 +3,11 @@
 
 use std::ops::Range;
 
-use super::blocks::{BlockId, Blocks};
-use super::memory::{ReadMemory, WINDOW};
+use heaplens_snapshot::ReadMemory;
+
+use super::block_id::BlockId;
+use super::blocks::Blocks;
+use super::memory::WINDOW;
 
 /// Blocks that are no farther apart are read together.
 const NEAR: u64 = 4096;
@@ -148,9 +151,9 @@ fn end_of_run(blocks: &Blocks, from: BlockId) -> u64 {
 mod tests {
     use heaplens_format::{Addr, Bytes};
 
-    use super::super::blocks::Block;
     use super::super::synthetic::Numbered;
     use super::*;
+    use heaplens_snapshot::Block;
 
     /// What is read of blocks at (address, size): for each piece the block, whether it is its first, first word and count.
     fn read(blocks: &[(u64, u64)], end: u64) -> (Vec<(usize, bool, u64, usize)>, u32) {

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::blocks::{BlockId, Blocks};
+use super::block_id::BlockId;
+use super::blocks::Blocks;
 
 /// Sites that are looked at: those with most bytes.
 const SITES: usize = 256;
@@ -77,8 +78,8 @@ impl Samples {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::heap::Block;
     use heaplens_format::{Addr, Bytes};
+    use heaplens_snapshot::Block;
 
     #[test]
     fn blocks_of_a_site_are_taken_evenly_and_the_largest_site_first() {

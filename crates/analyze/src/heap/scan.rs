@@ -8,10 +8,11 @@
 
 use std::ops::Range;
 
-use super::blocks::{BlockId, Blocks};
+use super::block_id::BlockId;
+use super::blocks::Blocks;
 use super::edge::Edge;
 use super::index::{Near, Spot};
-use super::roots::Payload;
+use super::links::Payload;
 
 /// A word that points to a block.
 pub(super) struct Pointer {
@@ -213,7 +214,7 @@ mod tests {
     fn a_number_below_four_gib_that_no_pointer_would_be_leads_nowhere() {
         use heaplens_format::{Addr, Bytes};
 
-        use super::super::blocks::Block;
+        use heaplens_snapshot::Block;
 
         let (low, high) = (0x1723_f510, 0x7000_0000_1000);
         let block = |start: u64| Block { address: Addr::new(start), size: Bytes::new(4096), site: 1 };

@@ -4,10 +4,9 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use heaplens_format::{Addr, Bytes};
+use heaplens_snapshot::{Block, Rank, ReadMemory, RootKind, RootRange, RootRegister, Span};
 
-use super::{
-    Block, BlockId, Blocks, Graph, Links, NamedRoot, ReadMemory, RootKind, RootRange, RootRegister, Roots,
-};
+use super::{BlockId, Blocks, Graph, Links, NamedRoot, Roots};
 
 /// Words at addresses; everything else cannot be read.
 #[derive(Default)]
@@ -54,11 +53,11 @@ impl ReadMemory for Numbered {
 }
 
 pub(super) fn data(start: u64, end: u64) -> RootRange {
-    RootRange { start, end, kind: RootKind::Data, rank: 0 }
+    RootRange { span: Span::new(Addr::new(start), Addr::new(end)), kind: RootKind::Data }
 }
 
 pub(super) fn register(word: u64) -> RootRegister {
-    RootRegister { thread: 1, word, rank: 0 }
+    RootRegister { thread: 1, word }
 }
 
 /// A heap in which the address of a block can be chosen, so that it stays what it is from look to look.
@@ -94,7 +93,9 @@ impl Heap {
         self.point_into(from, to, 0);
     }
 
+    /// A root with a name, which is asked as the one in this place of all ranks.
     pub(super) fn name(&mut self, rank: u8, id: u32, address: u64) {
+        let rank = Rank::ALL[usize::from(rank)];
         self.roots.named.push(NamedRoot { rank, id, address, is_sole: false });
     }
 

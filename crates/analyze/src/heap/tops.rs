@@ -1,6 +1,6 @@
 //! Where to begin among blocks that no root leads to and that Python's collector knows.
 
-use super::blocks::BlockId;
+use super::block_id::BlockId;
 use super::graph::Graph;
 
 /// Those tracked blocks out of reach that no other block out of reach points to: they lead the rest, except for rings.

@@ -1,4 +1,4 @@
-//! Images of programs that run: they show one moment, and the program does not notice. `tests/programs/images.c` says what it
+//! Snapshots of programs that run: they show one moment, and the program does not notice. `tests/programs/images.c` says what it
 //! saw.
 
 use std::io::{BufRead, BufReader, Read, Write};
@@ -6,7 +6,8 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
 use heaplens_format::Pid;
-use heaplens_record::{Frozen, NotFrozen, NotRecorded, NotStopped, RecordedProcess, RootKind};
+use heaplens_record::{NotRecorded, NotStopped, RecordedProcess, SnapshotError};
+use heaplens_snapshot::{ReadMemory, RootKind, Snapshot};
 
 use crate::harness::{Folder, Heaplens, program};
 
@@ -41,12 +42,12 @@ impl Running {
         Self { run, input, output, process, pid, numbers: [numbers[1], numbers[2]], _folder: folder }
     }
 
-    fn try_freeze(&self) -> Result<Frozen, NotFrozen> {
-        self.process.as_ref().expect("it is being recorded").freeze()
+    fn try_snapshot(&self) -> Result<Snapshot, SnapshotError> {
+        self.process.as_ref().expect("it is being recorded").snapshot()
     }
 
-    fn freeze(&self) -> Frozen {
-        self.try_freeze().expect("an image is taken")
+    fn snapshot(&self) -> Snapshot {
+        self.try_snapshot().expect("a snapshot is taken")
     }
 
     /// Tells it to end; what it says.
@@ -59,40 +60,41 @@ impl Running {
     }
 }
 
-fn words(frozen: &Frozen, address: u64, count: usize) -> Vec<u64> {
+fn words(snapshot: &Snapshot, address: u64, count: usize) -> Vec<u64> {
     let mut bytes = vec![0; count * 8];
-    assert_eq!(frozen.read(address, &mut bytes), bytes.len());
+    assert_eq!(snapshot.memory.read(address, &mut bytes), bytes.len());
     bytes.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word)).collect()
 }
 
 /// One thread sets all words to the number of its step, in order; others hold a lock while they make a block and write its address
 /// and size into it.
 #[test]
-fn an_image_shows_one_moment() {
+fn a_snapshot_shows_one_moment() {
     let running = Running::start(&["moment"]);
     let [address, count] = running.numbers;
     let mut steps = Vec::new();
     for _ in 0..20 {
-        let frozen = running.freeze();
-        let all = words(&frozen, address, count as usize + 1);
+        let snapshot = running.snapshot();
+        let all = words(&snapshot, address, count as usize + 1);
         let (step, all) = all.split_last().expect("there are words");
         assert!(all.windows(2).all(|pair| pair[0] >= pair[1]), "the words were written in order");
         assert!(all[0] - all[all.len() - 1] <= 1 && step - all[all.len() - 1] <= 1, "one step at a time");
-        assert_blocks_hold_themselves(&frozen);
+        assert_blocks_hold_themselves(&snapshot);
         steps.push(*step);
     }
     steps.dedup();
-    assert!(steps.len() > 1, "the program went on between the images");
+    assert!(steps.len() > 1, "the program went on between the snapshots");
     assert_eq!(running.finish(), "over\n");
 }
 
 /// Only whoever holds the lock may have a block that is not written yet.
-fn assert_blocks_hold_themselves(frozen: &Frozen) {
-    let own = frozen.blocks().iter().filter(|block| (1000..1100).contains(&block.size));
+fn assert_blocks_hold_themselves(snapshot: &Snapshot) {
+    let own = snapshot.blocks.iter().filter(|block| (1000..1100).contains(&block.size.get()));
     let (mut seen, mut unwritten) = (0, 0);
     for block in own {
         seen += 1;
-        unwritten += usize::from(words(frozen, block.address, 2) != [block.address, block.size]);
+        unwritten +=
+            usize::from(words(snapshot, block.address.get(), 2) != [block.address.get(), block.size.get()]);
     }
     assert!(seen > 0 && unwritten <= 1, "{unwritten} of {seen} blocks do not hold their own address");
 }
@@ -105,11 +107,11 @@ fn no_child_no_signal_and_no_tracer_is_seen() {
     for running in [Running::start(&["children"]), Running::start_with(Path::new("/bin/sh"), &["-c", &shell])]
     {
         for _ in 0..10 {
-            let frozen = running.freeze();
+            let snapshot = running.snapshot();
             let children = std::fs::read_to_string(format!("/proc/{0}/task/{0}/children", running.pid));
             assert_eq!(children.expect("the kernel tells children").trim(), "");
-            assert!(frozen.pause().get() > 0);
-            assert!(frozen.roots().iter().any(|root| matches!(root.kind, RootKind::Stack { .. })));
+            assert!(snapshot.pause.get() > 0);
+            assert!(snapshot.roots.ranges.iter().any(|root| matches!(root.kind, RootKind::Stack { .. })));
         }
         assert_eq!(running.finish(), "signals=0 waited=0 listed=0 tracer=0 loops=1\n");
     }
@@ -120,7 +122,7 @@ fn no_child_no_signal_and_no_tracer_is_seen() {
 fn only_epoll_wait_and_sigtimedwait_are_interrupted() {
     let running = Running::start(&["calls"]);
     for _ in 0..10 {
-        drop(running.freeze());
+        drop(running.snapshot());
     }
     for line in running.finish().lines() {
         let (name, rest) = line.split_once(' ').expect(line);
@@ -138,10 +140,10 @@ fn a_busy_program_computes_the_same_and_loses_no_signal() {
     let running = Running::start(&["busy"]);
     let mut late = 0;
     for _ in 0..count {
-        match running.try_freeze() {
-            Ok(frozen) => assert!(!frozen.blocks().is_empty()),
+        match running.try_snapshot() {
+            Ok(snapshot) => assert!(!snapshot.blocks.is_empty()),
             // On a machine with more to do than it can, sixteen threads may take longer than they are given.
-            Err(NotFrozen::Threads(NotStopped::Late { .. })) => late += 1,
+            Err(SnapshotError::Threads(NotStopped::Late { .. })) => late += 1,
             Err(error) => panic!("{error}"),
         }
     }
@@ -156,9 +158,9 @@ fn processes_and_threads_that_come_and_go_are_not_harmed() {
     let running = Running::start(&["hostile"]);
     let mut taken = 0;
     for _ in 0..50 {
-        match running.try_freeze() {
+        match running.try_snapshot() {
             Ok(_) => taken += 1,
-            Err(NotFrozen::Threads(NotStopped::Late { .. } | NotStopped::TooMany)) => {}
+            Err(SnapshotError::Threads(NotStopped::Late { .. } | NotStopped::TooMany)) => {}
             Err(error) => panic!("{error}"),
         }
     }
@@ -167,11 +169,11 @@ fn processes_and_threads_that_come_and_go_are_not_harmed() {
 }
 
 #[test]
-fn a_program_may_end_while_its_image_is_taken() {
+fn a_program_may_end_while_its_snapshot_is_taken() {
     for _ in 0..20 {
         let mut running = Running::start(&["waits"]);
         running.input.write_all(b"\n").expect("the program listens");
-        drop(running.try_freeze());
+        drop(running.try_snapshot());
         let mut said = String::new();
         running.output.read_to_string(&mut said).expect("the program ends");
         assert_eq!(said, "over 0\n");
@@ -189,7 +191,7 @@ fn a_program_whose_first_thread_has_ended_is_left_alone() {
 
 /// A stopped program stays stopped, and goes on when it is told to.
 #[test]
-fn a_stopped_program_has_an_image_and_stays_stopped() {
+fn a_stopped_program_has_a_snapshot_and_stays_stopped() {
     let running = Running::start(&["waits"]);
     let signal = |name: &str| {
         let done = std::process::Command::new("kill").args([name, &running.pid.to_string()]).status();
@@ -203,9 +205,14 @@ fn a_stopped_program_has_an_image_and_stays_stopped() {
     while state() != 'T' {
         std::thread::yield_now();
     }
-    let frozen = running.freeze();
-    assert!(frozen.blocks().iter().any(|block| block.address == running.numbers[0] && block.size == 12345));
-    drop(frozen);
+    let snapshot = running.snapshot();
+    assert!(
+        snapshot
+            .blocks
+            .iter()
+            .any(|block| block.address.get() == running.numbers[0] && block.size.get() == 12345)
+    );
+    drop(snapshot);
     while state() == 't' {
         std::thread::yield_now();
     }
@@ -214,23 +221,23 @@ fn a_stopped_program_has_an_image_and_stays_stopped() {
     assert_eq!(running.finish(), "over 0\n");
 }
 
-/// The image has no ends of the program's pipes: the program says 0, the end of the input, while the image lives.
+/// The copy has no ends of the program's pipes: the program says 0, the end of the input, while the copy lives.
 #[test]
-fn an_image_holds_no_files_open() {
+fn a_snapshot_holds_no_files_open() {
     let running = Running::start(&["waits"]);
-    let frozen = running.freeze();
+    let snapshot = running.snapshot();
     let Running { mut run, mut input, mut output, .. } = running;
     input.write_all(b"\n").expect("the program listens");
     let mut said = String::new();
     output.read_to_string(&mut said).expect("the program ends");
     assert_eq!(said, "over 0\n");
     assert!(run.wait().expect("heaplens ends").success());
-    drop(frozen);
+    drop(snapshot);
 }
 
 #[test]
 fn a_program_that_restricts_itself_is_left_alone() {
     let running = Running::start(&["restricted"]);
-    assert!(matches!(running.try_freeze(), Err(NotFrozen::Restricted)));
+    assert!(matches!(running.try_snapshot(), Err(SnapshotError::Restricted)));
     assert_eq!(running.finish(), "over 0\n");
 }

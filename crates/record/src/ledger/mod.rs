@@ -19,11 +19,9 @@ mod stacks;
 mod tables;
 mod take;
 
-pub use blocks::Block;
 pub(crate) use copied::Copied;
 pub(crate) use keep::{Ledgers, Reading};
 pub(crate) use pages::{PAGE, Pagemap};
-pub use root_set::{MappedArea, RootKind, RootRange};
-pub(crate) use root_set::{Outline, Seen, refusal};
+pub(crate) use root_set::{FrozenHeap, SeenThreads, UNREADABLE, incomplete, refusal};
 pub(crate) use tables::Tables;
 pub(crate) use take::Subject;

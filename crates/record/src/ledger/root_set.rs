@@ -1,13 +1,16 @@
-//! The heap of a process that stands still, as far as it can be told from the outside: its live blocks, and the memory outside
-//! of them that the program reaches by itself. Free memory of the allocator, stacks of threads that ended and our own memory
-//! are neither.
+//! The heap of a frozen process, as far as it can be known from the outside: its live blocks, and the root set, the memory outside of
+//! them that the program reaches by itself. Free memory of the allocator, stacks of threads that ended and our own memory are
+//! neither. It is read off the same pages and claims as the ledger.
 
 use std::io;
 
-use heaplens_format::Pid;
 use heaplens_format::arena::header::FLAG_FORKED;
 use heaplens_format::arena::{Family, HeaderView};
 use heaplens_format::recording::Interpreter;
+use heaplens_format::{Addr, Bytes, Pid};
+use heaplens_snapshot::{
+    Block as LiveBlock, Mapping, PythonHeap, RootKind, RootRange, RootRegister, RootSet, Span,
+};
 
 use super::areas::{self, Area};
 use super::blocks::{self, Block};
@@ -19,7 +22,6 @@ use super::space::Space;
 use super::stacks;
 use super::tables::Tables;
 use super::take::Subject;
-use crate::snapshot::frozen::NotFrozen;
 use crate::tracing::StoppedThread;
 
 /// Bytes below the stack pointer that a function may use without moving it.
@@ -27,70 +29,22 @@ const RED_ZONE: u64 = 128;
 /// What exit handlers may have on the stack.
 const DEEPEST_EXIT: u64 = 1 << 20;
 
-/// Blocks, and what may lead to them.
+/// What a snapshot consists of besides memory.
 #[derive(Debug, Default)]
-pub(crate) struct Outline {
-    pub(crate) blocks: Vec<Block>,
-    /// Small objects of Python that were recorded.
-    pub(crate) objects: Vec<Block>,
-    pub(crate) roots: Vec<RootRange>,
-    /// The same for data of the C library, which holds the state of its allocator, too.
-    pub(crate) allocator_data: Vec<(u64, u64)>,
-    /// Registers of its threads.
-    pub(crate) registers: Vec<u64>,
-    pub(crate) areas: Vec<MappedArea>,
-    pub(crate) python: Option<Interpreter>,
-    pub(crate) python_arenas: Vec<(u64, u64)>,
+pub(crate) struct FrozenHeap {
+    /// Live blocks.
+    pub(crate) blocks: Vec<LiveBlock>,
+    /// What may lead to them.
+    pub(crate) roots: RootSet,
+    /// The address space.
+    pub(crate) mappings: Vec<Mapping>,
+    /// Small objects of Python.
+    pub(crate) python: Option<PythonHeap>,
 }
 
-/// Memory in no block that the program reaches by itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RootRange {
-    /// Where it begins.
-    pub start: u64,
-    /// The first address behind it.
-    pub end: u64,
-    /// What it is.
-    pub kind: RootKind,
-}
-
-/// What a root is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RootKind {
-    /// Data of a module, or of a file that is mapped.
-    Data,
-    /// The used part of a stack, with the thread's own data behind it.
-    Stack {
-        /// The number of the thread.
-        thread: u32,
-    },
-    /// Memory that the program mapped itself.
-    Mapped {
-        /// The stack that mapped it, as the arena numbers them.
-        site: u32,
-    },
-    /// Anonymous memory that nobody is known to have.
-    Anonymous,
-}
-
-/// An area of the address space.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MappedArea {
-    /// Where it begins.
-    pub start: u64,
-    /// The first address behind it.
-    pub end: u64,
-    /// Where in its file it begins.
-    pub offset: u64,
-    /// The path of its file, or a name in brackets; empty where there is none.
-    pub name: String,
-    /// Whether it can be written to.
-    pub is_writable: bool,
-}
-
-/// Threads of a process that stands still, or of the one that it is an image of.
+/// Threads of a frozen process, or of the program that it is a copy of.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Seen<'a> {
+pub(crate) enum SeenThreads<'a> {
     /// All of them, with their registers.
     All(&'a [StoppedThread]),
     /// One, by its number and where its stack began. The others ran on: all of their stacks counts.
@@ -100,48 +54,58 @@ pub(crate) enum Seen<'a> {
         /// Its number.
         thread: u32,
         /// Where its stack began.
-        stack: u64,
+        stack: Addr,
     },
 }
 
 impl Subject {
-    /// Of a process that stands still, whose threads these are. It may be an image of the one that they are of.
-    pub(crate) fn outline(&mut self, tables: &Tables<'_>, threads: &Seen<'_>) -> Result<Outline, NotFrozen> {
-        let header = tables.header().ok_or(NotFrozen::Blocks(UNREADABLE))?;
-        refusal(&header).map_or(Ok(()), |why| Err(NotFrozen::Blocks(why)))?;
-        self.outline_of(tables, &header, threads).map_err(NotFrozen::Memory)
-    }
-
-    fn outline_of(
+    /// Of a frozen process, whose threads these are. It may be a copy of the one that they are of.
+    pub(crate) fn frozen_heap(
         &mut self,
         tables: &Tables<'_>,
-        header: &HeaderView<'_>,
-        threads: &Seen<'_>,
-    ) -> io::Result<Outline> {
+        threads: &SeenThreads<'_>,
+    ) -> io::Result<FrozenHeap> {
+        let header = tables.header().ok_or(io::ErrorKind::InvalidData)?;
         let areas = areas::read(self.process())?;
         let mut pagemap = Pagemap::open(self.process())?;
         let mut space = Space::read_touched(&areas, &mut pagemap)?;
-        self.claim(&mut space, tables, header, &areas)?;
+        self.claim(&mut space, tables, &header, &areas)?;
         let (blocks, mut objects) = live_blocks(tables, &mut space)?;
-        objects.extend(objects::read(self.process(), &mut pagemap, header.object_samples())?);
+        objects.extend(
+            objects::read(self.process(), &mut pagemap, header.object_samples())?.into_iter().map(live),
+        );
         objects.sort_unstable_by_key(|object| object.address);
+        let roots = self.root_set(&areas, &space, &mut pagemap, &header, threads)?;
+        let arenas = space.arenas().iter().map(|&range| span(range)).collect();
+        let python = Interpreter::from_raw(header.python()).map(|python| PythonHeap {
+            version: (python.major, python.minor),
+            arenas,
+            sampled: objects,
+        });
+        Ok(FrozenHeap { blocks, roots, mappings: areas.into_iter().map(mapping).collect(), python })
+    }
+
+    fn root_set(
+        &self,
+        areas: &[Area],
+        space: &Space,
+        pagemap: &mut Pagemap,
+        header: &HeaderView<'_>,
+        threads: &SeenThreads<'_>,
+    ) -> io::Result<RootSet> {
         let (stacks, registers) = match *threads {
-            Seen::All(threads) => held_by_threads(threads, header),
-            Seen::One { thread, stack, .. } => (vec![(thread, stack)], Vec::new()),
+            SeenThreads::All(threads) => held_by_threads(threads, header),
+            SeenThreads::One { thread, stack, .. } => (vec![(thread, stack.get())], Vec::new()),
         };
-        let mut roots = self.roots(&areas, &space, &mut pagemap, &stacks)?;
-        if let Seen::One { process, stack, .. } = *threads {
-            roots.extend(self.whole_stacks(&areas, &mut pagemap, process, stack)?);
+        let mut ranges = self.ranges(areas, space, pagemap, &stacks)?;
+        if let SeenThreads::One { process, stack, .. } = *threads {
+            ranges.extend(self.whole_stacks(areas, pagemap, process, stack.get())?);
         }
-        Ok(Outline {
-            blocks,
-            objects,
-            roots,
-            allocator_data: self.data(&areas, &mut pagemap, is_of_libc)?,
-            registers,
-            python: Interpreter::from_raw(header.python()),
-            python_arenas: space.arenas().to_vec(),
-            areas: areas.into_iter().map(shown).collect(),
+        let allocator_data = self.data(areas, pagemap, is_of_libc)?.into_iter();
+        Ok(RootSet {
+            ranges,
+            allocator_data: allocator_data.map(|range| root(range, RootKind::Data)).collect(),
+            registers: registers.into_iter().map(|word| RootRegister { thread: 0, word }).collect(),
         })
     }
 
@@ -182,13 +146,13 @@ impl Subject {
             if !(start..end).contains(&seen) {
                 let touched = pagemap.touched(start, end)?.into_iter();
                 let kind = RootKind::Stack { thread };
-                roots.extend(touched.map(|(start, end)| RootRange { start, end, kind }));
+                roots.extend(touched.map(|range| root(range, kind)));
             }
         }
         Ok(roots)
     }
 
-    fn roots(
+    fn ranges(
         &self,
         areas: &[Area],
         space: &Space,
@@ -196,23 +160,27 @@ impl Subject {
         threads: &[(u32, u64)],
     ) -> io::Result<Vec<RootRange>> {
         let data = self.data(areas, pagemap, |name| !is_of_libc(name))?.into_iter();
-        let mut roots: Vec<RootRange> =
-            data.map(|(start, end)| RootRange { start, end, kind: RootKind::Data }).collect();
+        let mut roots: Vec<RootRange> = data.map(|range| root(range, RootKind::Data)).collect();
         let reachable = space.reachable().into_iter();
-        roots.extend(reachable.map(|(start, end, claim)| RootRange { start, end, kind: kind_of(claim) }));
+        roots.extend(reachable.map(|(start, end, claim)| root((start, end), kind_of(claim))));
         let tables = stacks::tables(self.process(), &stacks::find(self.process(), areas)).into_iter();
-        roots.extend(tables.map(|(start, end)| RootRange { start, end, kind: RootKind::Anonymous }));
+        roots.extend(tables.map(|range| root(range, RootKind::Anonymous)));
         roots.extend(threads.iter().filter_map(|&(thread, stack)| {
-            let (start, end) = rest_of_stack(areas, space, stack)?;
-            Some(RootRange { start, end, kind: RootKind::Stack { thread } })
+            Some(root(rest_of_stack(areas, space, stack)?, RootKind::Stack { thread }))
         }));
         Ok(roots)
     }
 }
 
-const UNREADABLE: &str = "its arena cannot be read";
+/// What is said of an arena without a header.
+pub(crate) const UNREADABLE: &str = "its arena cannot be read";
 
-/// Why the tables of a process do not tell of all its blocks.
+/// Why the tables of a process do not list all its blocks.
+pub(crate) fn incomplete(tables: &Tables<'_>) -> Option<&'static str> {
+    tables.header().map_or(Some(UNREADABLE), |header| refusal(&header))
+}
+
+/// The same by its header.
 pub(crate) fn refusal(header: &HeaderView<'_>) -> Option<&'static str> {
     if header.sample_interval() != 0 {
         return Some("only a sample of its blocks was recorded");
@@ -222,14 +190,14 @@ pub(crate) fn refusal(header: &HeaderView<'_>) -> Option<&'static str> {
 }
 
 /// Live blocks of `malloc` and its kin, and small objects of Python.
-fn live_blocks(tables: &Tables<'_>, space: &mut Space) -> io::Result<(Vec<Block>, Vec<Block>)> {
+fn live_blocks(tables: &Tables<'_>, space: &mut Space) -> io::Result<(Vec<LiveBlock>, Vec<LiveBlock>)> {
     let (mut all, mut objects) = (Vec::new(), Vec::new());
     blocks::each_of_all(tables, |block, family| {
         if family == Family::PythonObject {
-            objects.push(block);
+            objects.push(live(block));
         } else {
             space.add_block(block.address, block.size, Owner::Native);
-            all.push(block);
+            all.push(live(block));
         }
     })?;
     Ok((all, objects))
@@ -264,9 +232,21 @@ fn kind_of(claim: Claim) -> RootKind {
     }
 }
 
-fn shown(area: Area) -> MappedArea {
+fn live(block: Block) -> LiveBlock {
+    LiveBlock { address: Addr::new(block.address), size: Bytes::new(block.size), site: block.site }
+}
+
+fn span((start, end): (u64, u64)) -> Span {
+    Span::new(Addr::new(start), Addr::new(end))
+}
+
+fn root(range: (u64, u64), kind: RootKind) -> RootRange {
+    RootRange { span: span(range), kind }
+}
+
+fn mapping(area: Area) -> Mapping {
     let Area { start, end, offset, name, is_writable, .. } = area;
-    MappedArea { start, end, offset, name, is_writable }
+    Mapping { span: span((start, end)), offset, name, is_writable }
 }
 
 fn is_of_libc(name: &str) -> bool {

@@ -1,4 +1,4 @@
-//! Whether there is memory for an image of a process: as long as the image lives, each page that the program writes to exists
+//! Whether there is memory for a copy of a process: as long as the copy lives, each page that the program writes to exists
 //! twice. Where there might not be enough, none is taken: the program must not be killed for our curiosity.
 
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use heaplens_format::{Bytes, Pid};
 
 /// What is free for a process, by the machine and by its control groups.
-pub(crate) fn free_for(process: Pid) -> Option<Bytes> {
+pub(super) fn free_for(process: Pid) -> Option<Bytes> {
     let machine = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| available(&text));
     let groups = std::fs::read_to_string(format!("/proc/{process}/cgroup")).unwrap_or_default();
     let limits =

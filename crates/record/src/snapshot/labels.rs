@@ -1,5 +1,5 @@
-//! Marks of the user's that a look at the heap is wanted at, found by their label while the program runs. The look comes soon
-//! after the mark, not at it: the program does not wait.
+//! Marks of the user's at which a snapshot is wanted, found by their label while the program runs. The snapshot comes soon after
+//! the mark, not at it: the program does not wait.
 
 use std::fs::File;
 use std::mem::offset_of;
@@ -10,7 +10,7 @@ use heaplens_format::arena::marks::{MARK_SIZE, Mark as MarkRecord, MarkKind};
 
 use crate::arena::{HeaderReading, word};
 
-/// Marks that are looked at in one reading; a program that makes more between two has its others passed over.
+/// Marks that are read at a time; a program that makes more between two has its others passed over.
 const MOST: u32 = 4096;
 
 /// The marks of one program that were seen.

@@ -1,49 +1,69 @@
-//! Memory of a process that is a file's and cannot be written to. To read a page of it that the process never touched would bring
-//! it in, with its neighbours, and count as memory of the program: such pages are read from the file.
+//! The memory of a frozen process, as a snapshot reads it. A page of a file that cannot be written to and that the process never
+//! touched is read from the file: to read it from the process would bring it in, with its neighbours, and count as memory of the
+//! program.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::sync::{Mutex, PoisonError};
 
-use heaplens_format::{Addr, Pid};
+use heaplens_format::{Addr, Bytes, Pid};
+use heaplens_snapshot::{Mapping, ReadMemory};
 
-use crate::ledger::{MappedArea, PAGE, Pagemap};
+use crate::ledger::{PAGE, Pagemap};
 use crate::memory;
 
-/// The files of one process, opened when they are needed.
+/// Whatever keeps a process frozen: it lets the process go, or ends the copy, when it is dropped.
+pub(super) trait Keeper: fmt::Debug + Send + Sync {}
+
+impl<T: fmt::Debug + Send + Sync> Keeper for T {}
+
+/// See the module.
 #[derive(Debug)]
-pub(crate) struct CodePages {
+pub(super) struct ProcessMemory {
     process: Pid,
+    /// Files that cannot be written to, in the order of addresses.
+    code: Vec<Mapping>,
     pagemap: Option<Pagemap>,
+    /// Those of them that were needed.
     files: Mutex<HashMap<String, Option<File>>>,
+    /// Keeps the process frozen.
+    _keeper: Box<dyn Keeper>,
 }
 
-impl CodePages {
-    pub(crate) fn of(process: Pid) -> Self {
-        Self { process, pagemap: Pagemap::open(process).ok(), files: Mutex::new(HashMap::new()) }
+impl ProcessMemory {
+    /// Of a process that stays as it is as long as `keeper` is there. Mappings come in the order of addresses.
+    pub(super) fn new(process: Pid, mappings: &[Mapping], keeper: Box<dyn Keeper>) -> Self {
+        let is_code = |mapping: &&Mapping| !mapping.is_writable && mapping.file().is_some();
+        Self {
+            process,
+            code: mappings.iter().filter(is_code).cloned().collect(),
+            pagemap: Pagemap::open(process).ok(),
+            files: Mutex::new(HashMap::new()),
+            _keeper: keeper,
+        }
     }
 
-    /// The part of a file that an address lies in, of areas in the order of addresses.
-    pub(crate) fn area(areas: &[MappedArea], address: u64) -> Option<&MappedArea> {
-        let area = &areas[areas.partition_point(|area| area.start <= address).checked_sub(1)?];
-        (address < area.end && !area.is_writable && area.name.starts_with('/')).then_some(area)
+    fn code_at(&self, address: Addr) -> Option<&Mapping> {
+        let after = self.code.partition_point(|mapping| mapping.span.start <= address);
+        Some(&self.code[after.checked_sub(1)?]).filter(|mapping| mapping.span.contains(address))
     }
 
-    /// Reads from an address on, page by page, as far as it can be read and the area reaches.
-    pub(crate) fn read(&self, area: &MappedArea, address: u64, into: &mut [u8]) -> usize {
+    /// Reads from an address on, page by page, as far as it can be read and the mapping reaches.
+    fn read_code(&self, mapping: &Mapping, address: Addr, into: &mut [u8]) -> usize {
         let mut done = 0;
         while done < into.len() {
-            let at = address + done as u64;
-            if at >= area.end {
-                // What lies behind it is not a file's, or another's.
-                return done + memory::read(self.process, Addr::new(at), &mut into[done..]);
+            let at = address + Bytes::new(done as u64);
+            if at >= mapping.span.end {
+                // What comes after it is not a file's, or another's.
+                return done + memory::read(self.process, at, &mut into[done..]);
             }
-            let length = ((PAGE - at % PAGE) as usize).min(into.len() - done);
+            let length = ((PAGE - at.get() % PAGE) as usize).min(into.len() - done);
             let part = &mut into[done..done + length];
             let read = match self.is_touched(at) {
-                true => memory::read(self.process, Addr::new(at), part),
-                false => self.read_file(area, at, part),
+                true => memory::read(self.process, at, part),
+                false => self.read_file(mapping, at, part),
             };
             done += read;
             if read < length {
@@ -53,36 +73,59 @@ impl CodePages {
         done
     }
 
-    /// Where that is not told, memory is all there is.
-    fn is_touched(&self, address: u64) -> bool {
-        self.pagemap.as_ref().is_none_or(|pagemap| pagemap.is_touched(address).unwrap_or(true))
+    /// Where that cannot be known, memory is all there is.
+    fn is_touched(&self, address: Addr) -> bool {
+        self.pagemap.as_ref().is_none_or(|pagemap| pagemap.is_touched(address.get()).unwrap_or(true))
     }
 
-    fn read_file(&self, area: &MappedArea, address: u64, into: &mut [u8]) -> usize {
+    fn read_file(&self, mapping: &Mapping, address: Addr, into: &mut [u8]) -> usize {
         let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
-        let file = files.entry(area.name.clone()).or_insert_with(|| File::open(&area.name).ok());
-        let offset = area.offset + (address - area.start);
+        let file = files.entry(mapping.name.clone()).or_insert_with(|| File::open(&mapping.name).ok());
+        let offset = mapping.offset + (address - mapping.span.start).get();
         file.as_ref().and_then(|file| file.read_at(into, offset).ok()).unwrap_or(0)
+    }
+}
+
+impl ReadMemory for ProcessMemory {
+    fn read(&self, address: u64, into: &mut [u8]) -> usize {
+        let address = Addr::new(address);
+        match self.code_at(address) {
+            Some(mapping) => self.read_code(mapping, address, into),
+            None => memory::read(self.process, address, into),
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use heaplens_snapshot::Span;
+
     use super::*;
 
-    fn area(start: u64, end: u64, name: &str) -> MappedArea {
-        MappedArea { start, end, offset: 0x1000, name: name.into(), is_writable: false }
+    fn mapping(start: u64, end: u64, name: &str) -> Mapping {
+        let span = Span::new(Addr::new(start), Addr::new(end));
+        Mapping { span, offset: 0x1000, name: name.into(), is_writable: false }
+    }
+
+    fn memory_of_this_process(mappings: &[Mapping]) -> ProcessMemory {
+        ProcessMemory::new(Pid::new(std::process::id()), mappings, Box::new(()))
     }
 
     #[test]
     fn code_is_found_by_its_address() {
-        let areas = [area(0x1000, 0x2000, "/a"), area(0x4000, 0x6000, "[heap]"), area(0x8000, 0x9000, "/b")];
-        let name = |address: u64| CodePages::area(&areas, address).map(|area| area.name.as_str());
+        let writable = Mapping { is_writable: true, ..mapping(0xa000, 0xb000, "/c") };
+        let memory = memory_of_this_process(&[
+            mapping(0x1000, 0x2000, "/a"),
+            mapping(0x4000, 0x6000, "[heap]"),
+            mapping(0x8000, 0x9000, "/b"),
+            writable,
+        ]);
+        let name = |address: u64| memory.code_at(Addr::new(address)).map(|mapping| mapping.name.as_str());
         assert_eq!(
             (name(0x1fff), name(0x2000), name(0x5000), name(0x8000)),
             (Some("/a"), None, None, Some("/b"))
         );
-        assert_eq!(name(0), None);
+        assert_eq!((name(0), name(0xa000)), (None, None));
     }
 
     #[test]
@@ -91,10 +134,9 @@ mod tests {
         let path = folder.path().join("code");
         std::fs::write(&path, vec![7u8; 0x3000]).unwrap();
         // No process has memory there.
-        let area = area(0x10_0000, 0x10_2000, path.to_str().unwrap());
+        let memory = memory_of_this_process(&[mapping(0x10_0000, 0x10_2000, path.to_str().unwrap())]);
         let mut bytes = [0; 16];
-        let pages = CodePages::of(Pid::new(std::process::id()));
-        assert_eq!(pages.read(&area, 0x10_0ff8, &mut bytes), 16);
+        assert_eq!(memory.read(0x10_0ff8, &mut bytes), 16);
         assert_eq!(bytes, [7; 16]);
     }
 }

@@ -1,21 +1,22 @@
-//! When images of a running program are taken and looked at: first when its memory is seen to grow, then each time its
-//! iterations have doubled, and only as long as that costs it next to nothing. What is found is not judged here.
+//! When snapshots of a running program are taken: first when its memory is seen to grow, then each time its iterations have doubled,
+//! and only as long as that costs it next to nothing. What is found is not judged here.
 //!
-//! The first quarter of the passes is warm-up. A program has grown when the least of its live bytes, or of its resident memory, rose
+//! The first quarter of the iterations is warm-up. A program has grown when the least of its live bytes, or of its resident memory, rose
 //! from the first third of the others to the second, and not much less from there to the last: what fills up rises once, and
 //! what comes and goes has the same least.
 
 use heaplens_format::{Bytes, Nanos};
 
+use super::cost::Cost;
 use crate::timeline::drop_every_second;
 
-/// The part of the run that images may cost, as a divisor: 2 %.
+/// The part of the run that snapshots may cost, as a divisor: 2 %.
 const PART: u64 = 50;
 /// Points that are kept; when they are full every second one goes.
 const MOST_POINTS: usize = 96;
 /// Fewer tell nothing.
 const LEAST_POINTS: usize = 12;
-/// Passes, and without a loop time, behind which growth may be told.
+/// Iterations, and without a loop time, after which growth may be seen.
 const LEAST_PASSES: u64 = 30;
 const LEAST_TIME: Nanos = Nanos::new(1_000_000_000);
 /// Live bytes that rise by less are noise, of both kinds of growth from one third to the next: a floor, and a part of all.
@@ -27,12 +28,9 @@ const RESIDENT_PART: u64 = 200;
 /// The distance of two points at first, and as a part of the run.
 const CLOSEST: Nanos = Nanos::new(40_000_000);
 const POINTS_PART: u64 = 100;
-/// What an image of a process is taken to cost before there was one: a bit, and a part of what it has (20 ms for each GiB).
+/// What a snapshot of a process is taken to cost before there was one: a bit, and a part of what it has (20 ms for each GiB).
 const FIRST_COST: u64 = 2_000_000;
 const COST_OF_BYTES: u64 = 50;
-/// What it costs a program to write to a page that its image has, too.
-const COST_OF_FAULT: u64 = 2_500;
-
 /// How a program stands.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Standing {
@@ -57,29 +55,14 @@ impl Standing {
     }
 }
 
-/// What an image has cost its program.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Cost {
-    /// How long it stood still.
-    pub(crate) pause: Nanos,
-    /// Page faults that it had while the image lived.
-    pub(crate) faults: u64,
-}
-
-impl Cost {
-    fn nanos(self) -> u64 {
-        self.pause.get().saturating_add(self.faults.saturating_mul(COST_OF_FAULT))
-    }
-}
-
-/// When the next image of one program is due.
+/// When the next snapshot of one program is due.
 #[derive(Debug, Default)]
 pub(crate) struct Schedule {
     points: Vec<Point>,
     /// Whether the points count passes.
     has_passes: bool,
     next_point: Nanos,
-    /// Behind which progress the next is due; `None` until growth was seen.
+    /// After which progress the next is due; `None` until growth was seen.
     next: Option<u64>,
     spent: u64,
     last: Option<u64>,
@@ -94,12 +77,12 @@ struct Point {
 }
 
 impl Schedule {
-    /// Whether it is worth looking how the program stands: points are some time apart.
+    /// Whether it is worth asking how the program stands: points are some time apart.
     pub(crate) fn wants_point(&self, now: Nanos) -> bool {
         !self.is_over && now >= self.next_point
     }
 
-    /// Whether an image is due.
+    /// Whether a snapshot is due.
     pub(crate) fn is_due(&mut self, standing: Standing) -> bool {
         self.next_point =
             Nanos::new(standing.now.get() + CLOSEST.get().max(standing.now.get() / POINTS_PART));
@@ -185,7 +168,7 @@ mod tests {
         Standing { now: Nanos::new(at_ms * 1_000_000), passes, live: Bytes::new(live), rss: Bytes::new(rss) }
     }
 
-    /// The passes at which images of a program are due, whose live bytes are a function of its passes, ten of them every 50 ms.
+    /// The passes at which snapshots of a program are due, whose live bytes are a function of its passes, ten of them every 50 ms.
     fn due(passes: u64, live: impl Fn(u64) -> u64, cost: Cost) -> Vec<u64> {
         let (mut schedule, mut all) = (Schedule::default(), Vec::new());
         for pass in (0..passes).step_by(10) {
@@ -202,7 +185,7 @@ mod tests {
     const CHEAP: Cost = Cost { pause: Nanos::new(1_000_000), faults: 10 };
 
     #[test]
-    fn growth_is_looked_at_early_and_then_at_each_doubling() {
+    fn growth_has_a_snapshot_early_and_then_at_each_doubling() {
         let all = due(5000, |pass| MIB + pass * 4096, CHEAP);
         assert!(all[0] <= 200, "{all:?}");
         assert!(all.windows(2).all(|pair| pair[1] >= 2 * pair[0] && pair[1] <= 2 * pair[0] + 100), "{all:?}");
@@ -217,9 +200,9 @@ mod tests {
     }
 
     #[test]
-    fn a_dear_image_is_waited_for_until_the_run_is_long_enough() {
-        let dear = Cost { pause: Nanos::new(100_000_000), faults: 40_000 };
-        let all = due(10_000, |pass| MIB + pass * 4096, dear);
+    fn a_costly_snapshot_waits_until_the_run_is_long_enough() {
+        let costly = Cost { pause: Nanos::new(100_000_000), faults: 40_000 };
+        let all = due(10_000, |pass| MIB + pass * 4096, costly);
         // 200 ms each: the next one when the run took 20 s.
         assert_eq!(all.len(), 3, "{all:?}");
         assert!(1000 + all[1] * 5 >= 20_000 && all[2] >= 2 * all[1], "{all:?}");

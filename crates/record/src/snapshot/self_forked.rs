@@ -1,22 +1,52 @@
-//! A copy that a program forks itself because the kernel lets nobody stop its threads, and that serves its memory where nobody may read
-//! it: see [`heaplens_format::arena::self_fork`].
+//! The snapshot of a program whose threads the kernel lets nobody stop: the program is asked to fork a copy of itself, and the copy
+//! serves its memory where nobody may read it (see [`heaplens_format::arena::self_fork`]). Other threads run on meanwhile: their
+//! registers are not seen.
 
 use std::fs::File;
 use std::io;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::time::{Duration, Instant};
 
-use heaplens_format::Pid;
 use heaplens_format::arena::self_fork::SelfFork;
+use heaplens_format::{Addr, Nanos, Pid};
+use heaplens_snapshot::{Missing, Snapshot};
 
+use super::error::SnapshotError;
+use super::feasible::{Program, prepare};
+use super::frozen::FrozenProcess;
+use crate::ledger::{SeenThreads, Subject, Tables, UNREADABLE};
 use crate::memory::{Connection, ServedMemory, wait};
 
 /// How long a program may take to fork the copy: it does when it allocates. It is not held up meanwhile.
-pub(crate) const TIMEOUT: Duration = Duration::from_secs(3);
+const TIMEOUT: Duration = Duration::from_secs(3);
+
+/// Takes a snapshot. `why` is the reason for which threads do not stop.
+pub(super) fn take(program: &Program<'_>, why: io::Error) -> Result<Snapshot, SnapshotError> {
+    let mut tables = prepare(program)?.tables;
+    let copy = request(program.arena).map_err(|error| match error {
+        NoCopy::Failed(error) => SnapshotError::Copy(error),
+        NoCopy::Silent => SnapshotError::Silent { why, timeout: TIMEOUT },
+    })?;
+    tables.fill(program.arena)?;
+    let tables = Tables::of_copy(program.arena, &tables).ok_or(SnapshotError::Blocks(UNREADABLE))?;
+    let (process, words) = (copy.process(), copy.words());
+    let frozen = FrozenProcess {
+        process,
+        threads: SeenThreads::One {
+            process: program.process,
+            thread: words.thread.load(Relaxed),
+            stack: Addr::new(words.stack.load(Relaxed)),
+        },
+        pause: Nanos::new(words.pause_ns.load(Relaxed)),
+        missing: Missing { registers: true },
+        keeper: Box::new(copy),
+    };
+    frozen.snapshot(&mut Subject::new(process, program.own_files.clone()), &tables)
+}
 
 /// Why there is no copy.
 #[derive(Debug)]
-pub(crate) enum NoCopy {
+enum NoCopy {
     /// The file for its answers cannot be made, or the program could not fork.
     Failed(io::Error),
     /// The program did not notice.
@@ -30,7 +60,7 @@ impl From<io::Error> for NoCopy {
 }
 
 /// Has the program fork a copy. `arena` is its own.
-pub(crate) fn request(arena: &File) -> Result<ServedMemory, NoCopy> {
+fn request(arena: &File) -> Result<ServedMemory, NoCopy> {
     let connection = Connection::open(arena)?;
     let process = await_copy(connection.words())?;
     Ok(ServedMemory::new(process, connection))

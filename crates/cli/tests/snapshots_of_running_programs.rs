@@ -1,5 +1,5 @@
-//! Looks at the heap of programs while they run, through the recorder itself. One test in a process of its own: the recorder
-//! reaps every child that it has.
+//! Heap snapshots of programs while they run, through the recorder itself. One test in a process of its own: the recorder reaps every
+//! child that it has.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,8 @@ use std::process::Command;
 
 use heaplens_format::environment::Objects;
 use heaplens_format::recording::{HeapMoment, HeapView, Process};
-use heaplens_record::{Examined, Frozen, Listeners, Recorded, RunOptions, run_with};
+use heaplens_record::{Listeners, Recorded, RunOptions, run_with};
+use heaplens_snapshot::{Examined, Snapshot};
 
 static AGENT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libheaplens.so"));
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
@@ -34,19 +35,21 @@ fn options(command: &[&Path]) -> RunOptions {
     }
 }
 
-/// Runs a command; `on_look` is told of each look.
+/// Runs a command; `on_snapshot` hears of each snapshot.
 fn run(
     command: &[&Path],
-    look_at: Option<&str>,
-    mut on_look: impl FnMut(&[Seen]) + Send,
+    snapshot_at: Option<&str>,
+    mut on_snapshot: impl FnMut(&[Seen]) + Send,
 ) -> (Vec<Seen>, Process) {
     let mut seen = Vec::new();
-    let mut examine = |frozen: &Frozen, moment: HeapMoment| {
-        seen.push(Seen { moment, blocks: frozen.blocks().len(), objects: frozen.objects().len() });
-        on_look(&seen);
+    let mut examine = |snapshot: &Snapshot, moment: HeapMoment| {
+        let objects = snapshot.python.as_ref().map_or(0, |python| python.sampled.len());
+        seen.push(Seen { moment, blocks: snapshot.blocks.len(), objects });
+        on_snapshot(&seen);
         Examined { leaks: None, view: Some(HeapView::default()) }
     };
-    let listeners = Listeners { examiner: Some(&mut examine), looks: true, look_at, ..Listeners::default() };
+    let listeners =
+        Listeners { examiner: Some(&mut examine), snapshots: true, snapshot_at, ..Listeners::default() };
     let outcome = run_with(options(command), listeners).expect("it runs");
     let Recorded::Whole { mut recording, session } = outcome.recorded else { panic!("nothing was recorded") };
     session.remove().expect("the session goes");
@@ -66,8 +69,8 @@ fn compiled(folder: &Path) -> PathBuf {
     program
 }
 
-/// It ends when it was looked at three times: the last two and the one at its end are kept.
-fn a_program_that_grows_is_looked_at_while_it_runs(folder: &Path) {
+/// It ends after three snapshots: the last two and the one at its end are kept.
+fn snapshots_of_a_program_that_grows_are_taken_while_it_runs(folder: &Path) {
     let (program, end) = (compiled(folder), folder.join("end"));
     let until_third = |seen: &[Seen]| {
         if seen.iter().filter(|seen| is_running(seen)).count() == 3 {
@@ -95,8 +98,8 @@ while not os.path.exists(sys.argv[1]):
     str(kept[0])
 ";
 
-/// Small objects are seen with their sample. It ends when it was looked at.
-fn a_mark_with_the_label_is_looked_at(folder: &Path) {
+/// Small objects are seen with their sample. It ends after the snapshot.
+fn a_mark_with_the_label_has_a_snapshot(folder: &Path) {
     let Ok(python) = Command::new("python3").args(["-c", "import sys; print(sys.executable)"]).output()
     else {
         return;
@@ -111,16 +114,16 @@ fn a_mark_with_the_label_is_looked_at(folder: &Path) {
         }
     };
     let (seen, process) = run(&[&python, &script, &end], Some("here"), until_asked);
-    let asked = seen.iter().find(|seen| seen.moment == HeapMoment::Asked).expect("it was looked at");
+    let asked = seen.iter().find(|seen| seen.moment == HeapMoment::Asked).expect("a snapshot was taken");
     assert!(asked.objects > 100, "{asked:?}");
     assert!(process.heap.views.iter().any(|view| view.moment == HeapMoment::Asked));
 }
 
 #[test]
-fn programs_are_looked_at_while_they_run() {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("looks-{}", std::process::id()));
+fn snapshots_are_taken_while_programs_run() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("snapshots-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("the build folder is writable");
-    a_program_that_grows_is_looked_at_while_it_runs(&folder);
-    a_mark_with_the_label_is_looked_at(&folder);
+    snapshots_of_a_program_that_grows_are_taken_while_it_runs(&folder);
+    a_mark_with_the_label_has_a_snapshot(&folder);
     std::fs::remove_dir_all(&folder).expect("nobody uses it any more");
 }

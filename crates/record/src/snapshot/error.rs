@@ -1,0 +1,59 @@
+//! Why there is no snapshot of a process. The sentences go into the recording.
+
+use std::io;
+use std::time::Duration;
+
+use heaplens_format::Bytes;
+
+use crate::tracing::NotStopped;
+
+/// Why no snapshot of a process can be taken.
+#[derive(Debug, thiserror::Error)]
+pub enum SnapshotError {
+    /// Its threads do not stand still.
+    #[error("its threads cannot be stopped: {0}")]
+    Threads(#[from] NotStopped),
+    /// Its tables do not list all blocks.
+    #[error("{0}")]
+    Blocks(&'static str),
+    /// Its memory or its arena cannot be read.
+    #[error("its memory cannot be read: {0}")]
+    Memory(#[from] io::Error),
+    /// It has forbidden itself the system calls that a copy needs.
+    #[error("it has restricted its system calls (seccomp)")]
+    Restricted,
+    /// A copy might need more memory than there is.
+    #[error("{} MiB of memory are free, and an image of it may need {}", free.get() >> 20, needed.get() >> 20)]
+    Short {
+        /// What is free on the machine and in its control group.
+        free: Bytes,
+        /// What a copy may need.
+        needed: Bytes,
+    },
+    /// Its threads may not be stopped, and it forks no copy by itself.
+    #[error(
+        "the kernel does not let us stop its threads ({why}), and it made no image of itself within {} s: it does not allocate",
+        timeout.as_secs()
+    )]
+    Silent {
+        /// Why threads do not stop.
+        why: io::Error,
+        /// How long it was waited for.
+        timeout: Duration,
+    },
+    /// The kernel makes no copy of it.
+    #[error("the kernel makes no image of it: {0}")]
+    Copy(io::Error),
+    /// Its agent offers no injection trampoline.
+    #[error("its agent cannot be found in its memory")]
+    NoTrampoline,
+    /// A thread that a killed recorder has left alone is still on the trampoline.
+    #[error("an earlier look at it was cut short, and a thread of it may not be back yet")]
+    TrampolineInUse,
+    /// It has ended.
+    #[error("it ended meanwhile")]
+    Gone,
+    /// It waited at its end, and went on when nobody came in time.
+    #[error("the machine was too busy: Heaplens came too late, and the program had gone on")]
+    GoneOn,
+}

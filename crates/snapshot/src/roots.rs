@@ -1,0 +1,133 @@
+//! The root set: memory and registers outside of blocks that the program reaches by itself, and the order in which roots are asked
+//! for a reference path.
+
+use crate::span::Span;
+
+/// What kind of memory a root lies in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RootKind {
+    /// Data of a module, or of a file that is mapped.
+    Data,
+    /// The used part of a stack, with the thread-local data after it.
+    Stack {
+        /// The thread, as the kernel numbers it.
+        thread: u32,
+    },
+    /// Memory that the program mapped itself.
+    Mapped {
+        /// The stack that mapped it, as the tables number them.
+        site: u32,
+    },
+    /// Anonymous memory of no known owner.
+    Anonymous,
+}
+
+impl RootKind {
+    /// When roots of this kind are asked.
+    pub const fn rank(self) -> Rank {
+        match self {
+            Self::Data => Rank::Data,
+            Self::Stack { .. } => Rank::Stack,
+            Self::Mapped { .. } => Rank::Mapped,
+            Self::Anonymous => Rank::Anonymous,
+        }
+    }
+}
+
+/// How early a root is asked for a path to a block. Ranks are gone through one by one, and the first root that leads to a block
+/// gives its path the name: what a variable of the user's own program leads to is held by it, whoever else points there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Rank {
+    /// Variables of Python's `__main__`.
+    MainModule,
+    /// Local variables of Python functions that run.
+    Local,
+    /// Variables of other Python modules.
+    Module,
+    /// Data of modules.
+    Data,
+    /// Stacks and registers.
+    Stack,
+    /// Memory that the program mapped itself.
+    Mapped,
+    /// Memory without a name.
+    Anonymous,
+    /// The interpreter's own state.
+    Interpreter,
+    /// What Python functions that run have not yet given a name.
+    Temporary,
+}
+
+impl Rank {
+    /// All of them, the first that is asked first.
+    pub const ALL: [Self; 9] = [
+        Self::MainModule,
+        Self::Local,
+        Self::Module,
+        Self::Data,
+        Self::Stack,
+        Self::Mapped,
+        Self::Anonymous,
+        Self::Interpreter,
+        Self::Temporary,
+    ];
+}
+
+/// Memory in no block that the program reaches by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RootRange {
+    /// Where it lies.
+    pub span: Span,
+    /// What it is.
+    pub kind: RootKind,
+}
+
+/// A register of a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RootRegister {
+    /// The thread, as the kernel numbers it; 0 where that is not told.
+    pub thread: u32,
+    /// What is in it: a pointer or any other number.
+    pub word: u64,
+}
+
+impl RootRegister {
+    /// When registers are asked.
+    pub const RANK: Rank = Rank::Stack;
+}
+
+/// Everything outside of blocks that may lead to them. Roots of one rank are asked in the order in which they are listed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RootSet {
+    /// Data segments, stacks with thread-local storage, mappings.
+    pub ranges: Vec<RootRange>,
+    /// Data of the C library, where its allocator keeps pointers to the chunks after blocks.
+    pub allocator_data: Vec<RootRange>,
+    /// Registers of threads.
+    pub registers: Vec<RootRegister>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_are_listed_in_the_order_in_which_they_are_asked() {
+        assert!(Rank::ALL.is_sorted_by(|one, next| one < next));
+    }
+
+    #[test]
+    fn names_of_the_users_program_come_before_any_memory_and_temporaries_after_all_of_it() {
+        let memory = [
+            RootKind::Data,
+            RootKind::Stack { thread: 1 },
+            RootKind::Mapped { site: 1 },
+            RootKind::Anonymous,
+        ];
+        for kind in memory {
+            assert!(Rank::Module < kind.rank() && kind.rank() < Rank::Interpreter, "{kind:?}");
+        }
+        assert_eq!(RootRegister::RANK, RootKind::Stack { thread: 1 }.rank());
+    }
+}

@@ -1,0 +1,46 @@
+//! The snapshot itself.
+
+use heaplens_format::Nanos;
+
+use crate::block::Block;
+use crate::mapping::Mapping;
+use crate::memory::Memory;
+use crate::roots::RootSet;
+use crate::span::Span;
+
+/// A frozen heap. When it is dropped, whatever kept its memory still is let go of.
+#[derive(Debug)]
+pub struct Snapshot {
+    /// Its memory.
+    pub memory: Memory,
+    /// Live blocks of `malloc` and its kin.
+    pub blocks: Vec<Block>,
+    /// What leads to them from outside.
+    pub roots: RootSet,
+    /// Its address space, in the order of addresses; the first file is the program itself.
+    pub mappings: Vec<Mapping>,
+    /// Its Python interpreter.
+    pub python: Option<PythonHeap>,
+    /// How long the program stood still for it; nothing where it waited anyway.
+    pub pause: Nanos,
+    /// What is known to be missing.
+    pub missing: Missing,
+}
+
+/// Small objects of a Python interpreter, which are neither blocks nor roots.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PythonHeap {
+    /// Major and minor version.
+    pub version: (u8, u8),
+    /// Memory out of which the interpreter cuts its small objects.
+    pub arenas: Vec<Span>,
+    /// Those of them whose allocating stack is known: a sample.
+    pub sampled: Vec<Block>,
+}
+
+/// What a source could not see.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Missing {
+    /// Registers of threads that ran on while memory was copied: what they alone led to seems to be held by nothing.
+    pub registers: bool,
+}
