@@ -223,24 +223,24 @@ fn a_long_path_is_its_beginning_and_its_end() {
     }
 }
 
-/// A way of four objects and one of three blocks lead to the same place.
+/// A path of four objects and one of three blocks lead to the same place.
 #[test]
-fn a_way_by_objects_counts_and_not_a_shorter_one_through_memory_of_no_type() {
+fn a_path_by_objects_counts_and_not_a_shorter_one_through_memory_of_no_type() {
     let pointers = [(0, 1), (1, 2), (2, 3), (3, 6), (0, 4), (4, 5), (5, 6)].map(|(from, to)| (from, to, 0));
     let drawn =
         Drawn { count: 7, pointers: pointers.to_vec(), roots: vec![(0, 3, 0)], tracked: vec![false; 7] };
     let graph = drawn.graph();
-    let way_to_last = |untyped: &[usize]| {
+    let path_to_last = |untyped: &[usize]| {
         let untyped: Vec<_> = untyped.iter().map(|&block| id_at(&graph, Drawn::address(block))).collect();
         let content = |block| if untyped.contains(&block) { Content::Unknown } else { Content::Object };
         let paths = Paths::through(&graph, content);
         let path = paths.path(&graph, id_at(&graph, Drawn::address(6))).expect("it is held");
         path.first.len()
     };
-    assert_eq!(way_to_last(&[]), 4);
-    assert_eq!(way_to_last(&[4]), 4, "memory of an object");
-    assert_eq!(way_to_last(&[4, 5]), 5, "old words may lie in memory that memory leads to");
-    assert_eq!(way_to_last(&[4, 5, 1, 2, 3]), 4, "neither is better");
+    assert_eq!(path_to_last(&[]), 4);
+    assert_eq!(path_to_last(&[4]), 4, "memory of an object");
+    assert_eq!(path_to_last(&[4, 5]), 5, "old words may lie in memory that memory leads to");
+    assert_eq!(path_to_last(&[4, 5, 1, 2, 3]), 4, "neither is better");
 }
 
 /// What an object of an early root has by way of its class is named after a later root that has it itself.

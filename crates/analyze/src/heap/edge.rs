@@ -46,8 +46,9 @@ impl Edge {
         self.0 >> ID_BITS == Place::Start as u32
     }
 
-    /// The bits of [`Header`] of which the block must have one for this to be as good as a pointer to its start.
-    pub(super) fn excuse(self) -> u8 {
+    /// The bits of [`Header`] of which the block must have one for this to be a valid interior pointer: one that is as good as a
+    /// pointer to the start.
+    pub(super) fn wanted_header(self) -> u8 {
         match self.0 >> ID_BITS {
             0 => Header::ANY,
             1 => Header::COUNTED,
@@ -136,8 +137,9 @@ impl Header {
         self.0 & Self::TRACKED != 0
     }
 
+    /// Whether this is a valid interior pointer to a block with this header, or one to its start.
     #[inline]
-    pub(super) fn excuses(self, edge: Edge) -> bool {
-        self.0 & edge.excuse() != 0
+    pub(super) fn allows(self, edge: Edge) -> bool {
+        self.0 & edge.wanted_header() != 0
     }
 }

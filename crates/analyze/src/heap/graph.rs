@@ -8,14 +8,14 @@ use heaplens_snapshot::{Block, ReadMemory, RootRange, RootRegister};
 use super::block_id::BlockId;
 use super::blocks::Blocks;
 use super::edge::{Edge, Header};
-use super::links::{IdlePart, Links, Payload};
+use super::links::{Links, NonOwningPart, Payload};
 use super::marked::Marked;
 use super::memory::Window;
 use super::offsets::Offsets;
+use super::pointer_scanner::PointerScanner;
 use super::reading::Reading;
 use super::root_edges::RootEdges;
 use super::roots::{RootOrigin, Roots};
-use super::scan::Sieve;
 
 /// The heap.
 #[derive(Debug)]
@@ -57,50 +57,50 @@ impl Graph {
         graph
     }
 
-    /// Takes back the pointers in parts of blocks that hold nothing. Whose parts they are is known only when all blocks were
+    /// Takes back the pointers in parts of blocks that own nothing. Whose parts they are is known only when all blocks were
     /// seen. What says so may only look like an object: a part counts where a block begins with the memory it is of, and where
     /// no other part says the same.
-    pub fn forget(&mut self, parts: &[IdlePart], memory: &impl ReadMemory) {
-        let (mut window, mut sieve) = (Window::new(memory), Sieve::default());
+    pub fn forget(&mut self, parts: &[NonOwningPart], memory: &impl ReadMemory) {
+        let (mut window, mut scanner) = (Window::new(memory), PointerScanner::default());
         let mut gone: Vec<Range<usize>> = Vec::new();
         let parts = apart(parts.iter().filter_map(|part| self.known_part(part)).collect());
         for parts in parts.chunk_by(|(block, _), (next, _)| block == next) {
-            self.find_idle(parts, &mut window, &mut sieve, &mut gone);
+            self.find_non_owning(parts, &mut window, &mut scanner, &mut gone);
         }
         self.remove(&gone);
     }
 
     /// Adds the edges that parts of one block gave, which come in order. Edges are in the order of their words, so those from the
     /// first part on are the last ones.
-    fn find_idle<M: ReadMemory>(
+    fn find_non_owning<M: ReadMemory>(
         &self,
         parts: &[(BlockId, (u64, u64))],
         window: &mut Window<'_, M>,
-        sieve: &mut Sieve,
+        scanner: &mut PointerScanner,
         gone: &mut Vec<Range<usize>>,
     ) {
         let Some(&(block, (start, _))) = parts.first() else { return };
-        let (mut left, mut count, mut idle) = (parts.iter().map(|part| part.1).peekable(), 0, Vec::new());
+        let (mut left, mut count, mut found) = (parts.iter().map(|part| part.1).peekable(), 0, Vec::new());
         window.each_piece(start, self.blocks.range(block).1, |address, words| {
-            sieve.look_up(&self.blocks, words);
-            sieve.each(&self.blocks, words, |at, pointer| {
+            scanner.look_up(&self.blocks, words);
+            scanner.each(&self.blocks, words, |at, pointer| {
                 let (target, here) = (pointer.edge.block(), address + 8 * at as u64);
                 if target == block || self.sole.contains(target) {
                     return;
                 }
                 while left.next_if(|(_, end)| *end <= here).is_some() {}
-                idle.extend(left.peek().filter(|(start, _)| *start <= here).map(|_| count));
+                found.extend(left.peek().filter(|(start, _)| *start <= here).map(|_| count));
                 count += 1;
             });
         });
         let all = self.range(block);
         if let Some(first) = all.len().checked_sub(count).map(|before| all.start + before) {
-            gone.extend(idle.into_iter().map(|edge: usize| first + edge..first + edge + 1));
+            gone.extend(found.into_iter().map(|edge: usize| first + edge..first + edge + 1));
         }
     }
 
     /// The block that begins with the memory a part is of, and the part.
-    fn known_part(&self, part: &IdlePart) -> Option<(BlockId, (u64, u64))> {
+    fn known_part(&self, part: &NonOwningPart) -> Option<(BlockId, (u64, u64))> {
         let (block, offset) = self.blocks.find(part.whole.0)?;
         let fits = offset == 0 && part.whole.1 <= self.blocks.range(block).1;
         fits.then_some((block, part.idle))
@@ -176,10 +176,10 @@ impl Graph {
         &self.edges[range.clone()]
     }
 
-    /// Whether a pointer is to the start of its block, or to where a program that has the block would point.
+    /// Whether a pointer is to the start of its block, or a valid interior pointer.
     #[inline]
     pub(super) fn is_to_start(&self, edge: Edge) -> bool {
-        edge.is_plain() || self.headers[edge.block().index()].excuses(edge)
+        edge.is_plain() || self.headers[edge.block().index()].allows(edge)
     }
 
     fn read_blocks(
@@ -187,11 +187,11 @@ impl Graph {
         memory: &impl ReadMemory,
         mut links_of: impl FnMut(BlockId, Block, &[[u8; 8]]) -> Links,
     ) {
-        let (mut reading, mut sieve) = (Reading::new(memory), Sieve::default());
+        let (mut reading, mut scanner) = (Reading::new(memory), PointerScanner::default());
         let Self { blocks, first, edges, headers, sole, .. } = self;
         while reading.next(blocks) {
             let words = reading.words();
-            sieve.look_up(blocks, words);
+            scanner.look_up(blocks, words);
             for piece in reading.pieces() {
                 let (id, own) = (piece.block, &words[piece.words()]);
                 first.push_up_to(id.index(), edges.len() as u64);
@@ -201,7 +201,7 @@ impl Graph {
                     links = links_of(id, block, own);
                     headers[id.index()].merge(Header::of(block.size.get(), own).with(links));
                 }
-                sieve.each_in(blocks, words, piece.words(), |at, pointer| {
+                scanner.each_in(blocks, words, piece.words(), |at, pointer| {
                     let target = pointer.edge.block();
                     if target == id || links.skips(at) || sole.contains(target) {
                         return;
@@ -226,12 +226,12 @@ impl Graph {
             self.roots.begin(RootOrigin::Word { address: start, kind: range.kind }, range.kind.rank());
             self.add_root(start, start);
         }
-        let (mut window, mut sieve) = (Window::new(memory), Sieve::default());
+        let (mut window, mut scanner) = (Window::new(memory), PointerScanner::default());
         for range in &roots.ranges {
-            self.read_range(range, &mut window, &mut sieve, |_, address, _| !roots.is_constant(address));
+            self.read_range(range, &mut window, &mut scanner, |_, address, _| !roots.is_constant(address));
         }
         for range in &roots.allocator_data {
-            self.read_range(range, &mut window, &mut sieve, |blocks, _, word| !blocks.is_next_chunk(word));
+            self.read_range(range, &mut window, &mut scanner, |blocks, _, word| !blocks.is_next_chunk(word));
         }
         for register in &roots.registers {
             self.roots.begin(RootOrigin::Register { thread: register.thread }, RootRegister::RANK);
@@ -251,14 +251,14 @@ impl Graph {
         &mut self,
         range: &RootRange,
         window: &mut Window<'_, M>,
-        sieve: &mut Sieve,
+        scanner: &mut PointerScanner,
         is_pointer: impl Fn(&Blocks, u64, u64) -> bool,
     ) {
         let Self { blocks, headers, roots, .. } = self;
         roots.begin(RootOrigin::Word { address: 0, kind: range.kind }, range.kind.rank());
         window.each_piece(range.span.start.get(), range.span.end.get(), |address, words| {
-            sieve.look_up(blocks, words);
-            sieve.each(blocks, words, |at, pointer| {
+            scanner.look_up(blocks, words);
+            scanner.each(blocks, words, |at, pointer| {
                 let at = address + 8 * at as u64;
                 if !is_pointer(blocks, at, pointer.word) {
                     return;

@@ -1,4 +1,4 @@
-//! Which container grows between two looks. Both trees of dominators are laid upon each other from their roots down; what a node
+//! Which container grows between two snapshots. Both trees of dominators are laid upon each other from their roots down; what a node
 //! gained is what it retains now less what it retained then. From the root the gain is followed to where it comes from:
 //!
 //! ```text
@@ -28,11 +28,11 @@ const DIVISIONS: [i64; 6] = [24, 16, 12, 8, 4, 2];
 /// A container that grows, or the largest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Growing {
-    /// Which it is in the later look.
+    /// Which it is in the later snapshot.
     pub node: Node,
     /// The bytes that it gained, less those of other points below it.
     pub gained: u64,
-    /// What it retained in the earlier look, if it was there.
+    /// What it retained in the earlier snapshot, if it was there.
     pub before: Option<Amount>,
     /// What it retains.
     pub after: Amount,
@@ -42,22 +42,22 @@ pub struct Growing {
     pub elements: u64,
 }
 
-/// The containers that gained most between two looks, the first the most; at most so many.
+/// The containers that gained most between two snapshots, the first the most; at most so many.
 pub fn growing(earlier: &Summary, later: &Summary, most: usize) -> Vec<Growing> {
     Growth::new(Some(earlier), later).points(most)
 }
 
-/// What retains most in one look.
-pub fn largest(look: &Summary, most: usize) -> Vec<Growing> {
-    Growth::new(None, look).points(most)
+/// What retains most in one snapshot.
+pub fn largest(summary: &Summary, most: usize) -> Vec<Growing> {
+    Growth::new(None, summary).points(most)
 }
 
 struct Growth<'a> {
     earlier: Option<&'a Summary>,
     later: &'a Summary,
-    /// By node of the later look: its node in the earlier one.
+    /// By node of the later snapshot: its node in the earlier one.
     matches: Vec<u32>,
-    /// By node of the later look: bytes.
+    /// By node of the later snapshot: bytes.
     gains: Vec<i64>,
     /// The most that a node or any below it gained: beside what shrinks more, something may grow.
     peaks: Vec<i64>,

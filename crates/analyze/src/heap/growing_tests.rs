@@ -1,4 +1,4 @@
-//! Containers of all shapes that grow between two looks.
+//! Containers of all shapes that grow between two snapshots.
 
 use super::synthetic::{Heap, id_at};
 use super::{BlockKind, Dominators, Graph, Growing, Node, RootOrigin, Summary, growing, largest};
@@ -7,12 +7,12 @@ const BASE: u64 = 0x5555_5000_0000;
 /// Sites below this are native; above it are classes of Python's, of which no site is known.
 const CLASSES: u32 = 1000;
 
-struct Look {
+struct Taken {
     graph: Graph,
     summary: Summary,
 }
 
-impl Look {
+impl Taken {
     fn at(heap: &Heap) -> Self {
         let graph = heap.graph();
         let group = |origin| match origin {
@@ -37,8 +37,8 @@ impl Look {
 }
 
 /// The points between two heaps that are made by the same function with different numbers.
-fn between(make: impl Fn(u64) -> Heap, from: u64, to: u64) -> (Look, Vec<Growing>) {
-    let (earlier, later) = (Look::at(&make(from)), Look::at(&make(to)));
+fn between(make: impl Fn(u64) -> Heap, from: u64, to: u64) -> (Taken, Vec<Growing>) {
+    let (earlier, later) = (Taken::at(&make(from)), Taken::at(&make(to)));
     let points = growing(&earlier.summary, &later.summary, 8);
     (later, points)
 }
@@ -67,8 +67,8 @@ fn a_list_of_small_elements_grows_at_its_items() {
         heap.name(0, 7, object);
         heap
     };
-    let (look, points) = between(make, 100, 300);
-    assert_eq!(nodes(&points), [look.block(BASE + 0x100)]);
+    let (later, points) = between(make, 100, 300);
+    assert_eq!(nodes(&points), [later.block(BASE + 0x100)]);
     assert_eq!(points[0].gained, 200 * 40, "elements and the words that point to them");
     assert_eq!((points[0].elements_before, points[0].elements), (Some(100), 300));
 }
@@ -82,8 +82,8 @@ fn a_list_of_large_elements_grows_at_its_items_and_not_in_an_element() {
         heap
     };
     for (from, to) in [(3, 4), (1, 3), (0, 3), (10, 30)] {
-        let (look, points) = between(make, from, to);
-        assert_eq!(nodes(&points), [look.block(BASE + 0x100)], "from {from} to {to}");
+        let (later, points) = between(make, from, to);
+        assert_eq!(nodes(&points), [later.block(BASE + 0x100)], "from {from} to {to}");
     }
 }
 
@@ -115,15 +115,18 @@ fn table(counts: &[u64]) -> Heap {
 #[test]
 fn of_several_lists_in_a_dict_those_that_grow_are_told() {
     let make = |more| table(&[50, 40 + 2 * more, 60, 10 + more, 70]);
-    let (look, points) = between(make, 0, 20);
-    assert_eq!(nodes(&points), [look.block(BASE + (2 << 24) + 0x100), look.block(BASE + (4 << 24) + 0x100)]);
+    let (later, points) = between(make, 0, 20);
+    assert_eq!(
+        nodes(&points),
+        [later.block(BASE + (2 << 24) + 0x100), later.block(BASE + (4 << 24) + 0x100)]
+    );
 }
 
 #[test]
 fn of_many_lists_that_grow_alike_the_dict_is_told() {
     let make = |more| table(&[20 + more; 30]);
-    let (look, points) = between(make, 0, 5);
-    assert_eq!(nodes(&points), [look.block(BASE + 0x100)]);
+    let (later, points) = between(make, 0, 5);
+    assert_eq!(nodes(&points), [later.block(BASE + 0x100)]);
 }
 
 /// A list of nodes from one site, with something large beside it that stays.
@@ -153,15 +156,15 @@ fn linked(count: u64, is_circular: bool, grows_in_front: bool) -> Heap {
 #[test]
 fn a_linked_list_is_called_by_what_holds_its_first_node() {
     for (is_circular, grows_in_front) in [(false, false), (false, true), (true, false), (true, true)] {
-        let (look, points) = between(|count| linked(count, is_circular, grows_in_front), 200, 600);
-        assert_eq!(nodes(&points), [look.block(BASE)], "{is_circular} {grows_in_front}");
+        let (later, points) = between(|count| linked(count, is_circular, grows_in_front), 200, 600);
+        assert_eq!(nodes(&points), [later.block(BASE)], "{is_circular} {grows_in_front}");
         assert_eq!(points[0].gained, 400 * 64);
     }
 }
 
 #[test]
 fn a_linked_list_of_a_million_nodes_does_not_crowd_out_the_rest() {
-    let earlier = Look::at(&linked(60_000, false, false));
+    let earlier = Taken::at(&linked(60_000, false, false));
     let block = earlier.block(BASE - 0x10_0000);
     assert!(earlier.summary.nodes.iter().any(|kept| kept.node == block));
     assert!(earlier.summary.nodes.len() < 10);
@@ -185,8 +188,8 @@ fn linked_objects(count: u64) -> Heap {
 
 #[test]
 fn a_list_of_objects_with_attributes_is_one_container() {
-    let (look, points) = between(linked_objects, 50, 150);
-    assert_eq!(nodes(&points), [look.block(BASE)]);
+    let (later, points) = between(linked_objects, 50, 150);
+    assert_eq!(nodes(&points), [later.block(BASE)]);
     assert_eq!(points[0].gained, 100 * 128);
 }
 
@@ -205,8 +208,8 @@ fn dicts_in_dicts_are_no_list() {
         heap.point(holder, items);
         heap
     };
-    let (look, points) = between(make, 100, 200);
-    assert_eq!(nodes(&points), [look.block(BASE + 0x8000)]);
+    let (later, points) = between(make, 100, 200);
+    assert_eq!(nodes(&points), [later.block(BASE + 0x8000)]);
 }
 
 /// A tree as `std::map` makes it: the header points to the root, the first and the last node, and every node to its parent.
@@ -240,8 +243,8 @@ fn map(count: u64, has_header: bool) -> Heap {
 fn a_tree_is_called_by_what_holds_its_root() {
     for has_header in [false, true] {
         for (from, to) in [(20, 60), (500, 1500), (1000, 1100)] {
-            let (look, points) = between(|count| map(count, has_header), from, to);
-            assert_eq!(nodes(&points), [look.block(BASE)], "{from} to {to}, {has_header}");
+            let (later, points) = between(|count| map(count, has_header), from, to);
+            assert_eq!(nodes(&points), [later.block(BASE)], "{from} to {to}, {has_header}");
         }
     }
 }
@@ -256,8 +259,8 @@ fn a_buffer_that_moves_when_it_grows_is_the_same() {
         heap.point(owner, buffer);
         heap
     };
-    let (look, points) = between(make, 10, 20);
-    assert_eq!(nodes(&points), [look.block(BASE + 0x1000 * 20)]);
+    let (later, points) = between(make, 10, 20);
+    assert_eq!(nodes(&points), [later.block(BASE + 0x1000 * 20)]);
     assert_eq!(points[0].before.map(|amount| amount.bytes.get()), Some(8000));
 }
 
@@ -273,23 +276,26 @@ fn a_container_that_was_too_small_to_be_kept_is_followed() {
         }
         heap
     };
-    let (look, points) = between(make, 0, 50);
-    assert_eq!(nodes(&points), [look.block(BASE + 0x1100)]);
+    let (later, points) = between(make, 0, 50);
+    assert_eq!(nodes(&points), [later.block(BASE + 0x1100)]);
     assert_eq!(points[0].before, None);
 }
 
 #[test]
 fn what_grows_is_told_beside_what_shrinks_more() {
     let make = |more| table(&[1000 - 40 * more, 40 + more, 60]);
-    let (look, points) = between(make, 0, 20);
-    assert_eq!(nodes(&points), [look.block(BASE + (2 << 24) + 0x100)]);
+    let (later, points) = between(make, 0, 20);
+    assert_eq!(nodes(&points), [later.block(BASE + (2 << 24) + 0x100)]);
     assert_eq!(points[0].gained, 20 * 328);
 }
 
 #[test]
 fn the_largest_of_one_look_are_its_lists() {
-    let look = Look::at(&table(&[200, 10, 300]));
-    let points = largest(&look.summary, 8);
-    assert_eq!(nodes(&points), [look.block(BASE + (3 << 24) + 0x100), look.block(BASE + (1 << 24) + 0x100)]);
+    let later = Taken::at(&table(&[200, 10, 300]));
+    let points = largest(&later.summary, 8);
+    assert_eq!(
+        nodes(&points),
+        [later.block(BASE + (3 << 24) + 0x100), later.block(BASE + (1 << 24) + 0x100)]
+    );
     assert_eq!(points[0].before, None);
 }

@@ -1,4 +1,4 @@
-//! Names with numbers that stay from look to look.
+//! Names with numbers that stay from snapshot to snapshot.
 
 use std::collections::HashMap;
 use std::sync::Arc;

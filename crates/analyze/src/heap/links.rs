@@ -1,8 +1,8 @@
-//! What is known of a block besides its words: which of them hold nothing, and whose memory it is.
+//! What is known of a block besides its words: which of them are non-owning pointers, and whose memory it is.
 
 /// Memory that an object says is its own, and the part of it in which old pointers lie: each from one address to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct IdlePart {
+pub struct NonOwningPart {
     /// All that it has there; a block begins with it.
     pub whole: (u64, u64),
     /// What of it holds nothing.
@@ -12,9 +12,9 @@ pub struct IdlePart {
 /// What is known of a block besides its words.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Links {
-    /// Words of the block that do not count as pointers, bit n for word n and the last one for all behind it: the collector's links
+    /// Non-owning pointers: words of the block that do not count, bit n for word n and the last one for all behind it: the collector's links
     /// to its neighbours, weak references, what lies behind an object.
-    pub idle_words: u64,
+    pub non_owning: u64,
     /// How many bytes behind the start of the block its object begins, to which others point: 0, 16 or 32.
     pub object_at: u8,
     /// Whether the collector knows it.
@@ -24,7 +24,7 @@ pub struct Links {
 impl Links {
     #[inline]
     pub(super) fn skips(&self, word: usize) -> bool {
-        self.idle_words >> word.min(u64::BITS as usize - 1) & 1 != 0
+        self.non_owning >> word.min(u64::BITS as usize - 1) & 1 != 0
     }
 }
 

@@ -6,7 +6,8 @@ use heaplens_snapshot::{Block, Rank};
 
 use super::synthetic::{Words, id_at};
 use super::{
-    Blocks, COLLECTOR_GROUP, Dominators, Graph, IdlePart, Kinds, Links, NamedRoot, Paths, RootOrigin, Roots,
+    Blocks, COLLECTOR_GROUP, Dominators, Graph, Kinds, Links, NamedRoot, NonOwningPart, Paths, RootOrigin,
+    Roots,
 };
 
 const FIRST: u64 = 0x5555_0000_1000;
@@ -47,9 +48,9 @@ fn links_and_weak_references_hold_nothing() {
     let held = Some((RootOrigin::Named { id: 7 }, 2));
     let all = graph(&words, |_| Links::default());
     assert_eq!((path(&all, SECOND), path(&all, THIRD)), (held, held));
-    let without_links = graph(&words, |_| Links { idle_words: 0b1100, ..Links::default() });
+    let without_links = graph(&words, |_| Links { non_owning: 0b1100, ..Links::default() });
     assert_eq!((path(&without_links, SECOND), path(&without_links, THIRD)), (None, held));
-    let without_weak = graph(&words, |_| Links { idle_words: 1 << 5, ..Links::default() });
+    let without_weak = graph(&words, |_| Links { non_owning: 1 << 5, ..Links::default() });
     assert_eq!((path(&without_weak, SECOND), path(&without_weak, THIRD)), (held, None));
 }
 
@@ -59,7 +60,8 @@ type Part = ((u64, u64), (u64, u64));
 /// How many blocks each block holds when these parts are left out.
 fn held_without(words: &[(u64, u64, u64)], parts: &[Part]) -> [usize; 3] {
     let (mut graph, memory) = graph_and_memory(words, |_| Links::default());
-    let parts: Vec<IdlePart> = parts.iter().map(|&(whole, idle)| IdlePart { whole, idle }).collect();
+    let parts: Vec<NonOwningPart> =
+        parts.iter().map(|&(whole, idle)| NonOwningPart { whole, idle }).collect();
     graph.forget(&parts, &memory);
     [FIRST, SECOND, THIRD].map(|block| graph.targets(id_at(&graph, block)).count())
 }

@@ -1,4 +1,4 @@
-//! Memory that the program mapped itself: a step on the way to what it holds, and never lost.
+//! Memory that the program mapped itself: a step on the path to what it holds, and never lost.
 
 use heaplens_format::recording::{HeapView, LeakCheck, LeakKind, LostSite, PathNode, Step};
 use heaplens_format::{Addr, Bytes, Nanos};
@@ -54,23 +54,23 @@ fn examine(words: &[(u64, u64)]) -> Found {
     }
 }
 
-/// The way to the first block of a site.
-fn way(found: &Found, site: u32) -> Vec<(Step, &str, u64)> {
+/// The path to the first block of a site.
+fn path(found: &Found, site: u32) -> Vec<(Step, &str, u64)> {
     let nodes = &found.view.nodes;
     let holder = found.view.holders.iter().find(|holder| holder.site == site).unwrap();
-    let mut way: Vec<&PathNode> = vec![&nodes[holder.node as usize]];
-    while let Some(parent) = way.last().unwrap().parent {
-        way.push(&nodes[parent as usize]);
+    let mut path: Vec<&PathNode> = vec![&nodes[holder.node as usize]];
+    while let Some(parent) = path.last().unwrap().parent {
+        path.push(&nodes[parent as usize]);
     }
-    way.iter().rev().map(|node| (node.step, &*node.class, node.address)).collect()
+    path.iter().rev().map(|node| (node.step, &*node.class, node.address)).collect()
 }
 
 #[test]
-fn a_mapping_is_a_step_on_the_way_to_what_only_it_holds() {
+fn a_mapping_is_a_step_on_the_path_to_what_only_it_holds() {
     let found = examine(&[(STACK + 8, MAPPING), (MAPPING + 512, HELD), (FAR + 8, LOST)]);
     let step = (Step::Pointer, "mapping", MAPPING);
-    assert_eq!(way(&found, OF_BLOCKS), [(Step::Stack, "", 0), step, (Step::Pointer, "", HELD)]);
-    assert_eq!(way(&found, OF_MAPPINGS), [(Step::Stack, "", 0), step]);
+    assert_eq!(path(&found, OF_BLOCKS), [(Step::Stack, "", 0), step, (Step::Pointer, "", HELD)]);
+    assert_eq!(path(&found, OF_MAPPINGS), [(Step::Stack, "", 0), step]);
     let rows: Vec<(&str, u64)> =
         found.view.classes.iter().map(|row| (&*row.class, row.live.blocks)).collect();
     assert_eq!(rows, [("mapping", 2), ("blocks up to 64 B", 2)]);
@@ -81,7 +81,7 @@ fn a_mapping_is_a_step_on_the_way_to_what_only_it_holds() {
 #[test]
 fn what_a_mapping_that_nobody_points_to_holds_is_held_by_mapped_memory_and_not_lost() {
     let found = examine(&[(MAPPING, HELD)]);
-    assert_eq!(way(&found, OF_BLOCKS), [(Step::Mapped, "", 0), (Step::Pointer, "", HELD)]);
+    assert_eq!(path(&found, OF_BLOCKS), [(Step::Mapped, "", 0), (Step::Pointer, "", HELD)]);
     let kinds: Vec<(LeakKind, u32, u64)> =
         found.lost.iter().map(|lost| (lost.kind, lost.site, lost.direct.blocks)).collect();
     let [held, lost] = [LeakKind::StillReachable, LeakKind::DefinitelyLost];

@@ -1,4 +1,4 @@
-//! Names for the steps of a way from a root to a block: variables, attributes, keys and classes instead of addresses.
+//! Names for the steps of a reference path from a root to a block: variables, attributes, keys and classes instead of addresses.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -10,11 +10,11 @@ use super::block_id::BlockId;
 use super::globals::Globals;
 use super::graph::Graph;
 use super::marked::Marked;
-use super::objects::{self, Arenas, WORDS};
 use super::paths::Path;
 use super::python::{self, Object, Python, RootName, Running};
+use super::reference_paths::NamedStep;
 use super::roots::RootOrigin;
-use super::ways::Named;
+use super::type_resolver::{self, Arenas, WORDS};
 
 /// What names come from.
 pub(super) struct Namer<'a, 'm, M> {
@@ -32,7 +32,7 @@ pub(super) struct Namer<'a, 'm, M> {
     pub(super) globals: RefCell<Globals>,
 }
 
-/// Where a way has come to.
+/// Where a path has come to.
 #[derive(Default)]
 struct At {
     /// The object of Python's.
@@ -48,34 +48,34 @@ struct At {
 }
 
 impl<M: ReadMemory> Namer<'_, '_, M> {
-    /// A way without a block.
-    pub(super) fn root_alone(&self, origin: RootOrigin) -> Vec<Named> {
+    /// A path without a block.
+    pub(super) fn root_alone(&self, origin: RootOrigin) -> Vec<NamedStep> {
         vec![self.root(origin).0]
     }
 
     /// The steps of a path. Memory that belongs to an object of Python's, as the items of a list do, is no step of its own.
-    pub(super) fn way(&self, path: &Path) -> Vec<Named> {
+    pub(super) fn steps(&self, path: &Path) -> Vec<NamedStep> {
         let (root, at) = self.root(path.root);
-        let mut way = vec![root];
-        self.go_on(at, self.behind_root(path.root, &path.first), &mut way);
+        let mut steps = vec![root];
+        self.go_on(at, self.behind_root(path.root, &path.first), &mut steps);
         if !path.last.is_empty() {
-            way.push(Named::without_block(Step::More, ""));
-            self.go_on(At::default(), &path.last, &mut way);
+            steps.push(NamedStep::without_block(Step::More, ""));
+            self.go_on(At::default(), &path.last, &mut steps);
         }
-        way
+        steps
     }
 
-    fn go_on(&self, mut at: At, blocks: &[BlockId], way: &mut Vec<Named>) {
+    fn go_on(&self, mut at: At, blocks: &[BlockId], steps: &mut Vec<NamedStep>) {
         for &block in blocks {
             let (start, end) = self.graph.blocks().range(block);
             if at.parts.iter().any(|part| (start..end).contains(part)) {
                 continue;
             }
             match self.object_in(block) {
-                Some(object) => self.to_object(&mut at, object, end - start, way),
+                Some(object) => self.to_object(&mut at, object, end - start, steps),
                 None => {
                     let class = self.class(block);
-                    way.push(Named {
+                    steps.push(NamedStep {
                         step: Step::Pointer,
                         name: "".into(),
                         class,
@@ -101,7 +101,7 @@ impl<M: ReadMemory> Namer<'_, '_, M> {
     }
 
     /// A root that has the same name: words of one variable, of one file's other data, of one stack are alike.
-    pub(super) fn same_way(&self, origin: RootOrigin) -> RootOrigin {
+    pub(super) fn same_name(&self, origin: RootOrigin) -> RootOrigin {
         match origin {
             RootOrigin::Word { address, kind: RootKind::Data } => {
                 let address = self.globals.borrow_mut().beginning(address);
@@ -112,7 +112,7 @@ impl<M: ReadMemory> Namer<'_, '_, M> {
         }
     }
 
-    fn to_object(&self, at: &mut At, object: Object, size: u64, way: &mut Vec<Named>) {
+    fn to_object(&self, at: &mut At, object: Object, size: u64, steps: &mut Vec<NamedStep>) {
         let Some(python) = self.python else { return };
         let before = std::mem::take(at);
         at.object = Some(object.address);
@@ -137,10 +137,10 @@ impl<M: ReadMemory> Namer<'_, '_, M> {
             (_, _, None) => (Step::Pointer, String::new()),
         };
         let class = Arc::from(&*python.class_name(object.class));
-        way.push(Named { step, name: name.into(), class, address: object.address, size });
+        steps.push(NamedStep { step, name: name.into(), class, address: object.address, size });
     }
 
-    fn root(&self, origin: RootOrigin) -> (Named, At) {
+    fn root(&self, origin: RootOrigin) -> (NamedStep, At) {
         let nothing = At::default();
         let (step, name) = match origin {
             RootOrigin::Named { id } => return self.named_root(id),
@@ -151,11 +151,11 @@ impl<M: ReadMemory> Namer<'_, '_, M> {
             RootOrigin::Word { .. } => (Step::Mapped, "".into()),
             RootOrigin::Collector => (Step::Collector, "".into()),
         };
-        (Named::without_block(step, &name), nothing)
+        (NamedStep::without_block(step, &name), nothing)
     }
 
-    fn named_root(&self, id: u32) -> (Named, At) {
-        let named = Named::without_block;
+    fn named_root(&self, id: u32) -> (NamedStep, At) {
+        let named = NamedStep::without_block;
         let namespace = At { is_namespace: true, ..At::default() };
         match &self.names[id as usize] {
             RootName::Module(name) => (named(Step::Module, name), namespace),
@@ -181,7 +181,7 @@ impl<M: ReadMemory> Namer<'_, '_, M> {
         let length = self.memory.read(start, &mut bytes).min((end - start) as usize);
         let words: Vec<u64> =
             bytes[..length].as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word)).collect();
-        objects::object_in(self.python?, self.arenas, self.graph.blocks().get(block), &words)
+        type_resolver::object_in(self.python?, self.arenas, self.graph.blocks().get(block), &words)
     }
 
     /// What native code calls a block; empty where it is not known.

@@ -7,7 +7,7 @@
 //!   last: tracked by Python's collector and reached by nothing: first what nothing points to, then rings, one by one
 //! ```
 //!
-//! Some pointers say little of who holds what: old words in memory of no type make short ways that are none, and an object leads to
+//! Some pointers say little of who holds what: old words in memory of no type make short paths that are none, and an object leads to
 //! its class, and by that to all that the class has. Paths without such steps count first, from all roots with a name; then those
 //! with one of them, and so on.
 
@@ -48,7 +48,7 @@ pub enum Content {
     Class,
 }
 
-/// A way from a root to a block.
+/// A reference path from a root to a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Path {
     /// Where it begins.
@@ -104,7 +104,7 @@ impl Paths {
         }
     }
 
-    /// The way to a block; `None` where nothing leads to it.
+    /// The path to a block; `None` where nothing leads to it.
     pub fn path(&self, graph: &Graph, block: BlockId) -> Option<Path> {
         let head = BlockId::new(self.heads[block.index()] as usize);
         let mut last = Vec::new();
@@ -142,7 +142,7 @@ struct Search<'a, F> {
     next: Vec<BlockId>,
     /// Those of `next` that were found by a pointer into their middle.
     inside: Vec<BlockId>,
-    /// Pointers that say little, each with the block that it is in: for when all other ways were gone.
+    /// Pointers that say little, each with the block that it is in: for when all other paths were gone.
     later: Vec<(Edge, u32)>,
 }
 

@@ -13,12 +13,12 @@ pub struct NamedRoot {
     pub id: u32,
     /// The object that it holds.
     pub address: u64,
-    /// Whether nothing else leads to the object: a way to what a module holds begins at this module, whichever others import
+    /// Whether nothing else leads to the object: a path to what a module holds begins at this module, whichever others import
     /// it.
     pub is_sole: bool,
 }
 
-/// Where a program keeps what it can reach: everything that is looked at besides the blocks.
+/// Where a program keeps what it can reach: everything that is read besides the blocks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Roots {
     /// Memory: data of modules, stacks, thread-local storage.

@@ -1,4 +1,4 @@
-//! What is kept of one look until the next: the heavy part of the tree of dominators, a few megabytes at most. What is light is
+//! What is kept of one snapshot until the next: the heavy part of the tree of dominators, a few megabytes at most. What is light is
 //! left out, and so is all of a chain but its top:
 //!
 //! ```text
@@ -29,10 +29,10 @@ const CHAIN_OF_CLASS: u8 = 8;
 /// No node.
 pub(super) const NOWHERE: u32 = u32::MAX;
 
-/// What a block is, as far as that stays from look to look. 0 where it is not known.
+/// What a block is, as far as that stays from snapshot to snapshot. 0 where it is not known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BlockKind {
-    /// Its class, as the caller numbers it over all looks.
+    /// Its class, as the caller numbers it in all snapshots.
     pub class: u32,
     /// The stack that allocated it.
     pub site: u32,
@@ -41,7 +41,7 @@ pub struct BlockKind {
 /// A node that was kept.
 #[derive(Clone, Debug)]
 pub struct SummaryNode {
-    /// Which it was in its look.
+    /// Which it was in its snapshot.
     pub node: Node,
     /// What it retained.
     pub retained: Amount,
@@ -56,7 +56,7 @@ pub struct SummaryNode {
     pub(super) is_chain: bool,
 }
 
-/// The heavy part of one look, parents before children.
+/// The heavy part of one snapshot, parents before children.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
     pub(super) nodes: Vec<SummaryNode>,

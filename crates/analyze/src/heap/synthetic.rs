@@ -60,7 +60,7 @@ pub(super) fn register(word: u64) -> RootRegister {
     RootRegister { thread: 1, word }
 }
 
-/// A heap in which the address of a block can be chosen, so that it stays what it is from look to look.
+/// A heap in which the address of a block can be chosen, so that it stays what it is from snapshot to snapshot.
 #[derive(Default)]
 pub(super) struct Heap {
     memory: Words,

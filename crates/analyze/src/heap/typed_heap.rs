@@ -17,11 +17,11 @@ use super::interner::Interner;
 use super::kinds::Kinds;
 use super::marked::Marked;
 use super::namer::Namer;
-use super::objects::{Arenas, Types, Typist};
 use super::paths::{Content, Paths};
 use super::python::{Python, RootName};
 use super::roots::{NamedRoot, Roots};
 use super::runtime;
+use super::type_resolver::{Arenas, TypeResolver, Types};
 
 /// The site of blocks whose stack is not known.
 pub(super) const NO_SITE: u32 = u32::MAX;
@@ -60,11 +60,11 @@ impl<'m> TypedHeap<'m> {
             constants: constants.unwrap_or_default(),
         };
         let cpp = Classes::new(memory, files(mappings).map(|file| pair(&file.span)).collect());
-        let mut typist = Typist::new(python.as_ref(), &arenas, cpp, &mapped, names, blocks.len());
+        let mut resolver = TypeResolver::new(python.as_ref(), &arenas, cpp, &mapped, names, blocks.len());
         let mut graph =
-            Graph::with_links(blocks, &roots, memory, |id, block, words| typist.look_at(id, block, words));
-        graph.forget(typist.idle(), memory);
-        let types = typist.finish(graph.blocks());
+            Graph::with_links(blocks, &roots, memory, |id, block, words| resolver.resolve(id, block, words));
+        graph.forget(resolver.non_owning(), memory);
+        let types = resolver.finish(graph.blocks());
         Ok(Self { memory, mappings, python, graph, root_names, arenas, mapped, types })
     }
 
@@ -154,7 +154,7 @@ impl Contents {
         if let Some(of) = &snapshot.python {
             match python {
                 Some(python) => blocks.extend(small_blocks(python, &of.arenas, &of.sampled)),
-                // What cannot be told apart counts as reached.
+                // Objects that cannot be distinguished count as reached.
                 None => ranges.extend(of.arenas.iter().map(|&span| unknown(span))),
             }
             arenas = Arenas::new(of.arenas.iter().map(pair).collect());

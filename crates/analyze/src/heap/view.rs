@@ -11,11 +11,11 @@ use super::growing::{Growing, growing, largest};
 use super::interner::Interner;
 use super::namer::Namer;
 use super::paths::Paths;
+use super::reference_paths::{NamedStep, ReferencePaths, shape};
 use super::roots::RootOrigin;
 use super::samples::Samples;
 use super::summary::{BlockKind, Summary};
 use super::typed_heap::{NO_SITE, TypedHeap};
-use super::ways::{Named, Ways, shape};
 
 /// Rows of classes.
 const CLASSES: usize = 200;
@@ -56,7 +56,7 @@ pub(super) fn view(heap: &TypedHeap<'_>, history: &mut History) -> HeapView {
     HeapView {
         live: amount(heap),
         classes: class_rows(heap, names),
-        nodes: drawing.ways.finish(),
+        nodes: drawing.recorded.finish(),
         holders,
         retainers,
         growing: grown,
@@ -69,18 +69,18 @@ struct Drawing<'a, 'm> {
     heap: &'a TypedHeap<'m>,
     paths: Paths,
     namer: Namer<'a, 'm, Memory>,
-    ways: Ways,
+    recorded: ReferencePaths,
 }
 
 /// What goes when one thing goes, and the names of groups of roots.
 struct Tree {
     dominators: Dominators,
-    groups: HashMap<u32, Vec<Named>>,
+    groups: HashMap<u32, Vec<NamedStep>>,
 }
 
 impl<'a, 'm> Drawing<'a, 'm> {
     fn new(heap: &'a TypedHeap<'m>, names: &Interner) -> Self {
-        Self { heap, paths: heap.paths(), namer: heap.namer(names), ways: Ways::default() }
+        Self { heap, paths: heap.paths(), namer: heap.namer(names), recorded: ReferencePaths::default() }
     }
 
     /// Who holds the blocks of each site that has many bytes.
@@ -92,31 +92,31 @@ impl<'a, 'm> Drawing<'a, 'm> {
 
     /// Who holds most of these blocks.
     fn holder(&mut self, site: u32, blocks: &[BlockId]) -> Option<Holder> {
-        let found: Vec<Vec<Named>> = blocks.iter().filter_map(|&block| self.way(block)).collect();
+        let found: Vec<Vec<NamedStep>> = blocks.iter().filter_map(|&block| self.path_to(block)).collect();
         let mut alike: HashMap<_, (u32, usize)> = HashMap::new();
-        for (at, way) in found.iter().enumerate() {
-            alike.entry(shape(way)).or_insert((0, at)).0 += 1;
+        for (at, path) in found.iter().enumerate() {
+            alike.entry(shape(path)).or_insert((0, at)).0 += 1;
         }
         // Of paths that are as frequent the first counts, so that the answer is the same each time.
         let (alike, at) = alike.into_values().max_by_key(|&(count, at)| (count, std::cmp::Reverse(at)))?;
-        let node = self.ways.add(&found[at])?;
+        let node = self.recorded.add(&found[at])?;
         Some(Holder { site, node, looked_at: found.len() as u32, alike })
     }
 
     /// The path to a block; `None` where it is lost.
-    fn way(&self, block: BlockId) -> Option<Vec<Named>> {
-        Some(self.namer.way(&self.paths.path(self.heap.graph(), block)?))
+    fn path_to(&self, block: BlockId) -> Option<Vec<NamedStep>> {
+        Some(self.namer.steps(&self.paths.path(self.heap.graph(), block)?))
     }
 
     /// Roots of one name are one group; `None` where there are too many pointers.
     fn tree(&self, names: &mut Interner) -> Option<Tree> {
-        let mut groups: HashMap<u32, Vec<Named>> = HashMap::new();
+        let mut groups: HashMap<u32, Vec<NamedStep>> = HashMap::new();
         let mut numbers: HashMap<RootOrigin, u32> = HashMap::new();
         let dominators = Dominators::of(self.heap.graph(), |origin| {
-            *numbers.entry(self.namer.same_way(origin)).or_insert_with(|| {
-                let way = self.namer.root_alone(origin);
-                let number = names.number(&label(&way));
-                groups.entry(number).or_insert(way);
+            *numbers.entry(self.namer.same_name(origin)).or_insert_with(|| {
+                let path = self.namer.root_alone(origin);
+                let number = names.number(&label(&path));
+                groups.entry(number).or_insert(path);
                 number
             })
         });
@@ -124,9 +124,9 @@ impl<'a, 'm> Drawing<'a, 'm> {
     }
 
     /// Where a point is.
-    fn place(&self, tree: &Tree, point: &Growing) -> Option<Vec<Named>> {
+    fn place(&self, tree: &Tree, point: &Growing) -> Option<Vec<NamedStep>> {
         match point.node {
-            Node::Block(block) => self.way(block),
+            Node::Block(block) => self.path_to(block),
             Node::Group(group) => tree.groups.get(&group).cloned(),
             Node::Everything => None,
         }
@@ -153,8 +153,8 @@ impl<'a, 'm> Drawing<'a, 'm> {
 
     /// The node of a point, with what it holds.
     fn point(&mut self, tree: &Tree, point: &Growing) -> Option<u32> {
-        let node = self.ways.add(&self.place(tree, point)?)?;
-        self.ways.set_retained(node, point.after);
+        let node = self.recorded.add(&self.place(tree, point)?)?;
+        self.recorded.set_retained(node, point.after);
         Some(node)
     }
 
@@ -162,21 +162,21 @@ impl<'a, 'm> Drawing<'a, 'm> {
     fn add_retained(&mut self, dominators: &Dominators) {
         let blocks = self.heap.graph().blocks();
         let retained: Vec<(u32, Amount)> = self
-            .ways
+            .recorded
             .addresses()
             .filter_map(|(node, address)| Some((node, dominators.retained(blocks.find(address)?.0))))
             .collect();
-        retained.into_iter().for_each(|(node, retained)| self.ways.set_retained(node, retained));
+        retained.into_iter().for_each(|(node, retained)| self.recorded.set_retained(node, retained));
     }
 
     /// Containers say themselves how many elements they have, now and at the snapshot before; those of now, by their addresses.
     fn count_elements(&self, lengths: &HashMap<u64, u64>, grown: &mut [GrowingNode]) -> HashMap<u64, u64> {
         let length = |address: u64| self.heap.python()?.length(address);
-        let addresses = self.ways.addresses().map(|(_, address)| address).filter(|&address| address != 0);
+        let addresses = self.recorded.addresses().map(|(_, address)| address).filter(|&address| address != 0);
         let now: HashMap<u64, u64> =
             addresses.filter_map(|address| Some((address, length(address)?))).collect();
         for growing in grown {
-            let address = self.ways.address(growing.node);
+            let address = self.recorded.address(growing.node);
             if let (Some(&before), Some(&now)) = (lengths.get(&address), now.get(&address)) {
                 growing.elements = [before, now];
             }
@@ -185,8 +185,8 @@ impl<'a, 'm> Drawing<'a, 'm> {
     }
 }
 
-fn label(way: &[Named]) -> String {
-    let steps: Vec<String> = way.iter().map(|named| format!("{:?} {}", named.step, named.name)).collect();
+fn label(path: &[NamedStep]) -> String {
+    let steps: Vec<String> = path.iter().map(|named| format!("{:?} {}", named.step, named.name)).collect();
     steps.join("/")
 }
 

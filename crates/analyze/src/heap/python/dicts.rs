@@ -11,7 +11,7 @@ use super::Python;
 use super::layout::{DICT_KEYS, DICT_VALUES, Keys, Managed, flag};
 use super::reader::is_address;
 use super::text::LONGEST_NAME;
-use crate::heap::{IdlePart, ReadMemory};
+use crate::heap::{NonOwningPart as IdlePart, ReadMemory};
 
 /// More entries than this are not looked at.
 const MOST_ENTRIES: u64 = 1 << 26;

@@ -3,7 +3,7 @@
 use super::classes::{Class, Kind};
 use super::layout::{self, SIZE, class, ndarray};
 use super::{Object, Python};
-use crate::heap::{IdlePart, ReadMemory};
+use crate::heap::{NonOwningPart as IdlePart, ReadMemory};
 
 /// Nodes of an OrderedDict beyond this many are not looked at.
 const MOST_NODES: usize = 1 << 24;

@@ -1,6 +1,6 @@
 //! Words that point to blocks, and what the words beside a pointer say about the block. Many words are looked up at a time, one
 //! step of the look-up for all of them before the next: no word waits for another, so the processor fetches many parts of the
-//! index at once, and who points to what is asked for when it is at hand.
+//! index at once, and who points to what is asked for when it is in the cache.
 //!
 //! ```text
 //!   words ─▶ numbers of those between the first block and the last ─▶ spots in the index ─▶ blocks near ─▶ targets
@@ -24,7 +24,7 @@ pub(super) struct Pointer {
 
 /// The pointers among many words. It is used again and again, so that its arrays stay in the cache.
 #[derive(Default)]
-pub(super) struct Sieve {
+pub(super) struct PointerScanner {
     /// Words that may be pointers; the first `count` of these.
     numbers: Vec<u32>,
     count: usize,
@@ -33,9 +33,9 @@ pub(super) struct Sieve {
     targets: Vec<Target>,
     /// Those that point behind the beginning of a block, if it reaches so far.
     behind: Vec<u32>,
-    /// The first that was not told of, and where the part ended that was told of last.
+    /// The first that was not reported, and where the part ended that was reported last.
     next: usize,
-    told: usize,
+    reported: usize,
 }
 
 /// A block, and how far behind its beginning; an offset beyond 4 G counts as 4 G.
@@ -58,10 +58,10 @@ impl Target {
     }
 }
 
-impl Sieve {
+impl PointerScanner {
     /// Looks up words, fewer than 4 G of them.
     pub(super) fn look_up(&mut self, blocks: &Blocks, words: &[[u8; 8]]) {
-        self.sort_out(blocks, words);
+        self.select(blocks, words);
         let Self { numbers, count, spots, targets, behind, .. } = self;
         let word = |number: u32| u64::from_le_bytes(words[number as usize]);
         let numbers = &numbers[..*count];
@@ -86,11 +86,11 @@ impl Sieve {
             let found = found.filter(|&(_, offset)| !is_number(word, offset));
             *target = found.map_or(Target::NOTHING, |(block, offset)| Target::new(block, offset));
         }
-        (self.next, self.told) = (0, 0);
+        (self.next, self.reported) = (0, 0);
     }
 
     /// Keeps the words that may be pointers, without a branch: whether a word is one cannot be foreseen.
-    fn sort_out(&mut self, blocks: &Blocks, words: &[[u8; 8]]) {
+    fn select(&mut self, blocks: &Blocks, words: &[[u8; 8]]) {
         if self.numbers.len() < words.len() {
             self.numbers.resize(words.len(), 0);
         }
@@ -102,9 +102,9 @@ impl Sieve {
         self.count = count;
     }
 
-    /// Tells of every word that points to a block, each with its number.
-    pub(super) fn each(&mut self, blocks: &Blocks, words: &[[u8; 8]], tell: impl FnMut(usize, Pointer)) {
-        self.each_in(blocks, words, 0..words.len(), tell);
+    /// Reports every word that points to a block, each with its number.
+    pub(super) fn each(&mut self, blocks: &Blocks, words: &[[u8; 8]], report: impl FnMut(usize, Pointer)) {
+        self.each_in(blocks, words, 0..words.len(), report);
     }
 
     /// The same for a part of the words that were looked up; numbers are counted from the part's first. Parts come in the order
@@ -115,13 +115,13 @@ impl Sieve {
         blocks: &Blocks,
         words: &[[u8; 8]],
         part: Range<usize>,
-        mut tell: impl FnMut(usize, Pointer),
+        mut report: impl FnMut(usize, Pointer),
     ) {
         let numbers = &self.numbers[..self.count];
-        if part.start < self.told {
+        if part.start < self.reported {
             self.next = numbers.partition_point(|number| (*number as usize) < part.start);
         }
-        self.told = part.end;
+        self.reported = part.end;
         while let Some(&number) = numbers.get(self.next)
             && (number as usize) < part.end
         {
@@ -129,7 +129,7 @@ impl Sieve {
             if at >= part.start
                 && let Some(target) = self.targets[self.next].get()
             {
-                tell(at - part.start, pointer(blocks, &words[at..part.end], target));
+                report(at - part.start, pointer(blocks, &words[at..part.end], target));
             }
             self.next += 1;
         }
@@ -190,7 +190,7 @@ fn payload(start: u64, end: impl FnOnce() -> u64, behind: &[[u8; 8]]) -> Option<
 mod tests {
     use super::*;
 
-    fn told(size: u64, words: [u64; 2]) -> Option<Payload> {
+    fn payload_of(size: u64, words: [u64; 2]) -> Option<Payload> {
         let end = 0x7000_0000_1000 + size;
         payload(0x7000_0000_1000, || end, &words.map(u64::to_le_bytes))
     }
@@ -198,15 +198,15 @@ mod tests {
     #[test]
     fn a_header_fits_its_block_to_the_byte() {
         let at = |offset: u64| 0x7000_0000_1000 + offset;
-        assert_eq!(told(80, [at(8), at(80)]), Some(Payload::Vector));
-        assert_eq!(told(80, [at(80), at(80)]), Some(Payload::Vector), "full");
-        assert_eq!(told(80, [at(0), at(80)]), None, "empty");
-        assert_eq!(told(80, [at(88), at(80)]), None, "ends behind its memory");
-        assert_eq!(told(80, [at(8), at(72)]), None, "memory is left over");
-        assert_eq!(told(31, [17, 30]), Some(Payload::String));
-        assert_eq!(told(31, [31, 30]), None, "longer than there is room");
-        assert_eq!(told(32, [17, 30]), None);
-        assert_eq!(told(16, [3, 15]), None, "so short a string has no block");
+        assert_eq!(payload_of(80, [at(8), at(80)]), Some(Payload::Vector));
+        assert_eq!(payload_of(80, [at(80), at(80)]), Some(Payload::Vector), "full");
+        assert_eq!(payload_of(80, [at(0), at(80)]), None, "empty");
+        assert_eq!(payload_of(80, [at(88), at(80)]), None, "ends behind its memory");
+        assert_eq!(payload_of(80, [at(8), at(72)]), None, "memory is left over");
+        assert_eq!(payload_of(31, [17, 30]), Some(Payload::String));
+        assert_eq!(payload_of(31, [31, 30]), None, "longer than there is room");
+        assert_eq!(payload_of(32, [17, 30]), None);
+        assert_eq!(payload_of(16, [3, 15]), None, "so short a string has no block");
     }
 
     /// What the words of a root lead to, in two blocks of the same size below 4 GiB and above.
@@ -221,9 +221,9 @@ mod tests {
         let blocks = Blocks::new(vec![block(low), block(high)]).unwrap();
         let offsets_in = |start: u64| {
             let words = [0, 2, 8, 0x42b, 0x42c].map(|offset| (start + offset).to_le_bytes());
-            let (mut sieve, mut found) = (Sieve::default(), Vec::new());
-            sieve.look_up(&blocks, &words);
-            sieve.each(&blocks, &words, |at, _| found.push(at));
+            let (mut scanner, mut found) = (PointerScanner::default(), Vec::new());
+            scanner.look_up(&blocks, &words);
+            scanner.each(&blocks, &words, |at, _| found.push(at));
             found
         };
         assert_eq!(offsets_in(high), [0, 1, 2, 3, 4]);

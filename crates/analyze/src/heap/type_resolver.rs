@@ -8,12 +8,12 @@ use super::block_id::BlockId;
 use super::blocks::Blocks;
 use super::classes::Classes;
 use super::interner::Interner;
-use super::links::{IdlePart, Links};
+use super::links::{Links, NonOwningPart};
 use super::marked::Marked;
 use super::paths::Content;
 use super::python::{ClassId, LARGEST_SMALL, Object, Python};
 
-/// Words at the start of a block that tell what is in it.
+/// Words at the start of a block by which its content is known.
 pub(super) const WORDS: usize = 6;
 
 /// Memory out of which Python cuts its small objects, in the order of addresses.
@@ -41,7 +41,7 @@ impl Arenas {
 const MAPPING: &str = "mapping";
 
 /// Finds out what blocks are, one after the other.
-pub(super) struct Typist<'a, 'm, M> {
+pub(super) struct TypeResolver<'a, 'm, M> {
     python: Option<&'a Python<'m, M>>,
     arenas: &'a Arenas,
     cpp: Classes<'m, M>,
@@ -52,14 +52,14 @@ pub(super) struct Typist<'a, 'm, M> {
     known: HashMap<ClassId, u32>,
     /// Addresses of what objects keep for later use.
     spare: Vec<u64>,
-    /// Parts of blocks that hold nothing.
-    idle: Vec<IdlePart>,
+    /// Parts of blocks whose pointers own nothing.
+    non_owning: Vec<NonOwningPart>,
     /// Blocks that are mappings, and the class of those.
     mapped: &'a Marked,
     mapping: u32,
 }
 
-impl<'a, 'm, M: ReadMemory> Typist<'a, 'm, M> {
+impl<'a, 'm, M: ReadMemory> TypeResolver<'a, 'm, M> {
     /// For so many blocks. Names of classes are numbered in `names`; `mapped` are blocks that the program mapped itself.
     pub(super) fn new(
         python: Option<&'a Python<'m, M>>,
@@ -70,8 +70,19 @@ impl<'a, 'm, M: ReadMemory> Typist<'a, 'm, M> {
         blocks: usize,
     ) -> Self {
         let mapping = names.number(MAPPING);
-        let (known, spare, idle) = (HashMap::new(), Vec::new(), Vec::new());
-        Self { python, arenas, cpp, names, classes: vec![0; blocks], known, spare, idle, mapped, mapping }
+        let (known, spare, non_owning) = (HashMap::new(), Vec::new(), Vec::new());
+        Self {
+            python,
+            arenas,
+            cpp,
+            names,
+            classes: vec![0; blocks],
+            known,
+            spare,
+            non_owning,
+            mapped,
+            mapping,
+        }
     }
 
     /// What was found.
@@ -83,13 +94,13 @@ impl<'a, 'm, M: ReadMemory> Typist<'a, 'm, M> {
         Types { classes: self.classes, python_classes, spare }
     }
 
-    /// Parts of blocks that hold nothing.
-    pub(super) fn idle(&self) -> &[IdlePart] {
-        &self.idle
+    /// Parts of blocks whose pointers own nothing.
+    pub(super) fn non_owning(&self) -> &[NonOwningPart] {
+        &self.non_owning
     }
 
-    /// Notes the class of a block, and says which of its words are no pointers.
-    pub(super) fn look_at(&mut self, id: BlockId, block: Block, words: &[[u8; 8]]) -> Links {
+    /// Notes the class of a block, and says which of its words are non-owning pointers.
+    pub(super) fn resolve(&mut self, id: BlockId, block: Block, words: &[[u8; 8]]) -> Links {
         if self.mapped.contains(id) {
             self.classes[id.index()] = self.mapping;
             return Links::default();
@@ -108,11 +119,11 @@ impl<'a, 'm, M: ReadMemory> Typist<'a, 'm, M> {
             return Links::default();
         };
         self.spare.extend(python.spare(object));
-        self.idle.extend(python.idle_parts(object));
+        self.non_owning.extend(python.idle_parts(object));
         let number = || self.names.number(&python.class_name(object.class));
         self.classes[id.index()] = *self.known.entry(object.class).or_insert_with(number);
         Links {
-            idle_words: object.idle_words,
+            non_owning: object.idle_words,
             object_at: (object.address - block.address.get()) as u8,
             is_tracked: object.is_tracked,
         }

@@ -1,4 +1,4 @@
-//! Ways from roots to blocks, as they go into a recording: what two ways share is kept once.
+//! Reference paths from roots to blocks, as they go into a recording: what two paths share is kept once.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use heaplens_format::recording::{Amount, PathNode, Step};
 
 /// One step, named.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Named {
+pub(super) struct NamedStep {
     pub(super) step: Step,
     /// Empty where it has none.
     pub(super) name: Arc<str>,
@@ -19,7 +19,7 @@ pub(super) struct Named {
     pub(super) size: u64,
 }
 
-impl Named {
+impl NamedStep {
     /// A step without a block.
     pub(super) fn without_block(step: Step, name: &str) -> Self {
         Self { step, name: name.into(), class: "".into(), address: 0, size: 0 }
@@ -28,18 +28,18 @@ impl Named {
 
 /// All steps so far.
 #[derive(Debug, Default)]
-pub(super) struct Ways {
+pub(super) struct ReferencePaths {
     nodes: Vec<PathNode>,
     known: HashMap<(Option<u32>, Step, u64, Arc<str>), u32>,
 }
 
-impl Ways {
-    /// Adds a way; the number of its last step, or none where it has no step.
-    pub(super) fn add(&mut self, way: &[Named]) -> Option<u32> {
-        way.iter().fold(None, |parent, named| Some(self.step(parent, named)))
+impl ReferencePaths {
+    /// Adds a path; the number of its last step, or none where it has no step.
+    pub(super) fn add(&mut self, path: &[NamedStep]) -> Option<u32> {
+        path.iter().fold(None, |parent, named| Some(self.step(parent, named)))
     }
 
-    fn step(&mut self, parent: Option<u32>, named: &Named) -> u32 {
+    fn step(&mut self, parent: Option<u32>, named: &NamedStep) -> u32 {
         let key = (parent, named.step, named.address, named.name.clone());
         *self.known.entry(key).or_insert_with(|| {
             self.nodes.push(PathNode {
@@ -75,14 +75,14 @@ impl Ways {
     }
 }
 
-/// What of a way is the same for all elements of a container: the numbers of items and what lies behind a pointer do not matter.
-pub(super) fn shape(way: &[Named]) -> Vec<(Step, Arc<str>, Arc<str>)> {
-    let of = |named: &Named| match named.step {
+/// What of a path is the same for all elements of a container: the numbers of items and what lies behind a pointer do not matter.
+pub(super) fn shape(path: &[NamedStep]) -> Vec<(Step, Arc<str>, Arc<str>)> {
+    let of = |named: &NamedStep| match named.step {
         Step::Item | Step::Key | Step::Pointer => (named.step, Arc::from(""), named.class.clone()),
         _ => (named.step, named.name.clone(), named.class.clone()),
     };
-    let mut shape = Vec::with_capacity(way.len());
-    for step in way.iter().map(of) {
+    let mut shape = Vec::with_capacity(path.len());
+    for step in path.iter().map(of) {
         shape.push(step);
         // A list of pairs and a chain of links are as long as they like.
         if let Some(period) = (1..=LONGEST_LINK).find(|&period| is_repeated(&shape, period)) {
@@ -105,22 +105,22 @@ fn is_repeated<T: PartialEq>(steps: &[T], period: usize) -> bool {
 mod tests {
     use super::*;
 
-    fn named(step: Step, name: &str, address: u64) -> Named {
-        Named { step, name: name.into(), class: "list".into(), address, size: 8 }
+    fn named(step: Step, name: &str, address: u64) -> NamedStep {
+        NamedStep { step, name: name.into(), class: "list".into(), address, size: 8 }
     }
 
     #[test]
-    fn what_two_ways_share_is_kept_once() {
-        let mut ways = Ways::default();
+    fn what_two_paths_share_is_kept_once() {
+        let mut paths = ReferencePaths::default();
         let to = |item: &str, address| {
             [named(Step::Module, "m", 0), named(Step::Variable, "v", 64), named(Step::Item, item, address)]
         };
-        let (first, second) = (ways.add(&to("1", 128)), ways.add(&to("2", 256)));
+        let (first, second) = (paths.add(&to("1", 128)), paths.add(&to("2", 256)));
         assert_eq!(
-            (first, second, ways.add(&to("1", 128)), ways.add(&[])),
+            (first, second, paths.add(&to("1", 128)), paths.add(&[])),
             (Some(2), Some(3), Some(2), None)
         );
-        let nodes = ways.finish();
+        let nodes = paths.finish();
         assert_eq!(
             nodes.iter().map(|node| node.parent).collect::<Vec<_>>(),
             [None, Some(0), Some(1), Some(1)]
@@ -134,9 +134,9 @@ mod tests {
         assert_ne!(shape(&to("1")), shape(&to("1")[..1]));
         let chain = |links: usize| vec![named(Step::Pointer, "", 9); links];
         assert_eq!(shape(&chain(2)), shape(&chain(7)));
-        let links = |count: usize| -> Vec<Named> {
+        let links = |count: usize| -> Vec<NamedStep> {
             let link = ["", "AddBackward0", "std::vector elements"];
-            let of = |class: &&str| Named { class: Arc::from(*class), ..named(Step::Pointer, "", 9) };
+            let of = |class: &&str| NamedStep { class: Arc::from(*class), ..named(Step::Pointer, "", 9) };
             (0..count).flat_map(|_| link.iter().map(of)).chain([named(Step::Pointer, "", 1)]).collect()
         };
         assert_eq!(shape(&links(1)), shape(&links(9)));
