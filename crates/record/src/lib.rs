@@ -4,6 +4,8 @@
 //! ```text
 //!   lookup ─▶ inspect ─▶ session + agent_file ─▶ launch ─▶ watch ─▶ seal ─▶ Recording
 //!   (PATH)    (can it?)  (where arenas go)                 (20 ms)  (arenas)
+//!                                                          │
+//!                          kernel ◀─ memory ◀─ tracing ◀─ ledger ◀─ snapshot
 //! ```
 
 pub mod arena;

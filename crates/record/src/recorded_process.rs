@@ -19,7 +19,7 @@ use crate::tracing::TIMEOUT_ASKED;
 /// How long one sleeps before it is checked again whether the answer came.
 const SLEEP: Duration = Duration::from_millis(2);
 
-/// Why a process cannot be looked at.
+/// Why a process cannot be asked anything.
 #[derive(Debug, thiserror::Error)]
 pub enum NotRecorded {
     /// There is none of this number.

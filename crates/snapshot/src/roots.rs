@@ -86,7 +86,7 @@ pub struct RootRange {
 /// A register of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RootRegister {
-    /// The thread, as the kernel numbers it; 0 where that is not told.
+    /// The thread, as the kernel numbers it; 0 where that is not recorded.
     pub thread: u32,
     /// What is in it: a pointer or any other number.
     pub word: u64,

@@ -35,7 +35,7 @@ pub struct SelfFork {
     pub asked: AtomicU32,
     /// Those that were answered: woken.
     pub answered: AtomicU32,
-    /// How many addresses the question has, which are in the file behind [`MOST_BYTES`]; 0: one, in the next word.
+    /// How many addresses the request has, which are in the file after [`MOST_BYTES`]; 0: one, in the next word.
     pub addresses: AtomicU32,
     /// Where is read.
     pub address: AtomicU64,

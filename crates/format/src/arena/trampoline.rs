@@ -1,5 +1,5 @@
-//! A trampoline: a thread of the program that stands still makes a system call in the recorder's name and goes back to where it was
-//! by itself. The code for it and the place for what it goes back to are in the agent; the recorder fills in the place.
+//! The injection trampoline: a thread of the program that stands still makes a system call in the recorder's name and returns to where
+//! it was by itself. The code for it and the words for what it returns to are in the agent; the recorder fills in the words.
 
 use crate::atomic::AtomicU64;
 
@@ -10,13 +10,13 @@ pub const GENERAL_REGISTERS: usize = 15;
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Trampoline {
-    /// Where a `syscall` is behind which a thread gets back all that is kept here; a task that the call made ends there.
+    /// Where a `syscall` is after which a thread gets back all that is kept here; a task that the call made ends there.
     pub call_and_return: AtomicU64,
-    /// Where a `syscall` is behind which a task of ours ends.
+    /// Where a `syscall` is after which a task of ours ends.
     pub call_and_end: AtomicU64,
-    /// The first address behind that code.
+    /// The first address after that code.
     pub code_end: AtomicU64,
-    /// The number of the thread that is under way: 0 for none. Whoever is in the code is, too.
+    /// The number of the thread that is on it: 0 for none. Whoever is in the code is, too.
     pub thread: AtomicU64,
     /// The signals that it holds back.
     pub mask: AtomicU64,

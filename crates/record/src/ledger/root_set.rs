@@ -258,7 +258,7 @@ fn is_device(name: &str) -> bool {
     name.starts_with("/dev/") && !name.starts_with("/dev/shm/") && !name.starts_with("/dev/zero")
 }
 
-/// From where a stack begins now to its first byte. Thread-local data lies behind it in the same memory.
+/// From where a stack begins now to its first byte. Thread-local data comes after it in the same memory.
 fn rest_of_stack(areas: &[Area], space: &Space, stack: u64) -> Option<(u64, u64)> {
     let area = areas.iter().find(|area| area.start <= stack && stack < area.end)?;
     Some((stack, space.end_of_stack(stack).unwrap_or(area.end)))

@@ -14,7 +14,7 @@ use crate::timeline::drop_every_second;
 const PART: u64 = 50;
 /// Points that are kept; when they are full every second one goes.
 const MOST_POINTS: usize = 96;
-/// Fewer tell nothing.
+/// Fewer say nothing.
 const LEAST_POINTS: usize = 12;
 /// Iterations, and without a loop time, after which growth may be seen.
 const LEAST_PASSES: u64 = 30;

@@ -17,7 +17,7 @@ use super::ptrace::{self, Registers, Stop, Tid, Waited};
 use super::threads::StoppedThread;
 use super::trampoline::Trampoline;
 
-/// Ends of calls are told from signals, and new tasks are stopped before their first instruction.
+/// Ends of calls are distinct from signals, and new tasks are stopped before their first instruction.
 const OPTIONS: libc::c_int = libc::PTRACE_O_TRACESYSGOOD
     | libc::PTRACE_O_TRACECLONE
     | libc::PTRACE_O_TRACEFORK

@@ -1,6 +1,6 @@
-//! The way back of a thread that makes a system call for the recorder: see [`heaplens_format::arena::trampoline`]. The recorder
-//! gives a thread that stands still the registers of a call and has it run from here. Usually it takes the thread back itself, right
-//! behind the call. Should it be killed before, then the kernel lets go of the thread, and the thread brings itself back.
+//! The injection trampoline, on which a thread makes a system call for the recorder: see [`heaplens_format::arena::trampoline`]. The
+//! recorder gives a thread that stands still the registers of a call and has it run from here. Usually it takes the thread back
+//! itself, right after the call. Should it be killed before, then the kernel lets go of the thread, and the thread returns by itself.
 //!
 //! ```text
 //!   call_and_return:  the call ─┬─ in the thread: waits for a helper, gets its mask, then its registers ─▶ where it was
@@ -34,7 +34,7 @@ unsafe extern "C" {
     fn heaplens_trampoline_end();
 }
 
-/// Where it is told how to go.
+/// Its address, for the header of the arena.
 pub fn offer() -> *const Trampoline {
     TRAMPOLINE.call_and_return.store(heaplens_call_and_return as *const () as u64, Relaxed);
     TRAMPOLINE.call_and_end.store(heaplens_call_and_end as *const () as u64, Relaxed);
@@ -43,8 +43,8 @@ pub fn offer() -> *const Trampoline {
     &TRAMPOLINE
 }
 
-// A helper is waited for by its number: what is no child of this process, as an image is none, is not waited for (ECHILD), and
-// neither is the number of an error (EINVAL). `jrcxz` alone of all jumps looks at no flag.
+// A helper is waited for by its number: what is no child of this process, as a copy is none, is not waited for (ECHILD), and
+// neither is the number of an error (EINVAL). `jrcxz` alone of all jumps depends on no flag.
 core::arch::global_asm!(
     ".pushsection .text.heaplens_trampoline,\"ax\",@progbits",
     ".hidden heaplens_call_and_return",
