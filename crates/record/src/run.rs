@@ -13,11 +13,10 @@ use crate::agent_file::{self, AgentFile, Folders, NoPlaceForAgent};
 use crate::inspect::{BareReason, inspect};
 use crate::kernel::{self, HeldSignals};
 use crate::launch::{self, Preload};
+use crate::listeners::Listeners;
 use crate::lookup::{self, LookupError};
-use crate::progress::Audience;
 use crate::seal::{self, Known, Warning};
 use crate::session::{self, Session, SessionError};
-use crate::snapshot::Examiner;
 use crate::stopwatch::Stopwatch;
 use crate::wake_up::WakeUpFifo;
 use crate::watch::{self, Ended, Place};
@@ -118,19 +117,6 @@ pub enum RunError {
 /// The caller must have no other children: orphans of the tree become children of this process, and any that ends is reaped.
 pub fn run(options: RunOptions) -> Result<Outcome, RunError> {
     run_with(options, Listeners::default())
-}
-
-/// Who is told of a run.
-#[derive(Default)]
-pub struct Listeners<'a> {
-    /// How it goes, about twice a second while the program runs.
-    pub audience: Option<Audience<'a>>,
-    /// Is shown a snapshot of each process at its end, and where `snapshots` says so before.
-    pub examiner: Option<Examiner<'a>>,
-    /// Whether the examiner is shown snapshots of a process that grows or asks for one, too, while it runs.
-    pub snapshots: bool,
-    /// A label of the user's marks: soon after each one, the examiner is shown a snapshot.
-    pub snapshot_at: Option<&'a str>,
 }
 
 /// The same with listeners.

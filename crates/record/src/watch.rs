@@ -12,9 +12,9 @@ use heaplens_format::{Bytes, Nanos, Pid};
 
 use crate::arena;
 use crate::kernel::{self, Arrived, HeldSignals, Reaped};
+use crate::listeners::Listeners;
 use crate::procfs;
 use crate::progress::{self, Audience, Course};
-use crate::run::Listeners;
 use crate::session::{self, ArenaName, Listing};
 use crate::snapshot::{self, Examine, Examiner, Outcome, Worker};
 use crate::stopwatch::Stopwatch;
