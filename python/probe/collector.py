@@ -1,12 +1,12 @@
 """Runs before a collection that is a test; the agent carries this text.
 
-It is given `note`, and notes what keeps Python's collector from coming by itself, where something does.
+It is given `counter` and `note`, and notes what keeps Python's collector from coming by itself, where something does.
 """
 
 import gc
 import sys
 
-COLLECTOR_HELD = 20
+COLLECTOR_HELD = counter("reasons why the collector does not come")
 # Objects to a full collection by the thresholds: 70,000 up to 3.12, 200,000 in 3.13.
 MANY = 1_000_000
 

@@ -1,7 +1,7 @@
 """Runs inside a program that has imported TensorFlow; the agent carries this text.
 
-It is given `count`, which counts an event for the line that called, `note`, which keeps words about such events, and `made`,
-which keeps the line that made an operation.
+It is given `counter`, which gives a number for a counter's name, `count`, which counts an event for the line that called, `note`,
+which keeps words about such events, and `made`, which keeps the line that made an operation.
 `install` is called again and again until it says that all is in place: each time it looks at what has been imported, and
 imports nothing itself. Whatever it puts in place passes every call on as it came, holds none of the program's objects,
 and lets no exception of its own out. What a version does not have is noted once, and does without.
@@ -10,26 +10,25 @@ and lets no exception of its own out. What a version does not have is noted once
 import sys
 import _weakref as weakref
 
-GRAPH_OPERATION = 1
-SESSION_MADE = 2
-SESSION_CLOSED = 3
-SESSION_FREED = 4
-FUNCTION_TRACED = 5
-PY_FUNCTION_REGISTERED = 6
-PY_FUNCTION_DROPPED = 7
-GRADIENT_REGISTERED = 8
-MODEL_MADE = 9
-SESSION_CLEARED = 10
-UNAVAILABLE = 11
-GRAPH_OPERATION_FREED = 12
-FUNCTION_FREED = 13
-MODEL_FREED = 14
-MODEL_COMPILED = 15
-TAPE_MADE = 16
-TAPE_FREED = 17
-ITERATOR_MADE = 18
-ITERATOR_FREED = 19
-FINALIZED_GRAPH_GREW = 21
+GRAPH_OPERATION = counter("graph operations")
+SESSION_MADE = counter("sessions made")
+SESSION_CLOSED = counter("sessions closed")
+SESSION_FREED = counter("session objects freed")
+FUNCTION_TRACED = counter("function traces")
+PY_FUNCTION_REGISTERED = counter("Python functions registered")
+PY_FUNCTION_DROPPED = counter("Python functions dropped")
+GRADIENT_REGISTERED = counter("gradients registered")
+MODEL_MADE = counter("Keras models made")
+UNAVAILABLE = counter("probes that are not available")
+GRAPH_OPERATION_FREED = counter("graph operations freed")
+FUNCTION_FREED = counter("function traces freed")
+MODEL_FREED = counter("Keras models freed")
+MODEL_COMPILED = counter("calls of compile")
+TAPE_MADE = counter("gradient tapes made")
+TAPE_FREED = counter("gradient tapes freed")
+ITERATOR_MADE = counter("dataset iterators made")
+ITERATOR_FREED = counter("dataset iterators freed")
+FINALIZED_GRAPH_GREW = counter("operations that a finalized graph refused")
 
 # Objects are known by `~id(…)`. A table has the hash of a key beside it, which of a number is the number itself: an address there
 # would read as a pointer to the object for whoever looks at memory from outside.

@@ -2,7 +2,6 @@
 
 use heaplens_analyze::growth::{How, Shape, Verdict};
 use heaplens_analyze::{Profile, profile};
-use heaplens_format::arena::Counter;
 use heaplens_format::recording::{
     Amount, Change, Code, CountUntil, CounterRow, Decoded, Frame, FrameSymbol, Function, History,
     Interpreter, Ledger, LedgerMapping, Line, Loop, Mark, MarkKind, Module, Node, Process, Reading,
@@ -327,10 +326,10 @@ fn growth_of_resident_memory_that_ledgers_do_not_see_is_our_own() {
 }
 
 /// Counts something once in each pass, for a node.
-fn with_counted(mut process: Process, counter: Counter, node: u32) -> Process {
+fn with_counted(mut process: Process, counter: &str, node: u32) -> Process {
     let passes = process.marks.len() as u64;
     let changes = (1..=passes).map(|pass| CountUntil { until: pass as u32, count: pass - 1 }).collect();
-    let row = CounterRow { counter, node: NodeId::new(node), count: passes, changes };
+    let row = CounterRow { counter: counter.into(), node: NodeId::new(node), count: passes, changes };
     process.counters.rows.push(row);
     process
 }
@@ -353,7 +352,7 @@ fn what_is_local_to_threads_is_the_iterators_only_where_tensorflow_runs_the_thre
     let pooled = "tsl::(anonymous namespace)::PThread::ThreadFn(void*)";
     let rules_with = |thread: &[&str]| {
         let process = with(script(100), site(1, SiteKind::Heap), |passes| 3_000 * passes);
-        let mut process = with_counted(process, Counter::IteratorMade, 1);
+        let mut process = with_counted(process, "dataset iterators made", 1);
         let node = with_stack(&mut process, thread);
         rules(&analysed(with(process, site(node, SiteKind::Heap), |passes| 9_000 * passes)))
     };
@@ -372,7 +371,7 @@ fn what_is_local_to_threads_is_the_iterators_only_where_tensorflow_runs_the_thre
 
 /// A function is traced at line 3; what is below that line is allocated by this one, so many bytes for each block.
 fn traced(function: &str, bytes: u64) -> Process {
-    let mut process = with_counted(script(100), Counter::FunctionTraced, 1);
+    let mut process = with_counted(script(100), "function traces", 1);
     let node = with_stack(&mut process, &[function]);
     process.nodes[node as usize - 1].parent = NodeId::new(1);
     let process = with(process, site(1, SiteKind::Heap), |passes| 9_000 * passes);

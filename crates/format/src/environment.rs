@@ -46,7 +46,7 @@ pub const NO_FOLLOW: &str = "HEAPLENS_NO_FOLLOW";
 /// `1`: nothing is tried in the program, such as running Python's collector.
 pub const PASSIVE: &str = "HEAPLENS_PASSIVE";
 
-/// `1`: nothing is known of TensorFlow: no probe, and its pools are blocks as any other.
+/// `1`: nothing is known of frameworks: no probe, and their pools are blocks as any other.
 pub const NO_FRAMEWORKS: &str = "HEAPLENS_NO_FRAMEWORKS";
 
 /// A number: after so many runs of a session from one line its graph is finalized. Read by the probe of TensorFlow.

@@ -11,7 +11,7 @@ use heaplens_format::arena::marks::{LOOP_SIZE, Moment};
 use heaplens_format::arena::table::{
     Module as ModuleRecord, SAMPLED_BLOCK, Site as SiteRecord, SiteIdentity,
 };
-use heaplens_format::arena::{Counter, End, HeaderView, MODULE_SIZE, Region, SITE_SIZE};
+use heaplens_format::arena::{CounterId, End, HeaderView, MODULE_SIZE, Region, SITE_SIZE};
 use heaplens_format::loss::LOSS_SLOTS;
 use heaplens_format::recording::{
     Amount, Counters, Exit, Heap, Interpreter, LeakCheck, Ledger, LedgerMoment, Module, Node, Process,
@@ -20,7 +20,7 @@ use heaplens_format::recording::{
 use heaplens_format::{Addr, Bytes, Loss, Nanos, NodeId, Pid};
 
 use crate::codes::Codes;
-use crate::counters::{self, CounterRecords};
+use crate::counters::{CounterRecords, Names};
 use crate::marks;
 use crate::stacks::{Ground, Trie};
 use crate::threads::Seats;
@@ -161,9 +161,16 @@ pub(crate) fn read_with_findings(
     let [changes, loops] = [Region::Changes, Region::Loops].map(|region| reader.region(region));
     let marks = reader.marks();
     let notes = reader.region(Region::Notes);
-    let [sites, seats, nodes, codes, modules, strings] =
-        [Region::Sites, Region::Threads, Region::Nodes, Region::Codes, Region::Modules, Region::Strings]
-            .map(|region| reader.region(region));
+    let [sites, seats, nodes, codes, modules, names, strings] = [
+        Region::Sites,
+        Region::Threads,
+        Region::Nodes,
+        Region::Codes,
+        Region::Modules,
+        Region::Counters,
+        Region::Strings,
+    ]
+    .map(|region| reader.region(region));
     let (sites, codes, strings) = (sites?, codes?, strings?);
     let modules = reader.modules(&modules?, &strings);
     let mut codes = Codes::new(&codes, &strings);
@@ -176,10 +183,9 @@ pub(crate) fn read_with_findings(
     number_sites(&mut findings, &records);
     let changes = changes?;
     let histories = marks::histories(&changes, &records, kept, amount);
-    let counters = Counters {
-        rows: counters::rows(&counted, &changes, kept),
-        notes: counters::notes(&notes?, &strings),
-    };
+    let names = Names::new(&names?, &strings);
+    let counters =
+        Counters { rows: names.rows(&counted, &changes, kept), notes: names.notes(&notes?, &strings) };
     let (codes, torn) = codes.finish();
     reader.torn += torn;
     Ok(Process {
@@ -293,7 +299,7 @@ struct Found {
 /// What a site is, and what each of its records has live.
 enum Sited {
     Memory(Site, [Sum; 2]),
-    Counter(Counter, NodeId, [Sum; 2]),
+    Counter(CounterId, NodeId, [Sum; 2]),
 }
 
 struct Reader<'a> {

@@ -2,7 +2,7 @@
 
 use heaplens_format::arena::python::split_python_frame;
 use heaplens_format::arena::table::{Node as NodeRecord, split_frame};
-use heaplens_format::arena::{Counter, FRAME_PSEUDO_MODULE, NODE_SIZE, Pseudo};
+use heaplens_format::arena::{CounterId, FRAME_PSEUDO_MODULE, NODE_SIZE, Pseudo};
 use heaplens_format::recording::{Frame, Module, Node, SiteKind};
 use heaplens_format::{Addr, ModuleId, NodeId};
 
@@ -25,7 +25,7 @@ pub(crate) enum Ground {
     /// Memory of a kind.
     Memory(SiteKind),
     /// No memory: what is counted.
-    Counter(Counter),
+    Counter(CounterId),
 }
 
 /// The trie of the arena, of which the nodes below sites are marked.
@@ -155,7 +155,8 @@ pub(crate) fn ground_of(frame: u64) -> Option<Ground> {
         Pseudo::Break => SiteKind::Break,
         Pseudo::PythonObject => SiteKind::PythonObject,
         Pseudo::PythonBlock => SiteKind::PythonBlock,
-        _ => return Counter::of(ground).map(Ground::Counter),
+        Pseudo::Counter(counter) => return Some(Ground::Counter(counter)),
+        _ => return None,
     };
     Some(Ground::Memory(kind))
 }

@@ -3,8 +3,8 @@
 use heaplens_analyze::Profile;
 use heaplens_analyze::growth::{CountedLine, Finding, How, Shape, Slowing, Trend};
 use heaplens_analyze::profile::Layer;
+use heaplens_analyze::rules::FINALIZED_GRAPH_GREW;
 use heaplens_format::Bytes;
-use heaplens_format::arena::Counter;
 
 use crate::source::source_line;
 
@@ -17,7 +17,7 @@ pub(crate) fn mapping(finding: &Finding) -> Option<&str> {
 /// What was counted for a finding: all of it, then line by line where there are several.
 pub(crate) fn counted(profile: &Profile, finding: &Finding) -> Vec<(String, f64)> {
     let Some(counting) = &finding.counting else { return Vec::new() };
-    let what = format!("{} per {}", counting.counter.words(), per(profile));
+    let what = format!("{} per {}", counting.counter, per(profile));
     let at = |line: &CountedLine| {
         let frame = profile.line_of(line.stack)?;
         let file = frame.file.as_deref()?.rsplit('/').next()?;
@@ -30,13 +30,13 @@ pub(crate) fn counted(profile: &Profile, finding: &Finding) -> Vec<(String, f64)
 
 /// What became of a graph that was finalized for the user.
 pub(crate) fn finalized(profile: &Profile) -> Option<String> {
-    let when = profile.counts.notes(Counter::FinalizedGraphGrew).next()?;
-    let line = profile.counts.refused_at().and_then(|stack| profile.line_of(stack));
+    let when = profile.counts.notes(FINALIZED_GRAPH_GREW).next()?;
+    let line = profile.counts.first_at(FINALIZED_GRAPH_GREW).and_then(|stack| profile.line_of(stack));
     let place = line.and_then(|frame| {
         let file = frame.file.as_deref()?.rsplit('/').next()?;
         Some(format!("{file}:{}", frame.line?))
     });
-    Some(match (place, profile.counts.refused_at()) {
+    Some(match (place, profile.counts.first_at(FINALIZED_GRAPH_GREW)) {
         (Some(place), _) => {
             format!("The graph was finalized {when}: {place} would have made it grow, and raised.")
         }

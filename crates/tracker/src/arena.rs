@@ -43,6 +43,7 @@ const WIDE: Layout = Layout {
         (896 * MIB, MIB),
         (904 * MIB, 8 * MIB),
         (912 * MIB, 64 * KIB),
+        (912 * MIB + 512 * KIB, 16 * KIB),
         (913 * MIB, 256 * KIB),
         (GIB, 384 * MIB),
         (2 * GIB, GIB),
@@ -64,6 +65,7 @@ const NARROW: Layout = Layout {
         (28 * MIB, 256 * KIB),
         (28 * MIB + 512 * KIB, MIB),
         (29 * MIB + 512 * KIB, 64 * KIB),
+        (29 * MIB + 576 * KIB, 16 * KIB),
         (29 * MIB + 640 * KIB, 256 * KIB),
         (30 * MIB, 2 * MIB),
         (32 * MIB, 64 * MIB),
@@ -74,8 +76,23 @@ const NARROW: Layout = Layout {
 };
 
 /// Room to grow that a program with limited address space leaves us, in the order of [`Region`].
-const ROOM: [u64; REGIONS] =
-    [0, 0, MIB, MIB, MIB, MIB, 64 * KIB, 64 * KIB, 16 * KIB, 16 * KIB, MIB, 16 * MIB, 32 * MIB, 64 * MIB];
+const ROOM: [u64; REGIONS] = [
+    0,
+    0,
+    MIB,
+    MIB,
+    MIB,
+    MIB,
+    64 * KIB,
+    64 * KIB,
+    16 * KIB,
+    16 * KIB,
+    16 * KIB,
+    MIB,
+    16 * MIB,
+    32 * MIB,
+    64 * MIB,
+];
 
 /// The tables of this process. No descriptor stays open: programs close what they did not open, and reuse the number.
 #[derive(Debug)]

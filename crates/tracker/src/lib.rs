@@ -15,7 +15,7 @@ extern crate std;
 pub mod arena;
 pub mod blocks;
 pub mod cost;
-mod counters;
+pub mod counters;
 pub mod filter;
 pub mod follow;
 pub mod inspect;

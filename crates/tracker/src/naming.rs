@@ -61,7 +61,7 @@ impl Tracker {
             return self.site_of_memo(seat);
         }
         let native = seat.memo.frames().last().map_or(ROOT_HASH, |top| top.hash);
-        let ground = seat.ground.map_or(0, |ground| u64::from(ground as u8));
+        let ground = seat.ground.map_or(0, |ground| u64::from(ground.number()));
         let key = extend_hash(native, python ^ operation ^ ground << 56);
         let site = match self.site_at_hand(seat, key) {
             Some((site, _)) => site,

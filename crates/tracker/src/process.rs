@@ -187,6 +187,7 @@ fn make_arena(tracker: &Tracker, forked: bool) -> Result<(), Errno> {
     tracker.samples.reset(tracker.sample_interval());
     tracker.marks.reset();
     tracker.requests.reset();
+    tracker.counters.reset();
     tracker.profiles.reset(&settings().profile, forked);
     arena.take_pages(1).ok_or(Errno(libc::ENOSPC))?; // page 0 stands for "none"
     if !tracker.trie.reset(arena) {

@@ -12,6 +12,7 @@ use heaplens_format::{Addr, Bytes, Loss};
 use crate::arena::Arena;
 use crate::blocks::{Block, Blocks};
 use crate::cost::{Timer, stop_clock, ticks};
+use crate::counters::Counters;
 use crate::mappings;
 use crate::marks::Marks;
 use crate::objects::samples::Samples;
@@ -46,6 +47,8 @@ pub struct Tracker {
     pub marks: Marks,
     /// What is asked for from outside.
     pub requests: Requests,
+    /// What is counted besides.
+    pub counters: Counters,
     /// Who made the operations that run.
     pub operations: Operations,
     /// Mean distance of samples; 0: exact.
@@ -63,6 +66,7 @@ static TRACKER: Tracker = Tracker {
     samples: Samples::new(),
     marks: Marks::new(),
     requests: Requests::new(),
+    counters: Counters::new(),
     operations: Operations::new(),
     interval: AtomicU64::new(0),
     profiles: Profiles::new(),

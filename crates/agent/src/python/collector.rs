@@ -3,7 +3,7 @@
 use core::ffi::CStr;
 use core::ptr::null_mut;
 
-use heaplens_format::arena::Counter;
+use heaplens_format::arena::counter::COLLECTOR_HELD;
 use heaplens_tracker::tracker;
 
 use super::interface::{self, Interface, PendingCall};
@@ -37,7 +37,7 @@ pub fn collect() -> bool {
             (Some(enable), Some(disable)) => {
                 let was_enabled = enable() != 0;
                 if !was_enabled {
-                    tracker().on_note(Counter::CollectorHeld, b"the collector is switched off");
+                    note(b"the collector is switched off");
                 }
                 (interface.collect)();
                 if !was_enabled {
@@ -47,6 +47,13 @@ pub fn collect() -> bool {
             }
             _ => collect_by_module(interface),
         }
+    }
+}
+
+/// Why it would not have come by itself.
+fn note(reason: &[u8]) {
+    if let Some(counter) = tracker().counters.number(COLLECTOR_HELD.as_bytes()) {
+        tracker().on_note(counter, reason);
     }
 }
 

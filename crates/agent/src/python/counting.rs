@@ -1,10 +1,10 @@
-//! Functions that the probe of a library is given: one that counts, for whoever called, one that keeps words, and one that notes
-//! who made an operation.
+//! Functions that the probe of a library is given: one that gives a counter by its name, one that counts, for whoever called, one
+//! that keeps words, and one that notes who made an operation.
 
 use core::ffi::{CStr, c_char, c_int, c_long};
 use core::ptr::null_mut;
 
-use heaplens_format::arena::Counter;
+use heaplens_format::arena::CounterId;
 use heaplens_format::python_file::PROBE_FILE;
 use heaplens_tracker::python::Line;
 use heaplens_tracker::{Caller, tracker};
@@ -20,6 +20,8 @@ static COUNT: Method = Method {
     flags: ONE_ARGUMENT,
     doc: c"".as_ptr(),
 };
+static COUNTER: Method =
+    Method { name: c"counter".as_ptr(), function: Some(counter), flags: ANY_ARGUMENTS, doc: c"".as_ptr() };
 static NOTE: Method =
     Method { name: c"note".as_ptr(), function: Some(note), flags: ANY_ARGUMENTS, doc: c"".as_ptr() };
 
@@ -38,7 +40,7 @@ pub unsafe fn run(interface: &Interface, source: &CStr, names: Object) -> bool {
             return false;
         }
         let is_given = (interface.set_item)(names, c"__builtins__".as_ptr(), (interface.builtins)()) == 0
-            && [(c"count", &COUNT), (c"note", &NOTE), (c"made", &MADE)]
+            && [(c"counter", &COUNTER), (c"count", &COUNT), (c"note", &NOTE), (c"made", &MADE)]
                 .iter()
                 .all(|(name, method)| give(interface, names, name, method));
         let result = if is_given { (interface.evaluate)(code, names, names) } else { null_mut() };
@@ -78,6 +80,21 @@ unsafe extern "C" fn count() {
         hook = sym on_count)
 }
 
+/// `counter("name")`: the number that the others are given for it; 0, which counts nothing, where there are too many.
+unsafe extern "C" fn counter(_module: Object, arguments: Object) -> Object {
+    let Some(interface) = interface::get() else { return null_mut() };
+    let mut name: *const c_char = core::ptr::null();
+    // SAFETY: the interpreter calls with its lock held; the format says what is stored where, and the text lives as long as the
+    // arguments.
+    unsafe {
+        if (interface.parse)(arguments, c"s".as_ptr(), &raw mut name) == 0 {
+            return null_mut();
+        }
+        let number = tracker().counters.number(CStr::from_ptr(name).to_bytes());
+        (interface.new_number)(number.map_or(0, |number| c_long::from(number.get())))
+    }
+}
+
 /// The counter is the low byte of the number; what is above says how many times, where that is more than once.
 unsafe extern "C" fn on_count(_module: Object, number: Object, rsp: u64, rbp: u64) -> Object {
     let Some(interface) = interface::get() else { return null_mut() };
@@ -85,7 +102,7 @@ unsafe extern "C" fn on_count(_module: Object, number: Object, rsp: u64, rbp: u6
     // program's business.
     unsafe {
         let number = u64::try_from((interface.number)(number)).unwrap_or(0);
-        match Counter::from_number(number & 0xff) {
+        match CounterId::new(number & 0xff) {
             Some(counter) => tracker().on_count(counter, (number >> 8).max(1), Caller { rsp, rbp }),
             None => (interface.clear_error)(),
         }
@@ -100,7 +117,7 @@ unsafe extern "C" fn note(_module: Object, arguments: Object) -> Object {
     // the arguments.
     unsafe {
         let is_parsed = (interface.parse)(arguments, c"iy".as_ptr(), &raw mut number, &raw mut text) != 0;
-        match u64::try_from(number).ok().and_then(Counter::from_number) {
+        match u64::try_from(number).ok().and_then(CounterId::new) {
             Some(counter) if is_parsed => tracker().on_note(counter, CStr::from_ptr(text).to_bytes()),
             _ => (interface.clear_error)(),
         }

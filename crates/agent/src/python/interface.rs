@@ -93,6 +93,7 @@ interface! {
         bytes = c"PyBytes_AsString": unsafe extern "C" fn(Object) -> *const c_char;
         number = c"PyLong_AsLong": unsafe extern "C" fn(Object) -> c_long;
         is_true = c"PyObject_IsTrue": unsafe extern "C" fn(Object) -> c_int;
+        new_number = c"PyLong_FromLong": unsafe extern "C" fn(c_long) -> Object;
         truth = c"PyBool_FromLong": unsafe extern "C" fn(c_long) -> Object;
         parse = c"PyArg_ParseTuple": unsafe extern "C" fn(Object, *const c_char, ...) -> c_int;
         collect = c"PyGC_Collect": unsafe extern "C" fn() -> isize;

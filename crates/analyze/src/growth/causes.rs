@@ -5,7 +5,6 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use heaplens_format::arena::Counter;
 use heaplens_format::recording::Process;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -69,7 +68,7 @@ impl Seen {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Counting {
     /// What.
-    pub counter: Counter,
+    pub counter: &'static str,
     /// Events per iteration, without those that were taken back.
     pub per_iteration: f64,
     /// By line, those with most of it first.

@@ -1,6 +1,5 @@
 //! What libraries did over the iterations, by the line that made them do it.
 
-use heaplens_format::arena::Counter;
 use heaplens_format::recording::{Process, Stage};
 use rustc_hash::FxHashMap;
 
@@ -38,7 +37,7 @@ pub struct CountedLine {
 /// Everything that was counted in a process.
 #[derive(Debug, Default)]
 pub(super) struct Counted<'a> {
-    lines: FxHashMap<(Counter, Option<Key<'a>>), LineEvents>,
+    lines: FxHashMap<(&'a str, Option<Key<'a>>), LineEvents>,
 }
 
 #[derive(Debug, Default)]
@@ -51,13 +50,13 @@ struct LineEvents {
 }
 
 impl<'a> Counted<'a> {
-    pub(super) fn of(process: &Process, stacks: &'a Stacks, axis: &Axis) -> Self {
+    pub(super) fn of(process: &'a Process, stacks: &'a Stacks, axis: &Axis) -> Self {
         let tests = [Stage::Before, Stage::Collected].map(|stage| returned::last(process, stage));
         let tests = if tests[0] < tests[1] { tests } else { [None; 2] };
         let mut counted = Self::default();
         for row in &process.counters.rows {
             let stack = stacks.of(row.node);
-            let line = counted.lines.entry((row.counter, stacks.line(stack).map(key))).or_default();
+            let line = counted.lines.entry((&*row.counter, stacks.line(stack).map(key))).or_default();
             line.stack = stack;
             line.values.resize(axis.moments.len(), 0.0);
             for (value, moment) in line.values.iter_mut().zip(&axis.moments) {
@@ -71,7 +70,7 @@ impl<'a> Counted<'a> {
     }
 
     /// Lines where this goes on with the iterations, those with most of it first.
-    pub(super) fn growing(&self, counter: Counter, axis: &Axis) -> Vec<(Option<Key<'a>>, CountedLine)> {
+    pub(super) fn growing(&self, counter: &str, axis: &Axis) -> Vec<(Option<Key<'a>>, CountedLine)> {
         let of_counter = self.lines.iter().filter(|((known, _), _)| *known == counter);
         let mut growing: Vec<(Option<Key<'a>>, CountedLine)> = of_counter
             .filter_map(|((_, key), events)| {

@@ -2,7 +2,7 @@
 //! allocator by a trim.
 
 use heaplens_format::Bytes;
-use heaplens_format::arena::Counter;
+use heaplens_format::arena::counter::COLLECTOR_HELD;
 use heaplens_format::recording::{Ledger, Line, MarkKind, Process, Stage};
 use rustc_hash::FxHashMap;
 
@@ -39,7 +39,7 @@ impl Returned {
         };
         let at_test = last(process, Stage::Before).map_or(live, |mark| process.marks[mark].live.get() as f64);
         let freed = Bytes::new((live - at_test).max(0.0) as u64);
-        let is_held_off = process.counters.notes.iter().any(|note| note.counter == Counter::CollectorHeld);
+        let is_held_off = process.counters.notes.iter().any(|note| *note.counter == *COLLECTOR_HELD);
         let by_trim = trimmed.map(|bytes| bytes.saturating_sub(freed));
         let by_ledger = no_blocks(process, axis);
         Self { by_collection, by_trim, by_ledger, is_held_off, length }

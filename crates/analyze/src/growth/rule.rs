@@ -4,8 +4,6 @@
 
 use std::fmt;
 
-use heaplens_format::arena::Counter;
-
 use super::Known;
 use super::findings::Finding;
 use super::place::Course;
@@ -40,7 +38,7 @@ pub struct Rule {
     /// What a finding is measured by.
     pub measured_by: MeasuredBy,
     /// What was noted about this says why; else what was noted about the events.
-    pub noted: Option<Counter>,
+    pub noted: Option<&'static str>,
     /// What was looked at besides and does not grow, with the reason.
     pub excludes: Option<fn(&Profile) -> Option<(String, String)>>,
     /// The line that it is told for, where that is another than that of the site.
@@ -188,11 +186,11 @@ pub(crate) type LineOf = for<'a> fn(Frames<'a>) -> Option<&'a StackFrame>;
 /// Events that go on with the iterations, at the lines that cause them.
 pub(crate) struct Events {
     /// What is counted.
-    pub(crate) counter: Counter,
+    pub(crate) counter: &'static str,
     /// What takes it back. Where something does, what is left is alive, and costs something be it ever so little.
-    pub(crate) undone_by: Option<Counter>,
+    pub(crate) undone_by: Option<&'static str>,
     /// What must not go on as well: then it is a part of another cause.
-    pub(crate) unless: Option<Counter>,
+    pub(crate) unless: Option<&'static str>,
     /// Whether what is counted may be garbage that Python's collector had not come to yet: then it is nobody's leak.
     pub(crate) may_be_garbage: bool,
     /// Rules that would tell a part of it.
@@ -200,7 +198,7 @@ pub(crate) struct Events {
 }
 
 impl Events {
-    pub(crate) const fn of(counter: Counter) -> Self {
+    pub(crate) const fn of(counter: &'static str) -> Self {
         Self { counter, undone_by: None, unless: None, may_be_garbage: false, instead_of: &[] }
     }
 }

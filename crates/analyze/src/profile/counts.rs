@@ -1,6 +1,7 @@
 //! What libraries did in a process, over the whole run.
 
-use heaplens_format::arena::Counter;
+use std::sync::Arc;
+
 use heaplens_format::recording::{Note, Process};
 
 use super::stacks::{StackId, Stacks};
@@ -8,37 +9,45 @@ use super::stacks::{StackId, Stacks};
 /// All that was counted, and what was noted about it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    totals: Vec<(Counter, u64)>,
+    rows: Vec<Row>,
     notes: Vec<Note>,
-    refused_at: Option<StackId>,
+}
+
+/// What was counted at one stack.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Row {
+    counter: Arc<str>,
+    stack: StackId,
+    count: u64,
 }
 
 impl Counts {
     pub(super) fn of(process: &Process, stacks: &Stacks) -> Self {
-        let rows = &process.counters.rows;
-        let total = |counter: Counter| {
-            let own = rows.iter().filter(|row| row.counter == counter);
-            own.fold(0u64, |sum, row| sum.saturating_add(row.count))
-        };
-        let totals = Counter::ALL.iter().map(|&counter| (counter, total(counter)));
-        let totals = totals.filter(|&(_, count)| count > 0).collect();
-        let refused = rows.iter().find(|row| row.counter == Counter::FinalizedGraphGrew && row.count > 0);
-        let refused_at = refused.map(|row| stacks.of(row.node));
-        Self { totals, notes: process.counters.notes.clone(), refused_at }
-    }
-
-    /// Where an operation was first to be made for a graph that was finalized for the user.
-    pub fn refused_at(&self) -> Option<StackId> {
-        self.refused_at
+        let counted = process.counters.rows.iter().filter(|row| row.count > 0);
+        let rows = counted.map(|row| Row {
+            counter: row.counter.clone(),
+            stack: stacks.of(row.node),
+            count: row.count,
+        });
+        Self { rows: rows.collect(), notes: process.counters.notes.clone() }
     }
 
     /// How often it happened.
-    pub fn total(&self, counter: Counter) -> u64 {
-        self.totals.iter().find(|(known, _)| *known == counter).map_or(0, |(_, count)| *count)
+    pub fn total(&self, counter: &str) -> u64 {
+        self.rows_of(counter).fold(0, |sum, row| sum.saturating_add(row.count))
+    }
+
+    /// Where it happened first; `None` where it did not.
+    pub fn first_at(&self, counter: &str) -> Option<StackId> {
+        self.rows_of(counter).next().map(|row| row.stack)
     }
 
     /// What was noted about it, in the order of time.
-    pub fn notes(&self, counter: Counter) -> impl Iterator<Item = &str> {
-        self.notes.iter().filter(move |note| note.counter == counter).map(|note| note.text.as_str())
+    pub fn notes(&self, counter: &str) -> impl Iterator<Item = &str> {
+        self.notes.iter().filter(move |note| *note.counter == *counter).map(|note| note.text.as_str())
+    }
+
+    fn rows_of(&self, counter: &str) -> impl Iterator<Item = &Row> {
+        self.rows.iter().filter(move |row| *row.counter == *counter)
     }
 }

@@ -1,7 +1,7 @@
 //! C36: cycles that Python's collector had not come to yet; collecting proved it.
 
 use heaplens_format::Bytes;
-use heaplens_format::arena::Counter;
+use heaplens_format::arena::counter::COLLECTOR_HELD;
 
 use super::{cache_filling, site_growth};
 use crate::growth::{
@@ -13,7 +13,7 @@ pub(crate) static RULE: Rule = Rule {
     verdict: Text::Plain("cycle waiting for gc"),
     fix: Text::Plain("break the cycle, or call gc.collect() from time to time"),
     outcome: Outcome::Ends(UNTIL_COLLECTED),
-    noted: Some(Counter::CollectorHeld),
+    noted: Some(COLLECTOR_HELD),
     reads: &[Reads::Collection],
     review: Some(review),
     ..Rule::new("C36", "gc-cycle", 250)

@@ -8,6 +8,8 @@ use std::sync::LazyLock;
 
 use crate::growth::Rule;
 
+pub use tensorflow::counters::FINALIZED_GRAPH_GREW;
+
 include!(concat!(env!("OUT_DIR"), "/rules.rs"));
 
 /// All of them, in the order in which they are asked.

@@ -30,20 +30,22 @@ pub enum Region {
     Marks = 7,
     /// [`super::counter::Note`] records.
     Notes = 8,
+    /// The same for the names of counters.
+    Counters = 9,
     /// [`super::thread::Thread`] records, by the number of their seat.
-    Threads = 9,
+    Threads = 10,
     /// [`super::marks::Change`] records.
-    Changes = 10,
+    Changes = 11,
     /// [`super::table::Site`] records.
-    Sites = 11,
+    Sites = 12,
     /// [`super::table::Node`] records.
-    Nodes = 12,
+    Nodes = 13,
     /// Pages handed out one by one.
-    Pages = 13,
+    Pages = 14,
 }
 
 /// The number of regions.
-pub const REGIONS: usize = 14;
+pub const REGIONS: usize = 15;
 
 /// Where one region lies in the file and how much of it exists.
 #[derive(Debug, Default)]
@@ -383,6 +385,7 @@ impl<'a> HeaderView<'a> {
             Region::Loops,
             Region::Marks,
             Region::Notes,
+            Region::Counters,
             Region::Threads,
             Region::Changes,
             Region::Sites,

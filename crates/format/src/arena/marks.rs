@@ -81,7 +81,7 @@ pub enum MarkKind {
     Trimmed = 6,
     /// The recorder looked: it makes these itself, from the outside.
     Interval = 7,
-    /// A native program ran a session of TensorFlow.
+    /// A framework ran what a native program gave it to run.
     Run = 8,
 }
 

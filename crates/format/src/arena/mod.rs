@@ -7,6 +7,7 @@
 //!   MAPPINGS live mappings, sorted by address
 //!   CODES    Python code objects that were on a stack
 //!   LOOPS    loops of the user's code    MARKS   moments that values are kept for
+//!   NOTES    words about what is counted   COUNTERS   its names
 //!   THREADS  the names of threads, by their seats
 //!   CHANGES  what sites had at marks
 //!   SITES    counters of each stack that allocates (one or two records)
@@ -30,12 +31,12 @@ pub mod thread;
 pub mod trampoline;
 
 pub use block::{BlockEntry, Family};
-pub use counter::Counter;
+pub use counter::CounterId;
 pub use header::{End, Header, HeaderView, Region};
 pub use table::{FRAME_PSEUDO_MODULE, MAPPING_SIZE, MODULE_SIZE, NODE_SIZE, Pseudo, SITE_SIZE};
 
 /// The first word of an arena.
-pub const MAGIC: u64 = u64::from_le_bytes(*b"HLARENA\x08");
+pub const MAGIC: u64 = u64::from_le_bytes(*b"HLARENA\x09");
 
 /// The unit in which PAGES is handed out; also the page size of x86-64.
 pub const PAGE: usize = 4096;

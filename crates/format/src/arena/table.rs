@@ -1,5 +1,6 @@
 //! The records of the arena's tables, and what a frame of the trie looks like.
 
+use super::counter::CounterId;
 use crate::atomic::{AtomicU32, AtomicU64};
 
 /// One frame below its callers.
@@ -188,20 +189,35 @@ macro_rules! pseudo {
         /// What stands below the outermost frame when the stack is not an ordinary, complete one.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[repr(u8)]
-        pub enum Pseudo { $($(#[$doc])* $name = $number),* }
+        pub enum Pseudo {
+            $($(#[$doc])* $name = $number,)*
+            /// No memory: events that are counted.
+            Counter(CounterId) = 64,
+        }
 
         impl Pseudo {
             /// Its frame in the trie.
             pub const fn frame(self) -> u64 {
-                frame_word(FRAME_PSEUDO_MODULE, self as u64)
+                match self {
+                    $(Self::$name => frame_word(FRAME_PSEUDO_MODULE, $number),)*
+                    Self::Counter(counter) => counter.frame(),
+                }
             }
 
             /// The pseudo frame that a frame word stands for.
             pub const fn from_frame(frame: u64) -> Option<Self> {
                 match split_frame(frame) {
                     $((FRAME_PSEUDO_MODULE, $number) => Some(Self::$name),)*
-                    _ => None,
+                    _ => match CounterId::from_frame(frame) {
+                        Some(counter) => Some(Self::Counter(counter)),
+                        None => None,
+                    },
                 }
+            }
+
+            /// Its number: what its frame has in place of an address.
+            pub const fn number(self) -> u8 {
+                split_frame(self.frame()).1 as u8
             }
         }
     };
@@ -226,48 +242,6 @@ pseudo! {
     PythonObject = 8;
     /// A heap block that Python's allocator asked for: an object too large for its arenas, or its own tables.
     PythonBlock = 9;
-    /// No memory: an event of [`super::Counter::GraphOperation`].
-    GraphOperation = 17;
-    /// No memory: an event of [`super::Counter::SessionMade`].
-    SessionMade = 18;
-    /// No memory: an event of [`super::Counter::SessionClosed`].
-    SessionClosed = 19;
-    /// No memory: an event of [`super::Counter::SessionFreed`].
-    SessionFreed = 20;
-    /// No memory: an event of [`super::Counter::FunctionTraced`].
-    FunctionTraced = 21;
-    /// No memory: an event of [`super::Counter::PyFunctionRegistered`].
-    PyFunctionRegistered = 22;
-    /// No memory: an event of [`super::Counter::PyFunctionDropped`].
-    PyFunctionDropped = 23;
-    /// No memory: an event of [`super::Counter::GradientRegistered`].
-    GradientRegistered = 24;
-    /// No memory: an event of [`super::Counter::ModelMade`].
-    ModelMade = 25;
-    /// No memory: an event of [`super::Counter::SessionCleared`].
-    SessionCleared = 26;
-    /// No memory: an event of [`super::Counter::Unavailable`].
-    Unavailable = 27;
-    /// No memory: an event of [`super::Counter::GraphOperationFreed`].
-    GraphOperationFreed = 28;
-    /// No memory: an event of [`super::Counter::FunctionFreed`].
-    FunctionFreed = 29;
-    /// No memory: an event of [`super::Counter::ModelFreed`].
-    ModelFreed = 30;
-    /// No memory: an event of [`super::Counter::ModelCompiled`].
-    ModelCompiled = 31;
-    /// No memory: an event of [`super::Counter::TapeMade`].
-    TapeMade = 32;
-    /// No memory: an event of [`super::Counter::TapeFreed`].
-    TapeFreed = 33;
-    /// No memory: an event of [`super::Counter::IteratorMade`].
-    IteratorMade = 34;
-    /// No memory: an event of [`super::Counter::IteratorFreed`].
-    IteratorFreed = 35;
-    /// No memory: an event of [`super::Counter::CollectorHeld`].
-    CollectorHeld = 36;
-    /// No memory: an event of [`super::Counter::FinalizedGraphGrew`].
-    FinalizedGraphGrew = 37;
 }
 
 #[cfg(test)]

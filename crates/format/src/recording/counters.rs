@@ -1,9 +1,9 @@
 //! What libraries did that is no memory, counted by the stack that it came from.
 
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use crate::arena::Counter;
 use crate::units::NodeId;
 
 /// All counters of a process, and what is to be said about them.
@@ -18,8 +18,8 @@ pub struct Counters {
 /// What was counted for one stack.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CounterRow {
-    /// What.
-    pub counter: Counter,
+    /// What, by its name.
+    pub counter: Arc<str>,
     /// The innermost frame.
     pub node: NodeId,
     /// How often, up to the end.
@@ -40,8 +40,8 @@ pub struct CountUntil {
 /// Words about something that was counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
-    /// What.
-    pub counter: Counter,
+    /// What, by its name.
+    pub counter: Arc<str>,
     /// The words.
     pub text: String,
 }

@@ -193,7 +193,7 @@ pub enum MarkKind {
     },
     /// The recorder looked: it does so at intervals in a program that makes no marks itself.
     Interval,
-    /// A native program ran a session of TensorFlow.
+    /// A framework ran what a native program gave it to run.
     Run {
         /// It was the so manieth.
         number: u64,

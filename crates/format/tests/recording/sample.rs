@@ -1,7 +1,7 @@
 //! One small recording in which every part of the model says something. It is the content of the fixture of each
 //! format: a change here needs a new fixture beside the old ones.
 
-use heaplens_format::arena::{Counter, Pseudo};
+use heaplens_format::arena::Pseudo;
 use heaplens_format::recording::{
     Amount, Change, ClassRow, Code, CountUntil, CounterRow, Counters, Exit, Frame, FrameSymbol, Function,
     GrowingNode, HeapMoment, HeapView, History, Holder, Interpreter, LeakCheck, LeakKind, Ledger,
@@ -12,6 +12,17 @@ use heaplens_format::{Addr, Bytes, CodeId, LoopId, Loss, ModuleId, Nanos, NodeId
 
 /// A shell that was replaced by a program which runs Python, with a loop in it.
 pub fn sample() -> Recording {
+    let mut recording = sample_of_format_2_6();
+    let note = Note { counter: "pages of a book".into(), text: "they are numbered".into() };
+    let row =
+        CounterRow { counter: note.counter.clone(), node: NodeId::new(1), count: 9, changes: Vec::new() };
+    recording.processes[0].counters.rows.push(row);
+    recording.processes[0].counters.notes.push(note);
+    recording
+}
+
+/// What format 2.6 could say: counters that it had a number for.
+pub fn sample_of_format_2_6() -> Recording {
     let mut recording = sample_of_format_2_5();
     let of_sites = vec![ThreadOf::Several, ThreadOf::Named(1)];
     recording.processes[0].threads = Threads { names: vec!["main".into(), "loader".into()], of_sites };
@@ -56,11 +67,15 @@ pub fn sample_of_format_2_5() -> Recording {
 }
 
 fn counters() -> Counters {
-    let row = |counter, node, count, changes| CounterRow { counter, node: NodeId::new(node), count, changes };
+    let row = |counter: &str, node, count, changes| CounterRow {
+        counter: counter.into(),
+        node: NodeId::new(node),
+        count,
+        changes,
+    };
     let changes = vec![CountUntil { until: 1, count: 3 }];
-    let note = Note { counter: Counter::FunctionTraced, text: "step: argument 0 was 1, then 2".into() };
-    let rows =
-        vec![row(Counter::GraphOperation, 2, 60, changes), row(Counter::SessionMade, 1, 1, Vec::new())];
+    let note = Note { counter: "function traces".into(), text: "step: argument 0 was 1, then 2".into() };
+    let rows = vec![row("graph operations", 2, 60, changes), row("sessions made", 1, 1, Vec::new())];
     Counters { rows, notes: vec![note] }
 }
 

@@ -3,7 +3,7 @@
 use heaplens_analyze::Profile;
 use heaplens_analyze::growth::{Finding, Shape, Verdict};
 use heaplens_analyze::profile::SiteProfile;
-use heaplens_format::arena::Counter;
+use heaplens_analyze::rules::FINALIZED_GRAPH_GREW;
 
 use super::{FrameFields, frame};
 use crate::rules;
@@ -163,8 +163,8 @@ pub(super) struct FinalizedFields<'a> {
 
 /// What became of a graph that was finalized for the user; `None` where none was.
 pub(super) fn finalized(profile: &Profile) -> Option<FinalizedFields<'_>> {
-    let when = profile.counts.notes(Counter::FinalizedGraphGrew).next()?.to_owned();
-    let line = profile.counts.refused_at().and_then(|stack| profile.line_of(stack));
+    let when = profile.counts.notes(FINALIZED_GRAPH_GREW).next()?.to_owned();
+    let line = profile.counts.first_at(FINALIZED_GRAPH_GREW).and_then(|stack| profile.line_of(stack));
     Some(FinalizedFields { when, location: line.map(frame) })
 }
 

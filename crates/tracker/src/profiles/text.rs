@@ -11,8 +11,8 @@
 use core::cell::UnsafeCell;
 
 use heaplens_format::NodeId;
+use heaplens_format::arena::Pseudo;
 use heaplens_format::arena::table::{FRAME_PSEUDO_MODULE, split_frame};
-use heaplens_format::arena::{Counter, Pseudo};
 
 use super::largest::Largest;
 use crate::sites::{self, Totals, Weight};
@@ -79,11 +79,10 @@ fn heap_sites(tracker: &Tracker) -> impl Iterator<Item = (NodeId, Totals)> {
 
 /// Whether a site is of blocks: mappings and events of libraries are counted like them, but are none.
 fn is_heap(tracker: &Tracker, node: NodeId) -> bool {
-    use Pseudo::{AnonymousMapping, Break, FileMapping, PythonObject};
-    !frames(tracker, node).filter_map(Pseudo::from_frame).any(|ground| {
-        matches!(ground, AnonymousMapping | FileMapping | Break | PythonObject)
-            || Counter::of(ground).is_some()
-    })
+    use Pseudo::{AnonymousMapping, Break, Counter, FileMapping, PythonObject};
+    let is_other =
+        |ground| matches!(ground, AnonymousMapping | FileMapping | Break | PythonObject | Counter(_));
+    !frames(tracker, node).filter_map(Pseudo::from_frame).any(is_other)
 }
 
 /// Text on its way into a file.

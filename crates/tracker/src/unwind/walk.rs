@@ -45,7 +45,7 @@ const OUTERMOST: u64 = 64;
 const CONTEXT_PLACES: [u64; 16] = [13, 12, 14, 11, 9, 8, 10, 15, 0, 1, 2, 3, 4, 5, 6, 7];
 
 const fn cut(reason: Pseudo) -> u32 {
-    CUT | (reason as u32) << CUT_SHIFT
+    CUT | (reason.number() as u32) << CUT_SHIFT
 }
 
 /// Why a step ended the stack; `None`: it was complete.

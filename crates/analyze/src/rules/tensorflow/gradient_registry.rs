@@ -1,8 +1,6 @@
 //! C4: gradients are registered for each new model, and hold what it traced.
 
-use heaplens_format::arena::Counter;
-
-use super::{COMPILING, KERAS, TRACING, keras_state, retrace};
+use super::{COMPILING, KERAS, TRACING, counters, keras_state, retrace};
 use crate::growth::{Claims, Events, Reads, Rule, Text};
 
 pub(crate) static RULE: Rule = Rule {
@@ -24,7 +22,7 @@ pub(crate) static RULE: Rule = Rule {
     // What a model traced stays with the gradients that were registered for it, and with it the model.
     events: Some(Events {
         instead_of: &[&retrace::RULE, &keras_state::RULE],
-        ..Events::of(Counter::GradientRegistered)
+        ..Events::of(counters::GRADIENT_REGISTERED)
     }),
     claims: Claims { inside: &[TRACING, COMPILING, KERAS], ..Claims::NONE },
     ..Rule::new("C4", "gradient-registry", 40)

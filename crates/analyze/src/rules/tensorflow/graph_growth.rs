@@ -1,8 +1,6 @@
 //! C1: operations are added to a graph of TensorFlow in each iteration.
 
-use heaplens_format::arena::Counter;
-
-use super::SESSION;
+use super::{SESSION, counters};
 use crate::growth::{Claims, Events, Reads, Rule, Text};
 use crate::profile::Profile;
 
@@ -19,9 +17,9 @@ pub(crate) static RULE: Rule = Rule {
     excludes: Some(sessions),
     reads: &[Reads::Counters],
     events: Some(Events {
-        undone_by: Some(Counter::GraphOperationFreed),
+        undone_by: Some(counters::GRAPH_OPERATION_FREED),
         may_be_garbage: true,
-        ..Events::of(Counter::GraphOperation)
+        ..Events::of(counters::GRAPH_OPERATION)
     }),
     // A session that runs an operation for the first time keeps what it made to run it.
     claims: Claims { inside: &[SESSION], ..Claims::NONE },
@@ -31,6 +29,6 @@ pub(crate) static RULE: Rule = Rule {
 /// Sessions, where they are not what grows: their number says so.
 fn sessions(profile: &Profile) -> Option<(String, String)> {
     let [made, closed] =
-        [Counter::SessionMade, Counter::SessionClosed].map(|counter| profile.counts.total(counter));
+        [counters::SESSION_MADE, counters::SESSION_CLOSED].map(|counter| profile.counts.total(counter));
     (made > 0).then(|| ("sessions".to_owned(), format!("{made} opened, {closed} closed")))
 }

@@ -1,8 +1,6 @@
 //! C13: iterators over pipelines are made and stay alive.
 
-use heaplens_format::arena::Counter;
-
-use super::PIPELINES;
+use super::{PIPELINES, counters};
 use crate::growth::{Claims, Events, Reads, Rule, Text};
 
 pub(crate) static RULE: Rule = Rule {
@@ -11,7 +9,7 @@ pub(crate) static RULE: Rule = Rule {
     fix: Text::Plain("make one iterator and go on with it, or drop each (del) before the next is made"),
     layer: Some("tensorflow-data"),
     reads: &[Reads::Counters],
-    events: Some(Events { undone_by: Some(Counter::IteratorFreed), ..Events::of(Counter::IteratorMade) }),
+    events: Some(Events { undone_by: Some(counters::ITERATOR_FREED), ..Events::of(counters::ITERATOR_MADE) }),
     // Each has threads, and these what is local to them.
     claims: Claims {
         inside: &[PIPELINES],

@@ -1,8 +1,6 @@
 //! C5: models of Keras are made and stay alive.
 
-use heaplens_format::arena::Counter;
-
-use super::KERAS;
+use super::{KERAS, counters};
 use crate::growth::{Claims, Events, Reads, Rule, Text};
 
 pub(crate) static RULE: Rule = Rule {
@@ -13,7 +11,7 @@ pub(crate) static RULE: Rule = Rule {
     ),
     layer: Some("keras"),
     reads: &[Reads::Counters],
-    events: Some(Events { undone_by: Some(Counter::ModelFreed), ..Events::of(Counter::ModelMade) }),
+    events: Some(Events { undone_by: Some(counters::MODEL_FREED), ..Events::of(counters::MODEL_MADE) }),
     claims: Claims { inside: &[KERAS], ..Claims::NONE },
     ..Rule::new("C5", "keras-state", 50)
 };

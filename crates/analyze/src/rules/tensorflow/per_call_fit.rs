@@ -1,7 +1,7 @@
 //! C7: calls of Keras' trainer. `fit`, `predict` and `evaluate` make a pipeline each time, and leave it as garbage in cycles:
 //! C36, where most of what the collector freed was allocated by such calls.
 
-use heaplens_format::arena::Counter;
+use heaplens_format::arena::counter::COLLECTOR_HELD;
 
 use crate::growth::{Evidence, Finding, Outcome, Reads, Returned, Rule, Text};
 use crate::profile::{StackFrame, StackId, Stacks};
@@ -16,7 +16,7 @@ pub(crate) static RULE: Rule = Rule {
     ),
     references: &["https://github.com/tensorflow/tensorflow/issues/44711"],
     outcome: Outcome::Ends(UNTIL_COLLECTED),
-    noted: Some(Counter::CollectorHeld),
+    noted: Some(COLLECTOR_HELD),
     reads: &[Reads::Collection],
     review: Some(review),
     ..Rule::new("C7", "per-call-fit", 260)

@@ -1,8 +1,6 @@
 //! C12: Python functions are registered for each new pipeline, and stay with the graph.
 
-use heaplens_format::arena::Counter;
-
-use super::{PIPELINES, iterators};
+use super::{PIPELINES, counters, iterators};
 use crate::growth::{Claims, Events, Reads, Rule, Text};
 
 pub(crate) static RULE: Rule = Rule {
@@ -16,9 +14,9 @@ pub(crate) static RULE: Rule = Rule {
     holder: &["the default graph (Graph)", "._py_funcs_used_in_graph (list)"],
     reads: &[Reads::Counters],
     events: Some(Events {
-        undone_by: Some(Counter::PyFunctionDropped),
+        undone_by: Some(counters::PY_FUNCTION_DROPPED),
         instead_of: &[&iterators::RULE],
-        ..Events::of(Counter::PyFunctionRegistered)
+        ..Events::of(counters::PY_FUNCTION_REGISTERED)
     }),
     claims: Claims {
         inside: &["/tensorflow/python/ops/script_ops.py", PIPELINES],

@@ -1,8 +1,6 @@
 //! C6: a model of Keras is compiled again and again.
 
-use heaplens_format::arena::Counter;
-
-use super::{COMPILING, KERAS, TRACING, gradient_registry, retrace};
+use super::{COMPILING, KERAS, TRACING, counters, gradient_registry, retrace};
 use crate::growth::{Claims, Events, Reads, Rule, Text};
 
 pub(crate) static RULE: Rule = Rule {
@@ -16,9 +14,9 @@ pub(crate) static RULE: Rule = Rule {
     reads: &[Reads::Counters],
     // Each compilation makes new functions of the same model, with gradients of their own.
     events: Some(Events {
-        unless: Some(Counter::ModelMade),
+        unless: Some(counters::MODEL_MADE),
         instead_of: &[&gradient_registry::RULE, &retrace::RULE],
-        ..Events::of(Counter::ModelCompiled)
+        ..Events::of(counters::MODEL_COMPILED)
     }),
     claims: Claims { inside: &[TRACING, COMPILING, KERAS], ..Claims::NONE },
     ..Rule::new("C6", "recompile", 30)

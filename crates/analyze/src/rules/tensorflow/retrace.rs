@@ -1,8 +1,6 @@
 //! C3: a function of TensorFlow is traced again and again.
 
-use heaplens_format::arena::Counter;
-
-use super::{COMPILING, TRACING};
+use super::{COMPILING, TRACING, counters};
 use crate::growth::{Claims, Events, Reads, Rule, Text};
 
 pub(crate) static RULE: Rule = Rule {
@@ -17,7 +15,10 @@ pub(crate) static RULE: Rule = Rule {
     holder: &["the tf.function", "its cache of traces", "ConcreteFunction"],
     reads: &[Reads::Counters],
     // A function is garbage only when its loop is over.
-    events: Some(Events { undone_by: Some(Counter::FunctionFreed), ..Events::of(Counter::FunctionTraced) }),
+    events: Some(Events {
+        undone_by: Some(counters::FUNCTION_FREED),
+        ..Events::of(counters::FUNCTION_TRACED)
+    }),
     claims: Claims { inside: &[TRACING, COMPILING], ..Claims::NONE },
     ..Rule::new("C3", "retrace", 90)
 };

@@ -1,8 +1,6 @@
 //! C2: sessions of TensorFlow are made and not closed.
 
-use heaplens_format::arena::Counter;
-
-use super::SESSION;
+use super::{SESSION, counters};
 use crate::growth::{Claims, Events, Reads, Rule, Text};
 
 pub(crate) static RULE: Rule = Rule {
@@ -15,9 +13,9 @@ pub(crate) static RULE: Rule = Rule {
     references: &["https://github.com/tensorflow/tensorflow/issues/13202"],
     reads: &[Reads::Counters],
     events: Some(Events {
-        undone_by: Some(Counter::SessionClosed),
+        undone_by: Some(counters::SESSION_CLOSED),
         may_be_garbage: true,
-        ..Events::of(Counter::SessionMade)
+        ..Events::of(counters::SESSION_MADE)
     }),
     claims: Claims { inside: &[SESSION], ..Claims::NONE },
     ..Rule::new("C2", "session-open", 10)

@@ -1,8 +1,6 @@
 //! C20: tapes that record operations stay alive, and with them the tensors.
 
-use heaplens_format::arena::Counter;
-
-use super::TENSOR;
+use super::{TENSOR, counters};
 use crate::growth::{Claims, Events, Reads, Rule, Text};
 
 pub(crate) static RULE: Rule = Rule {
@@ -13,7 +11,7 @@ pub(crate) static RULE: Rule = Rule {
     ),
     layer: Some("tensorflow-tensor"),
     reads: &[Reads::Counters],
-    events: Some(Events { undone_by: Some(Counter::TapeFreed), ..Events::of(Counter::TapeMade) }),
+    events: Some(Events { undone_by: Some(counters::TAPE_FREED), ..Events::of(counters::TAPE_MADE) }),
     // A tape holds the tensors that it recorded, wherever they were made.
     claims: Claims {
         inside: &["/tensorflow/python/eager/backprop.py"],

@@ -48,7 +48,7 @@ fn write_frame(frame: Frame, to: &mut Writer) {
             to.number(1);
             to.number(address.get());
         }
-        Frame::Pseudo(pseudo) => to.number((pseudo as u64) << 2 | 2),
+        Frame::Pseudo(pseudo) => to.number(u64::from(pseudo.number()) << 2 | 2),
         Frame::Python { code, line } => {
             to.number(u64::from(code.get()) << 2 | 3);
             to.number(line.into());
@@ -78,5 +78,7 @@ fn read_frame(tally: &mut Tally, from: &mut Reader<'_>) -> Result<Frame, Payload
 
 fn pseudo(number: u64) -> Option<Pseudo> {
     let number = u8::try_from(number).ok()?;
-    Pseudo::from_frame(frame_word(FRAME_PSEUDO_MODULE, number.into()))
+    let found = Pseudo::from_frame(frame_word(FRAME_PSEUDO_MODULE, number.into()))?;
+    // Counters have numbers of their process, which mean nothing here.
+    (!matches!(found, Pseudo::Counter(_))).then_some(found)
 }
