@@ -3,19 +3,29 @@
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
-/// Folders of rules, and what the list of each is called.
-const FOLDERS: [(&str, &str); 2] =
-    [("src/rules", "rules.rs"), ("src/rules/tensorflow", "tensorflow_rules.rs")];
-
 fn main() -> io::Result<()> {
     let [from, to] = ["CARGO_MANIFEST_DIR", "OUT_DIR"]
         .map(|name| PathBuf::from(env::var_os(name).expect("cargo sets it for build scripts")));
-    for (folder, list) in FOLDERS {
-        let folder = from.join(folder);
+    for (folder, list) in folders(&from)? {
         println!("cargo::rerun-if-changed={}", folder.display());
         fs::write(to.join(list), listed(&folder)?)?;
     }
     Ok(())
+}
+
+/// The folders of rules, and what the list of each is called: `rules.rs`, and `NAME_rules.rs` of each framework.
+fn folders(package: &Path) -> io::Result<Vec<(PathBuf, String)>> {
+    let mut folders = vec![(package.join("src/rules"), "rules.rs".to_owned())];
+    let frameworks = package.join("../../frameworks");
+    println!("cargo::rerun-if-changed={}", frameworks.display());
+    for entry in fs::read_dir(&frameworks)? {
+        let entry = entry?;
+        let folder = entry.path().join("rules");
+        if folder.is_dir() {
+            folders.push((folder, format!("{}_rules.rs", entry.file_name().display())));
+        }
+    }
+    Ok(folders)
 }
 
 /// A module for each file but the folder's own, and all their rules.

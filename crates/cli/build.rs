@@ -35,7 +35,9 @@ fn main() {
 fn carry_agent() -> Result<(), String> {
     // Asked now, not when this script was compiled: two checkouts that share a target folder share the script.
     let workspace = Path::new(&variable("CARGO_MANIFEST_DIR")?).join("../..");
-    for input in ["crates/format", "crates/tracker", "crates/agent", "python/probe", "Cargo.toml"] {
+    for input in
+        ["crates/format", "crates/tracker", "crates/agent", "frameworks", "python/probe", "Cargo.toml"]
+    {
         println!("cargo::rerun-if-changed={}", workspace.join(input).display());
     }
     let out = PathBuf::from(variable("OUT_DIR")?);

@@ -8,13 +8,15 @@
 
 mod boot;
 mod exit;
+#[path = "../../../frameworks/mod.rs"]
+mod frameworks;
+mod interposed;
 mod limits;
 mod loading;
 mod malloc;
 mod mapping;
 mod marks;
 mod new;
-mod operations;
 mod plain;
 mod pools;
 mod process;
@@ -22,7 +24,6 @@ mod profiles;
 mod python;
 mod real;
 mod returns;
-mod sessions;
 
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -50,6 +51,9 @@ fn start() -> bool {
     real::resolve();
     STATE.store(READY, Release);
     heaplens_tracker::process::start(real::OTHER_ALLOCATOR.load(Relaxed));
+    if heaplens_tracker::process::settings().frameworks {
+        python::probes::offer();
+    }
     if real::has_own_malloc() {
         heaplens_tracker::tracker().lose(heaplens_format::Loss::OwnMalloc);
     }
@@ -70,9 +74,6 @@ extern "C" fn construct() {
     }
     python::watch();
     returns::offer();
-    if knows_frameworks() {
-        python::tensorflow::offer();
-    }
 }
 
 #[used]

@@ -5,15 +5,19 @@
 #[cfg(test)]
 mod dice;
 pub mod diff;
+#[path = "../../../frameworks/mod.rs"]
+mod frameworks;
 pub mod growth;
 pub mod heap;
 mod loops;
 pub mod packages;
 pub mod profile;
+mod remarks;
 pub mod rules;
 pub mod suppressions;
 mod symbols;
 
 pub use loops::settle_loop_lines;
 pub use profile::{NoSuchProcess, Profile, profile};
+pub use remarks::{Remark, remarks};
 pub use symbols::{CodeSegment, code_segments, resolve_symbols};

@@ -11,11 +11,11 @@ mod returns;
 
 use std::io::{self, Write};
 
-use heaplens_analyze::Profile;
 use heaplens_analyze::growth::Verdict;
 use heaplens_analyze::profile::{
     Cost, Margin, Measure, ProcessRow, SiteProfile, StackFrame, StackId, Totals,
 };
+use heaplens_analyze::{Profile, remarks};
 use heaplens_format::Bytes;
 use heaplens_format::recording::{Exit, Interpreter, Reading, SiteKind};
 use serde::ser::{Serialize, SerializeMap, Serializer};
@@ -54,7 +54,9 @@ impl Serialize for Report<'_> {
         map.serialize_entry("marks", &profile.marks.iter().map(iterations::mark).collect::<Vec<_>>())?;
         map.serialize_entry("rss", &findings::rss(profile))?;
         map.serialize_entry("findings", &findings::findings(profile))?;
-        map.serialize_entry("graph_finalized", &findings::finalized(profile))?;
+        for (key, remark) in remarks(profile) {
+            map.serialize_entry(key, &remark.map(|remark| findings::remark(profile, remark)))?;
+        }
         map.serialize_entry("ledger", &profile.ledger.as_ref().map(|found| ledger::rows(profile, found)))?;
         map.serialize_entry(
             "ledger_details",

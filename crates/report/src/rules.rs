@@ -3,7 +3,6 @@
 use heaplens_analyze::Profile;
 use heaplens_analyze::growth::{CountedLine, Finding, How, Shape, Slowing, Trend};
 use heaplens_analyze::profile::Layer;
-use heaplens_analyze::rules::FINALIZED_GRAPH_GREW;
 use heaplens_format::Bytes;
 
 use crate::source::source_line;
@@ -26,25 +25,6 @@ pub(crate) fn counted(profile: &Profile, finding: &Finding) -> Vec<(String, f64)
     let lines: Vec<(String, f64)> = counting.lines.iter().filter_map(at).collect();
     let lines = if lines.len() > 1 { lines } else { Vec::new() };
     std::iter::once((what.clone(), counting.per_iteration)).chain(lines).collect()
-}
-
-/// What became of a graph that was finalized for the user.
-pub(crate) fn finalized(profile: &Profile) -> Option<String> {
-    let when = profile.counts.notes(FINALIZED_GRAPH_GREW).next()?;
-    let line = profile.counts.first_at(FINALIZED_GRAPH_GREW).and_then(|stack| profile.line_of(stack));
-    let place = line.and_then(|frame| {
-        let file = frame.file.as_deref()?.rsplit('/').next()?;
-        Some(format!("{file}:{}", frame.line?))
-    });
-    Some(match (place, profile.counts.first_at(FINALIZED_GRAPH_GREW)) {
-        (Some(place), _) => {
-            format!("The graph was finalized {when}: {place} would have made it grow, and raised.")
-        }
-        (None, Some(_)) => {
-            format!("The graph was finalized {when}, and an operation that was to be made raised.")
-        }
-        (None, None) => format!("The graph was finalized {when}, and nothing was to make it grow since."),
-    })
 }
 
 /// The text of that line, where its file still says it.

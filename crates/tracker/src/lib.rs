@@ -25,7 +25,6 @@ pub mod marks;
 pub mod modules;
 mod naming;
 pub mod objects;
-pub mod operations;
 pub mod process;
 pub mod profiles;
 pub mod python;
@@ -42,6 +41,7 @@ pub mod tracker;
 pub mod trie;
 pub mod unwind;
 mod wake_up;
+pub mod work;
 
 pub use seat::{Guard, Nesting};
 pub use tracker::{Tracker, tracker};

@@ -27,7 +27,7 @@ use crate::tracker::Tracker;
 const LONGEST_LABEL: usize = 64;
 /// Marks of the user's that are all kept.
 const KEPT_AT_ONCE: u64 = 4096;
-/// Runs of sessions that are all kept: each of them changes hundreds of sites.
+/// Runs of a framework that are all kept: each of them changes hundreds of sites.
 const RUNS_KEPT_AT_ONCE: u64 = 128;
 /// Room that the table of changes must have left: threads that take an entry at the same time may go a little further.
 const SPARE: u64 = 64 * CHANGE_SIZE as u64;
@@ -38,7 +38,7 @@ pub struct Marks {
     busy: AtomicBool,
     /// The user's marks so far.
     users: AtomicU64,
-    /// Runs of sessions so far.
+    /// Runs of a framework so far.
     runs: AtomicU64,
     /// Where the words of the latest mark are that was not kept; 0 while there was none.
     latest: AtomicU64,
@@ -97,7 +97,7 @@ impl Marks {
     fn make_run(&self, arena: &Arena) {
         let pass = self.runs.fetch_add(1, Relaxed) + 1;
         let mark = NewMark { kind: MarkKind::Run, of_loop: 0, pass, label: &[] };
-        // Where another thread runs a session at the same time, its mark stands for both.
+        // Where another thread runs one at the same time, its mark stands for both.
         let _ = if is_kept(pass, RUNS_KEPT_AT_ONCE) {
             self.make(arena, mark)
         } else {
@@ -199,9 +199,9 @@ impl Tracker {
         self.mark_outside_events(|arena| self.marks.make_users(arena, label.to_bytes()));
     }
 
-    /// A session of TensorFlow is about to run. A Python program has its loops.
+    /// A framework is about to run what it was given to. A Python program has its loops.
     #[cold]
-    pub fn on_session_run(&self) {
+    pub fn on_framework_run(&self) {
         let Some(guard) = Guard::enter(Nesting::Never) else { return };
         if process::is_recording(&guard) && self.arena.header().python.load(Relaxed) == 0 {
             self.marks.make_run(&self.arena);

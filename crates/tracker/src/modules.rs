@@ -194,13 +194,7 @@ impl Modules {
     }
 }
 
-/// By the folder that its package is installed in.
-fn is_part_of_tensorflow(path: &[u8]) -> bool {
-    const FOLDER: &[u8] = b"/tensorflow/";
-    path.windows(FOLDER.len()).any(|part| part == FOLDER)
-}
-
-/// Tells who waits for an interpreter, for ourselves, and for TensorFlow.
+/// Tells who waits for an interpreter, for ourselves, and for frameworks.
 fn announce(arena: &Arena, number: u16, object: &FoundObject) {
     if (object.map_start..object.map_end).contains(&(exports as *const () as u64)) {
         tracker().python.on_own_module(number);
@@ -208,9 +202,7 @@ fn announce(arena: &Arena, number: u16, object: &FoundObject) {
     if settings().profile.is_wanted() {
         return; // whose reader knows addresses alone
     }
-    if is_part_of_tensorflow(full_path(object).bytes()) {
-        tracker().requests.begin_watch();
-    }
+    tracker().requests.on_module(full_path(object).bytes());
     if let Some(exports) = exports(object) {
         tracker().python.on_module(arena, number, full_path(object).bytes(), &exports);
     }

@@ -56,7 +56,7 @@ impl Tracker {
         let thread = self.python.thread();
         let mut seen = thread.map_or(Hashed::default(), |thread| seat.python.hash(thread, &self.samples));
         let python = seen.hash;
-        let operation = if python == 0 { self.operations.running() } else { 0 };
+        let operation = if python == 0 { self.work.running() } else { 0 };
         if python == 0 && operation == 0 && seat.ground.is_none() {
             return self.site_of_memo(seat);
         }
@@ -89,7 +89,7 @@ impl Tracker {
 
     /// Who made the operation that this thread runs.
     fn maker(&self) -> PythonCaller<'_> {
-        self.operations.maker(&self.arena, &self.trie).map_or(PythonCaller::None, PythonCaller::Maker)
+        self.work.maker(&self.arena, &self.trie).map_or(PythonCaller::None, PythonCaller::Maker)
     }
 
     fn site_of_pair(&self, seat: &mut Seat, caller: PythonCaller<'_>, key: u64, end: u64) -> Option<SiteId> {

@@ -18,6 +18,15 @@ pub type Test = fn(&Guard) -> bool;
 /// Looks whether a library is there that is to be watched, or leaves that with the interpreter.
 pub type Look = fn(&Guard);
 
+/// Libraries that are to be watched when they come.
+#[derive(Debug)]
+pub struct Watch {
+    /// Which of them an object file belongs to, by its path: a bit for each.
+    pub libraries: fn(&[u8]) -> u32,
+    /// What is done about it.
+    pub look: Look,
+}
+
 /// A look is taken with so many turns between: while the library is being imported, and later for what comes with it.
 pub const SOON: u32 = 1;
 /// See [`SOON`].
@@ -35,8 +44,10 @@ pub struct Requests {
     busy: AtomicBool,
     /// A [`Test`]; null where none can be made.
     test: AtomicPtr<()>,
-    /// A [`Look`]; null where none can be taken.
-    look: AtomicPtr<()>,
+    /// What is watched; null where nothing is.
+    watch: AtomicPtr<Watch>,
+    /// Libraries of it that have come, a bit for each.
+    seen: AtomicU32,
     /// Turns up to the next look; 0 while none is wanted.
     turns: AtomicU32,
 }
@@ -49,7 +60,8 @@ impl Requests {
             tests: AtomicU32::new(0),
             busy: AtomicBool::new(false),
             test: AtomicPtr::new(core::ptr::null_mut()),
-            look: AtomicPtr::new(core::ptr::null_mut()),
+            watch: AtomicPtr::new(core::ptr::null_mut()),
+            seen: AtomicU32::new(0),
             turns: AtomicU32::new(0),
         }
     }
@@ -60,6 +72,7 @@ impl Requests {
         self.tests.store(0, Relaxed);
         self.busy.store(false, Relaxed);
         self.test.store(core::ptr::null_mut(), Relaxed);
+        self.seen.store(0, Relaxed);
         self.turns.store(0, Relaxed);
     }
 
@@ -68,14 +81,28 @@ impl Requests {
         self.test.store(test as *mut (), Release);
     }
 
-    /// From now on looks can be taken.
-    pub fn offer_look(&self, look: Look) {
-        self.look.store(look as *mut (), Release);
+    /// From now on libraries are watched.
+    pub fn offer_watch(&self, watch: &'static Watch) {
+        self.watch.store(core::ptr::from_ref(watch).cast_mut(), Release);
     }
 
-    /// A library has come that is to be watched.
-    pub fn begin_watch(&self) {
-        let _ = self.turns.compare_exchange(0, SOON, Relaxed, Relaxed);
+    /// An object file has come: where it is the first of a library that is to be watched, looks begin.
+    pub fn on_module(&self, path: &[u8]) {
+        let Some(watch) = self.watch() else { return };
+        let libraries = (watch.libraries)(path);
+        if libraries & !self.seen.fetch_or(libraries, Relaxed) != 0 {
+            self.turns.store(SOON, Relaxed);
+        }
+    }
+
+    /// Libraries that have come, a bit for each.
+    pub fn seen(&self) -> u32 {
+        self.seen.load(Relaxed)
+    }
+
+    fn watch(&self) -> Option<&'static Watch> {
+        // SAFETY: `offer_watch` stored a reference that lives as long as the process. Acquire: pairs with the Release there.
+        unsafe { self.watch.load(Acquire).as_ref() }
     }
 
     /// When the next look is to be taken, at the end of one.
@@ -96,9 +123,7 @@ impl Requests {
         if turns != 1 || !is_own {
             return None;
         }
-        let look = self.look.load(Acquire);
-        // SAFETY: `offer_look` stored a function of this type.
-        (!look.is_null()).then(|| unsafe { core::mem::transmute::<*mut (), Look>(look) })
+        self.watch().map(|watch| watch.look)
     }
 
     fn test(&self) -> Option<Test> {

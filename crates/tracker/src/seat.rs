@@ -11,7 +11,7 @@
 //! ```
 //!
 //! Behind it stand the distances to the thread's next sampled block and to its next sampled object of Python, so that an
-//! event that is none needs no seat at all, and where TensorFlow says what operation the thread runs (`operations`).
+//! event that is none needs no seat at all, and where the thread says what operation of a framework it runs (`work`).
 //!
 //! A [`Guard`] proves that the thread is inside one of our hooks and nobody else is: a signal handler that allocates in
 //! the middle finds the seat busy and stays out.
@@ -35,6 +35,7 @@ use crate::threads;
 use crate::tracker::tracker;
 use crate::unwind::memo::Memo;
 use crate::unwind::stacks;
+use crate::work::Annotation;
 
 #[cfg(feature = "interleave")]
 pub mod interleave;
@@ -43,11 +44,11 @@ global_asm!(
     ".section .tbss,\"awT\",@nobits",
     ".balign 8",
     ".type heaplens_thread_word,@tls_object",
-    ".size heaplens_thread_word,48",
+    ".size heaplens_thread_word,56",
     ".hidden heaplens_thread_word",
     ".globl heaplens_thread_word",
     "heaplens_thread_word:",
-    ".zero 48",
+    ".zero 56",
     ".text"
 );
 
@@ -322,10 +323,10 @@ fn thread_object_distance() -> *mut Distance {
     thread_distance().wrapping_add(1)
 }
 
-/// Where TensorFlow says which operation this thread runs; 0 where it never did.
+/// Where this thread says which operation of a framework it runs.
 #[inline(always)]
-pub fn annotation<'a>() -> &'a mut u64 {
-    // SAFETY: the last of the words, which belongs to this thread alone.
+pub fn annotation<'a>() -> &'a mut Annotation {
+    // SAFETY: the last of the words, which belong to this thread alone; zeros say that it never did.
     unsafe { &mut *thread_object_distance().wrapping_add(1).cast() }
 }
 

@@ -151,7 +151,7 @@ pub struct Settings {
     pub objects: Objects,
     /// Whether nothing is tried in the program.
     pub passive: bool,
-    /// Whether anything is known of TensorFlow.
+    /// Whether anything is known of frameworks.
     pub frameworks: bool,
     /// Heap profiles; none where there is a recorder.
     pub profile: ProfileSettings,

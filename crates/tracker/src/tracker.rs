@@ -16,7 +16,6 @@ use crate::counters::Counters;
 use crate::mappings;
 use crate::marks::Marks;
 use crate::objects::samples::Samples;
-use crate::operations::Operations;
 use crate::process::{self, Life};
 use crate::profiles::Profiles;
 use crate::python::Python;
@@ -27,6 +26,7 @@ use crate::sites::{self, Space, Weight};
 use crate::sys;
 use crate::trie::Trie;
 use crate::unwind::{Caller, Unwinder, stacks};
+use crate::work::Work;
 
 /// The tables of this process.
 #[derive(Debug)]
@@ -50,7 +50,7 @@ pub struct Tracker {
     /// What is counted besides.
     pub counters: Counters,
     /// Who made the operations that run.
-    pub operations: Operations,
+    pub work: Work,
     /// Mean distance of samples; 0: exact.
     pub interval: AtomicU64,
     /// Those that the program writes itself.
@@ -67,7 +67,7 @@ static TRACKER: Tracker = Tracker {
     marks: Marks::new(),
     requests: Requests::new(),
     counters: Counters::new(),
-    operations: Operations::new(),
+    work: Work::new(),
     interval: AtomicU64::new(0),
     profiles: Profiles::new(),
 };

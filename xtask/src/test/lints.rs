@@ -1,6 +1,6 @@
 //! Checks that look at the code and run nothing of it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::binaries::{INTERLEAVINGS, OTHERS, without_increments};
@@ -19,10 +19,10 @@ pub fn run(options: &Options, phases: &mut Phases) -> Count {
         return Count::default();
     }
     let formatted = phases.time("format", || {
-        let mut rules = Command::new("rustfmt");
-        rules.args(["--edition", "2024", "--check"]).args(rule_files());
+        let mut others = Command::new("rustfmt");
+        others.args(["--edition", "2024", "--check"]).args(listed_by_no_one());
         whole("format", &mut cargo(&["fmt", "--all", "--", "--check"]))
-            .and(whole("format, rules", &mut rules))
+            .and(whole("format, rules and frameworks", &mut others))
     });
     let linted = phases.time("clippy", || clippy("clippy", &OTHERS, &["--all-targets"]));
     let quick = formatted.and(linted);
@@ -42,12 +42,17 @@ pub fn run(options: &Options, phases: &mut Phases) -> Count {
     [others, documented, edges].into_iter().fold(quick, Count::and)
 }
 
-/// Files of rules, which no other file names: `cargo fmt` does not find them.
-fn rule_files() -> Vec<PathBuf> {
-    const FOLDERS: [&str; 2] = ["crates/analyze/src/rules", "crates/analyze/src/rules/tensorflow"];
-    let folders = FOLDERS.iter().filter_map(|folder| std::fs::read_dir(root().join(folder)).ok());
-    let files = folders.flatten().filter_map(|entry| Some(entry.ok()?.path()));
-    files.filter(|path| path.extension().is_some_and(|end| end == "rs")).collect()
+/// Files of rules and of frameworks, which no other file names: `cargo fmt` does not find them.
+fn listed_by_no_one() -> Vec<PathBuf> {
+    ["crates/analyze/src/rules", "frameworks"].iter().flat_map(|folder| sources(&root().join(folder))).collect()
+}
+
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten();
+    let (folders, files): (Vec<PathBuf>, Vec<PathBuf>) =
+        entries.filter_map(|entry| Some(entry.ok()?.path())).partition(|path| path.is_dir());
+    let own = files.into_iter().filter(|path| path.extension().is_some_and(|end| end == "rs"));
+    own.chain(folders.iter().flat_map(|folder| sources(folder))).collect()
 }
 
 fn clippy(name: &str, which: &[&str], targets: &[&str]) -> Count {

@@ -14,7 +14,7 @@ pub mod collector;
 mod counting;
 mod interface;
 mod probe;
-pub mod tensorflow;
+pub mod probes;
 
 use core::ffi::CStr;
 use core::sync::atomic::Ordering::Relaxed;
@@ -72,7 +72,7 @@ pub fn after_unload() {
         builtin::forget();
         interface::forget();
         probe::forget();
-        tensorflow::forget();
+        probes::forget();
         PREPARED.store(0, Relaxed);
     }
 }

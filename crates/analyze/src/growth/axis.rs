@@ -1,4 +1,4 @@
-//! What growth is told per: the passes of the main loop, else the marks that the user made, else the runs of a session, else
+//! What growth is told per: the passes of the main loop, else the marks that the user made, else the runs of a framework, else
 //! seconds, at the moments when the recorder looked.
 
 use heaplens_format::arena::marks::ENOUGH_PASSES;
@@ -7,6 +7,7 @@ use heaplens_format::{Bytes, Nanos};
 
 use super::series::{Point, Series, evenly};
 use super::shape::LEAST_POINTS;
+use crate::frameworks;
 use crate::profile::Iterations;
 
 /// The most moments that the values of sites are looked at.
@@ -20,11 +21,16 @@ const COVERED: f64 = 0.8;
 pub enum How {
     /// Passes of the loop that iterations are counted by.
     Loop,
-    /// Marks of the user's own, or runs of a session of TensorFlow.
+    /// Marks of the user's own, or runs that a framework marked.
     Marks,
     /// Seconds.
     #[default]
     Time,
+}
+
+/// What runs of frameworks are called. A mark does not say whose run it is: the first that marks any is meant.
+fn framework_runs() -> Option<&'static str> {
+    frameworks::ALL.iter().find_map(|framework| framework.runs)
 }
 
 /// The moments that sites are known at, each with its x.
@@ -33,8 +39,8 @@ pub(super) struct Axis {
     pub(super) how: How,
     /// Iterations that were counted; 0 for seconds.
     pub(super) count: u64,
-    /// Whether the marks are runs of a session of TensorFlow.
-    pub(super) is_of_runs: bool,
+    /// What the marks are called where they are runs that a framework marked.
+    pub(super) runs: Option<&'static str>,
     pub(super) moments: Vec<Moment>,
 }
 
@@ -51,7 +57,7 @@ impl Axis {
     pub(super) fn of(process: &Process, iterations: Option<&Iterations>) -> Self {
         let by_marks = || {
             let of_users = Self::new(How::Marks, process, users_number);
-            let of_runs = || Self { is_of_runs: true, ..Self::new(How::Marks, process, runs_number) };
+            let of_runs = || Self { runs: framework_runs(), ..Self::new(How::Marks, process, runs_number) };
             of_users.filter_enough().unwrap_or_else(of_runs)
         };
         match iterations {
@@ -76,7 +82,7 @@ impl Axis {
             .map(|(index, mark, number)| Moment { mark: index, x: number as f64, at: mark.at })
             .collect();
         let count = moments.last().map_or(0, |last| last.x as u64);
-        Self { how, count, is_of_runs: false, moments: thinned(moments) }
+        Self { how, count, runs: None, moments: thinned(moments) }
     }
 
     fn by_time(process: &Process) -> Self {

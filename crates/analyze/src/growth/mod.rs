@@ -62,8 +62,8 @@ pub struct Growth {
     pub how: How,
     /// Iterations that it was judged by; 0 for seconds.
     pub count: u64,
-    /// Whether iterations are runs of a session of TensorFlow.
-    pub is_of_runs: bool,
+    /// What iterations are called where they are runs that a framework marked.
+    pub runs: Option<&'static str>,
     /// How long an iteration took on average; `None` where growth is told per second.
     pub seconds_per_iteration: Option<f64>,
     /// Iterations that would be enough, where these were too few.
@@ -200,7 +200,7 @@ impl Known<'_> {
         Growth {
             how: axis.how,
             count: axis.count,
-            is_of_runs: axis.is_of_runs,
+            runs: axis.runs,
             seconds_per_iteration: axis.seconds_per_iteration(),
             enough: too_short.then_some(ENOUGH_PASSES),
             rss,

@@ -2,20 +2,18 @@
 //! constants that only it needs. Nothing lists them: the build script collects the files of this folder and of the frameworks'.
 //! A rule reads what was recorded; it never reads a running process, and writes nothing.
 
-mod tensorflow;
-
 use std::sync::LazyLock;
 
+use crate::frameworks;
 use crate::growth::Rule;
-
-pub use tensorflow::counters::FINALIZED_GRAPH_GREW;
 
 include!(concat!(env!("OUT_DIR"), "/rules.rs"));
 
 /// All of them, in the order in which they are asked.
 pub fn all() -> &'static [&'static Rule] {
     static ALL: LazyLock<Vec<&'static Rule>> = LazyLock::new(|| {
-        let mut all = [RULES, tensorflow::RULES].concat();
+        let of_frameworks = frameworks::ALL.iter().flat_map(|framework| framework.rules);
+        let mut all: Vec<_> = RULES.iter().chain(of_frameworks).copied().collect();
         all.sort_by_key(|rule| rule.order);
         all
     });

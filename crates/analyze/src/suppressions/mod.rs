@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 
 use heaplens_format::recording::LeakKind;
 
+use crate::frameworks;
 use crate::profile::StackFrame;
 use glob::Glob;
 
@@ -17,12 +18,15 @@ pub use called::{Called, Names};
 pub use generate::{Generated, UNNAMED};
 pub use parse::{Unparsable, kinds_of, parse};
 
-/// Those that come with Heaplens: leaks that healthy programs are full of, each with its reason.
-pub const BUILT_IN: &str = include_str!("built_in.supp");
+/// Those that come with Heaplens, in files: leaks that healthy programs are full of, each with its reason.
+pub fn built_in_files() -> impl Iterator<Item = &'static str> {
+    let of_frameworks = frameworks::ALL.iter().map(|framework| framework.suppressions);
+    std::iter::once(include_str!("built_in.supp")).chain(of_frameworks)
+}
 
 /// The same, read.
 pub fn built_in() -> Vec<Suppression> {
-    parse(BUILT_IN).expect("a test reads them")
+    built_in_files().flat_map(|file| parse(file).expect("a test reads them")).collect()
 }
 
 /// Functions that allocate, as they and the linker call them.
@@ -231,7 +235,7 @@ mod tests {
 
     #[test]
     fn those_that_come_with_heaplens_are_sound_and_hide_one_thing_that_is_lost_for_sure() {
-        let known = parse(BUILT_IN).unwrap();
+        let known = built_in();
         assert!(!known.is_empty());
         let hides_lost = |one: &&Suppression| one.kinds.contains(&LeakKind::DefinitelyLost);
         let hiding: Vec<&str> = known.iter().filter(hides_lost).map(|one| &*one.name).collect();

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use heaplens_analyze::suppressions::BUILT_IN;
+use heaplens_analyze::suppressions::built_in_files;
 use serde_json::Value;
 
 use crate::harness::{Folder, Heaplens, program_with, skip};
@@ -14,7 +14,7 @@ const SOURCE: &str = include_str!("../../../../tests/programs/planted.cpp");
 
 /// The innermost frame that each suppression names besides the allocating function.
 fn suppressed_frames() -> BTreeSet<&'static str> {
-    let entries = BUILT_IN.split("\n{\n").skip(1);
+    let entries = built_in_files().flat_map(|file| file.split("\n{\n").skip(1));
     let frame =
         |entry: &'static str| entry.lines().filter_map(|line| line.trim().strip_prefix("fun:")).next_back();
     entries.map(|entry| frame(entry).expect("an entry names a frame")).collect()

@@ -1,9 +1,8 @@
 //! What grows: the slopes of resident memory, and the findings.
 
-use heaplens_analyze::Profile;
 use heaplens_analyze::growth::{Finding, Shape, Verdict};
 use heaplens_analyze::profile::SiteProfile;
-use heaplens_analyze::rules::FINALIZED_GRAPH_GREW;
+use heaplens_analyze::{Profile, Remark};
 
 use super::{FrameFields, frame};
 use crate::rules;
@@ -154,18 +153,17 @@ fn location<'a>(profile: &'a Profile, finding: &Finding) -> Option<LocationField
     })
 }
 
+/// What a framework has to say of a run.
 #[derive(serde::Serialize)]
-pub(super) struct FinalizedFields<'a> {
+pub(super) struct RemarkFields<'a> {
     when: String,
-    /// The line that would have made it grow, and raised.
+    /// The line that it is about.
     location: Option<FrameFields<'a>>,
 }
 
-/// What became of a graph that was finalized for the user; `None` where none was.
-pub(super) fn finalized(profile: &Profile) -> Option<FinalizedFields<'_>> {
-    let when = profile.counts.notes(FINALIZED_GRAPH_GREW).next()?.to_owned();
-    let line = profile.counts.first_at(FINALIZED_GRAPH_GREW).and_then(|stack| profile.line_of(stack));
-    Some(FinalizedFields { when, location: line.map(frame) })
+pub(super) fn remark(profile: &Profile, remark: Remark) -> RemarkFields<'_> {
+    let line = remark.stack.and_then(|stack| profile.line_of(stack));
+    RemarkFields { when: remark.when, location: line.map(frame) }
 }
 
 fn holder(profile: &Profile, finding: &Finding) -> Option<HolderFields> {

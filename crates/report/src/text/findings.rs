@@ -2,9 +2,9 @@
 
 use std::io;
 
-use heaplens_analyze::Profile;
 use heaplens_analyze::growth::{Ending, Finding, How, MeasuredBy, Outcome, Shape, Trend, Verdict};
 use heaplens_analyze::profile::StackFrame;
+use heaplens_analyze::{Profile, remarks};
 use heaplens_format::recording::LeakKind;
 use heaplens_format::{Bytes, Nanos};
 
@@ -32,8 +32,8 @@ pub(super) fn write(profile: &Profile, page: &mut Page<'_>) -> io::Result<()> {
     let Some(verdict) = profile.verdict() else { return Ok(()) };
     page.line("")?;
     page.emphasised("  ", &verdict_line(profile, verdict))?;
-    if let Some(words) = rules::finalized(profile) {
-        page.wrapped("  ", &one_line(&words))?;
+    for remark in remarks(profile).filter_map(|(_, remark)| remark) {
+        page.wrapped("  ", &one_line(&remark.text))?;
     }
     let findings = &profile.growth.findings;
     for (rank, finding) in (1..).zip(findings.iter().take(SHOWN)) {

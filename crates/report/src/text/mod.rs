@@ -144,8 +144,7 @@ impl Page<'_> {
         }
         ledger::write_tree(profile, self)?;
         if profile.growth.how == How::Marks {
-            let of =
-                if profile.growth.is_of_runs { "runs of Session::Run" } else { "the program's own marks" };
+            let of = profile.growth.runs.unwrap_or("the program's own marks");
             self.line(&format!("  iterations      {}, by {of}", count(profile.growth.count)))?;
         } else if let Some(found) = &profile.iterations {
             self.line(&format!("  iterations      {}", iterations(found)))?;

@@ -1,14 +1,15 @@
-//! The site travels with the work. Operations of TensorFlow's graphs run on threads of its own, which have no Python frames; what
+//! The site travels with the work. Operations of a framework run on threads of its own, which have no Python frames; what
 //! they allocate there belongs to the line that made the operation. The way is its name:
 //!
 //! ```text
-//!   graph.create_op ──▶ probe: name, Python frames ──▶ kept in the trie, under the name
-//!                                                             │
-//!   worker: TensorFlow notes the name beside the thread ──▶ malloc ──▶ line that made it · native frames of the worker
+//!   an operation is made ──▶ probe: name, Python frames ──▶ kept in the trie, under the name
+//!                                                                │
+//!   worker: the framework notes the name beside the thread ──▶ malloc ──▶ line that made it · native frames of the worker
 //! ```
 //!
-//! A function that is inlined where it is called has its operations there under the name of the call and their own, joined by a
-//! slash. A name that operations of two lines have says nothing, and leaves the stack as it is.
+//! Where a framework keeps the name, and what it looks like, is told by its hooks ([`WorkNames`]). What is inlined where it is called
+//! is there under the name of the call and its own, joined by a slash. A name that operations of two lines have says nothing,
+//! and leaves the stack as it is.
 
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
@@ -35,32 +36,65 @@ const MOST_PARTS: usize = 32;
 /// The call of one line may be at two instructions that are so close together, once the interpreter has specialised it.
 const SAME_CALL: u32 = 4;
 
+/// How a framework names what its threads run.
+#[derive(Debug)]
+pub struct WorkNames {
+    /// The name, read from the record that is kept beside the thread: an address.
+    pub running: unsafe fn(u64) -> Option<&'static [u8]>,
+    /// Whether a part in front of a name stands for a call, though nothing of that name was made.
+    pub is_call: fn(&[u8]) -> bool,
+}
+
+/// Where a thread says what it runs.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Annotation {
+    /// The address of the record; 0 where the thread never said anything.
+    record: u64,
+    names: Option<&'static WorkNames>,
+}
+
+impl Annotation {
+    /// From now on this is where. The record must stay readable as long as the thread lives.
+    #[inline(always)]
+    pub fn set(&mut self, record: u64, names: &'static WorkNames) {
+        self.names = Some(names);
+        self.record = record;
+    }
+
+    #[inline(always)]
+    fn is_empty(&self) -> bool {
+        self.record == 0
+    }
+}
+
 /// How often a name came to be shared: what was found by names before may not hold.
 #[derive(Debug)]
-pub struct Operations {
+pub struct Work {
     shared: AtomicU64,
 }
 
-impl Operations {
+impl Work {
     /// None was made yet.
     pub const fn new() -> Self {
         Self { shared: AtomicU64::new(0) }
     }
 
-    /// A number for the operation that this thread runs; 0: none that TensorFlow has told of.
+    /// A number for the operation that this thread runs; 0: none that it has told of.
     #[inline(always)]
     pub fn running(&self) -> u64 {
-        if *seat::annotation() == 0 { 0 } else { self.number() }
+        if seat::annotation().is_empty() { 0 } else { self.number() }
     }
 
     #[inline(never)]
     fn number(&self) -> u64 {
-        annotated().map_or(0, |name| extend_hash(hash(NAMES, name), self.shared.load(Relaxed)))
+        annotated().map_or(0, |(name, _)| extend_hash(hash(NAMES, name), self.shared.load(Relaxed)))
     }
 
     /// The frames that made the operation that this thread runs.
     pub fn maker(&self, arena: &Arena, trie: &Trie) -> Option<NodeId> {
-        maker_of(arena, trie, annotated()?)
+        let (name, names) = annotated()?;
+        maker_of(arena, trie, name, names)
     }
 
     fn keep(&self, arena: &Arena, trie: &Trie, name: &[u8], maker: NodeId) -> Option<()> {
@@ -77,7 +111,7 @@ impl Operations {
     }
 }
 
-impl Default for Operations {
+impl Default for Work {
     fn default() -> Self {
         Self::new()
     }
@@ -101,24 +135,29 @@ impl Tracker {
                 Maker::Nobody => return true,
             },
         };
-        if maker.and_then(|maker| self.operations.keep(&self.arena, &self.trie, name, maker)).is_none() {
+        if maker.and_then(|maker| self.work.keep(&self.arena, &self.trie, name, maker)).is_none() {
             self.arena.lose(Loss::ArenaFull);
         }
         true
     }
 }
 
-/// What TensorFlow says that this thread runs. It keeps a `std::string_view` there (its length first), in older versions a C string: 2.21 and
-/// 2.15 were looked at.
-fn annotated<'a>() -> Option<&'a [u8]> {
-    let annotation = *seat::annotation() as *const [u64; 2];
-    if annotation.is_null() {
-        return None;
-    }
-    // SAFETY: `seat::annotation` leads to the thread's own record, which lives as long as the thread does; it names an operation
-    // that this thread is running, so the name lives. No length reaches into the first page, and no text begins there.
+/// What this thread says that it runs.
+fn annotated<'a>() -> Option<(&'a [u8], &'static WorkNames)> {
+    let Annotation { record, names } = seat::annotation();
+    let names = names.filter(|_| *record != 0)?;
+    // SAFETY: the thread's own record, as the hook that set it said.
+    unsafe { (names.running)(*record) }.map(|name| (name, names))
+}
+
+/// Reads a name from a record that begins with it: a `std::string_view` (its length first), or a C string.
+///
+/// # Safety
+/// The record is the thread's own and has two words; what it names, the thread is running, so the name lives.
+pub unsafe fn view_or_text(record: u64) -> Option<&'static [u8]> {
+    // SAFETY: as the caller says. No length reaches into the first page, and no text begins there.
     unsafe {
-        let [first, second] = annotation.read_volatile();
+        let [first, second] = (record as *const [u64; 2]).read_volatile();
         match first {
             0 => None,
             length if length <= LONGEST as u64 && second > 4096 => {
@@ -134,28 +173,28 @@ fn annotated<'a>() -> Option<&'a [u8]> {
 }
 
 /// The maker of an operation, by its whole name, else by its name behind that of the calls that it was inlined into.
-fn maker_of(arena: &Arena, trie: &Trie, name: &[u8]) -> Option<NodeId> {
+fn maker_of(arena: &Arena, trie: &Trie, name: &[u8], names: &WorkNames) -> Option<NodeId> {
     let mut own = name;
     for _ in 0..MOST_PARTS {
         if let Some(node) = kept(arena, trie, own) {
             return trie.find(arena, hash(SHARED, own)).is_none().then_some(node);
         }
-        own = inner(arena, trie, own)?;
+        own = inner(arena, trie, own, names)?;
     }
     None
 }
 
 /// The name without that of the outermost call in front of it: `call/name`, or `loop/body/_12/name`.
-fn inner<'n>(arena: &Arena, trie: &Trie, name: &'n [u8]) -> Option<&'n [u8]> {
+fn inner<'n>(arena: &Arena, trie: &Trie, name: &'n [u8], names: &WorkNames) -> Option<&'n [u8]> {
     let slashes = name.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
     let (call, rest) = slashes
         .map(|at| (&name[..at], &name[at + 1..]))
-        .find(|(call, _)| kept(arena, trie, call).is_some() || ends_in_number(call))?;
+        .find(|(call, _)| kept(arena, trie, call).is_some() || (names.is_call)(call))?;
     (!call.is_empty()).then_some(rest)
 }
 
 /// `…/_12`: how a part of a loop or of a condition is told from others.
-fn ends_in_number(call: &[u8]) -> bool {
+pub fn ends_in_number(call: &[u8]) -> bool {
     let last = call.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
     last.len() > 1 && last[0] == b'_' && last[1..].iter().all(u8::is_ascii_digit)
 }
@@ -191,9 +230,11 @@ mod tests {
     use crate::trie::ROOT_HASH;
     use heaplens_format::arena::python::python_frame;
 
+    static NAMES: WorkNames = WorkNames { running: view_or_text, is_call: ends_in_number };
+
     /// Operations of these names, each made by an instruction of the user's.
-    fn made(operations: &[(&str, u32, u32)]) -> (Arena, Trie, Operations) {
-        let (arena, trie, table) = (scratch(), Trie::new(), Operations::new());
+    fn made(operations: &[(&str, u32, u32)]) -> (Arena, Trie, Work) {
+        let (arena, trie, table) = (scratch(), Trie::new(), Work::new());
         assert!(trie.reset(&arena));
         for &(name, code, instruction) in operations {
             let (line, hash) =
@@ -204,9 +245,9 @@ mod tests {
         (arena, trie, table)
     }
 
-    fn line(tables: &(Arena, Trie, Operations), name: &str) -> Option<(u32, u32)> {
+    fn line(tables: &(Arena, Trie, Work), name: &str) -> Option<(u32, u32)> {
         let (arena, trie, _) = tables;
-        let node = maker_of(arena, trie, name.as_bytes())?;
+        let node = maker_of(arena, trie, name.as_bytes(), &NAMES)?;
         trie.frames(arena, node).last().and_then(split_python_frame)
     }
 
@@ -251,9 +292,9 @@ mod tests {
         let view = [name.count_bytes() as u64, name.as_ptr() as u64];
         let text = [name.as_ptr() as u64, 12];
         let told = |record: Option<&[u64; 2]>| {
-            *seat::annotation() = record.map_or(0, |record| record.as_ptr() as u64);
-            let found = annotated().map(<[u8]>::to_vec);
-            *seat::annotation() = 0;
+            seat::annotation().set(record.map_or(0, |record| record.as_ptr() as u64), &NAMES);
+            let found = annotated().map(|(name, _)| name.to_vec());
+            seat::annotation().set(0, &NAMES);
             found
         };
         assert_eq!(told(Some(&view)).as_deref(), Some(name.to_bytes()));

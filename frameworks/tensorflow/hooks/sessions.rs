@@ -5,11 +5,11 @@
 //! it as every interposed function does, and nothing has to be patched. That holds for Python programs, too: there it passes on.
 
 use core::arch::naked_asm;
-use core::ffi::CStr;
 
 use heaplens_tracker::tracker;
 
-use crate::{is_ready, real};
+use crate::interposed::{ByTable, name};
+use crate::is_ready;
 
 /// `absl::Status DirectSession::Run(const RunOptions&, inputs, outputs, targets, outputs*, RunMetadata*, const
 /// tsl::thread::ThreadPoolOptions&)` as TensorFlow 2.21 has it; older versions have that class in another namespace.
@@ -19,10 +19,7 @@ macro_rules! run_with_options {
     };
 }
 
-const NAME: &CStr = match CStr::from_bytes_with_nul(concat!(run_with_options!(), "\0").as_bytes()) {
-    Ok(name) => name,
-    Err(_) => panic!("a literal with one zero at its end"),
-};
+static RUN: ByTable = ByTable::new(name!(run_with_options!()));
 
 /// All arguments go on as they came: six in registers, the others on the stack. The first is where the result goes, the
 /// second is the session.
@@ -69,14 +66,12 @@ unsafe extern "C" fn run() {
         before = sym before_run)
 }
 
-/// Marks, and says where to go on: at the real function, in the library that has the virtual table of this very session.
+/// Marks, and says where the real function is.
 unsafe extern "C" fn before_run(session: *const u64) -> u64 {
     if is_ready() {
-        tracker().on_session_run();
+        tracker().on_framework_run();
     }
-    // SAFETY: an object of a class with virtual functions begins with the address of their table.
-    let table = unsafe { session.read() };
-    real::of_framework(table, NAME).unwrap_or(fail as *const () as u64)
+    RUN.of(session).unwrap_or(fail as *const () as u64)
 }
 
 /// An `absl::Status` without a message is one word: the code above two bits, of which the lower says that there is no more.
