@@ -54,4 +54,5 @@ macro_rules! frameworks {
 
 frameworks! {
     tensorflow;
+    #[cfg(feature = "toy")] toy;
 }

@@ -55,6 +55,9 @@ fn build_agent(workspace: &Path, target: &Path) -> Result<PathBuf, String> {
     let mut cargo = Command::new(variable("CARGO")?);
     cargo.args(["build", "--profile", "agent", "-p", "heaplens-agent", "--manifest-path"]);
     cargo.arg(workspace.join("Cargo.toml")).arg("--target-dir").arg(target);
+    if env::var_os("CARGO_FEATURE_TOY").is_some() {
+        cargo.args(["--features", "toy"]);
+    }
     for name in NOT_INHERITED {
         cargo.env_remove(name);
     }

@@ -16,6 +16,9 @@ pub const OTHERS: [&str; 5] =
 /// And that one.
 pub const INTERLEAVINGS: [&str; 2] = ["--package", "heaplens-interleavings"];
 
+/// What knows the framework of the tests is another build, which nobody else gets.
+const TOY: [&str; 6] = ["--package", "heaplens", "--features", "toy", "--test", "toy"];
+
 /// A test binary.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Binary {
@@ -41,6 +44,9 @@ pub fn build(options: &Options) -> Result<Vec<Binary>> {
     let mut binaries = build_of(&OTHERS)?;
     if options.scope != Scope::Fast {
         binaries.extend(build_of(&INTERLEAVINGS)?);
+    }
+    if options.scope == Scope::All {
+        binaries.extend(build_of(&TOY)?);
     }
     Ok(binaries)
 }

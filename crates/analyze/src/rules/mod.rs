@@ -39,7 +39,7 @@ mod tests {
     fn every_rule_has_a_page_that_is_listed() {
         let pages = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/rules");
         let listed = std::fs::read_to_string(pages.join("README.md")).unwrap();
-        for rule in all().iter().filter(|rule| !rule.id.starts_with('G')) {
+        for rule in all().iter().filter(|rule| rule.id.starts_with('C')) {
             let page = std::fs::read_to_string(pages.join(format!("{}.md", rule.id))).unwrap_or_default();
             assert!(page.starts_with(&format!("# {} `{}`: ", rule.id, rule.name)), "{rule:?}");
             assert!(listed.contains(&format!("[{0}]({0}.md) | `{1}` |", rule.id, rule.name)), "{rule:?}");
