@@ -12,7 +12,7 @@ use super::Known;
 use super::axis::Axis;
 use super::counted::{Counted, CountedLine};
 use super::place::{Course, Key, Sum, key};
-use super::rule::{Events, Reads, Rule, Within};
+use super::rule::{Events, Rule, Within};
 use crate::profile::{StackFrame, StackId, Stacks, held_through};
 use crate::rules;
 
@@ -79,13 +79,12 @@ impl<'a> Cause<'a> {
     /// All that are at work in a process, by what was counted, in the order in which they claim memory that two of them could
     /// explain.
     pub(super) fn all(known: Known<'a>, axis: &Axis) -> Vec<Self> {
-        if !Reads::Counters.is_in(known) {
-            return Vec::new();
-        }
         let counted = Counted::of(known.process, known.stacks, axis);
-        let with_events = rules::all().iter().filter_map(|rule| Some((*rule, rule.events.as_ref()?)));
-        let at_work = with_events
-            .filter_map(|(rule, events)| Some((events, Self::at_work(rule, events, &counted, axis)?)));
+        let asked = rules::all().iter().filter(|rule| rule.can_judge(known));
+        let at_work = asked.filter_map(|rule| {
+            let events = rule.events.as_ref()?;
+            Some((events, Self::at_work(rule, events, &counted, axis)?))
+        });
         let (events, mut causes): (Vec<&Events>, Vec<Self>) = at_work.unzip();
         causes.retain(|cause| events.iter().all(|other| !other.instead_of.contains(&cause.rule)));
         causes

@@ -291,9 +291,8 @@ impl Known<'_> {
     /// Lets rules look at all findings, as far as what they read was recorded.
     fn review(self, returned: &Returned, rss: Option<&Trend>, findings: &mut Vec<Finding>) {
         let evidence = Evidence { known: self, returned, rss, resident: self.resident() };
-        let reviews = rules::all().iter().filter_map(|rule| Some((rule.reads, rule.review?)));
-        let asked = reviews.filter(|(reads, _)| reads.iter().all(|reads| reads.is_in(self)));
-        asked.for_each(|(_, review)| review(&evidence, findings));
+        let asked = rules::all().iter().filter(|rule| rule.can_judge(self));
+        asked.filter_map(|rule| rule.review).for_each(|review| review(&evidence, findings));
     }
 
     /// Threads whose number grows by the time-line, or whose stacks do by the ledgers.

@@ -88,6 +88,11 @@ impl Rule {
         }
     }
 
+    /// Whether all that it reads was recorded of a process.
+    pub(super) fn can_judge(&self, known: Known<'_>) -> bool {
+        self.reads.iter().all(|reads| reads.is_in(known))
+    }
+
     /// Whether what it finds grows and does not stop.
     pub(crate) fn is_leak(&self) -> bool {
         matches!(self.outcome, Outcome::Leak)
@@ -169,7 +174,7 @@ pub(crate) enum Reads {
 
 impl Reads {
     /// Whether a process has it.
-    pub(super) fn is_in(self, known: Known<'_>) -> bool {
+    fn is_in(self, known: Known<'_>) -> bool {
         use heaplens_format::recording::Stage;
         match self {
             Self::Counters => !known.process.counters.rows.is_empty(),
