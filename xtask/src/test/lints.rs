@@ -44,7 +44,10 @@ pub fn run(options: &Options, phases: &mut Phases) -> Count {
 
 /// Files of rules and of frameworks, which no other file names: `cargo fmt` does not find them.
 fn listed_by_no_one() -> Vec<PathBuf> {
-    ["crates/analyze/src/rules", "frameworks"].iter().flat_map(|folder| sources(&root().join(folder))).collect()
+    ["crates/analyze/src/rules", "frameworks"]
+        .iter()
+        .flat_map(|folder| sources(&root().join(folder)))
+        .collect()
 }
 
 fn sources(folder: &Path) -> Vec<PathBuf> {
