@@ -18,7 +18,7 @@ pub(crate) static RULE: Rule = Rule {
     outcome: Outcome::Ends(UNTIL_COLLECTED),
     noted: Some(COLLECTOR_HELD),
     reads: &[Reads::Collection],
-    review: Some(review),
+    review: Some(|evidence, findings| review(evidence, findings)),
     ..Rule::new("C7", "per-call-fit", 260)
 };
 
@@ -30,7 +30,7 @@ const METHODS: [&str; 3] = ["fit", "predict", "evaluate"];
 /// Its files, of Keras 3 and of Keras 2.
 const FILES: [&str; 2] = ["/trainer.py", "/training.py"];
 
-fn review(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
+fn review(evidence: &Evidence<'_>, findings: &mut [Finding]) {
     let (stacks, sites) = (evidence.known.stacks, evidence.known.sites);
     let is_of_trainer = |site: usize| allocates(stacks, sites[site].stack);
     let cycles = findings.iter_mut().filter(|finding| *finding.rule == gc_cycle::RULE);

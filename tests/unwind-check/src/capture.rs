@@ -46,7 +46,7 @@ impl Stack {
 
     fn end(&mut self, count: usize, cut: Option<Pseudo>) {
         self.count = count as u64;
-        self.cut = cut.map_or(0, |reason| reason as u64);
+        self.cut = cut.map_or(0, |reason| u64::from(reason.number()));
     }
 }
 

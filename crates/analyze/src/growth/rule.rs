@@ -12,6 +12,9 @@ use super::shape::Trend;
 use super::threads::Threads;
 use crate::profile::{Frames, Layer, Profile, StackFrame};
 
+/// What does not grow, and why that is known.
+pub type Excluded = fn(&Profile) -> Option<(String, String)>;
+
 /// A cause of growth. Two are the same if their identifiers are.
 pub struct Rule {
     /// By which it is known in every output, and by which its page in `docs/rules` is called.
@@ -40,7 +43,7 @@ pub struct Rule {
     /// What was noted about this says why; else what was noted about the events.
     pub noted: Option<&'static str>,
     /// What was looked at besides and does not grow, with the reason.
-    pub excludes: Option<fn(&Profile) -> Option<(String, String)>>,
+    pub excludes: Option<Excluded>,
     /// The line that it is told for, where that is another than that of the site.
     pub(crate) line: Option<LineOf>,
 

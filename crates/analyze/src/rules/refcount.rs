@@ -18,7 +18,7 @@ pub(crate) static RULE: Rule = Rule {
     ),
     holder: &["no one: only its reference count"],
     reads: &[Reads::Collection, Reads::Holders],
-    review: Some(review),
+    review: Some(|evidence, findings| review(evidence, findings)),
     ..Rule::new("C16", "refcount", 290)
 };
 
@@ -28,7 +28,7 @@ const LITTLE: f64 = 0.2;
 /// The part of what it holds then that nobody must refer to.
 const HALF: f64 = 0.5;
 
-fn review(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
+fn review(evidence: &Evidence<'_>, findings: &mut [Finding]) {
     let known = evidence.known;
     let forgotten = forgotten(known);
     let is_forgotten = |finding: &Finding| {

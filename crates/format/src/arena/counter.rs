@@ -7,7 +7,7 @@
 //!
 //! What can only be said in words ("its argument was another") is a note: few of them, each of one counter.
 
-use super::table::{FRAME_PSEUDO_MODULE, frame_word, split_frame};
+use super::table::{FRAME_PSEUDO_MODULE, split_frame};
 use crate::atomic::{AtomicU32, AtomicU64};
 
 /// Never counted, only noted: why Python's collector does not come by itself.
@@ -21,7 +21,7 @@ pub const MOST_COUNTERS: usize = 128;
 pub const LONGEST_NAME: usize = 64;
 
 /// Frames that say what is counted begin here: what is below is a kind of memory, or of the end of a stack.
-const FIRST_FRAME: u64 = 64;
+const FIRST_FRAME: u8 = 64;
 const _: () = assert!(FIRST_FRAME as usize + MOST_COUNTERS <= u8::MAX as usize);
 
 /// The number of a counter in its process, from 1.
@@ -40,15 +40,18 @@ impl CounterId {
         self.0 as u32
     }
 
-    /// What stands below the stacks that it is counted for.
-    pub const fn frame(self) -> u64 {
-        frame_word(FRAME_PSEUDO_MODULE, FIRST_FRAME + self.0 as u64)
+    /// The number of the pseudo frame that stands below the stacks that it is counted for.
+    #[inline(always)]
+    pub(super) const fn pseudo_number(self) -> u8 {
+        FIRST_FRAME + self.0
     }
 
     /// The counter that a frame stands for.
     pub const fn from_frame(frame: u64) -> Option<Self> {
         match split_frame(frame) {
-            (FRAME_PSEUDO_MODULE, number) if number > FIRST_FRAME => Self::new(number - FIRST_FRAME),
+            (FRAME_PSEUDO_MODULE, number) if number > FIRST_FRAME as u64 => {
+                Self::new(number - FIRST_FRAME as u64)
+            }
             _ => None,
         }
     }
@@ -82,11 +85,10 @@ mod tests {
     fn a_counter_is_known_by_its_number_and_by_its_frame() {
         for number in 1..=MOST_COUNTERS as u64 {
             let counter = CounterId::new(number).unwrap();
-            assert_eq!(
-                (u64::from(counter.get()), CounterId::from_frame(counter.frame())),
-                (number, Some(counter))
-            );
-            assert_eq!(Pseudo::from_frame(counter.frame()), Some(Pseudo::Counter(counter)));
+            let ground = Pseudo::Counter(counter);
+            assert_eq!(u64::from(counter.get()), number);
+            assert_eq!(CounterId::from_frame(ground.frame()), Some(counter));
+            assert_eq!(Pseudo::from_frame(ground.frame()), Some(ground));
         }
         assert_eq!((CounterId::new(0), CounterId::new(1 + MOST_COUNTERS as u64)), (None, None));
         assert_eq!(CounterId::from_frame(Pseudo::Break.frame()), None);

@@ -196,12 +196,18 @@ macro_rules! pseudo {
         }
 
         impl Pseudo {
+            /// Its number: what its frame has in place of an address.
+            #[inline(always)]
+            pub const fn number(self) -> u8 {
+                match self {
+                    $(Self::$name => $number,)*
+                    Self::Counter(counter) => counter.pseudo_number(),
+                }
+            }
+
             /// Its frame in the trie.
             pub const fn frame(self) -> u64 {
-                match self {
-                    $(Self::$name => frame_word(FRAME_PSEUDO_MODULE, $number),)*
-                    Self::Counter(counter) => counter.frame(),
-                }
+                frame_word(FRAME_PSEUDO_MODULE, self.number() as u64)
             }
 
             /// The pseudo frame that a frame word stands for.
@@ -213,11 +219,6 @@ macro_rules! pseudo {
                         None => None,
                     },
                 }
-            }
-
-            /// Its number: what its frame has in place of an address.
-            pub const fn number(self) -> u8 {
-                split_frame(self.frame()).1 as u8
             }
         }
     };
