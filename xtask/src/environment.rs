@@ -60,7 +60,6 @@ pub fn provide(folder: &str, wanted: &[Wanted]) -> Result<PathBuf> {
     for (module, distribution) in wanted {
         if !imports(&python, module) {
             install(&python, distribution)?;
-            // The first import writes what later ones are quick by; it is not a test's to wait for it.
             ensure!(imports(&python, module), "{distribution} is installed, and {module} cannot be imported");
         }
     }
@@ -133,7 +132,8 @@ fn npm() -> Result<Command> {
 pub fn install(python: &Path, distribution: &str) -> Result<()> {
     println!("installing {distribution}");
     let mut uv = Command::new(uv()?);
-    uv.args(["pip", "install", "--quiet", "--python"]).arg(python).arg(distribution);
+    // Compiled, as pip does it: an import that compiles thousands of modules first is another program.
+    uv.args(["pip", "install", "--quiet", "--compile-bytecode", "--python"]).arg(python).arg(distribution);
     succeed(&mut uv).with_context(|| format!("cannot install {distribution}"))
 }
 
