@@ -68,10 +68,11 @@ unsafe extern "C" fn run() {
 
 /// Marks, and says where the real function is.
 unsafe extern "C" fn before_run(session: *const u64) -> u64 {
+    let Some(real) = RUN.of(session) else { return fail as *const () as u64 };
     if is_ready() {
         tracker().on_framework_run();
     }
-    RUN.of(session).unwrap_or(fail as *const () as u64)
+    real
 }
 
 /// An `absl::Status` without a message is one word: the code above two bits, of which the lower says that there is no more.

@@ -29,7 +29,7 @@ pub(crate) struct Returned {
 
 impl Returned {
     /// By the last test of a process, of which it is known what a trim gave back and what was live while it still grew. What
-    /// was freed between that moment and the test was no free memory then.
+    /// was freed between that moment and the trim, be it by the collection of the test itself, was no free memory then.
     pub(super) fn of(known: Known<'_>, axis: &Axis, live: f64, length: f64) -> Self {
         let Known { process, stacks, sites, trimmed, .. } = known;
         let collection = last(process, Stage::Before).zip(last(process, Stage::Collected));
@@ -38,7 +38,7 @@ impl Returned {
             None => FxHashMap::default(),
         };
         let at_test = last(process, Stage::Before).map_or(live, |mark| process.marks[mark].live.get() as f64);
-        let freed = Bytes::new((live - at_test).max(0.0) as u64);
+        let freed = Bytes::new((live - at_test).max(0.0) as u64) + freed_and_resident(process);
         let is_held_off = process.counters.notes.iter().any(|note| *note.counter == *COLLECTOR_HELD);
         let by_trim = trimmed.map(|bytes| bytes.saturating_sub(freed));
         let by_ledger = no_blocks(process, axis);
@@ -54,6 +54,23 @@ impl Returned {
     pub(crate) fn freed_at(&self, finding: &Finding, is_meant: impl Fn(usize) -> bool) -> f64 {
         let own = finding.sites.iter().filter(|&&site| is_meant(site));
         own.filter_map(|site| self.by_collection.get(site)).sum()
+    }
+}
+
+/// What the collection of the last test freed and did not give back to the system by itself: a trim does.
+fn freed_and_resident(process: &Process) -> Bytes {
+    let at = |stage| {
+        let mark = &process.marks[last(process, stage)?];
+        match mark.kind {
+            MarkKind::Test { rss, .. } => Some((mark.live, rss)),
+            _ => None,
+        }
+    };
+    match (at(Stage::Before), at(Stage::Collected)) {
+        (Some((live, rss)), Some((live_after, rss_after))) => {
+            live.saturating_sub(live_after).saturating_sub(rss.saturating_sub(rss_after))
+        }
+        _ => Bytes::ZERO,
     }
 }
 
@@ -95,4 +112,28 @@ fn collected(
         *freed.entry(at).or_default() += (live(before) - live(after)) as f64;
     }
     freed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use heaplens_format::Nanos;
+    use heaplens_format::recording::Mark;
+
+    fn mark(stage: Stage, live: u64, rss: u64) -> Mark {
+        let kind = MarkKind::Test { stage, rss: Bytes::new(rss) };
+        Mark { at: Nanos::default(), live: Bytes::new(live), kind }
+    }
+
+    #[test]
+    fn what_the_collection_freed_and_left_resident_is_known() {
+        let after = |live, rss| {
+            let marks = vec![mark(Stage::Before, 1000, 5000), mark(Stage::Collected, live, rss)];
+            freed_and_resident(&Process { marks, ..Process::default() })
+        };
+        assert_eq!(after(400, 5000), Bytes::new(600), "all of it stayed");
+        assert_eq!(after(400, 4800), Bytes::new(400), "some went back at once");
+        assert_eq!((after(1000, 5000), after(400, 4000)), (Bytes::ZERO, Bytes::ZERO));
+        assert_eq!(freed_and_resident(&Process::default()), Bytes::ZERO, "nothing was tried");
+    }
 }

@@ -10,7 +10,8 @@ use crate::harness::{Finished, Folder, Heaplens, program};
 const SOURCE: &str = "growing_threads.c";
 
 /// Threads that wait until the end, one more with each pass.
-const LIVING: &str = "import threading\nend = threading.Event()\nfor step in range(120):\n    threading.Thread(target=end.wait).start()  # here\nend.set()\n";
+/// Each goes some way down its stack first: what Python keeps for a thread is little beside that.
+const LIVING: &str = "import json, threading\nend, deep = threading.Event(), '[' * 400 + ']' * 400\nfor step in range(120):\n    threading.Thread(target=lambda: end.wait(json.loads(deep) and None)).start()  # here\nend.set()\n";
 /// A pool that fills and then has enough.
 const POOL: &str = "from concurrent.futures import ThreadPoolExecutor\nwith ThreadPoolExecutor(12) as pool:\n    for step in range(200):\n        pool.submit(sum, range(50)).result()\n";
 /// Each is joined before the next.

@@ -25,7 +25,6 @@ fn a_pool_of_a_library_with_either_hash_table_is_reached() {
         let library = program_with("pool_library.c", &name, &["-shared", "-fPIC", &option]);
         let library = library.expect("an ordinary library compiles");
         let run = Heaplens::on(&program("uses_pool.c"), &[]).arg(&library).finish().expect_status(14);
-        run.assert_exact();
         assert_eq!(run.report().loss("calls of functions that no library defines"), 0, "{style}");
     }
 }
