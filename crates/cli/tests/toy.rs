@@ -39,7 +39,10 @@ fn told(options: &[&str]) -> Option<(Value, [u64; 2])> {
     let json = folder.path().join("run.json");
     let mut command = Command::new(env!("CARGO_BIN_EXE_heaplens"));
     command.args(["run", "-o"]).arg(folder.path().join("run.hlr")).arg("--json").arg(&json).args(options);
-    command.args(["--", "python3"]).arg(Path::new(PROGRAMS).join("toy_models.py"));
+    // Away from its sources, which Python would import instead of what was built from them.
+    let script = folder.path().join("toy_models.py");
+    std::fs::write(&script, SCRIPT).expect("the folder is writable");
+    command.args(["--", "python3"]).arg(script);
     let run = command.env("PYTHONPATH", packages).stdin(Stdio::null()).output().expect("heaplens starts");
     let said = String::from_utf8_lossy(&run.stdout).into_owned();
     assert!(run.status.success(), "{said}{}", String::from_utf8_lossy(&run.stderr));
