@@ -3,9 +3,9 @@
 use std::ffi::OsString;
 use std::path::Path;
 
+use super::family::{BOTH, Family, NATIVE, PYTHON};
 use super::python;
-use super::rows::Row;
-use super::ways::{Places, Way};
+use super::tool::{Column, Paths, Tool};
 
 const HEAPTRACK: &str = "/usr/lib/heaptrack/libheaptrack_preload.so";
 const GPERFTOOLS: &str = "/usr/lib/x86_64-linux-gnu/libtcmalloc.so.4";
@@ -19,57 +19,23 @@ pub const SAMPLED: &str = "Heaplens, 512 KiB samples";
 pub const NATIVE_PEER: &str = "heaptrack";
 pub const MIXED_PEER: &str = "memray --native";
 
-/// Tools that are compared with each other: each family has its tables.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Family {
-    /// They see the program's C and C++.
-    Native,
-    /// They see its Python, or stand beside those that do.
-    Python,
-}
-
-impl Family {
-    /// In the order of the tables.
-    pub const ALL: [Self; 2] = [Self::Native, Self::Python];
-}
-
-const BOTH: &[Family] = &Family::ALL;
-const NATIVE: &[Family] = &[Family::Native];
-const PYTHON: &[Family] = &[Family::Python];
-
-/// The head of a column.
-#[derive(Clone, Copy, Debug)]
-pub struct Column {
-    /// What the table says.
-    pub name: &'static str,
-    /// The tables that it stands in.
-    pub families: &'static [Family],
-}
-
-impl Column {
-    /// Whether a row and this column meet in some table.
-    pub fn is_for(self, row: &Row) -> bool {
-        self.families.iter().any(|family| row.program.families().contains(family))
-    }
-}
-
 /// All columns. Those that cannot be had are there too, with the reason.
-pub fn all(places: &Places) -> Vec<Way> {
+pub fn all(paths: &Paths) -> Vec<Tool> {
     vec![
         ours(BARE, Vec::new()),
-        ours(EXACT, heaplens(places, &[])),
-        ours(SAMPLED, heaplens(places, &["--sample", "512KiB"])),
-        memray("memray", places, &[]),
-        memray(MIXED_PEER, places, &["--native"]),
+        ours(EXACT, heaplens(paths, &[])),
+        ours(SAMPLED, heaplens(paths, &["--sample", "512KiB"])),
+        memray("memray", paths, &[]),
+        memray(MIXED_PEER, paths, &["--native"]),
         preloaded(NATIVE_PEER, BOTH, HEAPTRACK, 1, vec![("DUMP_HEAPTRACK_OUTPUT", "/dev/null".into())]),
         tracemalloc(),
-        scalene(places),
+        scalene(paths),
         preloaded(
             "gperftools HEAPPROFILE",
             NATIVE,
             GPERFTOOLS,
             20,
-            vec![("HEAPPROFILE", places.folder.join("gperftools").into())],
+            vec![("HEAPPROFILE", paths.folder.join("gperftools").into())],
         ),
         // Names for the leaks that it finds at the end are not asked for: nobody reads them here.
         preloaded("LSan", NATIVE, LEAK_SANITIZER, 1, vec![("LSAN_OPTIONS", "exitcode=0:symbolize=0".into())]),
@@ -77,37 +43,37 @@ pub fn all(places: &Places) -> Vec<Way> {
     ]
 }
 
-fn ours(name: &'static str, prefix: Vec<OsString>) -> Way {
-    Way { ours: true, prefix, ..Way::plain(Column { name, families: BOTH }) }
+fn ours(name: &'static str, prefix: Vec<OsString>) -> Tool {
+    Tool { ours: true, prefix, ..Tool::plain(Column { name, families: BOTH }) }
 }
 
-fn heaplens(places: &Places, options: &[&str]) -> Vec<OsString> {
-    let recording = places.folder.join("bench.hlr");
-    let mut words: Vec<OsString> = vec![places.heaplens.clone().into(), "run".into(), "-q".into()];
+fn heaplens(paths: &Paths, options: &[&str]) -> Vec<OsString> {
+    let recording = paths.folder.join("bench.hlr");
+    let mut words: Vec<OsString> = vec![paths.heaplens.clone().into(), "run".into(), "-q".into()];
     words.extend(options.iter().map(OsString::from));
     words.extend(["-o".into(), recording.into(), "--".into()]);
     words
 }
 
-fn memray(name: &'static str, places: &Places, options: &[&str]) -> Way {
+fn memray(name: &'static str, paths: &Paths, options: &[&str]) -> Tool {
     let mut words = words(&["-m", "memray", "run", "--quiet", "--force"]);
     words.extend(options.iter().map(OsString::from));
-    words.extend(["-o".into(), places.folder.join("memray.bin").into()]);
-    let missing = python::missing(places.python.as_deref(), "memray");
-    Way { missing, interpreter: words, ..Way::plain(Column { name, families: PYTHON }) }
+    words.extend(["-o".into(), paths.folder.join("memray.bin").into()]);
+    let missing = python::missing(paths.python.as_deref(), "memray");
+    Tool { missing, interpreter: words, ..Tool::plain(Column { name, families: PYTHON }) }
 }
 
-fn tracemalloc() -> Way {
+fn tracemalloc() -> Tool {
     let column = Column { name: "tracemalloc", families: PYTHON };
-    Way { interpreter: words(&["-X", "tracemalloc"]), ..Way::plain(column) }
+    Tool { interpreter: words(&["-X", "tracemalloc"]), ..Tool::plain(column) }
 }
 
-fn scalene(places: &Places) -> Way {
+fn scalene(paths: &Paths) -> Tool {
     let mut words = words(&["-m", "scalene", "run", "--memory", "-o"]);
-    words.push(places.folder.join("scalene.json").into());
-    let missing = python::missing(places.python.as_deref(), "scalene");
+    words.push(paths.folder.join("scalene.json").into());
+    let missing = python::missing(paths.python.as_deref(), "scalene");
     let column = Column { name: "Scalene", families: PYTHON };
-    Way { missing, interpreter: words, before_arguments: Some("---"), ..Way::plain(column) }
+    Tool { missing, interpreter: words, before_arguments: Some("---"), ..Tool::plain(column) }
 }
 
 fn preloaded(
@@ -116,16 +82,16 @@ fn preloaded(
     library: &'static str,
     divisor: u32,
     mut environment: Vec<(&'static str, OsString)>,
-) -> Way {
+) -> Tool {
     environment.push(("LD_PRELOAD", library.into()));
-    Way { missing: missing(library), divisor, environment, ..Way::plain(Column { name, families }) }
+    Tool { missing: missing(library), divisor, environment, ..Tool::plain(Column { name, families }) }
 }
 
 /// Leaks are looked for after the program's end, which is not what is measured here.
-fn memcheck() -> Way {
+fn memcheck() -> Tool {
     let prefix = words(&[VALGRIND, "-q", "--leak-check=no"]);
     let column = Column { name: "Memcheck", families: NATIVE };
-    Way { missing: missing(VALGRIND), divisor: 10, prefix, ..Way::plain(column) }
+    Tool { missing: missing(VALGRIND), divisor: 10, prefix, ..Tool::plain(column) }
 }
 
 fn words(words: &[&str]) -> Vec<OsString> {
@@ -142,8 +108,8 @@ mod tests {
     use super::*;
 
     fn columns(family: Family) -> Vec<&'static str> {
-        let places = Places { heaplens: "/b/heaplens".into(), python: None, folder: "/b/bench".into() };
-        let heads = all(&places).into_iter().map(|way| way.column);
+        let paths = Paths { heaplens: "/b/heaplens".into(), python: None, folder: "/b/bench".into() };
+        let heads = all(&paths).into_iter().map(|tool| tool.column);
         heads.filter(|column| column.families.contains(&family)).map(|column| column.name).collect()
     }
 
@@ -167,9 +133,9 @@ mod tests {
 
     #[test]
     fn a_peer_without_a_python_to_run_in_says_so() {
-        let places = Places { heaplens: "/b/heaplens".into(), python: None, folder: "/b/bench".into() };
-        let ways = all(&places);
-        let memray = ways.iter().find(|way| way.column.name == MIXED_PEER).unwrap();
+        let paths = Paths { heaplens: "/b/heaplens".into(), python: None, folder: "/b/bench".into() };
+        let tools = all(&paths);
+        let memray = tools.iter().find(|tool| tool.column.name == MIXED_PEER).unwrap();
         assert_eq!(memray.missing.as_deref(), Some("not run: the Python has no memray"));
     }
 }

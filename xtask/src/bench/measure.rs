@@ -5,9 +5,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, bail};
 
-use super::columns::Column;
 use super::rows::{Program, Row};
-use super::ways::{LIMIT_S, Places, Way};
+use super::tool::{Column, LIMIT_S, Paths, Tool};
 
 /// The status by which timeout(1) says that it has ended a program, and the one of a program that it had to kill.
 const OUT_OF_TIME: [i32; 2] = [124, 137];
@@ -81,15 +80,15 @@ pub struct Results {
 
 impl Results {
     /// Runs every row under every tool.
-    pub fn measure(rows: &[&'static Row], ways: &[Way], places: &Places, runs: usize) -> Result<Self> {
-        let mut results = Self { columns: ways.iter().map(|way| way.column).collect(), rows: Vec::new() };
+    pub fn measure(rows: &[&'static Row], tools: &[Tool], paths: &Paths, runs: usize) -> Result<Self> {
+        let mut results = Self { columns: tools.iter().map(|tool| tool.column).collect(), rows: Vec::new() };
         for row in rows {
-            let mut cells: Vec<Cell> = ways.iter().map(|way| results.before(row, way)).collect();
+            let mut cells: Vec<Cell> = tools.iter().map(|tool| results.before(row, tool)).collect();
             for round in 0..runs {
                 eprintln!("{}: run {} of {runs}", row.name, round + 1);
-                for (way, cell) in ways.iter().zip(&mut cells) {
-                    if way.column.is_for(row) && wants_a_run(way, cell, round) {
-                        cell.take(once(row, way, places)?);
+                for (tool, cell) in tools.iter().zip(&mut cells) {
+                    if tool.column.is_for(row) && wants_a_run(tool, cell, round) {
+                        cell.take(once(row, tool, paths)?);
                     }
                 }
             }
@@ -106,12 +105,12 @@ impl Results {
     }
 
     /// What is known before the first run: a tool that is not there, or one that did not even get TensorFlow loaded in time.
-    fn before(&self, row: &Row, way: &Way) -> Cell {
-        if let (true, Some(reason)) = (way.column.is_for(row), &way.missing) {
+    fn before(&self, row: &Row, tool: &Tool) -> Cell {
+        if let (true, Some(reason)) = (tool.column.is_for(row), &tool.missing) {
             return Cell::None(reason.clone());
         }
         let tried = self.rows.iter().find(|(known, _)| known.program == Program::TensorFlow);
-        let column = self.columns.iter().position(|known| known.name == way.column.name);
+        let column = self.columns.iter().position(|known| known.name == tool.column.name);
         match (row.program, tried, column) {
             (Program::TensorFlow, Some((_, cells)), Some(column))
                 if matches!(cells[column], Cell::None(_)) =>
@@ -123,17 +122,17 @@ impl Results {
     }
 }
 
-fn wants_a_run(way: &Way, cell: &Cell, round: usize) -> bool {
-    !matches!(cell, Cell::None(_)) && (round == 0 || !way.is_slow())
+fn wants_a_run(tool: &Tool, cell: &Cell, round: usize) -> bool {
+    !matches!(cell, Cell::None(_)) && (round == 0 || !tool.is_slow())
 }
 
 /// One run. What a peer cannot do is a result; what ours cannot do ends the task.
-fn once(row: &Row, way: &Way, places: &Places) -> Result<Cell> {
-    let mut command = way.command(row, places);
+fn once(row: &Row, tool: &Tool, paths: &Paths) -> Result<Cell> {
+    let mut command = tool.command(row, paths);
     let output = command.output().with_context(|| format!("cannot start {command:?}"))?;
     let cell = read(&output, now_ns());
-    if let (true, Cell::None(reason)) = (way.ours, &cell) {
-        bail!("{} on {}: {reason}\n{command:?}", way.column.name, row.name);
+    if let (true, Cell::None(reason)) = (tool.ours, &cell) {
+        bail!("{} on {}: {reason}\n{command:?}", tool.column.name, row.name);
     }
     Ok(cell)
 }

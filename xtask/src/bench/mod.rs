@@ -3,19 +3,15 @@
 //! never fails because one is missed.
 
 mod columns;
-mod fragmentation;
-mod frameworks;
-mod leaks;
+mod family;
 mod measure;
 mod options;
 mod python;
-mod readings;
 mod rows;
 mod sections;
-mod snapshots;
 mod targets;
 mod text;
-mod ways;
+mod tool;
 
 use std::path::PathBuf;
 
@@ -24,23 +20,15 @@ use anyhow::{Context, Result};
 use crate::packages::{self, FOR_BENCHMARKS};
 use crate::workspace::{compile, heaplens, target};
 use measure::Results;
-use options::Options;
+use options::{Keep, Options};
 use rows::{Program, Row};
 use sections::is_section;
-use ways::Places;
-
-/// What becomes of the tables.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Keep {
-    /// Printed.
-    Print,
-    /// Printed, and put into `docs/benchmarks.md`.
-    Write,
-}
+use tool::Paths;
 
 /// Measures what was asked for, prints, keeps.
 pub fn run(words: &[&str]) -> Result<()> {
     let options = Options::parse(words)?;
+    sections::check(&options)?;
     let named: Vec<String> = options.only.iter().filter(|word| !is_section(word)).cloned().collect();
     let rows = rows::chosen(&named)?;
     packages::provide(FOR_BENCHMARKS);
@@ -61,17 +49,17 @@ pub fn run(words: &[&str]) -> Result<()> {
 
 /// Heaplens and its peers on the rows.
 fn compare(rows: &[&'static Row], options: &Options, words: &[&str]) -> Result<()> {
-    let places = places(rows, options)?;
-    let ways = columns::all(&places);
-    let results = Results::measure(rows, &ways, &places, options.runs)?;
-    let versions = places.python.as_deref().map(python::versions).transpose()?;
+    let paths = paths(rows, options)?;
+    let tools = columns::all(&paths);
+    let results = Results::measure(rows, &tools, &paths, options.runs)?;
+    let versions = paths.python.as_deref().map(python::versions).transpose()?;
     let tables = text::tables(&results, options.runs, versions.as_deref());
     println!("{tables}");
     if options.keep == Keep::Write { text::write(None, &tables, words) } else { Ok(()) }
 }
 
 /// Builds what the rows need, and nothing else.
-fn places(rows: &[&Row], options: &Options) -> Result<Places> {
+fn paths(rows: &[&Row], options: &Options) -> Result<Paths> {
     let (heaplens, folder) = (heaplens()?, empty_folder()?);
     for row in rows {
         if let Program::Cpp(name) = row.program {
@@ -81,7 +69,7 @@ fn places(rows: &[&Row], options: &Options) -> Result<Places> {
     let needs_python = rows.iter().any(|row| row.program.is_python());
     let modules: Vec<&str> = rows.iter().filter_map(|row| row.program.module()).collect();
     let python = needs_python.then(|| python::provide(options.python.as_deref(), &modules)).transpose()?;
-    Ok(Places { heaplens, python, folder })
+    Ok(Paths { heaplens, python, folder })
 }
 
 /// A folder for what the programs and the tools leave: profiles of every process and every run would pile up.

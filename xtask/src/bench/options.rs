@@ -4,11 +4,17 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::Keep;
-use super::sections::is_section;
-
 const WORDS: &str = "cargo xtask bench [--only ROW|SECTION]… [--runs N] [--python PATH] [--write]";
 const RUNS: usize = 5;
+
+/// What becomes of the tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keep {
+    /// Printed.
+    Print,
+    /// Printed, and put into `docs/benchmarks.md`.
+    Write,
+}
 
 /// What to measure, how often, and what becomes of it.
 #[derive(Debug, PartialEq, Eq)]
@@ -38,11 +44,6 @@ impl Options {
                 _ => bail!("bench knows no `{word}`\n\n{WORDS}"),
             }
         }
-        let partial = options.only.iter().any(|word| !is_section(word));
-        ensure!(
-            options.keep == Keep::Print || !partial,
-            "--write keeps whole tables: leave out --only, or name sections alone"
-        );
         Ok(options)
     }
 }
@@ -74,11 +75,5 @@ mod tests {
     #[test]
     fn no_runs_at_all_are_refused() {
         assert!(Options::parse(&["--runs", "0"]).is_err());
-    }
-
-    #[test]
-    fn a_part_of_the_table_is_not_written() {
-        assert!(Options::parse(&["--only", "pairs", "--write"]).is_err());
-        assert!(Options::parse(&["--only", "readings", "--write"]).is_ok());
     }
 }

@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 
-use super::columns::Family;
+use super::family::Family;
 
 /// Where a program comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -151,9 +151,10 @@ fn added(row: &str, column: &str, results: &Results) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::columns::{Column, Family};
+    use super::super::family::Family;
     use super::super::measure::Cell;
     use super::super::rows::ROWS;
+    use super::super::tool::Column;
     use super::*;
 
     fn results(rows: &[(&str, [f64; 4], f64)]) -> Results {

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use anyhow::{Context, Result};
 
-use super::columns::Family;
+use super::family::Family;
 use super::measure::{Cell, Cost, Results};
 use super::rows::Row;
 use super::targets::{Verdict, verdicts};
@@ -153,8 +153,8 @@ pub fn rule(columns: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::columns::Column;
     use super::super::rows::ROWS;
+    use super::super::tool::Column;
     use super::*;
 
     const BARE: Cell = Cell::Cost(Cost { cpu_ns: 25.0, peak_kib: 2048.0, after_ns: 0.0 });

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use super::Random;
+use super::random::Random;
 
 /// One fault; times are milliseconds after the start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use super::Random;
+use super::random::Random;
 use crate::workspace::{root, succeed};
 
 /// A program, its words, and whether it prints the same every time.

@@ -10,6 +10,9 @@ use super::imports::{imports, without_tests};
 /// A module by its path below the crate's root.
 type Module = Vec<String>;
 
+/// Modules that import each other, each with those of them that it imports.
+pub type Circle = BTreeMap<String, Vec<String>>;
+
 /// The files of a crate, with what each imports.
 pub struct Crate {
     files: BTreeMap<Module, File>,
@@ -36,20 +39,28 @@ impl Crate {
         Ok(Self { files })
     }
 
-    /// Files that import each other, directly or around corners: each circle with its modules.
-    pub fn circles(&self) -> Vec<Vec<String>> {
+    /// Files that import each other, directly or through others: each circle as its modules, each with those of the circle that it imports.
+    pub fn circles(&self) -> Vec<Circle> {
         let reached: BTreeMap<&Module, BTreeSet<Module>> =
             self.files.keys().map(|module| (module, self.reached_from(module))).collect();
-        let mut circles: Vec<Vec<String>> = Vec::new();
+        let mut circles = Vec::new();
         let mut known = BTreeSet::new();
         for (module, others) in &reached {
             let is_mutual = |other: &&Module| reached.get(*other).is_some_and(|back| back.contains(*module));
-            let circle: Vec<&Module> = others.iter().filter(is_mutual).collect();
+            let circle: BTreeSet<&Module> = others.iter().filter(is_mutual).collect();
             if circle.len() > 1 && known.insert(circle.clone()) {
-                circles.push(circle.into_iter().map(|module| module.join("::")).collect());
+                circles.push(self.edges_inside(&circle));
             }
         }
         circles
+    }
+
+    fn edges_inside(&self, circle: &BTreeSet<&Module>) -> Circle {
+        let inside = |module: &Module| {
+            let imported = self.imported_by(module);
+            imported.iter().filter(|other| circle.contains(other)).map(|other| name(other)).collect()
+        };
+        circle.iter().map(|module| (name(module), inside(module))).collect()
     }
 
     fn reached_from(&self, module: &Module) -> BTreeSet<Module> {
@@ -123,6 +134,10 @@ impl File {
     }
 }
 
+fn name(module: &Module) -> String {
+    if module.is_empty() { "(root)".to_owned() } else { module.join("::") }
+}
+
 fn collect(folder: &Path, module: &Module, texts: &mut BTreeMap<Module, String>) -> Result<()> {
     let entries = std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
     for path in entries.flatten().map(|entry| entry.path()) {
@@ -166,7 +181,7 @@ mod tests {
         let module =
             |path: &str| path.split("::").filter(|name| !name.is_empty()).map(str::to_owned).collect();
         let files = files.iter().map(|(path, text)| (module(path), File::of(text))).collect();
-        Crate { files }.circles()
+        Crate { files }.circles().into_iter().map(|circle| circle.into_keys().collect()).collect()
     }
 
     #[test]

@@ -5,10 +5,10 @@ use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 
-use super::options::Options;
-use super::python;
-use super::sections::said;
-use super::text::{line, rule};
+use super::super::options::Options;
+use super::super::python;
+use super::super::text::{line, rule};
+use super::said::said;
 use crate::workspace::{heaplens, root, target};
 
 /// A kind of step of `bench/tensorflow_steps.py`, how many are made, and what they may take of the time without.

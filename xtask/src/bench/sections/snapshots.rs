@@ -7,9 +7,9 @@ use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context, Result};
 
-use super::options::Options;
-use super::sections::said;
-use super::text::{line, rule};
+use super::super::options::Options;
+use super::super::text::{line, rule};
+use super::said::said;
 use crate::workspace::{cargo, compile, heaplens, printed, root, succeed, target};
 
 /// Images for each number of a run.

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use super::columns::Column;
+use super::family::Family;
 use super::rows::{Amount, Program, Row};
 use crate::workspace::root;
 
@@ -19,7 +19,7 @@ const ONE_THREAD: &str = "OPENBLAS_NUM_THREADS=1";
 
 /// Where the built things are.
 #[derive(Debug)]
-pub struct Places {
+pub struct Paths {
     /// The command.
     pub heaplens: PathBuf,
     /// A Python that has what the rows import, when a row is in Python.
@@ -28,9 +28,25 @@ pub struct Places {
     pub folder: PathBuf,
 }
 
+/// The head of a column.
+#[derive(Clone, Copy, Debug)]
+pub struct Column {
+    /// What the table says.
+    pub name: &'static str,
+    /// The tables that it stands in.
+    pub families: &'static [Family],
+}
+
+impl Column {
+    /// Whether a row and this column meet in some table.
+    pub fn is_for(self, row: &Row) -> bool {
+        self.families.iter().any(|family| row.program.families().contains(family))
+    }
+}
+
 /// One tool.
 #[derive(Debug)]
-pub struct Way {
+pub struct Tool {
     /// Its place in the tables.
     pub column: Column,
     /// Ours has to work; what a peer cannot do is only told.
@@ -49,7 +65,7 @@ pub struct Way {
     pub before_arguments: Option<&'static str>,
 }
 
-impl Way {
+impl Tool {
     /// One that changes nothing: the tools say what they add.
     pub fn plain(column: Column) -> Self {
         Self {
@@ -65,12 +81,12 @@ impl Way {
     }
 
     /// The row's program under this tool, with a limit. What it says on stderr is nobody's.
-    pub fn command(&self, row: &Row, places: &Places) -> Command {
+    pub fn command(&self, row: &Row, paths: &Paths) -> Command {
         let mut command = Command::new("timeout");
         command.arg("--kill-after=5").arg(LIMIT_S.to_string()).arg("env").args(ENVIRONMENT);
         command.args(matches!(row.program, Program::Python(_)).then_some(ONE_THREAD));
         command.args(self.environment.iter().map(|(name, value)| assignment(name, value)));
-        command.args(&self.prefix).args(self.program(row, places)).args(row.arguments);
+        command.args(&self.prefix).args(self.program(row, paths)).args(row.arguments);
         command.arg(self.amount(row).to_string()).stderr(Stdio::null()).stdin(Stdio::null());
         command
     }
@@ -89,12 +105,12 @@ impl Way {
     }
 
     /// The program up to its arguments.
-    fn program(&self, row: &Row, places: &Places) -> Vec<OsString> {
+    fn program(&self, row: &Row, paths: &Paths) -> Vec<OsString> {
         let name = row.program.name();
         if !row.program.is_python() {
-            return vec![places.folder.join(name).into()];
+            return vec![paths.folder.join(name).into()];
         }
-        let python = places.python.clone().unwrap_or_else(|| "python3".into());
+        let python = paths.python.clone().unwrap_or_else(|| "python3".into());
         let mut words = vec![python.into()];
         words.extend(self.interpreter.iter().cloned());
         words.push(root().join(format!("bench/{name}.py")).into());
@@ -116,13 +132,13 @@ mod tests {
     use super::super::rows::ROWS;
     use super::*;
 
-    fn line(way: &str, row: &str) -> String {
+    fn line(tool: &str, row: &str) -> String {
         let (heaplens, python) = ("/b/heaplens".into(), Some("/p/python".into()));
-        let places = Places { heaplens, python, folder: "/b/bench".into() };
-        let ways = all(&places);
-        let way = ways.iter().find(|known| known.column.name == way).unwrap();
+        let paths = Paths { heaplens, python, folder: "/b/bench".into() };
+        let tools = all(&paths);
+        let tool = tools.iter().find(|known| known.column.name == tool).unwrap();
         let row = ROWS.iter().find(|known| known.name == row).unwrap();
-        let command = way.command(row, &places);
+        let command = tool.command(row, &paths);
         let words: Vec<&str> = command.get_args().map(|word| word.to_str().unwrap()).collect();
         words.join(" ").replace(root().to_str().unwrap(), "/root")
     }
@@ -152,7 +168,7 @@ mod tests {
 
     #[test]
     fn a_tool_that_is_python_stands_between_the_interpreter_and_the_script() {
-        let line = |way| line(way, "tf-function").split_once("/p/python ").unwrap().1.to_owned();
+        let line = |tool| line(tool, "tf-function").split_once("/p/python ").unwrap().1.to_owned();
         let script = "/root/bench/tensorflow_steps.py";
         assert_eq!(
             line(MIXED_PEER),

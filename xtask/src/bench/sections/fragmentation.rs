@@ -6,9 +6,9 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use super::options::Options;
-use super::sections::said;
-use super::text::{line, rule};
+use super::super::options::Options;
+use super::super::text::{line, rule};
+use super::said::said;
 use crate::workspace::{compile, printed};
 
 const FOLDER: &str = "/usr/lib/x86_64-linux-gnu";

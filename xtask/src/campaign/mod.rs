@@ -4,6 +4,7 @@
 
 mod fault;
 mod program;
+mod random;
 mod trial;
 
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -14,6 +15,7 @@ use crate::check::Count;
 use crate::workspace::{heaplens, target};
 use fault::Fault;
 use program::Programs;
+use random::Random;
 use trial::Bench;
 
 const RUNS: u64 = 10_000;
@@ -52,29 +54,6 @@ fn one(bench: &mut Bench, programs: &Programs, seed: u64, number: u64) -> Result
 
 fn clock() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |time| time.as_nanos() as u64)
-}
-
-/// Splitmix64: small, and good enough to choose faults.
-#[derive(Debug)]
-struct Random(u64);
-
-impl Random {
-    fn new(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ mixed >> 31
-    }
-
-    /// A number from `low` up to, not including, `high`.
-    fn between(&mut self, low: u64, high: u64) -> u64 {
-        low + self.next() % (high - low)
-    }
 }
 
 #[cfg(test)]

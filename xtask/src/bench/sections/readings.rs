@@ -6,10 +6,10 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use super::options::Options;
-use super::python;
-use super::sections::said;
-use super::text::{line, rule};
+use super::super::options::Options;
+use super::super::python;
+use super::super::text::{line, rule};
+use super::said::said;
 use crate::workspace::{heaplens, printed, root, target};
 
 /// How long each program runs, behind a first second.

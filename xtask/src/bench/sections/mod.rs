@@ -1,12 +1,16 @@
 //! What is measured apart from the rows, because it is no comparison of tools: each section has a table of its own between
 //! marks of its own in `docs/benchmarks.md`, and can be written alone.
 
-use std::collections::BTreeMap;
+mod fragmentation;
+mod frameworks;
+mod leaks;
+mod readings;
+mod said;
+mod snapshots;
 
-use anyhow::{Context, Result};
+use anyhow::{Result, ensure};
 
-use super::options::Options;
-use super::{fragmentation, frameworks, leaks, readings, snapshots};
+use super::options::{Keep, Options};
 
 /// Its name on the command line, and what makes its text.
 pub struct Section {
@@ -35,30 +39,19 @@ pub fn chosen(only: &[String]) -> impl Iterator<Item = &'static Section> {
     SECTIONS.iter().filter(move |section| only.is_empty() || only.iter().any(|word| word == section.name))
 }
 
-/// What a program said about itself: `WORD name=number name=number …`.
-pub fn said(output: &str, word: &str) -> Result<BTreeMap<String, f64>> {
-    let line = output.lines().find_map(|line| line.strip_prefix(word)?.strip_prefix(' '));
-    let line = line.with_context(|| format!("the program said nothing about its {word}:\n{output}"))?;
-    let pair = |word: &str| {
-        let (name, number) = word.split_once('=')?;
-        Some((name.to_owned(), number.parse().ok()?))
-    };
-    line.split_whitespace()
-        .map(|word| pair(word).with_context(|| format!("`{word}` is no name=number")))
-        .collect()
+/// Refuses to write a part of a table.
+pub fn check(options: &Options) -> Result<()> {
+    let partial = options.only.iter().any(|word| !is_section(word));
+    ensure!(
+        options.keep == Keep::Print || !partial,
+        "--write keeps whole tables: leave out --only, or name sections alone"
+    );
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_program_says_numbers_by_name() {
-        let found = said("noise\nreadings marks=10 wall_ns=2.5\n", "readings").unwrap();
-        assert_eq!(found, BTreeMap::from([("marks".to_owned(), 10.0), ("wall_ns".to_owned(), 2.5)]));
-        assert!(said("readings marks\n", "readings").is_err());
-        assert!(said("nothing\n", "readings").is_err());
-    }
 
     #[test]
     fn sections_are_chosen_by_name_and_all_without_one() {
@@ -69,5 +62,12 @@ mod tests {
         assert_eq!(names(&[]).len(), SECTIONS.len());
         assert_eq!(names(&["readings"]), ["readings"]);
         assert_eq!(names(&["pairs"]), [""; 0]);
+    }
+
+    #[test]
+    fn a_part_of_the_table_is_not_written() {
+        let check = |words: &[&str]| check(&Options::parse(words).unwrap());
+        assert!(check(&["--only", "pairs", "--write"]).is_err());
+        assert!(check(&["--only", "readings", "--write"]).is_ok());
     }
 }

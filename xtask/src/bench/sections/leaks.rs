@@ -7,10 +7,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, ensure};
 
-use super::options::Options;
-use super::python;
-use super::sections::said;
-use super::text::{line, rule};
+use super::super::options::Options;
+use super::super::python;
+use super::super::text::{line, rule};
+use super::said::said;
 use crate::workspace::{compile, heaplens, printed, root, succeed, target};
 
 const BLOCKS: [u64; 2] = [1_000_000, 10_000_000];
