@@ -58,7 +58,7 @@ impl Crate {
     fn edges_inside(&self, circle: &BTreeSet<&Module>) -> Circle {
         let inside = |module: &Module| {
             let imported = self.imported_by(module);
-            imported.iter().filter(|other| circle.contains(other)).map(|other| name(other)).collect()
+            imported.iter().filter(|other| circle.contains(other)).map(name).collect()
         };
         circle.iter().map(|module| (name(module), inside(module))).collect()
     }

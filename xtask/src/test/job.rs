@@ -1,8 +1,8 @@
 //! What runs as one process: the tests of a binary one after the other, in a time that is known for each, because the harness
 //! writes a test's name before it and its result behind it.
 
-use std::io::Read;
-use std::process::{Child, ChildStdout, Stdio};
+use std::process::{Child, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Instant;
 
@@ -11,6 +11,7 @@ use anyhow::{Context, Result};
 use super::binaries::Binary;
 use super::options::Options;
 use super::outcome::{Ending, Outcome};
+use super::pipe::Pieces;
 use super::setup::Variables;
 
 /// Tests of the suite that share recordings within a process, by the module that they have in common.
@@ -84,16 +85,18 @@ impl Job {
     }
 
     fn followed(&self, mut child: Child) -> Result<Vec<Outcome>> {
-        let mut stderr = child.stderr.take().context("stderr is a pipe")?;
-        let talk = thread::spawn(move || {
-            let mut said = Vec::new();
-            // What cannot be read of it was said to nobody.
-            drop(stderr.read_to_end(&mut said));
-            String::from_utf8_lossy(&said).into_owned()
+        let stdout = child.stdout.take().context("stdout is a pipe")?;
+        let stderr = child.stderr.take().context("stderr is a pipe")?;
+        let ended = AtomicBool::new(false);
+        let (mut results, talk, status) = thread::scope(|scope| {
+            let results = scope.spawn(|| Results::of(Pieces::of(stdout, &ended)));
+            let talk = scope.spawn(|| Pieces::of(stderr, &ended).flatten().collect::<Vec<u8>>());
+            let status = child.wait();
+            ended.store(true, Ordering::Release);
+            (results.join().unwrap_or_default(), talk.join().unwrap_or_default(), status)
         });
-        let mut results = Results::of(child.stdout.take().context("stdout is a pipe")?);
-        let talk = talk.join().unwrap_or_default();
-        let status = child.wait().context("a test process ends")?;
+        let talk = String::from_utf8_lossy(&talk);
+        let status = status.context("a test process ends")?;
         let whole = format!("{}{talk}\n{}: {status}", results.text, self.binary.name);
         let ending = |test: &String| match results.take(test) {
             Some((true, seconds)) if !is_skipped(&talk, test) => (Ending::Passed, seconds),
@@ -127,6 +130,7 @@ fn reasons(talk: &str) -> String {
 }
 
 /// What the harness wrote, with the time that each test took.
+#[derive(Default)]
 struct Results {
     text: String,
     ended: Vec<(String, bool, f64)>,
@@ -134,13 +138,10 @@ struct Results {
 
 impl Results {
     /// `test NAME ... ` comes when it begins, `ok` or `FAILED` when it has ended.
-    fn of(mut stdout: ChildStdout) -> Self {
-        let mut results = Self { text: String::new(), ended: Vec::new() };
-        let (mut begun, mut piece) = (Instant::now(), [0; 4096]);
-        while let Ok(length) = stdout.read(&mut piece)
-            && length > 0
-        {
-            results.text.push_str(&String::from_utf8_lossy(&piece[..length]));
+    fn of(stdout: impl Iterator<Item = Vec<u8>>) -> Self {
+        let (mut results, mut begun) = (Self::default(), Instant::now());
+        for piece in stdout {
+            results.text.push_str(&String::from_utf8_lossy(&piece));
             if results.note_ended(begun.elapsed().as_secs_f64()) {
                 begun = Instant::now();
             }

@@ -12,6 +12,7 @@ mod lints;
 mod options;
 mod outcome;
 mod phases;
+mod pipe;
 mod schedule;
 mod setup;
 
