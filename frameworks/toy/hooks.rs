@@ -4,8 +4,8 @@ use core::ffi::c_void;
 
 use heaplens_tracker::Caller;
 
+use crate::c::malloc::export;
 use crate::interposed::{ByCaller, name};
-use crate::malloc::export;
 use crate::pools::{before_part_ends, on_part, take_region};
 
 type Take = unsafe extern "C" fn(usize) -> *mut c_void;

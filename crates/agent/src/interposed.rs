@@ -5,7 +5,10 @@ use core::ffi::CStr;
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-use crate::real;
+use heaplens_format::Loss;
+use heaplens_tracker::{modules, tracker};
+
+use crate::start::is_ready;
 
 /// A name of the linker's, from what stands for its letters.
 macro_rules! name {
@@ -36,7 +39,7 @@ impl ByTable {
         self.name
     }
 
-    /// The function for an object, which must be of a class with virtual functions; `None` as in `real::of_framework`.
+    /// The function for an object, which must be of a class with virtual functions; `None` as in `of_framework`.
     pub(crate) fn of(&self, object: *const u64) -> Option<u64> {
         let table = table_of(object);
         // Acquire: pairs with the Release below. Until then both are 0, as the first word of what is no object may be.
@@ -50,7 +53,7 @@ impl ByTable {
 
     #[cold]
     fn find(&self, table: u64) -> Option<u64> {
-        let function = real::of_framework(table, self.name)?;
+        let function = of_framework(table, self.name)?;
         if self.function.compare_exchange(0, function, Relaxed, Relaxed).is_ok() {
             self.table.store(table, Release);
         }
@@ -84,7 +87,7 @@ impl ByCaller {
         }
     }
 
-    /// The function for whoever called, by the address that the call returns to; `None` as in `real::of_framework`.
+    /// The function for whoever called, by the address that the call returns to; `None` as in `of_framework`.
     pub(crate) fn of(&self, caller: u64) -> Option<u64> {
         for at in places(caller) {
             match self.callers[at].load(Relaxed) {
@@ -102,7 +105,7 @@ impl ByCaller {
 
     #[cold]
     fn find(&self, caller: u64) -> Option<u64> {
-        let function = real::of_framework(caller, self.name)?;
+        let function = of_framework(caller, self.name)?;
         for at in places(caller) {
             match self.callers[at].compare_exchange(0, caller, Relaxed, Relaxed) {
                 Ok(_) => {
@@ -121,4 +124,20 @@ impl ByCaller {
 fn places(caller: u64) -> impl Iterator<Item = usize> {
     let first = (caller >> 4) as usize;
     (first..first + PLACES).map(|at| at % PLACES)
+}
+
+/// A framework's function behind a hook of ours: that of the library which `address` is in, which may have been loaded for itself
+/// alone, out of sight of `dlsym`, and there may be two of them; else that of any library.
+///
+/// `None`, counted as a loss, where no loaded object defines it. Nothing that belongs to the framework can have called us then: its
+/// call, or its virtual table, was bound by this name, the library that has the definition is loaded with it, and it stays
+/// loaded as long as its callers are. So the call came by a look-up of the name (`dlsym`, a weak reference) that would have
+/// found nothing without us: the hook answers as the function does when it fails.
+#[cold]
+fn of_framework(address: u64, name: &CStr) -> Option<u64> {
+    let found = modules::defined_beside(address, name).or_else(|| modules::defined_elsewhere(name));
+    if found.is_none() && is_ready() {
+        tracker().lose(Loss::FunctionMissing);
+    }
+    found
 }

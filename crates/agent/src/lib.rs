@@ -2,69 +2,22 @@
 //! function and tells the tracker; nothing is decided here.
 //!
 //! `dlopen`, `fork` and `vfork` are not hooked on purpose: `dlopen` finds its caller's run path by its return address, so
-//! a wrapper changes what it finds (see `loading`); a child process notices by itself that it is one
+//! a wrapper changes what it finds (see `c::loading`); a child process notices by itself that it is one
 //! (`heaplens_tracker::process`).
 #![no_std]
 
-mod boot;
-mod exit;
+mod c;
+mod cxx;
 #[path = "../../../frameworks/mod.rs"]
 mod frameworks;
 mod interposed;
-mod limits;
-mod loading;
-mod malloc;
-mod mapping;
-mod marks;
-mod new;
-mod plain;
+mod lifecycle;
 mod pools;
-mod process;
-mod profiles;
 mod python;
-mod real;
-mod returns;
+mod start;
 
-use core::sync::atomic::AtomicU32;
-use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-
-const UNBORN: u32 = 0;
-const STARTING: u32 = 1;
-const READY: u32 = 2;
-static STATE: AtomicU32 = AtomicU32::new(UNBORN);
-
-/// Whether hooks may call the real functions; false only while these are being looked up by this very thread.
-#[inline(always)]
-fn is_ready() -> bool {
-    // Acquire: pairs with the Release below, after which the real functions are known.
-    STATE.load(Acquire) == READY || start()
-}
-
-/// The first hook, or the constructor, whichever comes first, on the only thread that exists then.
-#[cold]
-#[inline(never)]
-fn start() -> bool {
-    if STATE.load(Acquire) != UNBORN {
-        return false;
-    }
-    STATE.store(STARTING, Release);
-    real::resolve();
-    STATE.store(READY, Release);
-    heaplens_tracker::process::start(real::OTHER_ALLOCATOR.load(Relaxed));
-    if heaplens_tracker::process::settings().frameworks {
-        python::probes::offer();
-    }
-    if real::has_own_malloc() {
-        heaplens_tracker::tracker().lose(heaplens_format::Loss::OwnMalloc);
-    }
-    process::watch_exit();
-    true
-}
-
-/// Whether hooks of a framework's own functions are to do anything.
-fn knows_frameworks() -> bool {
-    is_ready() && heaplens_tracker::process::settings().frameworks
-}
+use lifecycle::{profiles, reclaim};
+use start::is_ready;
 
 extern "C" fn construct() {
     is_ready();
@@ -73,7 +26,7 @@ extern "C" fn construct() {
         return; // what follows is for a recorder
     }
     python::watch();
-    returns::offer();
+    reclaim::offer();
 }
 
 #[used]

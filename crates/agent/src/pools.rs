@@ -14,7 +14,8 @@ use core::sync::atomic::Ordering::Relaxed;
 use heaplens_format::{Addr, Bytes};
 use heaplens_tracker::{Caller, Guard, Nesting, tracker};
 
-use crate::{knows_frameworks, real};
+use crate::c::real;
+use crate::start::knows_frameworks;
 
 /// A pool hands out a part: after it did.
 #[inline]

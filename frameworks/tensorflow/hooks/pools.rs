@@ -13,8 +13,8 @@ use core::ffi::c_void;
 
 use heaplens_tracker::{Caller, modules};
 
+use crate::c::malloc::export;
 use crate::interposed::{ByTable, name, table_of};
-use crate::malloc::export;
 use crate::pools::{before_part_ends, give_region_back, on_part, take_region};
 
 type Allocate = unsafe extern "C-unwind" fn(*const u64, usize, usize, *const c_void) -> *mut c_void;

@@ -9,7 +9,7 @@ use core::arch::naked_asm;
 use heaplens_tracker::tracker;
 
 use crate::interposed::{ByTable, name};
-use crate::is_ready;
+use crate::start::is_ready;
 
 /// `absl::Status DirectSession::Run(const RunOptions&, inputs, outputs, targets, outputs*, RunMetadata*, const
 /// tsl::thread::ThreadPoolOptions&)` as TensorFlow 2.21 has it; older versions have that class in another namespace.

@@ -8,7 +8,7 @@ use heaplens_tracker::seat;
 use heaplens_tracker::work::{WorkNames, ends_in_number, view_or_text};
 
 use crate::interposed::{ByCaller, name};
-use crate::knows_frameworks;
+use crate::start::knows_frameworks;
 
 /// `MemoryDebugAnnotation& tsl::profiler::ScopedMemoryDebugAnnotation::ThreadMemoryDebugAnnotation()`, as TensorFlow 2.15 and 2.21 have it.
 macro_rules! thread_annotation {

@@ -41,9 +41,8 @@ const ALLOWED_INSIDE: &[&str] = &["libc", "framehop", "hashbrown", "arrayvec"];
 const IN_CIRCLES: &[(&str, usize)] = &[
     ("heaplens-format", 14),
     ("heaplens-tracker", 44),
-    ("heaplens-agent", 10),
     ("heaplens-record", 7),
-    ("heaplens-analyze", 47),
+    ("heaplens-analyze", 42),
     ("heaplens-report", 4),
     ("heaplens", 12),
 ];

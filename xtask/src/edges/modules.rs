@@ -22,6 +22,8 @@ pub struct Crate {
 struct File {
     /// Every path that it names, as it is written.
     named: Vec<Vec<String>>,
+    /// Modules that it declares.
+    declared: BTreeSet<String>,
     /// Paths that it gives on, by the name that they have here.
     given_on: BTreeMap<String, Vec<String>>,
 }
@@ -91,6 +93,13 @@ impl Crate {
             }
             (module, rest) = (child, after);
         }
+        // A module whose file is elsewhere, by an attribute.
+        if rest
+            .first()
+            .is_some_and(|name| self.files.get(&module).is_some_and(|file| file.declared.contains(name)))
+        {
+            return None;
+        }
         let given_on = rest.first().and_then(|name| self.files.get(&module)?.given_on.get(name));
         match given_on.filter(|_| depth > 0) {
             Some(path) => self.resolve(&module, path, depth - 1).or(Some(module)),
@@ -121,7 +130,7 @@ impl Crate {
 
 impl File {
     fn of(text: &str) -> Self {
-        let mut file = Self::default();
+        let mut file = Self { declared: declared(text).collect(), ..Self::default() };
         for import in imports(text) {
             if import.is_given_on
                 && let Some(name) = import.path.last()
@@ -132,6 +141,16 @@ impl File {
         }
         file
     }
+}
+
+/// The modules that a text declares: `mod x;`, `pub mod x;`.
+fn declared(text: &str) -> impl Iterator<Item = String> {
+    text.lines().filter_map(|line| {
+        let words = line.trim().strip_suffix(';')?;
+        let (_, name) =
+            words.rsplit_once("mod ").filter(|(before, _)| before.is_empty() || before.starts_with("pub"))?;
+        Some(name.to_owned())
+    })
 }
 
 fn name(module: &Module) -> String {
@@ -197,6 +216,14 @@ mod tests {
         let files = [("", ""), ("d", door), ("d::x", "use super::Y;"), ("d::y", "struct Y;")];
         assert_eq!(circles(&files), Vec::<Vec<String>>::new());
         let files = [("", ""), ("d", door), ("d::x", "use super::Y;"), ("d::y", "use super::{X, other};")];
+        assert_eq!(circles(&files).len(), 1);
+    }
+
+    #[test]
+    fn a_module_whose_file_is_elsewhere_is_not_the_one_that_declares_it() {
+        let files = [("", "mod far;\nmod a;\nuse a::A;"), ("a", "use crate::far::F;")];
+        assert_eq!(circles(&files), Vec::<Vec<String>>::new());
+        let files = [("", "mod far;\nmod a;\nuse a::A;"), ("a", "use crate::near;")];
         assert_eq!(circles(&files).len(), 1);
     }
 }

@@ -12,8 +12,8 @@ use core::sync::atomic::Ordering::Relaxed;
 use heaplens_tracker::symbols::Exports;
 
 use super::interface::{self, Interface, Method, NO_ARGUMENTS, ONE_ARGUMENT, Object};
-use super::probe;
-use crate::marks::{heaplens_mark, heaplens_snapshot};
+use super::script_end;
+use crate::lifecycle::marks::{heaplens_mark, heaplens_snapshot};
 
 type Make = unsafe extern "C" fn() -> Object;
 
@@ -200,7 +200,7 @@ fn extend(definition: &mut Definition, slots: &mut [Slot; MOST_SLOTS]) {
 unsafe extern "C" fn on_atexit(module: Object) -> c_int {
     if let Some(interface) = interface::get() {
         // SAFETY: a module that was just made, under the interpreter's lock.
-        unsafe { probe::on_registry(interface, module) };
+        unsafe { script_end::on_registry(interface, module) };
     }
     0
 }

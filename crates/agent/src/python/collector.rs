@@ -7,7 +7,7 @@ use heaplens_format::arena::counter::COLLECTOR_HELD;
 use heaplens_tracker::tracker;
 
 use super::interface::{self, Interface, PendingCall};
-use super::{counting, probe};
+use super::{counting, isolated};
 
 /// A text of Python that notes why the collector would not have come by itself.
 static SOURCE: &CStr = match CStr::from_bytes_with_nul(
@@ -32,7 +32,7 @@ pub fn collect() -> bool {
     let Some(interface) = interface::get() else { return false };
     // SAFETY: as the caller says.
     unsafe {
-        probe::unnoticed(interface, || note_what_holds_it(interface));
+        isolated::unnoticed(interface, || note_what_holds_it(interface));
         match (interface.enable_collector, interface.disable_collector) {
             (Some(enable), Some(disable)) => {
                 let was_enabled = enable() != 0;

@@ -13,8 +13,10 @@ mod builtin;
 pub mod collector;
 mod counting;
 mod interface;
+mod isolated;
 mod probe;
 pub mod probes;
+mod script_end;
 
 use core::ffi::CStr;
 use core::sync::atomic::Ordering::Relaxed;
@@ -71,7 +73,7 @@ pub fn after_unload() {
         audit::forget();
         builtin::forget();
         interface::forget();
-        probe::forget();
+        script_end::forget();
         probes::forget();
         PREPARED.store(0, Relaxed);
     }

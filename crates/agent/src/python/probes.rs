@@ -16,7 +16,7 @@ use heaplens_tracker::requests::{NEVER, SELDOM, SOON, Watch};
 use heaplens_tracker::{Guard, tracker};
 
 use super::interface::{self, Interface, Object};
-use super::{collector, counting, probe};
+use super::{collector, counting, isolated};
 use crate::frameworks::{self, Framework};
 
 /// The names of each probe, a dictionary of Python's that stays; null until it was made.
@@ -73,7 +73,7 @@ unsafe fn install_probe(interface: &Interface, at: usize) -> u32 {
     let mut is_complete = None;
     // SAFETY: as the caller says.
     unsafe {
-        probe::unnoticed(interface, || {
+        isolated::unnoticed(interface, || {
             is_complete = names(interface, at).and_then(|names| install(interface, names));
             is_complete.is_some()
         });

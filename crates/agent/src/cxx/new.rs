@@ -25,10 +25,11 @@ use heaplens_format::{Addr, Bytes};
 use heaplens_tracker::seat::passes_by;
 use heaplens_tracker::{Caller, Guard, Nesting, tracker};
 
-use crate::malloc::{is_not_ours, release};
-use crate::plain::{self, PLAIN, is_plain};
-use crate::real::Real;
-use crate::{is_ready, real};
+use crate::c::malloc::{is_not_ours, release};
+use crate::c::real;
+use crate::c::real::Real;
+use crate::cxx::plain::{self, PLAIN, is_plain};
+use crate::start::is_ready;
 
 /// All forms take the size first; what follows (alignment, nothrow tag) is passed on as it came.
 type New = unsafe extern "C" fn(usize, usize, usize) -> *mut c_void;

@@ -9,23 +9,13 @@ use core::ffi::{CStr, c_char, c_int, c_void};
 use heaplens_tracker::follow::{self, Program};
 use heaplens_tracker::process;
 
-use crate::{is_ready, real};
+use crate::c::real;
+use crate::start::is_ready;
 
 type Argv = *const *const c_char;
 
 unsafe extern "C" {
     static environ: Argv;
-    fn on_exit(function: extern "C" fn(c_int, *mut c_void), argument: *mut c_void) -> c_int;
-}
-
-/// Asks libc to tell us the exit code; a `return` from `main` calls no function that could be hooked.
-pub fn watch_exit() {
-    // SAFETY: the function has the type that `on_exit` asks for and lives as long as the process.
-    unsafe { on_exit(at_exit, core::ptr::null_mut()) };
-}
-
-extern "C" fn at_exit(code: c_int, _argument: *mut c_void) {
-    process::on_exit(code);
 }
 
 /// The program at a path; libc fails on a null one, and there is nothing to look at.

@@ -5,7 +5,7 @@ use core::ffi::{CStr, c_char};
 
 use heaplens_tracker::{snapshot, tracker};
 
-use crate::is_ready;
+use crate::start::is_ready;
 
 /// Marks this moment with a label in UTF-8.
 ///

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!   main returns ──▶ after_main ──┐
-//!   exit(code)  ───▶ on_exit ─────┴─▶ leave, once ──▶ handlers, destructors ──▶ process::at_exit (the code)
+//!   exit(code)  ───▶ on_exit ─────┴─▶ leave, once ──▶ handlers, destructors ──▶ at_exit (the code)
 //!   _exit, quick_exit, a signal: nothing, as the program wants it; and a process that the last thread of leaves
 //! ```
 //!
@@ -15,18 +15,17 @@
 use core::arch::naked_asm;
 use core::ffi::c_int;
 use core::sync::atomic::AtomicUsize;
-use core::sync::atomic::Ordering::Relaxed;
 
 use heaplens_format::arena::header::KEPT_REGISTERS;
 use heaplens_tracker::{Caller, Guard, Nesting, process, tracker};
 
-use crate::process::end_group;
-use crate::{is_ready, real, returns};
+use crate::c::real;
+use crate::lifecycle::process::end_group;
+use crate::lifecycle::reclaim;
+use crate::start::is_ready;
 
 /// The program's `main`.
 static MAIN: AtomicUsize = AtomicUsize::new(0);
-/// The real `__libc_start_main`.
-pub static START: AtomicUsize = AtomicUsize::new(0);
 
 /// Called by the program's first code, when all libraries have been set up and the real function is known.
 ///
@@ -41,7 +40,7 @@ unsafe extern "C" fn __libc_start_main() -> c_int {
         "lea rdi, [rip + {ours}]",
         "jmp qword ptr [rip + {start}]",
         ".cfi_endproc",
-        main = sym MAIN, ours = sym main_and_after, start = sym START)
+        main = sym MAIN, ours = sym main_and_after, start = sym real::START)
 }
 
 /// `main` with its own arguments, and what it returned.
@@ -121,13 +120,6 @@ extern "C" fn after_main(stack: u64) {
 /// The program leaves, of its own will and outside of signal handlers, and everything is as it was.
 fn leave(guard: &Guard, stack: u64, registers: [u64; KEPT_REGISTERS]) {
     if process::on_leaving(stack, registers) {
-        returns::at_exit(guard);
+        reclaim::at_exit(guard);
     }
-}
-
-/// Looks up what has to be known before the program's first code.
-pub fn resolve() {
-    // SAFETY: a zero-terminated name.
-    let start = unsafe { libc::dlsym(libc::RTLD_NEXT, c"__libc_start_main".as_ptr()) };
-    START.store(start as usize, Relaxed);
 }

@@ -15,7 +15,9 @@ use core::sync::atomic::Ordering::Relaxed;
 use heaplens_tracker::process::{self, Life};
 use heaplens_tracker::tracker;
 
-use crate::{is_ready, python, real};
+use crate::c::real;
+use crate::python;
+use crate::start::is_ready;
 
 unsafe extern "C" {
     fn dlvsym(handle: *mut c_void, name: *const c_char, version: *const c_char) -> *mut c_void;

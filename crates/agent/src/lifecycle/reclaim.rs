@@ -11,8 +11,8 @@ use core::sync::atomic::Ordering::Relaxed;
 use heaplens_format::arena::marks::MarkKind;
 use heaplens_tracker::{Guard, Nesting, process, tracker};
 
+use crate::c::real;
 use crate::python::collector;
-use crate::real;
 
 /// Lets tests be asked for.
 pub fn offer() {

@@ -3,12 +3,12 @@
 //! system calls or the time stamp counter, we stop to use them.
 
 use core::ffi::{c_int, c_void};
-use core::sync::atomic::AtomicUsize;
 
 use heaplens_tracker::tracker;
 
-use crate::mapping::raw;
-use crate::{is_ready, real};
+use crate::c::mapping::raw;
+use crate::c::real;
+use crate::start::is_ready;
 
 /// # Safety
 /// As libc's; the variadic arguments are words, all of them are passed on.
@@ -23,9 +23,6 @@ unsafe extern "C" fn prctl(operation: c_int, a: usize, b: usize, c: usize, d: us
     // SAFETY: the real function with the program's own arguments.
     unsafe { real(operation, a, b, c, d) }
 }
-
-/// The real `syscall`, for the jump below.
-pub static SYSCALL: AtomicUsize = AtomicUsize::new(0);
 
 // `syscall` takes up to seven arguments, one on the stack: it is jumped to with all of them in place. Only `seccomp` (317),
 // which has no function of its own in libc, is looked at before.
@@ -61,7 +58,7 @@ unsafe extern "C" fn syscall() {
         ".cfi_adjust_cfa_offset -56",
         "jmp 3b",
         ".cfi_endproc",
-        real = sym SYSCALL,
+        real = sym real::SYSCALL,
         before = sym before_seccomp,
         early = sym early_syscall,
     )

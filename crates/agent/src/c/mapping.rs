@@ -7,8 +7,9 @@ use heaplens_format::{Addr, Bytes};
 use heaplens_tracker::tracker::MappingKind;
 use heaplens_tracker::{Caller, Guard, Nesting, tracker};
 
-use crate::malloc::export;
-use crate::{is_ready, real};
+use crate::c::malloc::export;
+use crate::c::real;
+use crate::start::is_ready;
 
 /// Six arguments leave no register for rsp and rbp: they travel on the stack, as the seventh and the eighth.
 macro_rules! export_six {

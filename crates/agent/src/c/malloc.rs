@@ -10,7 +10,9 @@ use heaplens_format::{Addr, Bytes};
 use heaplens_tracker::seat::passes_by;
 use heaplens_tracker::{Caller, Guard, Nesting, tracker};
 
-use crate::{boot, is_ready, real};
+use crate::c::early_memory;
+use crate::c::real;
+use crate::start::is_ready;
 
 /// Exports `$name`, which passes its arguments and, in the next two argument registers, rsp and rbp to `$hook`.
 macro_rules! export {
@@ -75,7 +77,7 @@ pub(crate) fn allocate(
 /// Guard, record, real call: the way of every free. The record goes first, since the address may be handed out again.
 #[inline(always)]
 pub(crate) fn release(block: *mut c_void, nesting: Nesting, real: impl FnOnce()) {
-    if block.is_null() || boot::owns(block) {
+    if block.is_null() || early_memory::owns(block) {
         return;
     }
     let guard = Guard::enter(nesting);
@@ -101,9 +103,9 @@ unsafe extern "C" fn on_malloc(size: usize, rsp: u64, rbp: u64) -> *mut c_void {
 #[inline(never)]
 fn malloc_recorded(size: usize, rsp: u64, rbp: u64) -> *mut c_void {
     if !is_ready() {
-        return boot::allocate(size);
+        return early_memory::allocate(size);
     }
-    let Some(real) = real::MALLOC.get() else { return boot::allocate(size) };
+    let Some(real) = real::MALLOC.get() else { return early_memory::allocate(size) };
     // SAFETY: the real function with the program's own argument.
     allocate(size, Family::Malloc, allocator_nesting(), rsp, rbp, || unsafe { real(size) })
 }
@@ -120,15 +122,15 @@ unsafe extern "C" fn on_calloc(count: usize, size: usize, rsp: u64, rbp: u64) ->
 fn calloc_recorded(count: usize, size: usize, rsp: u64, rbp: u64) -> *mut c_void {
     let whole = count.saturating_mul(size);
     if !is_ready() {
-        return boot::allocate(whole);
+        return early_memory::allocate(whole);
     }
-    let Some(real) = real::CALLOC.get() else { return boot::allocate(whole) };
+    let Some(real) = real::CALLOC.get() else { return early_memory::allocate(whole) };
     // SAFETY: the real function with the program's own arguments.
     allocate(whole, Family::Malloc, allocator_nesting(), rsp, rbp, || unsafe { real(count, size) })
 }
 
 unsafe extern "C" fn on_realloc(old: *mut c_void, size: usize, rsp: u64, rbp: u64) -> *mut c_void {
-    let Some(real) = real::REALLOC.get().filter(|_| is_ready()) else { return boot::allocate(size) };
+    let Some(real) = real::REALLOC.get().filter(|_| is_ready()) else { return early_memory::allocate(size) };
     // SAFETY: the real function with the program's own arguments.
     reallocate(old, size, rsp, rbp, || unsafe { real(old, size) })
 }
@@ -141,7 +143,7 @@ unsafe extern "C" fn on_reallocarray(
     rbp: u64,
 ) -> *mut c_void {
     let whole = count.saturating_mul(size);
-    let Some(real) = real::REALLOC.get().filter(|_| is_ready()) else { return boot::allocate(whole) };
+    let Some(real) = real::REALLOC.get().filter(|_| is_ready()) else { return early_memory::allocate(whole) };
     if count.checked_mul(size).is_none() {
         return match real::REALLOCARRAY.get() {
             // SAFETY: the real function fails on overflow and sets errno.
@@ -165,7 +167,7 @@ fn reallocate(
     if old.is_null() {
         return allocate(size, Family::Malloc, allocator_nesting(), rsp, rbp, real);
     }
-    if boot::owns(old) {
+    if early_memory::owns(old) {
         return move_from_boot(old, size, rsp, rbp);
     }
     let guard = Guard::enter(allocator_nesting());
@@ -191,7 +193,11 @@ fn move_from_boot(old: *mut c_void, size: usize, rsp: u64, rbp: u64) -> *mut c_v
     if !new.is_null() {
         // SAFETY: both blocks have at least this many bytes and are different.
         unsafe {
-            core::ptr::copy_nonoverlapping(old.cast::<u8>(), new.cast::<u8>(), size.min(boot::size_of(old)))
+            core::ptr::copy_nonoverlapping(
+                old.cast::<u8>(),
+                new.cast::<u8>(),
+                size.min(early_memory::size_of(old)),
+            )
         };
     }
     new
@@ -253,7 +259,7 @@ unsafe extern "C" fn on_free(block: *mut c_void, rsp: u64, _rbp: u64) {
 /// Whether neither the tables nor the memory of the start know this block.
 #[inline(always)]
 pub(crate) fn is_not_ours(block: *mut c_void) -> bool {
-    tracker().surely_lacks(Addr::new(block as u64)) && !boot::owns(block)
+    tracker().surely_lacks(Addr::new(block as u64)) && !early_memory::owns(block)
 }
 
 #[inline(never)]

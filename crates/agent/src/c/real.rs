@@ -4,8 +4,7 @@ use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicBool, AtomicUsize};
 
-use heaplens_format::Loss;
-use heaplens_tracker::{modules, tracker};
+use heaplens_tracker::modules;
 
 /// A function that is looked up behind us in the search order.
 pub struct Real<F> {
@@ -106,6 +105,10 @@ real_functions! {
     QUICK_EXIT: c"quick_exit", unsafe extern "C" fn(c_int) -> !;
 }
 
+/// The real `syscall` and `__libc_start_main`, for hooks that jump there with all arguments in place.
+pub static SYSCALL: AtomicUsize = AtomicUsize::new(0);
+pub static START: AtomicUsize = AtomicUsize::new(0);
+
 /// Whether `malloc` is not glibc's own, whose blocks never share a 32-byte granule and which calls none of our hooks.
 pub static OTHER_ALLOCATOR: AtomicBool = AtomicBool::new(false);
 
@@ -145,30 +148,14 @@ pub fn is_ours(name: &CStr) -> bool {
     own.is_some_and(|(start, end)| (start..end).contains(&called)) || !modules::defines(called, name)
 }
 
-/// A framework's function behind a hook of ours: that of the library which `address` is in, which may have been loaded for itself
-/// alone, out of sight of `dlsym`, and there may be two of them; else that of any library.
-///
-/// `None`, counted as a loss, where no loaded object defines it. Nothing that belongs to the framework can have called us then: its
-/// call, or its virtual table, was bound by this name, the library that has the definition is loaded with it, and it stays
-/// loaded as long as its callers are. So the call came by a look-up of the name (`dlsym`, a weak reference) that would have
-/// found nothing without us: the hook answers as the function does when it fails.
-#[cold]
-pub fn of_framework(address: u64, name: &CStr) -> Option<u64> {
-    let found = modules::defined_beside(address, name).or_else(|| modules::defined_elsewhere(name));
-    if found.is_none() && crate::is_ready() {
-        tracker().lose(Loss::FunctionMissing);
-    }
-    found
-}
-
 /// Looks up all functions, and whose allocator it is.
 pub fn resolve() {
     resolve_all();
-    crate::exit::resolve();
+    for (address, name) in [(&SYSCALL, c"syscall"), (&START, c"__libc_start_main")] {
+        // SAFETY: a zero-terminated name.
+        address.store(unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) } as usize, Relaxed);
+    }
     find_loader();
-    // SAFETY: a zero-terminated name.
-    let syscall = unsafe { libc::dlsym(libc::RTLD_NEXT, c"syscall".as_ptr()) };
-    crate::limits::SYSCALL.store(syscall as usize, Relaxed);
     // By place, not by `dlopen`: that would allocate, maybe from an allocator that is starting up above us.
     let module = |address: usize| modules::range_of(address as u64);
     let is_glibc = module(MALLOC.address.load(Relaxed)) == module(libc::abort as *const () as usize);

@@ -8,7 +8,7 @@ use core::ffi::{CStr, c_void};
 use core::sync::atomic::AtomicBool;
 use core::sync::atomic::Ordering::Relaxed;
 
-use crate::real::{self, is_ours};
+use crate::c::real::{self, is_ours};
 
 /// Set once the operators are found plain. Read by the hooks in assembly.
 pub static PLAIN: AtomicBool = AtomicBool::new(false);

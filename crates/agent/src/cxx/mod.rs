@@ -1,0 +1,4 @@
+//! Hooks of C++'s operators.
+
+mod new;
+mod plain;

@@ -1,0 +1,48 @@
+//! The start of the agent: the first hook, or the constructor, whichever comes first, on the only thread that exists then.
+
+use core::sync::atomic::AtomicU32;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+use heaplens_format::Loss;
+use heaplens_tracker::{process, tracker};
+
+use crate::c::real;
+use crate::lifecycle::at_exit;
+use crate::python::probes;
+
+const UNBORN: u32 = 0;
+const STARTING: u32 = 1;
+const READY: u32 = 2;
+static STATE: AtomicU32 = AtomicU32::new(UNBORN);
+
+/// Whether hooks may call the real functions; false only while these are being looked up by this very thread.
+#[inline(always)]
+pub fn is_ready() -> bool {
+    // Acquire: pairs with the Release below, after which the real functions are known.
+    STATE.load(Acquire) == READY || start()
+}
+
+/// Whether hooks of a framework's own functions are to do anything.
+pub fn knows_frameworks() -> bool {
+    is_ready() && process::settings().frameworks
+}
+
+#[cold]
+#[inline(never)]
+fn start() -> bool {
+    if STATE.load(Acquire) != UNBORN {
+        return false;
+    }
+    STATE.store(STARTING, Release);
+    real::resolve();
+    STATE.store(READY, Release);
+    process::start(real::OTHER_ALLOCATOR.load(Relaxed));
+    if process::settings().frameworks {
+        probes::offer();
+    }
+    if real::has_own_malloc() {
+        tracker().lose(Loss::OwnMalloc);
+    }
+    at_exit::watch();
+    true
+}
