@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, bail};
 
-use super::rows::{Program, Row};
+use super::rows::{BenchProgram, Row};
 use super::tool::{Column, LIMIT_S, Paths, Tool};
 
 /// The status by which timeout(1) says that it has ended a program, and the one of a program that it had to kill.
@@ -109,10 +109,10 @@ impl Results {
         if let (true, Some(reason)) = (tool.column.is_for(row), &tool.missing) {
             return Cell::None(reason.clone());
         }
-        let tried = self.rows.iter().find(|(known, _)| known.program == Program::TensorFlow);
+        let tried = self.rows.iter().find(|(known, _)| known.program == BenchProgram::TensorFlow);
         let column = self.columns.iter().position(|known| known.name == tool.column.name);
         match (row.program, tried, column) {
-            (Program::TensorFlow, Some((_, cells)), Some(column))
+            (BenchProgram::TensorFlow, Some((_, cells)), Some(column))
                 if matches!(cells[column], Cell::None(_)) =>
             {
                 cells[column].clone()

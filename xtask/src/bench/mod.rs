@@ -20,14 +20,14 @@ use anyhow::{Context, Result};
 use crate::packages::{self, FOR_BENCHMARKS};
 use crate::workspace::{compile, heaplens, target};
 use measure::Results;
-use options::{Keep, Options};
-use rows::{Program, Row};
+use options::{BenchOptions, Keep};
+use rows::{BenchProgram, Row};
 use sections::is_section;
 use tool::Paths;
 
 /// Measures what was asked for, prints, keeps.
 pub fn run(words: &[&str]) -> Result<()> {
-    let options = Options::parse(words)?;
+    let options = BenchOptions::parse(words)?;
     sections::check(&options)?;
     let named: Vec<String> = options.only.iter().filter(|word| !is_section(word)).cloned().collect();
     let rows = rows::chosen(&named)?;
@@ -48,7 +48,7 @@ pub fn run(words: &[&str]) -> Result<()> {
 }
 
 /// Heaplens and its peers on the rows.
-fn compare(rows: &[&'static Row], options: &Options, words: &[&str]) -> Result<()> {
+fn compare(rows: &[&'static Row], options: &BenchOptions, words: &[&str]) -> Result<()> {
     let paths = paths(rows, options)?;
     let tools = columns::all(&paths);
     let results = Results::measure(rows, &tools, &paths, options.runs)?;
@@ -59,10 +59,10 @@ fn compare(rows: &[&'static Row], options: &Options, words: &[&str]) -> Result<(
 }
 
 /// Builds what the rows need, and nothing else.
-fn paths(rows: &[&Row], options: &Options) -> Result<Paths> {
+fn paths(rows: &[&Row], options: &BenchOptions) -> Result<Paths> {
     let (heaplens, folder) = (heaplens()?, empty_folder()?);
     for row in rows {
-        if let Program::Cpp(name) = row.program {
+        if let BenchProgram::Cpp(name) = row.program {
             compile(&format!("bench/{name}.cpp"), "bench")?;
         }
     }

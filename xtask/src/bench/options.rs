@@ -18,7 +18,7 @@ pub enum Keep {
 
 /// What to measure, how often, and what becomes of it.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Options {
+pub struct BenchOptions {
     /// Beginnings of row names, and names of sections; none means all.
     pub only: Vec<String>,
     /// Runs of each tool on each row.
@@ -29,7 +29,7 @@ pub struct Options {
     pub keep: Keep,
 }
 
-impl Options {
+impl BenchOptions {
     /// Gives every word its place, or says which has none.
     pub fn parse(words: &[&str]) -> Result<Self> {
         let mut options = Self { only: Vec::new(), runs: RUNS, python: None, keep: Keep::Print };
@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn rows_are_named_one_by_one() {
-        let options = Options::parse(&["--only", "pairs", "--runs", "3", "--only", "mixed"]).unwrap();
+        let options = BenchOptions::parse(&["--only", "pairs", "--runs", "3", "--only", "mixed"]).unwrap();
         assert_eq!(options.only, ["pairs", "mixed"]);
         assert_eq!(options.runs, 3);
         assert_eq!(options.keep, Keep::Print);
@@ -68,12 +68,12 @@ mod tests {
 
     #[test]
     fn a_word_without_its_value_is_refused() {
-        let error = Options::parse(&["--runs"]).unwrap_err().to_string();
+        let error = BenchOptions::parse(&["--runs"]).unwrap_err().to_string();
         assert!(error.contains("--runs asks for a value"), "{error}");
     }
 
     #[test]
     fn no_runs_at_all_are_refused() {
-        assert!(Options::parse(&["--runs", "0"]).is_err());
+        assert!(BenchOptions::parse(&["--runs", "0"]).is_err());
     }
 }

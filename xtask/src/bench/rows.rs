@@ -6,7 +6,7 @@ use super::family::Family;
 
 /// Where a program comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Program {
+pub enum BenchProgram {
     /// `bench/NAME.cpp`.
     Cpp(&'static str),
     /// `bench/NAME.py`.
@@ -15,7 +15,7 @@ pub enum Program {
     TensorFlow,
 }
 
-impl Program {
+impl BenchProgram {
     /// The name of its source in `bench/`, without what comes after the dot.
     pub fn name(self) -> &'static str {
         match self {
@@ -90,7 +90,7 @@ pub struct Row {
     /// What the table says.
     pub title: &'static str,
     /// What runs.
-    pub program: Program,
+    pub program: BenchProgram,
     /// Its arguments, without the last one, which is the amount.
     pub arguments: &'static [&'static str],
     /// The last argument.
@@ -108,7 +108,7 @@ const fn pairs(
     Row {
         name,
         title,
-        program: Program::Cpp("pairs"),
+        program: BenchProgram::Cpp("pairs"),
         arguments,
         amount: Amount::Units(each),
         unit: Unit::Pair,
@@ -116,7 +116,7 @@ const fn pairs(
 }
 
 const fn cpp(name: &'static str, title: &'static str, amount: Amount, unit: Unit) -> Row {
-    Row { name, title, program: Program::Cpp(name), arguments: &[], amount, unit }
+    Row { name, title, program: BenchProgram::Cpp(name), arguments: &[], amount, unit }
 }
 
 const fn python(
@@ -126,7 +126,7 @@ const fn python(
     amount: Amount,
     unit: Unit,
 ) -> Row {
-    Row { name, title, program: Program::Python(script), arguments: &[], amount, unit }
+    Row { name, title, program: BenchProgram::Python(script), arguments: &[], amount, unit }
 }
 
 const fn tensorflow(
@@ -136,7 +136,7 @@ const fn tensorflow(
     amount: Amount,
     unit: Unit,
 ) -> Row {
-    Row { name, title, program: Program::TensorFlow, arguments, amount, unit }
+    Row { name, title, program: BenchProgram::TensorFlow, arguments, amount, unit }
 }
 
 /// All rows, in the order of the tables. Amounts are such that a bare run takes some tenths of a second at least.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use super::family::Family;
-use super::rows::{Amount, Program, Row};
+use super::rows::{Amount, BenchProgram, Row};
 use crate::workspace::root;
 
 /// A run that takes longer is given up. A bare run takes seconds.
@@ -84,7 +84,7 @@ impl Tool {
     pub fn command(&self, row: &Row, paths: &Paths) -> Command {
         let mut command = Command::new("timeout");
         command.arg("--kill-after=5").arg(LIMIT_S.to_string()).arg("env").args(ENVIRONMENT);
-        command.args(matches!(row.program, Program::Python(_)).then_some(ONE_THREAD));
+        command.args(matches!(row.program, BenchProgram::Python(_)).then_some(ONE_THREAD));
         command.args(self.environment.iter().map(|(name, value)| assignment(name, value)));
         command.args(&self.prefix).args(self.program(row, paths)).args(row.arguments);
         command.arg(self.amount(row).to_string()).stderr(Stdio::null()).stdin(Stdio::null());

@@ -18,7 +18,7 @@ use crate::workspace::printed;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What a program does alone: its status and the lines that matter.
-type Ending = (Option<i32>, Vec<String>);
+type RunEnd = (Option<i32>, Vec<String>);
 
 /// Everything that runs have in common.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ pub struct Bench {
     folder: PathBuf,
     agent: String,
     can_mount: bool,
-    alone: BTreeMap<(&'static str, Option<String>), Ending>,
+    alone: BTreeMap<(&'static str, Option<String>), RunEnd>,
     met: BTreeMap<&'static str, u64>,
 }
 
@@ -82,7 +82,7 @@ impl Bench {
     }
 
     /// The program without Heaplens, under the same limit.
-    fn alone(&mut self, program: &Program, fault: Fault) -> Result<Ending> {
+    fn alone(&mut self, program: &Program, fault: Fault) -> Result<RunEnd> {
         let key = (program.name(), fault.limit());
         if let Some(known) = self.alone.get(&key) {
             return Ok(known.clone());
@@ -136,7 +136,7 @@ impl Bench {
         program: &Program,
         fault: Fault,
         injected: &Injected,
-        alone: &Ending,
+        alone: &RunEnd,
         output: &Output,
     ) -> Option<String> {
         let stderr = String::from_utf8_lossy(&output.stderr);
@@ -193,12 +193,12 @@ const ASKED: u32 = 200;
 
 /// Threads that start together fit under a limit or do not, as they happen to overlap: there the program alone has no
 /// one ending that could be compared, but several.
-fn ends_so_alone(program: &Program, fault: Fault, here: &Ending) -> bool {
+fn ends_so_alone(program: &Program, fault: Fault, here: &RunEnd) -> bool {
     (0..ASKED).any(|_| ending(program, fault).is_ok_and(|alone| alone == *here))
 }
 
 /// How the program ends without Heaplens, this time.
-fn ending(program: &Program, fault: Fault) -> Result<Ending> {
+fn ending(program: &Program, fault: Fault) -> Result<RunEnd> {
     let output = limited(fault, program, "exec \"$@\"").output().context("cannot start `sh`")?;
     Ok((code(&output), program.essence(&output.stdout)))
 }
@@ -243,12 +243,12 @@ fn code(output: &Output) -> Option<i32> {
     output.status.code().or_else(|| output.status.signal().map(|signal| 128 + signal))
 }
 
-fn difference(alone: &Ending, here: Ending) -> Option<String> {
+fn difference(alone: &RunEnd, here: RunEnd) -> Option<String> {
     (here != *alone).then(|| format!("alone {alone:?}, here {here:?}"))
 }
 
 /// The shell's last line has the status. Killed before the shell began, the run has nothing to say.
-fn difference_of_orphan(program: &Program, alone: &Ending, output: &Output) -> Option<String> {
+fn difference_of_orphan(program: &Program, alone: &RunEnd, output: &Output) -> Option<String> {
     let text = String::from_utf8_lossy(&output.stdout);
     let status = text.lines().find_map(|line| line.strip_prefix("status "))?.parse().ok();
     let own: String =

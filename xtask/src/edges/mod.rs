@@ -47,39 +47,70 @@ const IN_CIRCLES: &[(&str, usize)] = &[
     ("heaplens", 12),
 ];
 
+/// Names of types that mean more than one thing inside their crate. Nobody may add one; whoever renames one lowers the number.
+const AMBIGUOUS: &[(&str, usize)] = &[
+    ("heaplens-format", 10),
+    ("heaplens-tracker", 13),
+    ("heaplens-record", 5),
+    ("heaplens-analyze", 17),
+    ("heaplens-report", 9),
+    ("heaplens", 1),
+];
+
 /// Checks the edges and what the built agent needs.
 pub fn run() -> Result<()> {
     let metadata = printed(&mut cargo(&["metadata", "--format-version", "1", "--no-deps"]))?;
     let metadata: Value = serde_json::from_str(&metadata).context("cargo metadata prints JSON")?;
     let packages = metadata["packages"].as_array().context("cargo metadata lists packages")?;
     let wrong: Vec<String> =
-        packages.iter().flat_map(wrong_edges).chain(packages.iter().filter_map(wrong_circles)).collect();
+        packages.iter().flat_map(wrong_edges).chain(packages.iter().flat_map(wrong_inside)).collect();
     ensure!(wrong.is_empty(), "{}", wrong.join("\n"));
     check_needed()?;
     println!("{} crates depend on each other as they may; the agent needs libc alone", packages.len());
     Ok(())
 }
 
-/// What is wrong with how the files of a crate import each other: more or fewer of them are in circles than may be.
-fn wrong_circles(package: &Value) -> Option<String> {
+/// What is wrong inside a crate: more or fewer files are in circles, or types ambiguous, than may be.
+fn wrong_inside(package: &Value) -> Vec<String> {
     let name = package["name"].as_str().unwrap_or_default();
     let manifest = Path::new(package["manifest_path"].as_str().unwrap_or_default());
-    let circles = match modules::Crate::read(&manifest.with_file_name("src")) {
-        Ok(files) => files.circles(),
-        Err(error) => return Some(format!("{error:#}")),
+    let files = match modules::Crate::read(&manifest.with_file_name("src")) {
+        Ok(files) => files,
+        Err(error) => return vec![format!("{error:#}")],
     };
-    let files: usize = circles.iter().map(Circle::len).sum();
-    let allowed =
-        IN_CIRCLES.iter().find(|(crate_name, _)| *crate_name == name).map_or(0, |(_, files)| *files);
-    let listed: String = circles.iter().map(listed).collect();
-    match files.cmp(&allowed) {
-        Ordering::Equal => None,
-        Ordering::Greater => {
-            Some(format!("{files} files of {name} import each other in circles, {allowed} may:{listed}"))
+    let (circles, ambiguous) = (files.circles(), files.ambiguous_types());
+    let in_circles = Found {
+        what: "files in circles of imports",
+        count: circles.iter().map(Circle::len).sum(),
+        listed: circles.iter().map(listed).collect(),
+    };
+    let types = Found {
+        what: "names of types that mean more than one thing",
+        count: ambiguous.len(),
+        listed: ambiguous.iter().map(|(name, files)| format!("\n  {name}: {}", files.join(", "))).collect(),
+    };
+    in_circles.objection(name, IN_CIRCLES).into_iter().chain(types.objection(name, AMBIGUOUS)).collect()
+}
+
+/// What a crate has too much of.
+struct Found {
+    what: &'static str,
+    count: usize,
+    listed: String,
+}
+
+impl Found {
+    /// Compares with what a crate may have; none where it is not listed.
+    fn objection(&self, crate_name: &str, allowed: &[(&str, usize)]) -> Option<String> {
+        let allowed = allowed.iter().find(|(name, _)| *name == crate_name).map_or(0, |(_, count)| *count);
+        let Self { what, count, listed } = self;
+        match count.cmp(&allowed) {
+            Ordering::Equal => None,
+            Ordering::Greater => Some(format!("{crate_name} has {count} {what}, {allowed} may be:{listed}")),
+            Ordering::Less => {
+                Some(format!("{crate_name} has only {count} {what}: lower the {allowed} of xtask/src/edges"))
+            }
         }
-        Ordering::Less => Some(format!(
-            "only {files} files of {name} are in circles: lower the {allowed} of xtask/src/edges"
-        )),
     }
 }
 

@@ -22,6 +22,8 @@ pub struct Crate {
 struct File {
     /// Every path that it names, as it is written.
     named: Vec<Vec<String>>,
+    /// Types that it defines.
+    types: Vec<String>,
     /// Modules that it declares.
     declared: BTreeSet<String>,
     /// Paths that it gives on, by the name that they have here.
@@ -55,6 +57,16 @@ impl Crate {
             }
         }
         circles
+    }
+
+    /// Names of types that mean more than one thing, each with the files that define it.
+    pub fn ambiguous_types(&self) -> BTreeMap<&str, Vec<String>> {
+        let mut defined: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+        for (module, file) in &self.files {
+            file.types.iter().for_each(|kind| defined.entry(kind).or_default().push(name(module)));
+        }
+        defined.retain(|_, modules| modules.len() > 1);
+        defined
     }
 
     fn edges_inside(&self, circle: &BTreeSet<&Module>) -> Circle {
@@ -130,7 +142,8 @@ impl Crate {
 
 impl File {
     fn of(text: &str) -> Self {
-        let mut file = Self { declared: declared(text).collect(), ..Self::default() };
+        let (declared, types) = (declared(text).collect(), types(text).collect());
+        let mut file = Self { declared, types, ..Self::default() };
         for import in imports(text) {
             if import.is_given_on
                 && let Some(name) = import.path.last()
@@ -150,6 +163,19 @@ fn declared(text: &str) -> impl Iterator<Item = String> {
         let (_, name) =
             words.rsplit_once("mod ").filter(|(before, _)| before.is_empty() || before.starts_with("pub"))?;
         Some(name.to_owned())
+    })
+}
+
+/// The types that a text defines, other than those that a trait asks for.
+fn types(text: &str) -> impl Iterator<Item = String> {
+    text.lines().filter_map(|line| {
+        let words = line
+            .strip_prefix("pub(crate) ")
+            .or(line.strip_prefix("pub(super) "))
+            .or(line.strip_prefix("pub "));
+        let (kind, rest) = words.unwrap_or(line).split_once(' ')?;
+        let name = rest.split(|letter: char| !letter.is_alphanumeric() && letter != '_').next()?;
+        matches!(kind, "struct" | "enum" | "type" | "trait" | "union").then(|| name.to_owned())
     })
 }
 
@@ -225,5 +251,14 @@ mod tests {
         assert_eq!(circles(&files), Vec::<Vec<String>>::new());
         let files = [("", "mod far;\nmod a;\nuse a::A;"), ("a", "use crate::near;")];
         assert_eq!(circles(&files).len(), 1);
+    }
+
+    #[test]
+    fn a_type_that_two_files_define_is_ambiguous() {
+        let file = |text: &str| File::of(text);
+        let a = file("pub struct Key(u8);\nenum Own {}\nimpl X {\n    type Item = u8;\n}");
+        let b = file("pub(crate) type Key<'a> = &'a str;\ntrait Item {}");
+        let found = Crate { files: BTreeMap::from([(vec!["a".to_owned()], a), (vec!["b".to_owned()], b)]) };
+        assert_eq!(found.ambiguous_types(), BTreeMap::from([("Key", vec!["a".to_owned(), "b".to_owned()])]));
     }
 }

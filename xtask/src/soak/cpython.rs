@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
-use super::suites::{self, Known, Suite, Verdict, judge, not_judged};
+use super::suites::{self, Known, Suite, SuiteVerdict, judge, not_judged};
 use crate::check::Count;
 use crate::workspace::{heaplens, printed};
 
@@ -97,7 +97,7 @@ pub fn run(asked: &[&str]) -> Result<(Vec<String>, Count)> {
 }
 
 /// Which interpreter and why these modules.
-fn told(first: &Library) -> Verdict {
+fn told(first: &Library) -> SuiteVerdict {
     let largest = first.modules.iter().filter(|(_, size)| *size > 0);
     let largest: Vec<String> = largest.map(|(name, size)| format!("{name} {size}")).collect();
     let line = format!("Python {}, its largest modules by bytes: {}", first.version, largest.join(", "));
@@ -105,7 +105,7 @@ fn told(first: &Library) -> Verdict {
         LEFT_OUT.map(|(module, pattern)| format!("left out of {module}, it may hang alone: {pattern}"));
     let lines: Vec<String> = [line].into_iter().chain(left_out).collect();
     lines.iter().for_each(|line| println!("{line}"));
-    Verdict { count: Count::default(), lines }
+    SuiteVerdict { count: Count::default(), lines }
 }
 
 /// Everything of the first interpreter, and of the others what was asked for by name and is still missing.

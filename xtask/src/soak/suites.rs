@@ -52,7 +52,7 @@ pub struct Known {
 }
 
 /// What came of a suite.
-pub struct Verdict {
+pub struct SuiteVerdict {
     /// Tests that ended the same way, another way, and those not judged.
     pub count: Count,
     /// One line on all, one on each test that differed.
@@ -60,7 +60,7 @@ pub struct Verdict {
 }
 
 /// Runs a suite in all ways. `folder` is its own.
-pub fn judge(heaplens: &Path, suite: &Suite, known: &[Known], folder: &Path) -> Result<Verdict> {
+pub fn judge(heaplens: &Path, suite: &Suite, known: &[Known], folder: &Path) -> Result<SuiteVerdict> {
     println!("== {}", suite.name);
     std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let recording = folder.join("run.hlr");
@@ -90,9 +90,9 @@ pub fn judge(heaplens: &Path, suite: &Suite, known: &[Known], folder: &Path) -> 
 }
 
 /// A part that did not run, with the reason.
-pub fn not_judged(line: String) -> Verdict {
+pub fn not_judged(line: String) -> SuiteVerdict {
     println!("{line}");
-    Verdict { count: Count { passed: 0, failed: 0, skipped: 1 }, lines: vec![line] }
+    SuiteVerdict { count: Count { passed: 0, failed: 0, skipped: 1 }, lines: vec![line] }
 }
 
 /// One run, in an environment that is the same everywhere; `None` when it left no results.
@@ -124,8 +124,8 @@ fn read(python: &Path, results: &Path) -> Result<Outcomes> {
     Ok(pairs.map(|(name, end)| (name.to_owned(), end.to_owned())).collect())
 }
 
-fn compare(known: &[Known], alone: &Outcomes, again: &Outcomes, recorded: &Outcomes) -> Verdict {
-    let mut verdict = Verdict { count: Count::default(), lines: Vec::new() };
+fn compare(known: &[Known], alone: &Outcomes, again: &Outcomes, recorded: &Outcomes) -> SuiteVerdict {
+    let mut verdict = SuiteVerdict { count: Count::default(), lines: Vec::new() };
     let names: BTreeSet<&String> = alone.keys().chain(again.keys()).chain(recorded.keys()).collect();
     for name in names {
         let [was, once_more, is] =

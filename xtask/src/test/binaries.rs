@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-use super::options::{Options, Scope};
+use super::options::{Scope, TestOptions};
 use crate::workspace::{cargo, printed};
 
 /// All crates but two. The agent is a cdylib with a panic handler of its own: it is always looked at alone. The check of
@@ -40,7 +40,7 @@ pub struct Test {
 }
 
 /// Builds all of them.
-pub fn build(options: &Options) -> Result<Vec<Binary>> {
+pub fn build(options: &TestOptions) -> Result<Vec<Binary>> {
     let mut binaries = build_of(&OTHERS)?;
     if options.scope != Scope::Fast {
         binaries.extend(build_of(&INTERLEAVINGS)?);

@@ -9,7 +9,7 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 
 use super::binaries::Binary;
-use super::options::Options;
+use super::options::TestOptions;
 use super::outcome::{Ending, Outcome};
 use super::pipe::Pieces;
 use super::setup::Variables;
@@ -29,7 +29,7 @@ pub struct Job {
 }
 
 /// The jobs of a run, those that take long first, so that none of them is left alone at the end.
-pub fn plan(binaries: &[Binary], options: &Options) -> Result<Vec<Job>> {
+pub fn plan(binaries: &[Binary], options: &TestOptions) -> Result<Vec<Job>> {
     let mut jobs = Vec::new();
     for binary in binaries {
         let tests = binary.tests()?;
@@ -89,7 +89,7 @@ impl Job {
         let stderr = child.stderr.take().context("stderr is a pipe")?;
         let ended = AtomicBool::new(false);
         let (mut results, talk, status) = thread::scope(|scope| {
-            let results = scope.spawn(|| Results::of(Pieces::of(stdout, &ended)));
+            let results = scope.spawn(|| TestResults::of(Pieces::of(stdout, &ended)));
             let talk = scope.spawn(|| Pieces::of(stderr, &ended).flatten().collect::<Vec<u8>>());
             let status = child.wait();
             ended.store(true, Ordering::Release);
@@ -131,12 +131,12 @@ fn reasons(talk: &str) -> String {
 
 /// What the harness wrote, with the time that each test took.
 #[derive(Default)]
-struct Results {
+struct TestResults {
     text: String,
     ended: Vec<(String, bool, f64)>,
 }
 
-impl Results {
+impl TestResults {
     /// `test NAME ... ` comes when it begins, `ok` or `FAILED` when it has ended.
     fn of(stdout: impl Iterator<Item = Vec<u8>>) -> Self {
         let (mut results, mut begun) = (Self::default(), Instant::now());

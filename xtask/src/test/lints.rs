@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::binaries::{INTERLEAVINGS, OTHERS, without_increments};
-use super::options::{Options, Scope};
+use super::options::{Scope, TestOptions};
 use super::phases::Phases;
 use crate::check::{Count, whole};
 use crate::workspace::{cargo, root};
@@ -14,7 +14,7 @@ const AGENT: [&str; 4] = ["--package", "heaplens-agent", "--profile", "agent"];
 
 /// Formatting and lints always, documentation and the edges between crates unless it is a quick look; nothing where only some tests
 /// were asked for.
-pub fn run(options: &Options, phases: &mut Phases) -> Count {
+pub fn run(options: &TestOptions, phases: &mut Phases) -> Count {
     if !options.only.is_empty() {
         return Count::default();
     }

@@ -22,12 +22,12 @@ use std::thread;
 use anyhow::{Result, anyhow};
 
 use crate::check::Count;
-use options::Options;
+use options::TestOptions;
 use phases::Phases;
 
 /// Runs what the options ask for.
 pub fn run(words: &[&str]) -> Result<ExitCode> {
-    let options = Options::parse(words)?;
+    let options = TestOptions::parse(words)?;
     let mut phases = Phases::default();
     let setup = thread::spawn(move || setup::provide(options.scope));
     let built = phases.time("build", || binaries::build(&options));

@@ -15,14 +15,14 @@ pub enum Scope {
 
 /// The options of one run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Options {
+pub struct TestOptions {
     /// How much.
     pub scope: Scope,
     /// Only tests whose names contain one of these, whatever their length; nothing else is checked then.
     pub only: Vec<String>,
 }
 
-impl Options {
+impl TestOptions {
     /// Reads `--fast`, `--all`, `--only NAME [NAME …]`.
     pub fn parse(words: &[&str]) -> Result<Self> {
         let of = |scope| Self { scope, only: Vec::new() };
@@ -82,9 +82,9 @@ mod tests {
 
     #[test]
     fn a_change_runs_all_but_the_long_tests_and_a_quick_look_leaves_slow_themes_out() {
-        let change = Options::parse(&[]).expect("options");
+        let change = TestOptions::parse(&[]).expect("options");
         assert!(change.wants("html::a", false) && !change.wants("html::a", true));
-        let fast = Options::parse(&["--fast"]).expect("options");
+        let fast = TestOptions::parse(&["--fast"]).expect("options");
         assert!(
             fast.wants("exit::a", false) && !fast.wants("html::a", false) && !fast.wants("exit::a", true)
         );
@@ -93,8 +93,8 @@ mod tests {
 
     #[test]
     fn names_are_looked_for_among_the_long_tests_too() {
-        let only = Options::parse(&["--only", "exit::", "kill"]).expect("options");
+        let only = TestOptions::parse(&["--only", "exit::", "kill"]).expect("options");
         assert!(only.wants("exit::a", true) && only.wants("kill::b", false) && !only.wants("html::c", false));
-        assert!(Options::parse(&["--only"]).is_err() && Options::parse(&["fast"]).is_err());
+        assert!(TestOptions::parse(&["--only"]).is_err() && TestOptions::parse(&["fast"]).is_err());
     }
 }

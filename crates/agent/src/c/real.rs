@@ -70,7 +70,7 @@ macro_rules! real_functions {
 
 type Size = usize;
 type Block = *mut c_void;
-type Argv = *const *const c_char;
+pub type Argv = *const *const c_char;
 
 real_functions! {
     MALLOC: c"malloc", unsafe extern "C" fn(Size) -> Block;

@@ -9,10 +9,8 @@ use core::ffi::{CStr, c_char, c_int, c_void};
 use heaplens_tracker::follow::{self, Program};
 use heaplens_tracker::process;
 
-use crate::c::real;
+use crate::c::real::{self, Argv};
 use crate::start::is_ready;
-
-type Argv = *const *const c_char;
 
 unsafe extern "C" {
     static environ: Argv;

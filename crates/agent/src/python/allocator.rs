@@ -30,13 +30,15 @@ struct Allocator {
 }
 
 /// The allocator that ours stands before, in one domain: its context is the address of this.
-struct Original(core::cell::UnsafeCell<Option<Allocator>>);
+struct OriginalAllocator(core::cell::UnsafeCell<Option<Allocator>>);
 // SAFETY: written once, under the interpreter's lock, before the allocator that reads it is put in place.
-unsafe impl Sync for Original {}
+unsafe impl Sync for OriginalAllocator {}
 
 /// Of the domains `PYMEM_DOMAIN_MEM` and `PYMEM_DOMAIN_OBJ`.
-static ORIGINALS: [Original; 2] =
-    [Original(core::cell::UnsafeCell::new(None)), Original(core::cell::UnsafeCell::new(None))];
+static ORIGINALS: [OriginalAllocator; 2] = [
+    OriginalAllocator(core::cell::UnsafeCell::new(None)),
+    OriginalAllocator(core::cell::UnsafeCell::new(None)),
+];
 const DOMAINS: [c_int; 2] = [1, 2];
 
 /// The two functions that read and change the allocator of a domain. Both want the interpreter's lock.
@@ -110,7 +112,10 @@ pub unsafe fn without_recording<R>(work: impl FnOnce() -> R) -> R {
 ///
 /// # Safety
 /// The interpreter's lock is held.
-unsafe fn exchange_own(from: impl Fn(&Original) -> Allocator, to: impl Fn(&Original) -> Allocator) {
+unsafe fn exchange_own(
+    from: impl Fn(&OriginalAllocator) -> Allocator,
+    to: impl Fn(&OriginalAllocator) -> Allocator,
+) {
     let Some(exchange) = Exchange::find() else { return };
     for (domain, original) in DOMAINS.into_iter().zip(&ORIGINALS) {
         // SAFETY: as the caller says.
@@ -125,7 +130,7 @@ unsafe fn exchange_own(from: impl Fn(&Original) -> Allocator, to: impl Fn(&Origi
 }
 
 /// Ours, before this original.
-fn recording(original: &Original) -> Allocator {
+fn recording(original: &OriginalAllocator) -> Allocator {
     // SAFETY: the functions pass their arguments and the caller's registers on; nobody calls them with others.
     let (malloc, calloc, realloc) = unsafe {
         (
@@ -138,7 +143,7 @@ fn recording(original: &Original) -> Allocator {
 }
 
 /// The same, which tells nobody of new objects.
-fn silent(original: &Original) -> Allocator {
+fn silent(original: &OriginalAllocator) -> Allocator {
     Allocator {
         context: original.context(),
         malloc: silent_malloc,
@@ -162,7 +167,7 @@ with_caller!(object_malloc, "mov rdx, rsp", "mov rcx, rbp" => on_malloc);
 with_caller!(object_calloc, "mov rcx, rsp", "mov r8, rbp" => on_calloc);
 with_caller!(object_realloc, "mov rcx, rsp", "mov r8, rbp" => on_realloc);
 
-impl Original {
+impl OriginalAllocator {
     fn context(&self) -> *mut c_void {
         (&raw const *self).cast_mut().cast()
     }
@@ -205,7 +210,7 @@ fn as_python(call: impl FnOnce() -> *mut c_void) -> *mut c_void {
     block
 }
 
-unsafe extern "C" fn on_malloc(original: &Original, size: usize, rsp: u64, rbp: u64) -> *mut c_void {
+unsafe extern "C" fn on_malloc(original: &OriginalAllocator, size: usize, rsp: u64, rbp: u64) -> *mut c_void {
     // SAFETY: the original function with its own context and Python's arguments.
     unsafe {
         let real = original.get();
@@ -217,7 +222,7 @@ unsafe extern "C" fn on_malloc(original: &Original, size: usize, rsp: u64, rbp: 
 }
 
 unsafe extern "C" fn on_calloc(
-    original: &Original,
+    original: &OriginalAllocator,
     count: usize,
     size: usize,
     rsp: u64,
@@ -235,7 +240,7 @@ unsafe extern "C" fn on_calloc(
 }
 
 unsafe extern "C" fn on_realloc(
-    original: &Original,
+    original: &OriginalAllocator,
     old: *mut c_void,
     size: usize,
     rsp: u64,
@@ -261,9 +266,9 @@ unsafe extern "C" fn on_realloc(
 
 unsafe extern "C" fn object_free(original: *mut c_void, block: *mut c_void) {
     tracker().on_object_end(Addr::new(block as u64));
-    // SAFETY: the context is the address of an `Original`; as in `on_malloc`.
+    // SAFETY: the context is the address of an `OriginalAllocator`; as in `on_malloc`.
     unsafe {
-        let real = (*original.cast::<Original>()).get();
+        let real = (*original.cast::<OriginalAllocator>()).get();
         (real.free)(real.context, block);
     }
 }
@@ -271,7 +276,7 @@ unsafe extern "C" fn object_free(original: *mut c_void, block: *mut c_void) {
 unsafe extern "C" fn silent_malloc(original: *mut c_void, size: usize) -> *mut c_void {
     // SAFETY: as in `object_free`.
     unsafe {
-        let real = (*original.cast::<Original>()).get();
+        let real = (*original.cast::<OriginalAllocator>()).get();
         as_python(|| (real.malloc)(real.context, size))
     }
 }
@@ -279,7 +284,7 @@ unsafe extern "C" fn silent_malloc(original: *mut c_void, size: usize) -> *mut c
 unsafe extern "C" fn silent_calloc(original: *mut c_void, count: usize, size: usize) -> *mut c_void {
     // SAFETY: as in `object_free`.
     unsafe {
-        let real = (*original.cast::<Original>()).get();
+        let real = (*original.cast::<OriginalAllocator>()).get();
         as_python(|| (real.calloc)(real.context, count, size))
     }
 }
@@ -287,7 +292,7 @@ unsafe extern "C" fn silent_calloc(original: *mut c_void, count: usize, size: us
 unsafe extern "C" fn silent_realloc(original: *mut c_void, old: *mut c_void, size: usize) -> *mut c_void {
     // SAFETY: as in `object_free`.
     unsafe {
-        let real = (*original.cast::<Original>()).get();
+        let real = (*original.cast::<OriginalAllocator>()).get();
         let claimed = tracker().claim_object(Addr::new(old as u64));
         let new = as_python(|| (real.realloc)(real.context, old, size));
         if let (true, Some(claimed)) = (new.is_null(), claimed) {

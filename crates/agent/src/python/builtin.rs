@@ -34,11 +34,11 @@ unsafe impl Sync for Rows {}
 static IS_OFFERED: AtomicBool = AtomicBool::new(false);
 static ROWS: Rows = Rows(UnsafeCell::new([Row { name: null(), make: None }; MOST_ROWS]));
 
-struct Original(UnsafeCell<Option<Make>>);
+struct OriginalMake(UnsafeCell<Option<Make>>);
 // SAFETY: as `ROWS`.
-unsafe impl Sync for Original {}
+unsafe impl Sync for OriginalMake {}
 /// What makes `atexit`.
-static MAKE_ATEXIT: Original = Original(UnsafeCell::new(None));
+static MAKE_ATEXIT: OriginalMake = OriginalMake(UnsafeCell::new(None));
 
 /// `PyModuleDef_Slot`.
 #[repr(C)]
@@ -152,7 +152,7 @@ fn look_at_atexit(row: Row, interface: &Interface) -> Row {
     if interface.at_exit.is_none() || unsafe { CStr::from_ptr(row.name) } != c"atexit" {
         return row;
     }
-    // SAFETY: see `Original`.
+    // SAFETY: see `OriginalMake`.
     unsafe { *MAKE_ATEXIT.0.get() = row.make };
     Row { name: row.name, make: Some(make_atexit) }
 }
@@ -165,7 +165,7 @@ unsafe extern "C" fn make_heaplens() -> Object {
 
 /// Up to 3.9 `atexit` is made in two phases, too: its definition gets one more function to be run on a new module.
 unsafe extern "C" fn make_atexit() -> Object {
-    // SAFETY: see `Original`; the interpreter imports the module.
+    // SAFETY: see `OriginalMake`; the interpreter imports the module.
     let made = unsafe { (*MAKE_ATEXIT.0.get()).map_or(null_mut(), |make| make()) };
     // SAFETY: what a row makes is a definition or a module, both with the type behind the count of references; the
     // definition of a module that is built in can be written.

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use super::super::options::Options;
+use super::super::options::BenchOptions;
 use super::super::text::{line, rule};
 use super::said::said;
 use crate::workspace::{compile, printed};
@@ -41,7 +41,7 @@ struct Resident {
 }
 
 /// Runs each way so often, without Heaplens; how threads meet differs from run to run, so the table has the least and the most.
-pub fn measure(options: &Options) -> Result<String> {
+pub fn measure(options: &BenchOptions) -> Result<String> {
     let program = compile("bench/fragmentation.cpp", "bench")?;
     let mut text = line(["", "live", "resident at the end", "at the peak"]) + &rule(4);
     for way in WAYS {

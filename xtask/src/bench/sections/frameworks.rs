@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 
-use super::super::options::Options;
+use super::super::options::BenchOptions;
 use super::super::python;
 use super::super::text::{line, rule};
 use super::said::said;
@@ -19,7 +19,7 @@ const STEPS: [(&str, u32, f64); 4] =
 const PROCESSOR: &str = "0";
 
 /// Runs both ways so often, at the same time; the middle one of the ratios counts.
-pub fn measure(options: &Options) -> Result<String> {
+pub fn measure(options: &BenchOptions) -> Result<String> {
     let (heaplens, python) = (heaplens()?, python::provide(options.python.as_deref(), &["tensorflow"])?);
     let head = ["step", "without, CPU", "with, CPU", "ratio", "all ratios", ""];
     let mut text = line(head) + &rule(head.len());

@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, ensure};
 
-use super::super::options::Options;
+use super::super::options::BenchOptions;
 use super::super::python;
 use super::super::text::{line, rule};
 use super::said::said;
@@ -49,7 +49,7 @@ struct Look {
 }
 
 /// Runs each tool so often in turn; of each number the least counts.
-pub fn measure(options: &Options) -> Result<String> {
+pub fn measure(options: &BenchOptions) -> Result<String> {
     let heaplens = heaplens()?;
     let (program, sanitized) = (compile("bench/leaks.cpp", "bench")?, compile_sanitized()?);
     let head = [

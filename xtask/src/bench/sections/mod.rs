@@ -10,14 +10,14 @@ mod snapshots;
 
 use anyhow::{Result, ensure};
 
-use super::options::{Keep, Options};
+use super::options::{BenchOptions, Keep};
 
 /// Its name on the command line, and what makes its text.
 pub struct Section {
     /// The word behind `--only`.
     pub name: &'static str,
     /// Measures, and gives the table.
-    pub measure: fn(&Options) -> Result<String>,
+    pub measure: fn(&BenchOptions) -> Result<String>,
 }
 
 /// All of them.
@@ -40,7 +40,7 @@ pub fn chosen(only: &[String]) -> impl Iterator<Item = &'static Section> {
 }
 
 /// Refuses to write a part of a table.
-pub fn check(options: &Options) -> Result<()> {
+pub fn check(options: &BenchOptions) -> Result<()> {
     let partial = options.only.iter().any(|word| !is_section(word));
     ensure!(
         options.keep == Keep::Print || !partial,
@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     fn a_part_of_the_table_is_not_written() {
-        let check = |words: &[&str]| check(&Options::parse(words).unwrap());
+        let check = |words: &[&str]| check(&BenchOptions::parse(words).unwrap());
         assert!(check(&["--only", "pairs", "--write"]).is_err());
         assert!(check(&["--only", "readings", "--write"]).is_ok());
     }

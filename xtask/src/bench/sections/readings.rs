@@ -6,7 +6,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use super::super::options::Options;
+use super::super::options::BenchOptions;
 use super::super::python;
 use super::super::text::{line, rule};
 use super::said::said;
@@ -34,7 +34,7 @@ struct Shares {
 }
 
 /// Runs each program so often; neighbours on the machine only add to CPU time, so the least of each number counts.
-pub fn measure(options: &Options) -> Result<String> {
+pub fn measure(options: &BenchOptions) -> Result<String> {
     let heaplens = heaplens()?;
     let python = python::provide(options.python.as_deref(), &["tensorflow"])?;
     let mut text =

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context, Result};
 
-use super::super::options::Options;
+use super::super::options::BenchOptions;
 use super::super::text::{line, rule};
 use super::said::said;
 use crate::workspace::{cargo, compile, heaplens, printed, root, succeed, target};
@@ -23,7 +23,7 @@ const FLOOR: f64 = 20.0;
 const PER_GIB: f64 = 20.0;
 
 /// The least of all runs, since neighbours on the machine only add to it.
-pub fn measure(options: &Options) -> Result<String> {
+pub fn measure(options: &BenchOptions) -> Result<String> {
     let (heaplens, program, forks) = (heaplens()?, images()?, compile("bench/forks.cpp", "bench")?);
     let pause = pause()?;
     let mut text = line(["", "blocks", "pause", "the longest", "`fork` alone", ""]) + &rule(6);
