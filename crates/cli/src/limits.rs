@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use clap::Args;
 use heaplens_analyze::Profile;
 use heaplens_analyze::growth::{How, Verdict};
 use heaplens_format::Bytes;
@@ -10,13 +11,29 @@ use heaplens_format::recording::Exit;
 use heaplens_report::baseline::Baseline;
 use heaplens_report::text;
 
-use crate::arguments::LimitArguments;
 use crate::destination;
 use crate::failure::{Failure, tell};
 use crate::size;
 
 /// The status of a limit that is exceeded, where the user gave none.
 const EXCEEDED: u8 = 1;
+
+/// What makes a run fail: for builds that must not grow.
+#[derive(Debug, Default, Args)]
+pub(crate) struct LimitArguments {
+    /// Fail when memory grows by more than SIZE, per iteration or per second (1KiB/iteration, 2MiB/second)
+    #[arg(long, help_heading = "Limits", value_name = "SIZE/UNIT", value_parser = Pace::parse)]
+    max_growth: Option<Pace>,
+    /// Exit with N when the verdict is a leak or lost and the program itself succeeded, or when a limit is exceeded
+    #[arg(long, help_heading = "Limits", value_name = "N")]
+    error_exitcode: Option<u8>,
+    /// Fail when something grows that FILE does not know
+    #[arg(long, help_heading = "Limits", value_name = "FILE")]
+    baseline: Option<PathBuf>,
+    /// Write what grows to FILE, for --baseline
+    #[arg(long, help_heading = "Limits", value_name = "FILE")]
+    write_baseline: Option<PathBuf>,
+}
 
 /// So many bytes in each iteration, or second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,31 +5,26 @@
 //! program has ended; `heaplens report` prints on stdout. A closed pipe on stdout is the reader's choice and no error.
 #![forbid(unsafe_code)]
 
-mod agent;
 mod arguments;
+mod commands;
 mod destination;
-mod diagnose;
-mod diff;
-mod examples;
-mod export;
 mod failure;
-mod heap;
+mod launch;
 mod limits;
-mod manual;
-mod memcheck;
 mod pattern;
 mod recording;
 mod render;
-mod report;
-mod run;
 mod size;
-mod snapshot;
 mod status;
+mod values;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use arguments::{Command, Typed};
+use clap::CommandFactory;
+
+use arguments::{Arguments, Command, Typed};
+use commands::{agent, diagnose, diff, export, heap, manual, memcheck, report, run, snapshot};
 use failure::Failure;
 
 /// The agent, built by `build.rs`: the binary needs no other file.
@@ -58,7 +53,7 @@ fn dispatch(typed: Typed) -> Result<ExitCode, Failure> {
         Command::Diagnose(arguments) => diagnose::diagnose(&arguments),
         Command::Export(arguments) => export::export(&arguments),
         Command::Agent(arguments) => agent::agent(&arguments, AGENT),
-        Command::Man(arguments) => manual::man(&arguments),
-        Command::Completions(arguments) => manual::completions(&arguments),
+        Command::Man(arguments) => manual::man(&arguments, Arguments::command()),
+        Command::Completions(arguments) => manual::completions(&arguments, Arguments::command()),
     }
 }

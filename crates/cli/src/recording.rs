@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use heaplens_analyze::diff::NoSuchMoment;
 use heaplens_analyze::suppressions::{self, Names};
 use heaplens_analyze::{NoSuchProcess, Profile};
 use heaplens_format::Pid;
@@ -9,6 +10,9 @@ use heaplens_format::recording::{DecodeError, Decoded, Recording, decode, encode
 
 use crate::destination;
 use crate::failure::{Failure, tell};
+
+/// Marks that a hint names.
+const NAMED: usize = 12;
 
 /// Where a recording is now, and what it says.
 pub(crate) struct Sealed {
@@ -73,6 +77,37 @@ pub(crate) fn leave_out_known_leaks(profile: &mut Profile) {
     profile.suppress(&suppressions::built_in(), &Names::default());
 }
 
+/// The process is not there; the hint says which are.
+pub(crate) fn no_such_process(error: &NoSuchProcess) -> Failure {
+    const SHOWN: usize = 20;
+    let mut known: Vec<String> = error.known.iter().take(SHOWN).map(Pid::to_string).collect();
+    if error.known.len() > SHOWN {
+        known.push("…".to_owned());
+    }
+    Failure::new(error).hint(format!("the recording has {}", known.join(", ")))
+}
+
+/// The moment is not there; the hint says which are.
+pub(crate) fn no_such_moment(error: &NoSuchMoment) -> Failure {
+    match error {
+        NoSuchMoment::Process(error) => no_such_process(error),
+        NoSuchMoment::Label { known, .. } if known.is_empty() => {
+            Failure::new(error).hint("the recording has no marks; start, end and pass:N are moments, too")
+        }
+        NoSuchMoment::Label { known, .. } => {
+            let mut names: Vec<&str> = known.iter().take(NAMED).map(String::as_str).collect();
+            names.extend((known.len() > NAMED).then_some("…"));
+            Failure::new(error).hint(format!(
+                "the recording has {}; start, end and pass:N are moments, too",
+                names.join(", ")
+            ))
+        }
+        NoSuchMoment::Pass { .. } | NoSuchMoment::NoLoop => {
+            Failure::new(error).hint("start, end and the marks of the program are moments, too")
+        }
+    }
+}
+
 fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
     let failure = Failure::new(format!("cannot read {}: {error}", path.display()));
     match error.kind() {
@@ -127,5 +162,14 @@ mod tests {
         std::fs::write(&path, "buy milk, and a longer text than any header of a file").unwrap();
         let failure = format!("{:?}", read(&path).unwrap_err());
         assert!(failure.contains("notes.txt: it is not a Heaplens recording"), "{failure}");
+    }
+
+    #[test]
+    fn a_process_that_is_not_there_gets_those_that_are() {
+        let error = NoSuchProcess { pid: Pid::new(5), known: vec![Pid::new(7), Pid::new(9)] };
+        assert_eq!(
+            no_such_process(&error),
+            Failure::new("process 5 was not recorded").hint("the recording has 7, 9")
+        );
     }
 }

@@ -7,8 +7,8 @@ use heaplens_analyze::Profile;
 use heaplens_report::{collapsed, html, json, text};
 use rustix::termios::tcgetwinsize;
 
-use crate::arguments::{Color, Format};
 use crate::failure::Failure;
+use crate::values::{Color, Format};
 
 /// A terminal with fewer columns does not know its width.
 const NARROWEST: usize = 40;

@@ -44,7 +44,6 @@ const IN_CIRCLES: &[(&str, usize)] = &[
     ("heaplens-record", 7),
     ("heaplens-analyze", 42),
     ("heaplens-report", 4),
-    ("heaplens", 12),
 ];
 
 /// Names of types that mean more than one thing inside their crate. Nobody may add one; whoever renames one lowers the number.

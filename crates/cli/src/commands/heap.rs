@@ -1,22 +1,53 @@
 //! `heaplens heap`: what a recording knows of the heap: what its blocks were, who held them, which containers grew.
 
 use std::io::stdout;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
+use clap::Args;
 use heaplens_format::Pid;
 use heaplens_format::recording::HeapView;
 use heaplens_report::text::heap::{self, HeapOptions};
 
-use crate::arguments::HeapArguments;
 use crate::failure::Failure;
-use crate::recording::{profiled, read};
+use crate::recording::{no_such_process, profiled, read};
 use crate::render::{look, print};
-use crate::report::no_such;
+use crate::values::Color;
+
+/// `heaplens heap`. The page goes to stdout.
+#[derive(Debug, Args)]
+pub(crate) struct HeapArguments {
+    /// A recording
+    #[arg(value_name = "FILE")]
+    input: PathBuf,
+    /// The way to the block that this address lies in
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
+    address: Option<u64>,
+    /// Show look N, counted from 1 [default: the last one]
+    #[arg(long, value_name = "N")]
+    look: Option<usize>,
+    /// Rows of each table
+    #[arg(long, value_name = "N", default_value_t = 15)]
+    top: usize,
+    /// Of this process
+    #[arg(long, value_name = "N")]
+    pid: Option<u32>,
+    /// Colour in the page
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    color: Color,
+}
+
+/// What `heaplens heap --help` ends with.
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  heaplens heap run.hlr
+  heaplens heap run.hlr --top 50
+  heaplens heap run.hlr --address 0x7f3a10";
 
 /// Reads, chooses a look, prints.
 pub(crate) fn heap(arguments: &HeapArguments) -> Result<ExitCode, Failure> {
     let decoded = read(&arguments.input)?;
-    let profile = profiled(&decoded, arguments.pid.map(Pid::new)).map_err(|error| no_such(&error))?;
+    let profile = profiled(&decoded, arguments.pid.map(Pid::new)).map_err(|error| no_such_process(&error))?;
     let view = chosen(profile.holders.views(), arguments.look).map_err(|failure| {
         match profile.holders.refusal() {
             Some(why) => failure.hint(format!("the last look that was tried did not come about: {why}")),
@@ -47,7 +78,7 @@ fn chosen(views: &[HeapView], number: Option<usize>) -> Result<&HeapView, Failur
 }
 
 /// An address as debuggers write it.
-pub(crate) fn address(typed: &str) -> Result<u64, String> {
+fn address(typed: &str) -> Result<u64, String> {
     let digits = typed.strip_prefix("0x").unwrap_or(typed);
     u64::from_str_radix(digits, 16)
         .map_err(|_| "an address is a hexadecimal number, such as 0x7f3a10".to_owned())

@@ -4,26 +4,117 @@
 use std::env;
 use std::ffi::OsString;
 use std::io::{Write, stderr};
-use std::path::Path;
 use std::process::ExitCode;
 
+use clap::{Args, ValueEnum};
 use heaplens_analyze::Profile;
 use heaplens_analyze::heap::Analysis;
-use heaplens_format::Pid;
-use heaplens_format::recording::{Exit, Recording};
+use heaplens_format::environment::Objects;
+use heaplens_format::recording::Recording;
+use heaplens_format::{Bytes, Pid};
 use heaplens_record::{
-    BareReason, Listeners, LookupError, Outcome, Progress, Recorded, RunError, RunOptions, Session, run_with,
+    BareReason, Listeners, Outcome, Progress, Recorded, RunError, RunOptions, Session, run_with,
 };
 use heaplens_snapshot::Snapshot;
 
-use crate::arguments::{Color, Format, RunArguments, YesNo};
 use crate::destination;
-use crate::failure::{Failure, NOT_EXECUTABLE, NOT_FOUND, tell};
-use crate::limits::Limits;
+use crate::failure::{Failure, tell};
+use crate::launch::{explain, status_of};
+use crate::limits::{LimitArguments, Limits};
 use crate::pattern::Pattern;
-use crate::recording::{Sealed, left_behind, profiled, seal};
+use crate::recording::{Sealed, profiled, seal};
 use crate::render::{look, page, plain, render};
+use crate::size;
 use crate::status::StatusLine;
+use crate::values::{Color, Format, YesNo};
+
+/// `heaplens run`. The report goes to stderr: stdout stays the program's own.
+#[derive(Debug, Args)]
+pub(crate) struct RunArguments {
+    /// Seal the recording as FILE (%p: process id, %q{VAR}: environment variable, %%: percent sign)
+    #[arg(short, long, value_name = "FILE", default_value = "heaplens.%p.hlr")]
+    pub(crate) output: OsString,
+    /// Write the report as JSON too (the same % spellings)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<OsString>,
+    /// Write the report as an HTML page too (the same % spellings)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<OsString>,
+    /// Record about one allocation in SIZE bytes (such as 512KiB) instead of every one
+    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    pub(crate) sample: Option<Bytes>,
+    /// Which objects that Python keeps out of malloc (up to 512 bytes) are recorded
+    #[arg(long, value_name = "WHICH", default_value = "sampled")]
+    pub(crate) python_allocations: PythonAllocations,
+    /// Record the programs that the program starts
+    #[arg(long, value_name = "yes|no", default_value = "yes", hide_possible_values = true)]
+    pub(crate) trace_children: YesNo,
+    /// Look at the heap while memory grows and at the end: who holds what grows, and what is lost
+    #[arg(long, value_name = "yes|no", default_value = "yes", hide_possible_values = true)]
+    pub(crate) heap: YesNo,
+    /// Look at the heap soon after each heaplens.mark("LABEL"), too
+    #[arg(long, value_name = "LABEL")]
+    pub(crate) snapshot_at: Option<String>,
+    /// Only look: do not try, when the script is through, what Python's collector and the allocator give back
+    #[arg(long)]
+    pub(crate) passive: bool,
+    /// Know TensorFlow: what its graphs, sessions and functions do, its pools, which line its threads work for
+    #[arg(long, value_name = "yes|no", default_value = "yes", hide_possible_values = true)]
+    pub(crate) frameworks: YesNo,
+    /// Finalize the graph of a TensorFlow session when it has run N times from one line: the first line that would make it grow
+    /// raises, and the report names it
+    #[arg(
+        long,
+        value_name = "N",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "10",
+        value_parser = clap::value_parser!(u32).range(1..)
+    )]
+    pub(crate) finalize_graph: Option<u32>,
+    /// Print no report, only seal the recording
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+    /// Colour in the report
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    pub(crate) color: Color,
+    #[command(flatten)]
+    pub(crate) limits: LimitArguments,
+    /// The program and its arguments
+    #[arg(required = true, trailing_var_arg = true, value_names = ["PROGRAM", "ARGS"])]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// Which small objects of Python are recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PythonAllocations {
+    /// Thousands of them, with the margin that comes of it
+    Sampled,
+    /// Every one
+    All,
+    /// None
+    None,
+}
+
+impl From<PythonAllocations> for Objects {
+    fn from(which: PythonAllocations) -> Self {
+        match which {
+            PythonAllocations::Sampled => Self::Sampled,
+            PythonAllocations::All => Self::All,
+            PythonAllocations::None => Self::None,
+        }
+    }
+}
+
+/// What `heaplens run --help` ends with.
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  heaplens run -- python train.py
+  heaplens run -o run.hlr --json run.json -- ./server --port 8080
+  heaplens run --html memory.html -- python train.py
+  heaplens run --finalize-graph -- python train.py
+  heaplens run --sample 512KiB -- ./allocates_a_lot
+  heaplens run --max-growth 1KiB/iteration --error-exitcode 3 -- pytest tests/";
 
 /// Runs, seals, reports.
 pub(crate) fn run(arguments: RunArguments, agent: &'static [u8]) -> Result<ExitCode, Failure> {
@@ -77,14 +168,6 @@ fn recorded(options: RunOptions, quiet: bool, wanted: Wanted<'_>) -> Result<Outc
         line.erase();
     }
     outcome
-}
-
-/// The status that a shell would give: 128 and the signal for a program that was killed.
-pub(crate) fn status_of(exit: Exit) -> u8 {
-    match exit {
-        Exit::Code(code) => code as u8,
-        Exit::Signal(signal) => 128u8.wrapping_add(signal as u8),
-    }
 }
 
 /// Where the results go.
@@ -158,74 +241,4 @@ fn checked(typed: &OsString) -> Result<Pattern, Failure> {
         destination::check(&pattern.expand(Pid::new(std::process::id())))?;
     }
     Ok(pattern)
-}
-
-pub(crate) fn explain(error: RunError) -> Failure {
-    let failure = Failure::new(&error);
-    match error {
-        RunError::Program { program, source } => explain_program(failure, &program, &source),
-        RunError::Start { source, .. } => explain_start(failure, &source),
-        RunError::Agent(_) => {
-            failure.hint("name a folder that may hold programs: XDG_CACHE_HOME=/a/folder heaplens run …")
-        }
-        RunError::Session(_) => {
-            failure.hint("name a folder with room in it: TMPDIR=/a/folder heaplens run …")
-        }
-        RunError::Lost { session: Some(directory), .. } => failure.hint(left_behind(&directory)),
-        RunError::Lost { session: None, .. } | RunError::Unready(_) | RunError::NoCommand => failure,
-    }
-}
-
-fn explain_program(failure: Failure, program: &Path, why: &LookupError) -> Failure {
-    match why {
-        LookupError::NotInPath if program.exists() => failure
-            .hint(format!("the one in this folder: heaplens run -- ./{}", program.display()))
-            .status(NOT_FOUND),
-        LookupError::NotInPath | LookupError::NotFound => failure
-            .hint("check the spelling; heaplens run -- PROGRAM ARGS… takes it as a shell would")
-            .status(NOT_FOUND),
-        LookupError::NotExecutable { path } => {
-            failure.hint(format!("if it is a program: chmod +x {}", path.display())).status(NOT_EXECUTABLE)
-        }
-        LookupError::Directory { .. } => failure.hint("name a program in it").status(NOT_EXECUTABLE),
-    }
-}
-
-fn explain_start(failure: Failure, why: &std::io::Error) -> Failure {
-    match why.kind() {
-        std::io::ErrorKind::NotFound => {
-            failure.hint("the file is there, but the interpreter that it names is not").status(NOT_FOUND)
-        }
-        _ => failure.status(NOT_EXECUTABLE),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn statuses_are_those_of_a_shell() {
-        assert_eq!(status_of(Exit::Code(3)), 3);
-        assert_eq!(status_of(Exit::Signal(9)), 137);
-        assert_eq!(status_of(Exit::Signal(15)), 143);
-    }
-
-    #[test]
-    fn a_program_that_is_not_there_is_127_and_one_that_cannot_run_126() {
-        let not_found = |source| explain(RunError::Program { program: "x".into(), source });
-        let shown = |failure: Failure| format!("{failure:?}");
-        assert!(shown(not_found(LookupError::NotInPath)).contains("status: 127"));
-        assert!(shown(not_found(LookupError::NotExecutable { path: "x".into() })).contains("status: 126"));
-        let start = |kind: std::io::ErrorKind| RunError::Start { program: "x".into(), source: kind.into() };
-        assert!(shown(explain(start(std::io::ErrorKind::NotFound))).contains("status: 127"));
-        assert!(shown(explain(start(std::io::ErrorKind::PermissionDenied))).contains("status: 126"));
-    }
-
-    #[test]
-    fn a_run_that_was_lost_names_what_is_left() {
-        let source = std::io::ErrorKind::Other.into();
-        let failure = explain(RunError::Lost { session: Some("/dev/shm/heaplens-1-2".into()), source });
-        assert!(format!("{failure:?}").contains("heaplens report /dev/shm/heaplens-1-2"));
-    }
 }

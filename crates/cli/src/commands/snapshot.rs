@@ -2,20 +2,48 @@
 //! comes back, a snapshot of its heap is taken, and it goes on.
 
 use std::env;
+use std::ffi::OsString;
 use std::io::stdout;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use clap::Args;
 use heaplens_analyze::heap::Analysis;
 use heaplens_format::Pid;
 use heaplens_record::{Asked, CollectError, NotRecorded, RecordedProcess, collect_with};
 use heaplens_snapshot::Snapshot;
 
-use crate::arguments::SnapshotArguments;
 use crate::failure::{Failure, tell};
 use crate::pattern::Pattern;
 use crate::recording::{profiled, seal};
 use crate::render::{look, print, render};
+use crate::values::{Color, Format};
+
+/// `heaplens snapshot`. The report goes to stdout.
+#[derive(Debug, Args)]
+pub(crate) struct SnapshotArguments {
+    /// The process: one that heaplens run started, or a child of it
+    #[arg(value_name = "PID")]
+    pid: u32,
+    /// Seal what is known now as FILE (%p: process id, %q{VAR}: environment variable, %%: percent sign)
+    #[arg(short, long, value_name = "FILE", default_value = "heaplens.%p.snapshot.hlr")]
+    output: OsString,
+    /// Only look: do not try what Python's collector and the allocator give back
+    #[arg(long)]
+    passive: bool,
+    /// The form of the report
+    #[arg(long, default_value = "text")]
+    format: Format,
+    /// Colour in the report
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    color: Color,
+}
+
+/// What `heaplens snapshot --help` ends with.
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  heaplens snapshot 4711
+  heaplens snapshot 4711 --passive -o now.hlr";
 
 /// How long the program may take to answer.
 const TIMEOUT: Duration = Duration::from_secs(10);

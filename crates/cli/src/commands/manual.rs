@@ -2,10 +2,9 @@
 
 use std::process::ExitCode;
 
-use clap::{Args, Command, CommandFactory, ValueEnum};
+use clap::{Args, Command, ValueEnum};
 use clap_complete::Shell;
 
-use crate::arguments::Arguments;
 use crate::failure::Failure;
 use crate::render::print;
 
@@ -24,6 +23,19 @@ pub(crate) struct CompletionsArguments {
     #[arg(value_name = "SHELL")]
     shell: KnownShell,
 }
+
+/// What `heaplens man --help` ends with.
+pub(crate) const MAN_EXAMPLES: &str = "\
+Examples:
+  heaplens man > heaplens.1
+  heaplens man run | man -l -";
+
+/// What `heaplens completions --help` ends with.
+pub(crate) const COMPLETIONS_EXAMPLES: &str = "\
+Examples:
+  heaplens completions bash > ~/.local/share/bash-completion/completions/heaplens
+  heaplens completions zsh > ~/.zfunc/_heaplens
+  heaplens completions fish > ~/.config/fish/completions/heaplens.fish";
 
 /// Shells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -46,14 +58,13 @@ impl From<KnownShell> for Shell {
     }
 }
 
-/// Prints a page of the manual.
-pub(crate) fn man(arguments: &ManArguments) -> Result<ExitCode, Failure> {
-    print(&page(arguments.command.as_deref())?)?;
+/// Prints a page of the manual; `whole` is the command line that it describes.
+pub(crate) fn man(arguments: &ManArguments, whole: Command) -> Result<ExitCode, Failure> {
+    print(&page(arguments.command.as_deref(), whole)?)?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn page(command: Option<&str>) -> Result<Vec<u8>, Failure> {
-    let mut whole = Arguments::command();
+fn page(command: Option<&str>, mut whole: Command) -> Result<Vec<u8>, Failure> {
     whole.build();
     let shown = match command {
         None => whole,
@@ -70,10 +81,10 @@ fn no_command(whole: &Command, name: &str) -> Failure {
         .hint(format!("it can be {}", known.join(", ")))
 }
 
-/// Prints a script for a shell.
-pub(crate) fn completions(arguments: &CompletionsArguments) -> Result<ExitCode, Failure> {
+/// Prints a script for a shell; `whole` is the command line that it completes.
+pub(crate) fn completions(arguments: &CompletionsArguments, mut whole: Command) -> Result<ExitCode, Failure> {
     let mut bytes = Vec::new();
-    clap_complete::generate(Shell::from(arguments.shell), &mut Arguments::command(), "heaplens", &mut bytes);
+    clap_complete::generate(Shell::from(arguments.shell), &mut whole, "heaplens", &mut bytes);
     print(&bytes)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -81,11 +92,14 @@ pub(crate) fn completions(arguments: &CompletionsArguments) -> Result<ExitCode, 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::arguments::Arguments;
+    use clap::CommandFactory;
 
     #[test]
     fn every_command_has_a_page_with_its_examples() {
         for command in Arguments::command().get_subcommands() {
-            let page = String::from_utf8(page(Some(command.get_name())).unwrap()).unwrap();
+            let page =
+                String::from_utf8(page(Some(command.get_name()), Arguments::command()).unwrap()).unwrap();
             let title = format!(".TH heaplens\\-{}", command.get_name());
             assert!(page.contains(&title) || page.contains(&title.replace('\\', "")), "{page}");
             assert!(page.contains("Examples:"), "{page}");
@@ -94,13 +108,13 @@ mod tests {
 
     #[test]
     fn the_page_of_heaplens_names_its_commands() {
-        let page = String::from_utf8(page(None).unwrap()).unwrap();
+        let page = String::from_utf8(page(None, Arguments::command()).unwrap()).unwrap();
         assert!(page.contains("export") && page.contains("memcheck"), "{page}");
     }
 
     #[test]
     fn a_page_that_is_not_there_gets_those_that_are() {
-        let failure = format!("{:?}", page(Some("frobnicate")).unwrap_err());
+        let failure = format!("{:?}", page(Some("frobnicate"), Arguments::command()).unwrap_err());
         assert!(
             failure.contains("'frobnicate' is no command") && failure.contains("run, memcheck"),
             "{failure}"

@@ -1,16 +1,15 @@
 //! `heaplens memcheck`: which blocks a program could no longer reach when it ended, in the words of Valgrind's run-books.
 
+mod arguments;
 mod output;
 mod run_book;
 mod watch;
 
 use std::collections::BTreeSet;
-use std::ffi::OsString;
 use std::io::stderr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
-use clap::{Args, ValueEnum};
 use heaplens_analyze::Profile;
 use heaplens_analyze::heap::Analysis;
 use heaplens_analyze::profile::{LeakRecord, Leaks};
@@ -23,158 +22,29 @@ use heaplens_report::text::leaks::{self, LeakOptions};
 use heaplens_report::valgrind::{self, XmlOptions};
 use heaplens_snapshot::Snapshot;
 
-use crate::arguments::{Color, Format, YesNo};
 use crate::destination;
 use crate::failure::{Failure, tell};
+use crate::launch::{explain, status_of};
 use crate::render::{look, plain, render};
-use crate::run::{explain, status_of};
+use crate::values::{Format, YesNo};
+use arguments::{GenSuppressions, LeakDetail};
 use output::Output;
-use run_book::RunBook;
 use watch::Watch;
 
-/// `heaplens memcheck`. Options are spelled as Memcheck spells them.
-#[derive(Debug, Args)]
-pub(crate) struct MemcheckArguments {
-    /// How much is said about blocks that are live at the end
-    #[arg(long, value_name = "HOW", default_value = "summary", num_args = 0..=1, require_equals = true, default_missing_value = "full")]
-    leak_check: LeakDetail,
-    /// How many callers two leaks must share to be told of as one: one, three or all
-    #[arg(long, value_name = "HOW", default_value = "high")]
-    leak_resolution: Resolution,
-    /// Kinds of leaks to show, of: definite, indirect, possible, reachable; or all, or none
-    #[arg(long, value_name = "KINDS", default_value = "definite,possible", value_parser = kinds)]
-    show_leak_kinds: KindSet,
-    /// Kinds of leaks that count as errors (the same words)
-    #[arg(long, value_name = "KINDS", default_value = "definite,possible", value_parser = kinds)]
-    errors_for_leak_kinds: KindSet,
-    /// yes: the same as --show-leak-kinds=all
-    #[arg(long, value_name = "yes|no", hide = true)]
-    show_reachable: Option<YesNo>,
-    /// no: the same as --show-leak-kinds=definite
-    #[arg(long, value_name = "yes|no", hide = true)]
-    show_possibly_lost: Option<YesNo>,
-    /// Exit with this status when there are errors, instead of the program's own
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    error_exitcode: u8,
-    /// Frames of a stack to show
-    #[arg(long, value_name = "N", default_value_t = 12)]
-    num_callers: usize,
-    /// Show whole paths of source files, or what follows TEXT in them; may be given several times
-    #[arg(long, value_name = "TEXT", num_args = 0..=1, require_equals = true, default_missing_value = "")]
-    fullpath_after: Vec<String>,
-    /// A file of leaks that are known, in the syntax of Valgrind or of the leak sanitizer; may be given several times
-    #[arg(long, value_name = "FILE")]
-    suppressions: Vec<PathBuf>,
-    /// Leave out what healthy Python and TensorFlow programs are known to hold by pointers into blocks
-    #[arg(long, value_name = "yes|no", default_value = "yes", hide_possible_values = true)]
-    default_suppressions: YesNo,
-    /// Write behind each leak a suppression that means it and no other
-    #[arg(long, value_name = "no|yes|all", default_value = "no", hide_possible_values = true)]
-    gen_suppressions: GenSuppressions,
-    /// Name the suppressions that were used
-    #[arg(short = 's')]
-    show_suppressed: bool,
-    /// yes: the same as -s
-    #[arg(long, value_name = "yes|no", default_value = "no", hide = true)]
-    show_error_list: YesNo,
-    /// The same as -s, and how long the look took
-    #[arg(short, long, action = clap::ArgAction::Count, hide = true)]
-    verbose: u8,
-    /// Look at programs that the program starts, too
-    #[arg(long, value_name = "yes|no", default_value = "no", hide_possible_values = true)]
-    trace_children: YesNo,
-    /// Write the page to FILE instead of stderr (%p: process id, %q{VAR}: environment variable, %%: percent sign)
-    #[arg(long, value_name = "FILE")]
-    log_file: Option<OsString>,
-    /// Write the page to this descriptor
-    #[arg(long, value_name = "N", default_value_t = 2)]
-    log_fd: u32,
-    /// Write Valgrind's XML (protocol 4) to the file that --xml-file names
-    #[arg(long, value_name = "yes|no", default_value = "no", hide_possible_values = true)]
-    xml: YesNo,
-    /// The file for --xml=yes (%p: process id, %q{VAR}: environment variable, %%: percent sign)
-    #[arg(long, value_name = "FILE")]
-    xml_file: Option<OsString>,
-    /// The descriptor for --xml=yes
-    #[arg(long, value_name = "N")]
-    xml_fd: Option<u32>,
-    /// Copied into the XML
-    #[arg(long, value_name = "TEXT", hide = true)]
-    xml_user_comment: Option<String>,
-    /// Write the report as JSON too
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
-    /// Print nothing but errors
-    #[arg(short, long)]
-    quiet: bool,
-    /// Colour in the report
-    #[arg(long, value_name = "WHEN", default_value = "auto")]
-    color: Color,
-    #[command(flatten)]
-    run_book: RunBook,
-    /// The program and its arguments
-    #[arg(required = true, trailing_var_arg = true, value_names = ["PROGRAM", "ARGS"])]
-    command: Vec<OsString>,
-}
+pub(crate) use arguments::MemcheckArguments;
 
-/// How much is said.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum LeakDetail {
-    /// Nothing
-    No,
-    /// The sum of each kind
-    Summary,
-    /// Each stack, too
-    #[value(alias = "yes")]
-    Full,
-}
-
-/// What counts as one leak.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Resolution {
-    /// The same caller
-    Low,
-    /// The same three callers
-    Med,
-    /// The same stack
-    High,
-}
-
-impl Resolution {
-    /// Memcheck counts the allocating function, too.
-    fn callers(self) -> Option<usize> {
-        match self {
-            Self::Low => Some(1),
-            Self::Med => Some(3),
-            Self::High => None,
-        }
-    }
-}
-
-/// Whether suppressions are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum GenSuppressions {
-    /// None
-    No,
-    /// Memcheck asks for each one; here they are all written
-    Yes,
-    /// All
-    All,
-}
+/// What `heaplens memcheck --help` ends with.
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  heaplens memcheck ./app
+  heaplens memcheck --leak-check=full --show-leak-kinds=all ./app
+  heaplens memcheck --leak-check=full --error-exitcode=9 --suppressions=known.supp ./app
+  heaplens memcheck --xml=yes --xml-file=lost.%p.xml ./app";
 
 /// Where things are written to.
 struct Outputs {
     page: Output,
     xml: Option<Output>,
-}
-
-/// Kinds of leaks.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct KindSet(BTreeSet<LeakKind>);
-
-fn kinds(words: &str) -> Result<KindSet, String> {
-    let known = suppressions::kinds_of(words).map(KindSet);
-    known.ok_or_else(|| "kinds are definite, indirect, possible, reachable, or all, or none".to_owned())
 }
 
 /// Runs, looks at what is left, tells.
@@ -351,18 +221,4 @@ fn process_of(profile: &Profile) -> Pid {
 fn write_json(profile: &Profile, path: &Path) -> Result<(), Failure> {
     destination::write(path, &render(profile, Format::Json, plain()))
         .map_err(|error| Failure::new(format!("cannot write {}: {error}", path.display())))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn kinds_are_spelled_as_memcheck_spells_them() {
-        let only = |kinds: &[LeakKind]| Ok(KindSet(kinds.iter().copied().collect()));
-        assert_eq!(kinds("definite,possible"), only(&[LeakKind::DefinitelyLost, LeakKind::PossiblyLost]));
-        assert_eq!(kinds("all"), only(&LeakKind::ALL));
-        assert_eq!(kinds("none"), only(&[]));
-        assert!(kinds("definite,lost").unwrap_err().contains("reachable"));
-    }
 }

@@ -19,6 +19,12 @@ pub(crate) struct AgentArguments {
     link: Option<PathBuf>,
 }
 
+/// What `heaplens agent --help` ends with.
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  heaplens agent
+  heaplens agent --link libheaplens.so          LD_PRELOAD=$PWD/libheaplens.so HEAPPROFILE=/tmp/profile python script.py";
+
 /// Puts the library into its place and prints where that is.
 pub(crate) fn agent(arguments: &AgentArguments, agent: &[u8]) -> Result<ExitCode, Failure> {
     let file = place_agent(agent).map_err(|error| Failure::new(error.to_string()))?;

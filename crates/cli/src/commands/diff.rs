@@ -1,21 +1,60 @@
 //! `heaplens diff`: two recordings, or two moments of one, by what changed.
 
 use std::io::stdout;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use heaplens_analyze::diff::{Diff, Moment, NoSuchMoment, Side, of_moments, of_recordings};
+use clap::{Args, ValueEnum};
+use heaplens_analyze::diff::{Diff, Moment, Side, of_moments, of_recordings};
 use heaplens_format::Pid;
 use heaplens_report::{Sources, json, text};
 
-use crate::arguments::{DiffArguments, DiffFormat};
 use crate::failure::Failure;
-use crate::recording::read;
+use crate::recording::{no_such_moment, no_such_process, read};
 use crate::render::{look, print};
-use crate::report::no_such;
+use crate::values::Color;
 
-/// Marks that a hint names.
-const NAMED: usize = 12;
+/// `heaplens diff`. The comparison goes to stdout.
+#[derive(Debug, Args)]
+pub(crate) struct DiffArguments {
+    /// A recording
+    #[arg(value_name = "A")]
+    recording: PathBuf,
+    /// Another one, to compare their ends
+    #[arg(value_name = "B", conflicts_with_all = ["from", "to", "pid"])]
+    to_recording: Option<PathBuf>,
+    /// Compare from this moment on: the label of a mark, pass:N, or start [default: start]
+    #[arg(long, value_name = "MARK")]
+    from: Option<String>,
+    /// Compare up to this moment: the label of a mark, pass:N, or end [default: end]
+    #[arg(long, value_name = "MARK")]
+    to: Option<String>,
+    /// Compare two moments of this process
+    #[arg(long, value_name = "N")]
+    pid: Option<u32>,
+    /// The form of the comparison
+    #[arg(long, default_value = "text")]
+    format: DiffFormat,
+    /// Colour in the comparison
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    color: Color,
+}
+
+/// The forms of a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DiffFormat {
+    /// A page to read
+    Text,
+    /// For scripts (schema heaplens-diff/1)
+    Json,
+}
+
+/// What `heaplens diff --help` ends with.
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  heaplens diff before.hlr after.hlr
+  heaplens diff run.hlr --from pass:100 --to pass:900
+  heaplens diff run.hlr --from 'epoch 1' --to end --format json";
 
 /// Reads, compares, prints.
 pub(crate) fn diff(arguments: &DiffArguments) -> Result<ExitCode, Failure> {
@@ -36,7 +75,7 @@ struct Compared {
 
 fn recordings(first: &Path, second: &Path) -> Result<Compared, Failure> {
     let whole = |path: &Path| -> Result<(String, Side), Failure> {
-        let side = Side::whole(&read(path)?, None).map_err(|error| no_such(&error))?;
+        let side = Side::whole(&read(path)?, None).map_err(|error| no_such_process(&error))?;
         Ok((path.display().to_string(), side))
     };
     let (from, to) = (whole(first)?, whole(second)?);
@@ -53,9 +92,10 @@ fn moments(arguments: &DiffArguments) -> Result<Compared, Failure> {
     let decoded = read(&arguments.recording)?;
     let pid = arguments.pid.map(Pid::new);
     let named = |name: &Option<String>, usual| name.as_deref().map_or(usual, Moment::named);
-    let from =
-        Side::from(&decoded, pid, &named(&arguments.from, Moment::Start)).map_err(|error| refuse(&error))?;
-    let to = Side::to(&decoded, pid, &named(&arguments.to, Moment::End)).map_err(|error| refuse(&error))?;
+    let from = Side::from(&decoded, pid, &named(&arguments.from, Moment::Start))
+        .map_err(|error| no_such_moment(&error))?;
+    let to = Side::to(&decoded, pid, &named(&arguments.to, Moment::End))
+        .map_err(|error| no_such_moment(&error))?;
     let mut sources = Sources::default();
     let diff = of_moments(&from, &to, &mut |profile, frame| sources.line(profile, frame));
     let file = arguments.recording.display().to_string();
@@ -72,25 +112,4 @@ fn rendered(arguments: &DiffArguments, compared: &Compared) -> Vec<u8> {
     };
     written.expect("writing to memory does not fail");
     bytes
-}
-
-/// The moment is not there; the hint says which are.
-pub(crate) fn refuse(error: &NoSuchMoment) -> Failure {
-    match error {
-        NoSuchMoment::Process(error) => no_such(error),
-        NoSuchMoment::Label { known, .. } if known.is_empty() => {
-            Failure::new(error).hint("the recording has no marks; start, end and pass:N are moments, too")
-        }
-        NoSuchMoment::Label { known, .. } => {
-            let mut names: Vec<&str> = known.iter().take(NAMED).map(String::as_str).collect();
-            names.extend((known.len() > NAMED).then_some("…"));
-            Failure::new(error).hint(format!(
-                "the recording has {}; start, end and pass:N are moments, too",
-                names.join(", ")
-            ))
-        }
-        NoSuchMoment::Pass { .. } | NoSuchMoment::NoLoop => {
-            Failure::new(error).hint("start, end and the marks of the program are moments, too")
-        }
-    }
 }

@@ -16,9 +16,8 @@ use heaplens_report::export::{
 use heaplens_report::valgrind::{self, XmlOptions};
 
 use crate::destination;
-use crate::diff::refuse;
 use crate::failure::{Failure, tell};
-use crate::recording::{leave_out_known_leaks, read};
+use crate::recording::{leave_out_known_leaks, no_such_moment, read};
 use crate::render::print;
 
 /// Frames of a stack in Valgrind's XML.
@@ -55,6 +54,15 @@ pub(crate) struct ExportArguments {
     #[arg(long, value_name = "N")]
     pid: Option<u32>,
 }
+
+/// What `heaplens export --help` ends with.
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  heaplens export run.hlr -f pprof -o run.pb.gz             go tool pprof -http=: run.pb.gz
+  heaplens export run.hlr -f gperftools -o run.heap         google-pprof --text ./program run.heap
+  heaplens export run.hlr -f collapsed --what growth | inferno-flamegraph > growth.svg
+  heaplens export new.hlr --base old.hlr -f pprof -o diff.pb.gz
+  heaplens export run.hlr -f sarif -o run.sarif";
 
 /// The formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -173,7 +181,8 @@ struct Subject {
 fn subject(arguments: &ExportArguments) -> Result<Subject, Failure> {
     let pid = arguments.pid.map(Pid::new);
     let moment = arguments.at.as_deref().map_or(Moment::End, Moment::named);
-    let mut side = Side::to(&read(&arguments.input)?, pid, &moment).map_err(|error| refuse(&error))?;
+    let mut side =
+        Side::to(&read(&arguments.input)?, pid, &moment).map_err(|error| no_such_moment(&error))?;
     leave_out_known_leaks(&mut side.profile);
     let base = arguments.base.as_deref().map(base).transpose()?;
     let iteration = match moment {
@@ -185,7 +194,7 @@ fn subject(arguments: &ExportArguments) -> Result<Subject, Failure> {
 }
 
 fn base(path: &Path) -> Result<Profile, Failure> {
-    let side = Side::to(&read(path)?, None, &Moment::End).map_err(|error| refuse(&error))?;
+    let side = Side::to(&read(path)?, None, &Moment::End).map_err(|error| no_such_moment(&error))?;
     Ok(side.profile)
 }
 

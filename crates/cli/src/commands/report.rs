@@ -4,17 +4,51 @@ use std::io::stdout;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use heaplens_analyze::NoSuchProcess;
+use clap::Args;
 use heaplens_format::Pid;
 use heaplens_format::recording::{Decoded, ProcessEnd, Recording};
 use heaplens_record::{CollectError, collect};
 
-use crate::arguments::ReportArguments;
 use crate::destination;
 use crate::failure::{Failure, tell};
-use crate::limits::Limits;
-use crate::recording::{profiled, read, seal};
+use crate::limits::{LimitArguments, Limits};
+use crate::recording::{no_such_process, profiled, read, seal};
 use crate::render::{look, page, plain, print, render};
+use crate::values::{Color, Format};
+
+/// `heaplens report`. The report goes to stdout.
+#[derive(Debug, Args)]
+pub(crate) struct ReportArguments {
+    /// A recording, or the directory that a killed recorder left behind
+    #[arg(value_name = "FILE|DIR")]
+    input: PathBuf,
+    /// The form of the report
+    #[arg(long, default_value = "text")]
+    format: Format,
+    /// Report on this process alone
+    #[arg(long, value_name = "N")]
+    pid: Option<u32>,
+    /// Write the report to FILE instead of stdout
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Write the report as an HTML page to FILE, and nothing to stdout
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["format", "output"])]
+    html: Option<PathBuf>,
+    #[command(flatten)]
+    limits: LimitArguments,
+    /// Colour in the report
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    color: Color,
+}
+
+/// What `heaplens report --help` ends with.
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  heaplens report heaplens.4711.hlr
+  heaplens report run.hlr --format json -o run.json
+  heaplens report run.hlr --html run.html
+  heaplens report run.hlr --pid 4713
+  heaplens report run.hlr --baseline known.json --error-exitcode 3";
 
 /// Reads, analyses, prints.
 pub(crate) fn report(arguments: &ReportArguments) -> Result<ExitCode, Failure> {
@@ -23,7 +57,7 @@ pub(crate) fn report(arguments: &ReportArguments) -> Result<ExitCode, Failure> {
         true => collected(&arguments.input)?,
         false => read(&arguments.input)?,
     };
-    let profile = profiled(&decoded, arguments.pid.map(Pid::new)).map_err(|error| no_such(&error))?;
+    let profile = profiled(&decoded, arguments.pid.map(Pid::new)).map_err(|error| no_such_process(&error))?;
     // The recording of a large program takes hundreds of megabytes, and the profile has what is told.
     drop(decoded);
     match (&arguments.html, &arguments.output) {
@@ -64,28 +98,9 @@ fn no_session(error: &CollectError) -> Failure {
         .hint("heaplens report takes a recording (heaplens.PID.hlr) or the directory that a killed recorder left behind")
 }
 
-/// The process is not there; the hint says which are.
-pub(crate) fn no_such(error: &NoSuchProcess) -> Failure {
-    const SHOWN: usize = 20;
-    let mut known: Vec<String> = error.known.iter().take(SHOWN).map(Pid::to_string).collect();
-    if error.known.len() > SHOWN {
-        known.push("…".to_owned());
-    }
-    Failure::new(error).hint(format!("the recording has {}", known.join(", ")))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_process_that_is_not_there_gets_those_that_are() {
-        let error = NoSuchProcess { pid: Pid::new(5), known: vec![Pid::new(7), Pid::new(9)] };
-        assert_eq!(
-            no_such(&error),
-            Failure::new("process 5 was not recorded").hint("the recording has 7, 9")
-        );
-    }
 
     #[test]
     fn a_folder_that_is_no_session_is_refused() {
