@@ -1,7 +1,7 @@
-//! Builds the agent and checks that it can be loaded anywhere, so that the binary can carry it inside itself.
+//! Builds the agent, which is embedded in the binary, and checks that it can be loaded on any system.
 //!
-//! The agent is another build than the rest: no_std, fat LTO, a panic handler of its own. Built beside the others it would
-//! get their features (`--workspace` unifies them), so a cargo of its own builds it here, in a folder of its own.
+//! The agent is built differently from the rest: no_std, fat LTO, its own panic handler. In the same build it would get the
+//! features of the other crates (`--workspace` unifies them), so a separate cargo builds it, with a separate target directory.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use object::LittleEndian;
 use object::elf::DT_NEEDED;
 use object::read::elf::{Dyn, ElfFile64, FileHeader};
 
-/// What every process on a glibc system has loaded anyway.
+/// Libraries that every process on a glibc system has loaded anyway.
 const ALLOWED: [&str; 2] = ["libc.so.6", "ld-linux-x86-64.so.2"];
 
 /// Settings of the outer build that must not reach the agent: wrappers (clippy), flags (coverage), another target.
@@ -33,7 +33,7 @@ fn main() {
 }
 
 fn carry_agent() -> Result<(), String> {
-    // Asked now, not when this script was compiled: two checkouts that share a target folder share the script.
+    // Read at run time, not at compile time: two checkouts that share a target directory share this script.
     let workspace = Path::new(&variable("CARGO_MANIFEST_DIR")?).join("../..");
     for input in
         ["crates/format", "crates/tracker", "crates/agent", "frameworks", "python/probe", "Cargo.toml"]
@@ -68,15 +68,15 @@ fn build_agent(workspace: &Path, target: &Path) -> Result<PathBuf, String> {
     }
 }
 
-/// A library that needs more than libc would bring it into every program, or fail to load where it is missing.
+/// Other dependencies would be loaded into every program, or fail to load where they are missing.
 fn check_needs(library: &Path) -> Result<(), String> {
     let bytes = std::fs::read(library)
         .map_err(|error| format!("cannot read the agent {}: {error}", library.display()))?;
-    let needed = needed(&bytes).map_err(|error| format!("the agent is no sound ELF file: {error}"))?;
+    let needed = needed(&bytes).map_err(|error| format!("the agent is not a valid ELF file: {error}"))?;
     let foreign: Vec<_> = needed.iter().filter(|name| !ALLOWED.contains(&name.as_str())).collect();
     match foreign.is_empty() {
         true => Ok(()),
-        false => Err(format!("the agent may need nothing but {ALLOWED:?}, but it needs {foreign:?}")),
+        false => Err(format!("the agent may depend on {ALLOWED:?} only, but depends on {foreign:?}")),
     }
 }
 

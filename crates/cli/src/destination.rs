@@ -1,5 +1,5 @@
-//! Writing a file so that nothing of the user's is lost: checked before the program runs, written beside and renamed over,
-//! and put into the temporary folder when all else fails.
+//! Writes output files safely: checked before the program runs, written to a temporary file and renamed, and written to the
+//! temporary directory if all else fails. An existing file is replaced as a whole or not at all.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -9,16 +9,15 @@ use rustix::fs::{Access, access};
 
 use crate::failure::Failure;
 
-/// Asks whether a file could be written here later, and leaves no trace.
+/// Checks that a file can be written later, and leaves no trace.
 pub(crate) fn check(path: &Path) -> Result<(), Failure> {
     probe(path).map_err(|error| {
-        Failure::new(format!("cannot write {}: {error}", path.display())).hint(
-            "name another file, in a folder that exists and that you can write; the program was not started",
-        )
+        Failure::new(format!("cannot write {}: {error}", path.display()))
+            .hint("use a file in an existing, writable directory; the program was not started")
     })
 }
 
-/// Writes the whole file or leaves what was there.
+/// Writes the file, or leaves the existing one unchanged.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     match target(path) {
         Target::File(path) => replace(&path, bytes),
@@ -26,10 +25,10 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     }
 }
 
-/// Writes into the temporary folder, over no file that is there, and says where.
-pub(crate) fn write_aside(folder: &Path, stem: &str, bytes: &[u8]) -> io::Result<PathBuf> {
+/// Writes to a new file in the temporary directory and returns its path.
+pub(crate) fn write_to_fallback(directory: &Path, stem: &str, bytes: &[u8]) -> io::Result<PathBuf> {
     let names = std::iter::once(format!("{stem}.hlr")).chain((1..100).map(|n| format!("{stem}.{n}.hlr")));
-    for path in names.map(|name| folder.join(name)) {
+    for path in names.map(|name| directory.join(name)) {
         match OpenOptions::new().write(true).create_new(true).open(&path) {
             Ok(mut file) => return file.write_all(bytes).map(|()| path),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
@@ -39,15 +38,15 @@ pub(crate) fn write_aside(folder: &Path, stem: &str, bytes: &[u8]) -> io::Result
     Err(io::ErrorKind::AlreadyExists.into())
 }
 
-/// What a path leads to.
+/// What a path refers to.
 enum Target {
-    /// A regular file, or none yet: it is renamed over.
+    /// A regular file, or none yet: replaced by renaming.
     File(PathBuf),
-    /// A device, pipe or socket, such as /dev/null: renaming would put a file in its place.
+    /// A device, pipe or socket, such as /dev/null: renaming would replace it by a regular file.
     Stream(PathBuf),
 }
 
-/// Follows links, so that the file behind a link is replaced and not the link.
+/// Follows symbolic links, so that the target is replaced and not the link.
 fn target(path: &Path) -> Target {
     let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     match std::fs::metadata(&path) {
@@ -64,35 +63,35 @@ fn probe(path: &Path) -> io::Result<()> {
     if path.exists() {
         access(&path, Access::WRITE_OK)?;
     }
-    let draft = draft_of(&path)?;
-    File::create(&draft)?;
-    std::fs::remove_file(draft)
+    let temporary = temporary_for(&path)?;
+    File::create(&temporary)?;
+    std::fs::remove_file(temporary)
 }
 
 fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let draft = draft_of(path)?;
-    let written = std::fs::write(&draft, bytes).and_then(|()| std::fs::rename(&draft, path));
+    let temporary = temporary_for(path)?;
+    let written = std::fs::write(&temporary, bytes).and_then(|()| std::fs::rename(&temporary, path));
     if written.is_err() {
-        std::fs::remove_file(&draft).ok();
+        std::fs::remove_file(&temporary).ok();
     }
     written
 }
 
-/// A name in the same folder, hence on the same file system, that no other process uses.
-fn draft_of(path: &Path) -> io::Result<PathBuf> {
+/// A name in the same directory, hence on the same file system, that no other process uses.
+fn temporary_for(path: &Path) -> io::Result<PathBuf> {
     let name = path.file_name().ok_or(io::ErrorKind::InvalidFilename)?;
-    let mut draft = std::ffi::OsString::from(".");
-    draft.push(name);
-    draft.push(format!(".{}.tmp", std::process::id()));
-    Ok(path.with_file_name(draft))
+    let mut temporary = std::ffi::OsString::from(".");
+    temporary.push(name);
+    temporary.push(format!(".{}.tmp", std::process::id()));
+    Ok(path.with_file_name(temporary))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn names(folder: &Path) -> Vec<String> {
-        let mut names: Vec<_> = std::fs::read_dir(folder)
+    fn names(directory: &Path) -> Vec<String> {
+        let mut names: Vec<_> = std::fs::read_dir(directory)
             .unwrap()
             .map(|e| e.unwrap().file_name().into_string().unwrap())
             .collect();
@@ -102,32 +101,32 @@ mod tests {
 
     #[test]
     fn a_check_leaves_no_trace() {
-        let folder = tempfile::tempdir().unwrap();
-        check(&folder.path().join("a.hlr")).unwrap();
-        assert!(names(folder.path()).is_empty());
+        let directory = tempfile::tempdir().unwrap();
+        check(&directory.path().join("a.hlr")).unwrap();
+        assert!(names(directory.path()).is_empty());
     }
 
     #[test]
-    fn a_folder_that_is_not_there_fails_the_check() {
-        let folder = tempfile::tempdir().unwrap();
-        assert!(check(&folder.path().join("missing/a.hlr")).is_err());
-        assert!(check(folder.path()).is_err(), "a folder is no file");
+    fn a_missing_directory_fails_the_check() {
+        let directory = tempfile::tempdir().unwrap();
+        assert!(check(&directory.path().join("missing/a.hlr")).is_err());
+        assert!(check(directory.path()).is_err(), "a directory is not a file");
     }
 
     #[test]
-    fn a_file_is_replaced_whole() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a.hlr");
+    fn a_file_is_replaced_as_a_whole() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.hlr");
         write(&path, b"first, and longer").unwrap();
         write(&path, b"second").unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"second");
-        assert_eq!(names(folder.path()), ["a.hlr"]);
+        assert_eq!(names(directory.path()), ["a.hlr"]);
     }
 
     #[test]
     fn a_link_stays_a_link() {
-        let folder = tempfile::tempdir().unwrap();
-        let (file, link) = (folder.path().join("file"), folder.path().join("link"));
+        let directory = tempfile::tempdir().unwrap();
+        let (file, link) = (directory.path().join("file"), directory.path().join("link"));
         std::fs::write(&file, "old").unwrap();
         std::os::unix::fs::symlink(&file, &link).unwrap();
         write(&link, b"new").unwrap();
@@ -143,11 +142,11 @@ mod tests {
     }
 
     #[test]
-    fn writing_aside_spares_what_is_there() {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("heaplens.7.hlr"), "mine").unwrap();
-        let path = write_aside(folder.path(), "heaplens.7", b"bytes").unwrap();
-        assert_eq!(path, folder.path().join("heaplens.7.1.hlr"));
-        assert_eq!(std::fs::read(folder.path().join("heaplens.7.hlr")).unwrap(), b"mine");
+    fn the_fallback_does_not_overwrite_files() {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::write(directory.path().join("heaplens.7.hlr"), "mine").unwrap();
+        let path = write_to_fallback(directory.path(), "heaplens.7", b"bytes").unwrap();
+        assert_eq!(path, directory.path().join("heaplens.7.1.hlr"));
+        assert_eq!(std::fs::read(directory.path().join("heaplens.7.hlr")).unwrap(), b"mine");
     }
 }

@@ -1,16 +1,16 @@
-//! What the user reads when something did not work: what failed, why, the way out, and the exit status that says so.
+//! Errors as the user sees them: what failed, why, a hint where one is known, and the exit status.
 
 use std::fmt::Display;
 use std::process::ExitCode;
 
 /// Heaplens itself failed; `env` and `timeout` use the same number.
 pub(crate) const OWN_FAILURE: u8 = 125;
-/// The program is there but cannot be started.
+/// The program exists, but cannot be executed.
 pub(crate) const NOT_EXECUTABLE: u8 = 126;
-/// The program is not there.
+/// The program was not found.
 pub(crate) const NOT_FOUND: u8 = 127;
 
-/// A failure with its way out, where one is known.
+/// An error message, its hint and the exit status.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Failure {
     message: String,
@@ -24,19 +24,19 @@ impl Failure {
         Self { message: message.to_string(), hint: None, status: OWN_FAILURE }
     }
 
-    /// Adds the way out.
+    /// Adds a hint.
     pub(crate) fn hint(self, hint: impl Display) -> Self {
         Self { hint: Some(hint.to_string()), ..self }
     }
 
-    /// Ends with another status than 125.
+    /// Sets an exit status other than 125.
     pub(crate) fn status(self, status: u8) -> Self {
         Self { status, ..self }
     }
 
-    /// Tells the user and gives the exit status.
+    /// Prints the message and returns the exit status.
     pub(crate) fn show(&self) -> ExitCode {
-        tell(&self.text());
+        eprint(&self.text());
         ExitCode::from(self.status)
     }
 
@@ -48,8 +48,8 @@ impl Failure {
     }
 }
 
-/// One line on stderr. A closed stderr is nobody's error.
-pub(crate) fn tell(line: &str) {
+/// Prints a line on stderr. A closed stderr is ignored.
+pub(crate) fn eprint(line: &str) {
     use std::io::Write;
     writeln!(std::io::stderr(), "{line}").ok();
 }
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_hint_stands_apart_from_the_message() {
+    fn the_hint_is_separated_from_the_message() {
         let failure = Failure::new("cannot read a.hlr").hint("record again");
         assert_eq!(failure.text(), "error: cannot read a.hlr\n\nhint: record again");
     }

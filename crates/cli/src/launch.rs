@@ -1,4 +1,4 @@
-//! What becomes of a program that is run under Heaplens: the exit status that is passed on, and why it could not be run.
+//! The outcome of running a program under Heaplens: its exit status, and errors for programs that could not be run.
 
 use std::path::Path;
 
@@ -6,9 +6,9 @@ use heaplens_format::recording::Exit;
 use heaplens_record::{LookupError, RunError};
 
 use crate::failure::{Failure, NOT_EXECUTABLE, NOT_FOUND};
-use crate::recording::left_behind;
+use crate::recording::recovery_hint;
 
-/// The status that a shell would give: 128 and the signal for a program that was killed.
+/// The exit status as a shell reports it: 128 plus the signal number for a program that was killed.
 pub(crate) fn status_of(exit: Exit) -> u8 {
     match exit {
         Exit::Code(code) => code as u8,
@@ -16,19 +16,18 @@ pub(crate) fn status_of(exit: Exit) -> u8 {
     }
 }
 
-/// The failure for a run that did not come about, with its way out.
+/// The failure for a run that failed, with a hint.
 pub(crate) fn explain(error: RunError) -> Failure {
     let failure = Failure::new(&error);
     match error {
         RunError::Program { program, source } => explain_program(failure, &program, &source),
         RunError::Start { source, .. } => explain_start(failure, &source),
-        RunError::Agent(_) => {
-            failure.hint("name a folder that may hold programs: XDG_CACHE_HOME=/a/folder heaplens run …")
-        }
+        RunError::Agent(_) => failure
+            .hint("use a directory that is not mounted noexec: XDG_CACHE_HOME=/a/directory heaplens run …"),
         RunError::Session(_) => {
-            failure.hint("name a folder with room in it: TMPDIR=/a/folder heaplens run …")
+            failure.hint("use a directory with free space: TMPDIR=/a/directory heaplens run …")
         }
-        RunError::Lost { session: Some(directory), .. } => failure.hint(left_behind(&directory)),
+        RunError::Lost { session: Some(directory), .. } => failure.hint(recovery_hint(&directory)),
         RunError::Lost { session: None, .. } | RunError::Unready(_) | RunError::NoCommand => failure,
     }
 }
@@ -36,22 +35,24 @@ pub(crate) fn explain(error: RunError) -> Failure {
 fn explain_program(failure: Failure, program: &Path, why: &LookupError) -> Failure {
     match why {
         LookupError::NotInPath if program.exists() => failure
-            .hint(format!("the one in this folder: heaplens run -- ./{}", program.display()))
+            .hint(format!("to run the one in this directory: heaplens run -- ./{}", program.display()))
             .status(NOT_FOUND),
         LookupError::NotInPath | LookupError::NotFound => failure
-            .hint("check the spelling; heaplens run -- PROGRAM ARGS… takes it as a shell would")
+            .hint("check the spelling; the program is looked up in PATH as in a shell")
             .status(NOT_FOUND),
         LookupError::NotExecutable { path } => {
-            failure.hint(format!("if it is a program: chmod +x {}", path.display())).status(NOT_EXECUTABLE)
+            failure.hint(format!("to make it executable: chmod +x {}", path.display())).status(NOT_EXECUTABLE)
         }
-        LookupError::Directory { .. } => failure.hint("name a program in it").status(NOT_EXECUTABLE),
+        LookupError::Directory { .. } => {
+            failure.hint("give the path of a program, not of a directory").status(NOT_EXECUTABLE)
+        }
     }
 }
 
 fn explain_start(failure: Failure, why: &std::io::Error) -> Failure {
     match why.kind() {
         std::io::ErrorKind::NotFound => {
-            failure.hint("the file is there, but the interpreter that it names is not").status(NOT_FOUND)
+            failure.hint("the file exists, but its interpreter does not").status(NOT_FOUND)
         }
         _ => failure.status(NOT_EXECUTABLE),
     }
@@ -62,14 +63,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn statuses_are_those_of_a_shell() {
+    fn exit_statuses_are_those_of_a_shell() {
         assert_eq!(status_of(Exit::Code(3)), 3);
         assert_eq!(status_of(Exit::Signal(9)), 137);
         assert_eq!(status_of(Exit::Signal(15)), 143);
     }
 
     #[test]
-    fn a_program_that_is_not_there_is_127_and_one_that_cannot_run_126() {
+    fn a_missing_program_is_127_and_one_that_cannot_run_126() {
         let not_found = |source| explain(RunError::Program { program: "x".into(), source });
         let shown = |failure: Failure| format!("{failure:?}");
         assert!(shown(not_found(LookupError::NotInPath)).contains("status: 127"));
@@ -80,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_was_lost_names_what_is_left() {
+    fn a_run_that_was_lost_names_its_session_directory() {
         let source = std::io::ErrorKind::Other.into();
         let failure = explain(RunError::Lost { session: Some("/dev/shm/heaplens-1-2".into()), source });
         assert!(format!("{failure:?}").contains("heaplens report /dev/shm/heaplens-1-2"));

@@ -1,4 +1,4 @@
-//! Limits that make a run fail: how fast it may grow, what is known to grow, and the exit status that says so.
+//! Limits that make a run fail, for CI: maximum growth, a baseline of known findings, and the exit status.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -12,32 +12,32 @@ use heaplens_report::baseline::Baseline;
 use heaplens_report::text;
 
 use crate::destination;
-use crate::failure::{Failure, tell};
+use crate::failure::{Failure, eprint};
 use crate::size;
 
-/// The status of a limit that is exceeded, where the user gave none.
+/// The exit status if a limit is exceeded and --error-exitcode is not given.
 const EXCEEDED: u8 = 1;
 
-/// What makes a run fail: for builds that must not grow.
+/// The options of `heaplens run` and `heaplens report` that make them fail.
 #[derive(Debug, Default, Args)]
 pub(crate) struct LimitArguments {
-    /// Fail when memory grows by more than SIZE, per iteration or per second (1KiB/iteration, 2MiB/second)
-    #[arg(long, help_heading = "Limits", value_name = "SIZE/UNIT", value_parser = Pace::parse)]
-    max_growth: Option<Pace>,
-    /// Exit with N when the verdict is a leak or lost and the program itself succeeded, or when a limit is exceeded
+    /// Fail if memory grows by more than SIZE per iteration or per second (1KiB/iteration, 2MiB/second)
+    #[arg(long, help_heading = "Limits", value_name = "SIZE/UNIT", value_parser = GrowthRate::parse)]
+    max_growth: Option<GrowthRate>,
+    /// Exit with status N if a limit is exceeded, or if the verdict is leak or lost and the program itself succeeded
     #[arg(long, help_heading = "Limits", value_name = "N")]
     error_exitcode: Option<u8>,
-    /// Fail when something grows that FILE does not know
+    /// Fail on findings that are not in the baseline FILE
     #[arg(long, help_heading = "Limits", value_name = "FILE")]
     baseline: Option<PathBuf>,
-    /// Write what grows to FILE, for --baseline
+    /// Write the findings to FILE, for --baseline
     #[arg(long, help_heading = "Limits", value_name = "FILE")]
     write_baseline: Option<PathBuf>,
 }
 
-/// So many bytes in each iteration, or second.
+/// A growth rate: bytes per iteration or per second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Pace {
+pub(crate) struct GrowthRate {
     bytes: Bytes,
     per: Per,
 }
@@ -48,21 +48,23 @@ enum Per {
     Second,
 }
 
-impl Pace {
-    /// `1KiB/iteration`, `2MiB/second`, `0/iteration`; an iteration where nothing else is said.
+impl GrowthRate {
+    /// `1KiB/iteration`, `2MiB/second`, `0/iteration`; per iteration if no unit is given.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let (amount, unit) = text.split_once('/').unwrap_or((text, "iteration"));
         let per = match unit.trim() {
             "iteration" => Per::Iteration,
             "second" | "s" => Per::Second,
-            other => return Err(format!("growth is limited per iteration or per second, not per '{other}'")),
+            other => {
+                return Err(format!("growth can be limited per iteration or per second, not per '{other}'"));
+            }
         };
         let bytes = if amount.trim() == "0" { Bytes::ZERO } else { size::parse(amount.trim())? };
         Ok(Self { bytes, per })
     }
 }
 
-impl fmt::Display for Pace {
+impl fmt::Display for GrowthRate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", text::size(self.bytes), self.per.name())
     }
@@ -77,39 +79,39 @@ impl Per {
     }
 }
 
-/// The limits of a run, read before it begins.
+/// The limits of a run, checked before it starts.
 #[derive(Debug, Default)]
 pub(crate) struct Limits {
-    max_growth: Option<Pace>,
+    max_growth: Option<GrowthRate>,
     error_exitcode: Option<u8>,
     baseline: Option<(PathBuf, Baseline)>,
     write_baseline: Option<PathBuf>,
 }
 
 impl Limits {
-    /// Reads the baseline and asks whether the new one can be written.
-    pub(crate) fn prepare(typed: &LimitArguments) -> Result<Self, Failure> {
-        if let Some(path) = &typed.write_baseline {
+    /// Reads the baseline and checks that the new one can be written.
+    pub(crate) fn prepare(arguments: &LimitArguments) -> Result<Self, Failure> {
+        if let Some(path) = &arguments.write_baseline {
             destination::check(path)?;
         }
-        let baseline = typed.baseline.as_deref().map(read).transpose()?;
+        let baseline = arguments.baseline.as_deref().map(read).transpose()?;
         Ok(Self {
-            max_growth: typed.max_growth,
-            error_exitcode: typed.error_exitcode,
+            max_growth: arguments.max_growth,
+            error_exitcode: arguments.error_exitcode,
             baseline,
-            write_baseline: typed.write_baseline.clone(),
+            write_baseline: arguments.write_baseline.clone(),
         })
     }
 
-    /// Says which limits are exceeded; the exit status, where it is not the program's own.
+    /// Prints which limits are exceeded; returns the exit status if it is not the program's own.
     pub(crate) fn status(&self, profile: &Profile) -> Result<Option<u8>, Failure> {
         if let Some(path) = &self.write_baseline {
             write(path, profile)?;
         }
-        let too_fast = self.too_fast(profile)?;
-        let unknown = self.unknown(profile);
-        too_fast.iter().chain(&unknown).for_each(|words| tell(&format!("heaplens: {words}")));
-        let is_exceeded = too_fast.is_some() || !unknown.is_empty();
+        let excess = self.excess_growth(profile)?;
+        let new_findings = self.new_findings(profile);
+        excess.iter().chain(&new_findings).for_each(|message| eprint(&format!("heaplens: {message}")));
+        let is_exceeded = excess.is_some() || !new_findings.is_empty();
         let is_leak = match profile.verdict() {
             Some(Verdict::Leak) => self.baseline.is_none(),
             verdict => verdict == Some(Verdict::Lost),
@@ -122,39 +124,41 @@ impl Limits {
         })
     }
 
-    /// Why the growth is more than is allowed.
-    fn too_fast(&self, profile: &Profile) -> Result<Option<String>, Failure> {
+    /// The message if memory grows by more than is allowed.
+    fn excess_growth(&self, profile: &Profile) -> Result<Option<String>, Failure> {
         let Some(limit) = self.max_growth else { return Ok(None) };
         let found = profile.growth.pace();
         if found <= 0.0 {
             return Ok(None);
         }
         let found = in_unit(profile, found, limit)?;
-        let words = || format!("{}/{}", text::size(Bytes::new(found.ceil() as u64)), limit.per.name());
+        let rate = || format!("{}/{}", text::size(Bytes::new(found.ceil() as u64)), limit.per.name());
         Ok((found > limit.bytes.get() as f64)
-            .then(|| format!("memory grows {}, which is more than --max-growth {limit} allows", words())))
+            .then(|| format!("memory grows by {}, more than --max-growth {limit}", rate())))
     }
 
-    /// What grows that the baseline does not know.
-    fn unknown(&self, profile: &Profile) -> Vec<String> {
+    /// Messages for findings that are not in the baseline, or that grow much faster than there.
+    fn new_findings(&self, profile: &Profile) -> Vec<String> {
         let Some((path, baseline)) = &self.baseline else { return Vec::new() };
-        let unknown = baseline.unknown(profile).into_iter();
-        unknown.map(|what| format!("{what}: it grows, and {} does not know it", path.display())).collect()
+        let findings = baseline.unknown(profile).into_iter();
+        findings
+            .map(|finding| format!("finding not covered by the baseline {}: {finding}", path.display()))
+            .collect()
     }
 }
 
-/// Growth in the unit of a limit.
-fn in_unit(profile: &Profile, found: f64, limit: Pace) -> Result<f64, Failure> {
+/// Growth, converted to the unit of a limit.
+fn in_unit(profile: &Profile, found: f64, limit: GrowthRate) -> Result<f64, Failure> {
     let growth = &profile.growth;
     match (limit.per, growth.how, growth.seconds_per_iteration) {
         (Per::Iteration, How::Loop | How::Marks, _) | (Per::Second, How::Time, _) => Ok(found),
         (Per::Second, _, Some(seconds)) if seconds > 0.0 => Ok(found / seconds),
         (Per::Second, ..) => Ok(f64::INFINITY),
         (Per::Iteration, How::Time, _) => Err(Failure::new(format!(
-            "--max-growth {limit} cannot be checked: no iterations were found, only growth per second"
+            "--max-growth {limit} cannot be checked: no iterations were detected, growth is known per second only"
         ))
         .hint(
-            "--max-growth SIZE/second, or heaplens.mark() in each iteration (heaplens_mark in native code)",
+            "use --max-growth SIZE/second, or call heaplens.mark() in each iteration (heaplens_mark in native code)",
         )),
     }
 }
@@ -162,7 +166,7 @@ fn in_unit(profile: &Profile, found: f64, limit: Pace) -> Result<f64, Failure> {
 fn read(path: &Path) -> Result<(PathBuf, Baseline), Failure> {
     let unreadable = |why: String| {
         Failure::new(format!("cannot read the baseline {}: {why}", path.display()))
-            .hint(format!("heaplens run --write-baseline {} -- PROGRAM makes one", path.display()))
+            .hint(format!("heaplens run --write-baseline {} -- PROGRAM writes one", path.display()))
     };
     let bytes = std::fs::read(path).map_err(|error| unreadable(error.to_string()))?;
     Ok((path.to_owned(), Baseline::parse(&bytes).map_err(unreadable)?))
@@ -170,7 +174,7 @@ fn read(path: &Path) -> Result<(PathBuf, Baseline), Failure> {
 
 fn write(path: &Path, profile: &Profile) -> Result<(), Failure> {
     let mut bytes = Vec::new();
-    Baseline::of(profile).write(&mut bytes).expect("writing to memory does not fail");
+    Baseline::of(profile).write(&mut bytes).expect("writing to a Vec cannot fail");
     destination::write(path, &bytes)
         .map_err(|error| Failure::new(format!("cannot write the baseline {}: {error}", path.display())))
 }
@@ -179,35 +183,35 @@ fn write(path: &Path, profile: &Profile) -> Result<(), Failure> {
 mod tests {
     use super::*;
 
-    fn pace(bytes: u64, per: Per) -> Pace {
-        Pace { bytes: Bytes::new(bytes), per }
+    fn rate(bytes: u64, per: Per) -> GrowthRate {
+        GrowthRate { bytes: Bytes::new(bytes), per }
     }
 
     #[test]
-    fn a_limit_has_a_size_and_what_it_is_per() {
-        assert_eq!(Pace::parse("1KiB/iteration"), Ok(pace(1024, Per::Iteration)));
-        assert_eq!(Pace::parse("2MiB/second"), Ok(pace(2 << 20, Per::Second)));
-        assert_eq!(Pace::parse("0/iteration"), Ok(pace(0, Per::Iteration)));
-        assert_eq!(Pace::parse("512"), Ok(pace(512, Per::Iteration)));
-        assert_eq!(pace(1024, Per::Second).to_string(), "1.00 KiB/second");
+    fn a_growth_rate_has_a_size_and_a_unit() {
+        assert_eq!(GrowthRate::parse("1KiB/iteration"), Ok(rate(1024, Per::Iteration)));
+        assert_eq!(GrowthRate::parse("2MiB/second"), Ok(rate(2 << 20, Per::Second)));
+        assert_eq!(GrowthRate::parse("0/iteration"), Ok(rate(0, Per::Iteration)));
+        assert_eq!(GrowthRate::parse("512"), Ok(rate(512, Per::Iteration)));
+        assert_eq!(rate(1024, Per::Second).to_string(), "1.00 KiB/second");
     }
 
     #[test]
-    fn what_is_no_limit_is_refused() {
+    fn invalid_growth_rates_are_rejected() {
         for text in ["", "/iteration", "1KiB/fortnight", "fast"] {
-            assert!(Pace::parse(text).is_err(), "{text}");
+            assert!(GrowthRate::parse(text).is_err(), "{text}");
         }
     }
 
     #[test]
-    fn growth_per_iteration_is_told_per_second_by_how_long_one_takes() {
+    fn growth_per_iteration_is_converted_by_the_duration_of_an_iteration() {
         let mut profile = Profile::default();
         profile.growth.how = How::Loop;
         profile.growth.seconds_per_iteration = Some(0.5);
-        assert_eq!(in_unit(&profile, 100.0, pace(1, Per::Second)), Ok(200.0));
-        assert_eq!(in_unit(&profile, 100.0, pace(1, Per::Iteration)), Ok(100.0));
+        assert_eq!(in_unit(&profile, 100.0, rate(1, Per::Second)), Ok(200.0));
+        assert_eq!(in_unit(&profile, 100.0, rate(1, Per::Iteration)), Ok(100.0));
         profile.growth.how = How::Time;
-        assert!(in_unit(&profile, 100.0, pace(1, Per::Iteration)).is_err());
+        assert!(in_unit(&profile, 100.0, rate(1, Per::Iteration)).is_err());
     }
 
     #[test]

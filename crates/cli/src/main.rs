@@ -1,8 +1,8 @@
-//! The command `heaplens`: words, messages, exit codes. It records through `record`, explains through `analyze` and prints
-//! through `report`; what each of them does is not decided here.
+//! The command `heaplens`: arguments, messages, exit codes. It records with `record`, explains with `analyze` and formats with
+//! `report`; it makes no decisions of theirs.
 //!
-//! stdout is data, stderr is talk. `heaplens run` leaves stdout to the program and prints its report on stderr after the
-//! program has ended; `heaplens report` prints on stdout. A closed pipe on stdout is the reader's choice and no error.
+//! stdout is for data, stderr for messages. `heaplens run` leaves stdout to the program and prints its report on stderr after
+//! the program has exited; `heaplens report` prints on stdout. A closed pipe on stdout is not an error: the reader has seen enough.
 #![forbid(unsafe_code)]
 
 mod arguments;
@@ -23,25 +23,25 @@ use std::process::ExitCode;
 
 use clap::CommandFactory;
 
-use arguments::{Arguments, Command, Typed};
+use arguments::{Arguments, Command, Parsed};
 use commands::{agent, diagnose, diff, export, heap, manual, memcheck, report, run, snapshot};
 use failure::Failure;
 
-/// The agent, built by `build.rs`: the binary needs no other file.
+/// The agent, built by `build.rs` and embedded, so that the binary needs no other file.
 static AGENT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libheaplens.so"));
 
 fn main() -> ExitCode {
-    let words: Vec<OsString> = std::env::args_os().collect();
-    match arguments::parse(&words).and_then(dispatch) {
+    let args: Vec<OsString> = std::env::args_os().collect();
+    match arguments::parse(&args).and_then(dispatch) {
         Ok(status) => status,
         Err(failure) => failure.show(),
     }
 }
 
-fn dispatch(typed: Typed) -> Result<ExitCode, Failure> {
-    let command = match typed {
-        Typed::Show(text) => return render::print(text.as_bytes()).map(|()| ExitCode::SUCCESS),
-        Typed::Do(command) => command,
+fn dispatch(parsed: Parsed) -> Result<ExitCode, Failure> {
+    let command = match parsed {
+        Parsed::Text(text) => return render::print(text.as_bytes()).map(|()| ExitCode::SUCCESS),
+        Parsed::Command(command) => command,
     };
     match *command {
         Command::Run(arguments) => run::run(arguments, AGENT),

@@ -1,4 +1,4 @@
-//! Names of output files as Memcheck spells them: `%p` is the process id, `%q{VAR}` an environment variable, `%%` a percent sign.
+//! File name patterns as in Memcheck: `%p` is the process ID, `%q{VAR}` an environment variable, `%%` a percent sign.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -8,7 +8,7 @@ use heaplens_format::Pid;
 
 use crate::failure::Failure;
 
-/// A file name, of which only the process id is still open.
+/// A file name in which only the process ID is not yet filled in.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Pattern {
     parts: Vec<Part>,
@@ -21,16 +21,16 @@ enum Part {
 }
 
 impl Pattern {
-    /// Reads what was typed; `variable` looks up the environment.
+    /// Parses a pattern; `variable` looks up an environment variable.
     pub(crate) fn parse(
-        typed: &OsStr,
+        pattern: &OsStr,
         variable: impl Fn(&OsStr) -> Option<OsString>,
     ) -> Result<Self, Failure> {
         let mut parts = Vec::new();
-        let mut rest = typed.as_bytes();
+        let mut rest = pattern.as_bytes();
         while let Some(percent) = rest.iter().position(|&byte| byte == b'%') {
             parts.push(Part::Text(rest[..percent].to_vec()));
-            let (part, after) = special(&rest[percent + 1..], &variable, typed)?;
+            let (part, after) = special(&rest[percent + 1..], &variable, pattern)?;
             parts.push(part);
             rest = after;
         }
@@ -38,7 +38,7 @@ impl Pattern {
         Ok(Self { parts })
     }
 
-    /// The name for one process.
+    /// The file name for a process.
     pub(crate) fn expand(&self, pid: Pid) -> PathBuf {
         let digits = pid.to_string();
         let bytes: Vec<&[u8]> = self
@@ -52,47 +52,47 @@ impl Pattern {
         PathBuf::from(OsString::from_vec(bytes.concat()))
     }
 
-    /// Whether the folder, not only the file in it, depends on the process id: then it cannot be looked at beforehand.
-    pub(crate) fn folder_is_open(&self) -> bool {
+    /// Whether the directory, too, depends on the process ID: then it cannot be checked before the program runs.
+    pub(crate) fn directory_has_pid(&self) -> bool {
         let (one, other) = (self.expand(Pid::new(1)), self.expand(Pid::new(2)));
         one.parent() != other.parent()
     }
 }
 
-/// Reads what stands behind a percent sign.
+/// Parses the sequence after a percent sign.
 fn special<'a>(
     after: &'a [u8],
     variable: &impl Fn(&OsStr) -> Option<OsString>,
-    typed: &OsStr,
+    pattern: &OsStr,
 ) -> Result<(Part, &'a [u8]), Failure> {
     match after {
         [b'p', rest @ ..] => Ok((Part::Pid, rest)),
         [b'%', rest @ ..] => Ok((Part::Text(b"%".to_vec()), rest)),
-        [b'q', b'{', name @ ..] => quoted(name, variable, typed),
-        _ => Err(misspelt(typed)),
+        [b'q', b'{', name @ ..] => quoted(name, variable, pattern),
+        _ => Err(invalid(pattern)),
     }
 }
 
 fn quoted<'a>(
     after: &'a [u8],
     variable: &impl Fn(&OsStr) -> Option<OsString>,
-    typed: &OsStr,
+    pattern: &OsStr,
 ) -> Result<(Part, &'a [u8]), Failure> {
-    let end = after.iter().position(|&byte| byte == b'}').ok_or_else(|| misspelt(typed))?;
+    let end = after.iter().position(|&byte| byte == b'}').ok_or_else(|| invalid(pattern))?;
     let name = OsStr::from_bytes(&after[..end]);
-    let value = variable(name).ok_or_else(|| unset(name, typed))?;
+    let value = variable(name).ok_or_else(|| unset(name, pattern))?;
     Ok((Part::Text(value.into_vec()), &after[end + 1..]))
 }
 
-fn misspelt(typed: &OsStr) -> Failure {
-    Failure::new(format!("'{}' has a '%' that means nothing", typed.display()))
-        .hint("%p is the process id, %q{VAR} an environment variable, %% a percent sign")
+fn invalid(pattern: &OsStr) -> Failure {
+    Failure::new(format!("invalid % sequence in '{}'", pattern.display()))
+        .hint("%p is the process ID, %q{VAR} an environment variable, %% a percent sign")
 }
 
-fn unset(name: &OsStr, typed: &OsStr) -> Failure {
+fn unset(name: &OsStr, pattern: &OsStr) -> Failure {
     Failure::new(format!(
-        "'{}' asks for the environment variable {}, which is not set",
-        typed.display(),
+        "'{}' uses the environment variable {}, which is not set",
+        pattern.display(),
         name.display()
     ))
     .hint(format!("set it: {}=… heaplens run …", name.display()))
@@ -102,17 +102,17 @@ fn unset(name: &OsStr, typed: &OsStr) -> Failure {
 mod tests {
     use super::*;
 
-    fn parse(typed: &str) -> Result<Pattern, Failure> {
+    fn parse(pattern: &str) -> Result<Pattern, Failure> {
         let variable = |name: &OsStr| (name == "RANK").then(|| OsString::from("3"));
-        Pattern::parse(OsStr::new(typed), variable)
+        Pattern::parse(OsStr::new(pattern), variable)
     }
 
-    fn expanded(typed: &str) -> PathBuf {
-        parse(typed).unwrap().expand(Pid::new(42))
+    fn expanded(pattern: &str) -> PathBuf {
+        parse(pattern).unwrap().expand(Pid::new(42))
     }
 
     #[test]
-    fn the_process_id_and_variables_are_filled_in() {
+    fn process_ids_and_variables_are_filled_in() {
         assert_eq!(expanded("out/%q{RANK}-%p.hlr"), PathBuf::from("out/3-42.hlr"));
         assert_eq!(expanded("%p%p"), PathBuf::from("4242"));
         assert_eq!(expanded("100%%.hlr"), PathBuf::from("100%.hlr"));
@@ -125,15 +125,15 @@ mod tests {
     }
 
     #[test]
-    fn a_percent_sign_without_meaning_is_an_error() {
-        for typed in ["%x", "%", "%q", "%q{RANK", "%q RANK"] {
-            assert!(parse(typed).is_err(), "{typed}");
+    fn an_invalid_percent_sequence_is_an_error() {
+        for pattern in ["%x", "%", "%q", "%q{RANK", "%q RANK"] {
+            assert!(parse(pattern).is_err(), "{pattern}");
         }
     }
 
     #[test]
-    fn a_folder_named_by_the_process_id_is_open_until_the_program_runs() {
-        assert!(parse("runs/%p/out.hlr").unwrap().folder_is_open());
-        assert!(!parse("runs/%p.hlr").unwrap().folder_is_open());
+    fn a_directory_may_depend_on_the_process_id() {
+        assert!(parse("runs/%p/out.hlr").unwrap().directory_has_pid());
+        assert!(!parse("runs/%p.hlr").unwrap().directory_has_pid());
     }
 }

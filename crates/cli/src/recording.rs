@@ -1,4 +1,4 @@
-//! Recordings as files: sealing one where the user wants it, reading one back.
+//! Recordings as files: writing one, reading one back, and the failures for processes and points in time that it does not have.
 
 use std::path::{Path, PathBuf};
 
@@ -9,21 +9,23 @@ use heaplens_format::Pid;
 use heaplens_format::recording::{DecodeError, Decoded, Recording, decode, encode};
 
 use crate::destination;
-use crate::failure::{Failure, tell};
+use crate::failure::{Failure, eprint};
 
-/// Marks that a hint names.
-const NAMED: usize = 12;
+/// Marks listed in a hint.
+const LISTED_MARKS: usize = 12;
+/// Processes listed in a hint.
+const LISTED_PROCESSES: usize = 20;
 
-/// Where a recording is now, and what it says.
+/// A recording that was written.
 pub(crate) struct Sealed {
-    /// The file.
+    /// Its file.
     pub(crate) path: PathBuf,
-    /// What was written.
+    /// Its contents.
     pub(crate) decoded: Decoded,
 }
 
-/// Names the frames of a recording and writes it to `path`, or to the temporary folder when that fails. `directory` is what
-/// is left of the run until then.
+/// Resolves the symbols of a recording and writes it to `path`, or to the temporary directory if that fails. `directory` is the
+/// session directory, from which the recording can be recovered.
 pub(crate) fn seal(
     mut recording: Recording,
     path: &Path,
@@ -36,74 +38,71 @@ pub(crate) fn seal(
     let path = match destination::write(path, &bytes) {
         Ok(()) => path.to_owned(),
         Err(error) => {
-            tell(&format!("warning: cannot write {}: {error}", path.display()));
-            write_aside(&bytes, pid, directory)?
+            eprint(&format!("warning: cannot write {}: {error}", path.display()));
+            write_to_fallback(&bytes, pid, directory)?
         }
     };
     Ok(Sealed { path, decoded: Decoded { recording, damage: Vec::new() } })
 }
 
-fn write_aside(bytes: &[u8], pid: Pid, directory: &Path) -> Result<PathBuf, Failure> {
-    let folder = std::env::temp_dir();
-    destination::write_aside(&folder, &format!("heaplens.{pid}"), bytes).map_err(|error| {
-        Failure::new(format!("the recording cannot be written to {} either: {error}", folder.display()))
-            .hint(left_behind(directory))
+fn write_to_fallback(bytes: &[u8], pid: Pid, directory: &Path) -> Result<PathBuf, Failure> {
+    let temporary = std::env::temp_dir();
+    destination::write_to_fallback(&temporary, &format!("heaplens.{pid}"), bytes).map_err(|error| {
+        Failure::new(format!("cannot write the recording to {} either: {error}", temporary.display()))
+            .hint(recovery_hint(directory))
     })
 }
 
-/// The way back to a run that was not sealed.
-pub(crate) fn left_behind(directory: &Path) -> String {
+/// How to recover a run whose recording was not written.
+pub(crate) fn recovery_hint(directory: &Path) -> String {
     let directory = directory.display();
     format!(
-        "nothing is lost: heaplens report {directory} seals what is there (remove {directory} afterwards)"
+        "no data is lost: heaplens report {directory} recovers the recording (remove {directory} afterwards)"
     )
 }
 
-/// Reads a recording; damage inside it is no failure.
+/// Reads a recording. A damaged one is read as far as possible.
 pub(crate) fn read(path: &Path) -> Result<Decoded, Failure> {
     let bytes = std::fs::read(path).map_err(|error| unreadable(path, &error))?;
-    decode(&bytes).map_err(|error| foreign(path, error))
+    decode(&bytes).map_err(|error| undecodable(path, error))
 }
 
-/// What a recording says of a process, without the blocks of libraries that are known to look lost.
-pub(crate) fn profiled(decoded: &Decoded, pid: Option<Pid>) -> Result<Profile, NoSuchProcess> {
+/// The profile of a process, with the built-in suppressions applied.
+pub(crate) fn profile_of(decoded: &Decoded, pid: Option<Pid>) -> Result<Profile, NoSuchProcess> {
     let mut profile = heaplens_analyze::profile(decoded, pid)?;
-    leave_out_known_leaks(&mut profile);
+    suppress_known_leaks(&mut profile);
     Ok(profile)
 }
 
-/// See [`profiled`].
-pub(crate) fn leave_out_known_leaks(profile: &mut Profile) {
+/// See [`profile_of`].
+pub(crate) fn suppress_known_leaks(profile: &mut Profile) {
     profile.suppress(&suppressions::built_in(), &Names::default());
 }
 
-/// The process is not there; the hint says which are.
+/// The process was not recorded; the hint lists those that were.
 pub(crate) fn no_such_process(error: &NoSuchProcess) -> Failure {
-    const SHOWN: usize = 20;
-    let mut known: Vec<String> = error.known.iter().take(SHOWN).map(Pid::to_string).collect();
-    if error.known.len() > SHOWN {
+    let mut known: Vec<String> = error.known.iter().take(LISTED_PROCESSES).map(Pid::to_string).collect();
+    if error.known.len() > LISTED_PROCESSES {
         known.push("…".to_owned());
     }
-    Failure::new(error).hint(format!("the recording has {}", known.join(", ")))
+    Failure::new(error).hint(format!("recorded processes: {}", known.join(", ")))
 }
 
-/// The moment is not there; the hint says which are.
+/// The recording has no such point in time; the hint lists those it has.
 pub(crate) fn no_such_moment(error: &NoSuchMoment) -> Failure {
     match error {
         NoSuchMoment::Process(error) => no_such_process(error),
         NoSuchMoment::Label { known, .. } if known.is_empty() => {
-            Failure::new(error).hint("the recording has no marks; start, end and pass:N are moments, too")
+            Failure::new(error).hint("the recording has no marks; start, end and pass:N can also be used")
         }
         NoSuchMoment::Label { known, .. } => {
-            let mut names: Vec<&str> = known.iter().take(NAMED).map(String::as_str).collect();
-            names.extend((known.len() > NAMED).then_some("…"));
-            Failure::new(error).hint(format!(
-                "the recording has {}; start, end and pass:N are moments, too",
-                names.join(", ")
-            ))
+            let mut names: Vec<&str> = known.iter().take(LISTED_MARKS).map(String::as_str).collect();
+            names.extend((known.len() > LISTED_MARKS).then_some("…"));
+            Failure::new(error)
+                .hint(format!("marks: {}; start, end and pass:N can also be used", names.join(", ")))
         }
         NoSuchMoment::Pass { .. } | NoSuchMoment::NoLoop => {
-            Failure::new(error).hint("start, end and the marks of the program are moments, too")
+            Failure::new(error).hint("start, end and labels of marks can also be used")
         }
     }
 }
@@ -112,20 +111,20 @@ fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
     let failure = Failure::new(format!("cannot read {}: {error}", path.display()));
     match error.kind() {
         std::io::ErrorKind::NotFound => {
-            failure.hint("heaplens run -- PROGRAM makes a recording, heaplens.PID.hlr")
+            failure.hint("heaplens run -- PROGRAM writes a recording, heaplens.PID.hlr")
         }
-        _ => failure.hint("a recording is a file that you must be able to read"),
+        _ => failure.hint("check the permissions of the file"),
     }
 }
 
-fn foreign(path: &Path, error: DecodeError) -> Failure {
+fn undecodable(path: &Path, error: DecodeError) -> Failure {
     let failure = Failure::new(format!("cannot read {}: {error}", path.display()));
     match error {
         DecodeError::NewerVersion { .. } => {
-            failure.hint("the recording was written by a newer heaplens: upgrade, or record again")
+            failure.hint("the recording was written by a newer version of heaplens; upgrade, or record again")
         }
         DecodeError::Empty | DecodeError::NotARecording => {
-            failure.hint("heaplens report reads what heaplens run has sealed (heaplens.PID.hlr)")
+            failure.hint("a recording is a file written by heaplens run (heaplens.PID.hlr)")
         }
     }
 }
@@ -134,42 +133,42 @@ fn foreign(path: &Path, error: DecodeError) -> Failure {
 mod tests {
     use super::*;
 
-    fn sealed_in(folder: &Path, path: &Path) -> Sealed {
-        seal(Recording::default(), path, Pid::new(7), folder).unwrap()
+    fn sealed_in(directory: &Path, path: &Path) -> Sealed {
+        seal(Recording::default(), path, Pid::new(7), directory).unwrap()
     }
 
     #[test]
-    fn what_is_sealed_can_be_read_back() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a.hlr");
-        let sealed = sealed_in(folder.path(), &path);
+    fn a_written_recording_can_be_read_back() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.hlr");
+        let sealed = sealed_in(directory.path(), &path);
         assert_eq!(sealed.path, path);
         assert_eq!(read(&path).unwrap().recording, sealed.decoded.recording);
     }
 
     #[test]
-    fn a_place_that_vanished_meanwhile_costs_no_recording() {
-        let folder = tempfile::tempdir().unwrap();
-        let sealed = sealed_in(folder.path(), &folder.path().join("gone/a.hlr"));
+    fn a_directory_that_vanished_does_not_lose_the_recording() {
+        let directory = tempfile::tempdir().unwrap();
+        let sealed = sealed_in(directory.path(), &directory.path().join("gone/a.hlr"));
         assert!(read(&sealed.path).is_ok());
         std::fs::remove_file(sealed.path).unwrap();
     }
 
     #[test]
-    fn a_foreign_file_is_refused_with_its_name() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("notes.txt");
+    fn a_file_of_another_format_is_rejected_with_its_name() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("notes.txt");
         std::fs::write(&path, "buy milk, and a longer text than any header of a file").unwrap();
         let failure = format!("{:?}", read(&path).unwrap_err());
         assert!(failure.contains("notes.txt: it is not a Heaplens recording"), "{failure}");
     }
 
     #[test]
-    fn a_process_that_is_not_there_gets_those_that_are() {
+    fn a_process_that_was_not_recorded_gets_the_recorded_ones_as_a_hint() {
         let error = NoSuchProcess { pid: Pid::new(5), known: vec![Pid::new(7), Pid::new(9)] };
         assert_eq!(
             no_such_process(&error),
-            Failure::new("process 5 was not recorded").hint("the recording has 7, 9")
+            Failure::new("process 5 was not recorded").hint("recorded processes: 7, 9")
         );
     }
 }

@@ -1,4 +1,4 @@
-//! Turning a profile into the bytes of a report, and putting bytes on a stream.
+//! Formats a profile as a report, and writes to stdout.
 
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
@@ -10,29 +10,29 @@ use rustix::termios::tcgetwinsize;
 use crate::failure::Failure;
 use crate::values::{Color, Format};
 
-/// A terminal with fewer columns does not know its width.
+/// A terminal that reports fewer columns does not know its width.
 const NARROWEST: usize = 40;
 
-/// Bytes of a report in one of its forms.
-pub(crate) fn render(profile: &Profile, format: Format, look: text::Options) -> Vec<u8> {
+/// The report in the given format.
+pub(crate) fn render(profile: &Profile, format: Format, options: text::Options) -> Vec<u8> {
     let mut bytes = Vec::new();
     let written = match format {
-        Format::Text => text::write_with(profile, look, &mut bytes),
+        Format::Text => text::write_with(profile, options, &mut bytes),
         Format::Json => json::write(profile, &mut bytes),
         Format::Collapsed => collapsed::write(profile, &mut bytes),
     };
-    written.expect("writing to memory does not fail");
+    written.expect("writing to a Vec cannot fail");
     bytes
 }
 
-/// Bytes of the HTML page.
-pub(crate) fn page(profile: &Profile) -> Vec<u8> {
+/// The report as an HTML page.
+pub(crate) fn html_page(profile: &Profile) -> Vec<u8> {
     let mut bytes = Vec::new();
-    html::write(profile, &mut bytes).expect("writing to memory does not fail");
+    html::write(profile, &mut bytes).expect("writing to a Vec cannot fail");
     bytes
 }
 
-/// Puts bytes on stdout. A reader that has gone away (`heaplens report … | head`) has seen enough.
+/// Writes to stdout. A closed pipe (`heaplens report … | head`) is not an error.
 pub(crate) fn print(bytes: &[u8]) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
     match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
@@ -43,24 +43,24 @@ pub(crate) fn print(bytes: &[u8]) -> Result<(), Failure> {
     }
 }
 
-/// How a page looks on this stream: as wide as its terminal, and coloured as the user wishes.
-pub(crate) fn look(wish: Color, stream: &(impl IsTerminal + AsFd)) -> text::Options {
-    let usual = text::Options::default();
+/// Options for text on this stream: the width of its terminal, and color.
+pub(crate) fn text_options(color: Color, stream: &(impl IsTerminal + AsFd)) -> text::Options {
+    let default = text::Options::default();
     let columns = tcgetwinsize(stream).ok().map(|size| usize::from(size.ws_col));
-    let width = columns.filter(|&columns| columns >= NARROWEST).unwrap_or(usual.width);
-    text::Options { width, colour: coloured(wish, stream.is_terminal()), ..usual }
+    let width = columns.filter(|&columns| columns >= NARROWEST).unwrap_or(default.width);
+    text::Options { width, colour: is_colored(color, stream.is_terminal()), ..default }
 }
 
-/// How a page looks in a file.
+/// Options for text in a file.
 pub(crate) fn plain() -> text::Options {
     text::Options::default()
 }
 
-fn coloured(wish: Color, is_terminal: bool) -> bool {
-    match wish {
+fn is_colored(color: Color, is_terminal: bool) -> bool {
+    match color {
         Color::Always => true,
         Color::Never => false,
-        // no-color.org: any value but the empty one counts.
+        // no-color.org: any value but an empty one counts.
         Color::Auto => is_terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
     }
 }
@@ -70,15 +70,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wish_for_colour_counts_more_than_the_stream() {
-        assert!(coloured(Color::Always, false));
-        assert!(!coloured(Color::Never, true));
-        assert!(!coloured(Color::Auto, false));
+    fn an_explicit_color_option_overrides_the_stream() {
+        assert!(is_colored(Color::Always, false));
+        assert!(!is_colored(Color::Never, true));
+        assert!(!is_colored(Color::Auto, false));
     }
 
     #[test]
-    fn a_stream_that_is_no_terminal_gets_the_usual_width() {
+    fn a_stream_that_is_not_a_terminal_gets_the_default_width() {
         let file = std::fs::File::open("/dev/null").unwrap();
-        assert_eq!(look(Color::Never, &file), plain());
+        assert_eq!(text_options(Color::Never, &file), plain());
     }
 }

@@ -1,20 +1,20 @@
-//! Sizes as people type them: `4096`, `512KiB`, `1MiB`, `64k`.
+//! Parses sizes: `4096`, `512KiB`, `1MiB`, `64k`.
 
 use heaplens_format::Bytes;
 
-/// Units by their first letter; all are powers of two, with or without `iB` or `B` behind.
+/// Units by their first letter, optionally followed by `iB` or `B`; all are powers of two.
 const UNITS: [(&str, u32); 4] = [("", 0), ("k", 10), ("m", 20), ("g", 30)];
 
-/// Reads a size of at least one byte.
+/// Parses a size of at least one byte.
 pub(crate) fn parse(text: &str) -> Result<Bytes, String> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = text.split_at(digits);
-    let number: u64 = number.parse().map_err(|_| format!("'{text}' does not begin with a number"))?;
-    let shift = shift(unit).ok_or_else(|| format!("'{unit}' is no unit: use B, KiB, MiB or GiB"))?;
+    let number: u64 = number.parse().map_err(|_| format!("'{text}' does not start with a number"))?;
+    let shift = shift(unit).ok_or_else(|| format!("unknown unit '{unit}', use B, KiB, MiB or GiB"))?;
     match number.checked_mul(1 << shift) {
-        Some(0) => Err("a size of 0 bytes samples nothing".into()),
+        Some(0) => Err("the size must be at least 1 byte".into()),
         Some(bytes) => Ok(Bytes::new(bytes)),
-        None => Err(format!("'{text}' is more than 2^64 bytes")),
+        None => Err(format!("'{text}' does not fit in 64 bits")),
     }
 }
 
@@ -38,7 +38,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_size_is_refused() {
+    fn invalid_sizes_are_rejected() {
         for text in ["", "KiB", "-1", "1.5MiB", "5 parsecs", "0", "99999999999999999999", "17179869184GiB"] {
             assert!(parse(text).is_err(), "{text}");
         }

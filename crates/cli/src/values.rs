@@ -1,22 +1,22 @@
-//! Values that options of several commands take.
+//! Option values that several commands share. It imports no command.
 
 use clap::ValueEnum;
 
-/// The forms of a report.
+/// Report formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// A page to read
+    /// Human-readable text
     Text,
-    /// For scripts (schema heaplens-report/1)
+    /// JSON for scripts (schema heaplens-report/1)
     Json,
     /// Collapsed stacks for flame graphs
     Collapsed,
 }
 
-/// When to colour.
+/// When to use color.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Color {
-    /// On a terminal, unless NO_COLOR is set
+    /// If the output is a terminal and NO_COLOR is not set
     Auto,
     /// Always
     Always,
@@ -24,7 +24,7 @@ pub(crate) enum Color {
     Never,
 }
 
-/// Memcheck's spelling of a switch.
+/// A switch, spelled as Memcheck spells it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum YesNo {
     /// On

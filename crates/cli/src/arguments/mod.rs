@@ -1,4 +1,4 @@
-//! What was typed. It gives words their place and explains those that have none; what they mean is decided elsewhere.
+//! The command line: which commands there are, and parsing. What the arguments of a command mean is decided in its own file.
 
 mod explain;
 
@@ -19,76 +19,76 @@ use crate::commands::snapshot::{self, SnapshotArguments};
 use crate::failure::Failure;
 use explain::explain;
 
-/// What `heaplens --help` ends with: commands as people type them.
+/// Printed at the end of `heaplens --help`.
 const EXAMPLES: &str = "\
 Examples:
-  heaplens run -- python train.py               record a program and say why its memory grows
-  heaplens report heaplens.4711.hlr             the report again
-  heaplens diff before.hlr after.hlr            what changed
-  heaplens memcheck --leak-check=full ./app     which blocks were lost";
+  heaplens run -- python train.py               record a program and report why its memory grows
+  heaplens report heaplens.4711.hlr             print the report again
+  heaplens diff before.hlr after.hlr            compare two recordings
+  heaplens memcheck --leak-check=full ./app     list leaked blocks at exit";
 
-/// Why does the memory of this program grow, and what to do about it.
+/// Find out why a program's memory grows, and what to do about it.
 #[derive(Debug, Parser)]
 #[command(name = "heaplens", version, arg_required_else_help = true, disable_help_subcommand = true, after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// What to do.
+    /// The command to run.
     #[command(subcommand)]
     pub(crate) command: Command,
 }
 
-/// The words that heaplens knows.
+/// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Run a program, record every allocation of it and of its children, and report when it ends
+    /// Run a program, record its allocations and those of its child processes, and print a report at exit
     #[command(after_help = run::EXAMPLES)]
     Run(RunArguments),
-    /// Run a program and tell which blocks it could no longer reach when it ended, with the options of Valgrind's Memcheck
+    /// Run a program and list leaked blocks at exit, with the options of Valgrind's Memcheck
     #[command(after_help = memcheck::EXAMPLES)]
     Memcheck(MemcheckArguments),
-    /// Report on a recording, or seal and report what a killed recorder left behind
+    /// Print the report of a recording, or recover the recording of a killed recorder
     #[command(after_help = report::EXAMPLES)]
     Report(ReportArguments),
-    /// What changed from one recording to another, or between two moments of one
+    /// Compare two recordings, or two points in time of one recording
     #[command(after_help = diff::EXAMPLES)]
     Diff(DiffArguments),
-    /// Report on a program that is being recorded, while it runs
+    /// Print a report on a program that is being recorded, while it runs
     #[command(after_help = snapshot::EXAMPLES)]
     Snapshot(SnapshotArguments),
-    /// What the blocks of a recorded program are, who holds most, what grew, and the way to an address
+    /// Show a heap snapshot: types of blocks, largest holders, growth, and the reference path to an address
     #[command(after_help = heap::EXAMPLES)]
     Heap(HeapArguments),
-    /// What a recording says, as a text for an issue: names of files and lines, nothing else of yours
+    /// Print a summary for a bug report: names of files and functions and line numbers, but no other data of yours
     #[command(after_help = diagnose::EXAMPLES)]
     Diagnose(DiagnoseArguments),
-    /// A recording in a format that other tools read
+    /// Convert a recording to the format of another tool
     #[command(after_help = export::EXAMPLES)]
     Export(ExportArguments),
-    /// Print where the library is that the program preloads, to write heap profiles without heaplens
+    /// Print the path of libheaplens.so, for writing heap profiles with LD_PRELOAD
     #[command(after_help = agent::EXAMPLES)]
     Agent(AgentArguments),
-    /// A page of the manual, for man
+    /// Print a manual page
     #[command(after_help = manual::MAN_EXAMPLES)]
     Man(ManArguments),
-    /// A script that completes words of heaplens in a shell
+    /// Print a shell completion script
     #[command(after_help = manual::COMPLETIONS_EXAMPLES)]
     Completions(CompletionsArguments),
 }
 
-/// What comes of reading the words.
+/// A parsed command line.
 #[derive(Debug)]
-pub(crate) enum Typed {
-    /// Something to do.
-    Do(Box<Command>),
-    /// Text that was asked for (`--help`, `--version`).
-    Show(String),
+pub(crate) enum Parsed {
+    /// A command to run.
+    Command(Box<Command>),
+    /// Text to print (`--help`, `--version`).
+    Text(String),
 }
 
-/// Reads the words of the command line, the program's own name first.
-pub(crate) fn parse(words: &[OsString]) -> Result<Typed, Failure> {
-    match Arguments::try_parse_from(words) {
-        Ok(arguments) => Ok(Typed::Do(Box::new(arguments.command))),
-        Err(error) if !error.use_stderr() => Ok(Typed::Show(error.render().to_string())),
-        Err(error) => Err(explain(&error, words)),
+/// Parses the command line, including the program's own name.
+pub(crate) fn parse(args: &[OsString]) -> Result<Parsed, Failure> {
+    match Arguments::try_parse_from(args) {
+        Ok(arguments) => Ok(Parsed::Command(Box::new(arguments.command))),
+        Err(error) if !error.use_stderr() => Ok(Parsed::Text(error.render().to_string())),
+        Err(error) => Err(explain(&error, args)),
     }
 }
 
@@ -97,14 +97,14 @@ mod tests {
     use super::*;
     use crate::values::YesNo;
 
-    fn typed(line: &str) -> Result<Typed, Failure> {
-        let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
-        parse(&words)
+    fn parsed(line: &str) -> Result<Parsed, Failure> {
+        let args: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+        parse(&args)
     }
 
     fn run_of(line: &str) -> RunArguments {
-        match typed(line) {
-            Ok(Typed::Do(command)) => match *command {
+        match parsed(line) {
+            Ok(Parsed::Command(command)) => match *command {
                 Command::Run(run) => run,
                 other => panic!("{line}: {other:?}"),
             },
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn options_behind_the_program_are_the_programs() {
+    fn options_after_the_program_belong_to_the_program() {
         let run = run_of("heaplens run -q ./prog --output x -q");
         assert_eq!(run.command, ["./prog", "--output", "x", "-q"]);
         assert!(run.quiet && run.output == "heaplens.%p.hlr");
@@ -126,81 +126,89 @@ mod tests {
     }
 
     #[test]
-    fn memchecks_spelling_of_children_is_understood() {
+    fn trace_children_is_spelled_as_in_memcheck() {
         assert_eq!(run_of("heaplens run --trace-children=no prog").trace_children, YesNo::No);
         assert_eq!(run_of("heaplens run prog").trace_children, YesNo::Yes);
     }
 
     #[test]
-    fn a_program_without_the_word_run_gets_the_hint() {
-        let failure = typed("heaplens ./prog arg").unwrap_err();
-        let expected = Failure::new("'./prog' is no command of heaplens")
-            .hint("to record a program: heaplens run -- ./prog; heaplens --help lists the commands");
+    fn look_is_the_former_name_of_snapshot() {
+        for option in ["--snapshot", "--look"] {
+            let command = parsed(&format!("heaplens heap {option} 2 a.hlr"));
+            assert!(format!("{command:?}").contains("snapshot: Some(2)"), "{command:?}");
+        }
+    }
+
+    #[test]
+    fn a_program_without_run_gets_a_hint() {
+        let failure = parsed("heaplens ./prog arg").unwrap_err();
+        let expected = Failure::new("'./prog' is not a heaplens command")
+            .hint("to record a program: heaplens run -- ./prog; 'heaplens --help' lists the commands");
         assert_eq!(failure, expected);
     }
 
     #[test]
     fn an_unknown_option_is_named() {
-        let failure = typed("heaplens run --frobnicate prog").unwrap_err();
-        let expected = Failure::new("heaplens run has no option '--frobnicate'")
-            .hint("heaplens run --help lists the options; options of the program stand behind its name");
+        let failure = parsed("heaplens run --frobnicate prog").unwrap_err();
+        let expected = Failure::new("unknown option '--frobnicate' for heaplens run")
+            .hint("'heaplens run --help' lists the options; options of the program go after its name");
         assert_eq!(failure, expected);
     }
 
     #[test]
-    fn a_second_recording_is_one_word_too_many() {
-        let failure = typed("heaplens report a.hlr b.hlr").unwrap_err();
-        let expected = Failure::new("heaplens report does not know what to do with 'b.hlr'")
-            .hint("heaplens report --help lists the options");
+    fn a_second_recording_is_one_argument_too_many() {
+        let failure = parsed("heaplens report a.hlr b.hlr").unwrap_err();
+        let expected = Failure::new("unexpected argument 'b.hlr' for heaplens report")
+            .hint("'heaplens report --help' lists the options");
         assert_eq!(failure, expected);
     }
 
     #[test]
-    fn moments_of_two_recordings_are_not_compared() {
-        let failure = typed("heaplens diff a.hlr b.hlr --from warm").unwrap_err();
+    fn points_in_time_of_two_recordings_are_not_compared() {
+        let failure = parsed("heaplens diff a.hlr b.hlr --from warm").unwrap_err();
+        let expected = Failure::new("--from, --to and --pid cannot be used with two recordings")
+            .hint("use heaplens diff A B, or heaplens diff A --from MARK --to MARK");
+        assert_eq!(failure, expected);
+    }
+
+    #[test]
+    fn a_misspelled_option_gets_the_right_one_as_a_hint() {
+        let failure = parsed("heaplens run --smaple 1KiB prog").unwrap_err();
         let expected =
-            Failure::new("--from, --to and --pid are for moments of one recording, and there are two")
-                .hint("heaplens diff A B, or heaplens diff A --from MARK --to MARK");
+            Failure::new("unknown option '--smaple' for heaplens run").hint("did you mean '--sample'?");
         assert_eq!(failure, expected);
     }
 
     #[test]
-    fn a_misspelt_option_gets_the_right_one_as_hint() {
-        let failure = typed("heaplens run --smaple 1KiB prog").unwrap_err();
-        let expected = Failure::new("heaplens run has no option '--smaple'").hint("did you mean '--sample'?");
-        assert_eq!(failure, expected);
+    fn a_missing_program_is_an_error_with_the_usage() {
+        let expected = Failure::new("no program given").hint("usage: heaplens run -- PROGRAM ARGS…");
+        assert_eq!(parsed("heaplens run").unwrap_err(), expected);
+        assert_eq!(parsed("heaplens run -q --").unwrap_err(), expected);
     }
 
     #[test]
-    fn a_missing_program_is_said_in_plain_words() {
-        let expected = Failure::new("there is no program to run").hint("heaplens run -- PROGRAM ARGS…");
-        assert_eq!(typed("heaplens run").unwrap_err(), expected);
-        assert_eq!(typed("heaplens run -q --").unwrap_err(), expected);
+    fn a_bad_size_is_an_error_that_names_the_units() {
+        let failure = parsed("heaplens run --sample 5parsecs prog").unwrap_err();
+        assert!(format!("{failure:?}").contains("unknown unit 'parsecs'"), "{failure:?}");
     }
 
     #[test]
-    fn a_bad_size_says_what_a_size_is() {
-        let failure = typed("heaplens run --sample 5parsecs prog").unwrap_err();
-        assert!(format!("{failure:?}").contains("'parsecs' is no unit"), "{failure:?}");
-    }
-
-    #[test]
-    fn a_value_that_is_not_known_gets_those_that_are() {
-        let failure = typed("heaplens report --format xml a.hlr").unwrap_err();
+    fn an_invalid_value_gets_the_valid_ones_as_a_hint() {
+        let failure = parsed("heaplens report --format xml a.hlr").unwrap_err();
         let expected = Failure::new("invalid value 'xml' for '--format <FORMAT>'")
-            .hint("it can be text, json, collapsed");
+            .hint("valid values: text, json, collapsed");
         assert_eq!(failure, expected);
     }
 
     #[test]
-    fn help_and_version_are_no_errors() {
+    fn help_and_version_are_not_errors() {
         for line in ["heaplens --help", "heaplens --version", "heaplens run --help", "heaplens report -h"] {
-            assert!(matches!(typed(line), Ok(Typed::Show(_))), "{line}");
+            assert!(matches!(parsed(line), Ok(Parsed::Text(_))), "{line}");
         }
     }
 
     #[test]
-    fn the_definition_of_the_words_is_sound() {
+    fn the_definition_of_the_command_line_is_sound() {
         use clap::CommandFactory;
         Arguments::command().debug_assert();
     }

@@ -1,4 +1,4 @@
-//! `heaplens agent`: the library that `heaplens run` preloads, for programs that write heap profiles by themselves.
+//! `heaplens agent`: installs libheaplens.so, which `heaplens run` preloads, for programs that write heap profiles by themselves.
 
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
@@ -14,33 +14,34 @@ use crate::render::print;
 /// `heaplens agent`. The path goes to stdout.
 #[derive(Debug, Args)]
 pub(crate) struct AgentArguments {
-    /// Make LINK lead to it, too: a name that stays when heaplens is upgraded and the link made again
+    /// Also create the symbolic link LINK to it; repeat after an upgrade to update the link
     #[arg(long, value_name = "LINK")]
     link: Option<PathBuf>,
 }
 
-/// What `heaplens agent --help` ends with.
+/// Printed at the end of `heaplens agent --help`.
 pub(crate) const EXAMPLES: &str = "\
 Examples:
   heaplens agent
   heaplens agent --link libheaplens.so          LD_PRELOAD=$PWD/libheaplens.so HEAPPROFILE=/tmp/profile python script.py";
 
-/// Puts the library into its place and prints where that is.
+/// Installs the library and prints its path.
 pub(crate) fn agent(arguments: &AgentArguments, agent: &[u8]) -> Result<ExitCode, Failure> {
     let file = place_agent(agent).map_err(|error| Failure::new(error.to_string()))?;
     file.keep();
     if let Some(link) = &arguments.link {
-        make_link(file.path(), link)?;
+        create_link(file.path(), link)?;
     }
     print(&[file.path().as_os_str().as_bytes(), b"\n"].concat())?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// A link that is there already is replaced; a file of another kind is not.
-fn make_link(path: &Path, link: &Path) -> Result<(), Failure> {
-    let made = match link.symlink_metadata() {
+/// Replaces an existing symbolic link, but no other file.
+fn create_link(path: &Path, link: &Path) -> Result<(), Failure> {
+    let created = match link.symlink_metadata() {
         Ok(about) if about.is_symlink() => std::fs::remove_file(link).and_then(|()| symlink(path, link)),
         _ => symlink(path, link),
     };
-    made.map_err(|error| Failure::new(format!("cannot make the link {}: {error}", link.display())))
+    created
+        .map_err(|error| Failure::new(format!("cannot create the symbolic link {}: {error}", link.display())))
 }

@@ -1,4 +1,4 @@
-//! `heaplens diff`: two recordings, or two moments of one, by what changed.
+//! `heaplens diff`: compares two recordings, or two points in time of one.
 
 use std::io::stdout;
 use std::path::{Path, PathBuf};
@@ -11,52 +11,52 @@ use heaplens_report::{Sources, json, text};
 
 use crate::failure::Failure;
 use crate::recording::{no_such_moment, no_such_process, read};
-use crate::render::{look, print};
+use crate::render::{print, text_options};
 use crate::values::Color;
 
 /// `heaplens diff`. The comparison goes to stdout.
 #[derive(Debug, Args)]
 pub(crate) struct DiffArguments {
-    /// A recording
+    /// Recording
     #[arg(value_name = "A")]
     recording: PathBuf,
-    /// Another one, to compare their ends
+    /// Second recording; both are compared at their end
     #[arg(value_name = "B", conflicts_with_all = ["from", "to", "pid"])]
     to_recording: Option<PathBuf>,
-    /// Compare from this moment on: the label of a mark, pass:N, or start [default: start]
+    /// Compare from this point in time: label of a mark, pass:N (iteration N), or start [default: start]
     #[arg(long, value_name = "MARK")]
     from: Option<String>,
-    /// Compare up to this moment: the label of a mark, pass:N, or end [default: end]
+    /// Compare to this point in time: label of a mark, pass:N (iteration N), or end [default: end]
     #[arg(long, value_name = "MARK")]
     to: Option<String>,
-    /// Compare two moments of this process
-    #[arg(long, value_name = "N")]
+    /// Compare points in time of this process
+    #[arg(long, value_name = "PID")]
     pid: Option<u32>,
-    /// The form of the comparison
+    /// Output format
     #[arg(long, default_value = "text")]
     format: DiffFormat,
-    /// Colour in the comparison
+    /// When to color the output
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     color: Color,
 }
 
-/// The forms of a comparison.
+/// Output formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DiffFormat {
-    /// A page to read
+    /// Human-readable text
     Text,
-    /// For scripts (schema heaplens-diff/1)
+    /// JSON for scripts (schema heaplens-diff/1)
     Json,
 }
 
-/// What `heaplens diff --help` ends with.
+/// Printed at the end of `heaplens diff --help`.
 pub(crate) const EXAMPLES: &str = "\
 Examples:
   heaplens diff before.hlr after.hlr
   heaplens diff run.hlr --from pass:100 --to pass:900
   heaplens diff run.hlr --from 'epoch 1' --to end --format json";
 
-/// Reads, compares, prints.
+/// Reads, compares and prints.
 pub(crate) fn diff(arguments: &DiffArguments) -> Result<ExitCode, Failure> {
     let compared = match &arguments.to_recording {
         Some(second) => recordings(&arguments.recording, second)?,
@@ -66,7 +66,7 @@ pub(crate) fn diff(arguments: &DiffArguments) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Both sides, each with the name of its file, and what changed.
+/// Both sides with their file names, and the difference.
 struct Compared {
     from: (String, Side),
     to: (String, Side),
@@ -86,8 +86,8 @@ fn recordings(first: &Path, second: &Path) -> Result<Compared, Failure> {
 
 fn moments(arguments: &DiffArguments) -> Result<Compared, Failure> {
     if arguments.from.is_none() && arguments.to.is_none() {
-        return Err(Failure::new("there is nothing to compare the recording with")
-            .hint("heaplens diff A B compares two recordings, heaplens diff A --from MARK --to MARK two moments of one"));
+        return Err(Failure::new("nothing to compare the recording with")
+            .hint("use heaplens diff A B for two recordings, or heaplens diff A --from MARK --to MARK for two points in time of one"));
     }
     let decoded = read(&arguments.recording)?;
     let pid = arguments.pid.map(Pid::new);
@@ -107,9 +107,11 @@ fn rendered(arguments: &DiffArguments, compared: &Compared) -> Vec<u8> {
     let (from, to) = ((from.0.as_str(), &from.1), (to.0.as_str(), &to.1));
     let mut bytes = Vec::new();
     let written = match arguments.format {
-        DiffFormat::Text => text::diff::write(diff, from, to, look(arguments.color, &stdout()), &mut bytes),
+        DiffFormat::Text => {
+            text::diff::write(diff, from, to, text_options(arguments.color, &stdout()), &mut bytes)
+        }
         DiffFormat::Json => json::diff::write(diff, from, to, &mut bytes),
     };
-    written.expect("writing to memory does not fail");
+    written.expect("writing to a Vec cannot fail");
     bytes
 }

@@ -1,4 +1,4 @@
-//! `heaplens export`: a recording in the formats that other tools read, one at a time.
+//! `heaplens export`: converts a recording to the format of another tool.
 
 use std::io::{IsTerminal, Write, stdout};
 use std::path::{Path, PathBuf};
@@ -16,46 +16,46 @@ use heaplens_report::export::{
 use heaplens_report::valgrind::{self, XmlOptions};
 
 use crate::destination;
-use crate::failure::{Failure, tell};
-use crate::recording::{leave_out_known_leaks, no_such_moment, read};
+use crate::failure::{Failure, eprint};
+use crate::recording::{no_such_moment, read, suppress_known_leaks};
 use crate::render::print;
 
-/// Frames of a stack in Valgrind's XML.
+/// Most frames per stack in Valgrind XML.
 const CALLERS: usize = 500;
 
-/// `heaplens export`. The bytes go to stdout.
+/// `heaplens export`. The output goes to stdout.
 #[derive(Debug, Args)]
 pub(crate) struct ExportArguments {
-    /// A recording
+    /// Recording
     #[arg(value_name = "FILE")]
     input: PathBuf,
-    /// What to write
+    /// Output format
     #[arg(short, long)]
     format: ExportFormat,
     /// Write to FILE instead of stdout
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Write what changed since this recording (pprof, gperftools, collapsed, speedscope, dot, svg)
+    /// Export the difference from this recording (pprof, gperftools, collapsed, speedscope, dot, svg)
     #[arg(long, value_name = "FILE")]
     base: Option<PathBuf>,
-    /// The number that stacks have (collapsed, dot, svg [default: live]; speedscope [default: all])
+    /// Value of each stack (collapsed, dot, svg [default: live]; speedscope [default: all])
     #[arg(long)]
     what: Option<ExportWhat>,
-    /// Live bytes of this moment: the label of a mark, pass:N, start or end [default: end]
+    /// Live bytes at this point in time: label of a mark, pass:N (iteration N), start or end [default: end]
     #[arg(long, value_name = "MOMENT")]
     at: Option<String>,
-    /// Memory that the program mapped itself, too
+    /// Include memory that the program mapped with mmap
     #[arg(long)]
     mappings: bool,
-    /// Names instead of addresses, Python's among them; google-pprof is then called without the program (gperftools)
+    /// Write symbol names, including Python functions, instead of addresses; google-pprof then needs no program (gperftools)
     #[arg(long)]
     symbols: bool,
-    /// Of this process
-    #[arg(long, value_name = "N")]
+    /// Export this process
+    #[arg(long, value_name = "PID")]
     pid: Option<u32>,
 }
 
-/// What `heaplens export --help` ends with.
+/// Printed at the end of `heaplens export --help`.
 pub(crate) const EXAMPLES: &str = "\
 Examples:
   heaplens export run.hlr -f pprof -o run.pb.gz             go tool pprof -http=: run.pb.gz
@@ -64,41 +64,41 @@ Examples:
   heaplens export new.hlr --base old.hlr -f pprof -o diff.pb.gz
   heaplens export run.hlr -f sarif -o run.sarif";
 
-/// The formats.
+/// Output formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum ExportFormat {
-    /// pprof's protocol buffer, compressed: go tool pprof, Pyroscope, Parca, speedscope
+    /// Gzipped pprof protobuf, for go tool pprof, Pyroscope, Parca, speedscope
     Pprof,
-    /// The heap profile of gperftools: google-pprof
+    /// Heap profile of gperftools, for google-pprof
     Gperftools,
-    /// Collapsed stacks: flamegraph.pl, inferno, speedscope; with --base before and after, for difference graphs
+    /// Collapsed stacks, for flamegraph.pl, inferno, speedscope; with --base for differential flame graphs
     Collapsed,
-    /// speedscope's JSON: www.speedscope.app
+    /// speedscope JSON, for www.speedscope.app
     Speedscope,
-    /// massif's output, of the heap: ms_print, massif-visualizer
+    /// Massif output, for ms_print, massif-visualizer
     Massif,
-    /// Findings and lost blocks as SARIF 2.1.0: code hosts, editors
+    /// Findings and lost blocks as SARIF 2.1.0, for code hosts and editors
     Sarif,
-    /// The ledger over time as a table: spreadsheets
+    /// Memory ledger over time as CSV, for spreadsheets
     Csv,
-    /// The call graph that google-pprof draws: graphviz
+    /// Call graph as drawn by google-pprof, for Graphviz
     Dot,
-    /// The same as a picture, where graphviz is installed
+    /// The same call graph as SVG (requires Graphviz)
     Svg,
-    /// Lost blocks in Valgrind's XML: build servers, development environments
+    /// Lost blocks as Valgrind XML, for CI servers and IDEs
     Valgrind,
 }
 
-/// What stacks are weighted by.
+/// The value of a stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum ExportWhat {
-    /// Live at the end; of a Python script when it was through
+    /// Bytes live at exit (of a Python script: when the script ends)
     Live,
-    /// Live at the heap's peak
+    /// Bytes live at the heap's peak
     Peak,
-    /// Allocated in the whole run
+    /// Bytes allocated in the whole run
     Allocated,
-    /// Bytes more in each iteration
+    /// Growth in bytes per iteration
     Growth,
 }
 
@@ -118,24 +118,26 @@ impl ExportFormat {
         self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
     }
 
-    /// Whether it is written from stacks.
-    fn is_of_stacks(self) -> bool {
+    /// Whether the format consists of stacks.
+    fn has_stacks(self) -> bool {
         use ExportFormat::{Collapsed, Dot, Gperftools, Pprof, Speedscope, Svg};
         matches!(self, Pprof | Gperftools | Collapsed | Speedscope | Dot | Svg)
     }
 
-    /// Whether its stacks have one number each.
-    fn has_one_number(self) -> bool {
-        self.is_of_stacks() && !matches!(self, Self::Pprof | Self::Gperftools)
+    /// Whether each stack has a single value.
+    fn has_single_value(self) -> bool {
+        self.has_stacks() && !matches!(self, Self::Pprof | Self::Gperftools)
     }
 }
 
-/// Reads, writes in another format.
+/// Reads the recording and writes it in another format.
 pub(crate) fn export(arguments: &ExportArguments) -> Result<ExitCode, Failure> {
     check(arguments, stdout().is_terminal())?;
     let subject = subject(arguments)?;
     if subject.profile.pid.is_none() {
-        return Err(Failure::new("nothing was recorded of this run").hint("heaplens report FILE says why"));
+        return Err(
+            Failure::new("nothing was recorded of this run").hint("'heaplens report FILE' prints the reason")
+        );
     }
     let bytes = written(arguments, &subject)?;
     match &arguments.output {
@@ -146,35 +148,35 @@ pub(crate) fn export(arguments: &ExportArguments) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Options that mean nothing for a format are refused, not overheard.
+/// Options that a format does not support are errors, not ignored.
 fn check(arguments: &ExportArguments, is_terminal: bool) -> Result<(), Failure> {
     let format = arguments.format;
-    let typed = [
-        ("--base", arguments.base.is_some() && !format.is_of_stacks()),
-        ("--at", arguments.at.is_some() && !format.is_of_stacks()),
-        ("--mappings", arguments.mappings && !format.is_of_stacks()),
-        ("--what", arguments.what.is_some() && !format.has_one_number()),
+    let unsupported = [
+        ("--base", arguments.base.is_some() && !format.has_stacks()),
+        ("--at", arguments.at.is_some() && !format.has_stacks()),
+        ("--mappings", arguments.mappings && !format.has_stacks()),
+        ("--what", arguments.what.is_some() && !format.has_single_value()),
         ("--symbols", arguments.symbols && format != ExportFormat::Gperftools),
     ];
-    if let Some((option, _)) = typed.iter().find(|(_, is_wrong)| *is_wrong) {
-        let failure = Failure::new(format!("{option} has no meaning for --format {}", format.name()));
+    if let Some((option, _)) = unsupported.iter().find(|(_, is_given)| *is_given) {
+        let failure = Failure::new(format!("{option} cannot be used with --format {}", format.name()));
         return Err(match *option {
-            "--base" => failure.hint("heaplens diff A B compares two recordings"),
-            _ => failure.hint("heaplens export --help says which formats it is for"),
+            "--base" => failure.hint("use heaplens diff A B to compare two recordings"),
+            _ => failure.hint("'heaplens export --help' lists the formats that support it"),
         });
     }
     if format == ExportFormat::Pprof && arguments.output.is_none() && is_terminal {
-        return Err(Failure::new("the format pprof is no text, and stdout is a terminal")
-            .hint("-o FILE writes it to a file"));
+        return Err(Failure::new("refusing to write binary data (pprof) to a terminal")
+            .hint("use -o FILE to write to a file"));
     }
     Ok(())
 }
 
-/// What is exported.
+/// The data to export.
 struct Subject {
     profile: Profile,
     base: Option<Profile>,
-    /// The pass that live bytes are told for.
+    /// The iteration at which live bytes are exported.
     iteration: Option<u64>,
 }
 
@@ -183,11 +185,11 @@ fn subject(arguments: &ExportArguments) -> Result<Subject, Failure> {
     let moment = arguments.at.as_deref().map_or(Moment::End, Moment::named);
     let mut side =
         Side::to(&read(&arguments.input)?, pid, &moment).map_err(|error| no_such_moment(&error))?;
-    leave_out_known_leaks(&mut side.profile);
+    suppress_known_leaks(&mut side.profile);
     let base = arguments.base.as_deref().map(base).transpose()?;
     let iteration = match moment {
         Moment::End => side.profile.iterations.as_ref().map(|found| found.count),
-        Moment::Pass(asked) => nearest(&side.name, asked),
+        Moment::Pass(requested) => nearest(&side.name, requested),
         Moment::Start | Moment::Label(_) => None,
     };
     Ok(Subject { profile: side.profile, base, iteration })
@@ -198,13 +200,12 @@ fn base(path: &Path) -> Result<Profile, Failure> {
     Ok(side.profile)
 }
 
-/// Of many passes not all are kept: the nearest stands for the one that was asked for.
-fn nearest(name: &str, asked: u64) -> Option<u64> {
-    let kept = name.strip_prefix("pass ").and_then(|number| number.parse().ok());
-    if let Some(kept) = kept.filter(|&kept| kept != asked) {
-        tell(&format!(
-            "heaplens: what was live at pass {asked} is not kept, {kept} is the nearest pass that is"
-        ));
+/// Not all iterations are kept: the nearest one is used instead of the requested one. The name of a point in time ends with its
+/// number.
+fn nearest(name: &str, requested: u64) -> Option<u64> {
+    let kept = name.rsplit(' ').next().and_then(|number| number.parse().ok());
+    if let Some(kept) = kept.filter(|&kept| kept != requested) {
+        eprint(&format!("heaplens: iteration {requested} was not kept, using the nearest one, {kept}"));
     }
     kept
 }
@@ -214,7 +215,7 @@ fn written(arguments: &ExportArguments, subject: &Subject) -> Result<Vec<u8>, Fa
     let mut bytes = Vec::new();
     let result = match arguments.format {
         ExportFormat::Massif => massif::write(profile, &mut bytes),
-        ExportFormat::Sarif => sarif::write(profile, &current_folder(), &mut bytes),
+        ExportFormat::Sarif => sarif::write(profile, &current_directory(), &mut bytes),
         ExportFormat::Csv => {
             let ledger = profile.ledger.as_ref().ok_or_else(no_ledger)?;
             csv::write(ledger, &mut bytes)
@@ -225,7 +226,7 @@ fn written(arguments: &ExportArguments, subject: &Subject) -> Result<Vec<u8>, Fa
         }
         _ => return stacks(arguments, subject),
     };
-    result.expect("writing to memory does not fail");
+    result.expect("writing to a Vec cannot fail");
     Ok(bytes)
 }
 
@@ -237,9 +238,9 @@ fn stacks(arguments: &ExportArguments, subject: &Subject) -> Result<Vec<u8>, Fai
     let what = arguments.what.map(What::from);
     if what == Some(What::Growth) && !samples.knows_growth() {
         return Err(Failure::new(
-            "growth of single stacks is not known: no loop was found, and no marks were made",
+            "growth per stack is not known: no loop was detected, and there are no marks",
         )
-        .hint("--what live tells what was held at the end; heaplens report FILE judges growth over time"));
+        .hint("use --what live for live bytes at exit; 'heaplens report FILE' shows growth over time"));
     }
     let mut bytes = Vec::new();
     let one = what.unwrap_or(What::Live);
@@ -247,7 +248,7 @@ fn stacks(arguments: &ExportArguments, subject: &Subject) -> Result<Vec<u8>, Fai
         ExportFormat::Pprof => pprof::write(&samples, subject.iteration, &mut bytes),
         ExportFormat::Gperftools => {
             gperftools::write(&samples, arguments.symbols, &mut bytes).map(|shrunk| {
-                say_what_is_missing(&samples, arguments.symbols, shrunk);
+                warn_about_omissions(&samples, arguments.symbols, shrunk);
             })
         }
         ExportFormat::Collapsed => collapsed::write(&samples, one, &mut bytes),
@@ -258,55 +259,57 @@ fn stacks(arguments: &ExportArguments, subject: &Subject) -> Result<Vec<u8>, Fai
         }
         _ => dot::write(&samples, one, &mut bytes),
     };
-    result.expect("writing to memory does not fail");
+    result.expect("writing to a Vec cannot fail");
     if arguments.format == ExportFormat::Svg { drawn(&bytes) } else { Ok(bytes) }
 }
 
-/// What the format cannot hold.
-fn say_what_is_missing(samples: &Samples<'_>, has_symbols: bool, shrunk: usize) {
+/// Prints what the format cannot represent.
+fn warn_about_omissions(samples: &Samples<'_>, has_symbols: bool, shrunk: usize) {
     if !has_symbols && samples.has_python() {
-        tell("heaplens: Python has no addresses: its frames are left out, --symbols writes names instead");
+        eprint(
+            "heaplens: Python frames are omitted because they have no addresses; use --symbols to write names instead",
+        );
     }
     if shrunk > 0 {
-        tell(&format!(
-            "heaplens: {shrunk} stacks have less than in the base and are left out: the format has no numbers below 0"
+        eprint(&format!(
+            "heaplens: {shrunk} stacks that are smaller than in the base are omitted: the format has no negative values"
         ));
     }
 }
 
-/// The picture of a graph, by graphviz.
+/// Draws the graph with Graphviz.
 fn drawn(graph: &[u8]) -> Result<Vec<u8>, Failure> {
-    let hint = "install graphviz, or take --format dot";
+    let hint = "install Graphviz, or use --format dot";
     let cannot =
-        |error: std::io::Error| Failure::new(format!("cannot run graphviz (dot): {error}")).hint(hint);
+        |error: std::io::Error| Failure::new(format!("cannot run Graphviz (dot): {error}")).hint(hint);
     let mut command = Command::new("dot");
     command.arg("-Tsvg").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(cannot)?;
-    // It reads the whole graph before it writes.
+    // dot reads the whole graph before it writes.
     child.stdin.take().map_or(Ok(()), |mut stdin| stdin.write_all(graph)).map_err(cannot)?;
     let output = child.wait_with_output().map_err(cannot)?;
     if output.status.success() {
         return Ok(output.stdout);
     }
-    let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-    Err(Failure::new(format!("graphviz could not draw the graph: {said}")).hint(hint))
+    let message = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    Err(Failure::new(format!("Graphviz failed: {message}")).hint(hint))
 }
 
-fn current_folder() -> String {
-    std::env::current_dir().map_or_else(|_| "/".to_owned(), |folder| folder.display().to_string())
+fn current_directory() -> String {
+    std::env::current_dir().map_or_else(|_| "/".to_owned(), |directory| directory.display().to_string())
 }
 
 fn no_ledger() -> Failure {
-    Failure::new("the recording has no ledger")
-        .hint("heaplens run takes them of programs that live for a moment at least")
+    Failure::new("the recording has no memory ledger")
+        .hint("the program was too short for heaplens run to read one")
 }
 
 fn check_leaks(profile: &Profile) -> Result<(), Failure> {
     match &profile.leaks {
         Some(Leaks::Done(_)) => Ok(()),
-        Some(Leaks::NotDone(why)) => Err(Failure::new(format!("blocks were not looked at: {why}"))),
-        None => Err(Failure::new("the recording does not know which blocks were lost").hint(
-            "heaplens memcheck --xml=yes --xml-file=FILE PROGRAM looks at them and writes the same format",
+        Some(Leaks::NotDone(why)) => Err(Failure::new(format!("the leak check failed: {why}"))),
+        None => Err(Failure::new("the recording has no leak check: it is not known which blocks were lost").hint(
+            "heaplens memcheck --xml=yes --xml-file=FILE PROGRAM runs a leak check and writes this format",
         )),
     }
 }
@@ -341,24 +344,24 @@ mod tests {
     }
 
     #[test]
-    fn a_difference_of_what_is_no_stack_is_refused() {
+    fn a_base_is_rejected_for_formats_without_stacks() {
         use ExportFormat::{Csv, Massif, Sarif, Valgrind};
         for format in [Csv, Massif, Sarif, Valgrind] {
-            let typed = ExportArguments { base: Some("b.hlr".into()), ..arguments(format) };
-            let failure = format!("{:?}", check(&typed, false).unwrap_err());
+            let arguments = ExportArguments { base: Some("b.hlr".into()), ..arguments(format) };
+            let failure = format!("{:?}", check(&arguments, false).unwrap_err());
             assert!(
-                failure.contains(&format!("--base has no meaning for --format {}", format.name())),
+                failure.contains(&format!("--base cannot be used with --format {}", format.name())),
                 "{failure}"
             );
         }
     }
 
     #[test]
-    fn binary_to_a_terminal_is_refused() {
+    fn binary_data_is_not_written_to_a_terminal() {
         assert!(check(&arguments(ExportFormat::Pprof), true).is_err());
         assert!(check(&arguments(ExportFormat::Pprof), false).is_ok());
         assert!(check(&arguments(ExportFormat::Collapsed), true).is_ok());
-        let typed = ExportArguments { output: Some("a.pb.gz".into()), ..arguments(ExportFormat::Pprof) };
-        assert!(check(&typed, true).is_ok());
+        let arguments = ExportArguments { output: Some("a.pb.gz".into()), ..arguments(ExportFormat::Pprof) };
+        assert!(check(&arguments, true).is_ok());
     }
 }

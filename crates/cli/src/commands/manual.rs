@@ -1,4 +1,5 @@
-//! `heaplens man` and `heaplens completions`: what the command line knows about itself, for `man` and for shells.
+//! `heaplens man` and `heaplens completions`: manual pages and shell completions, generated from the definition of the command
+//! line.
 
 use std::process::ExitCode;
 
@@ -11,7 +12,7 @@ use crate::render::print;
 /// `heaplens man`. The page goes to stdout.
 #[derive(Debug, Args)]
 pub(crate) struct ManArguments {
-    /// The page of this command [default: that of heaplens itself]
+    /// Command to describe [default: heaplens itself]
     #[arg(value_name = "COMMAND")]
     command: Option<String>,
 }
@@ -19,32 +20,32 @@ pub(crate) struct ManArguments {
 /// `heaplens completions`. The script goes to stdout.
 #[derive(Debug, Args)]
 pub(crate) struct CompletionsArguments {
-    /// The shell that reads it
+    /// Shell to generate the script for
     #[arg(value_name = "SHELL")]
     shell: KnownShell,
 }
 
-/// What `heaplens man --help` ends with.
+/// Printed at the end of `heaplens man --help`.
 pub(crate) const MAN_EXAMPLES: &str = "\
 Examples:
   heaplens man > heaplens.1
   heaplens man run | man -l -";
 
-/// What `heaplens completions --help` ends with.
+/// Printed at the end of `heaplens completions --help`.
 pub(crate) const COMPLETIONS_EXAMPLES: &str = "\
 Examples:
   heaplens completions bash > ~/.local/share/bash-completion/completions/heaplens
   heaplens completions zsh > ~/.zfunc/_heaplens
   heaplens completions fish > ~/.config/fish/completions/heaplens.fish";
 
-/// Shells.
+/// Supported shells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum KnownShell {
     /// GNU Bash
     Bash,
     /// The Z shell
     Zsh,
-    /// fish
+    /// The fish shell
     Fish,
 }
 
@@ -58,7 +59,7 @@ impl From<KnownShell> for Shell {
     }
 }
 
-/// Prints a page of the manual; `whole` is the command line that it describes.
+/// Prints a manual page; `whole` is the definition of the command line.
 pub(crate) fn man(arguments: &ManArguments, whole: Command) -> Result<ExitCode, Failure> {
     print(&page(arguments.command.as_deref(), whole)?)?;
     Ok(ExitCode::SUCCESS)
@@ -68,20 +69,20 @@ fn page(command: Option<&str>, mut whole: Command) -> Result<Vec<u8>, Failure> {
     whole.build();
     let shown = match command {
         None => whole,
-        Some(name) => whole.find_subcommand(name).cloned().ok_or_else(|| no_command(&whole, name))?,
+        Some(name) => whole.find_subcommand(name).cloned().ok_or_else(|| unknown_command(&whole, name))?,
     };
     let mut bytes = Vec::new();
-    clap_mangen::Man::new(shown).render(&mut bytes).expect("writing to memory does not fail");
+    clap_mangen::Man::new(shown).render(&mut bytes).expect("writing to a Vec cannot fail");
     Ok(bytes)
 }
 
-fn no_command(whole: &Command, name: &str) -> Failure {
+fn unknown_command(whole: &Command, name: &str) -> Failure {
     let known: Vec<&str> = whole.get_subcommands().map(Command::get_name).collect();
-    Failure::new(format!("'{name}' is no command of heaplens"))
-        .hint(format!("it can be {}", known.join(", ")))
+    Failure::new(format!("'{name}' is not a heaplens command"))
+        .hint(format!("valid commands: {}", known.join(", ")))
 }
 
-/// Prints a script for a shell; `whole` is the command line that it completes.
+/// Prints a completion script; `whole` is the definition of the command line.
 pub(crate) fn completions(arguments: &CompletionsArguments, mut whole: Command) -> Result<ExitCode, Failure> {
     let mut bytes = Vec::new();
     clap_complete::generate(Shell::from(arguments.shell), &mut whole, "heaplens", &mut bytes);
@@ -113,10 +114,10 @@ mod tests {
     }
 
     #[test]
-    fn a_page_that_is_not_there_gets_those_that_are() {
+    fn an_unknown_page_gets_the_known_ones_as_a_hint() {
         let failure = format!("{:?}", page(Some("frobnicate"), Arguments::command()).unwrap_err());
         assert!(
-            failure.contains("'frobnicate' is no command") && failure.contains("run, memcheck"),
+            failure.contains("'frobnicate' is not a heaplens command") && failure.contains("run, memcheck"),
             "{failure}"
         );
     }

@@ -1,5 +1,5 @@
-//! What each command does, one file each: its arguments, the examples of its help, and its way through `record`, `analyze` and
-//! `report`. A command knows nothing of the others, nor of the command line as a whole.
+//! The commands, one file each: arguments, examples for `--help`, and the calls into `record`, `analyze` and `report`. A command
+//! knows neither the others nor the command line as a whole.
 
 pub(crate) mod agent;
 pub(crate) mod diagnose;

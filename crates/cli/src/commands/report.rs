@@ -1,4 +1,5 @@
-//! `heaplens report`: a recording, or what a killed recorder left behind, as text, JSON, collapsed stacks or an HTML page.
+//! `heaplens report`: prints a recording, or the session directory of a killed recorder, as text, JSON, collapsed stacks or an
+//! HTML page.
 
 use std::io::stdout;
 use std::path::{Path, PathBuf};
@@ -10,38 +11,38 @@ use heaplens_format::recording::{Decoded, ProcessEnd, Recording};
 use heaplens_record::{CollectError, collect};
 
 use crate::destination;
-use crate::failure::{Failure, tell};
+use crate::failure::{Failure, eprint};
 use crate::limits::{LimitArguments, Limits};
-use crate::recording::{no_such_process, profiled, read, seal};
-use crate::render::{look, page, plain, print, render};
+use crate::recording::{no_such_process, profile_of, read, seal};
+use crate::render::{html_page, plain, print, render, text_options};
 use crate::values::{Color, Format};
 
 /// `heaplens report`. The report goes to stdout.
 #[derive(Debug, Args)]
 pub(crate) struct ReportArguments {
-    /// A recording, or the directory that a killed recorder left behind
+    /// Recording, or session directory that a killed recorder left behind
     #[arg(value_name = "FILE|DIR")]
     input: PathBuf,
-    /// The form of the report
+    /// Report format
     #[arg(long, default_value = "text")]
     format: Format,
-    /// Report on this process alone
-    #[arg(long, value_name = "N")]
+    /// Report on this process only
+    #[arg(long, value_name = "PID")]
     pid: Option<u32>,
     /// Write the report to FILE instead of stdout
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Write the report as an HTML page to FILE, and nothing to stdout
+    /// Write the report to FILE as an HTML page, and nothing to stdout
     #[arg(long, value_name = "FILE", conflicts_with_all = ["format", "output"])]
     html: Option<PathBuf>,
     #[command(flatten)]
     limits: LimitArguments,
-    /// Colour in the report
+    /// When to color the report
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     color: Color,
 }
 
-/// What `heaplens report --help` ends with.
+/// Printed at the end of `heaplens report --help`.
 pub(crate) const EXAMPLES: &str = "\
 Examples:
   heaplens report heaplens.4711.hlr
@@ -50,20 +51,21 @@ Examples:
   heaplens report run.hlr --pid 4713
   heaplens report run.hlr --baseline known.json --error-exitcode 3";
 
-/// Reads, analyses, prints.
+/// Reads the recording, analyzes it, prints the report.
 pub(crate) fn report(arguments: &ReportArguments) -> Result<ExitCode, Failure> {
     let limits = Limits::prepare(&arguments.limits)?;
     let decoded = match arguments.input.is_dir() {
         true => collected(&arguments.input)?,
         false => read(&arguments.input)?,
     };
-    let profile = profiled(&decoded, arguments.pid.map(Pid::new)).map_err(|error| no_such_process(&error))?;
-    // The recording of a large program takes hundreds of megabytes, and the profile has what is told.
+    let profile =
+        profile_of(&decoded, arguments.pid.map(Pid::new)).map_err(|error| no_such_process(&error))?;
+    // The recording of a large program takes hundreds of megabytes, and the profile has all that is reported.
     drop(decoded);
     match (&arguments.html, &arguments.output) {
-        (Some(path), _) => write(path, &page(&profile))?,
+        (Some(path), _) => write(path, &html_page(&profile))?,
         (None, Some(path)) => write(path, &render(&profile, arguments.format, plain()))?,
-        (None, None) => print(&render(&profile, arguments.format, look(arguments.color, &stdout())))?,
+        (None, None) => print(&render(&profile, arguments.format, text_options(arguments.color, &stdout())))?,
     }
     Ok(limits.status(&profile)?.map_or(ExitCode::SUCCESS, ExitCode::from))
 }
@@ -71,20 +73,20 @@ pub(crate) fn report(arguments: &ReportArguments) -> Result<ExitCode, Failure> {
 fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     destination::write(path, bytes).map_err(|error| {
         Failure::new(format!("cannot write {}: {error}", path.display()))
-            .hint("name another file, or leave it out: the report then goes to stdout")
+            .hint("use another file, or omit the option to print the report on stdout")
     })
 }
 
-/// Seals what is in the directory of a session. The directory stays: whoever asks twice gets the same answer.
+/// Writes the recording of a session directory. The directory is kept, so that the command can be repeated.
 fn collected(directory: &Path) -> Result<Decoded, Failure> {
     let recording = collect(directory).map_err(|error| no_session(&error))?;
     let pid = recording.processes.first().map_or(Pid::new(0), |process| process.pid);
     let running = still_running(&recording);
     let sealed = seal(recording, &PathBuf::from(format!("heaplens.{pid}.hlr")), pid, directory)?;
-    tell(&format!("heaplens: sealed {}", sealed.path.display()));
-    tell(&match running {
+    eprint(&format!("heaplens: wrote {}", sealed.path.display()));
+    eprint(&match running {
         0 => format!("heaplens: {} is no longer needed and can be removed", directory.display()),
-        count => format!("heaplens: {count} processes still write to {}", directory.display()),
+        count => format!("heaplens: {count} processes are still writing to {}", directory.display()),
     });
     Ok(sealed.decoded)
 }
@@ -95,7 +97,7 @@ fn still_running(recording: &Recording) -> usize {
 
 fn no_session(error: &CollectError) -> Failure {
     Failure::new(error)
-        .hint("heaplens report takes a recording (heaplens.PID.hlr) or the directory that a killed recorder left behind")
+        .hint("heaplens report reads a recording (heaplens.PID.hlr) or the session directory that a killed recorder left behind")
 }
 
 #[cfg(test)]
@@ -103,9 +105,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_that_is_no_session_is_refused() {
-        let folder = tempfile::tempdir().unwrap();
-        let failure = format!("{:?}", collected(folder.path()).unwrap_err());
+    fn a_directory_that_is_not_a_session_is_rejected() {
+        let directory = tempfile::tempdir().unwrap();
+        let failure = format!("{:?}", collected(directory.path()).unwrap_err());
         assert!(failure.contains("holds no arena"), "{failure}");
     }
 }

@@ -1,5 +1,5 @@
-//! `heaplens run`: the program first, then the recording, then the report. Whatever becomes of ours, the exit status of the
-//! program is passed on.
+//! `heaplens run`: runs the program, writes the recording, prints the report. Whatever happens to these two, the exit status of
+//! the program is passed on.
 
 use std::env;
 use std::ffi::OsString;
@@ -12,57 +12,55 @@ use heaplens_analyze::heap::Analysis;
 use heaplens_format::environment::Objects;
 use heaplens_format::recording::Recording;
 use heaplens_format::{Bytes, Pid};
-use heaplens_record::{
-    BareReason, Listeners, Outcome, Progress, Recorded, RunError, RunOptions, Session, run_with,
-};
+use heaplens_record::{Listeners, Outcome, Progress, Recorded, RunError, RunOptions, Session, run_with};
 use heaplens_snapshot::Snapshot;
 
 use crate::destination;
-use crate::failure::{Failure, tell};
+use crate::failure::{Failure, eprint};
 use crate::launch::{explain, status_of};
 use crate::limits::{LimitArguments, Limits};
 use crate::pattern::Pattern;
-use crate::recording::{Sealed, profiled, seal};
-use crate::render::{look, page, plain, render};
+use crate::recording::{Sealed, profile_of, seal};
+use crate::render::{html_page, plain, render, text_options};
 use crate::size;
 use crate::status::StatusLine;
 use crate::values::{Color, Format, YesNo};
 
-/// `heaplens run`. The report goes to stderr: stdout stays the program's own.
+/// `heaplens run`. The report goes to stderr, since stdout belongs to the program.
 #[derive(Debug, Args)]
 pub(crate) struct RunArguments {
-    /// Seal the recording as FILE (%p: process id, %q{VAR}: environment variable, %%: percent sign)
+    /// Write the recording to FILE (%p: process ID, %q{VAR}: environment variable, %%: percent sign)
     #[arg(short, long, value_name = "FILE", default_value = "heaplens.%p.hlr")]
     pub(crate) output: OsString,
-    /// Write the report as JSON too (the same % spellings)
+    /// Also write the report to FILE as JSON (with the same % sequences)
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<OsString>,
-    /// Write the report as an HTML page too (the same % spellings)
+    /// Also write the report to FILE as an HTML page (with the same % sequences)
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<OsString>,
-    /// Record about one allocation in SIZE bytes (such as 512KiB) instead of every one
+    /// Sample allocations, on average one every SIZE bytes (such as 512KiB), instead of recording all
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     pub(crate) sample: Option<Bytes>,
-    /// Which objects that Python keeps out of malloc (up to 512 bytes) are recorded
+    /// Which small Python objects (up to 512 bytes, allocated by pymalloc) to record
     #[arg(long, value_name = "WHICH", default_value = "sampled")]
     pub(crate) python_allocations: PythonAllocations,
-    /// Record the programs that the program starts
+    /// Also record programs that the program starts (follow exec)
     #[arg(long, value_name = "yes|no", default_value = "yes", hide_possible_values = true)]
     pub(crate) trace_children: YesNo,
-    /// Look at the heap while memory grows and at the end: who holds what grows, and what is lost
+    /// Take heap snapshots while memory grows and at exit, to find what holds memory and what is lost
     #[arg(long, value_name = "yes|no", default_value = "yes", hide_possible_values = true)]
     pub(crate) heap: YesNo,
-    /// Look at the heap soon after each heaplens.mark("LABEL"), too
+    /// Also take a heap snapshot after each heaplens.mark("LABEL")
     #[arg(long, value_name = "LABEL")]
     pub(crate) snapshot_at: Option<String>,
-    /// Only look: do not try, when the script is through, what Python's collector and the allocator give back
+    /// Do not run gc.collect() and malloc_trim() at exit
     #[arg(long)]
     pub(crate) passive: bool,
-    /// Know TensorFlow: what its graphs, sessions and functions do, its pools, which line its threads work for
+    /// Enable the framework integrations (TensorFlow)
     #[arg(long, value_name = "yes|no", default_value = "yes", hide_possible_values = true)]
     pub(crate) frameworks: YesNo,
-    /// Finalize the graph of a TensorFlow session when it has run N times from one line: the first line that would make it grow
-    /// raises, and the report names it
+    /// Finalize the graph of a TensorFlow session after N runs from the same line (10 if N is omitted); code that adds to the
+    /// graph afterwards raises an exception and is named in the report
     #[arg(
         long,
         value_name = "N",
@@ -72,27 +70,27 @@ pub(crate) struct RunArguments {
         value_parser = clap::value_parser!(u32).range(1..)
     )]
     pub(crate) finalize_graph: Option<u32>,
-    /// Print no report, only seal the recording
+    /// Write the recording, but print no report
     #[arg(short, long)]
     pub(crate) quiet: bool,
-    /// Colour in the report
+    /// When to color the report
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub(crate) color: Color,
     #[command(flatten)]
     pub(crate) limits: LimitArguments,
-    /// The program and its arguments
+    /// Program to run, and its arguments
     #[arg(required = true, trailing_var_arg = true, value_names = ["PROGRAM", "ARGS"])]
     pub(crate) command: Vec<OsString>,
 }
 
-/// Which small objects of Python are recorded.
+/// Which small Python objects are recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PythonAllocations {
-    /// Thousands of them, with the margin that comes of it
+    /// A sample of some thousand objects; totals are estimates with a margin of error
     Sampled,
-    /// Every one
+    /// All objects
     All,
-    /// None
+    /// No objects
     None,
 }
 
@@ -106,7 +104,7 @@ impl From<PythonAllocations> for Objects {
     }
 }
 
-/// What `heaplens run --help` ends with.
+/// Printed at the end of `heaplens run --help`.
 pub(crate) const EXAMPLES: &str = "\
 Examples:
   heaplens run -- python train.py
@@ -116,7 +114,7 @@ Examples:
   heaplens run --sample 512KiB -- ./allocates_a_lot
   heaplens run --max-growth 1KiB/iteration --error-exitcode 3 -- pytest tests/";
 
-/// Runs, seals, reports.
+/// Runs the program, writes the recording, prints the report.
 pub(crate) fn run(arguments: RunArguments, agent: &'static [u8]) -> Result<ExitCode, Failure> {
     let outputs = Outputs::prepare(&arguments)?;
     let options = RunOptions {
@@ -130,38 +128,42 @@ pub(crate) fn run(arguments: RunArguments, agent: &'static [u8]) -> Result<ExitC
         finalize_graph: arguments.finalize_graph,
         clean_blocks: false,
     };
-    let wanted = Wanted { heap: arguments.heap == YesNo::Yes, at: arguments.snapshot_at.as_deref() };
-    let outcome = recorded(options, arguments.quiet, wanted).map_err(explain)?;
+    let snapshots =
+        HeapSnapshots { on_growth: arguments.heap == YesNo::Yes, at_mark: arguments.snapshot_at.as_deref() };
+    let outcome = recorded(options, arguments.quiet, snapshots).map_err(explain)?;
     for warning in &outcome.warnings {
-        tell(&format!("warning: {warning}"));
+        eprint(&format!("warning: {warning}"));
     }
     let status = match outcome.recorded {
-        Recorded::Bare(reason) => outputs.say_bare(&reason),
+        Recorded::Bare(reason) => {
+            eprint(&format!("heaplens: nothing was recorded: {reason}"));
+            None
+        }
         Recorded::Whole { recording, session } => outputs.deliver(*recording, outcome.pid, session)?,
     };
     Ok(ExitCode::from(status.unwrap_or(status_of(outcome.exit))))
 }
 
-/// Which heap snapshots are taken.
+/// Which heap snapshots to take.
 #[derive(Clone, Copy)]
-struct Wanted<'a> {
-    /// While it grows, and at the end.
-    heap: bool,
-    /// Soon after marks with this label.
-    at: Option<&'a str>,
+struct HeapSnapshots<'a> {
+    /// While memory grows, and at exit.
+    on_growth: bool,
+    /// After marks with this label.
+    at_mark: Option<&'a str>,
 }
 
-/// Runs, with a status line while it does where there is a place for one.
-fn recorded(options: RunOptions, quiet: bool, wanted: Wanted<'_>) -> Result<Outcome, RunError> {
+/// Runs the program, with a status line where the terminal has room for one.
+fn recorded(options: RunOptions, quiet: bool, snapshots: HeapSnapshots<'_>) -> Result<Outcome, RunError> {
     let (mut line, mut analysis) = (StatusLine::on_stderr(quiet), Analysis::default());
     let mut show = line.as_mut().map(|line| |progress: &Progress| line.show(progress));
     let mut examine = |snapshot: &Snapshot, _| analysis.holders(snapshot);
-    let is_wanted = wanted.heap || wanted.at.is_some();
+    let takes_any = snapshots.on_growth || snapshots.at_mark.is_some();
     let listeners = Listeners {
         audience: show.as_mut().map(|show| show as _),
-        examiner: is_wanted.then_some(&mut examine as _),
-        snapshots: wanted.heap,
-        snapshot_at: wanted.at,
+        examiner: takes_any.then_some(&mut examine as _),
+        snapshots: snapshots.on_growth,
+        snapshot_at: snapshots.at_mark,
     };
     let outcome = run_with(options, listeners);
     if let Some(line) = &mut line {
@@ -170,7 +172,7 @@ fn recorded(options: RunOptions, quiet: bool, wanted: Wanted<'_>) -> Result<Outc
     outcome
 }
 
-/// Where the results go.
+/// Where the results are written.
 struct Outputs {
     recording: Pattern,
     json: Option<Pattern>,
@@ -181,7 +183,7 @@ struct Outputs {
 }
 
 impl Outputs {
-    /// Reads the names and asks whether they can be written, before the program runs for hours.
+    /// Parses the file names and checks that they can be written, before the program runs for hours.
     fn prepare(arguments: &RunArguments) -> Result<Self, Failure> {
         let recording = checked(&arguments.output)?;
         let json = arguments.json.as_ref().map(checked).transpose()?;
@@ -190,40 +192,38 @@ impl Outputs {
         Ok(Self { recording, json, html, limits, quiet: arguments.quiet, color: arguments.color })
     }
 
-    fn say_bare(&self, reason: &BareReason) -> Option<u8> {
-        tell(&format!("heaplens: nothing was recorded: {reason}"));
-        None
-    }
-
-    /// Seals and shows; the exit status where the limits have one.
+    /// Writes the recording and the reports; returns the exit status that the limits ask for, if any.
     fn deliver(&self, recording: Recording, pid: Pid, session: Session) -> Result<Option<u8>, Failure> {
         let sealed = seal(recording, &self.recording.expand(pid), pid, session.path())?;
-        // A directory that cannot be removed is in memory or temporary space and holds nothing that is still needed.
+        // Failing to remove it is harmless: it is in memory or in temporary space, and no longer needed.
         session.remove().ok();
-        let profile = profiled(&sealed.decoded, None).map_err(|error| {
+        let profile = profile_of(&sealed.decoded, None).map_err(|error| {
             Failure::new(error).hint(format!("heaplens report {}", sealed.path.display()))
         })?;
         self.show(&profile, &sealed);
         let sealed = sealed.path.display();
         let as_json = || render(&profile, Format::Json, plain());
         written(self.json.as_ref(), pid, as_json, || format!("heaplens report --format json {sealed}"))?;
-        let as_page = || page(&profile);
-        written(self.html.as_ref(), pid, as_page, || format!("heaplens report {sealed} --html FILE"))?;
+        let as_html = || html_page(&profile);
+        written(self.html.as_ref(), pid, as_html, || format!("heaplens report {sealed} --html FILE"))?;
         self.limits.status(&profile)
     }
 
-    /// The report is talk here: a stderr that is closed loses it, and the recording still has it.
+    /// Errors are ignored: with a closed stderr the report is lost, but it can be printed from the recording.
     fn show(&self, profile: &Profile, sealed: &Sealed) {
         if self.quiet {
             return;
         }
-        let page = render(profile, Format::Text, look(self.color, &stderr()));
-        stderr().write_all(&page).ok();
-        tell(&format!("heaplens: sealed {0} (heaplens report {0} prints this again)", sealed.path.display()));
+        let text = render(profile, Format::Text, text_options(self.color, &stderr()));
+        stderr().write_all(&text).ok();
+        eprint(&format!(
+            "heaplens: wrote {0} ('heaplens report {0}' prints this report again)",
+            sealed.path.display()
+        ));
     }
 }
 
-/// Writes a report where its file was asked for; `again` says how to have it another time.
+/// Writes a report to its file if there is one; on failure, `again` is the command that writes it from the recording.
 fn written(
     to: Option<&Pattern>,
     pid: Pid,
@@ -235,9 +235,9 @@ fn written(
         .map_err(|error| Failure::new(format!("cannot write {}: {error}", path.display())).hint(again()))
 }
 
-fn checked(typed: &OsString) -> Result<Pattern, Failure> {
-    let pattern = Pattern::parse(typed, |name| env::var_os(name))?;
-    if !pattern.folder_is_open() {
+fn checked(pattern: &OsString) -> Result<Pattern, Failure> {
+    let pattern = Pattern::parse(pattern, |name| env::var_os(name))?;
+    if !pattern.directory_has_pid() {
         destination::check(&pattern.expand(Pid::new(std::process::id())))?;
     }
     Ok(pattern)

@@ -109,9 +109,9 @@ fn checked_by_us(heaplens: &Path, program: &Path, blocks: u64) -> Result<Look> {
 }
 
 impl Look {
-    /// `heaplens: looked at 1000001 blocks in 0.869 s, 0.575 s of the processor, 61.2 bytes a block`.
+    /// `heaplens: inspected 1000001 blocks in 0.869 s, 0.575 s of CPU time, 61.2 bytes per block`.
     fn parse(words: &str) -> Option<Self> {
-        let line = words.lines().find_map(|line| line.strip_prefix("heaplens: looked at "))?;
+        let line = words.lines().find_map(|line| line.strip_prefix("heaplens: inspected "))?;
         let numbers: Vec<f64> = line.split([' ', ',']).filter_map(|word| word.parse().ok()).collect();
         let [_, wall_s, cpu_s, bytes_per_block] = numbers[..] else { return None };
         Some(Self { wall_s, cpu_s, bytes_per_block })
@@ -194,7 +194,8 @@ fn sentence(added: f64) -> String {
 mod tests {
     use super::*;
 
-    const WORDS: &str = "noise\nheaplens: looked at 1000001 blocks in 0.869 s, 0.575 s of the processor, 61.2 bytes a block\n";
+    const WORDS: &str =
+        "noise\nheaplens: inspected 1000001 blocks in 0.869 s, 0.575 s of CPU time, 61.2 bytes per block\n";
 
     #[test]
     fn a_look_tells_what_it_cost() {

@@ -1,4 +1,4 @@
-//! What `heaplens memcheck` takes: the options of Valgrind's Memcheck, spelled as it spells them.
+//! The arguments of `heaplens memcheck`: the options of Valgrind's Memcheck, spelled as it spells them.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -8,119 +8,119 @@ use clap::{Args, ValueEnum};
 use heaplens_analyze::suppressions;
 use heaplens_format::recording::LeakKind;
 
-use super::run_book::RunBook;
+use super::valgrind_options::ValgrindOptions;
 use crate::values::{Color, YesNo};
 
 /// `heaplens memcheck`. Options are spelled as Memcheck spells them.
 #[derive(Debug, Args)]
 pub(crate) struct MemcheckArguments {
-    /// How much is said about blocks that are live at the end
+    /// Whether to check for leaks at exit, and how to report them
     #[arg(long, value_name = "HOW", default_value = "summary", num_args = 0..=1, require_equals = true, default_missing_value = "full")]
     pub(super) leak_check: LeakDetail,
-    /// How many callers two leaks must share to be told of as one: one, three or all
+    /// How many callers must match for two leaks to be merged
     #[arg(long, value_name = "HOW", default_value = "high")]
     pub(super) leak_resolution: Resolution,
-    /// Kinds of leaks to show, of: definite, indirect, possible, reachable; or all, or none
+    /// Leak kinds to show: a list of definite, indirect, possible, reachable; or all, or none
     #[arg(long, value_name = "KINDS", default_value = "definite,possible", value_parser = kinds)]
     pub(super) show_leak_kinds: KindSet,
-    /// Kinds of leaks that count as errors (the same words)
+    /// Leak kinds that count as errors (same values)
     #[arg(long, value_name = "KINDS", default_value = "definite,possible", value_parser = kinds)]
     pub(super) errors_for_leak_kinds: KindSet,
-    /// yes: the same as --show-leak-kinds=all
+    /// yes: same as --show-leak-kinds=all
     #[arg(long, value_name = "yes|no", hide = true)]
     pub(super) show_reachable: Option<YesNo>,
-    /// no: the same as --show-leak-kinds=definite
+    /// no: same as --show-leak-kinds=definite
     #[arg(long, value_name = "yes|no", hide = true)]
     pub(super) show_possibly_lost: Option<YesNo>,
-    /// Exit with this status when there are errors, instead of the program's own
+    /// Exit with status N if there are errors (0: with the status of the program)
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(super) error_exitcode: u8,
-    /// Frames of a stack to show
+    /// Number of frames to show per stack
     #[arg(long, value_name = "N", default_value_t = 12)]
     pub(super) num_callers: usize,
-    /// Show whole paths of source files, or what follows TEXT in them; may be given several times
+    /// Show full source paths, or the part after TEXT; may be repeated
     #[arg(long, value_name = "TEXT", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     pub(super) fullpath_after: Vec<String>,
-    /// A file of leaks that are known, in the syntax of Valgrind or of the leak sanitizer; may be given several times
+    /// Suppress the leaks listed in FILE, in the syntax of Valgrind or LeakSanitizer; may be repeated
     #[arg(long, value_name = "FILE")]
     pub(super) suppressions: Vec<PathBuf>,
-    /// Leave out what healthy Python and TensorFlow programs are known to hold by pointers into blocks
+    /// Use the built-in suppressions for Python and TensorFlow
     #[arg(long, value_name = "yes|no", default_value = "yes", hide_possible_values = true)]
     pub(super) default_suppressions: YesNo,
-    /// Write behind each leak a suppression that means it and no other
+    /// Print a suppression for each leak
     #[arg(long, value_name = "no|yes|all", default_value = "no", hide_possible_values = true)]
     pub(super) gen_suppressions: GenSuppressions,
-    /// Name the suppressions that were used
+    /// List used suppressions
     #[arg(short = 's')]
     pub(super) show_suppressed: bool,
-    /// yes: the same as -s
+    /// yes: same as -s
     #[arg(long, value_name = "yes|no", default_value = "no", hide = true)]
     pub(super) show_error_list: YesNo,
-    /// The same as -s, and how long the look took
+    /// Same as -s, and print the duration of the leak check
     #[arg(short, long, action = clap::ArgAction::Count, hide = true)]
     pub(super) verbose: u8,
-    /// Look at programs that the program starts, too
+    /// Also check programs that the program starts (follow exec)
     #[arg(long, value_name = "yes|no", default_value = "no", hide_possible_values = true)]
     pub(super) trace_children: YesNo,
-    /// Write the page to FILE instead of stderr (%p: process id, %q{VAR}: environment variable, %%: percent sign)
+    /// Write the output to FILE instead of stderr (%p: process ID, %q{VAR}: environment variable, %%: percent sign)
     #[arg(long, value_name = "FILE")]
     pub(super) log_file: Option<OsString>,
-    /// Write the page to this descriptor
+    /// Write the output to this file descriptor
     #[arg(long, value_name = "N", default_value_t = 2)]
     pub(super) log_fd: u32,
-    /// Write Valgrind's XML (protocol 4) to the file that --xml-file names
+    /// Write Valgrind XML (protocol 4) to the file given with --xml-file
     #[arg(long, value_name = "yes|no", default_value = "no", hide_possible_values = true)]
     pub(super) xml: YesNo,
-    /// The file for --xml=yes (%p: process id, %q{VAR}: environment variable, %%: percent sign)
+    /// File for --xml=yes (%p: process ID, %q{VAR}: environment variable, %%: percent sign)
     #[arg(long, value_name = "FILE")]
     pub(super) xml_file: Option<OsString>,
-    /// The descriptor for --xml=yes
+    /// File descriptor for --xml=yes
     #[arg(long, value_name = "N")]
     pub(super) xml_fd: Option<u32>,
-    /// Copied into the XML
+    /// Text to include in the XML
     #[arg(long, value_name = "TEXT", hide = true)]
     pub(super) xml_user_comment: Option<String>,
-    /// Write the report as JSON too
+    /// Also write the report to FILE as JSON
     #[arg(long, value_name = "FILE")]
     pub(super) json: Option<PathBuf>,
-    /// Print nothing but errors
+    /// Print errors only
     #[arg(short, long)]
     pub(super) quiet: bool,
-    /// Colour in the report
+    /// When to color the report
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub(super) color: Color,
     #[command(flatten)]
-    pub(super) run_book: RunBook,
-    /// The program and its arguments
+    pub(super) valgrind_options: ValgrindOptions,
+    /// Program to run, and its arguments
     #[arg(required = true, trailing_var_arg = true, value_names = ["PROGRAM", "ARGS"])]
     pub(super) command: Vec<OsString>,
 }
 
-/// How much is said.
+/// How leaks are reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum LeakDetail {
-    /// Nothing
+    /// No leak check
     No,
-    /// The sum of each kind
+    /// Totals of each leak kind
     Summary,
-    /// Each stack, too
+    /// Totals, and each leak with its stack
     #[value(alias = "yes")]
     Full,
 }
 
-/// What counts as one leak.
+/// When two leaks are merged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Resolution {
-    /// The same caller
+    /// One caller
     Low,
-    /// The same three callers
+    /// Three callers
     Med,
-    /// The same stack
+    /// The whole stack
     High,
 }
 
 impl Resolution {
-    /// Memcheck counts the allocating function, too.
+    /// The number of frames to compare, as in Memcheck including the allocating function.
     pub(super) fn callers(self) -> Option<usize> {
         match self {
             Self::Low => Some(1),
@@ -130,24 +130,26 @@ impl Resolution {
     }
 }
 
-/// Whether suppressions are written.
+/// Whether suppressions are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum GenSuppressions {
     /// None
     No,
-    /// Memcheck asks for each one; here they are all written
+    /// Memcheck asks for each one; here, the same as all
     Yes,
     /// All
     All,
 }
 
-/// Kinds of leaks.
+/// A set of leak kinds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct KindSet(pub(super) BTreeSet<LeakKind>);
 
-fn kinds(words: &str) -> Result<KindSet, String> {
-    let known = suppressions::kinds_of(words).map(KindSet);
-    known.ok_or_else(|| "kinds are definite, indirect, possible, reachable, or all, or none".to_owned())
+fn kinds(text: &str) -> Result<KindSet, String> {
+    let kinds = suppressions::kinds_of(text).map(KindSet);
+    kinds.ok_or_else(|| {
+        "leak kinds are definite, indirect, possible and reachable, or all, or none".to_owned()
+    })
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
-//! `heaplens memcheck`: which blocks a program could no longer reach when it ended, in the words of Valgrind's run-books.
+//! `heaplens memcheck`: runs a program and lists leaked blocks at exit, with the options and the output of Valgrind's Memcheck.
 
 mod arguments;
 mod output;
-mod run_book;
-mod watch;
+mod stopwatch;
+mod valgrind_options;
 
 use std::collections::BTreeSet;
 use std::io::stderr;
@@ -17,23 +17,23 @@ use heaplens_analyze::suppressions::{self, Names, Suppression};
 use heaplens_format::Pid;
 use heaplens_format::environment::Objects;
 use heaplens_format::recording::{Decoded, HeapMoment, LeakKind};
-use heaplens_record::{Listeners, Recorded, RunOptions, run_with};
+use heaplens_record::{Listeners, Outcome, Recorded, RunError, RunOptions, run_with};
 use heaplens_report::text::leaks::{self, LeakOptions};
 use heaplens_report::valgrind::{self, XmlOptions};
 use heaplens_snapshot::Snapshot;
 
 use crate::destination;
-use crate::failure::{Failure, tell};
+use crate::failure::{Failure, eprint};
 use crate::launch::{explain, status_of};
-use crate::render::{look, plain, render};
+use crate::render::{plain, render, text_options};
 use crate::values::{Format, YesNo};
 use arguments::{GenSuppressions, LeakDetail};
 use output::Output;
-use watch::Watch;
+use stopwatch::{Cost, Stopwatch};
 
 pub(crate) use arguments::MemcheckArguments;
 
-/// What `heaplens memcheck --help` ends with.
+/// Printed at the end of `heaplens memcheck --help`.
 pub(crate) const EXAMPLES: &str = "\
 Examples:
   heaplens memcheck ./app
@@ -41,72 +41,83 @@ Examples:
   heaplens memcheck --leak-check=full --error-exitcode=9 --suppressions=known.supp ./app
   heaplens memcheck --xml=yes --xml-file=lost.%p.xml ./app";
 
-/// Where things are written to.
+/// Where the results are written.
 struct Outputs {
-    page: Output,
+    text: Output,
     xml: Option<Output>,
 }
 
-/// Runs, looks at what is left, tells.
+/// Runs the program, checks for leaks, reports them.
 pub(crate) fn memcheck(arguments: MemcheckArguments, agent: &'static [u8]) -> Result<ExitCode, Failure> {
-    arguments.run_book.explain()?;
+    arguments.valgrind_options.check()?;
     let outputs = arguments.outputs()?;
     let known = arguments.known_leaks()?;
-    let options = RunOptions {
-        command: arguments.command.clone(),
-        agent: Some(agent),
-        sample: None,
-        objects: Objects::None,
-        follow: arguments.trace_children == YesNo::Yes,
-        passive: true,
-        frameworks: true,
-        finalize_graph: None,
-        clean_blocks: true,
-    };
-    let mut analysis = Analysis::default();
-    let mut examine = |snapshot: &Snapshot, _: HeapMoment| {
-        let watch = Watch::start();
-        let found = analysis.leaks(snapshot);
-        if arguments.verbose > 0 {
-            let (blocks, took) = (snapshot.blocks.len(), watch.stop());
-            let (wall, cpu) = (took.wall.as_secs_f64(), took.cpu.as_secs_f64());
-            let bytes = took.peak_kib as f64 * 1024.0 / blocks.max(1) as f64;
-            tell(&format!(
-                "heaplens: looked at {blocks} blocks in {wall:.3} s, {cpu:.3} s of the processor, {bytes:.1} bytes a block"
-            ));
-        }
-        found
-    };
-    let examiner = (arguments.leak_check != LeakDetail::No).then_some(&mut examine as _);
-    let outcome = run_with(options, Listeners { examiner, ..Listeners::default() }).map_err(explain)?;
+    let outcome = arguments.run(agent).map_err(explain)?;
     for warning in &outcome.warnings {
-        tell(&format!("warning: {warning}"));
+        eprint(&format!("warning: {warning}"));
     }
     let own = status_of(outcome.exit);
     let status = match outcome.recorded {
         Recorded::Bare(reason) => {
-            tell(&format!("heaplens: nothing was looked at: {reason}"));
+            eprint(&format!("heaplens: nothing was recorded: {reason}"));
             own
         }
         Recorded::Whole { mut recording, session } => {
             session.remove().ok();
             heaplens_analyze::resolve_symbols(&mut recording);
             arguments
-                .tell(&Decoded { recording: *recording, damage: Vec::new() }, &known, &outputs)?
+                .report(&Decoded { recording: *recording, damage: Vec::new() }, &known, &outputs)?
                 .unwrap_or(own)
         }
     };
     Ok(ExitCode::from(status))
 }
 
+fn print_cost(blocks: usize, cost: Cost) {
+    let (wall, cpu) = (cost.wall.as_secs_f64(), cost.cpu.as_secs_f64());
+    let bytes = cost.peak_kib as f64 * 1024.0 / blocks.max(1) as f64;
+    eprint(&format!(
+        "heaplens: inspected {blocks} blocks in {wall:.3} s, {cpu:.3} s of CPU time, {bytes:.1} bytes per block"
+    ));
+}
+
 impl MemcheckArguments {
-    /// Those of the user's files and those that come with Heaplens. Read before the program runs for hours.
+    /// Runs the program, with a leak check at exit unless it is switched off.
+    fn run(&self, agent: &'static [u8]) -> Result<Outcome, RunError> {
+        let mut analysis = Analysis::default();
+        let mut examine = |snapshot: &Snapshot, _: HeapMoment| {
+            let stopwatch = Stopwatch::start();
+            let found = analysis.leaks(snapshot);
+            if self.verbose > 0 {
+                print_cost(snapshot.blocks.len(), stopwatch.stop());
+            }
+            found
+        };
+        let examiner = (self.leak_check != LeakDetail::No).then_some(&mut examine as _);
+        run_with(self.run_options(agent), Listeners { examiner, ..Listeners::default() })
+    }
+
+    fn run_options(&self, agent: &'static [u8]) -> RunOptions {
+        RunOptions {
+            command: self.command.clone(),
+            agent: Some(agent),
+            sample: None,
+            objects: Objects::None,
+            follow: self.trace_children == YesNo::Yes,
+            passive: true,
+            frameworks: true,
+            finalize_graph: None,
+            clean_blocks: true,
+        }
+    }
+
+    /// The suppressions from the user's files and the built-in ones, read before the program runs for hours.
     fn known_leaks(&self) -> Result<Vec<Suppression>, Failure> {
         let mut known = Vec::new();
         for path in &self.suppressions {
-            let because = |why: String| Failure::new(format!("cannot read {}: {why}", path.display()));
-            let text = std::fs::read_to_string(path).map_err(|error| because(error.to_string()))?;
-            known.extend(suppressions::parse(&text).map_err(|error| because(error.to_string()))?);
+            let unreadable = |why: String| Failure::new(format!("cannot read {}: {why}", path.display()));
+            let text = std::fs::read_to_string(path).map_err(|error| unreadable(error.to_string()))?;
+            known.extend(suppressions::parse(&text).map_err(|error| unreadable(error.to_string()))?);
         }
         if self.default_suppressions == YesNo::Yes {
             known.extend(suppressions::built_in());
@@ -119,16 +130,16 @@ impl MemcheckArguments {
             (YesNo::No, ..) => None,
             (YesNo::Yes, None, None) => {
                 return Err(
-                    Failure::new("--xml=yes: there is no file to write to").hint("add --xml-file=FILE")
+                    Failure::new("--xml=yes requires --xml-file or --xml-fd").hint("add --xml-file=FILE")
                 );
             }
             (YesNo::Yes, file, descriptor) => Some(Output::new(file.as_ref(), descriptor.unwrap_or(2))?),
         };
-        Ok(Outputs { page: Output::new(self.log_file.as_ref(), self.log_fd)?, xml })
+        Ok(Outputs { text: Output::new(self.log_file.as_ref(), self.log_fd)?, xml })
     }
 
-    /// Shows the page; the exit status where there are errors and one was named for them.
-    fn tell(
+    /// Prints the report; returns the exit status of --error-exitcode if there are errors.
+    fn report(
         &self,
         decoded: &Decoded,
         known: &[Suppression],
@@ -147,11 +158,12 @@ impl MemcheckArguments {
         let is_error = |record: &&LeakRecord| self.errors_for_leak_kinds.0.contains(&record.kind);
         let errors = records.iter().filter(is_error).count();
         if self.leak_check != LeakDetail::No && !(self.quiet && errors == 0) {
-            let looks = if outputs.page == Output::Stderr { look(self.color, &stderr()) } else { plain() };
-            let mut page = Vec::new();
-            leaks::write(&profile, looks, &self.shown(&names), &mut page)
-                .expect("writing to memory does not fail");
-            outputs.page.write(process_of(&profile), &page)?;
+            let options =
+                if outputs.text == Output::Stderr { text_options(self.color, &stderr()) } else { plain() };
+            let mut text = Vec::new();
+            leaks::write(&profile, options, &self.shown(&names), &mut text)
+                .expect("writing to a Vec cannot fail");
+            outputs.text.write(process_of(&profile), &text)?;
         }
         if let Some(path) = &self.json {
             write_json(&profile, path)?;
@@ -162,28 +174,28 @@ impl MemcheckArguments {
         Ok((errors > 0 && self.error_exitcode != 0).then_some(self.error_exitcode))
     }
 
-    /// What Valgrind calls the frames that suppressions of the user or for the user are about. Those that come with Heaplens
-    /// need no such names, and to look them up costs as much as the names of all frames.
+    /// The names that Valgrind gives to frames, for matching suppressions of the user and for generating them. The built-in ones do
+    /// not need them, and looking them up costs as much as resolving all symbols.
     fn names(&self, profile: &Profile, known: &[Suppression]) -> Names {
         let Some(Leaks::Done(records)) = &profile.leaks else { return Names::default() };
-        let is_written = self.gen_suppressions != GenSuppressions::No;
+        let are_generated = self.gen_suppressions != GenSuppressions::No;
         let kinds = self.kinds();
-        let is_meant = |record: &&LeakRecord| {
-            is_written && kinds.contains(&record.kind)
+        let is_needed = |record: &&LeakRecord| {
+            are_generated && kinds.contains(&record.kind)
                 || !self.suppressions.is_empty() && known.iter().any(|one| one.is_for(record.kind))
         };
-        Names::of(records.iter().filter(is_meant).flat_map(|record| profile.frames(record.stack)))
+        Names::of(records.iter().filter(is_needed).flat_map(|record| profile.frames(record.stack)))
     }
 
     fn xml(&self, profile: &Profile, names: &Names) -> Vec<u8> {
         let own = std::env::args_os().count().saturating_sub(self.command.len());
         let own_words = std::env::args_os().take(own).map(|word| word.to_string_lossy().into_owned());
-        // Memcheck writes what it would show, and of a summary nothing.
+        // Like Memcheck: what would be shown as text, and nothing with --leak-check=summary.
         let LeakOptions { kinds, callers, suppressions, .. } = self.shown(names);
         let comment = self.xml_user_comment.clone();
         let options = XmlOptions { kinds, callers, own_words: own_words.collect(), comment, suppressions };
         let mut bytes = Vec::new();
-        valgrind::write(profile, &options, &mut bytes).expect("writing to memory does not fail");
+        valgrind::write(profile, &options, &mut bytes).expect("writing to a Vec cannot fail");
         bytes
     }
 
@@ -197,9 +209,9 @@ impl MemcheckArguments {
         }
     }
 
-    /// Kinds whose stacks are shown.
+    /// The leak kinds whose stacks are shown.
     fn kinds(&self) -> Vec<LeakKind> {
-        let asked = match (self.show_reachable, self.show_possibly_lost) {
+        let kinds = match (self.show_reachable, self.show_possibly_lost) {
             (Some(YesNo::Yes), _) => LeakKind::ALL.into(),
             (_, Some(YesNo::No)) => BTreeSet::from([LeakKind::DefinitelyLost]),
             (Some(YesNo::No), _) | (_, Some(YesNo::Yes)) => {
@@ -208,7 +220,7 @@ impl MemcheckArguments {
             (None, None) => self.show_leak_kinds.0.clone(),
         };
         match self.leak_check {
-            LeakDetail::Full => asked.into_iter().collect(),
+            LeakDetail::Full => kinds.into_iter().collect(),
             LeakDetail::Summary | LeakDetail::No => Vec::new(),
         }
     }

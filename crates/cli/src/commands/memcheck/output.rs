@@ -1,5 +1,5 @@
-//! Where the page and the XML go: to stderr, to a file whose name may hold the process id, or to a descriptor that whoever
-//! started Heaplens has opened.
+//! Where the text and the XML are written: to stderr, to a file whose name may contain the process ID, or to a file descriptor
+//! that Heaplens inherited.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::OpenOptions;
@@ -12,42 +12,42 @@ use crate::destination;
 use crate::failure::Failure;
 use crate::pattern::Pattern;
 
-/// A place to write to.
+/// An output.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Output {
     Stderr,
     Stdout,
     File(Pattern),
-    /// Another descriptor of this process.
+    /// An inherited file descriptor.
     Descriptor(u32),
 }
 
 impl Output {
-    /// A file where one is named, else a descriptor. What cannot be written to is found out before the program runs.
+    /// The file if one is given, else the descriptor. Checks that it can be written, before the program runs.
     pub(super) fn new(file: Option<&OsString>, descriptor: u32) -> Result<Self, Failure> {
         match (file, descriptor) {
-            (Some(typed), _) => Self::file(typed),
+            (Some(pattern), _) => Self::file(pattern),
             (None, 1) => Ok(Self::Stdout),
             (None, 2) => Ok(Self::Stderr),
             (None, other) => match Self::Descriptor(other).open() {
                 Ok(_) => Ok(Self::Descriptor(other)),
-                Err(error) => Err(Failure::new(format!("cannot write to descriptor {other}: {error}"))),
+                Err(error) => Err(Failure::new(format!("cannot write to file descriptor {other}: {error}"))),
             },
         }
     }
 
-    fn file(typed: &OsStr) -> Result<Self, Failure> {
-        let pattern = Pattern::parse(typed, |name| std::env::var_os(name))?;
-        if !pattern.folder_is_open() {
+    fn file(pattern: &OsStr) -> Result<Self, Failure> {
+        let pattern = Pattern::parse(pattern, |name| std::env::var_os(name))?;
+        if !pattern.directory_has_pid() {
             destination::check(&pattern.expand(Pid::new(std::process::id())))?;
         }
         Ok(Self::File(pattern))
     }
 
-    /// Writes all of it; the process is the one that was looked at.
+    /// Writes the output for a process.
     pub(super) fn write(&self, process: Pid, bytes: &[u8]) -> Result<(), Failure> {
         match self {
-            // A closed stderr is nobody's error.
+            // A closed stderr is ignored.
             Self::Stderr => {
                 io::stderr().write_all(bytes).ok();
                 Ok(())
@@ -60,12 +60,14 @@ impl Output {
             }
             Self::Descriptor(number) => {
                 let written = self.open().and_then(|mut file| file.write_all(bytes));
-                written.map_err(|error| Failure::new(format!("cannot write to descriptor {number}: {error}")))
+                written.map_err(|error| {
+                    Failure::new(format!("cannot write to file descriptor {number}: {error}"))
+                })
             }
         }
     }
 
-    /// Behind what is there: the descriptor may have been written to before.
+    /// Appends: the descriptor may have been written to before.
     fn open(&self) -> io::Result<std::fs::File> {
         let Self::Descriptor(number) = self else { return Err(io::ErrorKind::InvalidInput.into()) };
         OpenOptions::new().append(true).open(PathBuf::from(format!("/proc/self/fd/{number}")))
@@ -77,12 +79,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_goes_before_a_descriptor() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("log.%p").into_os_string();
+    fn a_file_takes_precedence_over_a_descriptor() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("log.%p").into_os_string();
         let output = Output::new(Some(&file), 1).unwrap();
-        output.write(Pid::new(7), b"page").unwrap();
-        assert_eq!(std::fs::read(folder.path().join("log.7")).unwrap(), b"page");
+        output.write(Pid::new(7), b"text").unwrap();
+        assert_eq!(std::fs::read(directory.path().join("log.7")).unwrap(), b"text");
     }
 
     #[test]

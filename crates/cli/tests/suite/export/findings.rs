@@ -124,11 +124,11 @@ fn a_recording_that_knows_of_no_lost_blocks_is_no_empty_list() {
 fn what_a_format_cannot_say_is_refused_with_the_reason() {
     let said = refused(&NATIVE, "massif", &[&"--base", &FEW.recording()]);
     assert!(
-        said.contains("--base has no meaning for --format massif") && said.contains("heaplens diff"),
+        said.contains("--base cannot be used with --format massif") && said.contains("heaplens diff"),
         "{said}"
     );
     let said = refused(&NATIVE, "pprof", &[&"--what", &"peak"]);
-    assert!(said.contains("--what has no meaning for --format pprof"), "{said}");
+    assert!(said.contains("--what cannot be used with --format pprof"), "{said}");
     let said = refused(&NATIVE, "collapsed", &[&"--at", &"pass:3"]);
     assert!(said.contains("no loop was found"), "{said}");
 }

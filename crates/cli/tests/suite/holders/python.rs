@@ -115,8 +115,10 @@ pub fn program_that_asks(folder: &Folder) -> PathBuf {
 /// Both looks show what was held then. Others may have been taken because the program grew.
 pub fn assert_looks_are_right(recording: &Path) {
     let page = |look: usize| {
-        let output =
-            Heaplens::bare(["heap", "--look", &look.to_string()]).arg(recording).output().expect("it runs");
+        let output = Heaplens::bare(["heap", "--snapshot", &look.to_string()])
+            .arg(recording)
+            .output()
+            .expect("it runs");
         output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
     };
     let pages: Vec<String> =

@@ -1,36 +1,35 @@
-//! What a look costs: time on the clock, time of the processor, which does not count what neighbours on the machine took, and
-//! memory.
+//! Measures the cost of a leak check: wall time, CPU time (which does not depend on the load of the machine) and memory.
 
 use std::time::{Duration, Instant};
 
-/// Since when.
+/// A measurement in progress.
 #[derive(Debug)]
-pub(super) struct Watch {
+pub(super) struct Stopwatch {
     started: Instant,
     cpu: Duration,
     resident_kib: u64,
 }
 
-/// What it cost.
+/// The result of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Took {
-    /// On the clock.
+pub(super) struct Cost {
+    /// Wall time.
     pub(super) wall: Duration,
-    /// Of the processor, in this thread.
+    /// CPU time of this thread.
     pub(super) cpu: Duration,
-    /// The most memory that this process had meanwhile, above what it had before.
+    /// Peak resident memory of this process, above its resident memory at the start.
     pub(super) peak_kib: u64,
 }
 
-impl Watch {
+impl Stopwatch {
     pub(super) fn start() -> Self {
-        // proc(5): the peak is counted from here on. Where that is not allowed an earlier one may be told.
+        // proc(5): resets the peak. Where that is not permitted, an earlier peak may be reported.
         std::fs::write("/proc/self/clear_refs", "5").ok();
         Self { started: Instant::now(), cpu: cpu_time(), resident_kib: memory_kib("VmRSS:") }
     }
 
-    pub(super) fn stop(self) -> Took {
-        Took {
+    pub(super) fn stop(self) -> Cost {
+        Cost {
             wall: self.started.elapsed(),
             cpu: cpu_time().saturating_sub(self.cpu),
             peak_kib: memory_kib("VmHWM:").saturating_sub(self.resident_kib),
@@ -38,7 +37,7 @@ impl Watch {
     }
 }
 
-/// The kernel counts it for every thread (Documentation/scheduler/sched-stats.rst: the first number is nanoseconds).
+/// Counted by the kernel for every thread (Documentation/scheduler/sched-stats.rst: the first number is nanoseconds).
 fn cpu_time() -> Duration {
     let line = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let first = line.split(' ').next().and_then(|word| word.parse().ok());
@@ -56,11 +55,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memory_that_is_given_back_counts_at_its_peak() {
-        let watch = Watch::start();
+    fn freed_memory_counts_at_its_peak() {
+        let stopwatch = Stopwatch::start();
         drop(std::hint::black_box(vec![1_u8; 64 << 20]));
-        let took = watch.stop();
-        assert!(took.peak_kib > 60 << 10, "{took:?}");
-        assert!(took.wall >= took.cpu / 2, "{took:?}");
+        let cost = stopwatch.stop();
+        assert!(cost.peak_kib > 60 << 10, "{cost:?}");
+        assert!(cost.wall >= cost.cpu / 2, "{cost:?}");
     }
 }
