@@ -17,28 +17,24 @@ use core::sync::atomic::Ordering::Relaxed;
 
 use heaplens_format::Addr;
 
+use super::addresses::Addresses;
 use crate::filter::Filter;
 
-/// log2 of the places.
-const BITS: u32 = 11;
-/// Code objects in one place: of more the generation ends.
-const IN_ONE: usize = 4;
+/// Buckets for code objects; when one overflows, the generation ends.
+const BUCKETS: usize = 1 << 11;
 
-/// Addresses that are watched. Threads of several interpreters may change it at once: each word stands for itself.
+/// Code objects that are watched. Threads of several interpreters may change it at once: each word stands for itself.
 #[derive(Debug)]
 pub struct Watched {
     /// 0 while the end of objects is not heard.
     generation: AtomicU64,
-    places: [[AtomicU64; IN_ONE]; 1 << BITS],
+    codes: Addresses<BUCKETS>,
 }
 
 impl Watched {
     /// Nothing is heard yet.
     pub const fn new() -> Self {
-        Self {
-            generation: AtomicU64::new(0),
-            places: [const { [const { AtomicU64::new(0) }; IN_ONE] }; 1 << BITS],
-        }
+        Self { generation: AtomicU64::new(0), codes: Addresses::new() }
     }
 
     /// From now on the end of every object is heard.
@@ -55,30 +51,15 @@ impl Watched {
 
     /// Watches a code object, which the caller keeps alive. Whatever is watched is in the filter.
     pub fn watch(&self, code: u64, filter: &Filter) {
-        let place = self.place(code);
-        if place.iter().any(|word| word.load(Relaxed) == code) {
-            return;
+        if self.codes.insert(Addr::new(code), filter).is_some() {
+            self.generation.fetch_add(1, Relaxed);
         }
-        filter.add(Addr::new(code));
-        if place.iter().any(|word| word.compare_exchange(0, code, Relaxed, Relaxed).is_ok()) {
-            return;
-        }
-        let other = place[(code >> 4) as usize % IN_ONE].swap(code, Relaxed);
-        if other != 0 {
-            filter.remove(Addr::new(other));
-        }
-        self.generation.fetch_add(1, Relaxed);
     }
 
     /// An object ends, which may be watched.
     pub fn on_end(&self, addr: Addr, filter: &Filter) {
-        for word in self.place(addr.get()) {
-            if word.load(Relaxed) == addr.get()
-                && word.compare_exchange(addr.get(), 0, Relaxed, Relaxed).is_ok()
-            {
-                filter.remove(addr);
-                self.generation.fetch_add(1, Relaxed);
-            }
+        if self.codes.remove(addr, filter) {
+            self.generation.fetch_add(1, Relaxed);
         }
     }
 
@@ -88,13 +69,7 @@ impl Watched {
             return false;
         }
         self.generation.fetch_add(1, Relaxed);
-        let words = self.places.iter().flatten().filter(|word| word.load(Relaxed) != 0);
-        words.map(|word| word.store(0, Relaxed)).count() != 0
-    }
-
-    fn place(&self, code: u64) -> &[AtomicU64; IN_ONE] {
-        let hash = (code >> 4).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - BITS);
-        &self.places[hash as usize]
+        self.codes.clear()
     }
 }
 
@@ -130,9 +105,7 @@ mod tests {
         fn what_was_read_of_an_address_is_what_is_there(events in prop::collection::vec((0u64..12, any::<bool>()), 1..200)) {
             let (watched, filter) = (Watched::new(), Filter::new());
             watched.begin();
-            let home = core::ptr::from_ref(watched.place(16));
-            let meeting = (1u64..).map(|n| n * 16).filter(|&n| core::ptr::from_ref(watched.place(n)) == home);
-            let addresses: std::vec::Vec<u64> = meeting.take(12).collect();
+            let addresses: std::vec::Vec<u64> = watched.codes.in_one_bucket().take(12).collect();
             let (mut lives, mut read) = ([0u64; 12], HashMap::new());
             for (number, (which, ends)) in events.into_iter().enumerate() {
                 let (at, address) = (which as usize, addresses[which as usize]);
