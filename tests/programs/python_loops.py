@@ -6,6 +6,10 @@ import threading
 
 kept = []
 
+# Since 3.14 iterators of ranges, lists and tuples go to free lists: nobody notices their end, so it is not known whether a loop
+# that was left early made iterations that allocate nothing.
+SEES_END = sys.version_info < (3, 14)
+
 
 def work(size=5000):
     """One event: a block too large for Python's own allocator."""
@@ -54,7 +58,7 @@ def for_zip():
     line = here(1)
     for _, _ in zip(range(55), ["y"] * 55):
         work()
-    say("for_zip", 55, True, line)
+    say("for_zip", 55, SEES_END, line)
 
 
 def for_dict():
@@ -71,7 +75,7 @@ def for_break():
         work()
         if number == 90:
             break
-    say("for_break", 91, True, line)
+    say("for_break", 91, SEES_END, line)
 
 
 def for_with_silent_passes():
@@ -81,6 +85,190 @@ def for_with_silent_passes():
         if number % 10 == 9:
             work()
     say("for_with_silent_passes", 300, sys.version_info < (3, 12), line)
+
+
+def silent_end(items, silent=7):
+    """Nothing is seen of the last passes."""
+    line = here(1)
+    for number in items:
+        if number < 60 - silent:
+            work()
+    return line
+
+
+def silent_end_of_range():
+    line = silent_end(range(60))
+    say("silent_end_of_range", 60 if SEES_END else 53, SEES_END, line)
+
+
+def silent_end_of_list():
+    line = silent_end(list(range(60)))
+    say("silent_end_of_list", 60 if SEES_END else 53, SEES_END, line)
+
+
+def silent_end_of_tuple():
+    line = silent_end(tuple(range(60)))
+    say("silent_end_of_tuple", 60 if SEES_END else 53, SEES_END, line)
+
+
+def silent_end_of_dict():
+    line = silent_end(dict.fromkeys(range(60)))
+    say("silent_end_of_dict", 60, True, line)
+
+
+def silent_end_of_enumerate():
+    line = here(1)
+    for number, _ in enumerate([None] * 60, -30):
+        if number < 20:
+            work()
+    say("silent_end_of_enumerate", 60, True, line)
+
+
+def silent_end_of_zip():
+    """The first iterator of a zip may be one item ahead of the loop: that no more passes came is not known."""
+    line = here(1)
+    for number, _ in zip(range(60), range(60)):
+        if number < 53:
+            work()
+    say("silent_end_of_zip", 53, False, line)
+
+
+def silent_before_break():
+    line = here(1)
+    for number in range(1000):
+        if number < 60:
+            work()
+        if number == 90:
+            break
+    say("silent_before_break", 91 if SEES_END else 60, SEES_END, line)
+
+
+def silent_before_exception():
+    line = here(2)
+    try:
+        for number in range(1000):
+            if number < 60:
+                work()
+            if number == 90:
+                raise ValueError(number)
+    except ValueError:
+        pass
+    say("silent_before_exception", 91 if SEES_END else 60, SEES_END, line)
+
+
+def list_that_grows():
+    """What is to come is appended on the way; of the last passes nothing is seen."""
+    tasks = list(range(30))
+    line = here(1)
+    for number in tasks:
+        if number < 30:
+            work()
+        if number < 90:
+            tasks.append(number + 30)
+    say("list_that_grows", 120, True, line)
+
+
+def list_that_shrinks():
+    """The last pass ends the loop one item early. Since 3.13 the iterator forgets its index then."""
+    items = list(range(60))
+    line = here(1)
+    for number in items:
+        if number < 58:
+            work()
+        if number == 59:
+            items.pop()
+    knows = sys.version_info < (3, 13)
+    say("list_that_shrinks", 60 if knows else 58, knows, line)
+
+
+def dict_that_changes():
+    """Python ends the loop with an exception."""
+    items = dict.fromkeys(range(100))
+    line = here(2)
+    try:
+        for number in items:
+            if number < 40:
+                work()
+            if number == 49:
+                items["one more"] = None
+    except RuntimeError:
+        pass
+    say("dict_that_changes", 50, True, line)
+
+
+def late(number):
+    """Only the last pass is seen."""
+    for value in range(number):
+        if value == number - 1:
+            work()
+
+
+def same_frame_again():
+    """Each time the frame and the iterator are where they were, and have come as far when they are seen."""
+    late(30)
+    late(30)
+    late(30)
+    exact = sys.version_info < (3, 12)
+    say("same_frame_again", 90, exact, late.__code__.co_firstlineno + 2)
+
+
+def late_in(items):
+    """Only the last pass is seen."""
+    for value in items:
+        if value == items[-1]:
+            work()
+
+
+def same_list_again():
+    """As before; where nobody notices the end of an iterator, the next one is taken for it."""
+    items = list(range(30))
+    late_in(items)
+    late_in(items)
+    late_in(items)
+    say("same_list_again", 90 if SEES_END else 30, SEES_END, late_in.__code__.co_firstlineno + 2)
+
+
+def shared_by_comprehension():
+    """The first item is not the loop's."""
+    items = iter([None] * 60)
+    next(items)
+    line = here(1)
+    results = [work() for _ in items]
+    say("shared_by_comprehension", len(results) + 1, False, line)
+
+
+def shared_by_generator_expression():
+    items = iter([None] * 60)
+    next(items)
+    line = here(1)
+    for _ in (work() for _ in items):
+        pass
+    say("shared_by_generator_expression", 60, False, line)
+
+
+def shared_at_first():
+    """When the others let go of the iterator, they have taken items already."""
+    items = iter([None] * 200)
+    passes = 0
+    line = here(1)
+    for _ in items:
+        work()
+        passes += 1
+        if passes < 30:
+            next(items)
+        elif passes == 30:
+            del items
+    say("shared_at_first", 200, False, line)
+
+
+def shared_iterator():
+    """Each pass takes two items: what the iterator tells is not the passes of the loop."""
+    items = iter([None] * 200)
+    line = here(1)
+    for _ in items:
+        next(items)
+        work()
+    say("shared_iterator", 200, False, line)
 
 
 def while_counter():
@@ -277,7 +465,11 @@ def no_loop():
     print("loop no_loop 0 - 0", flush=True)
 
 
-HELPERS = {"work", "here", "say", "epoch", "produce", "step", "in_async", "leaves_early"}
+HELPERS = {"work", "here", "say", "epoch", "produce", "step", "in_async", "leaves_early", "silent_end", "late", "late_in"}
+
+# There it is chance how many iterations of these are seen.
+if not SEES_END:
+    HELPERS |= {"list_that_grows", "same_frame_again"}
 
 if __name__ == "__main__":
     if len(sys.argv) > 1:

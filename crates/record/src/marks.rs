@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::mem::offset_of;
 
 use heaplens_format::arena::marks::{
-    CHANGE_SIZE, Change as ChangeRecord, LOOP_COUNTED, LOOP_SIZE, LOOP_UNSURE, LOOP_WENT_ON,
+    CHANGE_SIZE, Change as ChangeRecord, LOOP_COUNTED, LOOP_SHARED, LOOP_SIZE, LOOP_UNSURE,
     Loop as LoopRecord, MARK_SIZE, Mark as MarkRecord, MarkKind as RawKind, Moment,
 };
 use heaplens_format::recording::{Amount, Change, Frame, History, Loop, Mark, MarkKind, SiteKind, Stage};
@@ -40,7 +40,6 @@ fn one_loop(
     let last_and_flags = field(offset_of!(LoopRecord, last));
     let (last, flags) = (last_and_flags as u32, (last_and_flags >> 32) as u32);
     let parent_and_seat = field(offset_of!(LoopRecord, parent));
-    let (unseen, left) = (field(offset_of!(LoopRecord, unseen)), field(offset_of!(LoopRecord, left)));
     // A loop over an iterator begins with what takes the next item; of any other the condition may stand at its end.
     let ends = if flags & LOOP_COUNTED != 0 { [first, first] } else { [first, last] };
     let lines = ends.map(|instruction| line_of(codes, code, instruction));
@@ -50,8 +49,8 @@ fn one_loop(
         around: around(parent_and_seat as u32),
         thread: (parent_and_seat >> 32) as u32,
         passes: field(offset_of!(LoopRecord, passes)),
-        is_exact: flags & (LOOP_COUNTED | LOOP_UNSURE) == LOOP_COUNTED
-            && (left == 0 || unseen == 0 && flags & LOOP_WENT_ON == 0),
+        is_exact: flags & (LOOP_COUNTED | LOOP_UNSURE | LOOP_SHARED) == LOOP_COUNTED
+            && field(offset_of!(LoopRecord, left)) == 0,
         first: since_start(field(offset_of!(LoopRecord, first_ns))),
         last: since_start(field(offset_of!(LoopRecord, last_ns))),
     }

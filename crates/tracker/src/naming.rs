@@ -102,7 +102,7 @@ impl Tracker {
     }
 
     fn tables(&self) -> Tables<'_> {
-        Tables { arena: &self.arena, trie: &self.trie, marks: &self.marks }
+        Tables { arena: &self.arena, trie: &self.trie, marks: &self.marks, samples: &self.samples }
     }
 
     #[cold]

@@ -161,9 +161,7 @@ pub struct Loop {
     pub seat: AtomicU32,
     /// Passes that began.
     pub passes: AtomicU64,
-    /// Of these, how many were only inferred from the iterator.
-    pub unseen: AtomicU64,
-    /// Passes that were to come when it was last seen; `u64::MAX` where the iterator does not tell.
+    /// Passes that were to come when it was last seen, 0 when its iterator was freed; `u64::MAX` where it is not known.
     pub left: AtomicU64,
     /// When it was first seen, by the monotonic clock.
     pub first_ns: AtomicU64,
@@ -178,15 +176,15 @@ pub const ENOUGH_PASSES: u64 = 20;
 pub const ENOUGH_TO_JUDGE: u64 = 10;
 
 /// The size of a [`Loop`].
-pub const LOOP_SIZE: usize = 64;
+pub const LOOP_SIZE: usize = 56;
 const _: () = assert!(size_of::<Loop>() == LOOP_SIZE);
 
 /// Passes were told by an iterator, and not guessed from where the code was.
 pub const LOOP_COUNTED: u32 = 1;
 /// Some passes may not be in the count.
 pub const LOOP_UNSURE: u32 = 2;
-/// Its frame went on since it was last looked at, perhaps into another pass.
-pub const LOOP_WENT_ON: u32 = 4;
+/// Others may take items from its iterator, which then does not count the passes of the loop alone.
+pub const LOOP_SHARED: u32 = 4;
 
 #[cfg(test)]
 mod tests {

@@ -36,7 +36,7 @@ pub use header::{End, Header, HeaderView, Region};
 pub use table::{FRAME_PSEUDO_MODULE, MAPPING_SIZE, MODULE_SIZE, NODE_SIZE, Pseudo, SITE_SIZE};
 
 /// The first word of an arena.
-pub const MAGIC: u64 = u64::from_le_bytes(*b"HLARENA\x09");
+pub const MAGIC: u64 = u64::from_le_bytes(*b"HLARENA\x0a");
 
 /// The unit in which PAGES is handed out; also the page size of x86-64.
 pub const PAGE: usize = 4096;

@@ -150,8 +150,21 @@ impl Tracker {
     #[inline(never)]
     fn end_object(&self, addr: Addr) {
         self.samples.watched.on_end(addr, &self.samples.filter);
+        if self.samples.iterators.remove(addr, &self.samples.filter) {
+            self.end_iterator(addr);
+        }
         if records_all() || self.samples.may_hold(addr) {
             self.claim_slowly(addr);
+        }
+    }
+
+    /// The iterator of a loop is about to be freed; its fields are still intact.
+    fn end_iterator(&self, block: Addr) {
+        let Some(guard) = Guard::enter(Nesting::Never) else { return };
+        if process::is_recording(&guard)
+            && let (Some(seat), Some(thread)) = (guard.seat(), self.python.thread())
+        {
+            seat.python.on_iterator_freed(block, thread, &self.arena);
         }
     }
 

@@ -13,6 +13,7 @@ use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use heaplens_format::arena::python::{OBJECT_SAMPLE_SIZE, OBJECT_SAMPLES};
 use heaplens_format::{Addr, Bytes, SiteId};
 
+use super::addresses::Addresses;
 use super::watched::Watched;
 use crate::cost::ticks;
 use crate::filter::Filter;
@@ -27,6 +28,8 @@ const MOST: u32 = CAPACITY as u32 / 2;
 const ENOUGH: u32 = CAPACITY as u32 / 8;
 /// How many are many, between two doublings.
 const MANY: u32 = 4 * CAPACITY as u32;
+/// Buckets for iterators: a thread has a few nested loops.
+const ITERATORS: usize = 1 << 8;
 const PAGE: usize = 4096;
 const ENTRIES_PER_PAGE: usize = PAGE / size_of::<Entry>();
 const PAGES: usize = CAPACITY / ENTRIES_PER_PAGE;
@@ -83,7 +86,9 @@ pub struct Samples {
     touched: [AtomicU64; PAGES / 64],
     /// Code objects whose end is heard.
     pub watched: Watched,
-    /// Of the addresses in both.
+    /// Iterators of running loops, by their memory blocks.
+    pub iterators: Addresses<ITERATORS>,
+    /// Of the addresses in all three.
     pub filter: Filter,
     entries: [Entry; CAPACITY],
 }
@@ -98,6 +103,7 @@ impl Samples {
             taken: AtomicU32::new(0),
             touched: [const { AtomicU64::new(0) }; PAGES / 64],
             watched: Watched::new(),
+            iterators: Addresses::new(),
             filter: Filter::new(),
             entries: [const { Entry::new() }; CAPACITY],
         }
@@ -109,7 +115,8 @@ impl Samples {
         if has_samples {
             self.entries.iter().for_each(|entry| entry.addr.store(0, Relaxed));
         }
-        if self.watched.forget() || has_samples {
+        let (has_codes, has_iterators) = (self.watched.forget(), self.iterators.clear());
+        if has_samples || has_codes || has_iterators {
             self.filter.clear();
         }
         self.interval.store(interval_of_blocks.max(FIRST_INTERVAL), Relaxed);
@@ -132,6 +139,16 @@ impl Samples {
     /// Whether a sample can be at an address: its place in the table is not free.
     pub fn may_hold(&self, addr: Addr) -> bool {
         self.entries[home(addr)].addr.load(Relaxed) != 0
+    }
+
+    /// Whether `free` of objects is hooked.
+    pub fn hears_ends(&self) -> bool {
+        self.watched.generation() != 0
+    }
+
+    /// Notices when the iterator in this block is freed.
+    pub fn watch_iterator(&self, block: Addr) {
+        self.iterators.insert(block, &self.filter);
     }
 
     /// The table for this thread alone; `None` when another has it.

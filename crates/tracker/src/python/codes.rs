@@ -11,7 +11,7 @@ use heaplens_format::python_file::{Owner, WITHOUT_FILE, is_rewritten};
 
 use super::Known;
 use super::bytecode::Loops;
-use super::layout::{Instructions, Position};
+use super::layout::{Instructions, Position, Stack};
 use super::makers::Line;
 use crate::arena::Arena;
 use crate::trie::{Trie, extend_hash};
@@ -180,10 +180,7 @@ fn table(arena: &Arena, object: u64) -> u64 {
 
 /// The loops of a code object that is the user's own; their place in STRINGS, 0 where there are none.
 fn loops(known: &Known, arena: &Arena, code: u64, file: u64) -> u64 {
-    let (address, length) = (arena.address(Region::Strings, (file >> 32) as usize), file as u32 as usize);
-    // SAFETY: the text that was just put there, or nothing.
-    let file = unsafe { core::slice::from_raw_parts(address as *const u8, length) };
-    let Some(opcodes) = known.layout.opcodes.filter(|_| is_users(file)) else { return 0 };
+    let Some(opcodes) = known.layout.opcodes.filter(|_| is_users(stored(arena, file))) else { return 0 };
     // SAFETY: the instructions of a code object that a frame of this thread keeps alive.
     let loops = Loops::read(opcodes, unsafe { instructions(known, code) });
     put(arena, loops.all().len() * CODE_LOOP_SIZE, |target| {
@@ -210,15 +207,31 @@ pub enum Writer {
 
 /// Who wrote a code object that has this number.
 pub fn writer(arena: &Arena, number: u32) -> Writer {
-    let place = record(arena, number).file.load(Relaxed);
-    let (address, length) = (arena.address(Region::Strings, (place >> 32) as usize), place as u32 as usize);
-    // SAFETY: the text that was put there when the code object was first seen, or nothing.
-    let file = unsafe { core::slice::from_raw_parts(address as *const u8, length) };
+    let file = stored(arena, record(arena, number).file.load(Relaxed));
     match core::str::from_utf8(file) {
         _ if is_users(file) => Writer::User,
         Ok(file) if is_rewritten(file) => Writer::Tool,
         _ => Writer::Library,
     }
+}
+
+/// References to the iterator of a comprehension besides its loop's by which nobody takes items: it is also the argument, which
+/// the caller keeps, too, until it returns (before 3.11). Of any other code none.
+pub fn references_of_argument(known: &Known, arena: &Arena, number: u32) -> u32 {
+    let name = stored(arena, record(arena, number).name.load(Relaxed));
+    let caller_keeps = matches!(known.layout.stack, Stack::Behind(_));
+    match name {
+        b"<genexpr>" => 1,
+        _ if name.ends_with(b"comp>") => 1 + u32::from(caller_keeps),
+        _ => 0,
+    }
+}
+
+/// The text at a place in STRINGS, or an empty one.
+fn stored(arena: &Arena, place: u64) -> &[u8] {
+    let (address, length) = (arena.address(Region::Strings, (place >> 32) as usize), place as u32 as usize);
+    // SAFETY: `put` gave the place of a text that never changes, or it is 0.
+    unsafe { core::slice::from_raw_parts(address as *const u8, length) }
 }
 
 /// Whether passes of its loops can be iterations. What `python -c` runs has no file, and is the user's here.

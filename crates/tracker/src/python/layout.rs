@@ -79,6 +79,8 @@ pub struct Layout {
     pub stack: Stack,
     /// Whether the iterator of a range keeps what is left, and not an index.
     pub range_counts_down: bool,
+    /// Whether iterators of ranges, lists and tuples go to free lists, so that nobody notices when their loop is over.
+    pub iterators_have_free_lists: bool,
     /// In a tuple: its first item.
     pub tuple_items: u64,
 }
@@ -131,6 +133,7 @@ const OLDEST: Layout = Layout {
     code_stack_size: 32,
     stack: Stack::Behind(64),
     range_counts_down: false,
+    iterators_have_free_lists: false,
     tuple_items: 24,
 };
 
@@ -170,6 +173,7 @@ const PYTHON_3_11: Layout = Layout {
     code_stack_size: 68,
     stack: Stack::Inside { variables: 72, count: 76 },
     range_counts_down: false,
+    iterators_have_free_lists: false,
     tuple_items: 24,
 };
 
@@ -284,6 +288,7 @@ fn from_runtime(exports: &Exports, minor: u8) -> Result<Layout, Reading> {
         position: Position::Address(words.get(code + 9)),
         opcodes: Some(if minor >= 14 { &bytecode::PYTHON_3_14 } else { &bytecode::PYTHON_3_13 }),
         stack: Stack::Inside { variables: words.get(frame + 4), count: 72 },
+        iterators_have_free_lists: minor >= 14,
         tuple_items: words.get(tuple + 1),
         ..PYTHON_3_12
     };

@@ -26,6 +26,7 @@ use core::ffi::{CStr, c_void};
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, AtomicUsize};
 
+use heaplens_format::Addr;
 use heaplens_format::arena::python::{Interpreter, Reading};
 
 use crate::arena::Arena;
@@ -120,6 +121,11 @@ impl Room {
     #[inline]
     pub fn note_loops(&mut self, event: Event<'_>, tables: Tables<'_>) {
         self.loops.on_event(event, &mut self.codes, tables);
+    }
+
+    /// A watched iterator is about to be freed.
+    pub fn on_iterator_freed(&mut self, block: Addr, thread: Thread<'_>, arena: &Arena) {
+        self.loops.on_iterator_freed(block, thread, arena);
     }
 
     /// Bytes that were touched, when it is more than ever before.

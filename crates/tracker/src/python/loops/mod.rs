@@ -13,21 +13,27 @@
 //!
 //! Inside a loop that made twenty passes no other makes marks: an iteration is a pass of the outermost such loop. Where it
 //! tells its passes, it alone is asked, and some times in each pass, not with every event (`pause`).
+//!
+//! What a loop did after it was last looked at is known when its iterator is freed, which Python does through our allocator.
 
 mod passes;
 mod pause;
 mod records;
 mod running;
 
+use heaplens_format::Addr;
+
 use super::Thread;
 use super::codes::Codes;
 use crate::arena::Arena;
 use crate::marks::Marks;
+use crate::objects::samples::Samples;
+use crate::python::iterators::Counter;
 use crate::seat::SeatId;
 use crate::trie::Trie;
 use passes::{Around, Kept, Step, step};
 use pause::{Pause, Settled};
-use records::{adopt, note_going_on, parent_of, record_of};
+use records::{adopt, parent_of, record_of};
 use running::{Frame, Running, Stack};
 
 /// Loops that a thread keeps in mind.
@@ -44,6 +50,8 @@ pub struct Tables<'a> {
     pub trie: &'a Trie,
     /// The marks.
     pub marks: &'a Marks,
+    /// The objects that are noticed when they are freed.
+    pub samples: &'a Samples,
 }
 
 /// An event, as far as loops are concerned.
@@ -79,10 +87,6 @@ struct Watched {
     instruction: u32,
     /// Whether the innermost loop tells its passes.
     tells: bool,
-    /// Whether it went on since it was looked at.
-    went_on: bool,
-    /// Its record; 0 where no loop of the frame runs.
-    record: u32,
     /// The stack that its pass began with.
     key: u64,
     /// A stack that was seen at this instruction, and how many were there: it is taken anew behind one, two, four of them, so that
@@ -106,15 +110,25 @@ impl Loops {
             return;
         }
         self.events = self.events.wrapping_add(1);
-        let went_on = self.watched.went_on;
         if event.loop_frame != self.watched.frame.frame
             || self.watched.has_moved(&event)
             || self.events.is_multiple_of(LOOK_EVERY)
         {
             self.look(event, codes, tables);
-        } else if self.watched.went_on && !went_on {
-            note_going_on(tables.arena, self.watched.record);
         }
+    }
+
+    /// A watched iterator is about to be freed: its loop is over. The next loop may get the same frame and iterator addresses, so
+    /// the next event looks.
+    #[cold]
+    pub fn on_iterator_freed(&mut self, block: Addr, thread: Thread<'_>, arena: &Arena) {
+        let mut loops = self.kept.iter_mut();
+        let of_block = |kept: &&mut Kept| kept.record != 0 && kept.counter.block == block.get();
+        let Some(kept) = loops.find(of_block) else { return };
+        kept.end(arena, thread.known.types.last_count(kept.counter));
+        self.pause.end(kept.record);
+        self.note_last_place();
+        self.watched = Watched::default();
     }
 
     #[cold]
@@ -126,10 +140,13 @@ impl Loops {
         stack.read(thread, codes, tables);
         let (mut around, mut settled) = (Around::default(), None);
         for at in 0..stack.count {
-            stack.loops[at].ask(thread.known);
+            stack.loops[at].ask(thread.known, tables);
             let running = stack.loops[at];
             let Some(place) = self.find(&running, tables.arena, seat, around.parent) else { return };
             let kept = &mut self.kept[place];
+            if kept.is_left_by(&running, tables.arena) {
+                break;
+            }
             let is_innermost = at + 1 == stack.count;
             let step = step(kept, &running, around.is_new, is_innermost.then_some(key));
             // A loop that began anew inside one that does not tell its passes: that one has passed.
@@ -139,7 +156,11 @@ impl Loops {
                 let record = outer.advance(tables.arena, Step::Passed(1), None);
                 outer.mark_if_due(tables, record, around.may_mark_silent);
             }
+            let before = self.kept[place].counter.block;
             around.enter(&mut self.kept[place], place, &running, step, tables, key);
+            if matches!(step, Step::Entered(_)) || self.kept[place].counter.block != before {
+                self.watch_iterator(place, tables.samples);
+            }
             if step != Step::Passed(0) {
                 self.begin_anew_inside(around.parent);
             }
@@ -150,7 +171,7 @@ impl Loops {
             }
         }
         self.watch(&event, &stack);
-        self.pause.begin(tables.arena, settled);
+        self.pause.begin(settled);
     }
 
     /// The loop's entry, made where it is new in the place of the one that was not seen for longest.
@@ -175,6 +196,18 @@ impl Loops {
         inside.for_each(|kept| kept.frame = 0);
     }
 
+    /// Has the agent notice when the iterator of a loop is freed. Any other loop that had one at this address is over.
+    fn watch_iterator(&mut self, place: usize, samples: &Samples) {
+        let block = self.kept[place].counter.block;
+        if block == 0 {
+            return;
+        }
+        let others =
+            self.kept.iter_mut().enumerate().filter(|(at, kept)| *at != place && kept.counter.block == block);
+        others.for_each(|(_, kept)| kept.counter = Counter::default());
+        samples.watch_iterator(Addr::new(block));
+    }
+
     fn position_of(&self, running: &Running) -> Option<usize> {
         let wanted = (running.code, running.first);
         self.kept.iter().position(|kept| kept.record != 0 && (kept.code, kept.first) == wanted)
@@ -195,8 +228,6 @@ impl Loops {
         self.watched = Watched {
             frame: stack.watched,
             instruction: stack.watched.place(event.thread),
-            went_on: false,
-            record: kept.map_or(0, |kept| kept.record),
             tells: innermost.is_some_and(|innermost| innermost.progress.is_some()),
             key: kept.map_or(event.key, |kept| kept.key),
             key_here: event.key,
@@ -219,7 +250,7 @@ impl Frame {
 
 impl Watched {
     /// Whether the frame may be in another loop or in another pass. The event has just seen it running. Going on to an
-    /// instruction further down is neither, and is kept in mind.
+    /// instruction further down is neither.
     #[inline]
     fn has_moved(&mut self, event: &Event<'_>) -> bool {
         if event.thread.known.code(self.frame.frame) != Some(self.frame.code) {
@@ -230,7 +261,6 @@ impl Watched {
         if instruction > self.instruction && instruction < self.frame.until && !may_anchor {
             self.instruction = instruction;
             (self.key_here, self.seen_here) = (event.key, 0);
-            self.went_on = true;
             return false;
         }
         if instruction != self.instruction {

@@ -2,14 +2,14 @@
 
 use core::sync::atomic::Ordering::Relaxed;
 
-use heaplens_format::arena::marks::{ENOUGH_PASSES, LOOP_COUNTED, LOOP_UNSURE, LOOP_WENT_ON, Loop, MarkKind};
+use heaplens_format::arena::marks::{ENOUGH_PASSES, LOOP_COUNTED, LOOP_SHARED, LOOP_UNSURE, Loop, MarkKind};
 
 use super::Tables;
 use super::records::record;
 use super::running::Running;
 use crate::arena::Arena;
 use crate::marks::NewMark;
-use crate::python::iterators::Progress;
+use crate::python::iterators::{Counter, Progress};
 
 /// Marks of one loop that are made with each pass; from then on half as often every time this many more were made.
 const CLOSE_MARKS: u32 = 64;
@@ -29,6 +29,10 @@ pub(super) struct Kept {
     pub(super) frame: u64,
     pub(super) iterator: u64,
     pub(super) count: u64,
+    /// The object that keeps the count, read once more when it is freed; all zero afterwards.
+    pub(super) counter: Counter,
+    /// Whether nobody but the loop takes items from its iterator.
+    pub(super) is_own: bool,
     pub(super) key: u64,
     /// When it was last seen, in looks.
     pub(super) looks: u32,
@@ -73,6 +77,10 @@ impl Around {
         if step != Step::Passed(0) || kept.frame != running.frame || kept.key == 0 {
             kept.key = key;
         }
+        if let Step::Entered(_) = step {
+            // Later references change nothing: nobody gets at an iterator that only its loop has, and items that others took are gone.
+            kept.is_own = !running.is_shared;
+        }
         let record = kept.advance(tables.arena, step, running.progress);
         kept.see(running);
         kept.mark_if_due(tables, record, !self.is_enough);
@@ -115,6 +123,12 @@ fn came_again(kept: &Kept, running: &Running, key: Option<u64>) -> bool {
 }
 
 impl Kept {
+    /// Whether an exception is about to leave the loop: all its passes were told by iterators, and now there is none.
+    pub(super) fn is_left_by(&self, running: &Running, arena: &Arena) -> bool {
+        let is_counted = || record(arena, self.record).flags.load(Relaxed) & LOOP_COUNTED != 0;
+        running.is_left && self.frame == running.frame && is_counted()
+    }
+
     /// Counts the passes.
     pub(super) fn advance<'a>(
         &mut self,
@@ -123,20 +137,21 @@ impl Kept {
         progress: Option<Progress>,
     ) -> &'a Loop {
         let record = record(arena, self.record);
-        let passes = match step {
-            Step::Passed(passes) => passes,
+        let flags = record.flags.load(Relaxed);
+        let (passes, unsure) = match step {
+            Step::Passed(passes) => (passes, 0),
             Step::Entered(passes) => {
-                let ended_early = record.left.load(Relaxed) != 0 && record.unseen.load(Relaxed) != 0;
-                if ended_early || progress.is_some_and(|progress| !progress.is_whole) {
-                    record.flags.store(record.flags.load(Relaxed) | LOOP_UNSURE, Relaxed);
-                }
-                passes
+                // How the previous run ended is not known, or it is not over (recursion, several generators).
+                let is_open = record.left.load(Relaxed) != 0 || flags & LOOP_SHARED != 0;
+                let is_open = is_open || self.counter.block != 0;
+                let is_unsure = is_open || progress.is_some_and(|progress| !progress.is_whole);
+                (passes, if is_unsure { LOOP_UNSURE } else { 0 })
             }
         };
-        let told = if progress.is_none() { LOOP_COUNTED } else { 0 };
-        record.flags.store(record.flags.load(Relaxed) & !(told | LOOP_WENT_ON), Relaxed);
+        let guessed = if progress.is_none() { LOOP_COUNTED } else { 0 };
+        let shared = if self.is_own { 0 } else { LOOP_SHARED };
+        record.flags.store(flags & !(guessed | LOOP_SHARED) | unsure | shared, Relaxed);
         record.passes.store(record.passes.load(Relaxed) + passes, Relaxed);
-        record.unseen.store(record.unseen.load(Relaxed) + passes.saturating_sub(1), Relaxed);
         record.left.store(progress.map_or(u64::MAX, |progress| progress.left), Relaxed);
         record
     }
@@ -146,7 +161,28 @@ impl Kept {
         self.instruction = running.instruction;
         self.frame = running.frame;
         (self.iterator, self.count) = (progress.iterator, progress.count);
+        self.counter = progress.counter;
         self.looks = u32::MAX;
+    }
+
+    /// The loop is over, and its counter had this value at the end, if it could be read: counts the passes that no event saw.
+    pub(super) fn end(&mut self, arena: &Arena, last: Option<u64>) {
+        let record = record(arena, self.record);
+        let rest = last.and_then(|last| last.checked_sub(self.count)).filter(|_| self.is_own);
+        let passes = rest.and_then(|rest| self.passes_with(record.passes.load(Relaxed), rest));
+        if let Some(passes) = passes {
+            record.passes.store(passes, Relaxed);
+        }
+        record.left.store(if passes.is_some() { 0 } else { u64::MAX }, Relaxed);
+        (self.iterator, self.count, self.counter) = (0, 0, Counter::default());
+    }
+
+    /// All passes, given those that were seen and how far the counter went since; `None` where that does not determine them.
+    fn passes_with(&self, seen: u64, rest: u64) -> Option<u64> {
+        // A loop that reaches enough passes only here made no marks for them, the loops inside it did: they stay the iterations.
+        let stays_short = seen >= ENOUGH_PASSES || seen + rest < ENOUGH_PASSES;
+        let is_sure = rest == 0 || stays_short && !self.counter.runs_ahead;
+        is_sure.then_some(seen + rest)
     }
 
     pub(super) fn mark_if_due(&mut self, tables: Tables<'_>, record: &Loop, may_mark: bool) {
@@ -163,5 +199,85 @@ impl Kept {
             self.next_mark = passes + self.stride;
             record.last_ns.store(at_ns, Relaxed);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::records::record_of;
+    use super::*;
+    use crate::arena::tests::scratch;
+    use crate::seat::SeatId;
+
+    /// A loop over a range of 1000, as it is when so many passes are seen; and its record.
+    fn seen(arena: &Arena, passes: u64) -> (Kept, &Loop) {
+        let running = Running::default();
+        let number = record_of(arena, &running, SeatId::new(1), 0).unwrap();
+        let mut kept = Kept { record: number, is_own: true, ..Kept::default() };
+        run(arena, &mut kept, passes);
+        (kept, record(arena, number))
+    }
+
+    fn run(arena: &Arena, kept: &mut Kept, passes: u64) {
+        let progress = Progress { count: passes, is_whole: true, left: 1000 - passes, ..Progress::default() };
+        kept.advance(arena, Step::Entered(passes), Some(progress));
+        let mut running = Running::default();
+        running.progress = Some(progress);
+        kept.see(&running);
+    }
+
+    fn told(record: &Loop) -> (u64, u64, u32) {
+        (record.passes.load(Relaxed), record.left.load(Relaxed), record.flags.load(Relaxed))
+    }
+
+    #[test]
+    fn passes_that_no_event_saw_are_told_by_the_end_of_the_iterator() {
+        let arena = scratch();
+        let (mut kept, record) = seen(&arena, 53);
+        assert_eq!(told(record), (53, 947, LOOP_COUNTED), "not exact while it runs");
+        kept.end(&arena, Some(60));
+        assert_eq!(told(record), (60, 0, LOOP_COUNTED));
+        run(&arena, &mut kept, 40);
+        kept.end(&arena, Some(40));
+        assert_eq!(told(record), (100, 0, LOOP_COUNTED), "and of the next run");
+    }
+
+    #[test]
+    fn a_run_whose_end_was_not_heard_leaves_the_count_unsure() {
+        let arena = scratch();
+        let (mut kept, record) = seen(&arena, 53);
+        run(&arena, &mut kept, 40);
+        kept.end(&arena, Some(41));
+        assert_eq!(told(record), (94, 0, LOOP_COUNTED | LOOP_UNSURE));
+    }
+
+    #[test]
+    fn an_iterator_that_others_use_tells_nothing_at_its_end() {
+        let arena = scratch();
+        let (mut kept, record) = seen(&arena, 53);
+        kept.is_own = false;
+        kept.end(&arena, Some(60));
+        assert_eq!(told(record), (53, u64::MAX, LOOP_COUNTED));
+    }
+
+    #[test]
+    fn the_first_iterator_of_a_zip_tells_all_passes_only_where_it_is_not_ahead() {
+        let arena = scratch();
+        let (mut kept, record) = seen(&arena, 53);
+        kept.counter.runs_ahead = true;
+        let mut again = kept;
+        kept.end(&arena, Some(53));
+        assert_eq!(told(record), (53, 0, LOOP_COUNTED));
+        again.end(&arena, Some(54));
+        assert_eq!(told(record), (53, u64::MAX, LOOP_COUNTED));
+    }
+
+    /// Else it would be taken for the loop whose passes are iterations, and has no marks.
+    #[test]
+    fn a_loop_that_becomes_long_without_events_stays_as_it_was_seen() {
+        let arena = scratch();
+        let (mut kept, record) = seen(&arena, ENOUGH_PASSES - 1);
+        kept.end(&arena, Some(500));
+        assert_eq!(told(record), (ENOUGH_PASSES - 1, u64::MAX, LOOP_COUNTED));
     }
 }

@@ -4,8 +4,6 @@
 //! few looks: their marks come a little late, and none is missed unless it makes far fewer events than all of the last ones.
 
 use super::passes::Step;
-use super::records::note_going_on;
-use crate::arena::Arena;
 
 /// Looks at each pass, at least; where a pass has no more events than this, each of them is a look.
 const LOOKS_PER_PASS: u32 = 8;
@@ -49,7 +47,7 @@ impl Pause {
     }
 
     /// Loops were looked at, and this one settles it; `None`: there is no such loop.
-    pub(super) fn begin(&mut self, arena: &Arena, settled: Option<Settled>) {
+    pub(super) fn begin(&mut self, settled: Option<Settled>) {
         let Some(settled) = settled else { return *self = Self::default() };
         match settled.step {
             Step::Passed(_) if settled.record != self.record => *self = Self::of(settled.record),
@@ -58,8 +56,12 @@ impl Pause {
             Step::Passed(passes) => self.learn((u64::from(self.events) / passes) as u32),
         }
         self.left = self.least.min(self.least_before) / LOOKS_PER_PASS;
-        if self.left != 0 {
-            note_going_on(arena, settled.record); // perhaps into a pass that no look sees
+    }
+
+    /// A loop is over: if it was this one, there is none to leave alone.
+    pub(super) fn end(&mut self, record: u32) {
+        if self.record == record {
+            *self = Self::default();
         }
     }
 
@@ -81,16 +83,15 @@ impl Pause {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arena::tests::scratch;
 
     /// How many of so many events are looks at a loop, of which one pass was seen with the last of them.
-    fn looks(pause: &mut Pause, events: u32, arena: &Arena) -> u32 {
+    fn looks(pause: &mut Pause, events: u32) -> u32 {
         let mut looks = 0;
         for event in 1..=events {
             if !pause.lasts() || event == events {
                 looks += 1;
                 let step = Step::Passed(u64::from(event == events));
-                pause.begin(arena, Some(Settled { record: 0, step }));
+                pause.begin(Some(Settled { record: 0, step }));
             }
         }
         looks
@@ -98,30 +99,40 @@ mod tests {
 
     #[test]
     fn a_pass_of_few_events_is_looked_at_with_each_and_one_of_many_some_times() {
-        let (arena, mut pause) = (scratch(), Pause::default());
-        (0..40).for_each(|_| assert_eq!(looks(&mut pause, 7, &arena), 7));
-        (0..2 * PASSES).for_each(|_| assert!(looks(&mut pause, 8000, &arena) > 0));
-        (0..40).for_each(|_| assert_eq!(looks(&mut pause, 8000, &arena), 8));
-        assert!(looks(&mut pause, 80, &arena) < 3);
-        assert_eq!(looks(&mut pause, 80, &arena), 8);
+        let mut pause = Pause::default();
+        (0..40).for_each(|_| assert_eq!(looks(&mut pause, 7), 7));
+        (0..2 * PASSES).for_each(|_| assert!(looks(&mut pause, 8000) > 0));
+        (0..40).for_each(|_| assert_eq!(looks(&mut pause, 8000), 8));
+        assert!(looks(&mut pause, 80) < 3);
+        assert_eq!(looks(&mut pause, 80), 8);
     }
 
     #[test]
     fn small_passes_among_large_ones_are_all_looked_at() {
-        let (arena, mut pause) = (scratch(), Pause::default());
+        let mut pause = Pause::default();
         for pass in 0..200u32 {
             let events = if pass.is_multiple_of(9) { 1 } else { 500 };
-            assert_eq!(looks(&mut pause, events, &arena), events);
+            assert_eq!(looks(&mut pause, events), events);
         }
     }
 
     #[test]
     fn a_loop_that_begins_anew_is_looked_at_with_each_event_again() {
-        let (arena, mut pause) = (scratch(), Pause::default());
-        (0..40).for_each(|_| assert_ne!(looks(&mut pause, 8000, &arena), 0));
-        pause.begin(&arena, Some(Settled { record: 0, step: Step::Entered(1) }));
+        let mut pause = Pause::default();
+        (0..40).for_each(|_| assert_ne!(looks(&mut pause, 8000), 0));
+        pause.begin(Some(Settled { record: 0, step: Step::Entered(1) }));
         assert!(!pause.lasts());
-        pause.begin(&arena, None);
+        pause.begin(None);
+        assert!(!pause.lasts());
+    }
+
+    #[test]
+    fn what_comes_after_a_loop_is_looked_at_with_each_event() {
+        let mut pause = Pause::default();
+        (0..40).for_each(|_| assert_ne!(looks(&mut pause, 8000), 0));
+        pause.end(7);
+        assert!(pause.lasts(), "another one ended");
+        pause.end(0);
         assert!(!pause.lasts());
     }
 }

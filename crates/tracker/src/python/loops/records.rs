@@ -3,7 +3,7 @@
 use core::sync::atomic::Ordering::{Relaxed, Release};
 
 use heaplens_format::arena::Region;
-use heaplens_format::arena::marks::{LOOP_COUNTED, LOOP_SIZE, LOOP_WENT_ON, Loop};
+use heaplens_format::arena::marks::{LOOP_COUNTED, LOOP_SIZE, Loop};
 
 use super::running::{DEEPEST, Running};
 use crate::arena::Arena;
@@ -61,14 +61,6 @@ pub(super) fn record_of(arena: &Arena, running: &Running, seat: SeatId, parent: 
     // Release: a reader that sees the place sees a whole record.
     record.place.store(place, Release);
     Some(number)
-}
-
-/// The frame of a loop went on, perhaps into another pass: until it is looked at, its count is not sure.
-pub(super) fn note_going_on(arena: &Arena, number: u32) {
-    if number != 0 {
-        let flags = &record(arena, number).flags;
-        flags.store(flags.load(Relaxed) | LOOP_WENT_ON, Relaxed);
-    }
 }
 
 /// The record of the loop around one, 0 where there is none.

@@ -29,17 +29,29 @@ pub(super) struct Running {
     iterator: Option<usize>,
     /// How far it is, once it was asked.
     pub(super) progress: Option<Progress>,
+    /// Whether others may take items from the iterator.
+    pub(super) is_shared: bool,
+    /// Whether its iterator is not on the stack any more: an exception leaves the loop.
+    pub(super) is_left: bool,
     /// The part of its body around the instruction that is a loop of its own; empty where none is.
     pub(super) inner: (u32, u32),
 }
 
 impl Running {
     /// Asks the iterator how far it is.
-    pub(super) fn ask(&mut self, known: &Known) {
+    pub(super) fn ask(&mut self, known: &Known, tables: Tables<'_>) {
         let iterator = self.iterator.and_then(|around| known.iterator(self.frame, self.address, around));
-        if let Some(Kind::Telling(progress)) = iterator {
-            self.progress = Some(progress);
+        self.is_left = self.iterator.is_some() && iterator.is_none();
+        let Some(Kind::Telling(mut progress)) = iterator else { return };
+        if !tables.samples.hears_ends() {
+            progress.counter.block = 0;
         }
+        // Where nobody hears the end of an iterator, the next one at its address cannot be told from it: passes before the first
+        // look may have been those of a run in between.
+        progress.is_whole &= progress.counter.block != 0 || progress.first <= 1;
+        self.is_shared = progress.others > 0
+            && progress.others > codes::references_of_argument(known, tables.arena, self.code);
+        self.progress = Some(progress);
     }
 }
 
@@ -106,6 +118,8 @@ impl Stack {
                 address: code,
                 iterator: (one.has_iterator == 1).then(|| outer.count()),
                 progress: None,
+                is_shared: false,
+                is_left: false,
                 inner,
             };
             inner = (running.first, running.end);
