@@ -15,6 +15,7 @@ pub mod environment;
 pub mod loss;
 #[cfg(feature = "recording")]
 pub mod main_loop;
+pub mod memory;
 pub mod python_file;
 #[cfg(feature = "recording")]
 pub mod recording;
