@@ -2,6 +2,7 @@
 
 use core::ffi::c_void;
 
+use heaplens_format::memory::Allocator;
 use heaplens_tracker::Caller;
 
 use crate::c::malloc::export;
@@ -47,5 +48,5 @@ unsafe extern "C" fn on_region(size: usize, rsp: u64, _rbp: u64) -> *mut c_void 
     let Some(real) = (unsafe { real(&REGION, rsp) }) else { return core::ptr::null_mut() };
     // SAFETY: the function of this name has this type, and this is the program's own argument.
     let take = || unsafe { core::mem::transmute::<u64, Take>(real)(size) };
-    take_region(|| true, take, || size)
+    take_region(Allocator::FrameworkPool, || true, take, || size)
 }

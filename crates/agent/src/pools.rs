@@ -11,6 +11,7 @@
 use core::ffi::c_void;
 use core::sync::atomic::Ordering::Relaxed;
 
+use heaplens_format::memory::Allocator;
 use heaplens_format::{Addr, Bytes};
 use heaplens_tracker::{Caller, Guard, Nesting, tracker};
 
@@ -39,8 +40,9 @@ pub(crate) fn before_part_ends(part: *mut c_void) {
     }
 }
 
-/// A pool takes a region, whose length is told once it is there. Where its parts do not come through hooks, it stays a block.
+/// A pool takes a region, whose length is reported once it is there. Where its parts do not come through hooks, it stays a block.
 pub(crate) fn take_region(
+    pool: Allocator,
     are_parts_seen: impl FnOnce() -> bool,
     take: impl FnOnce() -> *mut c_void,
     length: impl FnOnce() -> usize,
@@ -48,7 +50,7 @@ pub(crate) fn take_region(
     let guard = if knows_frameworks() && are_parts_seen() { Guard::enter(Nesting::Expected) } else { None };
     let region = take();
     if let Some(guard) = guard.filter(|_| !region.is_null()) {
-        tracker().on_pool_region(&guard, Addr::new(region as u64), Bytes::new(length() as u64));
+        tracker().on_pool_region(&guard, pool, Addr::new(region as u64), Bytes::new(length() as u64));
     }
     region
 }

@@ -1,6 +1,7 @@
 //! From recordings made by hand to what changed between them, and between moments of one.
 
 use heaplens_analyze::diff::{Diff, Moment, NoSuchMoment, Note, Side, Total, of_moments, of_recordings};
+use heaplens_analyze::profile::Category;
 use heaplens_format::recording::{
     Amount, Change, Code, Decoded, Frame, History, Interpreter, Ledger, Line, Mark, MarkKind, Node, Process,
     Reading, Recording, Run, Site, SiteKind,
@@ -60,7 +61,7 @@ fn the_largest_change_is_the_first_and_what_did_not_change_is_left_out() {
     let diff = compared(from, to);
     assert_eq!(changes(&diff), [(4, 1000), (2, -900), (1, 200)]);
     assert_eq!(diff.unchanged, 1);
-    let heap = diff.totals.iter().find(|(total, _)| *total == Total::Heap).unwrap().1;
+    let heap = diff.totals.iter().find(|(total, _)| *total == Total::Of(Category::Heap)).unwrap().1;
     assert_eq!(heap.bytes(), 300);
 }
 
@@ -80,23 +81,23 @@ fn objects_that_one_side_did_not_record_are_left_out() {
     let diff = compared(from, to);
     assert_eq!(changes(&diff), [(2, 64)]);
     assert!(diff.notes.contains(&Note::ObjectsOnOneSide { is_first: true }), "{:?}", diff.notes);
-    assert!(diff.totals.iter().all(|(total, _)| *total != Total::Objects));
+    assert!(diff.totals.iter().all(|(total, _)| *total != Total::Of(Category::Objects)));
 }
 
 #[test]
 fn ledgers_are_compared_line_by_line_and_missing_ones_are_said() {
     let ledger = |native: u64, files: u64| {
         let mut ledger = Ledger::default();
-        ledger.lines[Line::Native as usize] = Bytes::new(native);
-        ledger.lines[Line::MappedFiles as usize] = Bytes::new(files);
-        ledger.lines[Line::Heaplens as usize] = Bytes::new(native);
+        ledger.lines.add(Line::NATIVE, Bytes::new(native));
+        ledger.lines.add(Line::MAPPED_FILES, Bytes::new(files));
+        ledger.lines.add(Line::HEAPLENS, Bytes::new(native));
         ledger.rss = Bytes::new(2 * native + files);
         Process { ledgers: vec![ledger], ..script() }
     };
     let diff = compared(ledger(5000, 300), ledger(9000, 300));
     let found = diff.ledger.unwrap();
     let lines: Vec<(Line, i64)> = found.lines.iter().map(|(line, row)| (*line, row.bytes())).collect();
-    assert_eq!((lines, found.unchanged), (vec![(Line::Native, 4000)], 1));
+    assert_eq!((lines, found.unchanged), (vec![(Line::NATIVE, 4000)], 1));
     assert_eq!(found.rss.bytes(), 4000, "Heaplens's own is not the program's");
     let diff = compared(ledger(1, 1), script());
     assert!(diff.ledger.is_none());

@@ -174,7 +174,7 @@ fn with_threads(process: Process, threads: impl Fn(u64) -> u64) -> Process {
         sample.threads = threads(step) as u32;
         if step % 10 == 0 {
             let mut ledger = Ledger { at: sample.at, rss: sample.rss, ..Ledger::default() };
-            ledger.lines[Line::ThreadStacks as usize] = Bytes::new(threads(step) * stack);
+            ledger.lines.add(Line::THREAD_STACKS, Bytes::new(threads(step) * stack));
             process.ledgers.push(ledger);
         }
     }
@@ -218,7 +218,7 @@ fn threads_that_explain_little_of_the_growth_leave_the_rest_unexplained() {
 fn with_mapping(process: Process, bytes: impl Fn(u64) -> u64) -> Process {
     let mut process = with_rss(process, |step| 50 * MIB + bytes(step));
     let mapping = |step| LedgerMapping {
-        line: Line::Unhooked,
+        line: Line::UNHOOKED,
         name: "/dev/card".into(),
         site: None,
         bytes: Bytes::new(bytes(step)),

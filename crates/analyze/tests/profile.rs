@@ -1,6 +1,6 @@
 //! From recordings made by hand to profiles: what is merged, summed, sorted and admitted.
 
-use heaplens_analyze::profile::{Cut, Layer, Origin, StackFrame};
+use heaplens_analyze::profile::{Category, Cut, Layer, Origin, StackFrame};
 use heaplens_analyze::{Profile, profile};
 use heaplens_format::arena::Pseudo;
 use heaplens_format::recording::{
@@ -103,7 +103,8 @@ fn mappings_are_not_heap_and_their_mark_is_no_frame() {
     let layers: Vec<Layer> = profile.sites.iter().map(|site| site.layer).collect();
     assert_eq!(layers, [Layer::MappedFiles, Layer::MappedAnonymous, Layer::Native]);
     assert!((0..3).all(|at| offsets(&profile, at) == [10]));
-    let live = [profile.heap, profile.anonymous, profile.files].map(|totals| totals.live.bytes.get());
+    let live =
+        [Category::Heap, Category::Anonymous, Category::Files].map(|one| profile.total(one).live.bytes.get());
     assert_eq!(live, [1, 20, 300]);
     assert_eq!(profile.losses, []);
 }
@@ -260,7 +261,7 @@ fn the_peak_is_what_the_agent_saw() {
     let mut process = process(vec![node(0, code(1, 1))], vec![site(1, SiteKind::Heap, 10)]);
     process.peak_live = Bytes::new(21);
     let profile = analysed(process);
-    assert_eq!((profile.heap.peak.bytes.get(), profile.heap.peak.blocks), (21, 2));
+    assert_eq!((profile.heap().peak.bytes.get(), profile.heap().peak.blocks), (21, 2));
 }
 
 #[test]
@@ -268,11 +269,11 @@ fn margins_are_there_exactly_when_the_run_was_sampled() {
     let nodes = vec![node(0, code(1, 1)), node(0, code(1, 2))];
     let sites = vec![site(1, SiteKind::Heap, 1 << 20), site(2, SiteKind::FileMapping, 1 << 20)];
     let mut decoded = run_of(vec![process(nodes, sites)]);
-    assert!(profile(&decoded, None).unwrap().heap.live.margin.is_none());
+    assert!(profile(&decoded, None).unwrap().heap().live.margin.is_none());
     decoded.recording.run.sample_interval = Some(Bytes::new(4096));
     let sampled = profile(&decoded, None).unwrap();
-    assert!(sampled.heap.live.margin.is_some());
-    assert!(sampled.files.live.margin.is_none(), "mappings are always recorded");
+    assert!(sampled.heap().live.margin.is_some());
+    assert!(sampled.total(Category::Files).live.margin.is_none(), "mappings are always recorded");
     assert_eq!(sampled.heap_sites().filter(|site| site.live.margin.is_some()).count(), 1);
 }
 

@@ -13,6 +13,7 @@ use heaplens_format::arena::table::{
 };
 use heaplens_format::arena::{CounterId, End, HeaderView, MODULE_SIZE, Region, SITE_SIZE};
 use heaplens_format::loss::LOSS_SLOTS;
+use heaplens_format::memory::Sampling;
 use heaplens_format::recording::{
     Amount, Counters, Exit, Heap, Interpreter, LeakCheck, Ledger, LedgerMoment, Module, Node, Process,
     ProcessEnd, Rss, Site, SiteKind, Threads,
@@ -411,10 +412,10 @@ impl Reader<'_> {
     /// A count that a kill in the middle of an event left below zero is zero.
     fn amount(&self, sum: Sum, kind: SiteKind) -> Amount {
         let (bytes, blocks) = (sum.bytes.max(0) as u64, sum.blocks.max(0) as u64);
-        let sampled = match kind {
-            SiteKind::Heap | SiteKind::PythonBlock => self.header.sample_interval() != 0,
-            SiteKind::PythonObject => self.header.object_interval() > 1,
-            SiteKind::AnonymousMapping | SiteKind::FileMapping | SiteKind::Break => false,
+        let sampled = match kind.category().row().sampling {
+            Sampling::Heap => self.header.sample_interval() != 0,
+            Sampling::Objects => self.header.object_interval() > 1,
+            Sampling::Never => false,
         };
         let blocks = if sampled { (blocks + SAMPLED_BLOCK / 2) / SAMPLED_BLOCK } else { blocks };
         Amount { bytes: Bytes::new(bytes), blocks }

@@ -149,16 +149,10 @@ fn is_probes(frame: u64, codes: &Codes<'_>) -> bool {
 
 pub(crate) fn ground_of(frame: u64) -> Option<Ground> {
     let ground = Pseudo::from_frame(frame)?;
-    let kind = match ground {
-        Pseudo::AnonymousMapping => SiteKind::AnonymousMapping,
-        Pseudo::FileMapping => SiteKind::FileMapping,
-        Pseudo::Break => SiteKind::Break,
-        Pseudo::PythonObject => SiteKind::PythonObject,
-        Pseudo::PythonBlock => SiteKind::PythonBlock,
-        Pseudo::Counter(counter) => return Some(Ground::Counter(counter)),
-        _ => return None,
-    };
-    Some(Ground::Memory(kind))
+    match ground {
+        Pseudo::Counter(counter) => Some(Ground::Counter(counter)),
+        _ => SiteKind::of(ground).map(Ground::Memory),
+    }
 }
 
 /// The nodes in their new order, and where each old one went.

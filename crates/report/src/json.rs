@@ -13,11 +13,11 @@ use std::io::{self, Write};
 
 use heaplens_analyze::growth::Verdict;
 use heaplens_analyze::profile::{
-    Cost, Margin, Measure, ProcessRow, SiteProfile, StackFrame, StackId, Totals,
+    Category, Cost, Margin, Measure, ProcessRow, SiteProfile, StackFrame, StackId, Totals,
 };
 use heaplens_analyze::{Profile, remarks};
 use heaplens_format::Bytes;
-use heaplens_format::recording::{Exit, Interpreter, Reading, SiteKind};
+use heaplens_format::recording::{Exit, Interpreter, Reading};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 const SCHEMA: &str = "heaplens-report/1";
@@ -64,8 +64,11 @@ impl Serialize for Report<'_> {
         )?;
         map.serialize_entry("lost", &lost::lost(profile))?;
         map.serialize_entry("returns", &profile.returns.map(returns::returns))?;
-        map.serialize_entry("totals", &totals(&profile.heap))?;
-        map.serialize_entry("python_objects", &profile.object_interval.map(|_| totals(&profile.objects)))?;
+        map.serialize_entry("totals", &totals(&profile.heap()))?;
+        map.serialize_entry(
+            "python_objects",
+            &profile.object_interval.map(|_| totals(&profile.total(Category::Objects))),
+        )?;
         map.serialize_entry("mapped", &Mapped::of(profile))?;
         let (sites, omitted) = choose_sites(profile);
         map.serialize_entry("sites", &Sites(profile, sites))?;
@@ -150,7 +153,7 @@ struct SampledFields {
 }
 
 fn sampled(profile: &Profile) -> Option<SampledFields> {
-    let Totals { live, peak, allocated, .. } = profile.heap;
+    let Totals { live, peak, allocated, .. } = profile.heap();
     let margin = |measure: Measure| measure.margin.unwrap_or_default();
     profile.sampled.map(|interval| SampledFields {
         interval_bytes: interval.get(),
@@ -221,7 +224,8 @@ struct Mapped {
 
 impl Mapped {
     fn of(profile: &Profile) -> Self {
-        Self { anonymous: totals(&profile.anonymous), files: totals(&profile.files) }
+        let of = |category| totals(&profile.total(category));
+        Self { anonymous: of(Category::Anonymous), files: of(Category::Files) }
     }
 }
 
@@ -318,21 +322,10 @@ impl<'a> SiteFields<'a> {
             held_blocks: held.map(|held| held.blocks),
             bytes_per_iteration: profile.growth.of_site(site),
             layer: site.layer.name(),
-            kind: kind(site.kind),
+            kind: site.kind.row().name,
             stack_cut: profile.cut(site).is_some(),
             stack: Stack(profile, site.stack),
         }
-    }
-}
-
-fn kind(kind: SiteKind) -> &'static str {
-    match kind {
-        SiteKind::Heap => "heap",
-        SiteKind::AnonymousMapping => "anonymous-mapping",
-        SiteKind::FileMapping => "file-mapping",
-        SiteKind::Break => "break",
-        SiteKind::PythonObject => "python-object",
-        SiteKind::PythonBlock => "python-block",
     }
 }
 

@@ -4,6 +4,7 @@ use heaplens_analyze::Profile;
 use heaplens_analyze::growth::{CountedLine, Finding, How, Shape, Slowing, Trend};
 use heaplens_analyze::profile::Layer;
 use heaplens_format::Bytes;
+use heaplens_format::memory::Sampling;
 
 use crate::source::source_line;
 
@@ -71,10 +72,10 @@ pub(crate) fn excluded(profile: &Profile, finding: &Finding) -> Vec<(String, Str
 
 /// What is sampled may grow by less than can be seen.
 fn still_of(profile: &Profile, layer: Layer, trend: &Trend) -> &'static str {
-    let is_sampled = match layer {
-        Layer::Python => profile.object_interval.is_some_and(|interval| interval > Bytes::new(1)),
-        Layer::Native | Layer::Numpy => profile.sampled.is_some(),
-        Layer::MappedAnonymous | Layer::MappedFiles => false,
+    let is_sampled = match layer.row().sampling {
+        Sampling::Objects => profile.object_interval.is_some_and(|interval| interval > Bytes::new(1)),
+        Sampling::Heap => profile.sampled.is_some(),
+        Sampling::Never => false,
     };
     if is_sampled && trend.shape == Shape::Flat { "flat within its margin" } else { still(trend) }
 }

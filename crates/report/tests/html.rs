@@ -66,7 +66,7 @@ fn a_hundred_thousand_places_are_a_small_page_with_all_their_bytes() {
     let written = page(&decoded);
     assert!(written.len() < MOST_BYTES, "{}", written.len());
     let flame = &data(&written)["flame"];
-    let live = profile(&decoded, None).unwrap().heap.live.bytes.get();
+    let live = profile(&decoded, None).unwrap().heap().live.bytes.get();
     assert_eq!(flame["total"][0].as_u64(), Some(live));
     let own = flame["own"][0].as_array().unwrap();
     assert_eq!(own.iter().skip(1).step_by(2).map(|bytes| bytes.as_u64().unwrap()).sum::<u64>(), live);

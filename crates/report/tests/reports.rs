@@ -186,7 +186,7 @@ fn what_the_interpreter_takes_for_itself_is_one_row_where_its_frames_are_read() 
 #[test]
 fn small_objects_have_their_own_table_and_are_no_part_of_the_heap() {
     let profile = profiled(&script("train.py"));
-    assert_eq!(profile.heap.live.bytes.get(), 59 * (1 << 20) + 1024);
+    assert_eq!(profile.heap().live.bytes.get(), 59 * (1 << 20) + 1024);
     let page = written(text::write, &profile);
     assert!(page.contains("  Python objects  8.00 MiB ± "), "{page}");
     let (_, table) = page.split_once("Python objects at exit").unwrap();
@@ -328,7 +328,7 @@ fn the_collapsed_lines_add_up_to_the_live_total() {
     let profile = profiled(&recording());
     let lines = written(collapsed::write, &profile);
     let sum: u64 = lines.lines().map(|line| line.rsplit(' ').next().unwrap().parse::<u64>().unwrap()).sum();
-    assert_eq!(sum, profile.heap.live.bytes.get());
+    assert_eq!(sum, profile.heap().live.bytes.get());
 }
 
 #[test]

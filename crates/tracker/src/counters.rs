@@ -14,7 +14,7 @@ use heaplens_format::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use crate::arena::Arena;
 use crate::process;
 use crate::seat::{Guard, Nesting};
-use crate::sites::{self, Space, Weight};
+use crate::sites::{self, Tally, Weight};
 use crate::tracker::Tracker;
 use crate::unwind::Caller;
 
@@ -138,7 +138,7 @@ impl Tracker {
         self.counters.keep(&self.arena, counter);
         let weight = Weight { bytes: 0, blocks: times };
         match self.site_on(&guard, caller, Pseudo::Counter(counter)) {
-            Some(site) => sites::on_alloc(&self.arena, site, guard.seat_id(), weight, Space::Pool),
+            Some(site) => sites::on_alloc(&self.arena, site, guard.seat_id(), weight, Tally::Apart),
             None => self.arena.lose(Loss::ArenaFull),
         }
     }

@@ -6,20 +6,20 @@
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-use heaplens_format::arena::table::{Mapping, POOL_SITE};
+use heaplens_format::arena::block::MAX_SITE;
+use heaplens_format::arena::table::Mapping;
 use heaplens_format::arena::{MAPPING_SIZE, Region};
+use heaplens_format::memory::Allocator;
 use heaplens_format::{Addr, Bytes, Loss, SiteId};
 
 use crate::arena::Arena;
 use crate::seat::SeatId;
-use crate::sites::{self, Space, Weight};
+use crate::sites::{self, Tally, Weight};
 
 const PATIENCE: usize = 20_000;
 
 /// In place of a site: the allocator mapped it for itself, inside a call that is recorded as a whole.
 const BY_ALLOCATOR: SiteId = SiteId::new(0);
-/// In place of a site: a region of a pool, whose parts are recorded one by one.
-const BY_POOL: SiteId = SiteId::new(POOL_SITE);
 
 /// Records a mapping; what it replaces (`MAP_FIXED`) ends.
 pub fn on_map(arena: &Arena, seat: SeatId, start: Addr, length: Bytes, site: SiteId) {
@@ -37,9 +37,11 @@ pub fn on_map_by_allocator(arena: &Arena, start: Addr, length: Bytes) {
     on_map(arena, SeatId::NONE, start, length, BY_ALLOCATOR);
 }
 
-/// Notes a region that a pool hands out in parts.
-pub fn on_pool_region(arena: &Arena, start: Addr, length: Bytes) {
-    on_map(arena, SeatId::NONE, start, length, BY_POOL);
+/// Notes a region that a pool hands out in parts, which are recorded one by one. Nothing where its regions have no mark.
+pub fn on_pool_region(arena: &Arena, pool: Allocator, start: Addr, length: Bytes) {
+    if let Some(mark) = pool.row().pool.and_then(|pool| pool.region_mark) {
+        on_map(arena, SeatId::NONE, start, length, SiteId::new(mark));
+    }
 }
 
 /// Whether an address lies in a region of a pool. Where that cannot be told, it does not, and a loss is counted.
@@ -48,7 +50,7 @@ pub fn is_in_pool(arena: &Arena, address: Addr) -> bool {
     if site.is_none() {
         arena.lose(Loss::MappingLost);
     }
-    site.flatten() == Some(BY_POOL)
+    site.flatten().is_some_and(is_pool)
 }
 
 /// Ends what lies in a range, which may be parts of mappings.
@@ -81,7 +83,12 @@ fn with_table<R>(arena: &Arena, action: impl FnOnce(&mut Table<'_>) -> R) -> Opt
 }
 
 fn is_site(site: SiteId) -> bool {
-    site != BY_ALLOCATOR && site != BY_POOL
+    site != BY_ALLOCATOR && !is_pool(site)
+}
+
+/// Whether this stands in place of a site for a region of a pool: `heaplens_format::memory` has the marks.
+fn is_pool(site: SiteId) -> bool {
+    site.get() > MAX_SITE
 }
 
 #[derive(Clone, Copy)]
@@ -149,7 +156,7 @@ impl Table<'_> {
 
     fn count_alloc(&self, site: SiteId, seat: SeatId, weight: Weight) {
         if is_site(site) {
-            sites::on_alloc(self.arena, site, seat, weight, Space::Mappings);
+            sites::on_alloc(self.arena, site, seat, weight, Tally::Apart);
         }
     }
 
@@ -185,7 +192,7 @@ impl Table<'_> {
             let kept = usize::from(before) + usize::from(after);
             let freed = Weight { bytes: to - from, blocks: u64::from(kept == 0) };
             if is_site(record.site) {
-                sites::on_free(self.arena, record.site, seat, freed, Space::Mappings);
+                sites::on_free(self.arena, record.site, seat, freed, Tally::Apart);
             }
             match (before, after) {
                 (false, false) => {
@@ -229,7 +236,8 @@ mod tests {
             let arena = scratch();
             let mut ids: Vec<_> =
                 (1..4).map(|n| sites::create(&arena, NodeId::new(n), SeatId::NONE).unwrap()).collect();
-            ids.extend([BY_ALLOCATOR, BY_POOL]);
+            let mark = Allocator::FrameworkPool.row().pool.and_then(|pool| pool.region_mark).unwrap();
+            ids.extend([BY_ALLOCATOR, SiteId::new(mark)]);
             let mut twin = BTreeMap::new();
             for (page, pages, site) in events {
                 let (start, length) = (Addr::new(page * 4096), Bytes::new(pages * 4096));

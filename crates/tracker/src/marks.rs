@@ -254,7 +254,7 @@ mod tests {
     use super::*;
     use crate::arena::tests::scratch;
     use crate::seat::SeatId;
-    use crate::sites::{self, Space};
+    use crate::sites::{self, Tally};
     use heaplens_format::{NodeId, SiteId};
     use proptest::prelude::*;
     use std::vec;
@@ -297,7 +297,7 @@ mod tests {
                     prop_assert!(marks.make(&arena, mark).is_some());
                     copies.push(live.clone());
                 } else {
-                    sites::on_alloc(&arena, ids[which], SeatId::new(1), Weight { bytes, blocks: 1 }, Space::Heap);
+                    sites::on_alloc(&arena, ids[which], SeatId::new(1), Weight { bytes, blocks: 1 }, Tally::Heap);
                     live[which] += bytes;
                 }
             }

@@ -42,15 +42,13 @@ pub struct Weight {
     pub blocks: u64,
 }
 
-/// Whether the event belongs to the heap, whose live total and peak are kept, or to mappings, whose are not.
+/// What an event is counted in, beside its site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Space {
-    /// Heap blocks.
+pub enum Tally {
+    /// The heap, whose live total and peak are kept.
     Heap,
-    /// Mappings.
-    Mappings,
-    /// Blocks that are part of other memory: objects in an arena.
-    Pool,
+    /// Nothing: mappings, blocks that are part of other memory (objects in an arena), and events of no memory.
+    Apart,
 }
 
 #[derive(Clone, Copy)]
@@ -122,9 +120,9 @@ fn take_record(arena: &Arena) -> Option<u32> {
 
 /// Counts an allocation.
 #[inline]
-pub fn on_alloc(arena: &Arena, id: SiteId, seat: SeatId, weight: Weight, space: Space) {
+pub fn on_alloc(arena: &Arena, id: SiteId, seat: SeatId, weight: Weight, tally: Tally) {
     count(arena, id, seat, weight, Direction::In);
-    if space == Space::Heap {
+    if tally == Tally::Heap {
         let hot = &arena.header().hot;
         let live = hot.live_bytes.fetch_add(weight.bytes, Relaxed).wrapping_add(weight.bytes);
         let now = Moment::from_raw(hot.moment.load(Relaxed));
@@ -148,9 +146,9 @@ fn raise_peak(word: &AtomicU64, mut now: Moment, live: u64) {
 
 /// Counts the end of a block.
 #[inline]
-pub fn on_free(arena: &Arena, id: SiteId, seat: SeatId, weight: Weight, space: Space) {
+pub fn on_free(arena: &Arena, id: SiteId, seat: SeatId, weight: Weight, tally: Tally) {
     count(arena, id, seat, weight, Direction::Out);
-    if space == Space::Heap {
+    if tally == Tally::Heap {
         arena.header().hot.live_bytes.fetch_sub(weight.bytes, Relaxed);
     }
 }
@@ -333,7 +331,7 @@ mod tests {
             for (which, seat, bytes, is_alloc) in events {
                 let seat = SeatId::new(seat);
                 if is_alloc {
-                    on_alloc(&arena, ids[which], seat, one(bytes), Space::Heap);
+                    on_alloc(&arena, ids[which], seat, one(bytes), Tally::Heap);
                     live[which].push(bytes);
                     total += bytes;
                     if total > peak {
@@ -341,7 +339,7 @@ mod tests {
                         copy = live.iter().map(|site| (site.iter().sum::<u64>() as i64, site.len() as i64)).collect();
                     }
                 } else if let Some(bytes) = live[which].pop() {
-                    on_free(&arena, ids[which], seat, one(bytes), Space::Heap);
+                    on_free(&arena, ids[which], seat, one(bytes), Tally::Heap);
                     total -= bytes;
                 }
             }
@@ -358,13 +356,13 @@ mod tests {
             let arena = scratch();
             let id = create(&arena, NodeId::new(1), SeatId::new(9)).unwrap();
             for _ in 0..4000 {
-                on_alloc(&arena, id, SeatId::new(1), one(10), Space::Heap);
+                on_alloc(&arena, id, SeatId::new(1), one(10), Tally::Heap);
             }
             std::thread::scope(|scope| {
                 for seat in 1..5 {
                     let arena = &arena;
                     scope.spawn(move || {
-                        (0..1000).for_each(|_| on_free(arena, id, SeatId::new(seat), one(10), Space::Heap));
+                        (0..1000).for_each(|_| on_free(arena, id, SeatId::new(seat), one(10), Tally::Heap));
                     });
                 }
             });

@@ -7,6 +7,7 @@ use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
 
 use heaplens_format::arena::{Family, Pseudo};
+use heaplens_format::memory::Allocator;
 use heaplens_format::{Addr, Bytes, Loss};
 
 use crate::arena::Arena;
@@ -22,7 +23,7 @@ use crate::python::Python;
 use crate::requests::Requests;
 use crate::sampling;
 use crate::seat::{Guard, SeatId};
-use crate::sites::{self, Space, Weight};
+use crate::sites::{self, Tally, Weight};
 use crate::sys;
 use crate::trie::Trie;
 use crate::unwind::{Caller, Unwinder, stacks};
@@ -265,9 +266,9 @@ impl Tracker {
 
     /// A pool took memory that it will hand out in parts.
     #[cold]
-    pub fn on_pool_region(&self, guard: &Guard, start: Addr, length: Bytes) {
+    pub fn on_pool_region(&self, guard: &Guard, pool: Allocator, start: Addr, length: Bytes) {
         if process::is_recording(guard) {
-            mappings::on_pool_region(&self.arena, start, length);
+            mappings::on_pool_region(&self.arena, pool, start, length);
         }
     }
 
@@ -366,12 +367,12 @@ impl Tracker {
             }
             Err(_) => return self.arena.lose(Loss::ArenaFull),
         }
-        sites::on_alloc(&self.arena, site, guard.seat_id(), self.weight(size), Space::Heap);
+        sites::on_alloc(&self.arena, site, guard.seat_id(), self.weight(size), Tally::Heap);
     }
 
     #[inline(always)]
     fn count_free(&self, guard: &Guard, block: Block) {
-        sites::on_free(&self.arena, block.site, guard.seat_id(), self.weight(block.size), Space::Heap);
+        sites::on_free(&self.arena, block.site, guard.seat_id(), self.weight(block.size), Tally::Heap);
     }
 
     #[cold]

@@ -11,6 +11,7 @@
 
 use core::ffi::c_void;
 
+use heaplens_format::memory::Allocator;
 use heaplens_tracker::{Caller, modules};
 
 use crate::c::malloc::export;
@@ -93,6 +94,7 @@ unsafe extern "C-unwind" fn _ZN10tensorflow17BasicCPUAllocator5AllocEmmPm(
     let real = unsafe { core::mem::transmute::<u64, Alloc>(real) };
     // SAFETY: the program's own arguments; on success the length was written there.
     take_region(
+        Allocator::FrameworkPool,
         || parts_are_seen(source),
         || unsafe { real(source, alignment, size, received) },
         || unsafe { received.read() },

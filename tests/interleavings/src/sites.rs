@@ -6,7 +6,7 @@ use heaplens_format::arena::marks::Moment;
 use heaplens_format::arena::table::{Site, SiteIdentity};
 use heaplens_format::{Loss, NodeId, SiteId};
 use heaplens_tracker::seat::SeatId;
-use heaplens_tracker::sites::{Space, Weight, create, on_alloc, on_free};
+use heaplens_tracker::sites::{Tally, Weight, create, on_alloc, on_free};
 
 use crate::schedules::{in_many, part, together};
 use crate::tables::Tables;
@@ -19,11 +19,11 @@ fn make(tables: &Tables, node: u32) -> SiteId {
 }
 
 fn alloc(tables: &Tables, site: SiteId, seat: u32, bytes: u64) {
-    on_alloc(&tables.arena, site, SeatId::new(seat), Weight { bytes, blocks: 1 }, Space::Heap);
+    on_alloc(&tables.arena, site, SeatId::new(seat), Weight { bytes, blocks: 1 }, Tally::Heap);
 }
 
 fn free(tables: &Tables, site: SiteId, seat: u32, bytes: u64) {
-    on_free(&tables.arena, site, SeatId::new(seat), Weight { bytes, blocks: 1 }, Space::Heap);
+    on_free(&tables.arena, site, SeatId::new(seat), Weight { bytes, blocks: 1 }, Tally::Heap);
 }
 
 /// The one or two records of a site.

@@ -8,12 +8,14 @@ mod note;
 mod places;
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
-use heaplens_format::recording::{Ledger, Line};
+use heaplens_format::memory::{Line, SpaceKind};
+use heaplens_format::recording::Ledger;
 use heaplens_format::{Bytes, Nanos};
 
 use crate::Profile;
-use crate::profile::{Layer, Margin, Measure, Space, StackFrame};
+use crate::profile::{Category, Layer, Margin, Measure, StackFrame};
 
 pub use moment::{Moment, NoSuchMoment, Side};
 pub use note::Note;
@@ -43,14 +45,8 @@ pub struct Diff {
 pub enum Total {
     /// Resident memory of the program.
     Rss,
-    /// Blocks of the heap.
-    Heap,
-    /// Small Python objects.
-    Objects,
-    /// Anonymous memory that the program mapped itself.
-    Anonymous,
-    /// Files that the program mapped itself.
-    Files,
+    /// What the sites of a category hold.
+    Of(Category),
 }
 
 /// An amount on either side.
@@ -181,7 +177,7 @@ impl Compare<'_> {
 
     fn lines(self, sources: Sources<'_>) -> (Vec<LineChange>, usize) {
         let places = |side: &Side, sources: Sources<'_>| {
-            let mut places = places::of(&side.profile, self.is_one_run, |space| self.counts(space));
+            let mut places = places::of(&side.profile, self.is_one_run, |category| self.counts(category));
             if !self.is_one_run {
                 places.iter_mut().for_each(|place| place.find_text(&side.profile, sources));
             }
@@ -213,26 +209,22 @@ impl Compare<'_> {
     }
 
     /// Small objects that were recorded on one side only say nothing.
-    fn counts(self, space: Space) -> bool {
-        space != Space::Objects || !note::has_objects_on_one_side(self.from, self.to)
+    fn counts(self, category: Category) -> bool {
+        category != Category::Objects || !note::has_objects_on_one_side(self.from, self.to)
     }
 
     fn totals(self) -> Vec<(Total, Change)> {
         let resident = |side: &Side| Measure { bytes: side.rss().unwrap_or_default(), ..Measure::default() };
-        let sum = |total, sum: fn(&Profile) -> Measure| {
-            (total, Change { from: sum(&self.from.profile), to: sum(&self.to.profile) })
+        let held = |side: &Side, category| side.profile.total(category).held;
+        let sum = |&category: &Category| {
+            (Total::Of(category), Change { from: held(self.from, category), to: held(self.to, category) })
         };
-        let sums = [
-            sum(Total::Heap, |profile| profile.heap.held),
-            sum(Total::Objects, |profile| profile.objects.held),
-            sum(Total::Anonymous, |profile| profile.anonymous.held),
-            sum(Total::Files, |profile| profile.files.held),
-        ];
+        let sums = Category::ALL.iter().filter(|&&category| self.counts(category)).map(sum);
         let is_read = self.from.rss().is_some() && self.to.rss().is_some();
         let rss = is_read.then(|| Change { from: resident(self.from), to: resident(self.to) });
-        let there = |(total, change): &(Total, Change)| {
+        let there = |(_, change): &(Total, Change)| {
             let has = |measure: Measure| measure.bytes > Bytes::ZERO || measure.blocks > 0;
-            (*total != Total::Objects || self.counts(Space::Objects)) && (has(change.from) || has(change.to))
+            has(change.from) || has(change.to)
         };
         rss.map(|change| (Total::Rss, change)).into_iter().chain(sums).filter(there).collect()
     }
@@ -242,8 +234,11 @@ impl Compare<'_> {
         if self.is_one_run && from.at == to.at {
             return None;
         }
-        let lines = Line::ALL.iter().filter(|&&line| line != Line::Heaplens);
-        let rows = lines.map(|&line| (line, Resident { from: from.line(line), to: to.line(line) }));
+        let counted = self.to.profile.tables.counted(SpaceKind::HOST).map(|row| row.line);
+        // By number: of lines that changed as much as each other the order is that.
+        let lines: BTreeSet<Line> = counted.collect();
+        let rows =
+            lines.into_iter().map(|line| (line, Resident { from: from.line(line), to: to.line(line) }));
         let there = rows.filter(|(_, row)| row.from > Bytes::ZERO || row.to > Bytes::ZERO);
         let (mut changed, unchanged): (Vec<_>, Vec<_>) = there.partition(|(_, row)| row.bytes() != 0);
         changed.sort_by_key(|(_, row)| Reverse(row.bytes().unsigned_abs()));

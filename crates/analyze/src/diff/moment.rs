@@ -1,5 +1,6 @@
 //! The moments that can be compared: marks of the user's by their label, passes of the main loop, the start and the end.
 
+use heaplens_format::memory::Tables;
 use heaplens_format::recording::{Decoded, Ledger, MarkKind, Process};
 use heaplens_format::{Bytes, LoopId, Nanos, Pid};
 
@@ -109,7 +110,7 @@ impl Side {
         let whole = profile(decoded, pid)?;
         let of_loop = whole.iterations.as_ref().map(|found| (found.of_loop, found.count));
         let mut found = Err(NoSuchMoment::NoLoop);
-        let profile = profile_at(decoded, pid, |process| {
+        let profile = profile_at(decoded, pid, Tables::default(), |process| {
             found = find(process, of_loop, moment, which);
             found.as_ref().map_or(HeldAt::End, |found| found.held_at)
         })?;

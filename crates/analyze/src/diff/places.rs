@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use super::Sources;
 use crate::Profile;
-use crate::profile::{Layer, Measure, Space, StackFrame};
+use crate::profile::{Category, Layer, Measure, StackFrame};
 
 /// A line.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -70,11 +70,11 @@ fn shown(frame: &StackFrame, knows_addresses: bool) -> StackFrame {
 }
 
 /// The lines of a profile that held something, in the order of their heaviest sites.
-pub(super) fn of(profile: &Profile, knows_addresses: bool, counts: impl Fn(Space) -> bool) -> Vec<Place> {
+pub(super) fn of(profile: &Profile, knows_addresses: bool, counts: impl Fn(Category) -> bool) -> Vec<Place> {
     let mut places: Vec<Place> = Vec::new();
     let mut known = HashMap::new();
     let held = profile.sites.iter().filter(|site| site.held.bytes.get() > 0 || site.held.blocks > 0);
-    for site in held.filter(|site| counts(site.space()) && !profile.is_pool(site)) {
+    for site in held.filter(|site| counts(site.category()) && !profile.is_pool(site)) {
         let frame = profile.line(site);
         let at = *known.entry(frame.map(|frame| key(frame, knows_addresses))).or_insert_with(|| {
             let frame = frame.map(|frame| shown(frame, knows_addresses));

@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use heaplens_format::Bytes;
-use heaplens_format::recording::{Ledger, LedgerMapping, Line, Process};
+use heaplens_format::memory::{Judged, Line};
+use heaplens_format::recording::{Ledger, LedgerMapping, Process};
 
 use super::Known;
 use super::axis::Axis;
@@ -39,10 +40,14 @@ pub(super) fn growing(
     demands: Demands,
     whole: Option<&Trend>,
 ) -> Vec<GrowingMapping> {
-    let lines: &[Line] = match axis.moments.is_empty() {
-        true => &[Line::Unhooked, Line::Shared, Line::Mapped],
-        false => &[Line::Unhooked, Line::Shared],
+    let is_judged = |judged: Judged| match judged {
+        Judged::Always => true,
+        Judged::WithoutSites => axis.moments.is_empty(),
+        Judged::Never => false,
     };
+    let rows = known.tables.lines.iter();
+    let of_lines = rows.filter(|row| row.mappings.is_some_and(|mappings| is_judged(mappings.judged)));
+    let lines: &[Line] = &of_lines.map(|row| row.line).collect::<Vec<_>>();
     let ledgers = &known.process.ledgers;
     let numbers = site_numbers(known.sites);
     let maker = |site: u32| {

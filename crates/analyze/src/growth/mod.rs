@@ -23,10 +23,11 @@ mod verdict;
 
 use heaplens_format::Bytes;
 use heaplens_format::arena::marks::ENOUGH_PASSES;
-use heaplens_format::recording::{Ledger, Line, Process, SiteKind};
+use heaplens_format::memory::{Line, Sampling, SiteKind, SpaceKind, Tables};
+use heaplens_format::recording::{Ledger, Process};
 use rustc_hash::FxHashMap;
 
-use crate::profile::{Iterations, Layer, Measure, SiteProfile, Space, StackId, Stacks};
+use crate::profile::{Category, Iterations, Layer, Measure, SiteProfile, StackId, Stacks};
 use crate::rules::{self, warm_up};
 
 pub use axis::How;
@@ -166,6 +167,8 @@ pub(crate) struct Known<'a> {
     pub(crate) object_interval: Option<Bytes>,
     /// Resident bytes that the allocator gave back when it was asked.
     pub(crate) trimmed: Option<Bytes>,
+    /// The tables that lines of ledgers are rows of.
+    pub(crate) tables: Tables,
 }
 
 /// Judges a process.
@@ -309,8 +312,8 @@ impl Known<'_> {
     fn lines_of_ledger(self, axis: &Axis, demands: Demands) -> Vec<(Line, Trend)> {
         let demands = shape::of_ledgers(Demands { least_rise: self.least_to_stop(), ..demands });
         let series = |line| axis.ledgers(self.process, |ledger| ledger.line(line));
-        let lines = if self.process.ledgers.is_empty() { &[] } else { Line::ALL };
-        lines.iter().map(|&line| (line, trend(&series(line), demands))).collect()
+        let lines = self.tables.lines_of(SpaceKind::HOST).filter(|_| !self.process.ledgers.is_empty());
+        lines.map(|row| (row.line, trend(&series(row.line), demands))).collect()
     }
 
     /// Mappings that grow by the ledgers. Readings of resident memory are more than ledgers are, and know better.
@@ -361,7 +364,7 @@ impl Known<'_> {
 
     /// Live bytes of the heap at the end.
     fn kept(self) -> f64 {
-        let heap = self.sites.iter().filter(|site| site.space() == Space::Heap);
+        let heap = self.sites.iter().filter(|site| site.category() == Category::Heap);
         heap.map(|site| site.held.bytes.get() as f64).sum()
     }
 
@@ -374,10 +377,10 @@ impl Known<'_> {
     }
 
     fn grain(self, kind: SiteKind) -> f64 {
-        let interval = match kind {
-            SiteKind::Heap | SiteKind::PythonBlock => self.heap_interval,
-            SiteKind::PythonObject => self.object_interval,
-            SiteKind::AnonymousMapping | SiteKind::FileMapping | SiteKind::Break => None,
+        let interval = match kind.category().row().sampling {
+            Sampling::Heap => self.heap_interval,
+            Sampling::Objects => self.object_interval,
+            Sampling::Never => None,
         };
         interval.map_or(0.0, |interval| interval.get() as f64)
     }

@@ -9,7 +9,7 @@ use super::causes::{self, Cause};
 use super::series::{Point, Series};
 use super::shape::{Demands, Shape, Trend, trend};
 use crate::profile::{
-    Layer, Measure, SiteProfile, Space, StackFrame, StackId, Stacks, is_interpreter, thread_start,
+    Category, Layer, Measure, SiteProfile, StackFrame, StackId, Stacks, is_interpreter, thread_start,
 };
 
 /// What a site had at each moment of the axis.
@@ -189,7 +189,7 @@ impl<'a> Places<'a> {
 /// What the lines of the heap hold at the end, each with its heaviest site and with all of them.
 pub(super) fn held_by_lines(stacks: &Stacks, sites: &[SiteProfile]) -> Vec<(Measure, usize, Vec<usize>)> {
     let mut lines: FxHashMap<Option<Key<'_>>, (Measure, usize, Vec<usize>)> = FxHashMap::default();
-    for (at, site) in sites.iter().enumerate().filter(|(_, site)| site.space() == Space::Heap) {
+    for (at, site) in sites.iter().enumerate().filter(|(_, site)| site.category() == Category::Heap) {
         // Sites come by what they held: the first of a line is its heaviest.
         let line =
             lines.entry(stacks.line(site.stack).map(key)).or_insert((Measure::default(), at, Vec::new()));

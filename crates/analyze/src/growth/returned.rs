@@ -80,7 +80,7 @@ fn no_blocks(process: &Process, axis: &Axis) -> f64 {
     let began = axis.moments.first().map_or(process.start, |moment| moment.at);
     let mut ledgers = process.ledgers.iter().filter(|ledger| ledger.at >= began);
     let bytes = |ledger: &Ledger| {
-        [Line::AllocatorFree, Line::MappedFiles]
+        [Line::ALLOCATOR_FREE, Line::MAPPED_FILES]
             .map(|line| ledger.line(line).get() as f64)
             .iter()
             .sum::<f64>()

@@ -1,5 +1,6 @@
 //! Findings and what came back, made by hand: what tests of rules that look at findings once more begin with.
 
+use heaplens_format::memory::Tables;
 use heaplens_format::recording::Process;
 
 use super::Known;
@@ -43,6 +44,7 @@ pub(crate) fn reviewed(
         heap_interval: None,
         object_interval: None,
         trimmed: None,
+        tables: Tables::default(),
     };
     let evidence = Evidence { known, returned, rss: Some(&rss), resident: 500.0 * MIB };
     rule.review.expect("it looks at findings")(&evidence, &mut findings);

@@ -57,7 +57,7 @@ impl Crowd<'_> {
     /// Resident bytes of one stack: by how much the ledger's line of stacks differs between those with the fewest and the
     /// most of it, for each thread that came in between. 0 where that is not known.
     pub(super) fn bytes_of_one(self, counts: &Series) -> f64 {
-        let stacks = |ledger: &&Ledger| ledger.line(Line::ThreadStacks);
+        let stacks = |ledger: &&Ledger| ledger.line(Line::THREAD_STACKS);
         let (few, many) =
             (self.process.ledgers.iter().min_by_key(stacks), self.process.ledgers.iter().max_by_key(stacks));
         let Some((few, many)) = few.zip(many) else { return 0.0 };
@@ -70,7 +70,7 @@ impl Crowd<'_> {
 
     /// Threads by the memory of their stacks, where so many stacks are left at the end and where ledgers say that they grew.
     pub(super) fn by_ledgers(self, left: u64) -> Option<(Trend, f64)> {
-        let stacks = self.axis.ledgers(self.process, |ledger| ledger.line(Line::ThreadStacks));
+        let stacks = self.axis.ledgers(self.process, |ledger| ledger.line(Line::THREAD_STACKS));
         let one = stacks.last() / left as f64;
         let demands = Demands { least_rise: LEAST * one, ..of_ledgers(self.demands) };
         let found = Some(trend(&stacks, demands)).filter(|trend| trend.shape == Shape::Linear)?;

@@ -173,12 +173,12 @@ mod tests {
     #[test]
     fn lines_add_up_to_the_resident_memory_that_is_quoted() {
         let mut end = ledger(9, 100, LedgerMoment::Exit);
-        end.lines[Line::Heaplens as usize] = Bytes::new(30);
-        end.lines[Line::Native as usize] = Bytes::new(70);
+        end.lines.add(Line::HEAPLENS, Bytes::new(30));
+        end.lines.add(Line::NATIVE, Bytes::new(70));
         let process =
             Process { ledgers: vec![ledger(1, 10, LedgerMoment::Running), end], ..Process::default() };
         let found = profile(&process).unwrap();
-        assert_eq!(rss(&process, Some(&found)).unwrap().end, found.line(Line::Native).end);
+        assert_eq!(rss(&process, Some(&found)).unwrap().end, found.line(Line::NATIVE).end);
         assert_eq!(found.peak.at, Nanos::new(9));
     }
 }

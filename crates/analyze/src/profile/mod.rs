@@ -19,9 +19,11 @@ mod tree;
 
 use std::collections::BTreeMap;
 
+use heaplens_format::memory::Tables;
+pub use heaplens_format::memory::{Category, Layer, SiteKind};
 use heaplens_format::recording::{
     Amount, Damage, Decoded, Exit, Interpreter, LeakKind, Module, Process, ProcessEnd, Recording, Rss, Run,
-    Sample, SiteKind,
+    Sample,
 };
 use heaplens_format::{Bytes, Nanos, Pid};
 
@@ -37,7 +39,7 @@ pub use naming::{headline, is_interpreter, is_library};
 pub(crate) use naming::{own_line, thread_start};
 pub use python::Origin;
 pub use returns::{Collected, Resident, Returns};
-pub use sites::{Layer, Measure, SiteProfile, Space, Totals};
+pub use sites::{Measure, SiteProfile, Totals};
 pub use stacks::{Cut, Frames, Import, StackFrame, StackId, StackStep};
 pub use threads::ThreadPart;
 pub use tree::Tree;
@@ -80,16 +82,8 @@ pub struct Profile {
     pub timeline: Vec<Sample>,
     /// Mean distance of samples; `None`: exact.
     pub sampled: Option<Bytes>,
-    /// Sums over the heap sites.
-    pub heap: Totals,
     /// Mean distance of samples of small Python objects, 1 when each was recorded; `None` when none was.
     pub object_interval: Option<Bytes>,
-    /// Sums over small Python objects, which lie in anonymous mappings.
-    pub objects: Totals,
-    /// Sums over anonymous mappings and breaks that the program made itself.
-    pub anonymous: Totals,
-    /// Sums over mapped files.
-    pub files: Totals,
     /// Whether it is known what sites held when the script was through, before Python's own clean-up.
     pub knows_end_of_script: bool,
     /// Stacks that allocated, by what they held at the end, then by bytes at the peak.
@@ -120,6 +114,10 @@ pub struct Profile {
     pub losses: Vec<LossLine>,
     /// What could not be read from the recording.
     pub damage: Vec<Damage>,
+    /// The tables that its lines and spaces are rows of.
+    pub tables: Tables,
+    /// Sums over sites, by category.
+    totals: Vec<Totals>,
     stacks: Stacks,
     threads: Threads,
 }
@@ -171,13 +169,22 @@ impl Cost {
 /// # Errors
 /// When `pid` is given and was not recorded.
 pub fn profile(decoded: &Decoded, pid: Option<Pid>) -> Result<Profile, NoSuchProcess> {
-    profile_at(decoded, pid, |_| HeldAt::End)
+    profile_by(decoded, pid, Tables::default())
+}
+
+/// The same by other tables than those of this version: lines and spaces that they have more are in every output.
+///
+/// # Errors
+/// When `pid` is given and was not recorded.
+pub fn profile_by(decoded: &Decoded, pid: Option<Pid>, tables: Tables) -> Result<Profile, NoSuchProcess> {
+    profile_at(decoded, pid, tables, |_| HeldAt::End)
 }
 
 /// The same with what sites held at another moment of the process shown, in place of the end of its script.
 pub(crate) fn profile_at(
     decoded: &Decoded,
     pid: Option<Pid>,
+    tables: Tables,
     moment: impl FnOnce(&Process) -> HeldAt,
 ) -> Result<Profile, NoSuchProcess> {
     let recording = &decoded.recording;
@@ -185,7 +192,7 @@ pub(crate) fn profile_at(
     let process = choice.shown.map(|at| &recording.processes[at]);
     let rows = choice.visible.iter().map(|&at| row(&recording.processes[at], choice.shown == Some(at)));
     let profile =
-        process.map_or_else(Profile::default, |process| of_process(process, recording, moment(process)));
+        process.map_or_else(Profile::default, |one| of_process(one, recording, tables, moment(one)));
     Ok(Profile {
         run: recording.run.clone(),
         exit: recording.run.exit.or_else(|| process.and_then(exit_of)),
@@ -194,6 +201,7 @@ pub(crate) fn profile_at(
         sampled: recording.run.sample_interval,
         damage: decoded.damage.clone(),
         tree: tree::tree(&recording.processes),
+        tables,
         ..profile
     })
 }
@@ -326,9 +334,19 @@ impl Profile {
         None
     }
 
+    /// The sums over the sites of a category.
+    pub fn total(&self, category: Category) -> Totals {
+        self.totals.get(category as usize).copied().unwrap_or_default()
+    }
+
+    /// The sums over the sites of the heap.
+    pub fn heap(&self) -> Totals {
+        self.total(Category::Heap)
+    }
+
     /// The sites of the heap.
     pub fn heap_sites(&self) -> impl Iterator<Item = &SiteProfile> {
-        self.sites.iter().filter(|site| site.space() == Space::Heap)
+        self.sites.iter().filter(|site| site.category() == Category::Heap)
     }
 
     /// Whether a mapping is the memory that Python cuts small objects out of, which are sites themselves.
@@ -342,7 +360,7 @@ impl Profile {
     }
 }
 
-fn of_process(process: &Process, recording: &Recording, held_at: HeldAt) -> Profile {
+fn of_process(process: &Process, recording: &Recording, tables: Tables, held_at: HeldAt) -> Profile {
     let stacks = Stacks::new(process);
     let intervals = Intervals::of(process, recording.run.sample_interval);
     let (sites, threads) = sites::merge(process, &stacks, intervals, held_at);
@@ -356,6 +374,7 @@ fn of_process(process: &Process, recording: &Recording, held_at: HeldAt) -> Prof
         heap_interval: intervals.heap,
         object_interval: intervals.objects,
         trimmed: returns.and_then(|returns| returns.trimmed).map(Resident::returned),
+        tables,
     });
     let ledger = ledger::of(process, &stacks, iterations.as_ref());
     Profile {
@@ -363,11 +382,8 @@ fn of_process(process: &Process, recording: &Recording, held_at: HeldAt) -> Prof
         python: process.python,
         rss: ledger::rss(process, ledger.as_ref()),
         timeline: process.timeline.clone(),
-        heap: sites::heap_totals(&sites, process, intervals),
         object_interval: process.object_interval,
-        objects: sites::totals(&sites, Space::Objects, intervals),
-        anonymous: sites::totals(&sites, Space::Anonymous, intervals),
-        files: sites::totals(&sites, Space::Files, intervals),
+        totals: sites::totals(&sites, process, intervals),
         knows_end_of_script: sites::end_of_script(process).is_some(),
         iterations,
         growth,
@@ -388,7 +404,7 @@ fn of_process(process: &Process, recording: &Recording, held_at: HeldAt) -> Prof
 
 fn row(process: &Process, shown: bool) -> ProcessRow {
     let words = process.command.iter().filter(|word| !word.is_empty()).count();
-    let heap = process.sites.iter().filter(|site| Space::of(site.kind) == Space::Heap);
+    let heap = process.sites.iter().filter(|site| site.kind.category() == Category::Heap);
     ProcessRow {
         pid: process.pid,
         parent: process.parent,

@@ -1,9 +1,8 @@
 //! What came back when it was asked for: by Python's collector, by the allocator.
 
 use heaplens_format::Bytes;
+use heaplens_format::memory::Category;
 use heaplens_format::recording::{Mark, MarkKind, Process, Stage};
-
-use super::sites::Space;
 
 /// The last test of a process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -55,8 +54,8 @@ pub(super) fn returns(process: &Process) -> Option<Returns> {
     let resident = |from: Step, to: Step| Resident { before: from.1, after: to.1 };
     Some(Returns {
         collected: collected.map(|after| Collected {
-            heap: freed(process, before, after, Space::Heap),
-            objects: freed(process, before, after, Space::Objects),
+            heap: freed(process, before, after, Category::Heap),
+            objects: freed(process, before, after, Category::Objects),
             rss: resident(before, after),
         }),
         trimmed: step(Stage::Trimmed).map(|after| resident(collected.unwrap_or(before), after)),
@@ -71,11 +70,11 @@ fn at(mark: &Mark, wanted: Stage) -> Option<Bytes> {
 }
 
 /// The difference of what sites had at two marks. Most sites did not change in between, and those without a history never.
-fn freed(process: &Process, before: Step, after: Step, space: Space) -> Bytes {
+fn freed(process: &Process, before: Step, after: Step, category: Category) -> Bytes {
     let mut freed = 0i128;
     for history in &process.histories {
         let Some(site) = process.sites.get(history.site as usize) else { continue };
-        if Space::of(site.kind) == space {
+        if site.kind.category() == category {
             let live = |step: Step| i128::from(history.at(step.0).unwrap_or(site.live).bytes.get());
             freed += live(before) - live(after);
         }

@@ -4,84 +4,13 @@
 use std::cmp::Reverse;
 
 use heaplens_format::Bytes;
-use heaplens_format::recording::{Amount, History, MarkKind, Process, Site, SiteKind, ThreadOf};
+use heaplens_format::memory::{Category, Layer, Sampling, SiteKind};
+use heaplens_format::recording::{Amount, History, MarkKind, Process, Site, ThreadOf};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::margin::{Margin, Variance};
 use super::stacks::{StackFrame, StackId, Stacks};
 use super::threads::{Shares, Threads};
-
-/// Who a byte belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Layer {
-    /// Heap blocks of native code.
-    Native,
-    /// Python objects, small and large, and what its allocator keeps for itself.
-    Python,
-    /// The data of NumPy's arrays.
-    Numpy,
-    /// Anonymous memory that the program mapped itself.
-    MappedAnonymous,
-    /// Files that the program mapped itself.
-    MappedFiles,
-}
-
-impl Layer {
-    /// Its name in every output.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Native => "native",
-            Self::Python => "python",
-            Self::Numpy => "numpy",
-            Self::MappedAnonymous => "mapped-anonymous",
-            Self::MappedFiles => "mapped-files",
-        }
-    }
-
-    /// The layer of a site. What NumPy's core itself takes from `malloc` is the data of arrays; all else it takes through
-    /// Python's allocator.
-    fn of(kind: SiteKind, innermost: Option<&StackFrame>) -> Self {
-        let is_of_numpy = || innermost.and_then(|frame| frame.module.as_deref()).is_some_and(is_numpys_core);
-        match kind {
-            SiteKind::Heap if is_of_numpy() => Self::Numpy,
-            SiteKind::Heap => Self::Native,
-            SiteKind::PythonObject | SiteKind::PythonBlock => Self::Python,
-            SiteKind::AnonymousMapping | SiteKind::Break => Self::MappedAnonymous,
-            SiteKind::FileMapping => Self::MappedFiles,
-        }
-    }
-}
-
-/// `…/numpy/_core/_multiarray_umath.cpython-311-x86_64-linux-gnu.so`.
-fn is_numpys_core(module: &str) -> bool {
-    module.rsplit('/').next().is_some_and(|name| name.starts_with("_multiarray_umath."))
-}
-
-/// What bytes are counted together: each byte of one space is in no other, except that small Python objects lie in
-/// memory that the interpreter mapped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Space {
-    /// Blocks of the heap, whoever asked for them.
-    Heap,
-    /// Small Python objects.
-    Objects,
-    /// Anonymous memory that the program mapped itself.
-    Anonymous,
-    /// Files that the program mapped itself.
-    Files,
-}
-
-impl Space {
-    /// Where the blocks of a kind of site lie.
-    pub const fn of(kind: SiteKind) -> Self {
-        match kind {
-            SiteKind::Heap | SiteKind::PythonBlock => Self::Heap,
-            SiteKind::PythonObject => Self::Objects,
-            SiteKind::AnonymousMapping | SiteKind::Break => Self::Anonymous,
-            SiteKind::FileMapping => Self::Files,
-        }
-    }
-}
 
 /// The mean distances of samples in a run.
 #[derive(Clone, Copy, Debug, Default)]
@@ -95,13 +24,17 @@ impl Intervals {
         Self { heap, objects: process.object_interval.filter(|&interval| interval > Bytes::new(1)) }
     }
 
-    /// Mappings are rare and always recorded, also in a sampled run.
-    pub(super) fn in_space(self, space: Space) -> Option<Bytes> {
-        match space {
-            Space::Heap => self.heap,
-            Space::Objects => self.objects,
-            Space::Anonymous | Space::Files => None,
+    /// That of what is sampled so; `None`: all of it is recorded.
+    pub(super) fn by(self, sampling: Sampling) -> Option<Bytes> {
+        match sampling {
+            Sampling::Heap => self.heap,
+            Sampling::Objects => self.objects,
+            Sampling::Never => None,
         }
+    }
+
+    fn of_category(self, category: Category) -> Option<Bytes> {
+        self.by(category.row().sampling)
     }
 }
 
@@ -152,8 +85,8 @@ pub struct SiteProfile {
 
 impl SiteProfile {
     /// What its bytes are counted with.
-    pub fn space(&self) -> Space {
-        Space::of(self.kind)
+    pub fn category(&self) -> Category {
+        self.kind.category()
     }
 }
 
@@ -207,7 +140,7 @@ pub(super) fn merge(
     merged.sort_unstable_by_key(by_weight);
     let mut threads = Threads { names: process.threads.names.clone(), ..Threads::default() };
     let sites = merged.into_iter().map(|((stack, kind), mut sum)| {
-        let layer = Layer::of(kind, stacks.frames(stack).next());
+        let layer = kind.layer(stacks.frames(stack).next().and_then(layer_of_code));
         let thread = std::mem::take(&mut sum.shares).finish().unwrap_or_else(|shares| {
             threads.shares.insert((stack, kind), shares);
             ThreadOf::Several
@@ -222,25 +155,30 @@ pub(super) fn end_of_script(process: &Process) -> Option<usize> {
     process.marks.iter().rposition(|mark| mark.kind == MarkKind::EndOfScript)
 }
 
-/// The sums over the heap. The peak is the one the agent saw, to the byte; what sites remember of it may be off by an
+/// The layer of what the code of a frame itself asks for.
+fn layer_of_code(frame: &StackFrame) -> Option<Layer> {
+    frame.module.as_deref().and_then(Layer::of_object_file)
+}
+
+/// The sums of all categories. The heap's peak is the one the agent saw, to the byte; what sites remember of it may be off by an
 /// event in flight.
-pub(super) fn heap_totals(sites: &[SiteProfile], process: &Process, intervals: Intervals) -> Totals {
-    let mut totals = totals(sites, Space::Heap, intervals);
+pub(super) fn totals(sites: &[SiteProfile], process: &Process, intervals: Intervals) -> Vec<Totals> {
+    let mut totals: Vec<Totals> =
+        Category::ALL.iter().map(|&category| totals_of(sites, category, intervals)).collect();
     if process.peak_live > Bytes::ZERO {
-        totals.peak.bytes = process.peak_live;
+        totals[Category::Heap as usize].peak.bytes = process.peak_live;
     }
     totals
 }
 
-/// The sums over one space.
-pub(super) fn totals(sites: &[SiteProfile], space: Space, intervals: Intervals) -> Totals {
-    let of_space = || sites.iter().filter(move |site| site.space() == space);
-    let interval = intervals.in_space(space);
+fn totals_of(sites: &[SiteProfile], category: Category, intervals: Intervals) -> Totals {
+    let own = || sites.iter().filter(move |site| site.category() == category);
+    let interval = intervals.of_category(category);
     Totals {
-        live: sum(of_space().map(|site| site.live), interval),
-        held: sum(of_space().map(|site| site.held), interval),
-        peak: sum(of_space().map(|site| site.peak), interval),
-        allocated: sum(of_space().map(|site| site.allocated), interval),
+        live: sum(own().map(|site| site.live), interval),
+        held: sum(own().map(|site| site.held), interval),
+        peak: sum(own().map(|site| site.peak), interval),
+        allocated: sum(own().map(|site| site.allocated), interval),
     }
 }
 
@@ -285,7 +223,7 @@ impl Sum {
         thread: ThreadOf,
         intervals: Intervals,
     ) -> SiteProfile {
-        let interval = intervals.in_space(Space::of(kind));
+        let interval = intervals.of_category(kind.category());
         let measure = |amount: Amount| sum(std::iter::once(measure(amount)), interval);
         SiteProfile {
             kind,

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use heaplens_format::arena::Pseudo;
+use heaplens_format::memory::SiteKind;
 use heaplens_format::recording::{Frame, Function, Process};
 use heaplens_format::{CodeId, ModuleId, NodeId};
 use rustc_hash::{FxBuildHasher, FxHashMap};
@@ -360,9 +361,5 @@ fn codes(process: &Process) -> Vec<CodeId> {
 }
 
 fn tells_the_kind(pseudo: Pseudo) -> bool {
-    match pseudo {
-        Pseudo::AnonymousMapping | Pseudo::FileMapping | Pseudo::Break => true,
-        Pseudo::PythonObject | Pseudo::PythonBlock | Pseudo::Counter(_) => true,
-        Pseudo::NoUnwindInfo | Pseudo::TooDeep | Pseudo::Broken | Pseudo::NoModule => false,
-    }
+    SiteKind::of(pseudo).is_some() || matches!(pseudo, Pseudo::Counter(_))
 }

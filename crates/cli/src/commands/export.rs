@@ -218,7 +218,7 @@ fn written(arguments: &ExportArguments, subject: &Subject) -> Result<Vec<u8>, Fa
         ExportFormat::Sarif => sarif::write(profile, &current_directory(), &mut bytes),
         ExportFormat::Csv => {
             let ledger = profile.ledger.as_ref().ok_or_else(no_ledger)?;
-            csv::write(ledger, &mut bytes)
+            csv::write(profile, ledger, &mut bytes)
         }
         ExportFormat::Valgrind => {
             check_leaks(profile)?;

@@ -13,6 +13,7 @@
 //! 8-byte blocks: when a second block comes to a granule, the word becomes the number of a *fine cell* with one word for
 //! each 8 bytes, and stays so. A block of 4 GiB or more has its size in a cell, too.
 
+pub use crate::memory::Family;
 use crate::units::{Bytes, SiteId};
 
 /// log2 of the bytes that one word of a leaf stands for.
@@ -43,37 +44,6 @@ const FAMILY_SHIFT: u32 = OFFSET_SHIFT + 2;
 const TAG_SHIFT: u32 = FAMILY_SHIFT + 3;
 const TAG_FINE: u64 = 1;
 const TAG_HUGE: u64 = 2;
-
-/// Which function made a block, hence which one must free it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Family {
-    /// `malloc`, `calloc`, `realloc`, `memalign` and friends.
-    Malloc = 0,
-    /// `operator new`.
-    New = 1,
-    /// `operator new[]`.
-    NewArray = 2,
-    /// `operator new(size, align)`.
-    AlignedNew = 3,
-    /// `operator new[](size, align)`.
-    AlignedNewArray = 4,
-    /// Python's allocator of small objects.
-    PythonObject = 5,
-}
-
-impl Family {
-    const fn from_bits(bits: u64) -> Self {
-        match bits & 7 {
-            1 => Self::New,
-            2 => Self::NewArray,
-            3 => Self::AlignedNew,
-            4 => Self::AlignedNewArray,
-            5 => Self::PythonObject,
-            _ => Self::Malloc,
-        }
-    }
-}
 
 /// A word of the block table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]

@@ -156,12 +156,10 @@ pub struct Mapping {
     pub start: AtomicU64,
     /// First address behind it.
     pub end: AtomicU64,
-    /// The site that made it; 0: the allocator, for its own use; [`POOL_SITE`]: a pool.
+    /// The site that made it; 0: the allocator, for its own use; beyond all sites: a region that a pool hands out in parts
+    /// ([`crate::memory::Pool::region_mark`]).
     pub site: AtomicU64,
 }
-
-/// In place of the site of a mapping: a region that a pool hands out in parts.
-pub const POOL_SITE: u32 = u32::MAX;
 
 /// The size of a [`Mapping`].
 pub const MAPPING_SIZE: usize = 24;

@@ -4,60 +4,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 pub use crate::arena::ledger::LedgerMoment;
+pub use crate::memory::Line;
 use crate::units::{Bytes, Nanos};
-
-macro_rules! lines {
-    ($($(#[$doc:meta])* $name:ident = $number:literal;)*) => {
-        /// A line of the ledger. Each resident byte is on one of them.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        #[repr(u8)]
-        pub enum Line { $($(#[$doc])* $name = $number),* }
-
-        impl Line {
-            /// All of them, in the order of their numbers.
-            pub const ALL: &[Self] = &[$(Self::$name),*];
-
-            /// The line with this number; one of a newer version is not explained here.
-            pub const fn from_number(number: u64) -> Self {
-                match number { $($number => Self::$name,)* _ => Self::Unexplained }
-            }
-        }
-    };
-}
-
-lines! {
-    /// Objects of Python: those in its arenas, and blocks of the heap that its allocator asked for.
-    Python = 0;
-    /// The data of NumPy's arrays.
-    Numpy = 1;
-    /// Live blocks of native code.
-    Native = 2;
-    /// What Python's arenas hold beside objects.
-    PoolUnused = 3;
-    /// What the allocator holds beside live blocks: freed memory, headers of blocks, rounding.
-    AllocatorFree = 4;
-    /// Stacks of threads.
-    ThreadStacks = 5;
-    /// Mapped files: code, data of libraries, files that the program mapped.
-    MappedFiles = 6;
-    /// Anonymous memory whose mapping was seen to be made.
-    Mapped = 7;
-    /// Memory that nobody was seen to map.
-    Unhooked = 8;
-    /// Memory that processes share.
-    Shared = 9;
-    /// Heaplens's own.
-    Heaplens = 10;
-    /// What nobody claims.
-    Unexplained = 11;
-    /// In a process that began by `fork`: memory that was there when it was first looked at, beside what it made itself.
-    Inherited = 12;
-    /// What TensorFlow's pools hold beside live blocks.
-    TensorPools = 13;
-}
-
-/// The number of lines.
-pub const LINES: usize = Line::ALL.len();
 
 /// Where every resident byte was.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -76,8 +24,8 @@ pub struct Ledger {
     pub uss: Bytes,
     /// Whether live blocks are told from free memory by estimates, since the run was sampled.
     pub is_estimated: bool,
-    /// Bytes of each line, by its number.
-    pub lines: [Bytes; LINES],
+    /// Bytes of each line.
+    pub lines: LineBytes,
     /// The largest mappings of the lines that are made of them.
     pub mappings: Vec<LedgerMapping>,
 }
@@ -85,12 +33,50 @@ pub struct Ledger {
 impl Ledger {
     /// Bytes on a line.
     pub fn line(&self, line: Line) -> Bytes {
-        self.lines[line as usize]
+        self.lines.get(line)
     }
 
     /// Resident bytes of the program itself.
     pub fn program(&self) -> Bytes {
-        self.rss.saturating_sub(self.line(Line::Heaplens))
+        self.rss.saturating_sub(self.line(Line::HEAPLENS))
+    }
+}
+
+/// Bytes by line: those that have some, in the order of their numbers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LineBytes(Vec<(Line, Bytes)>);
+
+impl LineBytes {
+    /// Bytes on a line.
+    pub fn get(&self, line: Line) -> Bytes {
+        self.0.iter().find(|(known, _)| *known == line).map_or(Bytes::ZERO, |&(_, bytes)| bytes)
+    }
+
+    /// Puts so many on a line, whatever was there.
+    pub fn set(&mut self, line: Line, bytes: Bytes) {
+        self.0.retain(|(known, _)| *known != line);
+        if bytes > Bytes::ZERO {
+            let at = self.0.partition_point(|(known, _)| *known < line);
+            self.0.insert(at, (line, bytes));
+        }
+    }
+
+    /// Adds to a line.
+    pub fn add(&mut self, line: Line, bytes: Bytes) {
+        self.set(line, self.get(line) + bytes);
+    }
+
+    /// The lines that have bytes.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (Line, Bytes)> {
+        self.0.iter().copied()
+    }
+}
+
+impl FromIterator<(Line, Bytes)> for LineBytes {
+    fn from_iter<I: IntoIterator<Item = (Line, Bytes)>>(rows: I) -> Self {
+        let mut lines = Self::default();
+        rows.into_iter().for_each(|(line, bytes)| lines.add(line, bytes));
+        lines
     }
 }
 

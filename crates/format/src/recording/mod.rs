@@ -18,6 +18,7 @@ mod section;
 mod soundness;
 mod wire;
 
+pub use crate::memory::{Line, SiteKind};
 pub use chunk::{Section, Version};
 pub use counters::{CountUntil, CounterRow, Counters, Note};
 pub use damage::{Damage, DecodeError, Fault, PayloadFault, Violation};
@@ -25,5 +26,5 @@ pub use decode::{Decoded, decode};
 pub use encode::encode;
 pub use heap::{ClassRow, GrowingNode, Heap, HeapMoment, HeapView, Holder, PathNode, Step};
 pub use leaks::{LeakCheck, LeakKind, LostSite};
-pub use ledger::{Ledger, LedgerMapping, LedgerMoment, Line};
+pub use ledger::{Ledger, LedgerMapping, LedgerMoment, LineBytes};
 pub use model::*;

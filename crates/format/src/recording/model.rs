@@ -9,6 +9,7 @@ use core::ops::AddAssign;
 
 pub use crate::arena::python::{Interpreter, Reading};
 use crate::loss::Loss;
+use crate::memory::SiteKind;
 use crate::recording::counters::Counters;
 use crate::recording::heap::Heap;
 use crate::recording::leaks::LeakCheck;
@@ -303,23 +304,6 @@ pub enum Frame {
     },
     /// No code, but what is to be known about the stack below.
     Pseudo(crate::arena::Pseudo),
-}
-
-/// What a site's blocks are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum SiteKind {
-    /// Blocks of the heap.
-    Heap,
-    /// Anonymous mappings that the program made itself.
-    AnonymousMapping,
-    /// Mapped files.
-    FileMapping,
-    /// `brk`/`sbrk` by the program itself.
-    Break,
-    /// Small objects of Python, out of the arenas that its allocator maps: no heap blocks.
-    PythonObject,
-    /// Blocks of the heap that Python's allocator asked for: objects too large for its arenas, or its own tables.
-    PythonBlock,
 }
 
 /// A stack that allocated, with its counters. When the run was sampled they are weighted estimates.

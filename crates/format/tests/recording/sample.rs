@@ -115,13 +115,13 @@ pub fn sample_of_format_2_2() -> Recording {
         uss: Bytes::new(7 << 20),
         ..Ledger::default()
     };
-    ledger.lines[Line::Native as usize] = Bytes::new(6 << 20);
-    ledger.lines[Line::Heaplens as usize] = Bytes::new(3 << 20);
+    ledger.lines.add(Line::NATIVE, Bytes::new(6 << 20));
+    ledger.lines.add(Line::HEAPLENS, Bytes::new(3 << 20));
     let mut end = Ledger { at: Nanos::new(900), moment: LedgerMoment::Exit, ..ledger.clone() };
     end.is_estimated = true;
     let mapping =
         |line, name: &str, site| LedgerMapping { line, name: name.into(), site, bytes: Bytes::new(4096) };
-    end.mappings = vec![mapping(Line::Mapped, "", Some(1)), mapping(Line::Unhooked, "/dev/x", None)];
+    end.mappings = vec![mapping(Line::MAPPED, "", Some(1)), mapping(Line::UNHOOKED, "/dev/x", None)];
     recording.processes[0].ledgers = vec![ledger, end];
     recording
 }

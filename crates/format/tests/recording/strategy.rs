@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use heaplens_format::arena::Pseudo;
+use heaplens_format::memory::LINES;
 use heaplens_format::recording::{
     Amount, Change, ClassRow, Code, CountUntil, CounterRow, Counters, Exit, Frame, FrameSymbol, Function,
     GrowingNode, Heap, HeapMoment, HeapView, History, Holder, Interpreter, LeakCheck, LeakKind, Ledger,
-    LedgerMapping, LedgerMoment, Line, Loop, LostSite, Mark, MarkKind, Module, Node, Note, PathNode, Process,
+    LedgerMapping, LedgerMoment, Loop, LostSite, Mark, MarkKind, Module, Node, Note, PathNode, Process,
     ProcessEnd, Reading, Recording, Rss, Run, Sample, Site, SiteKind, Stage, Step, ThreadOf, Threads,
 };
 use heaplens_format::{Addr, Bytes, CodeId, LoopId, Loss, ModuleId, Nanos, NodeId, Pid};
@@ -113,15 +114,11 @@ fn identity() -> impl Strategy<Value = Process> {
 fn ledger() -> impl Strategy<Value = Ledger> {
     let moment =
         prop_oneof![Just(LedgerMoment::Running), Just(LedgerMoment::EndOfScript), Just(LedgerMoment::Exit)];
-    let mapping = (0u64..13, any::<String>(), option::of(any::<u32>()), bytes());
-    let mapping = mapping.prop_map(|(line, name, site, bytes)| LedgerMapping {
-        line: Line::from_number(line),
-        name,
-        site,
-        bytes,
-    });
+    let mapping = (prop::sample::select(LINES), any::<String>(), option::of(any::<u32>()), bytes());
+    let mapping =
+        mapping.prop_map(|(row, name, site, bytes)| LedgerMapping { line: row.line, name, site, bytes });
     let sums = (bytes(), bytes(), bytes());
-    let lines = proptest::array::uniform14(bytes());
+    let lines = vec(bytes(), LINES.len());
     (nanos(), moment, nanos(), sums, any::<bool>(), lines, vec(mapping, 0..3)).prop_map(
         |(at, moment, took, (rss, pss, uss), is_estimated, lines, mappings)| Ledger {
             at,
@@ -131,7 +128,7 @@ fn ledger() -> impl Strategy<Value = Ledger> {
             pss,
             uss,
             is_estimated,
-            lines,
+            lines: LINES.iter().map(|row| row.line).zip(lines).collect(),
             mappings,
         },
     )
@@ -371,14 +368,7 @@ fn frame(modules: u16, codes: u32) -> BoxedStrategy<Frame> {
 }
 
 fn site(nodes: u32) -> impl Strategy<Value = Site> {
-    let kind = prop::sample::select(vec![
-        SiteKind::Heap,
-        SiteKind::AnonymousMapping,
-        SiteKind::FileMapping,
-        SiteKind::Break,
-        SiteKind::PythonObject,
-        SiteKind::PythonBlock,
-    ]);
+    let kind = prop::sample::select(SiteKind::ALL);
     (0..=nodes, kind, amount(), amount(), amount()).prop_map(|(node, kind, live, peak, allocated)| Site {
         node: NodeId::new(node),
         kind,

@@ -32,7 +32,7 @@ pub struct Block {
 /// Tells of each live block of `malloc` and its kin. Objects of Python are left out: their arenas tell of them.
 pub(super) fn each(tables: &Tables<'_>, mut tell: impl FnMut(Block)) -> io::Result<()> {
     each_of_all(tables, |block, family| {
-        if family != Family::PythonObject {
+        if family.is_of_heap() {
             tell(block);
         }
     })

@@ -1,10 +1,13 @@
 //! Who has a page of anonymous memory, as a number that fits a word beside other things.
 //!
 //! ```text
-//!   0 nobody │ 1 the heap │ 2 Heaplens │ 3 a stack │ 4 an image │ 5 Python │ 6 a pool │ 7 + site: who mapped it
+//!   0 nobody │ 1 the heap │ 2 Heaplens │ 3 a stack │ 4 an image │ 5 + allocator: a pool │ behind these: the site that mapped it
 //! ```
 
-const FIRST_SITE: u32 = 7;
+use heaplens_format::memory::{Allocator, ClaimedBy};
+
+const FIRST_POOL: u32 = 5;
+const FIRST_SITE: u32 = FIRST_POOL + Allocator::COUNT as u32;
 
 /// Who has a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -14,8 +17,7 @@ pub(super) enum Claim {
     Heaplens,
     Stack,
     Image,
-    Python,
-    Pool,
+    Pool(Allocator),
     Mapped(u32),
 }
 
@@ -25,6 +27,19 @@ impl Claim {
         matches!(self, Self::Nobody | Self::Image | Self::Mapped(_))
     }
 
+    /// Who has the whole page in the ledger: what is left of the heap and of pools when live blocks are counted.
+    pub(super) const fn of_page(self) -> ClaimedBy {
+        match self {
+            Self::Nobody => ClaimedBy::NoMaker,
+            Self::Heap => ClaimedBy::FreeHeap,
+            Self::Heaplens => ClaimedBy::Heaplens,
+            Self::Stack => ClaimedBy::Stacks,
+            Self::Image => ClaimedBy::Files,
+            Self::Pool(pool) => ClaimedBy::UnusedPool(pool),
+            Self::Mapped(_) => ClaimedBy::Maker,
+        }
+    }
+
     pub(super) const fn raw(self) -> u32 {
         match self {
             Self::Nobody => 0,
@@ -32,8 +47,7 @@ impl Claim {
             Self::Heaplens => 2,
             Self::Stack => 3,
             Self::Image => 4,
-            Self::Python => 5,
-            Self::Pool => 6,
+            Self::Pool(pool) => FIRST_POOL + pool as u32,
             Self::Mapped(site) => FIRST_SITE + site,
         }
     }
@@ -45,9 +59,24 @@ impl Claim {
             2 => Self::Heaplens,
             3 => Self::Stack,
             4 => Self::Image,
-            5 => Self::Python,
-            6 => Self::Pool,
-            _ => Self::Mapped(raw - FIRST_SITE),
+            FIRST_SITE.. => Self::Mapped(raw - FIRST_SITE),
+            _ => match Allocator::from_number((raw - FIRST_POOL) as u64) {
+                Some(pool) => Self::Pool(pool),
+                None => Self::Nobody,
+            },
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_claim_is_known_by_its_number() {
+        for raw in 0..FIRST_SITE + 3 {
+            assert_eq!(Claim::from_raw(raw).raw(), raw);
+        }
+        assert_eq!(Claim::from_raw(FIRST_SITE + 7), Claim::Mapped(7));
     }
 }

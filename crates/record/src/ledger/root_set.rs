@@ -4,8 +4,9 @@
 
 use std::io;
 
+use heaplens_format::arena::HeaderView;
 use heaplens_format::arena::header::FLAG_FORKED;
-use heaplens_format::arena::{Family, HeaderView};
+use heaplens_format::memory::Layer;
 use heaplens_format::recording::Interpreter;
 use heaplens_format::{Addr, Bytes, Pid};
 use heaplens_snapshot::{
@@ -17,7 +18,6 @@ use super::blocks::{self, Block};
 use super::claim::Claim;
 use super::objects;
 use super::pages::Pagemap;
-use super::sites::Owner;
 use super::space::Space;
 use super::stacks;
 use super::tables::Tables;
@@ -193,11 +193,11 @@ pub(crate) fn refusal(header: &HeaderView<'_>) -> Option<&'static str> {
 fn live_blocks(tables: &Tables<'_>, space: &mut Space) -> io::Result<(Vec<LiveBlock>, Vec<LiveBlock>)> {
     let (mut all, mut objects) = (Vec::new(), Vec::new());
     blocks::each_of_all(tables, |block, family| {
-        if family == Family::PythonObject {
-            objects.push(live(block));
-        } else {
-            space.add_block(block.address, block.size, Owner::Native);
+        if family.is_of_heap() {
+            space.add_block(block.address, block.size, Layer::Native);
             all.push(live(block));
+        } else {
+            objects.push(live(block));
         }
     })?;
     Ok((all, objects))

@@ -8,26 +8,11 @@ use heaplens_format::arena::table::{
     Module as ModuleRecord, Node as NodeRecord, Site as SiteRecord, SiteIdentity, split_frame,
 };
 use heaplens_format::arena::{MODULE_SIZE, NODE_SIZE, SITE_SIZE};
-use heaplens_format::recording::SiteKind;
+use heaplens_format::memory::{Allocator, Category, Layer, SiteKind};
 
 use super::tables::Tables;
 use crate::arena::word;
 use crate::stacks::{Ground, ground_of};
-
-/// Whose a block is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Owner {
-    Native,
-    Python,
-    Numpy,
-}
-
-/// The number of owners.
-pub(super) const OWNERS: usize = 3;
-
-/// File names of other allocators begin so: what they map is theirs to cut blocks out of.
-const ALLOCATORS: [&str; 6] =
-    ["libtcmalloc", "libjemalloc", "libmimalloc", "libsnmalloc", "libtbbmalloc", "libhoard"];
 
 /// What is read of the path of a module.
 const LONGEST_PATH: u64 = 4096;
@@ -51,12 +36,13 @@ struct Known {
     file: File,
 }
 
-/// What the file of the innermost frame is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum File {
-    Numpy,
-    Allocator,
-    Other,
+/// What is known of the file of the innermost frame.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct File {
+    /// Whose the blocks are that it asks for itself.
+    layer: Option<Layer>,
+    /// Whether it is an allocator: what it maps is its to cut blocks out of.
+    is_allocator: bool,
 }
 
 impl Sites {
@@ -108,7 +94,7 @@ impl Sites {
         };
         let module = usize::from(*self.modules.get(node)?);
         let file = module.checked_sub(1).and_then(|at| self.files.get(at));
-        Some(Known { kind, file: file.copied().unwrap_or(File::Other) })
+        Some(Known { kind, file: file.copied().unwrap_or_default() })
     }
 
     /// What is known of a site; one that was not whole before is looked at again.
@@ -125,22 +111,19 @@ impl Sites {
     }
 
     /// Whose the blocks of a site are.
-    pub(super) fn owner(&mut self, tables: &Tables<'_>, site: u32) -> Owner {
-        match self.get(tables, site) {
-            Some(Known { kind: SiteKind::PythonBlock | SiteKind::PythonObject, .. }) => Owner::Python,
-            Some(Known { file: File::Numpy, .. }) => Owner::Numpy,
-            _ => Owner::Native,
-        }
+    pub(super) fn owner(&mut self, tables: &Tables<'_>, site: u32) -> Layer {
+        let of_blocks = self.get(tables, site).filter(|known| !known.kind.category().row().is_mapped);
+        of_blocks.map_or(Layer::Native, |known| known.kind.layer(known.file.layer))
     }
 
     /// Whether an allocator mapped it, to cut blocks out of it.
     pub(super) fn is_allocators(&mut self, tables: &Tables<'_>, site: u32) -> bool {
-        site == 0 || self.get(tables, site).is_some_and(|known| known.file == File::Allocator)
+        site == 0 || self.get(tables, site).is_some_and(|known| known.file.is_allocator)
     }
 
     /// Live heap bytes of each owner by the counters of sites, which in a sampled run are estimates.
-    pub(super) fn estimates(&mut self, tables: &Tables<'_>) -> io::Result<[u64; OWNERS]> {
-        let mut live = [0i64; OWNERS];
+    pub(super) fn estimates(&mut self, tables: &Tables<'_>) -> io::Result<[u64; Layer::COUNT]> {
+        let mut live = [0i64; Layer::COUNT];
         let records = tables.bytes(Region::Sites, 0, u64::MAX)?;
         let bytes = |record: &[u8]| {
             let field = |at: usize| word(record, at) as i64;
@@ -153,10 +136,8 @@ impl Sites {
             else {
                 continue;
             };
-            let is_heap = self
-                .get(tables, number)
-                .is_some_and(|known| matches!(known.kind, SiteKind::Heap | SiteKind::PythonBlock));
-            if is_heap {
+            let known = self.get(tables, number);
+            if known.is_some_and(|known| known.kind.category() == Category::Heap) {
                 let second = identity.second() as usize * SITE_SIZE;
                 let second = if second == 0 { None } else { records.get(second..second + SITE_SIZE) };
                 let sum = bytes(record).wrapping_add(second.map_or(0, bytes));
@@ -168,24 +149,5 @@ impl Sites {
 }
 
 fn file_of(path: &str) -> File {
-    let name = path.rsplit('/').next().unwrap_or_default();
-    if name.starts_with("_multiarray_umath.") {
-        File::Numpy
-    } else if ALLOCATORS.iter().any(|allocator| name.starts_with(allocator)) {
-        File::Allocator
-    } else {
-        File::Other
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn files_are_told_by_their_names() {
-        assert_eq!(file_of("/a/numpy/_core/_multiarray_umath.cpython-311-x86_64-linux-gnu.so"), File::Numpy);
-        assert_eq!(file_of("/usr/lib/x86_64-linux-gnu/libtcmalloc_minimal.so.4"), File::Allocator);
-        assert_eq!(file_of("/home/libjemalloc/program"), File::Other);
-    }
+    File { layer: Layer::of_object_file(path), is_allocator: Allocator::of_object_file(path).is_some() }
 }

@@ -7,10 +7,11 @@
 use std::collections::BTreeMap;
 use std::io;
 
+use heaplens_format::memory::{Allocator, Layer};
+
 use super::areas::Area;
 use super::claim::Claim;
 use super::pages::{PAGE, Pagemap, Wanted};
-use super::sites::{OWNERS, Owner};
 
 /// An area beyond this length is not looked at by pages: its page map alone would be 64 MiB.
 const LONGEST: u64 = 32 << 30;
@@ -27,17 +28,20 @@ struct Pages {
     start: u64,
     end: u64,
     words: Vec<u32>,
-    /// Bytes of live blocks on resident pages.
-    live: [u64; OWNERS],
+    /// Bytes of live blocks on resident pages, by whose they are.
+    live: [u64; Layer::COUNT],
     /// Of these, on pages that were inherited.
     live_inherited: u64,
-    /// Of these, on pages of pools.
-    live_in_pools: u64,
-    /// Bytes of Python's objects on resident pages.
-    objects: u64,
+    /// Bytes in use on resident pages of pools: of these blocks, and what was read from a pool itself.
+    live_in_pools: [u64; Allocator::COUNT],
 }
 
 impl Pages {
+    fn new(area: usize, (start, end): (u64, u64), words: Vec<u32>) -> Self {
+        let (live, live_in_pools) = ([0; Layer::COUNT], [0; Allocator::COUNT]);
+        Self { area, start, end, words, live, live_inherited: 0, live_in_pools }
+    }
+
     fn range(&self, start: u64, end: u64) -> std::ops::Range<usize> {
         let page = |address: u64| ((address - self.start) / PAGE) as usize;
         let (start, end) = (start.clamp(self.start, self.end), end.clamp(self.start, self.end));
@@ -50,22 +54,25 @@ impl Pages {
 pub(super) struct Parts {
     /// Pages of the heap, live blocks included.
     pub(super) heap: u64,
-    /// Of these, live blocks.
-    pub(super) live: [u64; OWNERS],
-    /// Pages of pools, live blocks included.
-    pub(super) pools: u64,
-    /// Of the live blocks, those on pages of pools.
-    pub(super) live_in_pools: u64,
-    /// Pages of Python's arenas, objects included.
-    pub(super) python: u64,
-    /// Of these, objects.
-    pub(super) objects: u64,
+    /// Live blocks, there and in pools, by whose they are.
+    pub(super) live: [u64; Layer::COUNT],
+    /// Pages of pools.
+    pub(super) pools: BTreeMap<Allocator, PoolPart>,
     /// The other pages.
     pub(super) others: BTreeMap<Claim, u64>,
     /// Pages of nobody that were inherited.
     pub(super) inherited: u64,
     /// What of the heap was inherited, beside live blocks.
     pub(super) inherited_heap: u64,
+}
+
+/// What pages of a pool are, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct PoolPart {
+    /// All of them.
+    pub(super) pages: u64,
+    /// What of them is in use.
+    pub(super) live: u64,
 }
 
 /// All of it.
@@ -101,10 +108,7 @@ impl Space {
             pagemap.each(area.start, area.end, wanted, |page, is_there| {
                 words[page] = if is_there { RESIDENT } else { 0 };
             })?;
-            let (start, end) = (area.start, area.end);
-            let live = [0; OWNERS];
-            let (live_inherited, live_in_pools, objects) = (0, 0, 0);
-            all.push(Pages { area: index, start, end, words, live, live_inherited, live_in_pools, objects });
+            all.push(Pages::new(index, (area.start, area.end), words));
         }
         Ok(Self { all, ..Self::default() })
     }
@@ -157,7 +161,7 @@ impl Space {
     }
 
     /// A live block: the pages that it lies on are the heap's.
-    pub(super) fn add_block(&mut self, start: u64, size: u64, owner: Owner) {
+    pub(super) fn add_block(&mut self, start: u64, size: u64, owner: Layer) {
         let end = start.saturating_add(size.max(1));
         for at in self.meeting(start, end) {
             let pages = &mut self.all[at];
@@ -169,17 +173,20 @@ impl Space {
                     let bytes = end.min(low + PAGE).min(start + size).saturating_sub(start.max(low));
                     pages.live[owner as usize] += bytes;
                     pages.live_inherited += if *word & INHERITED != 0 { bytes } else { 0 };
-                    let is_pool = Claim::from_raw(*word & CLAIM) == Claim::Pool;
-                    pages.live_in_pools += if is_pool { bytes } else { 0 };
+                    if let Claim::Pool(pool) = Claim::from_raw(*word & CLAIM)
+                        && pool.hands_out_blocks()
+                    {
+                        pages.live_in_pools[pool as usize] += bytes;
+                    }
                 }
             }
         }
     }
 
-    /// Bytes of Python's objects in an arena at `start`.
-    pub(super) fn add_objects(&mut self, start: u64, objects: u64) {
+    /// Bytes in use of a pool's region at `start`, as they were read from the pool itself.
+    pub(super) fn add_parts(&mut self, pool: Allocator, start: u64, live: u64) {
         for at in self.meeting(start, start + 1) {
-            self.all[at].objects += objects;
+            self.all[at].live_in_pools[pool as usize] += live;
         }
     }
 
@@ -243,18 +250,18 @@ impl Space {
     }
 
     /// What the pages of each area are, with the area's place in the list. A page with live blocks is the heap's, whoever
-    /// claims it: only our own memory and Python's arenas are never cut into blocks.
+    /// claims it: only our own memory and pools keep their pages.
     pub(super) fn parts(&self) -> impl Iterator<Item = (usize, Parts)> {
         self.all.iter().map(|pages| (pages.area, parts_of(pages)))
     }
 }
 
 fn parts_of(pages: &Pages) -> Parts {
-    let mut parts = Parts { live: pages.live, live_in_pools: pages.live_in_pools, ..Parts::default() };
+    let mut parts = Parts { live: pages.live, ..Parts::default() };
     let mut run = (0, 0u64);
     for word in pages.words.iter().filter(|&&word| word & RESIDENT != 0) {
         let claim = match Claim::from_raw(word & CLAIM) {
-            claim @ (Claim::Heaplens | Claim::Python | Claim::Pool) => claim,
+            claim @ (Claim::Heaplens | Claim::Pool(_)) => claim,
             _ if word & LIVE != 0 => Claim::Heap,
             claim => claim,
         };
@@ -273,7 +280,9 @@ fn parts_of(pages: &Pages) -> Parts {
         run.1 += PAGE;
     }
     parts.add(Claim::from_raw(run.0), run.1);
-    parts.objects = pages.objects.min(parts.python);
+    for (&pool, part) in &mut parts.pools {
+        part.live = pages.live_in_pools[pool as usize].min(part.pages);
+    }
     parts.inherited_heap -= pages.live_inherited.min(parts.inherited_heap);
     parts
 }
@@ -283,15 +292,15 @@ impl Parts {
         match claim {
             _ if bytes == 0 => {}
             Claim::Heap => self.heap += bytes,
-            Claim::Python => self.python += bytes,
-            Claim::Pool => self.pools += bytes,
+            Claim::Pool(pool) => self.pools.entry(pool).or_default().pages += bytes,
             other => *self.others.entry(other).or_default() += bytes,
         }
     }
 
     /// Resident bytes by pages.
     pub(super) fn total(&self) -> u64 {
-        self.heap + self.pools + self.python + self.inherited + self.others.values().sum::<u64>()
+        let pools: u64 = self.pools.values().map(|part| part.pages).sum();
+        self.heap + pools + self.inherited + self.others.values().sum::<u64>()
     }
 }
 
@@ -305,9 +314,13 @@ mod tests {
     fn space(resident: &[bool]) -> Space {
         let words = resident.iter().map(|&there| if there { RESIDENT } else { 0 }).collect();
         let end = START + resident.len() as u64 * PAGE;
-        let (live, live_inherited, live_in_pools, objects) = ([0; OWNERS], 0, 0, 0);
-        let pages = Pages { area: 0, start: START, end, words, live, live_inherited, live_in_pools, objects };
-        Space { all: vec![pages], ..Space::default() }
+        Space { all: vec![Pages::new(0, (START, end), words)], ..Space::default() }
+    }
+
+    fn live_of(layer: Layer, bytes: u64) -> [u64; Layer::COUNT] {
+        let mut live = [0; Layer::COUNT];
+        live[layer as usize] = bytes;
+        live
     }
 
     fn parts(space: &Space) -> Parts {
@@ -318,18 +331,18 @@ mod tests {
     fn a_block_that_was_never_touched_is_nowhere() {
         let mut space = space(&[true, false, false, false]);
         space.claim(START, START + 4 * PAGE, Claim::Heap);
-        space.add_block(START + 16, 3 * PAGE, Owner::Native);
+        space.add_block(START + 16, 3 * PAGE, Layer::Native);
         let parts = parts(&space);
-        assert_eq!((parts.heap, parts.live), (PAGE, [PAGE - 16, 0, 0]));
+        assert_eq!((parts.heap, parts.live), (PAGE, live_of(Layer::Native, PAGE - 16)));
     }
 
     #[test]
     fn a_page_with_live_blocks_is_the_heaps_whoever_mapped_it() {
         let mut space = space(&[true, true]);
         space.claim(START, START + 2 * PAGE, Claim::Mapped(7));
-        space.add_block(START, 100, Owner::Numpy);
+        space.add_block(START, 100, Layer::Numpy);
         let parts = parts(&space);
-        assert_eq!((parts.heap, parts.live), (PAGE, [0, 0, 100]));
+        assert_eq!((parts.heap, parts.live), (PAGE, live_of(Layer::Numpy, 100)));
         assert_eq!(parts.others, BTreeMap::from([(Claim::Mapped(7), PAGE)]));
     }
 
@@ -341,7 +354,7 @@ mod tests {
         assert_eq!(began, [(START, START + 2 * PAGE), (START + 3 * PAGE, START + 4 * PAGE)]);
         space.inherit(&began);
         space.claim(START, START + 3 * PAGE, Claim::Heap);
-        space.add_block(START, 96, Owner::Native);
+        space.add_block(START, 96, Layer::Native);
         let parts = parts(&space);
         assert_eq!((parts.heap, parts.live[0]), (3 * PAGE, 96));
         assert_eq!((parts.inherited_heap, parts.inherited), (2 * PAGE - 96, PAGE));
@@ -354,7 +367,7 @@ mod tests {
         #[test]
         fn parts_add_up_and_equal_a_count_by_bytes(
             resident in prop::collection::vec(any::<bool>(), 1..12),
-            claims in prop::collection::vec((0u64..12, 1u64..6, 0u32..9), 0..6),
+            claims in prop::collection::vec((0u64..12, 1u64..6, 0..Claim::Mapped(4).raw()), 0..6),
             blocks in prop::collection::vec((0u64..500, 1u64..40), 0..12),
         ) {
             let mut space = space(&resident);
@@ -371,7 +384,7 @@ mod tests {
             let mut touched = vec![false; resident.len()];
             for (gap, size) in blocks.into_iter().map(|(gap, size)| (gap * 16, size * 100)) {
                 at += gap;
-                space.add_block(at, size, Owner::Native);
+                space.add_block(at, size, Layer::Native);
                 for byte in at..at + size {
                     let page = ((byte - START) / PAGE) as usize;
                     if page < resident.len() {
@@ -385,7 +398,7 @@ mod tests {
             prop_assert_eq!(parts.live[0], live);
             prop_assert_eq!(parts.total(), resident.iter().filter(|&&there| there).count() as u64 * PAGE);
             let heap = (0..resident.len()).filter(|&page| {
-                let ours = matches!(claimed[page], Claim::Heaplens | Claim::Python | Claim::Pool);
+                let ours = matches!(claimed[page], Claim::Heaplens | Claim::Pool(_));
                 resident[page] && !ours && (touched[page] || claimed[page] == Claim::Heap)
             });
             prop_assert_eq!(parts.heap, heap.count() as u64 * PAGE);

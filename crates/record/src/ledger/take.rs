@@ -10,9 +10,8 @@ use std::fs::File;
 use std::io;
 
 use heaplens_format::arena::header::{FLAG_FORKED, HeaderView};
-use heaplens_format::arena::table::POOL_SITE;
-use heaplens_format::recording::ledger::LINES;
-use heaplens_format::recording::{Interpreter, Ledger, LedgerMapping, Line};
+use heaplens_format::memory::{Allocator, ClaimedBy, Layer, Line, LiveParts, Pool};
+use heaplens_format::recording::{Interpreter, Ledger, LedgerMapping, LineBytes};
 use heaplens_format::{Bytes, Pid};
 
 use super::areas::{self, Area};
@@ -20,8 +19,8 @@ use super::claim::Claim;
 use super::images::Images;
 use super::pages::Pagemap;
 use super::pools::Layout;
-use super::sites::{OWNERS, Owner, Sites};
-use super::space::{Parts, Space};
+use super::sites::Sites;
+use super::space::{Parts, PoolPart, Space};
 use super::tables::Tables;
 use super::{blocks, heaps, own, stacks};
 
@@ -76,7 +75,7 @@ impl Subject {
         }
         let estimates = if is_sampled { Some(self.sites.estimates(tables)?) } else { None };
         let mut sums = Sums::default();
-        sums.add_all(areas, &space, |area| self.line_of(area));
+        sums.add_all(areas, &space, |area| self.claim_of(area));
         Ok(sums.ledger(areas, estimates))
     }
 
@@ -132,14 +131,14 @@ impl Subject {
                     && layout.begins_at(self.process, start)
             });
             if let Some(layout) = arena {
-                space.claim(start, end, Claim::Python);
+                space.claim(start, end, Claim::Pool(Allocator::Pymalloc));
                 space.add_arena(start, end);
                 let objects = layout.objects(self.process, start, |page| space.is_resident(page));
-                space.add_objects(start, objects);
-            } else if site == POOL_SITE {
+                space.add_parts(Allocator::Pymalloc, start, objects);
+            } else if let Some(pool) = Allocator::of_region(site) {
                 // In a sampled run most of its parts are not known: it is divided by estimates, as the heap is.
                 let is_sampled = header.sample_interval() != 0;
-                space.claim(start, end, if is_sampled { Claim::Heap } else { Claim::Pool });
+                space.claim(start, end, if is_sampled { Claim::Heap } else { Claim::Pool(pool) });
             } else if self.sites.is_allocators(tables, site) {
                 space.claim(start, end, Claim::Heap);
             } else {
@@ -156,17 +155,17 @@ impl Subject {
         area.has_file && self.own_files.iter().any(|own| own == name)
     }
 
-    /// The line of an area that is not looked at by pages.
-    fn line_of(&self, area: &Area) -> Line {
+    /// Who has an area that is not looked at by pages.
+    fn claim_of(&self, area: &Area) -> ClaimedBy {
         const SHARED: [&str; 4] = ["/dev/zero", "/SYSV", "/memfd:", "/dev/shm/"];
         let begins = |names: &[&str]| names.iter().any(|name| area.name.starts_with(name));
         match area.name.as_str() {
-            _ if self.is_own(area) => Line::Heaplens,
-            "[stack]" => Line::ThreadStacks,
-            name if name.starts_with('[') && !area.is_anonymous() => Line::MappedFiles,
-            _ if !area.is_private && (begins(&SHARED) || !area.has_file) => Line::Shared,
-            _ if !area.has_file || begins(&["/dev/", "anon_inode:"]) => Line::Unhooked,
-            _ => Line::MappedFiles,
+            _ if self.is_own(area) => ClaimedBy::Heaplens,
+            "[stack]" => ClaimedBy::Stacks,
+            name if name.starts_with('[') && !area.is_anonymous() => ClaimedBy::Files,
+            _ if !area.is_private && (begins(&SHARED) || !area.has_file) => ClaimedBy::Sharers,
+            _ if !area.has_file || begins(&["/dev/", "anon_inode:"]) => ClaimedBy::NoMaker,
+            _ => ClaimedBy::Files,
         }
     }
 }
@@ -174,8 +173,8 @@ impl Subject {
 /// Lines on their way.
 #[derive(Default)]
 struct Sums {
-    lines: [u64; LINES],
-    live: [u64; OWNERS],
+    lines: LineBytes,
+    live: [u64; Layer::COUNT],
     heap: u64,
     /// What of it was inherited by `fork`, beside live blocks.
     inherited_heap: u64,
@@ -183,25 +182,25 @@ struct Sums {
 }
 
 impl Sums {
-    fn add_all(&mut self, areas: &[Area], space: &Space, line_of: impl Fn(&Area) -> Line) {
+    fn add_all(&mut self, areas: &[Area], space: &Space, claim_of: impl Fn(&Area) -> ClaimedBy) {
         let mut divided = vec![false; areas.len()];
         for (index, parts) in space.parts() {
             divided[index] = true;
             self.add_parts(&areas[index], &parts);
         }
         for (area, _) in areas.iter().zip(divided).filter(|(area, divided)| !divided && area.rss.get() > 0) {
-            self.add_mapping(line_of(area), &area.name, None, area.rss.get());
+            self.add_mapping(claim_of(area), &area.name, None, area.rss.get());
         }
     }
 
-    fn add(&mut self, line: Line, bytes: u64) {
-        self.lines[line as usize] += bytes;
+    fn add(&mut self, claim: ClaimedBy, bytes: u64) {
+        self.lines.add(Line::of(claim), Bytes::new(bytes));
     }
 
-    fn add_mapping(&mut self, line: Line, name: &str, site: Option<u32>, bytes: u64) {
-        self.add(line, bytes);
-        let is_listed = matches!(line, Line::MappedFiles | Line::Mapped | Line::Unhooked | Line::Shared);
-        if is_listed && bytes > 0 {
+    fn add_mapping(&mut self, claim: ClaimedBy, name: &str, site: Option<u32>, bytes: u64) {
+        self.add(claim, bytes);
+        let line = Line::of(claim);
+        if bytes > 0 && line.row().mappings.is_some() {
             *self.mappings.entry((line, name.to_owned(), site)).or_default() += bytes;
         }
     }
@@ -211,7 +210,7 @@ impl Sums {
     fn add_parts(&mut self, area: &Area, parts: &Parts) {
         let (rss, total) = (area.rss.get(), parts.total());
         if total == 0 {
-            return self.add(Line::Unexplained, rss);
+            return self.add(ClaimedBy::Nobody, rss);
         }
         let scaled = |bytes: u64| (u128::from(bytes) * u128::from(rss) / u128::from(total)) as u64;
         let mut left = rss;
@@ -220,25 +219,38 @@ impl Sums {
             left -= bytes;
             bytes
         };
-        let (heap, python, inherited) = (take(parts.heap), take(parts.python), take(parts.inherited));
-        let pools = take(parts.pools);
-        let in_pools = scaled(parts.live_in_pools).min(pools);
+        let (heap, inherited) = (take(parts.heap), take(parts.inherited));
+        let pools = parts.pools.iter().map(|(&pool, part)| {
+            let pages = take(part.pages);
+            (pool, PoolPart { pages, live: scaled(part.live).min(pages) })
+        });
+        let pools: Vec<(Allocator, PoolPart)> = pools.collect();
         let others: Vec<(Claim, u64)> =
             parts.others.iter().map(|(&claim, &bytes)| (claim, take(bytes))).collect();
-        self.add_heap(heap + in_pools, parts.live.map(scaled));
-        self.add(Line::TensorPools, pools - in_pools);
+        let blocks_in_pools: u64 = pools.into_iter().map(|(pool, part)| self.add_pool(pool, part)).sum();
+        self.add_heap(heap + blocks_in_pools, parts.live.map(scaled));
         self.inherited_heap += scaled(parts.inherited_heap);
-        self.add(Line::Inherited, inherited);
-        let objects = scaled(parts.objects).min(python);
-        self.add(Line::Python, objects);
-        self.add(Line::PoolUnused, python - objects);
+        self.add(ClaimedBy::Parent, inherited);
         for (claim, bytes) in others {
             self.add_claimed(area, claim, bytes);
         }
-        self.add(Line::Unexplained, left);
+        self.add(ClaimedBy::Nobody, left);
     }
 
-    fn add_heap(&mut self, heap: u64, live: [u64; OWNERS]) {
+    /// What is not in use of a pool has its own line. What is in use is returned where it is blocks, which are divided with
+    /// those of the heap.
+    fn add_pool(&mut self, pool: Allocator, part: PoolPart) -> u64 {
+        self.add(ClaimedBy::UnusedPool(pool), part.pages - part.live);
+        match pool.row().pool {
+            Some(Pool { live: LiveParts::AreRead(layer), .. }) => {
+                self.add(ClaimedBy::LiveBlocks(layer), part.live);
+                0
+            }
+            _ => part.live,
+        }
+    }
+
+    fn add_heap(&mut self, heap: u64, live: [u64; Layer::COUNT]) {
         self.heap += heap;
         let mut left = heap;
         for (sum, bytes) in self.live.iter_mut().zip(live) {
@@ -250,40 +262,34 @@ impl Sums {
 
     fn add_claimed(&mut self, area: &Area, claim: Claim, bytes: u64) {
         match claim {
-            Claim::Heaplens => self.add(Line::Heaplens, bytes),
-            Claim::Stack => self.add(Line::ThreadStacks, bytes),
-            Claim::Image => self.add(Line::MappedFiles, bytes),
-            Claim::Mapped(site) => self.add_mapping(Line::Mapped, "", Some(site), bytes),
-            Claim::Nobody | Claim::Heap | Claim::Python | Claim::Pool => {
-                self.add_mapping(Line::Unhooked, &area.name, None, bytes);
-            }
+            Claim::Mapped(site) => self.add_mapping(claim.of_page(), "", Some(site), bytes),
+            Claim::Nobody => self.add_mapping(claim.of_page(), &area.name, None, bytes),
+            _ => self.add(claim.of_page(), bytes),
         }
     }
 
     /// The heap is live blocks and the rest. What a child that began by `fork` inherited of it holds blocks of its parent, which
     /// its tables do not know.
-    fn ledger(mut self, areas: &[Area], estimates: Option<[u64; OWNERS]>) -> Ledger {
+    fn ledger(mut self, areas: &[Area], estimates: Option<[u64; Layer::COUNT]>) -> Ledger {
         if let Some(estimates) = estimates {
             let whole = std::mem::take(&mut self.heap);
-            self.live = [0; OWNERS];
+            self.live = [0; Layer::COUNT];
             self.add_heap(whole, estimates);
         }
-        for (owner, line) in
-            [(Owner::Native, Line::Native), (Owner::Python, Line::Python), (Owner::Numpy, Line::Numpy)]
-        {
-            self.add(line, self.live[owner as usize]);
+        for &layer in Layer::ALL {
+            self.add(ClaimedBy::LiveBlocks(layer), self.live[layer as usize]);
         }
         let rest = self.heap - self.live.iter().sum::<u64>();
         let inherited = self.inherited_heap.min(rest);
-        self.add(Line::Inherited, inherited);
-        self.add(Line::AllocatorFree, rest - inherited);
+        self.add(ClaimedBy::Parent, inherited);
+        self.add(ClaimedBy::FreeHeap, rest - inherited);
         let sum = |field: fn(&Area) -> Bytes| areas.iter().map(field).sum();
         Ledger {
             rss: sum(|area| area.rss),
             pss: sum(|area| area.pss),
             uss: sum(|area| area.uss),
             is_estimated: estimates.is_some(),
-            lines: self.lines.map(Bytes::new),
+            lines: self.lines,
             mappings: largest(self.mappings),
             ..Ledger::default()
         }

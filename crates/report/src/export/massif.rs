@@ -61,9 +61,9 @@ fn snapshots(profile: &Profile) -> Vec<Snapshot> {
     let highest = readings.iter().max_by_key(|sample| (sample.live, std::cmp::Reverse(sample.at)));
     let at = highest.map_or(profile.run.wall, |sample| sample.at);
     let place = snapshots.partition_point(|snapshot| snapshot.at <= at);
-    snapshots.insert(place, Snapshot { at, live: profile.heap.peak.bytes, tree: Some(Tree::Peak) });
+    snapshots.insert(place, Snapshot { at, live: profile.heap().peak.bytes, tree: Some(Tree::Peak) });
     let last = snapshots.last().map_or(at, |snapshot| snapshot.at).max(profile.run.wall);
-    snapshots.push(Snapshot { at: last, live: profile.heap.live.bytes, tree: Some(Tree::End) });
+    snapshots.push(Snapshot { at: last, live: profile.heap().live.bytes, tree: Some(Tree::End) });
     snapshots
 }
 

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use heaplens_analyze::Profile;
-use heaplens_analyze::profile::{Layer, Measure, SiteProfile, Space, StackFrame, ThreadPart};
+use heaplens_analyze::profile::{Layer, Measure, SiteProfile, StackFrame, ThreadPart};
 use heaplens_format::recording;
 
 /// What a format with one number for each stack tells.
@@ -221,10 +221,11 @@ impl<'a> Samples<'a> {
 }
 
 fn sites(profile: &Profile, with_mappings: bool) -> impl Iterator<Item = &SiteProfile> {
-    profile.sites.iter().filter(move |site| match site.space() {
-        Space::Heap | Space::Objects => true,
-        Space::Anonymous | Space::Files => with_mappings && !profile.is_pool(site),
-    })
+    let is_wanted = move |site: &&SiteProfile| match site.category().row().is_mapped {
+        false => true,
+        true => with_mappings && !profile.is_pool(site),
+    };
+    profile.sites.iter().filter(is_wanted)
 }
 
 fn row<'a>(profile: &'a Profile, site: &SiteProfile) -> Row<'a> {

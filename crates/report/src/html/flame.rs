@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use heaplens_analyze::Profile;
 use heaplens_analyze::growth::How;
-use heaplens_analyze::profile::{Origin, SiteProfile, Space, StackFrame};
+use heaplens_analyze::profile::{Origin, SiteProfile, StackFrame};
 use serde::Serialize;
 
 use super::strings::Strings;
@@ -231,9 +231,8 @@ impl<'a> Builder<'a> {
 
 /// The heap and small Python objects, as far as they have something to show.
 fn sites(profile: &Profile) -> impl Iterator<Item = &SiteProfile> {
-    let is_shown = |site: &&SiteProfile| {
-        matches!(site.space(), Space::Heap | Space::Objects) && values(profile, site) != [0; VALUES]
-    };
+    let is_shown =
+        |site: &&SiteProfile| !site.category().row().is_mapped && values(profile, site) != [0; VALUES];
     profile.sites.iter().filter(is_shown)
 }
 

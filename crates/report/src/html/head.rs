@@ -2,7 +2,7 @@
 
 use heaplens_analyze::Profile;
 use heaplens_analyze::growth::{How, Verdict};
-use heaplens_analyze::profile::Measure;
+use heaplens_analyze::profile::{Category, Measure};
 
 use super::markup::Markup;
 use crate::text::findings::{judgement, resident};
@@ -86,13 +86,13 @@ fn figures(profile: &Profile, page: &mut Markup) {
     let last = if is_running(profile) { "live now" } else { "live at exit" };
     page.inside("dl", &[("class", "figures")], |page| {
         if profile.knows_end_of_script {
-            measure(page, "live at the script's end", "held", profile.heap.held);
+            measure(page, "live at the script's end", "held", profile.heap().held);
         }
-        measure(page, last, "live", profile.heap.live);
-        measure(page, "live at the peak", "peak", profile.heap.peak);
-        measure(page, "allocated in all", "allocated", profile.heap.allocated);
+        measure(page, last, "live", profile.heap().live);
+        measure(page, "live at the peak", "peak", profile.heap().peak);
+        measure(page, "allocated in all", "allocated", profile.heap().allocated);
         if profile.object_interval.is_some() {
-            let objects = profile.objects;
+            let objects = profile.total(Category::Objects);
             let held = if profile.knows_end_of_script { objects.held } else { objects.live };
             measure(page, "small Python objects", "objects", held);
         }

@@ -2,12 +2,12 @@
 
 use heaplens_analyze::Profile;
 use heaplens_analyze::profile::{LedgerProfile, MappingProfile, Moments};
-use heaplens_format::recording::{Ledger, Line};
+use heaplens_format::memory::{LineRow, SpaceKind};
+use heaplens_format::recording::Ledger;
 
 use super::markup::Markup;
 use crate::rules;
-use crate::text::ledger::{LINES, SMALLEST, anything_grows, mib, pace_words, words};
-use crate::text::number::seconds;
+use crate::text::ledger::{SMALLEST, anything_grows, mib, named_after, notes, pace_words, words};
 
 /// Mappings that are named below their line.
 const MAPPINGS: usize = 3;
@@ -21,7 +21,9 @@ pub(super) fn write(profile: &Profile, page: &mut Markup) {
         page.fixed("<p class=\"note\">In MiB. The lines add up to what is resident.</p>");
         let scrolls = [("class", "scroll"), ("tabindex", "0"), ("role", "region"), ("aria-label", "Ledger")];
         page.inside("div", &scrolls, |page| table(profile, ledger, page));
-        notes(ledger, page);
+        for note in notes(profile, ledger) {
+            page.element("p", &[("class", "note")], &note);
+        }
     });
 }
 
@@ -42,10 +44,11 @@ fn table(profile: &Profile, ledger: &LedgerProfile, page: &mut Markup) {
             });
         });
         page.inside("tbody", &[], |page| {
-            for (line, name) in LINES {
-                if ledger.line(line).most() >= SMALLEST {
-                    let id = format!("{line:?}");
-                    row(page, (&id, name), ledger.line(line), pace(profile.growth.of_ledger(&[line])));
+            for line in profile.tables.counted(SpaceKind::HOST) {
+                let moments = ledger.line(line.line);
+                if moments.most() >= SMALLEST {
+                    let pace = pace(profile.growth.of_ledger(&[line.line]));
+                    row(page, (line.key, line.label), moments, pace);
                     mappings(profile, ledger, line, grows, page);
                 }
             }
@@ -53,7 +56,9 @@ fn table(profile: &Profile, ledger: &LedgerProfile, page: &mut Markup) {
         page.inside("tfoot", &[], |page| {
             let rss = profile.growth.rss.and_then(|trend| trend.pace());
             row(page, ("rss", "RSS"), ledger.moments(Ledger::program), pace(rss));
-            row(page, ("Heaplens", "Heaplens, not counted"), ledger.line(Line::Heaplens), pace(None));
+            for line in profile.tables.lines_of(SpaceKind::HOST).filter(|line| !line.counts) {
+                row(page, (line.key, line.label), ledger.line(line.line), pace(None));
+            }
         });
     });
 }
@@ -71,12 +76,12 @@ fn row(page: &mut Markup, (id, name): (&str, &str), moments: Moments, pace: Opti
 }
 
 /// The largest mappings of a line, by who made them or by name.
-fn mappings(profile: &Profile, ledger: &LedgerProfile, line: Line, grows: bool, page: &mut Markup) {
-    if !matches!(line, Line::Mapped | Line::Unhooked) {
+fn mappings(profile: &Profile, ledger: &LedgerProfile, line: &LineRow, grows: bool, page: &mut Markup) {
+    if named_after(line).is_none() {
         return;
     }
     let large =
-        |mapping: &&MappingProfile| mapping.line == line && mapping.bytes.most().get() >= WORTH_NAMING;
+        |mapping: &&MappingProfile| mapping.line == line.line && mapping.bytes.most().get() >= WORTH_NAMING;
     for mapping in ledger.mappings.iter().filter(large).take(MAPPINGS) {
         page.inside("tr", &[("class", "part")], |page| {
             page.inside("th", &[("scope", "row")], |page| page.name(&words(profile, mapping)));
@@ -87,19 +92,5 @@ fn mappings(profile: &Profile, ledger: &LedgerProfile, line: Line, grows: bool, 
                 page.element("td", &[], "");
             }
         });
-    }
-}
-
-fn notes(ledger: &LedgerProfile, page: &mut Markup) {
-    let mut note = |text: &str| page.element("p", &[("class", "note")], text);
-    if ledger.all.iter().any(|one| one.is_estimated) {
-        note("The run was sampled: native blocks are told from free memory by estimates.");
-    }
-    if ledger.line(Line::Inherited).most() >= SMALLEST {
-        note("The process began by fork: inherited is what was there when it was first looked at.");
-    }
-    if !ledger.has_end() {
-        let at = seconds(ledger.end.at);
-        note(&format!("The process did not wait to be read: the last column was read at {at}."));
     }
 }

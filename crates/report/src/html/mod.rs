@@ -27,6 +27,8 @@ use strings::Strings;
 use timeline::Timeline;
 
 const STYLE: &str = include_str!("page.css");
+/// Where the colours of the ledger's lines go in the style.
+const COLOURS: &str = "/* colours of lines */\n";
 const SCRIPT: &str = concat!(
     "\"use strict\";\n",
     include_str!("words.js"),
@@ -62,10 +64,11 @@ pub fn write(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
 }
 
 fn metadata(profile: &Profile, page: &mut Markup) {
+    let style = STYLE.replace(COLOURS, &timeline::colours(profile.tables));
     let policy = format!(
         "default-src 'none'; script-src '{}'; style-src '{}'; base-uri 'none'; form-action 'none'",
         digest::named(SCRIPT),
-        digest::named(STYLE)
+        digest::named(&style)
     );
     page.fixed("<meta charset=\"utf-8\">\n");
     page.empty("meta", &[("http-equiv", "Content-Security-Policy"), ("content", &policy)]);
@@ -75,7 +78,7 @@ fn metadata(profile: &Profile, page: &mut Markup) {
     );
     page.element("title", &[], &head::title(profile));
     page.fixed("\n");
-    page.verbatim("style", &[], STYLE);
+    page.verbatim("style", &[], &style);
 }
 
 fn body(profile: &Profile, page: &mut Markup) {

@@ -1,7 +1,7 @@
 //! The heaviest places as a table, which says what the flame graph shows to those who do not see it.
 
 use heaplens_analyze::Profile;
-use heaplens_analyze::profile::Space;
+use heaplens_analyze::profile::Category;
 
 use super::markup::Markup;
 use crate::text::sites::{Ranked, Ranking, ranked};
@@ -12,9 +12,10 @@ const TOP: usize = 15;
 /// Where the name of a place ends, at most.
 const ROOM: usize = 160;
 
-/// Writes the tables of the heap and of small Python objects.
+/// Writes a table for each category of blocks: of the heap, of small Python objects.
 pub(super) fn write(profile: &Profile, page: &mut Markup) {
-    let tables = [Space::Heap, Space::Objects].map(|space| ranked(profile, space, TOP, ROOM));
+    let of_blocks = Category::ALL.iter().filter(|category| !category.row().is_mapped);
+    let tables: Vec<Ranking> = of_blocks.map(|&one| ranked(profile, one, TOP, ROOM)).collect();
     if tables.iter().all(|table| table.rows.is_empty()) {
         return;
     }

@@ -4,12 +4,13 @@
 use heaplens_analyze::Profile;
 use heaplens_analyze::profile::LedgerProfile;
 use heaplens_format::Nanos;
-use heaplens_format::recording::{Ledger, Line};
+use heaplens_format::memory::{Colour, LineRow, SpaceKind, Tables};
+use heaplens_format::recording::Ledger;
 use serde::Serialize;
 
 use super::markup::Markup;
 use crate::text::cut;
-use crate::text::ledger::{LINES, SMALLEST};
+use crate::text::ledger::SMALLEST;
 use crate::text::number::seconds;
 
 /// Readings and ledgers that are drawn; more would not be seen.
@@ -38,10 +39,10 @@ pub(super) struct Timeline {
 /// The data.
 pub(super) fn timeline(profile: &Profile) -> Timeline {
     let ledger = profile.ledger.as_ref();
-    let shown = ledger.map(shown).unwrap_or_default();
+    let shown = ledger.map(|ledger| shown(profile.tables, ledger)).unwrap_or_default();
     let all = ledger.map_or(&[][..], |ledger| &ledger.all);
     let row = |one: &Ledger| {
-        let bytes = shown.iter().map(|&(_, line, _)| one.line(line).get());
+        let bytes = shown.iter().map(|(_, line)| one.line(line.line).get());
         std::iter::once(milliseconds(one.at)).chain(bytes).collect()
     };
     let reading = |sample: &heaplens_format::recording::Sample| {
@@ -50,8 +51,8 @@ pub(super) fn timeline(profile: &Profile) -> Timeline {
     let label = |label: &Option<String>| cut(label.as_deref().unwrap_or("end of the script"), LABEL);
     Timeline {
         readings: thinned(&profile.timeline, POINTS).map(reading).collect(),
-        layers: shown.iter().map(|&(_, _, name)| name).collect(),
-        colours: shown.iter().map(|&(number, _, _)| number).collect(),
+        layers: shown.iter().map(|(_, line)| line.label).collect(),
+        colours: shown.iter().map(|&(number, _)| number).collect(),
         ledgers: thinned(all, POINTS).map(row).collect(),
         marks: thinned(&profile.marks, MARKS)
             .map(|mark| (milliseconds(mark.at), label(&mark.label)))
@@ -74,14 +75,14 @@ pub(super) fn write(profile: &Profile, page: &mut Markup) {
         if let Some(ledger) = &profile.ledger {
             page.inside("details", &[], |page| {
                 page.element("summary", &[], "The same as a table");
-                table(ledger, page);
+                table(profile.tables, ledger, page);
             });
         }
     });
 }
 
-fn table(ledger: &LedgerProfile, page: &mut Markup) {
-    let shown = shown(ledger);
+fn table(tables: Tables, ledger: &LedgerProfile, page: &mut Markup) {
+    let shown = shown(tables, ledger);
     page.inside(
         "div",
         &[
@@ -95,14 +96,14 @@ fn table(ledger: &LedgerProfile, page: &mut Markup) {
                 page.inside("tr", &[], |page| {
                     page.element("th", &[("scope", "col")], "at");
                     page.element("th", &[("scope", "col")], "RSS");
-                    shown.iter().for_each(|(_, _, name)| page.element("th", &[("scope", "col")], name));
+                    shown.iter().for_each(|(_, line)| page.element("th", &[("scope", "col")], line.label));
                 });
                 for one in thinned(&ledger.all, ROWS) {
                     page.inside("tr", &[], |page| {
                         page.element("th", &[("scope", "row")], &seconds(one.at));
                         page.inside("td", &[], |page| page.bytes(one.program()));
-                        for (_, line, _) in &shown {
-                            page.inside("td", &[], |page| page.bytes(one.line(*line)));
+                        for (_, line) in &shown {
+                            page.inside("td", &[], |page| page.bytes(one.line(line.line)));
                         }
                     });
                 }
@@ -111,11 +112,20 @@ fn table(ledger: &LedgerProfile, page: &mut Markup) {
     );
 }
 
-/// The lines that are not nothing throughout, with their numbers.
-fn shown(ledger: &LedgerProfile) -> Vec<(usize, Line, &'static str)> {
-    let is_shown = |line: Line| ledger.all.iter().any(|one| one.line(line) >= SMALLEST);
-    let lines = LINES.iter().enumerate().map(|(number, &(line, name))| (number, line, name));
-    lines.filter(|&(_, line, _)| is_shown(line)).collect()
+/// The colours of lines, for the style of the page.
+pub(super) fn colours(tables: Tables) -> String {
+    let lines = tables.counted(SpaceKind::HOST).enumerate();
+    let class = |(number, line): (usize, &LineRow)| {
+        let Colour { light, dark } = line.colour;
+        format!(".layer-{number} {{ --of: light-dark(#{light:06x}, #{dark:06x}); }}\n")
+    };
+    lines.map(class).collect()
+}
+
+/// The lines that are not nothing throughout, with the numbers of their colours.
+fn shown(tables: Tables, ledger: &LedgerProfile) -> Vec<(usize, &'static LineRow)> {
+    let is_shown = |line: &LineRow| ledger.all.iter().any(|one| one.line(line.line) >= SMALLEST);
+    tables.counted(SpaceKind::HOST).enumerate().filter(|(_, line)| is_shown(line)).collect()
 }
 
 /// At most so many of them, the first and the last among them.

@@ -4,7 +4,9 @@
 use std::io::{self, Write};
 
 use heaplens_analyze::diff::{Change, Diff, LedgerChange, LineChange, Note, Side, Total};
-use heaplens_analyze::profile::{Layer, StackFrame};
+use heaplens_analyze::profile::{Category, Layer, StackFrame};
+use heaplens_format::memory::Tables;
+use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::ledger::layer_of;
 use crate::text::diff::sentence;
@@ -32,7 +34,7 @@ struct Fields<'a> {
     from: SideFields<'a>,
     to: SideFields<'a>,
     notes: Vec<NoteFields>,
-    totals: Totals,
+    totals: Totals<'a>,
     /// The largest change first; those that did not change are left out.
     lines: Vec<LineFields<'a>>,
     lines_unchanged: usize,
@@ -46,10 +48,10 @@ fn fields<'a>(diff: &'a Diff, from: Named<'a>, to: Named<'a>) -> Fields<'a> {
         from: side(from),
         to: side(to),
         notes: diff.notes.iter().map(note).collect(),
-        totals: totals(diff),
+        totals: Totals(diff),
         lines: diff.lines.iter().map(line).collect(),
         lines_unchanged: diff.unchanged,
-        ledger: diff.ledger.as_ref().map(ledger),
+        ledger: diff.ledger.as_ref().map(|found| ledger(found, to.1.profile.tables)),
     }
 }
 
@@ -120,25 +122,20 @@ fn change(change: &Change) -> ChangeFields {
     }
 }
 
-#[derive(serde::Serialize)]
-struct Totals {
-    rss: Option<ResidentFields>,
-    heap: Option<ChangeFields>,
-    python_objects: Option<ChangeFields>,
-    mapped_anonymous: Option<ChangeFields>,
-    mapped_files: Option<ChangeFields>,
-}
+/// Resident memory, then every category by its key; `null` for those that neither side has.
+struct Totals<'a>(&'a Diff);
 
-fn totals(diff: &Diff) -> Totals {
-    let found =
-        |wanted: Total| diff.totals.iter().find(|(total, _)| *total == wanted).map(|(_, change)| change);
-    let rss = |change: &Change| resident(change.from.bytes.get(), change.to.bytes.get());
-    Totals {
-        rss: found(Total::Rss).map(rss),
-        heap: found(Total::Heap).map(change),
-        python_objects: found(Total::Objects).map(change),
-        mapped_anonymous: found(Total::Anonymous).map(change),
-        mapped_files: found(Total::Files).map(change),
+impl Serialize for Totals<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let totals = &self.0.totals;
+        let found = |wanted| totals.iter().find(|(total, _)| *total == wanted).map(|(_, change)| change);
+        let rss = |change: &Change| resident(change.from.bytes.get(), change.to.bytes.get());
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("rss", &found(Total::Rss).map(rss))?;
+        for &category in Category::ALL {
+            map.serialize_entry(category.row().key, &found(Total::Of(category)).map(change))?;
+        }
+        map.end()
     }
 }
 
@@ -223,9 +220,9 @@ struct LedgerRow {
     bytes: ResidentFields,
 }
 
-fn ledger(ledger: &LedgerChange) -> LedgerFields {
+fn ledger(ledger: &LedgerChange, tables: Tables) -> LedgerFields {
     let rows = ledger.lines.iter().map(|(line, row)| {
-        let (layer, how) = layer_of(*line);
+        let (layer, how) = layer_of(tables, *line);
         LedgerRow { layer, how, bytes: resident(row.from.get(), row.to.get()) }
     });
     let [from, to] = ledger.at.map(|at| at.get() as f64 / 1e9);

@@ -2,36 +2,23 @@
 
 use heaplens_analyze::Profile;
 use heaplens_analyze::profile::{LedgerProfile, MappingProfile, Moments, StackFrame, Tree};
-use heaplens_format::recording::{Ledger, LedgerMoment, Line};
+use heaplens_format::memory::{Line, SpaceKind, Tables};
+use heaplens_format::recording::{Ledger, LedgerMoment};
 
 use super::{FrameFields, frame};
 
-/// The layers in their order, and the lines that each is made of. The rows without `heaplens` add up to `rss`.
-pub(crate) const LAYERS: [(&str, &[Line]); 11] = [
-    ("python", &[Line::Python]),
-    ("numpy", &[Line::Numpy]),
-    ("native", &[Line::Native]),
-    ("pool-unused", &[Line::PoolUnused, Line::TensorPools]),
-    ("allocator-free", &[Line::AllocatorFree]),
-    ("thread-stacks", &[Line::ThreadStacks]),
-    ("mapped-files", &[Line::MappedFiles]),
-    ("mapped-anonymous", &[Line::Mapped, Line::Unhooked, Line::Shared]),
-    ("inherited", &[Line::Inherited]),
-    ("heaplens", &[Line::Heaplens]),
-    ("unexplained", &[Line::Unexplained]),
-];
+/// The layers of a space in their order, and the lines that each is made of. Those of the host without `heaplens` add up to
+/// `rss`.
+pub(crate) fn layers(tables: Tables, space: SpaceKind) -> Vec<(&'static str, Vec<Line>)> {
+    let lines = |layer| tables.of_layer(space, layer).map(|row| row.line).collect();
+    tables.layers(space).map(|layer| (layer, lines(layer))).collect()
+}
 
 /// The layer that a line is on, and how it came there where the layer has several.
-pub(super) fn layer_of(line: Line) -> (&'static str, Option<&'static str>) {
-    let layer =
-        LAYERS.iter().find(|(_, lines)| lines.contains(&line)).map_or("unexplained", |(layer, _)| layer);
-    let how = match line {
-        Line::Mapped => Some("hooked"),
-        Line::Unhooked => Some("unhooked"),
-        Line::Shared => Some("shared"),
-        _ => None,
-    };
-    (layer, how)
+pub(super) fn layer_of(tables: Tables, line: Line) -> (&'static str, Option<&'static str>) {
+    let row = tables.line(line);
+    let is_alone = tables.of_layer(row.space, row.layer).count() == 1;
+    (row.layer, row.mappings.filter(|_| !is_alone).map(|mappings| mappings.how))
 }
 
 #[derive(serde::Serialize)]
@@ -55,13 +42,15 @@ fn fields(moments: Moments) -> MomentFields {
 }
 
 pub(super) fn rows(profile: &Profile, ledger: &LedgerProfile) -> Vec<Row> {
-    let row = |&(layer, lines): &(&'static str, &[Line])| Row {
+    let tables = profile.tables;
+    let row = |(layer, lines): (&'static str, Vec<Line>)| Row {
         layer,
         bytes: fields(ledger.moments(|one| lines.iter().map(|&line| one.line(line)).sum())),
-        bytes_per_iteration: profile.growth.of_ledger(lines),
+        bytes_per_iteration: profile.growth.of_ledger(&lines),
     };
-    let is_shown = |&&(_, lines): &&(&str, &[Line])| ledger.is_forked || lines != [Line::Inherited];
-    LAYERS.iter().filter(is_shown).map(row).collect()
+    let is_of_forked = |lines: &[Line]| lines.iter().all(|&line| tables.line(line).is_of_forked);
+    let layers = layers(tables, SpaceKind::HOST).into_iter();
+    layers.filter(|(_, lines)| ledger.is_forked || !is_of_forked(lines)).map(row).collect()
 }
 
 /// What the rows do not say: when the ledgers were taken, and the mappings by name and maker.
@@ -154,15 +143,12 @@ pub(super) fn details<'a>(profile: &'a Profile, ledger: &'a LedgerProfile) -> De
 }
 
 fn mapping<'a>(profile: &'a Profile, mapping: &'a MappingProfile) -> Mapping<'a> {
-    let (layer, how) = match mapping.line {
-        Line::Mapped => ("mapped-anonymous", "hooked"),
-        Line::Shared => ("mapped-anonymous", "shared"),
-        Line::MappedFiles => ("mapped-files", "file"),
-        _ => ("mapped-anonymous", "unhooked"),
-    };
+    // One of a line that lists none counts as one that nobody was seen to make.
+    let listed = |line| Some(profile.tables.line(line)).filter(|row| row.mappings.is_some());
+    let row = listed(mapping.line).unwrap_or_else(|| profile.tables.line(Line::UNHOOKED));
     Mapping {
-        layer,
-        how,
+        layer: row.layer,
+        how: row.mappings.map_or("", |mappings| mappings.how),
         name: Some(mapping.name.as_str()).filter(|name| !name.is_empty()),
         bytes: fields(mapping.bytes),
         stack: profile.mapping_stack(mapping).map(|one: &StackFrame| frame(one)).collect(),

@@ -8,9 +8,10 @@ use heaplens_analyze::Profile;
 use heaplens_analyze::growth::{Finding, How};
 use heaplens_analyze::packages::{Package, packages};
 use heaplens_analyze::profile::StackFrame;
+use heaplens_format::memory::SpaceKind;
 use heaplens_format::recording::{Ledger, PathNode, Step};
 
-use super::ledger::{LINES, SMALLEST, mib};
+use super::ledger::{SMALLEST, mib};
 use super::mixed::{self, Line};
 use super::number::{count, percent, seconds, size};
 use super::{findings, fold, iterations as loop_words, loss_words, one_line, python_name};
@@ -148,7 +149,8 @@ fn write_ledger(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out)?;
     writeln!(out, "| MiB | start | peak | end |")?;
     writeln!(out, "|---|--:|--:|--:|")?;
-    let lines = LINES.iter().map(|&(line, name)| (Cow::Borrowed(name), ledger.line(line)));
+    let lines = profile.tables.counted(SpaceKind::HOST);
+    let lines = lines.map(|row| (Cow::Borrowed(row.label), ledger.line(row.line)));
     let rss = (Cow::Borrowed("RSS"), ledger.moments(Ledger::program));
     for (name, moments) in lines.filter(|(_, moments)| moments.most() >= SMALLEST).chain([rss]) {
         let [start, peak, end] = [moments.start, moments.peak, moments.end].map(mib);

@@ -5,9 +5,8 @@ use std::io::{self, Write};
 use heaplens_analyze::diff::{Change, Diff, LedgerChange, LineChange, Note, Side, Total};
 use heaplens_analyze::profile::StackFrame;
 use heaplens_format::Bytes;
-use heaplens_format::recording::Line;
+use heaplens_format::memory::Tables;
 
-use super::ledger::LINES;
 use super::number::{count, seconds, size};
 use super::place::{location, place};
 use super::{Options, Page, one_line, plural_count};
@@ -45,7 +44,7 @@ pub fn write(
     lines(&shrank, "shrank", &mut page)?;
     page.line("")?;
     page.line(&format!("  {}", unchanged(diff)))?;
-    diff.ledger.as_ref().map_or(Ok(()), |ledger| write_ledger(ledger, &mut page))
+    diff.ledger.as_ref().map_or(Ok(()), |ledger| write_ledger(ledger, to.1.profile.tables, &mut page))
 }
 
 /// What a comparison lacks, in one sentence.
@@ -115,10 +114,7 @@ fn totals(diff: &Diff, page: &mut Page<'_>) -> io::Result<()> {
     for (total, change) in &diff.totals {
         let name = match total {
             Total::Rss => "RSS",
-            Total::Heap => "heap",
-            Total::Objects => "small Python objects",
-            Total::Anonymous => "mapped by the program",
-            Total::Files => "mapped files",
+            Total::Of(category) => category.row().label,
         };
         let margin = change.margin().map_or_else(String::new, |margin| format!(" ± {}", size(margin.bytes)));
         let (from, to) = (size(change.from.bytes), size(change.to.bytes));
@@ -203,10 +199,10 @@ fn unchanged(diff: &Diff) -> String {
     }
 }
 
-fn write_ledger(ledger: &LedgerChange, page: &mut Page<'_>) -> io::Result<()> {
+fn write_ledger(ledger: &LedgerChange, tables: Tables, page: &mut Page<'_>) -> io::Result<()> {
     page.title(&format!("{:<26}{:>12}{:>12}{:>13}", "Ledger", "from", "to", "change"))?;
     for (line, row) in &ledger.lines {
-        write_row(page, name_of(*line), (row.from, row.to), row.bytes())?;
+        write_row(page, tables.line(*line).label, (row.from, row.to), row.bytes())?;
     }
     write_row(page, "RSS", (ledger.rss.from, ledger.rss.to), ledger.rss.bytes())?;
     let [from, to] = ledger.at.map(seconds);
@@ -216,10 +212,6 @@ fn write_ledger(ledger: &LedgerChange, page: &mut Page<'_>) -> io::Result<()> {
 fn write_row(page: &mut Page<'_>, name: &str, (from, to): (Bytes, Bytes), change: i64) -> io::Result<()> {
     let (from, to, change) = (size(from), size(to), signed(change));
     page.line(&format!("    {name:<24}{from:>12}{to:>12}{change:>13}"))
-}
-
-fn name_of(line: Line) -> &'static str {
-    LINES.iter().find(|(known, _)| *known == line).map_or("Heaplens", |(_, name)| name)
 }
 
 /// `+1.18 MiB`.

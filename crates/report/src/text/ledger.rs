@@ -5,7 +5,8 @@ use std::io;
 use heaplens_analyze::Profile;
 use heaplens_analyze::profile::{LedgerProfile, MappingProfile, Moments};
 use heaplens_format::Bytes;
-use heaplens_format::recording::{Ledger, Line};
+use heaplens_format::memory::{LineRow, NamedAfter, SpaceKind};
+use heaplens_format::recording::Ledger;
 
 use super::number::{count, seconds, size};
 use super::place::location;
@@ -20,41 +21,24 @@ const WORTH_NAMING: u64 = 1 << 20;
 /// What is less would read 0.0.
 pub(crate) const SMALLEST: Bytes = Bytes::new(52_429);
 
-/// The lines in their order and what the page calls them.
-pub(crate) const LINES: [(Line, &str); 13] = [
-    (Line::Python, "Python objects"),
-    (Line::Numpy, "NumPy arrays"),
-    (Line::Native, "native blocks"),
-    (Line::PoolUnused, "unused in Python's pools"),
-    (Line::TensorPools, "unused by TensorFlow"),
-    (Line::AllocatorFree, "free in the allocator"),
-    (Line::ThreadStacks, "thread stacks"),
-    (Line::MappedFiles, "mapped files and code"),
-    (Line::Mapped, "mapped by the program"),
-    (Line::Unhooked, "mapped, no hook saw it"),
-    (Line::Shared, "shared memory"),
-    (Line::Inherited, "inherited from parent"),
-    (Line::Unexplained, "unexplained"),
-];
-
 pub(super) fn write(profile: &Profile, page: &mut Page<'_>) -> io::Result<()> {
     let Some(ledger) = &profile.ledger else { return Ok(()) };
     let per = if anything_grows(profile) { format!("per {}", rules::per(profile)) } else { String::new() };
     page.title(&format!("{:<26}{:>10}{:>10}{:>10}{per:>16}", "Ledger (MiB)", "start", "peak", "end"))?;
     let pace = |pace: Option<f64>| if per.is_empty() { String::new() } else { pace_words(pace) };
-    for (line, name) in LINES {
-        let moments = ledger.line(line);
+    for line in profile.tables.counted(SpaceKind::HOST) {
+        let moments = ledger.line(line.line);
         if moments.most() >= SMALLEST {
-            row(page, name, moments, &pace(profile.growth.of_ledger(&[line])))?;
+            row(page, line.label, moments, &pace(profile.growth.of_ledger(&[line.line])))?;
         }
-        if matches!(line, Line::Mapped | Line::Unhooked) {
-            mappings(profile, ledger, line, page)?;
-        }
+        mappings(profile, ledger, line, page)?;
     }
     let rss = profile.growth.rss.and_then(|trend| trend.pace());
     row(page, "RSS", ledger.moments(Ledger::program), &pace(rss))?;
-    row(page, "Heaplens, not counted", ledger.line(Line::Heaplens), "")?;
-    notes(ledger, page)
+    for line in profile.tables.lines_of(SpaceKind::HOST).filter(|line| !line.counts) {
+        row(page, line.label, ledger.line(line.line), "")?;
+    }
+    notes(profile, ledger).iter().try_for_each(|note| page.line(&format!("    {note}")))
 }
 
 /// Processes that live together, where they share memory.
@@ -69,8 +53,8 @@ pub(super) fn write_tree(profile: &Profile, page: &mut Page<'_>) -> io::Result<(
 
 /// Whether any line of the program grows.
 pub(crate) fn anything_grows(profile: &Profile) -> bool {
-    let grows = |line: Line| profile.growth.of_ledger(&[line]).is_some_and(|pace| pace > 0.0);
-    LINES.iter().any(|(line, _)| grows(*line))
+    let grows = |line: &LineRow| profile.growth.of_ledger(&[line.line]).is_some_and(|pace| pace > 0.0);
+    profile.tables.counted(SpaceKind::HOST).any(grows)
 }
 
 /// Nothing where it cannot be told.
@@ -94,9 +78,17 @@ pub(crate) fn mib(bytes: Bytes) -> String {
 }
 
 /// The largest mappings of a line by who made them, or by name.
-fn mappings(profile: &Profile, ledger: &LedgerProfile, line: Line, page: &mut Page<'_>) -> io::Result<()> {
+fn mappings(
+    profile: &Profile,
+    ledger: &LedgerProfile,
+    line: &LineRow,
+    page: &mut Page<'_>,
+) -> io::Result<()> {
+    if named_after(line).is_none() {
+        return Ok(());
+    }
     let large = |mapping: &&MappingProfile| {
-        mapping.line == line && mapping.bytes.end.max(mapping.bytes.peak).get() >= WORTH_NAMING
+        mapping.line == line.line && mapping.bytes.end.max(mapping.bytes.peak).get() >= WORTH_NAMING
     };
     for mapping in ledger.mappings.iter().filter(large).take(MAPPINGS) {
         let bytes = size(mapping.bytes.end);
@@ -105,8 +97,13 @@ fn mappings(profile: &Profile, ledger: &LedgerProfile, line: Line, page: &mut Pa
     Ok(())
 }
 
+/// Whether the largest mappings of a line are named, and after whom.
+pub(crate) fn named_after(line: &LineRow) -> Option<NamedAfter> {
+    line.mappings.and_then(|mappings| mappings.named_after)
+}
+
 pub(crate) fn words(profile: &Profile, mapping: &MappingProfile) -> String {
-    if mapping.line != Line::Mapped {
+    if named_after(profile.tables.line(mapping.line)) != Some(NamedAfter::Maker) {
         let name = if mapping.name.is_empty() { "anonymous, without a name" } else { &mapping.name };
         return one_line(name);
     }
@@ -119,16 +116,18 @@ pub(crate) fn words(profile: &Profile, mapping: &MappingProfile) -> String {
     }
 }
 
-fn notes(ledger: &LedgerProfile, page: &mut Page<'_>) -> io::Result<()> {
+/// What is to be said below the table.
+pub(crate) fn notes(profile: &Profile, ledger: &LedgerProfile) -> Vec<String> {
+    let mut notes = Vec::new();
     if ledger.all.iter().any(|one| one.is_estimated) {
-        page.line("    The run was sampled: native blocks are told from free memory by estimates.")?;
+        notes.push("The run was sampled: native blocks are told from free memory by estimates.".to_owned());
     }
-    if ledger.line(Line::Inherited).most() >= SMALLEST {
-        page.line("    The process began by fork: inherited is what was there when it was first looked at.")?;
-    }
+    let is_there = |line: &&LineRow| ledger.line(line.line).most() >= SMALLEST;
+    let there = profile.tables.lines_of(SpaceKind::HOST).filter(is_there);
+    notes.extend(there.filter_map(|line| line.note).map(str::to_owned));
     if !ledger.has_end() {
         let at = seconds(ledger.end.at);
-        page.line(&format!("    The process did not wait to be read: the last column was read at {at}."))?;
+        notes.push(format!("The process did not wait to be read: the last column was read at {at}."));
     }
-    Ok(())
+    notes
 }

@@ -19,7 +19,7 @@ use std::io::{self, Write};
 
 use heaplens_analyze::Profile;
 use heaplens_analyze::growth::How;
-use heaplens_analyze::profile::{Iterations, LossLine, Measure, ProcessRow};
+use heaplens_analyze::profile::{Category, Iterations, LossLine, Measure, ProcessRow};
 use heaplens_format::Bytes;
 use heaplens_format::recording::{Amount, Exit, Interpreter, ProcessEnd, Reading};
 
@@ -150,14 +150,14 @@ impl Page<'_> {
             self.line(&format!("  iterations      {}", iterations(found)))?;
         }
         if profile.knows_end_of_script {
-            self.measure("live at the end", profile.heap.held)?;
+            self.measure("live at the end", profile.heap().held)?;
             self.line(&format!("{:18}of the script, before Python's own clean-up", ""))?;
         }
         self.marks(profile)?;
         let live = if is_running(profile) { "live now" } else { "live at exit" };
-        self.measure(live, profile.heap.live)?;
-        self.measure("live at peak", profile.heap.peak)?;
-        self.measure("allocated", profile.heap.allocated)?;
+        self.measure(live, profile.heap().live)?;
+        self.measure("live at peak", profile.heap().peak)?;
+        self.measure("allocated", profile.heap().allocated)?;
         self.objects(profile)?;
         self.mapped(profile)?;
         self.returns(profile)?;
@@ -199,9 +199,9 @@ impl Page<'_> {
     fn objects(&mut self, profile: &Profile) -> io::Result<()> {
         let Some(interval) = profile.object_interval else { return Ok(()) };
         let (objects, when) = match profile.knows_end_of_script {
-            true => (profile.objects.held, "the end"),
-            false if is_running(profile) => (profile.objects.live, "this moment"),
-            false => (profile.objects.live, "exit"),
+            true => (profile.total(Category::Objects).held, "the end"),
+            false if is_running(profile) => (profile.total(Category::Objects).live, "this moment"),
+            false => (profile.total(Category::Objects).live, "exit"),
         };
         self.measure("Python objects", objects)?;
         if interval > Bytes::new(1) {
@@ -215,7 +215,8 @@ impl Page<'_> {
     }
 
     fn mapped(&mut self, profile: &Profile) -> io::Result<()> {
-        let [anonymous, files] = [profile.anonymous.live.bytes, profile.files.live.bytes];
+        let [anonymous, files] =
+            [Category::Anonymous, Category::Files].map(|one| profile.total(one).live.bytes);
         if anonymous == Bytes::ZERO && files == Bytes::ZERO {
             return Ok(());
         }

@@ -11,7 +11,7 @@ use std::hash::Hash;
 use std::io;
 
 use heaplens_analyze::Profile;
-use heaplens_analyze::profile::{Measure, SiteProfile, Space, StackFrame, headline};
+use heaplens_analyze::profile::{Category, Measure, SiteProfile, StackFrame, headline};
 use heaplens_format::Bytes;
 use heaplens_format::recording::Reading;
 
@@ -46,7 +46,7 @@ const INDENT: usize = 38;
 struct Table {
     title: &'static str,
     verb: &'static str,
-    space: Space,
+    category: Category,
     moment: fn(&SiteProfile) -> Measure,
     total: Measure,
     top: usize,
@@ -54,98 +54,83 @@ struct Table {
 
 /// Writes all tables that have something to say.
 pub(super) fn write(profile: &Profile, page: &mut Page<'_>) -> io::Result<()> {
-    let (top, top_at_peak) = (page.options.top, page.options.top_at_peak);
-    let titles = Titles::of(profile);
     if !profile.growth.findings.is_empty() {
-        let table = |title, space, total| table(title, space, |site| site.held, total, TOP_BESIDE_FINDINGS);
-        table(titles.heap, Space::Heap, profile.heap.held).write(page, profile)?;
-        return table(titles.objects, Space::Objects, profile.objects.held).write(page, profile);
+        let of_blocks = Category::ALL.iter().filter(|category| !category.row().is_mapped);
+        return of_blocks.copied().try_for_each(|category| {
+            of_category(profile, category, TOP_BESIDE_FINDINGS).write(page, profile)
+        });
     }
-    table(titles.heap, Space::Heap, |site| site.held, profile.heap.held, top).write(page, profile)?;
-    if peak_is_at_exit(profile) {
-        page.line("")?;
-        page.line("  The peak was then, too: the sites above are those of the peak.")?;
-    } else if peak_is_hardly_more(profile) {
-        page.line("")?;
-        page.line("  The peak was hardly more, and its sites are those above.")?;
-    } else {
-        table("Live at the peak", Space::Heap, |site| site.peak, profile.heap.peak, top_at_peak)
-            .write(page, profile)?;
+    of_category(profile, Category::Heap, page.options.top).write(page, profile)?;
+    write_peak(profile, page)?;
+    for &category in Category::ALL.iter().filter(|&&category| category != Category::Heap) {
+        let top = if category.row().is_mapped { MAPPINGS } else { page.options.top };
+        of_category(profile, category, top).write(page, profile)?;
     }
-    table(titles.objects, Space::Objects, |site| site.held, profile.objects.held, top)
-        .write(page, profile)?;
-    let (anonymous, files) = (profile.anonymous.live, profile.files.live);
-    table(titles.mapped, Space::Anonymous, |site| site.live, anonymous, MAPPINGS).write(page, profile)?;
-    table(titles.files, Space::Files, |site| site.live, files, MAPPINGS).write(page, profile)?;
-    table(titles.imports, Space::Heap, |site| site.held, profile.heap.held, IMPORTS)
+    table(imports_title(profile), Category::Heap, |site| site.held, profile.heap().held, IMPORTS)
         .write_imports(page, profile)
 }
 
-/// What the tables of what is live at last are called. Of a script it is told before Python's own clean-up: what is left
-/// behind that is hardly ever what the user asks for.
-struct Titles {
-    heap: &'static str,
-    objects: &'static str,
-    imports: &'static str,
-    mapped: &'static str,
-    files: &'static str,
+fn write_peak(profile: &Profile, page: &mut Page<'_>) -> io::Result<()> {
+    if peak_is_at_exit(profile) {
+        page.line("")?;
+        page.line("  The peak was then, too: the sites above are those of the peak.")
+    } else if peak_is_hardly_more(profile) {
+        page.line("")?;
+        page.line("  The peak was hardly more, and its sites are those above.")
+    } else {
+        let (peak, top) = (profile.heap().peak, page.options.top_at_peak);
+        table("Live at the peak", Category::Heap, |site| site.peak, peak, top).write(page, profile)
+    }
 }
 
-impl Titles {
-    fn of(profile: &Profile) -> Self {
-        if is_running(profile) {
-            return Self {
-                heap: "Live now",
-                objects: "Python objects now",
-                imports: "Live now, from imports",
-                mapped: "Mapped now",
-                files: "Files mapped now",
-            };
-        }
-        let at_exit = Self {
-            heap: "Live at exit",
-            objects: "Python objects at exit",
-            imports: "Live at exit from imports",
-            mapped: "Mapped at exit",
-            files: "Files mapped at exit",
-        };
-        if !profile.knows_end_of_script {
-            return at_exit;
-        }
-        Self {
-            heap: "Live at the end of the script",
-            objects: "Python objects at the end of the script",
-            imports: "Live at the end of the script, from imports",
-            ..at_exit
-        }
+/// The table of what is live at last: of blocks when the script was through, of mappings at the exit.
+fn of_category(profile: &Profile, category: Category, top: usize) -> Table {
+    let (title, total) = (title_of(profile, category), profile.total(category));
+    match category.row().is_mapped {
+        false => table(title, category, |site| site.held, total.held, top),
+        true => table(title, category, |site| site.live, total.live, top),
+    }
+}
+
+/// What a table of what is live at last is called. Of a script it is told before Python's own clean-up: what is left
+/// behind that is hardly ever what the user asks for.
+fn title_of(profile: &Profile, category: Category) -> &'static str {
+    let titles = &category.row().titles;
+    match (is_running(profile), profile.knows_end_of_script) {
+        (true, _) => titles.now,
+        (false, true) => titles.at_end_of_script,
+        (false, false) => titles.at_exit,
+    }
+}
+
+fn imports_title(profile: &Profile) -> &'static str {
+    match (is_running(profile), profile.knows_end_of_script) {
+        (true, _) => "Live now, from imports",
+        (false, true) => "Live at the end of the script, from imports",
+        (false, false) => "Live at exit from imports",
     }
 }
 
 fn table(
     title: &'static str,
-    space: Space,
+    category: Category,
     moment: fn(&SiteProfile) -> Measure,
     total: Measure,
     top: usize,
 ) -> Table {
-    let verb = match space {
-        Space::Heap => "allocated by",
-        Space::Objects => "made by",
-        Space::Anonymous | Space::Files => "mapped by",
-    };
-    Table { title, verb, space, moment, total, top }
+    Table { title, verb: category.row().verb, category, moment, total, top }
 }
 
 fn peak_is_at_exit(profile: &Profile) -> bool {
-    profile.heap.held.bytes == profile.heap.peak.bytes
+    profile.heap().held.bytes == profile.heap().peak.bytes
         && profile.heap_sites().all(|site| site.held.bytes == site.peak.bytes)
 }
 
 /// Whether the table of the peak would be the one above once more: no site differs by more than a fiftieth of the whole.
 fn peak_is_hardly_more(profile: &Profile) -> bool {
-    let fiftieth = profile.heap.peak.bytes.get() / 50;
+    let fiftieth = profile.heap().peak.bytes.get() / 50;
     let is_near = |held: Measure, peak: Measure| held.bytes.get().abs_diff(peak.bytes.get()) <= fiftieth;
-    is_near(profile.heap.held, profile.heap.peak)
+    is_near(profile.heap().held, profile.heap().peak)
         && profile.heap_sites().all(|site| is_near(site.held, site.peak))
 }
 
@@ -250,7 +235,7 @@ impl Table {
 
     fn has(&self, site: &SiteProfile) -> bool {
         let measure = (self.moment)(site);
-        site.space() == self.space && (measure.bytes > Bytes::ZERO || measure.blocks > 0)
+        site.category() == self.category && (measure.bytes > Bytes::ZERO || measure.blocks > 0)
     }
 
     fn row(

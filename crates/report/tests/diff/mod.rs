@@ -20,9 +20,9 @@ fn other() -> Decoded {
     let fill = process.symbols[3].functions.last_mut().unwrap();
     fill.line = Some(47);
     let ledger = process.ledgers.last_mut().unwrap();
-    ledger.lines[Line::Native as usize] = Bytes::new(1_020 << 20);
-    ledger.lines[Line::AllocatorFree as usize] = Bytes::new(4 << 20);
-    ledger.rss = ledger.lines.iter().copied().sum();
+    ledger.lines.set(Line::NATIVE, Bytes::new(1_020 << 20));
+    ledger.lines.set(Line::ALLOCATOR_FREE, Bytes::new(4 << 20));
+    ledger.rss = ledger.lines.iter().map(|(_, bytes)| bytes).sum();
     process.modules[0].path = "/home/user/other/rows".into();
     decoded
 }

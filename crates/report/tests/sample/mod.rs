@@ -5,7 +5,7 @@ pub mod python;
 use heaplens_format::arena::Pseudo;
 use heaplens_format::recording::{
     Amount, Damage, Decoded, Exit, Fault, Frame, FrameSymbol, Function, Ledger, LedgerMapping, LedgerMoment,
-    Line, Module, Node, Process, ProcessEnd, Recording, Rss, Run, Section, Site, SiteKind,
+    Line, LineBytes, Module, Node, Process, ProcessEnd, Recording, Rss, Run, Section, Site, SiteKind,
 };
 use heaplens_format::{Addr, Bytes, Loss, ModuleId, Nanos, NodeId, Pid};
 
@@ -51,22 +51,19 @@ pub fn tree() -> Decoded {
 pub fn with_ledgers(waited: bool) -> Decoded {
     let mut decoded = recording();
     let ledger = |at: u64, moment, rows: &[(Line, u64)]| {
-        let mut ledger = Ledger { at: Nanos::new(at), moment, ..Ledger::default() };
-        for &(line, mib) in rows {
-            ledger.lines[line as usize] = Bytes::new(mib * MIB);
-        }
-        ledger.rss = ledger.lines.iter().copied().sum();
-        ledger
+        let lines: LineBytes = rows.iter().map(|&(line, mib)| (line, Bytes::new(mib * MIB))).collect();
+        let rss = lines.iter().map(|(_, bytes)| bytes).sum();
+        Ledger { at: Nanos::new(at), moment, lines, rss, ..Ledger::default() }
     };
     let moment = if waited { LedgerMoment::Exit } else { LedgerMoment::Running };
-    let start = [(Line::Native, 1), (Line::MappedFiles, 2), (Line::Heaplens, 5)];
+    let start = [(Line::NATIVE, 1), (Line::MAPPED_FILES, 2), (Line::HEAPLENS, 5)];
     let end = [
-        (Line::Native, 1060),
-        (Line::AllocatorFree, 3),
-        (Line::MappedFiles, 2),
-        (Line::Mapped, 8),
-        (Line::Unhooked, 64),
-        (Line::Heaplens, 9),
+        (Line::NATIVE, 1060),
+        (Line::ALLOCATOR_FREE, 3),
+        (Line::MAPPED_FILES, 2),
+        (Line::MAPPED, 8),
+        (Line::UNHOOKED, 64),
+        (Line::HEAPLENS, 9),
     ];
     let mut end = ledger(1_300_000_000, moment, &end);
     let mapping = |line, name: &str, site, mib| LedgerMapping {
@@ -76,9 +73,9 @@ pub fn with_ledgers(waited: bool) -> Decoded {
         bytes: Bytes::new(mib * MIB),
     };
     end.mappings = vec![
-        mapping(Line::Unhooked, "", None, 60),
-        mapping(Line::Mapped, "", Some(3), 8),
-        mapping(Line::Unhooked, "/dev/gpu\u{1b}[2J", None, 4),
+        mapping(Line::UNHOOKED, "", None, 60),
+        mapping(Line::MAPPED, "", Some(3), 8),
+        mapping(Line::UNHOOKED, "/dev/gpu\u{1b}[2J", None, 4),
     ];
     decoded.recording.processes[0].ledgers = vec![ledger(20_000_000, LedgerMoment::Running, &start), end];
     decoded

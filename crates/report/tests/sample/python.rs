@@ -77,8 +77,8 @@ pub fn growing_with_ledgers(count: u64) -> Decoded {
     let ledger = |number: u64| {
         let reading = program.timeline[(10 * number - 1) as usize];
         let mut ledger = Ledger { at: reading.at, rss: reading.rss, ..Ledger::default() };
-        ledger.lines[Line::Native as usize] = reading.live;
-        ledger.lines[Line::Python as usize] = Bytes::new(60 * MIB);
+        ledger.lines.add(Line::NATIVE, reading.live);
+        ledger.lines.add(Line::PYTHON, Bytes::new(60 * MIB));
         (ledger.pss, ledger.uss) = (Bytes::new(50 * MIB), Bytes::new(40 * MIB));
         ledger
     };

@@ -17,7 +17,7 @@ use crate::filter::Filter;
 use crate::process;
 use crate::sampling::{self, Distance};
 use crate::seat::{Guard, Nesting, Seat};
-use crate::sites::{self, Space, Weight};
+use crate::sites::{self, Tally, Weight};
 use crate::tracker::Tracker;
 use crate::unwind::Caller;
 use samples::{Chance, Sample, Thinned};
@@ -116,7 +116,7 @@ impl Tracker {
             self.arena.header().private_bytes.fetch_add(grown, Relaxed);
         }
         let weight = sampling::weight(sample.size, self.samples.interval());
-        sites::on_alloc(&self.arena, sample.site, guard.seat_id(), weight, Space::Pool);
+        sites::on_alloc(&self.arena, sample.site, guard.seat_id(), weight, Tally::Apart);
         if alone.is_full() {
             alone.thin(|sample, fate, old, new| self.reweigh(guard, sample, fate, old, new));
             self.arena.header().object_interval.store(self.samples.interval(), Relaxed);
@@ -134,7 +134,7 @@ impl Tracker {
             bytes: after.bytes.wrapping_sub(before.bytes),
             blocks: after.blocks.wrapping_sub(before.blocks),
         };
-        sites::on_alloc(&self.arena, sample.site, guard.seat_id(), difference, Space::Pool);
+        sites::on_alloc(&self.arena, sample.site, guard.seat_id(), difference, Tally::Apart);
     }
 
     fn record_every_object(&self, guard: &Guard, addr: Addr, block: Block) {
@@ -143,7 +143,7 @@ impl Tracker {
             Ok(Some(old)) => self.count_end(guard, old),
             Err(_) => return self.arena.lose(Loss::ArenaFull),
         }
-        sites::on_alloc(&self.arena, block.site, guard.seat_id(), sampling::exact(block.size), Space::Pool);
+        sites::on_alloc(&self.arena, block.site, guard.seat_id(), sampling::exact(block.size), Tally::Apart);
     }
 
     #[cold]
@@ -222,6 +222,6 @@ impl Tracker {
             1 => sampling::exact(block.size),
             interval => sampling::weight(block.size, interval),
         };
-        sites::on_free(&self.arena, block.site, guard.seat_id(), weight, Space::Pool);
+        sites::on_free(&self.arena, block.site, guard.seat_id(), weight, Tally::Apart);
     }
 }

@@ -13,6 +13,7 @@ use core::cell::UnsafeCell;
 use heaplens_format::NodeId;
 use heaplens_format::arena::Pseudo;
 use heaplens_format::arena::table::{FRAME_PSEUDO_MODULE, split_frame};
+use heaplens_format::memory::{Category, SiteKind};
 
 use super::largest::Largest;
 use crate::sites::{self, Totals, Weight};
@@ -79,10 +80,10 @@ fn heap_sites(tracker: &Tracker) -> impl Iterator<Item = (NodeId, Totals)> {
 
 /// Whether a site is of blocks: mappings and events of libraries are counted like them, but are none.
 fn is_heap(tracker: &Tracker, node: NodeId) -> bool {
-    use Pseudo::{AnonymousMapping, Break, Counter, FileMapping, PythonObject};
-    let is_other =
-        |ground| matches!(ground, AnonymousMapping | FileMapping | Break | PythonObject | Counter(_));
-    !frames(tracker, node).filter_map(Pseudo::from_frame).any(is_other)
+    !frames(tracker, node).filter_map(Pseudo::from_frame).any(|ground| {
+        SiteKind::of(ground).is_some_and(|kind| kind.category() != Category::Heap)
+            || matches!(ground, Pseudo::Counter(_))
+    })
 }
 
 /// Text on its way into a file.

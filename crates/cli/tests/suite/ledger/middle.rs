@@ -134,9 +134,9 @@ impl Stood {
         let ledgers = &decoded.recording.processes[0].ledgers;
         assert!(ledgers.len() > 1, "one at the end at least, and one before it");
         for ledger in ledgers {
-            let sum: u64 = ledger.lines.iter().map(|line| line.get()).sum();
+            let sum: u64 = ledger.lines.iter().map(|(_, bytes)| bytes.get()).sum();
             assert_eq!(sum, ledger.rss.get());
-            let left = ledger.line(Line::Unexplained).get();
+            let left = ledger.line(Line::UNEXPLAINED).get();
             assert!(left <= ledger.program().get() / 50, "{left} of {:?}", ledger.program());
         }
     }

@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 
 use super::Outcome;
 use crate::recording::damage::PayloadFault;
-use crate::recording::ledger::{LINES, Ledger, LedgerMapping, LedgerMoment, Line};
+use crate::recording::ledger::{Ledger, LedgerMapping, LedgerMoment, Line, LineBytes};
 use crate::recording::wire::{Reader, Writer};
 use crate::units::{Bytes, Nanos};
 
@@ -30,15 +30,14 @@ fn write_one(ledger: &Ledger, to: &mut Writer) {
         to.number(value);
     }
     to.number(ledger.is_estimated.into());
-    let lines = || Line::ALL.iter().filter(|&&line| ledger.line(line) > Bytes::ZERO);
-    to.count(lines().count());
-    for &line in lines() {
-        to.number(line as u64);
-        to.number(ledger.line(line).get());
+    to.count(ledger.lines.iter().len());
+    for (line, bytes) in ledger.lines.iter() {
+        to.number(line.number().into());
+        to.number(bytes.get());
     }
     to.count(ledger.mappings.len());
     for mapping in &ledger.mappings {
-        to.number(mapping.line as u64);
+        to.number(mapping.line.number().into());
         to.text(&mapping.name);
         to.number(mapping.site.map_or(0, |site| u64::from(site) + 1));
         to.number(mapping.bytes.get());
@@ -63,12 +62,12 @@ fn read_one(at: Nanos, from: &mut Reader<'_>) -> Result<Ledger, PayloadFault> {
         pss: Bytes::new(from.number()?),
         uss: Bytes::new(from.number()?),
         is_estimated: from.number()? != 0,
-        lines: [Bytes::ZERO; LINES],
+        lines: LineBytes::default(),
         mappings: Vec::new(),
     };
     for _ in 0..from.number()? {
         let line = Line::from_number(from.number()?);
-        ledger.lines[line as usize] += Bytes::new(from.number()?);
+        ledger.lines.add(line, Bytes::new(from.number()?));
     }
     from.rows(4, &mut ledger.mappings, read_mapping)?;
     Ok(ledger)

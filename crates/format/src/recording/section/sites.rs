@@ -6,8 +6,9 @@
 use alloc::vec::Vec;
 
 use super::{Outcome, read_amount, write_amount};
+use crate::memory::SiteKind;
 use crate::recording::damage::PayloadFault;
-use crate::recording::model::{Site, SiteKind};
+use crate::recording::model::Site;
 use crate::recording::wire::{Reader, Writer};
 use crate::units::NodeId;
 
@@ -15,7 +16,7 @@ pub(crate) fn write(sites: &[Site], to: &mut Writer) {
     to.count(sites.len());
     for site in sites {
         to.number(site.node.get().into());
-        to.number(kind_tag(site.kind));
+        to.number(site.kind as u64);
         [site.live, site.peak, site.allocated].into_iter().for_each(|amount| write_amount(amount, to));
     }
 }
@@ -32,25 +33,6 @@ pub(crate) fn read(sites: &mut Vec<Site>, from: &mut Reader<'_>) -> Outcome {
     })
 }
 
-fn kind_tag(kind: SiteKind) -> u64 {
-    match kind {
-        SiteKind::Heap => 0,
-        SiteKind::AnonymousMapping => 1,
-        SiteKind::FileMapping => 2,
-        SiteKind::Break => 3,
-        SiteKind::PythonObject => 4,
-        SiteKind::PythonBlock => 5,
-    }
-}
-
 fn read_kind(tag: u64) -> Result<SiteKind, PayloadFault> {
-    match tag {
-        0 => Ok(SiteKind::Heap),
-        1 => Ok(SiteKind::AnonymousMapping),
-        2 => Ok(SiteKind::FileMapping),
-        3 => Ok(SiteKind::Break),
-        4 => Ok(SiteKind::PythonObject),
-        5 => Ok(SiteKind::PythonBlock),
-        _ => Err(PayloadFault::UnknownTag(tag)),
-    }
+    SiteKind::from_number(tag).ok_or(PayloadFault::UnknownTag(tag))
 }

@@ -1,9 +1,9 @@
 //! The same ranking for outputs that are laid out in another way.
 
 use heaplens_analyze::Profile;
-use heaplens_analyze::profile::{Measure, Space};
+use heaplens_analyze::profile::{Category, Measure};
 
-use super::{Name, Place, SHOWN_BRIEFLY, Titles, lines, share, source, table, words};
+use super::{Name, Place, SHOWN_BRIEFLY, lines, share, source, table, title_of, words};
 
 /// A row of a table, in words.
 pub(crate) struct Ranked {
@@ -26,11 +26,9 @@ pub(crate) struct Ranking {
 }
 
 /// Up to so many of the heaviest places, for an output with this room in a line.
-pub(crate) fn ranked(profile: &Profile, space: Space, top: usize, room: usize) -> Ranking {
-    let (titles, is_objects) = (Titles::of(profile), space == Space::Objects);
-    let (title, total) =
-        if is_objects { (titles.objects, profile.objects) } else { (titles.heap, profile.heap) };
-    let table = table(title, space, |site| site.held, total.held, top);
+pub(crate) fn ranked(profile: &Profile, category: Category, top: usize, room: usize) -> Ranking {
+    let title = title_of(profile, category);
+    let table = table(title, category, |site| site.held, profile.total(category).held, top);
     let row = |(name, place): &(Name<'_>, Place<'_>)| {
         let lines = lines(profile, place.heaviest, name, SHOWN_BRIEFLY);
         Ranked {
