@@ -16,6 +16,7 @@ use proptest::prelude::*;
 use sample::{
     sample, sample_of_format_1, sample_of_format_2_0, sample_of_format_2_1, sample_of_format_2_2,
     sample_of_format_2_3, sample_of_format_2_4, sample_of_format_2_5, sample_of_format_2_6,
+    sample_of_format_2_7,
 };
 use strategy::recording;
 
@@ -216,7 +217,7 @@ fn an_unknown_chunk_is_skipped_and_named() {
     let bytes = with_chunk(&encode(&sample()), 77, b"what a later version adds");
     let decoded = decode(&bytes).unwrap();
     assert_eq!(decoded.recording, sample());
-    let version = Version { major: 2, minor: 7 };
+    let version = Version { major: 2, minor: 8 };
     assert_eq!(decoded.damage[0].fault, Fault::UnknownKind { kind: 77, version });
 }
 
@@ -246,9 +247,9 @@ fn bytes_behind_the_seal_are_named() {
 #[test]
 fn a_newer_major_version_is_refused_with_both_versions() {
     let error = decode(&with_version(&encode(&sample()), 3, 1)).unwrap_err();
-    let (found, known) = (Version { major: 3, minor: 1 }, Version { major: 2, minor: 7 });
+    let (found, known) = (Version { major: 3, minor: 1 }, Version { major: 2, minor: 8 });
     assert_eq!(error, DecodeError::NewerVersion { found, known });
-    assert_eq!(error.to_string(), "it has format 3.1, and this heaplens reads formats up to 2.7");
+    assert_eq!(error.to_string(), "it has format 3.1, and this heaplens reads formats up to 2.8");
 }
 
 #[test]
@@ -336,7 +337,19 @@ fn the_recording_that_format_2_6_wrote_is_still_read() {
 #[test]
 fn the_recording_that_format_2_7_wrote_is_still_read() {
     let decoded = decode(include_bytes!("fixtures/format-2.7.recording")).unwrap();
+    assert_eq!(decoded, Decoded { recording: sample_of_format_2_7(), damage: vec![] });
+}
+
+#[test]
+fn the_recording_that_format_2_8_wrote_is_still_read() {
+    let decoded = decode(include_bytes!("fixtures/format-2.8.recording")).unwrap();
     assert_eq!(decoded, Decoded { recording: sample(), damage: vec![] });
+}
+
+#[test]
+fn a_recording_of_the_host_alone_has_the_chunks_that_format_2_7_wrote() {
+    let written = include_bytes!("fixtures/format-2.7.recording");
+    assert_eq!(encode(&sample_of_format_2_7())[FILE_HEADER..], written[FILE_HEADER..]);
 }
 
 #[test]

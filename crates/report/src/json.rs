@@ -17,6 +17,7 @@ use heaplens_analyze::profile::{
 };
 use heaplens_analyze::{Profile, remarks};
 use heaplens_format::Bytes;
+use heaplens_format::memory::SpaceKind;
 use heaplens_format::recording::{Exit, Interpreter, Reading};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
@@ -62,6 +63,10 @@ impl Serialize for Report<'_> {
             "ledger_details",
             &profile.ledger.as_ref().map(|found| ledger::details(profile, found)),
         )?;
+        if !profile.spaces.is_empty() {
+            let spaces: Vec<_> = profile.spaces.iter().map(|one| ledger::space(profile, one)).collect();
+            map.serialize_entry("spaces", &spaces)?;
+        }
         map.serialize_entry("lost", &lost::lost(profile))?;
         map.serialize_entry("returns", &profile.returns.map(returns::returns))?;
         map.serialize_entry("totals", &totals(&profile.heap()))?;
@@ -306,6 +311,9 @@ struct SiteFields<'a> {
     bytes_per_iteration: Option<f64>,
     layer: &'static str,
     kind: &'static str,
+    /// Where its blocks lie, unless that is the host's memory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    space: Option<&'static str>,
     stack_cut: bool,
     stack: Stack<'a>,
 }
@@ -323,10 +331,16 @@ impl<'a> SiteFields<'a> {
             bytes_per_iteration: profile.growth.of_site(site),
             layer: site.layer.name(),
             kind: site.kind.row().name,
+            space: space_of(profile, site),
             stack_cut: profile.cut(site).is_some(),
             stack: Stack(profile, site.stack),
         }
     }
+}
+
+fn space_of(profile: &Profile, site: &SiteProfile) -> Option<&'static str> {
+    let kind = Some(site.kind.row().space).filter(|&kind| kind != SpaceKind::HOST)?;
+    profile.tables.spaces.iter().find(|row| row.kind == kind).map(|row| row.name)
 }
 
 struct Stack<'a>(&'a Profile, StackId);

@@ -7,8 +7,8 @@ use heaplens_analyze::diff::{Moment, Side, of_recordings};
 use heaplens_analyze::profile::profile_by;
 use heaplens_analyze::{Profile, profile};
 use heaplens_format::Bytes;
-use heaplens_format::memory::{Colour, LINES, Line, LineRow, Tables};
-use heaplens_format::recording::Decoded;
+use heaplens_format::memory::{Colour, LINES, Line, LineRow, SPACES, Space, SpaceKind, SpaceRow, Tables};
+use heaplens_format::recording::{Decoded, Ledger, SpaceLedgers};
 use heaplens_report::export::csv;
 use heaplens_report::{html, json, text};
 use serde_json::Value;
@@ -96,6 +96,76 @@ fn a_line_more_is_in_comparisons() {
     let report: Value = serde_json::from_str(&report).unwrap();
     let row = &report["ledger"]["rows"][0];
     assert_eq!((&row["layer"], &row["bytes"]), (&"spare".into(), &(13 * MIB).into()));
+}
+
+const DEVICE: SpaceKind = SpaceKind::new(9);
+
+fn with_a_space_more() -> Tables {
+    let space = SpaceRow { kind: DEVICE, name: "device", is_numbered: true, sum: "used" };
+    let line = |number, layer, label| LineRow {
+        line: Line::new(number),
+        key: label,
+        layer,
+        label,
+        space: DEVICE,
+        ..LineRow::PLAIN
+    };
+    let lines = [line(201, "gpu", "tensors there"), line(202, "gpu-free", "free in its pool")];
+    Tables {
+        spaces: [SPACES.to_vec(), vec![space]].concat().leak(),
+        lines: [LINES.to_vec(), lines.to_vec()].concat().leak(),
+    }
+}
+
+/// On the second device of its kind, 5 MiB are in use, and 3 are free.
+fn on_a_device() -> Decoded {
+    let mut decoded = with_ledgers(true);
+    let lines = [(Line::new(201), Bytes::new(5 * MIB)), (Line::new(202), Bytes::new(3 * MIB))];
+    let ledger = Ledger { rss: Bytes::new(8 * MIB), lines: lines.into_iter().collect(), ..Ledger::default() };
+    let space = Space { kind: DEVICE, index: 1 };
+    decoded.recording.processes[0].spaces =
+        vec![SpaceLedgers { space, source: "driver".into(), ledgers: vec![ledger] }];
+    decoded
+}
+
+#[test]
+fn a_space_more_has_a_ledger_of_its_own() {
+    let decoded = on_a_device();
+    let profile = profile_by(&decoded, None, with_a_space_more()).unwrap();
+    let page = written(|out| text::write(&profile, out));
+    let rows: Vec<&str> =
+        page.lines().skip_while(|line| !line.contains("Ledger of device 1 (MiB)")).collect();
+    for (row, expected) in rows[1..].iter().zip(["tensors there 5.0", "free in its pool 3.0", "used 8.0"]) {
+        assert!(row.trim_start().starts_with(expected.rsplit_once(' ').unwrap().0), "{page}");
+        assert!(row.ends_with(expected.rsplit_once(' ').unwrap().1), "{page}");
+    }
+
+    let report: Value = serde_json::from_str(&written(|out| json::write(&profile, out))).unwrap();
+    let space = &report["spaces"][0];
+    assert_eq!((&space["space"], &space["source"]), (&"device 1".into(), &"driver".into()));
+    assert_eq!(space["used"], 8 * MIB);
+    assert_eq!(
+        (&space["ledger"][0]["layer"], &space["ledger"][0]["end"]),
+        (&"gpu".into(), &(5 * MIB).into())
+    );
+
+    let table = in_csv(&profile);
+    let (head, last) = (table.lines().next().unwrap(), table.lines().last().unwrap());
+    assert!(head.ends_with(",unexplained,device 1 used,device 1 gpu,device 1 gpu-free"), "{head}");
+    assert!(last.ends_with(",,8388608,5242880,3145728"), "{last}");
+
+    let page = written(|out| html::write(&profile, out));
+    assert!(page.contains("<h3>Ledger of device 1</h3>") && page.contains("tensors there"));
+}
+
+#[test]
+fn a_space_that_is_not_known_changes_nothing() {
+    let [with, without] = [on_a_device(), with_ledgers(true)].map(|decoded| {
+        let profile = profile(&decoded, None).unwrap();
+        written(|out| json::write(&profile, out))
+    });
+    assert_eq!(with, without);
+    assert!(!with.contains("\"spaces\""));
 }
 
 #[test]

@@ -132,8 +132,18 @@ impl Axis {
 
     /// A value of the ledgers over x.
     pub(super) fn ledgers(&self, process: &Process, value: impl Fn(&Ledger) -> Bytes) -> Series {
-        let points = process.ledgers.iter().filter_map(|ledger| {
-            Some(Point { x: self.x_at(ledger.at, process.start)?, y: value(ledger).get() as f64 })
+        self.some_ledgers(&process.ledgers, process.start, value)
+    }
+
+    /// The same of some ledgers.
+    pub(super) fn some_ledgers(
+        &self,
+        ledgers: &[Ledger],
+        start: Nanos,
+        value: impl Fn(&Ledger) -> Bytes,
+    ) -> Series {
+        let points = ledgers.iter().filter_map(|ledger| {
+            Some(Point { x: self.x_at(ledger.at, start)?, y: value(ledger).get() as f64 })
         });
         Series::new(points.collect())
     }

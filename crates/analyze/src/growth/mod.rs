@@ -23,7 +23,7 @@ mod verdict;
 
 use heaplens_format::Bytes;
 use heaplens_format::arena::marks::ENOUGH_PASSES;
-use heaplens_format::memory::{Line, Sampling, SiteKind, SpaceKind, Tables};
+use heaplens_format::memory::{Line, Sampling, SiteKind, Space, Tables};
 use heaplens_format::recording::{Ledger, Process};
 use rustc_hash::FxHashMap;
 
@@ -75,8 +75,8 @@ pub struct Growth {
     pub live: Option<Trend>,
     /// Layers, by the sum of their sites.
     pub layers: Vec<(Layer, Trend)>,
-    /// Lines of the ledger.
-    pub ledger: Vec<(Line, Trend)>,
+    /// Lines of the ledgers, by their spaces.
+    pub ledger: Vec<(Space, Line, Trend)>,
     /// Iterations that become slower.
     pub slowing: Option<Slowing>,
     /// Lines whose bytes changed enough to be judged.
@@ -100,10 +100,10 @@ impl Growth {
         resident.max(found.map(|finding| finding.trend.slope.value).sum())
     }
 
-    /// Bytes per iteration of lines of the ledger together; `None` where there were too few ledgers to tell.
-    pub fn of_ledger(&self, lines: &[Line]) -> Option<f64> {
-        let own = self.ledger.iter().filter(|(line, _)| lines.contains(line));
-        let paces: Vec<Option<f64>> = own.map(|(_, trend)| trend.pace()).collect();
+    /// Bytes per iteration of lines of a space's ledger together; `None` where there were too few ledgers to tell.
+    pub fn of_ledger(&self, space: Space, lines: &[Line]) -> Option<f64> {
+        let own = self.ledger.iter().filter(|(of, line, _)| *of == space && lines.contains(line));
+        let paces: Vec<Option<f64>> = own.map(|(.., trend)| trend.pace()).collect();
         if paces.is_empty() { None } else { paces.into_iter().sum() }
     }
 
@@ -308,12 +308,16 @@ impl Known<'_> {
         Some(findings::of_threads(crowd, &counts, one, starter, self.sites))
     }
 
-    /// What each line of the ledger does; nothing where none was taken.
-    fn lines_of_ledger(self, axis: &Axis, demands: Demands) -> Vec<(Line, Trend)> {
+    /// What each line of the ledgers does; nothing where none was taken.
+    fn lines_of_ledger(self, axis: &Axis, demands: Demands) -> Vec<(Space, Line, Trend)> {
         let demands = shape::of_ledgers(Demands { least_rise: self.least_to_stop(), ..demands });
-        let series = |line| axis.ledgers(self.process, |ledger| ledger.line(line));
-        let lines = self.tables.lines_of(SpaceKind::HOST).filter(|_| !self.process.ledgers.is_empty());
-        lines.map(|row| (row.line, trend(&series(row.line), demands))).collect()
+        let trends = |space: Space, ledgers: &[Ledger]| -> Vec<(Space, Line, Trend)> {
+            let lines = self.tables.lines_of(space.kind).filter(|_| !ledgers.is_empty());
+            let of = |line| axis.some_ledgers(ledgers, self.process.start, |ledger| ledger.line(line));
+            lines.map(|row| (space, row.line, trend(&of(row.line), demands))).collect()
+        };
+        let others = self.process.spaces.iter().flat_map(|one| trends(one.space, &one.ledgers));
+        trends(Space::HOST, &self.process.ledgers).into_iter().chain(others).collect()
     }
 
     /// Mappings that grow by the ledgers. Readings of resident memory are more than ledgers are, and know better.

@@ -2,16 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use heaplens_format::recording::{Ledger, LedgerMoment, Line, Process, Rss};
+use heaplens_format::memory::{Line, Space, SpaceKind, Tables};
+use heaplens_format::recording::{Ledger, LedgerMoment, Process, Rss, SpaceLedgers};
 use heaplens_format::{Bytes, Nanos};
 
 use super::Profile;
 use super::iterations::Iterations;
 use super::stacks::{StackFrame, StackId, Stacks};
 
-/// Where the resident bytes of the process were.
+/// Where the bytes of the process were in one space: of the host's, the resident ones.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LedgerProfile {
+    /// The space.
+    pub space: Space,
     /// When the loop had begun; where there is no loop, the first one.
     pub start: Ledger,
     /// The one with the most resident memory of the program.
@@ -24,6 +27,15 @@ pub struct LedgerProfile {
     pub all: Vec<Ledger>,
     /// Whether the process began by `fork`: what it inherited is not in its tables, and has a line of its own.
     pub is_forked: bool,
+}
+
+/// A space beside the host's.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SpaceProfile {
+    /// Who counted.
+    pub source: String,
+    /// Where the bytes were.
+    pub ledger: LedgerProfile,
 }
 
 /// A value of the ledger at its three moments.
@@ -81,23 +93,40 @@ impl Profile {
     }
 }
 
-/// The ledger of a process; `None` when none was taken.
-pub(super) fn of(
+/// The spaces beside the host's that a process has ledgers of; those that the tables do not know are left out.
+pub(super) fn of_spaces(
     process: &Process,
     stacks: &Stacks,
     iterations: Option<&Iterations>,
+    tables: Tables,
+) -> Vec<SpaceProfile> {
+    let is_known =
+        |one: &&SpaceLedgers| one.space.kind != SpaceKind::HOST && tables.space(one.space).is_some();
+    let profile = |one: &SpaceLedgers| {
+        let ledger = of(process, (one.space, &one.ledgers), stacks, iterations)?;
+        Some(SpaceProfile { source: one.source.clone(), ledger })
+    };
+    process.spaces.iter().filter(is_known).filter_map(profile).collect()
+}
+
+/// The ledger of a process, by all that were taken of one space; `None` when none was.
+pub(super) fn of(
+    process: &Process,
+    (space, all): (Space, &[Ledger]),
+    stacks: &Stacks,
+    iterations: Option<&Iterations>,
 ) -> Option<LedgerProfile> {
-    let all = &process.ledgers;
     let began = iterations.and_then(|found| beginning(process, found)).unwrap_or_default();
     let start = all.iter().find(|ledger| ledger.at >= began).or(all.last())?;
     let peak = all.iter().rev().max_by_key(|ledger| ledger.program())?;
     let end = all.last()?;
     Some(LedgerProfile {
+        space,
         start: start.clone(),
         peak: peak.clone(),
         end: end.clone(),
         mappings: mappings(process, stacks, [start, peak, end]),
-        all: all.clone(),
+        all: all.to_vec(),
         is_forked: process.forked,
     })
 }
@@ -148,7 +177,7 @@ mod tests {
     }
 
     fn profile(process: &Process) -> Option<LedgerProfile> {
-        of(process, &Stacks::new(process), None)
+        of(process, (Space::HOST, &process.ledgers), &Stacks::new(process), None)
     }
 
     #[test]

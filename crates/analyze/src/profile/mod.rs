@@ -19,8 +19,8 @@ mod tree;
 
 use std::collections::BTreeMap;
 
-use heaplens_format::memory::Tables;
 pub use heaplens_format::memory::{Category, Layer, SiteKind};
+use heaplens_format::memory::{Space, Tables};
 use heaplens_format::recording::{
     Amount, Damage, Decoded, Exit, Interpreter, LeakKind, Module, Process, ProcessEnd, Recording, Rss, Run,
     Sample,
@@ -32,7 +32,7 @@ pub(crate) use holders::held_through;
 pub use holders::{HeldBy, Holders, path};
 pub use iterations::{Iterations, NamedMark};
 pub use leaks::{LeakRecord, Leaks, total as leaked};
-pub use ledger::{LedgerProfile, MappingProfile, Moments};
+pub use ledger::{LedgerProfile, MappingProfile, Moments, SpaceProfile};
 pub use losses::LossLine;
 pub use margin::Margin;
 pub use naming::{headline, is_interpreter, is_library};
@@ -94,6 +94,8 @@ pub struct Profile {
     pub growth: Growth,
     /// Where its resident bytes were; `None` where no ledger was taken.
     pub ledger: Option<LedgerProfile>,
+    /// Where its bytes were in other spaces than the host's.
+    pub spaces: Vec<SpaceProfile>,
     /// Memory of the processes that lived together; `None` where one lived alone, or where they share nothing.
     pub tree: Option<Tree>,
     /// Which of its blocks could be reached at the end; `None` where that was not asked.
@@ -334,6 +336,11 @@ impl Profile {
         None
     }
 
+    /// The ledgers of all spaces, the host's first.
+    pub fn ledgers(&self) -> impl Iterator<Item = &LedgerProfile> {
+        self.ledger.iter().chain(self.spaces.iter().map(|space| &space.ledger))
+    }
+
     /// The sums over the sites of a category.
     pub fn total(&self, category: Category) -> Totals {
         self.totals.get(category as usize).copied().unwrap_or_default()
@@ -376,7 +383,8 @@ fn of_process(process: &Process, recording: &Recording, tables: Tables, held_at:
         trimmed: returns.and_then(|returns| returns.trimmed).map(Resident::returned),
         tables,
     });
-    let ledger = ledger::of(process, &stacks, iterations.as_ref());
+    let ledger = ledger::of(process, (Space::HOST, &process.ledgers), &stacks, iterations.as_ref());
+    let spaces = ledger::of_spaces(process, &stacks, iterations.as_ref(), tables);
     Profile {
         pid: Some(process.pid),
         python: process.python,
@@ -388,6 +396,7 @@ fn of_process(process: &Process, recording: &Recording, tables: Tables, held_at:
         iterations,
         growth,
         ledger,
+        spaces,
         leaks: leaks::of(process, &stacks),
         holders: Holders::of(process, &stacks),
         counts: Counts::of(process, &stacks),

@@ -19,7 +19,7 @@ use super::damage::Fault;
 /// clears the top bit is noticed.
 pub(super) const MAGIC: [u8; 8] = *b"\x89HLR\r\n\x1a\n";
 /// What this code writes, and the newest that it fully reads.
-pub(super) const VERSION: Version = Version { major: 2, minor: 7 };
+pub(super) const VERSION: Version = Version { major: 2, minor: 8 };
 /// Length of the file header.
 pub(super) const FILE_HEADER: usize = 16;
 /// Length of a chunk header.

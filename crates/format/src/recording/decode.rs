@@ -244,7 +244,7 @@ impl Parts {
             Section::Losses => section::losses::read(&mut process.losses, &mut self.tallies.losses, from),
             Section::Symbols => section::symbols::read(&mut process.symbols, from),
             Section::Marks => section::marks::read(process, from),
-            Section::Ledger => section::ledger::read(&mut process.ledgers, from),
+            Section::Ledger => section::ledger::read(&mut process.ledgers, &mut process.spaces, from),
             Section::Leaks => section::leaks::read(&mut process.leaks, from),
             Section::Heap => section::heap::read(&mut process.heap, from),
             Section::Counters => {

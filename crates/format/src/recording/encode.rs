@@ -30,7 +30,7 @@ fn put_process(file: &mut Vec<u8>, number: u32, process: &Process) {
     put(file, Section::Losses, number, |to| section::losses::write(&process.losses, to));
     put(file, Section::Symbols, number, |to| section::symbols::write(&process.symbols, to));
     put(file, Section::Marks, number, |to| section::marks::write(process, to));
-    put(file, Section::Ledger, number, |to| section::ledger::write(&process.ledgers, to));
+    put(file, Section::Ledger, number, |to| section::ledger::write(&process.ledgers, &process.spaces, to));
     put(file, Section::Leaks, number, |to| section::leaks::write(process.leaks.as_ref(), to));
     put(file, Section::Heap, number, |to| section::heap::write(&process.heap, to));
     put(file, Section::Counters, number, |to| section::counters::write(&process.counters, to));

@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 pub use crate::arena::ledger::LedgerMoment;
-pub use crate::memory::Line;
+use crate::memory::{Line, Space};
 use crate::units::{Bytes, Nanos};
 
 /// Where every resident byte was.
@@ -40,6 +40,17 @@ impl Ledger {
     pub fn program(&self) -> Bytes {
         self.rss.saturating_sub(self.line(Line::HEAPLENS))
     }
+}
+
+/// The ledgers of a space beside the host's.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SpaceLedgers {
+    /// Which space.
+    pub space: Space,
+    /// Who counted: the name of what was asked.
+    pub source: String,
+    /// In the order of time; what is called resident in them is what is in use there.
+    pub ledgers: Vec<Ledger>,
 }
 
 /// Bytes by line: those that have some, in the order of their numbers.

@@ -26,5 +26,5 @@ pub use decode::{Decoded, decode};
 pub use encode::encode;
 pub use heap::{ClassRow, GrowingNode, Heap, HeapMoment, HeapView, Holder, PathNode, Step};
 pub use leaks::{LeakCheck, LeakKind, LostSite};
-pub use ledger::{Ledger, LedgerMapping, LedgerMoment, LineBytes};
+pub use ledger::{Ledger, LedgerMapping, LedgerMoment, LineBytes, SpaceLedgers};
 pub use model::*;

@@ -13,7 +13,7 @@ use crate::memory::SiteKind;
 use crate::recording::counters::Counters;
 use crate::recording::heap::Heap;
 use crate::recording::leaks::LeakCheck;
-use crate::recording::ledger::Ledger;
+use crate::recording::ledger::{Ledger, SpaceLedgers};
 use crate::units::{Addr, Bytes, CodeId, LoopId, ModuleId, Nanos, NodeId, Pid};
 
 /// A whole run.
@@ -124,6 +124,8 @@ pub struct Process {
     pub histories: Vec<History>,
     /// Where its resident bytes were, in the order of time.
     pub ledgers: Vec<Ledger>,
+    /// Where its bytes in other spaces were. Empty in recordings before format 2.8.
+    pub spaces: Vec<SpaceLedgers>,
     /// Which blocks it could still reach at its end; `None` where that was not asked.
     pub leaks: Option<LeakCheck>,
     /// What looks at its heap gave.

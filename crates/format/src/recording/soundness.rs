@@ -48,7 +48,8 @@ pub(super) fn uphold(process: &mut Process, tallies: &mut Tallies) {
 /// The bytes of a mapping are true whoever made it.
 fn uphold_ledgers(process: &mut Process, tally: &mut Tally) {
     let sites = process.sites.len();
-    for mapping in process.ledgers.iter_mut().flat_map(|ledger| &mut ledger.mappings) {
+    let others = process.spaces.iter_mut().flat_map(|space| &mut space.ledgers);
+    for mapping in process.ledgers.iter_mut().chain(others).flat_map(|ledger| &mut ledger.mappings) {
         if mapping.site.is_some_and(|site| site as usize >= sites) {
             tally.add(Violation::MappingWithoutSite);
             mapping.site = None;

@@ -2,16 +2,27 @@
 //! format: a change here needs a new fixture beside the old ones.
 
 use heaplens_format::arena::Pseudo;
+use heaplens_format::memory::{Space, SpaceKind};
 use heaplens_format::recording::{
     Amount, Change, ClassRow, Code, CountUntil, CounterRow, Counters, Exit, Frame, FrameSymbol, Function,
     GrowingNode, HeapMoment, HeapView, History, Holder, Interpreter, LeakCheck, LeakKind, Ledger,
     LedgerMapping, LedgerMoment, Line, Loop, LostSite, Mark, MarkKind, Module, Node, Note, PathNode, Process,
-    ProcessEnd, Reading, Recording, Rss, Run, Sample, Site, SiteKind, Step, ThreadOf, Threads,
+    ProcessEnd, Reading, Recording, Rss, Run, Sample, Site, SiteKind, SpaceLedgers, Step, ThreadOf, Threads,
 };
 use heaplens_format::{Addr, Bytes, CodeId, LoopId, Loss, ModuleId, Nanos, NodeId, Pid};
 
 /// A shell that was replaced by a program which runs Python, with a loop in it.
 pub fn sample() -> Recording {
+    let mut recording = sample_of_format_2_7();
+    let used = Ledger { at: Nanos::new(500), rss: Bytes::new(3 << 20), ..Ledger::default() };
+    let space = Space { kind: SpaceKind::new(1), index: 1 };
+    recording.processes[0].spaces =
+        vec![SpaceLedgers { space, source: "driver".into(), ledgers: vec![used] }];
+    recording
+}
+
+/// What format 2.7 could say: nothing of other spaces than the host's.
+pub fn sample_of_format_2_7() -> Recording {
     let mut recording = sample_of_format_2_6();
     let note = Note { counter: "pages of a book".into(), text: "they are numbered".into() };
     let row =

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use heaplens_format::arena::Pseudo;
-use heaplens_format::memory::LINES;
+use heaplens_format::memory::{LINES, Space, SpaceKind};
 use heaplens_format::recording::{
     Amount, Change, ClassRow, Code, CountUntil, CounterRow, Counters, Exit, Frame, FrameSymbol, Function,
     GrowingNode, Heap, HeapMoment, HeapView, History, Holder, Interpreter, LeakCheck, LeakKind, Ledger,
     LedgerMapping, LedgerMoment, Loop, LostSite, Mark, MarkKind, Module, Node, Note, PathNode, Process,
-    ProcessEnd, Reading, Recording, Rss, Run, Sample, Site, SiteKind, Stage, Step, ThreadOf, Threads,
+    ProcessEnd, Reading, Recording, Rss, Run, Sample, Site, SiteKind, SpaceLedgers, Stage, Step, ThreadOf,
+    Threads,
 };
 use heaplens_format::{Addr, Bytes, CodeId, LoopId, Loss, ModuleId, Nanos, NodeId, Pid};
 use proptest::collection::{btree_map, vec};
@@ -48,15 +49,17 @@ fn process() -> impl Strategy<Value = Process> {
             (loops(codes as u32), vec((nanos(), bytes(), any::<String>(), any::<u32>()), 0..6)),
             (
                 vec(vec((1u32..4, amount()), 1..4), 0..6),
-                vec(ledger(), 0..4),
+                (vec(ledger(), 0..4), vec(space(), 0..3)),
                 option::of(leaks()),
                 (heap(), counters(), threads()),
             ),
         );
         tables.prop_map(move |(modules, codes, nodes, sites, timeline, losses, symbols, marks, histories)| {
             let (loops, marks) = marks;
-            let (histories, mut ledgers, mut leaks, (mut heap, mut counters, mut threads)) = histories;
+            let (histories, (mut ledgers, mut spaces), mut leaks, (mut heap, mut counters, mut threads)) =
+                histories;
             bind_ledgers(&mut ledgers, sites.len() as u32);
+            spaces.iter_mut().for_each(|one| bind_ledgers(&mut one.ledgers, sites.len() as u32));
             bind_leaks(leaks.as_mut(), sites.len() as u32);
             bind_heap(&mut heap, sites.len() as u32);
             threads.of_sites.truncate(sites.len());
@@ -75,6 +78,7 @@ fn process() -> impl Strategy<Value = Process> {
                 marks,
                 histories,
                 ledgers,
+                spaces,
                 leaks,
                 heap,
                 counters,
@@ -108,6 +112,16 @@ fn identity() -> impl Strategy<Value = Process> {
         python: python.0,
         object_interval: python.1.map(Bytes::new),
         ..Process::default()
+    })
+}
+
+fn space() -> impl Strategy<Value = SpaceLedgers> {
+    let space =
+        (any::<u8>(), any::<u16>()).prop_map(|(kind, index)| Space { kind: SpaceKind::new(kind), index });
+    (space, any::<String>(), vec(ledger(), 0..3)).prop_map(|(space, source, ledgers)| SpaceLedgers {
+        space,
+        source,
+        ledgers,
     })
 }
 

@@ -1,35 +1,45 @@
 //! The ledger: where every resident byte was, at the start, at the peak and at the end.
 
 use heaplens_analyze::Profile;
-use heaplens_analyze::profile::{LedgerProfile, MappingProfile, Moments};
-use heaplens_format::memory::{LineRow, SpaceKind};
+use heaplens_analyze::profile::{LedgerProfile, MappingProfile, Moments, SpaceProfile};
+use heaplens_format::memory::LineRow;
 use heaplens_format::recording::Ledger;
 
 use super::markup::Markup;
 use crate::rules;
-use crate::text::ledger::{SMALLEST, anything_grows, mib, named_after, notes, pace_words, words};
+use crate::text::ledger::{
+    SMALLEST, anything_grows, mib, named_after, notes, pace_of_sum, pace_words, sum_label, title, words,
+};
 
 /// Mappings that are named below their line.
 const MAPPINGS: usize = 3;
 /// Smaller ones are not.
 const WORTH_NAMING: u64 = 1 << 20;
 
-/// Writes it, where one was taken.
+/// Writes those of all spaces, where the host's was taken.
 pub(super) fn write(profile: &Profile, page: &mut Markup) {
     let Some(ledger) = &profile.ledger else { return };
     page.section("ledger", "Where every byte is", |page| {
         page.fixed("<p class=\"note\">In MiB. The lines add up to what is resident.</p>");
-        let scrolls = [("class", "scroll"), ("tabindex", "0"), ("role", "region"), ("aria-label", "Ledger")];
-        page.inside("div", &scrolls, |page| table(profile, ledger, page));
-        for note in notes(profile, ledger) {
-            page.element("p", &[("class", "note")], &note);
+        write_one(profile, ledger, page);
+        for SpaceProfile { ledger, .. } in &profile.spaces {
+            page.element("h3", &[], &title(profile, ledger));
+            write_one(profile, ledger, page);
         }
     });
 }
 
+fn write_one(profile: &Profile, ledger: &LedgerProfile, page: &mut Markup) {
+    let title = title(profile, ledger);
+    let scrolls = [("class", "scroll"), ("tabindex", "0"), ("role", "region"), ("aria-label", &*title)];
+    page.inside("div", &scrolls, |page| table(profile, ledger, page));
+    for note in notes(profile, ledger) {
+        page.element("p", &[("class", "note")], &note);
+    }
+}
+
 fn table(profile: &Profile, ledger: &LedgerProfile, page: &mut Markup) {
-    let grows = anything_grows(profile);
-    let pace = |pace: Option<f64>| grows.then(|| pace_words(pace));
+    let grows = anything_grows(profile, ledger.space);
     page.inside("table", &[("class", "numbers ledger")], |page| {
         page.inside("thead", &[], |page| {
             page.inside("tr", &[], |page| {
@@ -43,24 +53,30 @@ fn table(profile: &Profile, ledger: &LedgerProfile, page: &mut Markup) {
                 }
             });
         });
-        page.inside("tbody", &[], |page| {
-            for line in profile.tables.counted(SpaceKind::HOST) {
-                let moments = ledger.line(line.line);
-                if moments.most() >= SMALLEST {
-                    let pace = pace(profile.growth.of_ledger(&[line.line]));
-                    row(page, (line.key, line.label), moments, pace);
-                    mappings(profile, ledger, line, grows, page);
-                }
-            }
-        });
-        page.inside("tfoot", &[], |page| {
-            let rss = profile.growth.rss.and_then(|trend| trend.pace());
-            row(page, ("rss", "RSS"), ledger.moments(Ledger::program), pace(rss));
-            for line in profile.tables.lines_of(SpaceKind::HOST).filter(|line| !line.counts) {
-                row(page, (line.key, line.label), ledger.line(line.line), pace(None));
-            }
-        });
+        page.inside("tbody", &[], |page| lines(profile, ledger, grows, page));
+        page.inside("tfoot", &[], |page| sums(profile, ledger, grows, page));
     });
+}
+
+fn lines(profile: &Profile, ledger: &LedgerProfile, grows: bool, page: &mut Markup) {
+    for line in profile.tables.counted(ledger.space.kind) {
+        let moments = ledger.line(line.line);
+        if moments.most() >= SMALLEST {
+            let pace = profile.growth.of_ledger(ledger.space, &[line.line]);
+            row(page, (line.key, line.label), moments, grows.then(|| pace_words(pace)));
+            mappings(profile, ledger, line, grows, page);
+        }
+    }
+}
+
+/// What the lines add up to, and what is no part of it.
+fn sums(profile: &Profile, ledger: &LedgerProfile, grows: bool, page: &mut Markup) {
+    let (label, pace) = (sum_label(profile, ledger), pace_of_sum(profile, ledger));
+    let sum = ledger.moments(Ledger::program);
+    row(page, (&label.to_lowercase(), label), sum, grows.then(|| pace_words(pace)));
+    for line in profile.tables.lines_of(ledger.space.kind).filter(|line| !line.counts) {
+        row(page, (line.key, line.label), ledger.line(line.line), grows.then(|| pace_words(None)));
+    }
 }
 
 fn row(page: &mut Markup, (id, name): (&str, &str), moments: Moments, pace: Option<String>) {

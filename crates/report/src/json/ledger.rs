@@ -1,7 +1,7 @@
 //! The ledger: one row for each layer, and what the rows are made of.
 
 use heaplens_analyze::Profile;
-use heaplens_analyze::profile::{LedgerProfile, MappingProfile, Moments, StackFrame, Tree};
+use heaplens_analyze::profile::{LedgerProfile, MappingProfile, Moments, SpaceProfile, StackFrame, Tree};
 use heaplens_format::memory::{Line, SpaceKind, Tables};
 use heaplens_format::recording::{Ledger, LedgerMoment};
 
@@ -46,11 +46,31 @@ pub(super) fn rows(profile: &Profile, ledger: &LedgerProfile) -> Vec<Row> {
     let row = |(layer, lines): (&'static str, Vec<Line>)| Row {
         layer,
         bytes: fields(ledger.moments(|one| lines.iter().map(|&line| one.line(line)).sum())),
-        bytes_per_iteration: profile.growth.of_ledger(&lines),
+        bytes_per_iteration: profile.growth.of_ledger(ledger.space, &lines),
     };
     let is_of_forked = |lines: &[Line]| lines.iter().all(|&line| tables.line(line).is_of_forked);
-    let layers = layers(tables, SpaceKind::HOST).into_iter();
+    let layers = layers(tables, ledger.space.kind).into_iter();
     layers.filter(|(_, lines)| ledger.is_forked || !is_of_forked(lines)).map(row).collect()
+}
+
+/// A space beside the host's.
+#[derive(serde::Serialize)]
+pub(super) struct SpaceFields<'a> {
+    space: String,
+    ledger: Vec<Row>,
+    used: u64,
+    source: &'a str,
+}
+
+pub(super) fn space<'a>(profile: &'a Profile, space: &'a SpaceProfile) -> SpaceFields<'a> {
+    let SpaceProfile { source, ledger } = space;
+    let row = profile.tables.space(ledger.space);
+    SpaceFields {
+        space: row.map_or_else(String::new, |row| row.name_of(ledger.space).to_string()),
+        ledger: rows(profile, ledger),
+        used: ledger.end.rss.get(),
+        source,
+    }
 }
 
 /// What the rows do not say: when the ledgers were taken, and the mappings by name and maker.

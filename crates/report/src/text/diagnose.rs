@@ -8,7 +8,6 @@ use heaplens_analyze::Profile;
 use heaplens_analyze::growth::{Finding, How};
 use heaplens_analyze::packages::{Package, packages};
 use heaplens_analyze::profile::StackFrame;
-use heaplens_format::memory::SpaceKind;
 use heaplens_format::recording::{Ledger, PathNode, Step};
 
 use super::ledger::{SMALLEST, mib};
@@ -149,7 +148,7 @@ fn write_ledger(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out)?;
     writeln!(out, "| MiB | start | peak | end |")?;
     writeln!(out, "|---|--:|--:|--:|")?;
-    let lines = profile.tables.counted(SpaceKind::HOST);
+    let lines = profile.tables.counted(ledger.space.kind);
     let lines = lines.map(|row| (Cow::Borrowed(row.label), ledger.line(row.line)));
     let rss = (Cow::Borrowed("RSS"), ledger.moments(Ledger::program));
     for (name, moments) in lines.filter(|(_, moments)| moments.most() >= SMALLEST).chain([rss]) {

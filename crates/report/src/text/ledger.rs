@@ -5,7 +5,7 @@ use std::io;
 use heaplens_analyze::Profile;
 use heaplens_analyze::profile::{LedgerProfile, MappingProfile, Moments};
 use heaplens_format::Bytes;
-use heaplens_format::memory::{LineRow, NamedAfter, SpaceKind};
+use heaplens_format::memory::{Line, LineRow, NamedAfter, Space, SpaceKind};
 use heaplens_format::recording::Ledger;
 
 use super::number::{count, seconds, size};
@@ -21,24 +21,53 @@ const WORTH_NAMING: u64 = 1 << 20;
 /// What is less would read 0.0.
 pub(crate) const SMALLEST: Bytes = Bytes::new(52_429);
 
+/// Writes the ledgers of all spaces.
 pub(super) fn write(profile: &Profile, page: &mut Page<'_>) -> io::Result<()> {
-    let Some(ledger) = &profile.ledger else { return Ok(()) };
-    let per = if anything_grows(profile) { format!("per {}", rules::per(profile)) } else { String::new() };
-    page.title(&format!("{:<26}{:>10}{:>10}{:>10}{per:>16}", "Ledger (MiB)", "start", "peak", "end"))?;
-    let pace = |pace: Option<f64>| if per.is_empty() { String::new() } else { pace_words(pace) };
-    for line in profile.tables.counted(SpaceKind::HOST) {
+    profile.ledgers().try_for_each(|ledger| write_one(profile, ledger, page))
+}
+
+fn write_one(profile: &Profile, ledger: &LedgerProfile, page: &mut Page<'_>) -> io::Result<()> {
+    let (tables, space) = (profile.tables, ledger.space);
+    let grows = anything_grows(profile, space);
+    let per = if grows { format!("per {}", rules::per(profile)) } else { String::new() };
+    let pace = |pace: Option<f64>| if grows { pace_words(pace) } else { String::new() };
+    let title = format!("{} (MiB)", title(profile, ledger));
+    page.title(&format!("{title:<26}{:>10}{:>10}{:>10}{per:>16}", "start", "peak", "end"))?;
+    for line in tables.counted(space.kind) {
         let moments = ledger.line(line.line);
         if moments.most() >= SMALLEST {
-            row(page, line.label, moments, &pace(profile.growth.of_ledger(&[line.line])))?;
+            row(page, line.label, moments, &pace(profile.growth.of_ledger(space, &[line.line])))?;
         }
         mappings(profile, ledger, line, page)?;
     }
-    let rss = profile.growth.rss.and_then(|trend| trend.pace());
-    row(page, "RSS", ledger.moments(Ledger::program), &pace(rss))?;
-    for line in profile.tables.lines_of(SpaceKind::HOST).filter(|line| !line.counts) {
+    let sum = ledger.moments(Ledger::program);
+    row(page, sum_label(profile, ledger), sum, &pace(pace_of_sum(profile, ledger)))?;
+    for line in tables.lines_of(space.kind).filter(|line| !line.counts) {
         row(page, line.label, ledger.line(line.line), "")?;
     }
     notes(profile, ledger).iter().try_for_each(|note| page.line(&format!("    {note}")))
+}
+
+/// What the ledger of a space is called: that of the host is the one that people mean.
+pub(crate) fn title(profile: &Profile, ledger: &LedgerProfile) -> String {
+    match profile.tables.space(ledger.space).filter(|row| row.kind != SpaceKind::HOST) {
+        Some(row) => format!("Ledger of {}", row.name_of(ledger.space)),
+        None => "Ledger".to_owned(),
+    }
+}
+
+/// What the lines of a ledger add up to.
+pub(crate) fn sum_label(profile: &Profile, ledger: &LedgerProfile) -> &'static str {
+    profile.tables.space(ledger.space).map_or("", |row| row.sum)
+}
+
+/// What the sum grows by: resident memory is known by its readings.
+pub(crate) fn pace_of_sum(profile: &Profile, ledger: &LedgerProfile) -> Option<f64> {
+    let lines: Vec<Line> = profile.tables.counted(ledger.space.kind).map(|row| row.line).collect();
+    match ledger.space {
+        Space::HOST => profile.growth.rss.and_then(|trend| trend.pace()),
+        space => profile.growth.of_ledger(space, &lines),
+    }
 }
 
 /// Processes that live together, where they share memory.
@@ -51,10 +80,10 @@ pub(super) fn write_tree(profile: &Profile, page: &mut Page<'_>) -> io::Result<(
     ))
 }
 
-/// Whether any line of the program grows.
-pub(crate) fn anything_grows(profile: &Profile) -> bool {
-    let grows = |line: &LineRow| profile.growth.of_ledger(&[line.line]).is_some_and(|pace| pace > 0.0);
-    profile.tables.counted(SpaceKind::HOST).any(grows)
+/// Whether any line of the program grows in a space.
+pub(crate) fn anything_grows(profile: &Profile, space: Space) -> bool {
+    let pace = |line: &LineRow| profile.growth.of_ledger(space, &[line.line]);
+    profile.tables.counted(space.kind).any(|line| pace(line).is_some_and(|pace| pace > 0.0))
 }
 
 /// Nothing where it cannot be told.
@@ -123,7 +152,7 @@ pub(crate) fn notes(profile: &Profile, ledger: &LedgerProfile) -> Vec<String> {
         notes.push("The run was sampled: native blocks are told from free memory by estimates.".to_owned());
     }
     let is_there = |line: &&LineRow| ledger.line(line.line).most() >= SMALLEST;
-    let there = profile.tables.lines_of(SpaceKind::HOST).filter(is_there);
+    let there = profile.tables.lines_of(ledger.space.kind).filter(is_there);
     notes.extend(there.filter_map(|line| line.note).map(str::to_owned));
     if !ledger.has_end() {
         let at = seconds(ledger.end.at);

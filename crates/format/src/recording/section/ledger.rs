@@ -1,6 +1,8 @@
 //! ```text
 //!   rows: ns since the ledger before, signed │ moment │ ns it took │ resident bytes │ proportional │ unique │ estimated 0/1
 //!         (line │ bytes)* │ (line │ name text │ site + 1, or 0 │ bytes)*
+//!   where there are others than the host's: rows: kind of space │ which of its kind │ source text │ rows as above
+//!                                                                                             (since format 2.8)
 //! ```
 //!
 //! Lines without bytes are not written. Bytes of a line that is not known here are unexplained.
@@ -9,12 +11,28 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::Outcome;
+use crate::memory::{Line, Space, SpaceKind};
 use crate::recording::damage::PayloadFault;
-use crate::recording::ledger::{Ledger, LedgerMapping, LedgerMoment, Line, LineBytes};
+use crate::recording::ledger::{Ledger, LedgerMapping, LedgerMoment, LineBytes, SpaceLedgers};
 use crate::recording::wire::{Reader, Writer};
 use crate::units::{Bytes, Nanos};
 
-pub(crate) fn write(ledgers: &[Ledger], to: &mut Writer) {
+pub(crate) fn write(ledgers: &[Ledger], spaces: &[SpaceLedgers], to: &mut Writer) {
+    write_all(ledgers, to);
+    if !spaces.is_empty() {
+        to.count(spaces.len());
+        spaces.iter().for_each(|space| write_space(space, to));
+    }
+}
+
+fn write_space(space: &SpaceLedgers, to: &mut Writer) {
+    to.number(space.space.kind.number().into());
+    to.number(space.space.index.into());
+    to.text(&space.source);
+    write_all(&space.ledgers, to);
+}
+
+fn write_all(ledgers: &[Ledger], to: &mut Writer) {
     to.count(ledgers.len());
     let mut before = 0u64;
     for ledger in ledgers {
@@ -44,7 +62,24 @@ fn write_one(ledger: &Ledger, to: &mut Writer) {
     }
 }
 
-pub(crate) fn read(ledgers: &mut Vec<Ledger>, from: &mut Reader<'_>) -> Outcome {
+pub(crate) fn read(
+    ledgers: &mut Vec<Ledger>,
+    spaces: &mut Vec<SpaceLedgers>,
+    from: &mut Reader<'_>,
+) -> Outcome {
+    read_all(ledgers, from)?;
+    // Format 2.7 ends here.
+    if from.left() > 0 { from.rows(4, spaces, read_space) } else { Ok(()) }
+}
+
+fn read_space(from: &mut Reader<'_>) -> Result<SpaceLedgers, PayloadFault> {
+    let space = Space { kind: SpaceKind::new(from.small()?), index: from.small()? };
+    let mut read = SpaceLedgers { space, source: String::from(from.text()?), ledgers: Vec::new() };
+    read_all(&mut read.ledgers, from)?;
+    Ok(read)
+}
+
+fn read_all(ledgers: &mut Vec<Ledger>, from: &mut Reader<'_>) -> Outcome {
     let mut at = 0u64;
     from.rows(9, ledgers, |from| {
         at = at.wrapping_add(from.signed()? as u64);
