@@ -50,7 +50,7 @@ const IN_CIRCLES: &[(&str, usize)] = &[
 const AMBIGUOUS: &[(&str, usize)] = &[
     ("heaplens-format", 10),
     ("heaplens-tracker", 13),
-    ("heaplens-record", 5),
+    ("heaplens-record", 4),
     ("heaplens-analyze", 17),
     ("heaplens-report", 9),
     ("heaplens", 1),
