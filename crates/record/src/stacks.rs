@@ -1,7 +1,8 @@
 //! The stack trie of an arena: which of its nodes lie below sites, what they say, and how the recording numbers them.
 
+use heaplens_format::arena::frame::split_frame;
 use heaplens_format::arena::python::split_python_frame;
-use heaplens_format::arena::table::{Node as NodeRecord, split_frame};
+use heaplens_format::arena::table::Node as NodeRecord;
 use heaplens_format::arena::{CounterId, FRAME_PSEUDO_MODULE, NODE_SIZE, Pseudo};
 use heaplens_format::recording::{Frame, Module, Node, SiteKind};
 use heaplens_format::{Addr, ModuleId, NodeId};
@@ -171,7 +172,7 @@ impl Order {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use heaplens_format::arena::table::frame_word;
+    use heaplens_format::arena::frame::frame_word;
     use proptest::prelude::*;
 
     /// A node that may be torn, of a kind or not, with a parent that may not come before it.

@@ -11,8 +11,9 @@ mod names;
 use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
+use heaplens_format::arena::frame::frame_word;
 use heaplens_format::arena::python::FRAME_INTERN_MODULE;
-use heaplens_format::arena::table::{Node, frame_word};
+use heaplens_format::arena::table::Node;
 use heaplens_format::arena::{NODE_SIZE, Region};
 use heaplens_format::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use heaplens_format::{NodeId, SiteId};

@@ -14,8 +14,8 @@
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
 
+use heaplens_format::arena::frame::{frame_word, split_frame};
 use heaplens_format::arena::python::{FRAME_INTERN_MODULE, split_python_frame};
-use heaplens_format::arena::table::{frame_word, split_frame};
 use heaplens_format::{Loss, NodeId};
 
 use crate::arena::Arena;

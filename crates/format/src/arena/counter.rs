@@ -7,7 +7,7 @@
 //!
 //! What can only be said in words ("its argument was another") is a note: few of them, each of one counter.
 
-use super::table::{FRAME_PSEUDO_MODULE, split_frame};
+use super::frame::{FRAME_PSEUDO_MODULE, split_frame};
 use crate::atomic::{AtomicU32, AtomicU64};
 
 /// Never counted, only noted: why Python's collector does not come by itself.

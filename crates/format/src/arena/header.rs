@@ -2,11 +2,16 @@
 
 use core::mem::offset_of;
 
-use super::PAGE;
 use super::marks::Moment;
 use super::self_fork::SelfFork;
 use crate::atomic::{AtomicI32, AtomicU32, AtomicU64};
 use crate::loss::LOSS_SLOTS;
+
+/// The first word of an arena.
+pub const MAGIC: u64 = u64::from_le_bytes(*b"HLARENA\x0a");
+
+/// The unit in which PAGES is handed out; also the page size of x86-64.
+pub const PAGE: usize = 4096;
 
 /// A table of the arena. The number is its row in [`Header::regions`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,7 +99,7 @@ pub const KEPT_REGISTERS: usize = 6;
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
 pub struct Header {
-    /// [`super::MAGIC`], stored last: a file without it is not an arena yet.
+    /// [`MAGIC`], stored last: a file without it is not an arena yet.
     pub magic: AtomicU64,
     /// The process.
     pub pid: AtomicU32,
@@ -213,7 +218,7 @@ impl<'a> HeaderView<'a> {
     /// Takes the first [`HEADER_SIZE`] bytes of a file; `None` when it is shorter or not (yet) an arena.
     pub fn new(bytes: &'a [u8]) -> Option<Self> {
         let view = Self(bytes.get(..HEADER_SIZE)?);
-        (view.magic() == super::MAGIC).then_some(view)
+        (view.magic() == MAGIC).then_some(view)
     }
 
     field!(

@@ -21,6 +21,7 @@
 
 pub mod block;
 pub mod counter;
+pub mod frame;
 pub mod header;
 pub mod ledger;
 pub mod marks;
@@ -32,11 +33,6 @@ pub mod trampoline;
 
 pub use block::{BlockEntry, Family};
 pub use counter::CounterId;
-pub use header::{End, Header, HeaderView, Region};
-pub use table::{FRAME_PSEUDO_MODULE, MAPPING_SIZE, MODULE_SIZE, NODE_SIZE, Pseudo, SITE_SIZE};
-
-/// The first word of an arena.
-pub const MAGIC: u64 = u64::from_le_bytes(*b"HLARENA\x0a");
-
-/// The unit in which PAGES is handed out; also the page size of x86-64.
-pub const PAGE: usize = 4096;
+pub use frame::FRAME_PSEUDO_MODULE;
+pub use header::{End, Header, HeaderView, MAGIC, PAGE, Region};
+pub use table::{MAPPING_SIZE, MODULE_SIZE, NODE_SIZE, Pseudo, SITE_SIZE};

@@ -7,7 +7,7 @@
 
 use crate::atomic::{AtomicU32, AtomicU64};
 
-use super::table::{frame_word, split_frame};
+use super::frame::{frame_word, split_frame};
 
 /// The module number of Python frames.
 pub const FRAME_PYTHON_MODULE: u16 = u16::MAX - 1;

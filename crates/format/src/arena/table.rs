@@ -1,6 +1,7 @@
 //! The records of the arena's tables, and what a frame of the trie looks like.
 
 use super::counter::CounterId;
+use super::frame::{FRAME_PSEUDO_MODULE, frame_word, split_frame};
 use crate::atomic::{AtomicU32, AtomicU64};
 
 /// One frame below its callers.
@@ -164,23 +165,6 @@ pub struct Mapping {
 /// The size of a [`Mapping`].
 pub const MAPPING_SIZE: usize = 24;
 const _: () = assert!(size_of::<Mapping>() == MAPPING_SIZE);
-
-/// The module number of frames that are no code but say something about the stack.
-pub const FRAME_PSEUDO_MODULE: u16 = u16::MAX;
-
-const PC_BITS: u32 = 48;
-
-/// A frame as the trie keeps it: the module in the upper 16 bits, the return address below.
-#[inline(always)]
-pub const fn frame_word(module: u16, pc: u64) -> u64 {
-    (module as u64) << PC_BITS | (pc & ((1 << PC_BITS) - 1))
-}
-
-/// The module and the address of a frame.
-#[inline(always)]
-pub const fn split_frame(frame: u64) -> (u16, u64) {
-    ((frame >> PC_BITS) as u16, frame & ((1 << PC_BITS) - 1))
-}
 
 macro_rules! pseudo {
     ($($(#[$doc:meta])* $name:ident = $number:literal;)*) => {

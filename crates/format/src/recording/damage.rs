@@ -3,7 +3,7 @@
 
 use core::fmt;
 
-use super::chunk::{Section, Version};
+use super::version::{Section, Version};
 
 /// Why bytes are no recording that this version can read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

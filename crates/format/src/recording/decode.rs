@@ -5,13 +5,12 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use super::checksum::crc32c;
-use super::chunk::{
-    CHUNK_HEADER, Chunk, Chunks, FILE_HEADER, MAGIC, NO_PROCESS, Section, VERSION, Version, u16_at, u32_at,
-};
+use super::chunk::{CHUNK_HEADER, Chunk, Chunks, FILE_HEADER, MAGIC, NO_PROCESS, u16_at, u32_at};
 use super::damage::{Damage, DecodeError, Fault, PayloadFault};
 use super::model::{Process, Recording, Run};
 use super::section::{self, Outcome, Tally};
 use super::soundness::{self, Tallies};
+use super::version::{Section, VERSION, Version};
 use super::wire::Reader;
 
 /// What was read, and what could not be.

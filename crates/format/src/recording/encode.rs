@@ -2,9 +2,10 @@
 
 use alloc::vec::Vec;
 
-use super::chunk::{NO_PROCESS, Section, VERSION, put_chunk, put_file_header};
+use super::chunk::{NO_PROCESS, put_chunk, put_file_header};
 use super::model::{Process, Recording};
 use super::section;
+use super::version::{Section, VERSION};
 use super::wire::Writer;
 
 /// The bytes of a sealed recording.

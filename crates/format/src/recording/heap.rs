@@ -4,7 +4,7 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::model::Amount;
+use super::amount::Amount;
 use crate::units::{Bytes, Nanos};
 
 /// Looks at the heap that are kept, in the order of time, and why there are none where some were wanted.

@@ -4,6 +4,7 @@
 //! ([`decode()`]); it never panics, and what it cannot read it names as [`Damage`]. The layout is drawn in
 //! `docs/format.md`.
 
+mod amount;
 mod checksum;
 mod chunk;
 mod counters;
@@ -16,10 +17,10 @@ pub mod ledger;
 pub mod model;
 mod section;
 mod soundness;
+mod version;
 mod wire;
 
 pub use crate::memory::{Line, SiteKind};
-pub use chunk::{Section, Version};
 pub use counters::{CountUntil, CounterRow, Counters, Note};
 pub use damage::{Damage, DecodeError, Fault, PayloadFault, Violation};
 pub use decode::{Decoded, decode};
@@ -28,3 +29,4 @@ pub use heap::{ClassRow, GrowingNode, Heap, HeapMoment, HeapView, Holder, PathNo
 pub use leaks::{LeakCheck, LeakKind, LostSite};
 pub use ledger::{Ledger, LedgerMapping, LedgerMoment, LineBytes, SpaceLedgers};
 pub use model::*;
+pub use version::{Section, Version};

@@ -4,12 +4,11 @@
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::iter::Sum;
-use core::ops::AddAssign;
 
 pub use crate::arena::python::{Interpreter, Reading};
 use crate::loss::Loss;
 use crate::memory::SiteKind;
+pub use crate::recording::amount::Amount;
 use crate::recording::counters::Counters;
 use crate::recording::heap::Heap;
 use crate::recording::leaks::LeakCheck;
@@ -349,31 +348,6 @@ pub enum ThreadOf {
     Several,
     /// Threads with this name alone: its index.
     Named(u32),
-}
-
-/// So many bytes in so many blocks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Amount {
-    /// Bytes.
-    pub bytes: Bytes,
-    /// Blocks.
-    pub blocks: u64,
-}
-
-impl AddAssign for Amount {
-    fn add_assign(&mut self, more: Self) {
-        self.bytes = Bytes::new(self.bytes.get().saturating_add(more.bytes.get()));
-        self.blocks = self.blocks.saturating_add(more.blocks);
-    }
-}
-
-impl Sum for Amount {
-    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
-        all.fold(Self::default(), |mut sum, more| {
-            sum += more;
-            sum
-        })
-    }
 }
 
 /// One reading of the time-line.

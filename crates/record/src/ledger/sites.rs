@@ -3,9 +3,10 @@
 
 use std::io;
 
+use heaplens_format::arena::frame::split_frame;
 use heaplens_format::arena::header::Region;
 use heaplens_format::arena::table::{
-    Module as ModuleRecord, Node as NodeRecord, Site as SiteRecord, SiteIdentity, split_frame,
+    Module as ModuleRecord, Node as NodeRecord, Site as SiteRecord, SiteIdentity,
 };
 use heaplens_format::arena::{MODULE_SIZE, NODE_SIZE, SITE_SIZE};
 use heaplens_format::memory::{Allocator, Category, Layer, SiteKind};

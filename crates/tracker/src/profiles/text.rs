@@ -12,7 +12,7 @@ use core::cell::UnsafeCell;
 
 use heaplens_format::NodeId;
 use heaplens_format::arena::Pseudo;
-use heaplens_format::arena::table::{FRAME_PSEUDO_MODULE, split_frame};
+use heaplens_format::arena::frame::{FRAME_PSEUDO_MODULE, split_frame};
 use heaplens_format::memory::{Category, SiteKind};
 
 use super::largest::Largest;

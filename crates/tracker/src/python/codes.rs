@@ -3,10 +3,10 @@
 use core::sync::atomic::Ordering::{Relaxed, Release};
 
 use heaplens_format::arena::Region;
+use heaplens_format::arena::frame::{frame_word, split_frame};
 use heaplens_format::arena::python::{
     CODE_LOOP_SIZE, CODE_SIZE, Code, FRAME_INTERN_MODULE, LineTable, MAX_CODE,
 };
-use heaplens_format::arena::table::{frame_word, split_frame};
 use heaplens_format::python_file::{Owner, WITHOUT_FILE, is_rewritten};
 
 use super::Known;

@@ -12,8 +12,8 @@
 
 use heaplens_format::NodeId;
 use heaplens_format::arena::Pseudo;
+use heaplens_format::arena::frame::split_frame;
 use heaplens_format::arena::python::python_frame;
-use heaplens_format::arena::table::split_frame;
 
 use super::path::Path;
 use super::walk::{PythonFrame, Walk};

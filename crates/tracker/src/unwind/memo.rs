@@ -16,7 +16,7 @@
 //! compared only where it is *live*, that is, used by an outer step before it is loaded again.
 
 use heaplens_format::arena::Pseudo;
-use heaplens_format::arena::table::frame_word;
+use heaplens_format::arena::frame::frame_word;
 
 use super::at_hand::AtHand;
 use super::cache::Unwinder;

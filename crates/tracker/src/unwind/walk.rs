@@ -5,7 +5,7 @@
 //! `lookup + 1` for both, so that readers subtract one always.
 
 use heaplens_format::arena::Pseudo;
-use heaplens_format::arena::table::frame_word;
+use heaplens_format::arena::frame::frame_word;
 
 use super::cache::Unwinder;
 use super::rule::{Kind, Rule};

@@ -18,8 +18,9 @@ pub(super) mod symbols;
 pub(super) mod threads;
 pub(super) mod timeline;
 
+use super::amount::Amount;
 use super::damage::{PayloadFault, Violation};
-use super::model::Amount;
+use super::model::Exit;
 use super::wire::{Reader, Writer};
 use crate::units::{Bytes, Nanos};
 
@@ -56,13 +57,13 @@ fn read_nanos(from: &mut Reader<'_>) -> Result<Nanos, PayloadFault> {
     from.number().map(Nanos::new)
 }
 
-fn write_exit(exit: super::Exit, to: &mut Writer) {
+fn write_exit(exit: Exit, to: &mut Writer) {
     match exit {
-        super::Exit::Code(code) => {
+        Exit::Code(code) => {
             to.number(1);
             to.signed(code.into());
         }
-        super::Exit::Signal(signal) => {
+        Exit::Signal(signal) => {
             to.number(2);
             to.signed(signal.into());
         }
@@ -70,11 +71,11 @@ fn write_exit(exit: super::Exit, to: &mut Writer) {
 }
 
 /// Reads what [`write_exit`] wrote, its tag already taken.
-fn read_exit(tag: u64, from: &mut Reader<'_>) -> Result<super::Exit, PayloadFault> {
+fn read_exit(tag: u64, from: &mut Reader<'_>) -> Result<Exit, PayloadFault> {
     let value = i32::try_from(from.signed()?).map_err(|_| PayloadFault::NumberTooLarge)?;
     match tag {
-        1 => Ok(super::Exit::Code(value)),
-        2 => Ok(super::Exit::Signal(value)),
+        1 => Ok(Exit::Code(value)),
+        2 => Ok(Exit::Signal(value)),
         _ => Err(PayloadFault::UnknownTag(tag)),
     }
 }

@@ -10,7 +10,8 @@
 use alloc::vec::Vec;
 
 use super::{Outcome, Tally};
-use crate::arena::{FRAME_PSEUDO_MODULE, Pseudo, table::frame_word};
+use crate::arena::Pseudo;
+use crate::arena::frame::{FRAME_PSEUDO_MODULE, frame_word};
 use crate::recording::damage::{PayloadFault, Violation};
 use crate::recording::model::{Frame, Node};
 use crate::recording::wire::{Reader, Writer};
