@@ -8,9 +8,7 @@ use std::os::unix::fs::FileExt;
 
 use heaplens_format::arena::header::{FLAG_FORKED, FLAG_LEAVING, HEADER_SIZE, RegionView};
 use heaplens_format::arena::marks::{LOOP_SIZE, Moment};
-use heaplens_format::arena::table::{
-    Module as ModuleRecord, SAMPLED_BLOCK, Site as SiteRecord, SiteIdentity,
-};
+use heaplens_format::arena::table::{ModuleRecord, SAMPLED_BLOCK, SiteIdentity, SiteRecord};
 use heaplens_format::arena::{CounterId, End, HeaderView, MODULE_SIZE, Region, SITE_SIZE};
 use heaplens_format::loss::LOSS_SLOTS;
 use heaplens_format::memory::Sampling;

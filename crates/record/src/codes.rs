@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use heaplens_format::CodeId;
 use heaplens_format::arena::Pseudo;
-use heaplens_format::arena::python::{CODE_SIZE, Code as CodeRecord, LineTable};
+use heaplens_format::arena::python::{CODE_SIZE, CodeRecord, LineTable};
 use heaplens_format::python_file::PROBE_FILE;
 use heaplens_format::recording::{Code, Frame};
 

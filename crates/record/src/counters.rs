@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use heaplens_format::NodeId;
 use heaplens_format::arena::CounterId;
-use heaplens_format::arena::counter::{LONGEST_NAME, LONGEST_NOTE, NOTE_SIZE, Note as NoteRecord};
+use heaplens_format::arena::counter::{LONGEST_NAME, LONGEST_NOTE, NOTE_SIZE, NoteRecord};
 use heaplens_format::recording::{CountUntil, CounterRow, Note};
 
 use crate::arena::{Sum, string, word};

@@ -9,7 +9,7 @@ use std::os::unix::fs::FileExt;
 
 use heaplens_format::Nanos;
 use heaplens_format::arena::header::MOMENT_OFFSET;
-use heaplens_format::arena::marks::{MARK_SIZE, MarkKind, Moment};
+use heaplens_format::arena::marks::{MARK_SIZE, MarkTag, Moment};
 
 use crate::arena::HeaderReading;
 use crate::kernel;
@@ -86,7 +86,7 @@ fn make(file: &File, header: &HeaderReading) -> io::Result<u32> {
 /// As `heaplens_format::arena::marks::Mark` lies there.
 fn record(at: Nanos, live: u64) -> [u8; MARK_SIZE] {
     let mut bytes = [0; MARK_SIZE];
-    let words = [MarkKind::Interval as u64, 0, at.get(), live, 0];
+    let words = [MarkTag::Interval as u64, 0, at.get(), live, 0];
     bytes.chunks_exact_mut(8).zip(words).for_each(|(to, word)| to.copy_from_slice(&word.to_le_bytes()));
     bytes
 }
@@ -156,7 +156,7 @@ mod tests {
         assert!((600..1200).contains(&hour), "{hour} marks in an hour");
         let mut record = [0; MARK_SIZE];
         file.read_exact_at(&mut record, MARKS_AT + 64 * MARK_SIZE as u64).expect("it is there");
-        assert_eq!((record[0], record[24]), (MarkKind::Interval as u8, 77));
+        assert_eq!((record[0], record[24]), (MarkTag::Interval as u8, 77));
     }
 
     #[test]

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::mem::offset_of;
 
 use heaplens_format::arena::marks::{
-    CHANGE_SIZE, Change as ChangeRecord, LOOP_COUNTED, LOOP_SHARED, LOOP_SIZE, LOOP_UNSURE,
-    Loop as LoopRecord, MARK_SIZE, Mark as MarkRecord, MarkKind as RawKind, Moment,
+    CHANGE_SIZE, ChangeRecord, LOOP_COUNTED, LOOP_SHARED, LOOP_SIZE, LOOP_UNSURE, LoopRecord, MARK_SIZE,
+    MarkRecord, MarkTag, Moment,
 };
 use heaplens_format::recording::{Amount, Change, Frame, History, Loop, Mark, MarkKind, SiteKind, Stage};
 use heaplens_format::{Bytes, CodeId, LoopId, Nanos};
@@ -110,21 +110,21 @@ fn mark(record: &[u8], strings: &[u8], loops: usize, since_start: impl Fn(u64) -
     let field = |at: usize| word(record, at);
     let first = field(offset_of!(MarkRecord, kind));
     let (kind, of_loop, pass) = (first as u32, (first >> 32) as u32, field(offset_of!(MarkRecord, pass)));
-    let kind = match RawKind::from_number(kind)? {
-        RawKind::Pass if (1..=loops).contains(&(of_loop as usize)) => {
+    let kind = match MarkTag::from_number(kind)? {
+        MarkTag::Pass if (1..=loops).contains(&(of_loop as usize)) => {
             MarkKind::Pass { of_loop: LoopId::new(of_loop), passes: pass }
         }
-        RawKind::Pass => return None,
-        RawKind::User => {
+        MarkTag::Pass => return None,
+        MarkTag::User => {
             let label = string(strings, field(offset_of!(MarkRecord, label)));
             MarkKind::User { number: pass, label: String::from_utf8_lossy(label).into_owned() }
         }
-        RawKind::EndOfScript => MarkKind::EndOfScript,
-        RawKind::BeforeTest => MarkKind::Test { stage: Stage::Before, rss: Bytes::new(pass) },
-        RawKind::Collected => MarkKind::Test { stage: Stage::Collected, rss: Bytes::new(pass) },
-        RawKind::Trimmed => MarkKind::Test { stage: Stage::Trimmed, rss: Bytes::new(pass) },
-        RawKind::Interval => MarkKind::Interval,
-        RawKind::Run => MarkKind::Run { number: pass },
+        MarkTag::EndOfScript => MarkKind::EndOfScript,
+        MarkTag::BeforeTest => MarkKind::Test { stage: Stage::Before, rss: Bytes::new(pass) },
+        MarkTag::Collected => MarkKind::Test { stage: Stage::Collected, rss: Bytes::new(pass) },
+        MarkTag::Trimmed => MarkKind::Test { stage: Stage::Trimmed, rss: Bytes::new(pass) },
+        MarkTag::Interval => MarkKind::Interval,
+        MarkTag::Run => MarkKind::Run { number: pass },
     };
     Some(Mark {
         at: since_start(field(offset_of!(MarkRecord, at_ns))),

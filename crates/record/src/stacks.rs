@@ -2,7 +2,7 @@
 
 use heaplens_format::arena::frame::split_frame;
 use heaplens_format::arena::python::split_python_frame;
-use heaplens_format::arena::table::Node as NodeRecord;
+use heaplens_format::arena::table::NodeRecord;
 use heaplens_format::arena::{CounterId, FRAME_PSEUDO_MODULE, NODE_SIZE, Pseudo};
 use heaplens_format::recording::{Frame, Module, Node, SiteKind};
 use heaplens_format::{Addr, ModuleId, NodeId};

@@ -6,7 +6,7 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use heaplens_format::Loss;
 use heaplens_format::arena::counter::{
-    CounterId, LONGEST_NAME, LONGEST_NOTE, MOST_COUNTERS, MOST_NOTES, NOTE_SIZE, Note,
+    CounterId, LONGEST_NAME, LONGEST_NOTE, MOST_COUNTERS, MOST_NOTES, NOTE_SIZE, NoteRecord,
 };
 use heaplens_format::arena::{Pseudo, Region};
 use heaplens_format::atomic::{AtomicBool, AtomicU32, AtomicU64};
@@ -163,7 +163,7 @@ fn keep_words(arena: &Arena, region: Region, counter: CounterId, text: &[u8]) ->
     let offset = arena.take(region, NOTE_SIZE as u64)?;
     let target = arena.address(Region::Strings, place) as *mut u8;
     // SAFETY: so many bytes were just taken there, and the record beside them.
-    let record: &Note = unsafe {
+    let record: &NoteRecord = unsafe {
         core::ptr::copy_nonoverlapping(text.as_ptr(), target, text.len());
         arena.record(region, offset)
     };
@@ -189,7 +189,7 @@ mod tests {
         let used = arena.extent(Region::Notes).used.load(Relaxed);
         assert_eq!(used, (MOST_NOTES * NOTE_SIZE) as u64);
         // SAFETY: the last record that was taken.
-        let last: &Note = unsafe { arena.record(Region::Notes, used as usize - NOTE_SIZE) };
+        let last: &NoteRecord = unsafe { arena.record(Region::Notes, used as usize - NOTE_SIZE) };
         assert_eq!(last.text.load(Relaxed) as u32 as usize, LONGEST_NOTE);
         assert_eq!(last.counter.load(Relaxed), 7);
     }
@@ -216,7 +216,7 @@ mod tests {
             (0..3).for_each(|_| counters.keep(&arena, counter));
             assert_eq!(arena.extent(Region::Counters).used.load(Relaxed), NOTE_SIZE as u64);
             // SAFETY: the record that was taken.
-            let record: &Note = unsafe { arena.record(Region::Counters, 0) };
+            let record: &NoteRecord = unsafe { arena.record(Region::Counters, 0) };
             assert_eq!(record.counter.load(Relaxed), counter.get());
             assert_eq!(record.text.load(Relaxed) as u32 as usize, b"sessions made".len());
             counters.reset();

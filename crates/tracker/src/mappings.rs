@@ -7,7 +7,7 @@
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use heaplens_format::arena::block::MAX_SITE;
-use heaplens_format::arena::table::Mapping;
+use heaplens_format::arena::table::MappingRecord;
 use heaplens_format::arena::{MAPPING_SIZE, Region};
 use heaplens_format::memory::Allocator;
 use heaplens_format::{Addr, Bytes, Loss, SiteId};
@@ -105,7 +105,7 @@ struct Table<'a> {
 }
 
 impl Table<'_> {
-    fn slot(&self, index: usize) -> &Mapping {
+    fn slot(&self, index: usize) -> &MappingRecord {
         // SAFETY: `insert` reserved the region up to `count` records, and callers stay below it.
         unsafe { self.arena.record(Region::Mappings, index * MAPPING_SIZE) }
     }

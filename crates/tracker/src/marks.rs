@@ -11,7 +11,7 @@ use heaplens_format::Loss;
 use heaplens_format::arena::Region;
 use heaplens_format::arena::ledger::LedgerMoment;
 use heaplens_format::arena::marks::{
-    CHANGE_SIZE, Change, ENOUGH_PASSES, ENOUGH_TO_JUDGE, MARK_SIZE, Mark, MarkKind, Moment,
+    CHANGE_SIZE, ChangeRecord, ENOUGH_PASSES, ENOUGH_TO_JUDGE, MARK_SIZE, MarkRecord, MarkTag, Moment,
 };
 use heaplens_format::atomic::{AtomicBool, AtomicU64};
 
@@ -48,7 +48,7 @@ pub struct Marks {
 #[derive(Clone, Copy, Debug)]
 pub struct NewMark<'a> {
     /// What it is.
-    pub kind: MarkKind,
+    pub kind: MarkTag,
     /// The loop, or 0.
     pub of_loop: u32,
     /// Its passes, the number of the user's mark, or what is resident.
@@ -90,13 +90,13 @@ impl Marks {
     pub(crate) fn make_users(&self, arena: &Arena, label: &[u8]) -> Option<u64> {
         let pass = self.users.fetch_add(1, Relaxed) + 1;
         let label = &label[..label.len().min(LONGEST_LABEL)];
-        let mark = NewMark { kind: MarkKind::User, of_loop: 0, pass, label };
+        let mark = NewMark { kind: MarkTag::User, of_loop: 0, pass, label };
         if is_kept(pass, KEPT_AT_ONCE) { self.make(arena, mark) } else { self.note_latest(arena, mark) }
     }
 
     fn make_run(&self, arena: &Arena) {
         let pass = self.runs.fetch_add(1, Relaxed) + 1;
-        let mark = NewMark { kind: MarkKind::Run, of_loop: 0, pass, label: &[] };
+        let mark = NewMark { kind: MarkTag::Run, of_loop: 0, pass, label: &[] };
         // Where another thread runs one at the same time, its mark stands for both.
         let _ = if is_kept(pass, RUNS_KEPT_AT_ONCE) {
             self.make(arena, mark)
@@ -152,7 +152,7 @@ fn has_room(arena: &Arena, number: u32) -> bool {
 /// Writes a mark down; when.
 fn write(arena: &Arena, number: u32, mark: NewMark<'_>, label: u64) -> u64 {
     // SAFETY: the region reaches at least this far: `make_alone` ensured it, and record 0 is below any other.
-    let record: &Mark = unsafe { arena.record(Region::Marks, number as usize * MARK_SIZE) };
+    let record: &MarkRecord = unsafe { arena.record(Region::Marks, number as usize * MARK_SIZE) };
     record.kind.store(0, Relaxed);
     record.of_loop.store(mark.of_loop, Relaxed);
     record.pass.store(mark.pass, Relaxed);
@@ -184,7 +184,7 @@ pub fn keep_value(arena: &Arena, record: u32, mark: u32, live: Weight) {
         return arena.lose(Loss::ValueLost);
     };
     // SAFETY: the entry was just taken.
-    let entry: &Change = unsafe { arena.record(Region::Changes, offset) };
+    let entry: &ChangeRecord = unsafe { arena.record(Region::Changes, offset) };
     entry.live_bytes.store(live.bytes, Relaxed);
     entry.live_blocks.store(live.blocks, Relaxed);
     entry.record.store(record, Relaxed);
@@ -211,14 +211,14 @@ impl Tracker {
     /// The script is through: what it still holds goes with Python's own clean-up.
     #[cold]
     pub fn on_end_of_script(&self) {
-        let mark = NewMark { kind: MarkKind::EndOfScript, of_loop: 0, pass: 0, label: &[] };
+        let mark = NewMark { kind: MarkTag::EndOfScript, of_loop: 0, pass: 0, label: &[] };
         self.mark_outside_events(|arena| self.marks.make(arena, mark));
         ledger::ask(LedgerMoment::EndOfScript);
     }
 
     /// A test of what comes back has come so far.
     #[cold]
-    pub fn on_test(&self, guard: &Guard, kind: MarkKind) {
+    pub fn on_test(&self, guard: &Guard, kind: MarkTag) {
         let pass = process::resident_bytes_of_program(self);
         let mark = NewMark { kind, of_loop: 0, pass, label: &[] };
         if process::is_recording(guard) && self.marks.make(&self.arena, mark).is_none() {
@@ -264,14 +264,14 @@ mod tests {
     fn series(arena: &Arena, site: SiteId) -> Vec<u64> {
         let marks = Moment::from_raw(arena.header().hot.moment.load(Relaxed)).mark();
         // SAFETY: a site's own record.
-        let now: &heaplens_format::arena::table::Site =
+        let now: &heaplens_format::arena::table::SiteRecord =
             unsafe { arena.record(Region::Sites, site.get() as usize * 64) };
         let live = now.allocated_bytes.load(Relaxed).wrapping_sub(now.freed_bytes.load(Relaxed));
         let mut values = vec![live; marks as usize];
         let mut from = 0;
         for at in (0..arena.extent(Region::Changes).used.load(Relaxed) as usize).step_by(CHANGE_SIZE) {
             // SAFETY: an entry that was taken.
-            let change: &Change = unsafe { arena.record(Region::Changes, at) };
+            let change: &ChangeRecord = unsafe { arena.record(Region::Changes, at) };
             if change.record.load(Relaxed) == site.get() {
                 let until = change.mark.load(Relaxed) as usize;
                 values[from..until].fill(change.live_bytes.load(Relaxed));
@@ -293,7 +293,7 @@ mod tests {
             let (mut live, mut copies) = (vec![0u64; 3], Vec::new());
             for (which, bytes) in events {
                 if which == 3 {
-                    let mark = NewMark { kind: MarkKind::Pass, of_loop: 1, pass: 1, label: &[] };
+                    let mark = NewMark { kind: MarkTag::Pass, of_loop: 1, pass: 1, label: &[] };
                     prop_assert!(marks.make(&arena, mark).is_some());
                     copies.push(live.clone());
                 } else {
@@ -316,8 +316,8 @@ mod tests {
         let kept = Moment::from_raw(arena.header().hot.moment.load(Relaxed)).mark();
         assert!((128..1_000).contains(&kept), "{kept}");
         // SAFETY: record 0 is there since another one was made.
-        let latest: &Mark = unsafe { arena.record(Region::Marks, 0) };
-        assert_eq!((latest.kind.load(Relaxed), latest.pass.load(Relaxed)), (MarkKind::Run as u32, 100_000));
+        let latest: &MarkRecord = unsafe { arena.record(Region::Marks, 0) };
+        assert_eq!((latest.kind.load(Relaxed), latest.pass.load(Relaxed)), (MarkTag::Run as u32, 100_000));
     }
 
     #[test]
@@ -328,7 +328,7 @@ mod tests {
         let kept = Moment::from_raw(arena.header().hot.moment.load(Relaxed)).mark();
         assert!((4096..30_000).contains(&kept), "{kept}");
         // SAFETY: record 0 is there since another one was made.
-        let latest: &Mark = unsafe { arena.record(Region::Marks, 0) };
-        assert_eq!((latest.kind.load(Relaxed), latest.pass.load(Relaxed)), (MarkKind::User as u32, 99_999));
+        let latest: &MarkRecord = unsafe { arena.record(Region::Marks, 0) };
+        assert_eq!((latest.kind.load(Relaxed), latest.pass.load(Relaxed)), (MarkTag::User as u32, 99_999));
     }
 }

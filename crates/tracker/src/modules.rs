@@ -7,7 +7,7 @@
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-use heaplens_format::arena::table::Module;
+use heaplens_format::arena::table::ModuleRecord;
 use heaplens_format::arena::{MODULE_SIZE, Region};
 use heaplens_format::atomic::{AtomicBool, AtomicU32, AtomicU64};
 
@@ -311,7 +311,7 @@ fn full_path(object: &FoundObject) -> Path {
     }
 }
 
-fn record(arena: &Arena, index: usize) -> &Module {
+fn record(arena: &Arena, index: usize) -> &ModuleRecord {
     // SAFETY: callers pass indices of records that `enter` took.
     unsafe { arena.record(Region::Modules, index * MODULE_SIZE) }
 }

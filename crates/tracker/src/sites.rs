@@ -19,7 +19,7 @@ use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 use heaplens_format::arena::block::MAX_SITE;
 use heaplens_format::arena::marks::Moment;
-use heaplens_format::arena::table::{Site, SiteIdentity};
+use heaplens_format::arena::table::{SiteIdentity, SiteRecord};
 use heaplens_format::arena::{Region, SITE_SIZE};
 use heaplens_format::atomic::AtomicU64;
 use heaplens_format::{Loss, NodeId, SiteId};
@@ -90,9 +90,10 @@ pub fn all(arena: &Arena) -> impl Iterator<Item = (NodeId, Totals)> {
 
 /// The sum of both records; record 0, which nobody counts in, where there is no second one. What is freed is read first: what was
 /// freed by then was allocated before.
-fn totals(own: &Site, second: &Site) -> Totals {
-    let sum =
-        |field: fn(&Site) -> &AtomicU64| field(own).load(Acquire).wrapping_add(field(second).load(Acquire));
+fn totals(own: &SiteRecord, second: &SiteRecord) -> Totals {
+    let sum = |field: fn(&SiteRecord) -> &AtomicU64| {
+        field(own).load(Acquire).wrapping_add(field(second).load(Acquire))
+    };
     let freed = Weight { bytes: sum(|site| &site.freed_bytes), blocks: sum(|site| &site.freed_blocks) };
     let allocated =
         Weight { bytes: sum(|site| &site.allocated_bytes), blocks: sum(|site| &site.allocated_blocks) };
@@ -181,7 +182,7 @@ fn count(arena: &Arena, id: SiteId, seat: SeatId, weight: Weight, direction: Dir
 #[inline(never)]
 fn count_shared(
     arena: &Arena,
-    site: &Site,
+    site: &SiteRecord,
     identity: SiteIdentity,
     now: Moment,
     weight: Weight,
@@ -203,7 +204,7 @@ fn count_shared(
 
 /// Gives a site its second record; of two threads that try at once, one record is wasted.
 #[cold]
-fn add_second(arena: &Arena, site: &Site) -> Option<u32> {
+fn add_second(arena: &Arena, site: &SiteRecord) -> Option<u32> {
     let number = take_record(arena)?;
     loop {
         let identity = SiteIdentity::from_raw(site.identity.load(Acquire))?;
@@ -220,7 +221,7 @@ fn add_second(arena: &Arena, site: &Site) -> Option<u32> {
 
 /// Keeps the live value for a peak and for marks, once, among threads that may all find it missing; `false` when one was
 /// too slow.
-fn keep_shared(arena: &Arena, number: u32, line: &Site, now: Moment) -> bool {
+fn keep_shared(arena: &Arena, number: u32, line: &SiteRecord, now: Moment) -> bool {
     for _ in 0..PATIENCE {
         // Acquire: pairs with the Release below, so that nobody counts before the copy is done.
         let before = line.moment.load(Acquire);
@@ -247,7 +248,7 @@ fn keep_shared(arena: &Arena, number: u32, line: &Site, now: Moment) -> bool {
 
 /// Keeps the live value for whatever came since the last change.
 #[inline(always)]
-fn keep(arena: &Arena, number: u32, line: &Site, before: Moment, now: Moment) {
+fn keep(arena: &Arena, number: u32, line: &SiteRecord, before: Moment, now: Moment) {
     let value = live(line);
     if before.peak() != now.peak() {
         keep_at_peak(line, value);
@@ -258,7 +259,7 @@ fn keep(arena: &Arena, number: u32, line: &Site, before: Moment, now: Moment) {
 }
 
 #[inline(always)]
-fn live(line: &Site) -> Weight {
+fn live(line: &SiteRecord) -> Weight {
     let live =
         |allocated: &AtomicU64, freed: &AtomicU64| allocated.load(Relaxed).wrapping_sub(freed.load(Relaxed));
     Weight {
@@ -268,13 +269,13 @@ fn live(line: &Site) -> Weight {
 }
 
 #[inline(always)]
-fn keep_at_peak(line: &Site, value: Weight) {
+fn keep_at_peak(line: &SiteRecord, value: Weight) {
     line.peak_bytes.store(value.bytes, Relaxed);
     line.peak_blocks.store(value.blocks, Relaxed);
 }
 
 #[inline(always)]
-fn fields(line: &Site, direction: Direction) -> (&AtomicU64, &AtomicU64) {
+fn fields(line: &SiteRecord, direction: Direction) -> (&AtomicU64, &AtomicU64) {
     match direction {
         Direction::In => (&line.allocated_bytes, &line.allocated_blocks),
         Direction::Out => (&line.freed_bytes, &line.freed_blocks),
@@ -282,7 +283,7 @@ fn fields(line: &Site, direction: Direction) -> (&AtomicU64, &AtomicU64) {
 }
 
 #[inline(always)]
-fn record(arena: &Arena, number: u32) -> &Site {
+fn record(arena: &Arena, number: u32) -> &SiteRecord {
     // SAFETY: numbers come from `take_record`, or from the block table and identities, which hold only such numbers.
     unsafe { arena.record(Region::Sites, number as usize * SITE_SIZE) }
 }

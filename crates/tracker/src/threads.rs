@@ -4,7 +4,7 @@
 use core::sync::atomic::Ordering::{Acquire, Relaxed};
 
 use heaplens_format::arena::Region;
-use heaplens_format::arena::thread::{Names, THREAD_SIZE, Thread};
+use heaplens_format::arena::thread::{THREAD_SIZE, Thread, ThreadNames};
 
 use crate::arena::Arena;
 use crate::process;
@@ -56,7 +56,7 @@ pub(crate) fn on_exit(tracker: &Tracker) {
 }
 
 fn begin(record: &Thread, thread: u32, name: Name) {
-    if record.names.load(Relaxed) == Names::Open as u32 && record.sits.load(Relaxed) == 0 {
+    if record.names.load(Relaxed) == ThreadNames::Open as u32 && record.sits.load(Relaxed) == 0 {
         put(record, name);
     }
     record.sits.store(thread, Relaxed);
@@ -64,11 +64,11 @@ fn begin(record: &Thread, thread: u32, name: Name) {
 
 fn settle(record: &Thread, name: Name) {
     let names = record.names.load(Relaxed);
-    if names == Names::Open as u32 {
+    if names == ThreadNames::Open as u32 {
         put(record, name);
-        record.names.store(Names::One as u32, Relaxed);
+        record.names.store(ThreadNames::One as u32, Relaxed);
     } else if record.name.each_ref().map(|word| word.load(Relaxed)) != name {
-        record.names.store(Names::Several as u32, Relaxed);
+        record.names.store(ThreadNames::Several as u32, Relaxed);
     }
     record.sits.store(0, Relaxed);
 }

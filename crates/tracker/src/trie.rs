@@ -13,7 +13,7 @@ use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 use heaplens_format::arena::frame::frame_word;
 use heaplens_format::arena::python::FRAME_INTERN_MODULE;
-use heaplens_format::arena::table::Node;
+use heaplens_format::arena::table::NodeRecord;
 use heaplens_format::arena::{NODE_SIZE, Region};
 use heaplens_format::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use heaplens_format::{NodeId, SiteId};
@@ -339,7 +339,7 @@ impl Trie {
     }
 
     #[inline(always)]
-    fn node<'a>(&self, arena: &'a Arena, number: NodeId) -> &'a Node {
+    fn node<'a>(&self, arena: &'a Arena, number: NodeId) -> &'a NodeRecord {
         // SAFETY: numbers come from `insert` or from the index, which holds only such numbers.
         unsafe { arena.record(Region::Nodes, number.get() as usize * NODE_SIZE) }
     }

@@ -8,7 +8,7 @@
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::Ordering::Relaxed;
 
-use heaplens_format::arena::marks::MarkKind;
+use heaplens_format::arena::marks::MarkTag;
 use heaplens_tracker::{Guard, Nesting, process, tracker};
 
 use crate::c::real;
@@ -54,23 +54,23 @@ unsafe extern "C" fn test_when_pending(_argument: *mut c_void) -> c_int {
 
 /// The interpreter's lock is held, and it expects that Python code runs.
 fn test_python() {
-    mark(MarkKind::BeforeTest);
+    mark(MarkTag::BeforeTest);
     if collector::collect() {
-        mark(MarkKind::Collected);
+        mark(MarkTag::Collected);
     }
     if trim() {
-        mark(MarkKind::Trimmed);
+        mark(MarkTag::Trimmed);
     }
 }
 
 fn test_native(guard: &Guard) {
-    tracker().on_test(guard, MarkKind::BeforeTest);
+    tracker().on_test(guard, MarkTag::BeforeTest);
     if trim() {
-        tracker().on_test(guard, MarkKind::Trimmed);
+        tracker().on_test(guard, MarkTag::Trimmed);
     }
 }
 
-fn mark(kind: MarkKind) {
+fn mark(kind: MarkTag) {
     if let Some(guard) = Guard::enter(Nesting::Never) {
         tracker().on_test(&guard, kind);
     }

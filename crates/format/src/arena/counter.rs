@@ -60,7 +60,7 @@ impl CounterId {
 /// Words about a counter: its name in COUNTERS, what was noted about it in NOTES. The first is record 0.
 #[derive(Debug, Default)]
 #[repr(C)]
-pub struct Note {
+pub struct NoteRecord {
     /// The text: offset in STRINGS in the high, length in the low half.
     pub text: AtomicU64,
     /// [`CounterId`] as a number; stored last, 0 while the record is being written.
@@ -68,9 +68,9 @@ pub struct Note {
     unused: AtomicU32,
 }
 
-/// The size of a [`Note`].
+/// The size of a [`NoteRecord`].
 pub const NOTE_SIZE: usize = 16;
-const _: () = assert!(size_of::<Note>() == NOTE_SIZE);
+const _: () = assert!(size_of::<NoteRecord>() == NOTE_SIZE);
 /// The most notes of a process.
 pub const MOST_NOTES: usize = 1024;
 /// Longer ones are cut.

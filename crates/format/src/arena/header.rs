@@ -21,29 +21,29 @@ pub enum Region {
     Header = 0,
     /// Level 1 of the block table.
     Top = 1,
-    /// [`super::table::Module`] records.
+    /// [`super::table::ModuleRecord`] records.
     Modules = 2,
     /// Paths and build ids of modules.
     Strings = 3,
-    /// [`super::table::Mapping`] records.
+    /// [`super::table::MappingRecord`] records.
     Mappings = 4,
-    /// [`super::python::Code`] records.
+    /// [`super::python::CodeRecord`] records.
     Codes = 5,
-    /// [`super::marks::Loop`] records.
+    /// [`super::marks::LoopRecord`] records.
     Loops = 6,
-    /// [`super::marks::Mark`] records.
+    /// [`super::marks::MarkRecord`] records.
     Marks = 7,
-    /// [`super::counter::Note`] records.
+    /// [`super::counter::NoteRecord`] records.
     Notes = 8,
     /// The same for the names of counters.
     Counters = 9,
     /// [`super::thread::Thread`] records, by the number of their seat.
     Threads = 10,
-    /// [`super::marks::Change`] records.
+    /// [`super::marks::ChangeRecord`] records.
     Changes = 11,
-    /// [`super::table::Site`] records.
+    /// [`super::table::SiteRecord`] records.
     Sites = 12,
-    /// [`super::table::Node`] records.
+    /// [`super::table::NodeRecord`] records.
     Nodes = 13,
     /// Pages handed out one by one.
     Pages = 14,

@@ -66,7 +66,7 @@ impl Moment {
 /// What a mark is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
-pub enum MarkKind {
+pub enum MarkTag {
     /// A pass of a loop.
     Pass = 1,
     /// The user's own, by `heaplens.mark` or a signal to the recorder.
@@ -85,7 +85,7 @@ pub enum MarkKind {
     Run = 8,
 }
 
-impl MarkKind {
+impl MarkTag {
     /// From the number.
     pub const fn from_number(number: u32) -> Option<Self> {
         match number {
@@ -107,8 +107,8 @@ impl MarkKind {
 /// makes one, agent or recorder, takes its number first ([`Moment::ONE_MARK`]) and then writes the record, which is its own.
 #[derive(Debug, Default)]
 #[repr(C)]
-pub struct Mark {
-    /// [`MarkKind`] as a number; 0 while the record is being written.
+pub struct MarkRecord {
+    /// [`MarkTag`] as a number; 0 while the record is being written.
     pub kind: AtomicU32,
     /// The loop whose pass it is.
     pub of_loop: AtomicU32,
@@ -123,14 +123,14 @@ pub struct Mark {
     pub label: AtomicU64,
 }
 
-/// The size of a [`Mark`].
+/// The size of a [`MarkRecord`].
 pub const MARK_SIZE: usize = 40;
-const _: () = assert!(size_of::<Mark>() == MARK_SIZE);
+const _: () = assert!(size_of::<MarkRecord>() == MARK_SIZE);
 
 /// What a record of SITES had until a mark.
 #[derive(Debug, Default)]
 #[repr(C)]
-pub struct Change {
+pub struct ChangeRecord {
     /// Live bytes: signed, since one record of a site may free what the other allocated.
     pub live_bytes: AtomicU64,
     /// Live blocks, likewise.
@@ -141,14 +141,14 @@ pub struct Change {
     pub mark: AtomicU32,
 }
 
-/// The size of a [`Change`].
+/// The size of a [`ChangeRecord`].
 pub const CHANGE_SIZE: usize = 24;
-const _: () = assert!(size_of::<Change>() == CHANGE_SIZE);
+const _: () = assert!(size_of::<ChangeRecord>() == CHANGE_SIZE);
 
 /// A loop of the user's code in one thread. Record 0 stands for "none".
 #[derive(Debug, Default)]
 #[repr(C)]
-pub struct Loop {
+pub struct LoopRecord {
     /// The code object in the high, the loop's first instruction in the low half; 0 while the record is being written.
     pub place: AtomicU64,
     /// Its last instruction.
@@ -175,9 +175,9 @@ pub const ENOUGH_PASSES: u64 = 20;
 /// From so many marks on it is judged what memory does, so from so many on it is tried what comes back.
 pub const ENOUGH_TO_JUDGE: u64 = 10;
 
-/// The size of a [`Loop`].
+/// The size of a [`LoopRecord`].
 pub const LOOP_SIZE: usize = 56;
-const _: () = assert!(size_of::<Loop>() == LOOP_SIZE);
+const _: () = assert!(size_of::<LoopRecord>() == LOOP_SIZE);
 
 /// Passes were told by an iterator, and not guessed from where the code was.
 pub const LOOP_COUNTED: u32 = 1;

@@ -42,7 +42,7 @@ pub const OBJECT_SAMPLE_SIZE: usize = size_of::<ObjectSample>();
 /// A code object, written once, published by `published`.
 #[derive(Debug, Default)]
 #[repr(C)]
-pub struct Code {
+pub struct CodeRecord {
     /// Qualified name (plain before 3.11): offset in STRINGS in the high, length in the low half.
     pub name: AtomicU64,
     /// File name: likewise.
@@ -59,9 +59,9 @@ pub struct Code {
     pub published: AtomicU64,
 }
 
-/// The size of a [`Code`].
+/// The size of a [`CodeRecord`].
 pub const CODE_SIZE: usize = 48;
-const _: () = assert!(size_of::<Code>() == CODE_SIZE);
+const _: () = assert!(size_of::<CodeRecord>() == CODE_SIZE);
 
 /// A part of a loop in a code object: instructions that run inside it. Most loops have one part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -112,7 +112,7 @@ pub const fn python_frame(code: u32, instruction: u32) -> u64 {
     frame_word(FRAME_PYTHON_MODULE, (code as u64) << INSTRUCTION_BITS | instruction as u64)
 }
 
-/// Code and instruction of a Python frame; `None` for any other.
+/// CodeRecord and instruction of a Python frame; `None` for any other.
 pub const fn split_python_frame(frame: u64) -> Option<(u32, u32)> {
     match split_frame(frame) {
         (FRAME_PYTHON_MODULE, word) => {

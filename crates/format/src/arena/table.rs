@@ -11,7 +11,7 @@ use crate::atomic::{AtomicU32, AtomicU64};
 /// ```
 #[derive(Debug, Default)]
 #[repr(C)]
-pub struct Node {
+pub struct NodeRecord {
     /// Hash of the path from the root; 0 while the node is being written.
     pub hash: AtomicU64,
     /// [`frame_word`].
@@ -22,9 +22,9 @@ pub struct Node {
     pub site: AtomicU32,
 }
 
-/// The size of a [`Node`].
+/// The size of a [`NodeRecord`].
 pub const NODE_SIZE: usize = 24;
-const _: () = assert!(size_of::<Node>() == NODE_SIZE);
+const _: () = assert!(size_of::<NodeRecord>() == NODE_SIZE);
 
 /// Counters of a site, or of the part of a site that is not its owner's.
 ///
@@ -36,7 +36,7 @@ const _: () = assert!(size_of::<Node>() == NODE_SIZE);
 /// came before its last change is in CHANGES, at later ones it had what it has now.
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
-pub struct Site {
+pub struct SiteRecord {
     /// Bytes allocated here so far.
     pub allocated_bytes: AtomicU64,
     /// Blocks allocated here so far.
@@ -55,9 +55,9 @@ pub struct Site {
     pub identity: AtomicU64,
 }
 
-/// The size of a [`Site`].
+/// The size of a [`SiteRecord`].
 pub const SITE_SIZE: usize = 64;
-const _: () = assert!(size_of::<Site>() == SITE_SIZE);
+const _: () = assert!(size_of::<SiteRecord>() == SITE_SIZE);
 
 /// Whose site it is, and where its other record is.
 ///
@@ -130,7 +130,7 @@ pub const SAMPLED_BLOCK: u64 = 256;
 /// A loaded object file, written once, published by `published`.
 #[derive(Debug, Default)]
 #[repr(C)]
-pub struct Module {
+pub struct ModuleRecord {
     /// What the loader added to the file's addresses.
     pub bias: AtomicU64,
     /// First mapped address.
@@ -145,14 +145,14 @@ pub struct Module {
     pub published: AtomicU64,
 }
 
-/// The size of a [`Module`].
+/// The size of a [`ModuleRecord`].
 pub const MODULE_SIZE: usize = 48;
-const _: () = assert!(size_of::<Module>() == MODULE_SIZE);
+const _: () = assert!(size_of::<ModuleRecord>() == MODULE_SIZE);
 
 /// A live mapping that the program made itself.
 #[derive(Debug, Default)]
 #[repr(C)]
-pub struct Mapping {
+pub struct MappingRecord {
     /// First address.
     pub start: AtomicU64,
     /// First address behind it.
@@ -162,9 +162,9 @@ pub struct Mapping {
     pub site: AtomicU64,
 }
 
-/// The size of a [`Mapping`].
+/// The size of a [`MappingRecord`].
 pub const MAPPING_SIZE: usize = 24;
-const _: () = assert!(size_of::<Mapping>() == MAPPING_SIZE);
+const _: () = assert!(size_of::<MappingRecord>() == MAPPING_SIZE);
 
 macro_rules! pseudo {
     ($($(#[$doc:meta])* $name:ident = $number:literal;)*) => {

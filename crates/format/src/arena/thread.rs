@@ -12,7 +12,7 @@ pub struct Thread {
     pub name: [AtomicU64; 2],
     /// The number of the one that sits there now; 0 for none, and when its name is settled.
     pub sits: AtomicU32,
-    /// [`Names`] as a number.
+    /// [`ThreadNames`] as a number.
     pub names: AtomicU32,
     unused: [AtomicU32; 2],
 }
@@ -24,7 +24,7 @@ const _: () = assert!(size_of::<Thread>() == THREAD_SIZE);
 /// What is known of the names of those that have left a seat. A thread may change its name, so the last one counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
-pub enum Names {
+pub enum ThreadNames {
     /// None has left; the name is the one that the first had when it came.
     Open = 0,
     /// All had this one.
@@ -37,7 +37,7 @@ pub enum Names {
 pub fn name_of_all(record: &[u8]) -> Option<&[u8]> {
     let number = |at: usize| Some(u32::from_le_bytes(record.get(at..at + 4)?.try_into().ok()?));
     let (sits, names) = (number(offset_of!(Thread, sits))?, number(offset_of!(Thread, names))?);
-    let is_known = names == Names::Open as u32 || names == Names::One as u32 && sits == 0;
+    let is_known = names == ThreadNames::Open as u32 || names == ThreadNames::One as u32 && sits == 0;
     let name = record[..16].split(|&byte| byte == 0).next().filter(|name| !name.is_empty())?;
     is_known.then_some(name)
 }
@@ -46,7 +46,7 @@ pub fn name_of_all(record: &[u8]) -> Option<&[u8]> {
 mod tests {
     use super::*;
 
-    fn record(name: &[u8], sits: u32, names: Names) -> [u8; THREAD_SIZE] {
+    fn record(name: &[u8], sits: u32, names: ThreadNames) -> [u8; THREAD_SIZE] {
         let mut record = [0; THREAD_SIZE];
         record[..name.len()].copy_from_slice(name);
         record[offset_of!(Thread, sits)..][..4].copy_from_slice(&sits.to_le_bytes());
@@ -56,13 +56,16 @@ mod tests {
 
     #[test]
     fn a_name_is_known_where_all_threads_of_a_seat_have_it() {
-        assert_eq!(name_of_all(&record(b"worker", 7, Names::Open)), Some(&b"worker"[..]));
-        assert_eq!(name_of_all(&record(b"worker", 0, Names::One)), Some(&b"worker"[..]));
-        assert_eq!(name_of_all(&record(b"0123456789abcdef", 0, Names::One)), Some(&b"0123456789abcdef"[..]));
+        assert_eq!(name_of_all(&record(b"worker", 7, ThreadNames::Open)), Some(&b"worker"[..]));
+        assert_eq!(name_of_all(&record(b"worker", 0, ThreadNames::One)), Some(&b"worker"[..]));
+        assert_eq!(
+            name_of_all(&record(b"0123456789abcdef", 0, ThreadNames::One)),
+            Some(&b"0123456789abcdef"[..])
+        );
         // Another one sits there now, whose name is not settled.
-        assert_eq!(name_of_all(&record(b"worker", 8, Names::One)), None);
-        assert_eq!(name_of_all(&record(b"worker", 0, Names::Several)), None);
-        assert_eq!(name_of_all(&record(b"", 7, Names::Open)), None);
+        assert_eq!(name_of_all(&record(b"worker", 8, ThreadNames::One)), None);
+        assert_eq!(name_of_all(&record(b"worker", 0, ThreadNames::Several)), None);
+        assert_eq!(name_of_all(&record(b"", 7, ThreadNames::Open)), None);
         assert_eq!(name_of_all(&[]), None);
     }
 }

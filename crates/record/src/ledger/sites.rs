@@ -5,9 +5,7 @@ use std::io;
 
 use heaplens_format::arena::frame::split_frame;
 use heaplens_format::arena::header::Region;
-use heaplens_format::arena::table::{
-    Module as ModuleRecord, Node as NodeRecord, Site as SiteRecord, SiteIdentity,
-};
+use heaplens_format::arena::table::{ModuleRecord, NodeRecord, SiteIdentity, SiteRecord};
 use heaplens_format::arena::{MODULE_SIZE, NODE_SIZE, SITE_SIZE};
 use heaplens_format::memory::{Allocator, Category, Layer, SiteKind};
 

@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 
 use heaplens_format::arena::header::{HEADER_SIZE, Region, RegionView};
-use heaplens_format::arena::table::Mapping as MappingRecord;
+use heaplens_format::arena::table::MappingRecord;
 use heaplens_format::arena::{HeaderView, MAPPING_SIZE};
 
 use super::copied::Copied;

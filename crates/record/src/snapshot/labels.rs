@@ -6,7 +6,7 @@ use std::mem::offset_of;
 use std::os::unix::fs::FileExt;
 
 use heaplens_format::arena::header::RegionView;
-use heaplens_format::arena::marks::{MARK_SIZE, Mark as MarkRecord, MarkKind};
+use heaplens_format::arena::marks::{MARK_SIZE, MarkRecord, MarkTag};
 
 use crate::arena::{HeaderReading, word};
 
@@ -36,7 +36,7 @@ fn is_labelled(arena: &File, header: &HeaderReading, number: u32, label: &[u8]) 
         let place = word(&record, offset_of!(MarkRecord, label));
         let (start, length) = (place >> 32, (place & u64::from(u32::MAX)) as usize);
         let mut text = vec![0; label.len()];
-        MarkKind::from_number(kind) == Some(MarkKind::User)
+        MarkTag::from_number(kind) == Some(MarkTag::User)
             && length == label.len()
             && read(arena, header.strings, start, &mut text)
             && text == label

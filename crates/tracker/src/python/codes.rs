@@ -1,11 +1,11 @@
-//! Code objects are numbered when they are first seen, and what is to be said about them is copied then.
+//! CodeRecord objects are numbered when they are first seen, and what is to be said about them is copied then.
 
 use core::sync::atomic::Ordering::{Relaxed, Release};
 
 use heaplens_format::arena::Region;
 use heaplens_format::arena::frame::{frame_word, split_frame};
 use heaplens_format::arena::python::{
-    CODE_LOOP_SIZE, CODE_SIZE, Code, FRAME_INTERN_MODULE, LineTable, MAX_CODE,
+    CODE_LOOP_SIZE, CODE_SIZE, CodeRecord, FRAME_INTERN_MODULE, LineTable, MAX_CODE,
 };
 use heaplens_format::python_file::{Owner, WITHOUT_FILE, is_rewritten};
 
@@ -50,7 +50,7 @@ pub struct Codes {
 /// log2 of the code objects with loops that a thread knows: of two that meet in one place the newer one.
 const LOOPING_BITS: u32 = 8;
 
-/// Code objects that have loops of the user's, by their addresses. One that died may be taken for another: a look at the
+/// CodeRecord objects that have loops of the user's, by their addresses. One that died may be taken for another: a look at the
 /// loops of a frame finds out.
 #[repr(C)]
 pub struct Looping([u64; 1 << LOOPING_BITS]);
@@ -150,7 +150,7 @@ fn copy(known: &Known, arena: &Arena, trie: &Trie, code: u64) -> Option<u32> {
 }
 
 /// The record of a code object.
-pub fn record(arena: &Arena, number: u32) -> &Code {
+pub fn record(arena: &Arena, number: u32) -> &CodeRecord {
     // SAFETY: numbers come from `take_record`, or from the trie, which holds only such numbers.
     unsafe { arena.record(Region::Codes, number as usize * CODE_SIZE) }
 }

@@ -2,7 +2,9 @@
 
 use core::sync::atomic::Ordering::Relaxed;
 
-use heaplens_format::arena::marks::{ENOUGH_PASSES, LOOP_COUNTED, LOOP_SHARED, LOOP_UNSURE, Loop, MarkKind};
+use heaplens_format::arena::marks::{
+    ENOUGH_PASSES, LOOP_COUNTED, LOOP_SHARED, LOOP_UNSURE, LoopRecord, MarkTag,
+};
 
 use super::Tables;
 use super::records::record;
@@ -135,7 +137,7 @@ impl Kept {
         arena: &'a Arena,
         step: Step,
         progress: Option<Progress>,
-    ) -> &'a Loop {
+    ) -> &'a LoopRecord {
         let record = record(arena, self.record);
         let flags = record.flags.load(Relaxed);
         let (passes, unsure) = match step {
@@ -185,12 +187,12 @@ impl Kept {
         is_sure.then_some(seen + rest)
     }
 
-    pub(super) fn mark_if_due(&mut self, tables: Tables<'_>, record: &Loop, may_mark: bool) {
+    pub(super) fn mark_if_due(&mut self, tables: Tables<'_>, record: &LoopRecord, may_mark: bool) {
         let passes = record.passes.load(Relaxed);
         if !may_mark || passes < self.next_mark {
             return;
         }
-        let mark = NewMark { kind: MarkKind::Pass, of_loop: self.record, pass: passes, label: &[] };
+        let mark = NewMark { kind: MarkTag::Pass, of_loop: self.record, pass: passes, label: &[] };
         if let Some(at_ns) = tables.marks.make(tables.arena, mark) {
             self.marks += 1;
             if self.marks.is_multiple_of(CLOSE_MARKS) {
@@ -210,7 +212,7 @@ mod tests {
     use crate::seat::SeatId;
 
     /// A loop over a range of 1000, as it is when so many passes are seen; and its record.
-    fn seen(arena: &Arena, passes: u64) -> (Kept, &Loop) {
+    fn seen(arena: &Arena, passes: u64) -> (Kept, &LoopRecord) {
         let running = Running::default();
         let number = record_of(arena, &running, SeatId::new(1), 0).unwrap();
         let mut kept = Kept { record: number, is_own: true, ..Kept::default() };
@@ -226,7 +228,7 @@ mod tests {
         kept.see(&running);
     }
 
-    fn told(record: &Loop) -> (u64, u64, u32) {
+    fn told(record: &LoopRecord) -> (u64, u64, u32) {
         (record.passes.load(Relaxed), record.left.load(Relaxed), record.flags.load(Relaxed))
     }
 

@@ -3,7 +3,7 @@
 use core::sync::atomic::Ordering::{Relaxed, Release};
 
 use heaplens_format::arena::Region;
-use heaplens_format::arena::marks::{LOOP_COUNTED, LOOP_SIZE, Loop};
+use heaplens_format::arena::marks::{LOOP_COUNTED, LOOP_SIZE, LoopRecord};
 
 use super::running::{DEEPEST, Running};
 use crate::arena::Arena;
@@ -14,7 +14,7 @@ use crate::sys;
 const MOST_LOOPS: u64 = 4096;
 
 /// One of them.
-pub(super) fn record(arena: &Arena, number: u32) -> &Loop {
+pub(super) fn record(arena: &Arena, number: u32) -> &LoopRecord {
     // SAFETY: a number that `record_of` gave out.
     unsafe { arena.record(Region::Loops, number as usize * LOOP_SIZE) }
 }
