@@ -112,7 +112,7 @@ pub const fn python_frame(code: u32, instruction: u32) -> u64 {
     frame_word(FRAME_PYTHON_MODULE, (code as u64) << INSTRUCTION_BITS | instruction as u64)
 }
 
-/// CodeRecord and instruction of a Python frame; `None` for any other.
+/// Code and instruction of a Python frame; `None` for any other.
 pub const fn split_python_frame(frame: u64) -> Option<(u32, u32)> {
     match split_frame(frame) {
         (FRAME_PYTHON_MODULE, word) => {
