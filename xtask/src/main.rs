@@ -3,6 +3,7 @@
 mod bench;
 mod campaign;
 mod check;
+mod cpython_tables;
 mod demo;
 mod edges;
 mod environment;
@@ -20,6 +21,7 @@ cargo xtask demo          build everything and show Heaplens on an example that 
 cargo xtask test          install what the tests need, run what every change has to pass; --fast: the quick part of it,
                           --all: the long tests as well, --only NAME: tests whose names contain it
 cargo xtask check-edges   do the crates depend on each other only as they may?
+cargo xtask cpython-tables  write the tables of crates/cpython from the interpreters of this machine
 cargo xtask bench         bare, Heaplens and its peers in one run: --only ROW or SECTION (readings,
                           fragmentation), --runs N, --python PATH, --write (into docs/benchmarks.md)
 cargo xtask soak [NAME]   the long runs; their output goes into docs/soak.md";
@@ -41,6 +43,7 @@ fn run(words: &[&str]) -> Result<ExitCode> {
         ["demo"] => demo::run()?,
         ["test", options @ ..] => return test::run(options),
         ["check-edges"] => edges::run()?,
+        ["cpython-tables"] => cpython_tables::run()?,
         ["bench", options @ ..] => bench::run(options)?,
         ["soak", names @ ..] => soak::run(names)?,
         [] | ["help" | "--help" | "-h"] => println!("{WORDS}"),

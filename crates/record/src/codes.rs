@@ -6,14 +6,14 @@ use std::mem::offset_of;
 use std::path::Path;
 use std::sync::Arc;
 
+use heaplens_cpython::lines::{LineTable, Lines};
 use heaplens_format::CodeId;
 use heaplens_format::arena::Pseudo;
-use heaplens_format::arena::python::{CODE_SIZE, CodeRecord, LineTable};
+use heaplens_format::arena::python::{CODE_SIZE, CodeRecord, NO_INSTRUCTION};
 use heaplens_format::python_file::PROBE_FILE;
 use heaplens_format::recording::{Code, Frame};
 
 use crate::arena::{string, word};
-use crate::python::Lines;
 
 /// The code objects; number n is entry n − 1.
 #[derive(Default)]
@@ -72,7 +72,7 @@ impl<'a> Codes<'a> {
             return Frame::Pseudo(Pseudo::NoModule);
         };
         let line = self.known.entry((code, instruction));
-        let line = *line.or_insert_with(|| lines.map_or(0, |lines| lines.at(instruction)));
+        let line = *line.or_insert_with(|| lines.map_or(0, |lines| line_at(&lines, instruction)));
         Frame::Python { code: CodeId::new(code), line }
     }
 
@@ -80,6 +80,11 @@ impl<'a> Codes<'a> {
     pub(crate) fn finish(self) -> (Vec<Code>, u64) {
         (self.codes, self.torn)
     }
+}
+
+/// The line of an instruction. A frame that has not begun is at its first line.
+fn line_at(lines: &Lines, instruction: u32) -> u32 {
+    if instruction == NO_INSTRUCTION { lines.first_line } else { lines.at(instruction) }
 }
 
 /// Gives scripts that were started by a relative name (Python before 3.9 keeps it as it was typed) their whole path, where
@@ -127,6 +132,14 @@ mod tests {
         let file = "/home/user/train.py";
         let code = Code { name: "train".into(), file: file.into(), first_line: 40 };
         assert_eq!(codes.finish(), (vec![code], 0));
+    }
+
+    #[test]
+    fn a_frame_that_has_not_begun_is_at_its_first_line() {
+        for kind in [LineTable::Deltas, LineTable::Ranges, LineTable::Locations] {
+            let lines = Lines { kind, table: &[2, 1, 2, 1], first_line: 41 };
+            assert_eq!(line_at(&lines, NO_INSTRUCTION), 41);
+        }
     }
 
     #[test]

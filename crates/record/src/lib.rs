@@ -26,7 +26,6 @@ mod marks;
 mod memory;
 mod procfs;
 mod progress;
-mod python;
 mod recorded_process;
 mod run;
 mod seal;

@@ -77,12 +77,6 @@ pub fn own_pid() -> u32 {
     OWN_PID.load(Relaxed)
 }
 
-/// Tests have no boot that would find it out.
-#[cfg(test)]
-pub(crate) fn set_own_pid() {
-    OWN_PID.store(sys::process_id(), Relaxed);
-}
-
 /// What the agent does now.
 #[inline(always)]
 pub fn life() -> Life {

@@ -263,14 +263,19 @@ pub fn process_id() -> u32 {
 
 /// Reads words of this process that may not be there any more; how many there were. The kernel looks, and does not fault.
 pub fn read_words<const N: usize>(address: u64) -> ([u64; N], usize) {
-    let mut words = [0; N];
-    let own = [words.as_mut_ptr() as usize, N * 8];
-    let there = [address as usize, N * 8];
+    let mut bytes = [[0; 8]; N];
+    let read = read_bytes(address, bytes.as_flattened_mut());
+    (bytes.map(u64::from_le_bytes), read / 8)
+}
+
+/// The same with any bytes.
+pub fn read_bytes(address: u64, into: &mut [u8]) -> usize {
+    let own = [into.as_mut_ptr() as usize, into.len()];
+    let there = [address as usize, into.len()];
     let pid = crate::process::own_pid() as usize;
     let args = [pid, own.as_ptr() as usize, 1, there.as_ptr() as usize, 1, 0];
-    // SAFETY: the kernel writes at most so many bytes into `words`.
-    let read = unsafe { syscall(libc::SYS_process_vm_readv, args) }.unwrap_or(0);
-    (words, read / 8)
+    // SAFETY: the kernel writes at most so many bytes into `into`.
+    unsafe { syscall(libc::SYS_process_vm_readv, args) }.unwrap_or(0)
 }
 
 /// Wakes whoever waits for a word of this process.

@@ -21,7 +21,8 @@ const SUITE: &str = "forky";
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 
 /// A version whose lines are read, one that is too new, and a debug build; and what writes paths into programs.
-const PACKAGES: [&str; 5] = ["python3.14", "python3.14-venv", "python3.15", "python3.14-dbg", "patchelf"];
+const PACKAGES: [&str; 6] =
+    ["python3.14", "python3.14-venv", "libpython3.14-dev", "python3.15", "python3.14-dbg", "patchelf"];
 /// The programs of these packages.
 const PROGRAMS: [&str; 3] = ["python3.14", "python3.15", "python3.14d"];
 

@@ -51,9 +51,10 @@ pub struct CodeRecord {
     pub lines: AtomicU64,
     /// The line of its `def`.
     pub first_line: AtomicU32,
-    /// [`LineTable`] as a number.
+    /// How that table is written: `LineTable` of `heaplens-cpython`, as a number.
     pub table: AtomicU32,
-    /// Its [`CodeLoop`]s, where it is the user's own: offset in STRINGS in the high, bytes in the low half.
+    /// Its loops, where it is the user's own (`CodeLoop` of `heaplens-cpython`): offset in STRINGS in the high, bytes in the low
+    /// half.
     pub loops: AtomicU64,
     /// 1 when the record is whole.
     pub published: AtomicU64,
@@ -62,48 +63,6 @@ pub struct CodeRecord {
 /// The size of a [`CodeRecord`].
 pub const CODE_SIZE: usize = 48;
 const _: () = assert!(size_of::<CodeRecord>() == CODE_SIZE);
-
-/// A part of a loop in a code object: instructions that run inside it. Most loops have one part.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[repr(C)]
-pub struct CodeLoop {
-    /// The instruction that it is known by: the first; of a `for` loop the one that takes the next item.
-    pub first: u32,
-    /// Where this part of it begins.
-    pub begin: u32,
-    /// The first instruction behind this part.
-    pub end: u32,
-    /// 1 for a `for` loop, whose iterator lies on the frame's stack meanwhile; 0 for any other.
-    pub has_iterator: u32,
-}
-
-/// The size of a [`CodeLoop`].
-pub const CODE_LOOP_SIZE: usize = 16;
-const _: () = assert!(size_of::<CodeLoop>() == CODE_LOOP_SIZE);
-
-/// How an interpreter writes lines down. Instructions are counted in units of two bytes in all of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u32)]
-pub enum LineTable {
-    /// 3.8 and 3.9: `co_lnotab`.
-    Deltas = 1,
-    /// 3.10: `co_linetable` of PEP 626.
-    Ranges = 2,
-    /// 3.11 and later: `co_linetable` of PEP 657.
-    Locations = 3,
-}
-
-impl LineTable {
-    /// From the number.
-    pub const fn from_number(number: u32) -> Option<Self> {
-        match number {
-            1 => Some(Self::Deltas),
-            2 => Some(Self::Ranges),
-            3 => Some(Self::Locations),
-            _ => None,
-        }
-    }
-}
 
 /// A Python frame as the trie keeps it; the instruction is counted in units of two bytes from the start of the code.
 #[inline(always)]

@@ -126,8 +126,8 @@ impl Subject {
         let python = Interpreter::from_raw(header.python()).and_then(Layout::of);
         for (start, end, site) in tables.mappings()? {
             let arena = python.filter(|layout| {
-                end - start == layout.arena
-                    && space.is_resident(start.next_multiple_of(layout.pool))
+                end - start == layout.sizes.arena
+                    && space.is_resident(start.next_multiple_of(layout.sizes.pool))
                     && layout.begins_at(self.process, start)
             });
             if let Some(layout) = arena {

@@ -2,17 +2,18 @@
 
 use core::sync::atomic::Ordering::{Relaxed, Release};
 
+use heaplens_cpython::bytecode::{CodeLoop, Loops};
+use heaplens_cpython::code::Bytes;
+use heaplens_cpython::lines::LineTable;
+use heaplens_cpython::unicode::Text;
 use heaplens_format::arena::Region;
 use heaplens_format::arena::frame::{frame_word, split_frame};
-use heaplens_format::arena::python::{
-    CODE_LOOP_SIZE, CODE_SIZE, CodeRecord, FRAME_INTERN_MODULE, LineTable, MAX_CODE,
-};
+use heaplens_format::arena::python::{CODE_SIZE, CodeRecord, FRAME_INTERN_MODULE, MAX_CODE};
 use heaplens_format::python_file::{Owner, WITHOUT_FILE, is_rewritten};
 
 use super::Known;
-use super::bytecode::Loops;
-use super::layout::{Instructions, Position, Stack};
 use super::makers::Line;
+use super::memory::{Live, half, word};
 use crate::arena::Arena;
 use crate::trie::{Trie, extend_hash};
 
@@ -133,16 +134,13 @@ pub fn line_of_file(arena: &Arena, trie: &Trie, line: Line<'_>) -> Option<u32> {
 fn copy(known: &Known, arena: &Arena, trie: &Trie, code: u64) -> Option<u32> {
     let number = take_record(arena)?;
     let record = record(arena, number);
-    let layout = &known.layout;
-    let object = |offset: u64| -> u64 {
-        // SAFETY: fields of a code object that a frame of this thread keeps alive.
-        unsafe { ((code + offset) as *const u64).read() }
-    };
-    record.name.store(text(known, arena, trie, object(layout.code_title)), Relaxed);
-    record.file.store(text(known, arena, trie, object(layout.code_file)), Relaxed);
-    record.lines.store(table(arena, object(layout.code_lines)), Relaxed);
-    record.first_line.store(object(layout.code_first_line) as u32, Relaxed);
-    record.table.store(layout.lines as u32, Relaxed);
+    // Fields of a code object that a frame of this thread keeps alive.
+    let layout = &known.layout.code;
+    record.name.store(text(known, arena, trie, word(code, layout.qualname)), Relaxed);
+    record.file.store(text(known, arena, trie, word(code, layout.filename)), Relaxed);
+    record.lines.store(table(arena, word(code, layout.lines)), Relaxed);
+    record.first_line.store(half(code, layout.firstlineno), Relaxed);
+    record.table.store(layout.line_table as u32, Relaxed);
     record.loops.store(loops(known, arena, code, record.file.load(Relaxed)), Relaxed);
     // Release: a reader that sees 1 sees a whole record.
     record.published.store(1, Release);
@@ -165,26 +163,25 @@ fn take_record(arena: &Arena) -> Option<u32> {
 
 /// Copies a `bytes` object; its place in STRINGS, 0 when it is empty or does not fit.
 fn table(arena: &Arena, object: u64) -> u64 {
-    const SIZE: u64 = 16;
-    const DATA: u64 = 32;
     if object == 0 {
         return 0;
     }
-    // SAFETY: the code object keeps its table alive; a `bytes` object has its size and data there.
-    let bytes = unsafe {
-        let size = ((object + SIZE) as *const u64).read().min(LONGEST_TABLE);
-        core::slice::from_raw_parts((object + DATA) as *const u8, size as usize)
-    };
+    let Some(bytes) = Bytes::of_object(&Live, object) else { return 0 };
+    // SAFETY: the code object keeps its table alive.
+    let bytes = unsafe { bytes_at(bytes, LONGEST_TABLE) };
     put(arena, bytes.len(), |target| target.copy_from_slice(bytes))
 }
 
 /// The loops of a code object that is the user's own; their place in STRINGS, 0 where there are none.
 fn loops(known: &Known, arena: &Arena, code: u64, file: u64) -> u64 {
-    let Some(opcodes) = known.layout.opcodes.filter(|_| is_users(stored(arena, file))) else { return 0 };
+    if !is_users(stored(arena, file)) {
+        return 0;
+    }
+    let Some(instructions) = known.layout.instructions(&Live, code) else { return 0 };
     // SAFETY: the instructions of a code object that a frame of this thread keeps alive.
-    let loops = Loops::read(opcodes, unsafe { instructions(known, code) });
-    put(arena, loops.all().len() * CODE_LOOP_SIZE, |target| {
-        for (one, target) in loops.all().iter().zip(target.chunks_exact_mut(CODE_LOOP_SIZE)) {
+    let loops = Loops::read(known.opcodes, unsafe { bytes_at(instructions, LONGEST_CODE) });
+    put(arena, size_of_val(loops.all()), |target| {
+        for (one, target) in loops.all().iter().zip(target.chunks_exact_mut(size_of::<CodeLoop>())) {
             let words = [one.first, one.begin, one.end, one.has_iterator];
             words
                 .iter()
@@ -219,7 +216,7 @@ pub fn writer(arena: &Arena, number: u32) -> Writer {
 /// the caller keeps, too, until it returns (before 3.11). Of any other code none.
 pub fn references_of_argument(known: &Known, arena: &Arena, number: u32) -> u32 {
     let name = stored(arena, record(arena, number).name.load(Relaxed));
-    let caller_keeps = matches!(known.layout.stack, Stack::Behind(_));
+    let caller_keeps = known.layout.frame.stack.is_some();
     match name {
         b"<genexpr>" => 1,
         _ if name.ends_with(b"comp>") => 1 + u32::from(caller_keeps),
@@ -239,30 +236,18 @@ fn is_users(file: &[u8]) -> bool {
     core::str::from_utf8(file).is_ok_and(|file| Owner::of(file) == Owner::User || file == WITHOUT_FILE)
 }
 
+/// Bytes of the program, as many as are wanted at most.
+///
 /// # Safety
-/// `code` must be a live code object.
-unsafe fn instructions<'a>(known: &Known, code: u64) -> &'a [u8] {
-    const SIZE: u64 = 16;
-    const DATA: u64 = 32;
-    // SAFETY: as the caller says; a `bytes` object has its size and data there, a code object its size in units of two.
-    unsafe {
-        let (data, size) = match (known.layout.instructions, known.layout.position) {
-            (Instructions::Bytes(offset), _) => {
-                let object = ((code + offset) as *const u64).read();
-                (object + DATA, ((object + SIZE) as *const u64).read())
-            }
-            (Instructions::Inside, Position::Address(first)) => {
-                (code + first, ((code + SIZE) as *const u64).read() * 2)
-            }
-            (Instructions::Inside, Position::Index(_)) => return &[],
-        };
-        core::slice::from_raw_parts(data as *const u8, size.min(LONGEST_CODE) as usize)
-    }
+/// They must lie in an object that stays alive while they are used.
+unsafe fn bytes_at<'a>(bytes: Bytes, most: u64) -> &'a [u8] {
+    // SAFETY: as the caller says.
+    unsafe { core::slice::from_raw_parts(bytes.start as *const u8, bytes.length.min(most) as usize) }
 }
 
 /// Copies a `str` object as UTF-8, each text once; its place in STRINGS, 0 when it is empty or does not fit.
 fn text(known: &Known, arena: &Arena, trie: &Trie, object: u64) -> u64 {
-    let Some(characters) = Characters::of(known, object) else { return 0 };
+    let Some(characters) = characters(known, object) else { return 0 };
     let hash =
         characters.clone().fold(TEXTS, |hash, character| extend_hash(hash, u64::from(u32::from(character))));
     if let Some(node) = trie.find(arena, hash) {
@@ -295,51 +280,14 @@ fn put(arena: &Arena, length: usize, fill: impl FnOnce(&mut [u8])) -> u64 {
     (offset as u64) << 32 | length as u64
 }
 
-/// The characters of a `str` object.
-#[derive(Clone)]
-struct Characters {
-    data: u64,
-    kind: u64,
-    left: u64,
-}
-
-impl Characters {
-    /// `None` for what is no compact string: the interpreter makes no others for names.
-    fn of(known: &Known, object: u64) -> Option<Self> {
-        const LENGTH: u64 = 16;
-        const STATE: u64 = 32;
-        if object == 0 || object & 7 != 0 {
-            return None;
-        }
-        // SAFETY: the code object keeps its names alive; every `str` object has length and state there.
-        let (length, state) =
-            unsafe { (((object + LENGTH) as *const u64).read(), ((object + STATE) as *const u32).read()) };
-        let (kind, is_compact, is_ascii) =
-            (u64::from(state >> 2 & 7), state >> 5 & 1 == 1, state >> 6 & 1 == 1);
-        let data = object + if is_ascii { known.layout.text_ascii } else { known.layout.text_wide };
-        (is_compact && matches!(kind, 1 | 2 | 4)).then_some(Self {
-            data,
-            kind,
-            left: length.min(LONGEST_TEXT),
-        })
+/// The characters of a `str` object. `None` for what is no compact string: the interpreter makes no others for names.
+fn characters(known: &Known, object: u64) -> Option<impl Iterator<Item = char> + Clone> {
+    if object == 0 || object & 7 != 0 {
+        return None;
     }
-}
-
-impl Iterator for Characters {
-    type Item = char;
-
-    fn next(&mut self) -> Option<char> {
-        self.left = self.left.checked_sub(1)?;
-        let at = self.data;
-        self.data += self.kind;
-        // SAFETY: within the characters of a live string, as its length says.
-        let value = unsafe {
-            match self.kind {
-                1 => u32::from((at as *const u8).read()),
-                2 => u32::from((at as *const u16).read()),
-                _ => (at as *const u32).read(),
-            }
-        };
-        Some(char::from_u32(value).unwrap_or(char::REPLACEMENT_CHARACTER))
-    }
+    let Text { start, length, width, .. } =
+        Text::of(&Live, &known.layout.unicode, object).filter(|text| text.is_compact)?;
+    let length = length.min(LONGEST_TEXT) * width as u64;
+    // SAFETY: the code object keeps its names alive, and these are as long as they say.
+    Some(width.decode(unsafe { bytes_at(Bytes { start, length }, length) }))
 }

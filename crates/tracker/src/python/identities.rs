@@ -1,7 +1,7 @@
 //! What tells code objects apart, kept while none of them ends (`objects::watched`).
 
 use super::Known;
-use super::walk::word;
+use super::memory::word;
 use crate::objects::samples::Samples;
 
 /// log2 of the code objects that a thread keeps in mind.
@@ -31,7 +31,7 @@ impl Identities {
     #[inline(always)]
     pub(super) fn now<'a>(&'a mut self, known: &'a Known, samples: &'a Samples) -> Now<'a> {
         // Since 3.12 a code object has a number of its own, which is as quickly read as found here.
-        let is_numbered = known.layout.code_version.is_some();
+        let is_numbered = known.layout.code.version.is_some();
         let generation = if is_numbered { 0 } else { samples.watched.generation() };
         Now { kept: self, known, samples, generation }
     }
@@ -52,7 +52,7 @@ impl Now<'_> {
         if self.generation == 0 {
             return self.read(frame);
         }
-        let code = word(frame, self.known.layout.frame_code);
+        let code = word(frame, self.known.layout.frame.code);
         let kept = &self.kept.0[place(code)];
         if kept.identity.code == code && kept.generation == self.generation {
             return Some(kept.identity);

@@ -10,13 +10,11 @@
 //!                        merge: each run of interpreter frames becomes the Python frames that it executes
 //! ```
 
-mod bytecode;
 mod codes;
 mod identities;
-mod iterators;
-mod layout;
 mod loops;
 mod makers;
+mod memory;
 mod merge;
 mod path;
 mod stack;
@@ -26,6 +24,10 @@ use core::ffi::{CStr, c_void};
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, AtomicUsize};
 
+use heaplens_cpython::bytecode::Opcodes;
+use heaplens_cpython::debug_offsets::Unreadable;
+use heaplens_cpython::layout::Runs;
+use heaplens_cpython::{Layout, Version, iterators, recognise};
 use heaplens_format::Addr;
 use heaplens_format::arena::python::{Interpreter, Reading};
 
@@ -33,7 +35,7 @@ use crate::arena::Arena;
 use crate::modules;
 use crate::objects::samples::Samples;
 use crate::symbols::Exports;
-use layout::{Layout, Runs};
+use memory::Live;
 
 pub use loops::{Event, Tables};
 pub use makers::{Line, Maker};
@@ -65,6 +67,8 @@ pub struct Python {
 #[derive(Clone, Copy, Debug)]
 struct Known {
     layout: Layout,
+    /// How its instructions are written.
+    opcodes: &'static Opcodes,
     /// The address of `PyCode_Type`: whatever claims to be a code object has this type.
     code_type: u64,
     /// Where the evaluating function is.
@@ -225,22 +229,25 @@ impl Python {
     #[cold]
     pub fn on_module(&self, arena: &Arena, number: u16, path: &[u8], exports: &Exports) {
         let Some(function) = exports.find(THREAD_STATE) else { return };
-        let (interpreter, layout) = layout::recognise(exports);
+        let (interpreter, layout) = recognised(exports);
         let seen = Interpreter::from_raw(arena.header().python.load(Relaxed));
         if seen.is_none_or(|seen| seen.reading != Reading::Frames) {
             arena.header().python.store(interpreter.raw(), Relaxed);
         }
-        let (Some(layout), Some(code_type)) = (layout, exports.find(c"PyCode_Type")) else { return };
+        let opcodes = Opcodes::of(Version::new(interpreter.major, interpreter.minor));
+        let code_type = exports.find(c"PyCode_Type");
+        let (Some(layout), Some(opcodes), Some(code_type)) = (layout, opcodes, code_type) else { return };
         let evaluate = exports.find(c"_PyEval_EvalFrameDefault");
-        if layout.runs == Runs::Single && evaluate.is_none() {
+        if layout.frame.runs == Runs::Single && evaluate.is_none() {
             return;
         }
         let known = Known {
             layout,
+            opcodes,
             code_type: code_type.address,
             evaluate: evaluate.map_or((0, 0), |symbol| (symbol.address, symbol.address + symbol.size)),
             module: number,
-            types: iterators::Types::of(exports, &layout),
+            types: iterators::Types::of(|name| address(exports, name), &layout),
             is_bare: is_bare(path),
         };
         let other = self.function.load(Relaxed);
@@ -273,7 +280,23 @@ impl Default for Python {
 
 /// Whether the frames and objects of the interpreter with these exports can be read.
 pub fn is_readable(exports: &Exports) -> bool {
-    layout::recognise(exports).1.is_some()
+    recognised(exports).1.is_some()
+}
+
+/// What is known of an interpreter from its exports, and its layout where frames can be read.
+fn recognised(exports: &Exports) -> (Interpreter, Option<Layout>) {
+    let (version, layout) = recognise::recognise(&Live, |name| address(exports, name));
+    let reading = match layout {
+        Ok(_) => Reading::Frames,
+        Err(Unreadable::UnknownVersion) => Reading::UnknownVersion,
+        Err(Unreadable::FreeThreaded) => Reading::FreeThreaded,
+        Err(Unreadable::DebugBuild) => Reading::DebugBuild,
+    };
+    (Interpreter { reading, major: version.major, minor: version.minor }, layout.ok())
+}
+
+fn address(exports: &Exports, name: &CStr) -> Option<u64> {
+    exports.find(name).map(|symbol| symbol.address)
 }
 
 /// Whether a file is named as interpreters are: `python3.11`, `libpython3.11.so.1.0`. In any other program that has the

@@ -3,9 +3,13 @@
 //! Every word is read from an object that the thread itself keeps alive: its state, its frames, their code. What is not a
 //! code object by its type is not looked into.
 
+use heaplens_cpython::code::Bytes;
+use heaplens_cpython::layout::Code;
+use heaplens_cpython::{Layout, ReadMemory, fixed};
+
 use super::codes::Looping;
 use super::identities::{Identities, Identity};
-use super::layout::{ENTRY_FLAG, Layout, OWNED_BY_C, Position, Runs};
+use super::memory::{Live, half, word};
 use super::{Known, Thread};
 use crate::objects::samples::Samples;
 
@@ -34,25 +38,6 @@ pub struct Walk {
     frames: [PythonFrame; MOST_FRAMES],
 }
 
-/// Reads a word of a live object.
-#[inline(always)]
-pub(super) fn word(object: u64, offset: u64) -> u64 {
-    // SAFETY: callers read within objects that the calling thread keeps alive (see the module).
-    unsafe { ((object + offset) as *const u64).read_volatile() }
-}
-
-#[inline(always)]
-pub(super) fn half(object: u64, offset: u64) -> u32 {
-    // SAFETY: as in `word`.
-    unsafe { ((object + offset) as *const u32).read_volatile() }
-}
-
-#[inline(always)]
-fn byte(object: u64, offset: u64) -> u8 {
-    // SAFETY: as in `word`.
-    unsafe { ((object + offset) as *const u8).read_volatile() }
-}
-
 /// What sets a frame apart from the same one further out: its depth times this.
 const STRIDE: u64 = 0x9e37_79b9_7f4a_7c15;
 
@@ -73,35 +58,19 @@ impl Known {
     /// The code of a frame; `None` for frames that no code runs in.
     #[inline(always)]
     pub(super) fn code(&self, frame: u64) -> Option<u64> {
-        // The lowest bits tag references since 3.14.
-        let code = word(frame, self.layout.frame_code) & !3;
-        (code > 7 && code & 4 == 0 && word(code, 8) == self.code_type).then_some(code)
+        let code = self.layout.code_of_frame(&Live, frame)?;
+        (code > 7 && code & 4 == 0 && word(code, fixed::object::TYPE) == self.code_type).then_some(code)
     }
 
     /// Where a frame is, as it says so itself: an index or an address.
     #[inline(always)]
     pub(super) fn position(&self, frame: u64) -> u64 {
-        match self.layout.position {
-            Position::Index(_) => u64::from(half(frame, self.layout.frame_position)),
-            Position::Address(_) => word(frame, self.layout.frame_position),
-        }
+        self.layout.frame.position_of(&Live, frame).unwrap_or(0)
     }
 
+    #[inline]
     pub(super) fn instruction(&self, code: u64, position: u64) -> u32 {
-        match self.layout.position {
-            Position::Index(per_unit) => u32::try_from(position as u32 as i32 / per_unit).unwrap_or(u32::MAX),
-            Position::Address(first) => {
-                let distance = position.wrapping_sub(code + first) as i64;
-                if distance < 0 { u32::MAX } else { u32::try_from(distance / 2).unwrap_or(u32::MAX) }
-            }
-        }
-    }
-
-    /// Whether code is the interpreter's own, run between a class that is called and its `__init__` (3.13 and later). Its
-    /// file and its name are one object, and it begins on no line; the interpreter's own tracebacks leave it out, too.
-    fn is_of_a_call(&self, code: u64) -> bool {
-        let Layout { code_file, code_name, code_first_line, .. } = self.layout;
-        word(code, code_file) == word(code, code_name) && half(code, code_first_line) == 0
+        self.layout.instruction(code, position)
     }
 
     /// What tells a code object from another one that lived at the same address before. Since 3.12 each has a number. Before
@@ -109,44 +78,39 @@ impl Known {
     /// always), so what they say is part of it.
     #[inline(always)]
     pub(super) fn identity(&self, code: u64) -> u64 {
-        let Layout { code_file, code_title, code_lines, code_first_line, code_version, .. } = self.layout;
-        if let Some(version) = code_version {
+        let Code { filename, qualname, lines, firstlineno, version, .. } = self.layout.code;
+        if let Some(version) = version {
             return code ^ u64::from(half(code, version)).wrapping_mul(STRIDE);
         }
-        let [file, title, lines] = [code_file, code_title, code_lines].map(|offset| word(code, offset));
+        let [file, title, lines] = [filename, qualname, lines].map(|offset| word(code, offset));
         let addresses = code ^ file.rotate_left(20) ^ title.rotate_left(40) ^ lines.rotate_left(8);
         let contents =
             text_hash(file).rotate_left(13) ^ text_hash(title) ^ ends_of_bytes(lines).rotate_left(31);
-        addresses ^ contents ^ u64::from(half(code, code_first_line)) << 32
+        addresses ^ contents ^ u64::from(half(code, firstlineno)) << 32
     }
 }
 
 /// The hash that a `str` object keeps of itself; -1 until somebody asks for it, which for names is when they are made.
 #[inline(always)]
 fn text_hash(object: u64) -> u64 {
-    const HASH: u64 = 24;
-    if object == 0 { 0 } else { word(object, HASH) }
+    if object == 0 { 0 } else { word(object, fixed::unicode::HASH) }
 }
 
 /// The first and the last bytes of a `bytes` object and its size. It is never smaller than its head and one word.
 #[inline(always)]
 fn ends_of_bytes(object: u64) -> u64 {
-    const SIZE: u64 = 16;
-    const DATA: u64 = 32;
     if object == 0 {
         return 0;
     }
-    let size = word(object, SIZE);
-    word(object, DATA) ^ word(object, DATA - 8 + size.max(8)).rotate_left(23) ^ size.rotate_left(47)
+    let Some(Bytes { start, length }) = Bytes::of_object(&Live, object) else { return 0 };
+    let last = Live.bytes(start - 8 + length.max(8)).map_or(0, u64::from_le_bytes);
+    word(start, 0) ^ last.rotate_left(23) ^ length.rotate_left(47)
 }
 
 impl Thread<'_> {
+    #[inline(always)]
     pub(super) fn innermost(&self) -> u64 {
-        let top = word(self.state, self.known.layout.thread_top);
-        match self.known.layout.record_top {
-            Some(offset) if top != 0 => word(top, offset),
-            _ => top,
-        }
+        self.known.layout.innermost_frame(&Live, self.state).unwrap_or(0)
     }
 
     /// A number for the whole stack, 0 when there is no frame, and the innermost frame whose code has loops.
@@ -172,7 +136,7 @@ impl Thread<'_> {
                 hash = take_in(hash, place, depth);
             }
             depth = depth.wrapping_add(STRIDE);
-            frame = word(frame, self.known.layout.frame_previous);
+            frame = word(frame, self.known.layout.frame.previous);
         }
         Hashed { hash, loop_frame }
     }
@@ -193,7 +157,8 @@ impl Walk {
         let known = thread.known;
         let layout = &known.layout;
         (self.count, self.is_cut) = (0, false);
-        let mut record = word(thread.state, layout.thread_record);
+        let record = layout.thread.record;
+        let mut record = record.and_then(|record| record.innermost_of(&Live, thread.state)).unwrap_or(0);
         let mut frame = thread.innermost();
         for steps in 0.. {
             if frame == 0 {
@@ -204,8 +169,8 @@ impl Walk {
                 break;
             }
             match known.code(frame) {
-                _ if is_of_c(layout, frame) => self.end_run_at(frame),
-                Some(code) if known.is_of_a_call(code) => {}
+                _ if layout.frame.is_of_c(&Live, frame) => self.end_run_at(frame),
+                Some(code) if layout.is_of_a_call(&Live, code) => {}
                 Some(code) => {
                     let instruction = known.instruction(code, known.position(frame));
                     let (ends_run, place) = run_end(layout, frame, &mut record);
@@ -214,7 +179,7 @@ impl Walk {
                 }
                 None => {}
             }
-            frame = word(frame, layout.frame_previous);
+            frame = word(frame, layout.frame.previous);
         }
     }
 
@@ -239,25 +204,15 @@ impl Walk {
     }
 }
 
-/// Whether a frame is the interpreter's own: it marks the C frame that it lies in. In 3.12 it even has a code.
-fn is_of_c(layout: &Layout, frame: u64) -> bool {
-    layout.runs == Runs::EntryFrame && byte(frame, layout.frame_owner) >= OWNED_BY_C
-}
-
 /// Whether a frame is the last of its run, and where that run's record lies.
 fn run_end(layout: &Layout, frame: u64, record: &mut u64) -> (bool, u64) {
-    let ends = match layout.runs {
-        Runs::Single => return (true, 0),
-        Runs::SingleRecorded => true,
-        Runs::EntryFlag => byte(frame, ENTRY_FLAG) != 0,
-        Runs::EntryFrame => false,
-    };
-    if !ends {
+    if !layout.frame.ends_run(&Live, frame) {
         return (false, 0);
     }
     let place = *record;
     if place != 0 {
-        *record = word(place, layout.record_previous);
+        let next = layout.thread.record.and_then(|record| record.previous_of(&Live, place));
+        *record = next.unwrap_or(0);
     }
     (true, place)
 }

@@ -21,14 +21,15 @@ mod pause;
 mod records;
 mod running;
 
+use heaplens_cpython::iterators::Counter;
 use heaplens_format::Addr;
 
 use super::Thread;
 use super::codes::Codes;
+use super::memory::Checked;
 use crate::arena::Arena;
 use crate::marks::Marks;
 use crate::objects::samples::Samples;
-use crate::python::iterators::Counter;
 use crate::seat::SeatId;
 use crate::trie::Trie;
 use passes::{Around, Kept, Step, step};
@@ -125,7 +126,7 @@ impl Loops {
         let mut loops = self.kept.iter_mut();
         let of_block = |kept: &&mut Kept| kept.record != 0 && kept.counter.block == block.get();
         let Some(kept) = loops.find(of_block) else { return };
-        kept.end(arena, thread.known.types.last_count(kept.counter));
+        kept.end(arena, thread.known.types.last_count(&Checked, kept.counter));
         self.pause.end(kept.record);
         self.note_last_place();
         self.watched = Watched::default();

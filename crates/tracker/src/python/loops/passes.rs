@@ -2,16 +2,14 @@
 
 use core::sync::atomic::Ordering::Relaxed;
 
-use heaplens_format::arena::marks::{
-    ENOUGH_PASSES, LOOP_COUNTED, LOOP_SHARED, LOOP_UNSURE, LoopRecord, MarkTag,
-};
+use heaplens_cpython::iterators::{Counter, Progress};
+use heaplens_format::arena::marks::{ENOUGH_PASSES, LOOP_COUNTED, LOOP_SHARED, LOOP_UNSURE, LoopRecord, MarkTag};
 
 use super::Tables;
 use super::records::record;
 use super::running::Running;
 use crate::arena::Arena;
 use crate::marks::NewMark;
-use crate::python::iterators::{Counter, Progress};
 
 /// Marks of one loop that are made with each pass; from then on half as often every time this many more were made.
 const CLOSE_MARKS: u32 = 64;

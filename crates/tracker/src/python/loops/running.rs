@@ -2,14 +2,15 @@
 
 use core::sync::atomic::Ordering::Relaxed;
 
+use heaplens_cpython::bytecode::CodeLoop;
+use heaplens_cpython::iterators::{Kind, Progress};
 use heaplens_format::arena::Region;
-use heaplens_format::arena::python::{CODE_LOOP_SIZE, CodeLoop};
 
 use super::Tables;
 use crate::arena::Arena;
 use crate::python::codes::{self, Codes};
-use crate::python::iterators::{Kind, Progress};
-use crate::python::walk::{MOST_FRAMES, word};
+use crate::python::memory::word;
+use crate::python::walk::MOST_FRAMES;
 use crate::python::{Known, Thread};
 
 /// Loops on one stack; of more the innermost are left out.
@@ -87,7 +88,7 @@ impl Stack {
             {
                 self.read_frame(known, frame, code, number, loops_of(tables.arena, number));
             }
-            frame = word(frame, known.layout.frame_previous);
+            frame = word(frame, known.layout.frame.previous);
         }
         self.loops[..self.count].reverse();
     }
@@ -153,12 +154,12 @@ impl CodeLoops {
 
     fn get(&self, index: usize) -> CodeLoop {
         // SAFETY: `codes` put so many of them there; STRINGS knows no alignment.
-        unsafe { ((self.at + index * CODE_LOOP_SIZE) as *const CodeLoop).read_unaligned() }
+        unsafe { ((self.at + index * size_of::<CodeLoop>()) as *const CodeLoop).read_unaligned() }
     }
 }
 
 fn loops_of(arena: &Arena, code: u32) -> CodeLoops {
     let place = codes::record(arena, code).loops.load(Relaxed);
     let at = arena.address(Region::Strings, (place >> 32) as usize);
-    CodeLoops { at, count: place as u32 as usize / CODE_LOOP_SIZE }
+    CodeLoops { at, count: place as u32 as usize / size_of::<CodeLoop>() }
 }

@@ -1,7 +1,10 @@
 //! Lines as the interpreters themselves say them, and tables of any bytes.
 
+use std::format;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::string::String;
+use std::vec::Vec;
 
 use proptest::prelude::*;
 
@@ -87,13 +90,6 @@ fn every_line_is_the_one_that_the_interpreter_of_the_machine_says() {
     match output {
         Ok(output) if output.stdout.starts_with(b"True") => assert!(compare(Path::new("python3")) > 20_000),
         _ => not_run("python3"),
-    }
-}
-
-#[test]
-fn a_frame_that_has_not_begun_is_at_its_first_line() {
-    for kind in [LineTable::Deltas, LineTable::Ranges, LineTable::Locations] {
-        assert_eq!(Lines { kind, table: &[2, 1, 2, 1], first_line: 41 }.at(NO_INSTRUCTION), 41);
     }
 }
 

@@ -1,9 +1,7 @@
 //! Which instructions between the first and the last of a `for` loop run with its iterator on the stack: those from which the
 //! loop can go on without having been left.
 
-use heaplens_format::arena::python::CodeLoop;
-
-use super::{Opcodes, instructions};
+use super::{CodeLoop, Opcodes, instructions};
 
 /// A loop with more jumps is taken for one that does not tell its passes.
 const MOST_JUMPS: usize = 192;

@@ -10,25 +10,44 @@
 //! The last one is told by kind in CPython's `Objects/locations.md`; here only the line is wanted. Bytes of an entry
 //! behind its first have the top bit clear, so the next entry is always found.
 
-use heaplens_format::arena::python::{LineTable, NO_INSTRUCTION};
+/// How an interpreter writes lines down. Instructions are counted in units of two bytes in all of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum LineTable {
+    /// 3.8 and 3.9: `co_lnotab`.
+    Deltas = 1,
+    /// 3.10: `co_linetable` of PEP 626.
+    Ranges = 2,
+    /// 3.11 and later: `co_linetable` of PEP 657.
+    Locations = 3,
+}
+
+impl LineTable {
+    /// From the number.
+    pub const fn from_number(number: u32) -> Option<Self> {
+        match number {
+            1 => Some(Self::Deltas),
+            2 => Some(Self::Ranges),
+            3 => Some(Self::Locations),
+            _ => None,
+        }
+    }
+}
 
 /// What a code object says about lines.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Lines<'a> {
+pub struct Lines<'a> {
     /// How the table is written.
-    pub(crate) kind: LineTable,
+    pub kind: LineTable,
     /// The table.
-    pub(crate) table: &'a [u8],
+    pub table: &'a [u8],
     /// The line of the `def`.
-    pub(crate) first_line: u32,
+    pub first_line: u32,
 }
 
 impl Lines<'_> {
     /// The line of an instruction, counted in units of two bytes; 0 where there is none.
-    pub(crate) fn at(&self, instruction: u32) -> u32 {
-        if instruction == NO_INSTRUCTION {
-            return self.first_line;
-        }
+    pub fn at(&self, instruction: u32) -> u32 {
         let line = match self.kind {
             LineTable::Deltas => Some(self.by_deltas(2 * u64::from(instruction))),
             LineTable::Ranges => self.by_ranges(2 * u64::from(instruction)),
@@ -106,5 +125,5 @@ fn signed(bytes: &[u8]) -> i64 {
 }
 
 #[cfg(test)]
-#[path = "python_tests.rs"]
+#[path = "lines_tests.rs"]
 mod tests;

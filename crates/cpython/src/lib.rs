@@ -1,0 +1,38 @@
+//! CPython 3.8 to 3.14 as it lies in memory: where its structures keep what Heaplens reads, how its instructions and its
+//! tables of lines are written, and small readers on both. All foreign memory is read through [`ReadMemory`], so that the same
+//! readers serve a thread that reads its own frames and a process that stands still.
+//!
+//! The crate allocates nothing, keeps nothing, and trusts no word that it reads: whatever is asked for may be half written or no
+//! object at all. It decides nothing either: which frames are walked, what is kept in mind, and what an object is called is for
+//! the crates that use it.
+//!
+//! ```text
+//!   generated (from headers, `cargo xtask cpython-tables`) ─▶ layout, fixed, bytecode ─▶ frames, unicode, dicts, pools, …
+//! ```
+#![no_std]
+#![forbid(unsafe_code)]
+
+#[cfg(test)]
+extern crate std;
+
+pub mod bytecode;
+pub mod code;
+pub mod debug_offsets;
+pub mod dicts;
+pub mod frames;
+mod generated;
+pub mod integers;
+pub mod iterators;
+pub mod layout;
+pub mod lines;
+mod memory;
+pub mod pools;
+pub mod recognise;
+pub mod type_objects;
+pub mod unicode;
+mod version;
+
+pub use generated::fixed;
+pub use layout::Layout;
+pub use memory::{ReadMemory, is_address};
+pub use version::Version;
