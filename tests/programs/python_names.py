@@ -64,6 +64,11 @@ class Attributes:
         return self
 
 
+class Small:
+    def __init__(self):
+        self.only = None
+
+
 class Slots:
     __slots__ = ("left", "right", "__weakref__")
 
@@ -385,6 +390,11 @@ def parts():
         beside = container.__sizeof__() - type(container).__basicsize__
         TRUTH["parts"].append([id(keep(container)), (beside + 15) // 16 * 16])
     TRUTH["parts"] += [[id(keep(empty)), 0] for empty in ([], set(), (1, 2), 7.5, "text")]
+    if sys.version_info < (3, 11):
+        # A dict and its values, which are often right behind the object.
+        for thing in [keep(Small()) for _ in range(1000)]:
+            values = vars(thing).__sizeof__() - dict.__basicsize__
+            TRUTH["parts"].append([id(thing), 64 + (values + 15) // 16 * 16])
     for whole in ("text" * 3, b"bytes" * 3, (1, 2, 3), (1, 2), [], {}, set(), 1 << 70, parts, (lambda: small).__closure__[0]):
         TRUTH["ends"].append([id(keep(whole)), whole.__sizeof__() - (8 * len(whole) if type(whole) is list else 0)])
     small = keep([Thing() for _ in range(20)])

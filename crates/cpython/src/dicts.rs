@@ -106,11 +106,17 @@ impl Attributes {
                 is_address(values).then_some(values)
             }
             ManagedDict::Inline { valid } => {
-                let values = object.checked_add(basicsize)?;
-                let is_inline = flags & type_flag::INLINE_VALUES != 0;
-                (is_inline && memory.byte(values.checked_add(valid)?)? == 1).then_some(values)
+                let values = self.inline_values(object, flags, basicsize)?;
+                (memory.byte(values.checked_add(valid)?)? == 1).then_some(values)
             }
         }
+    }
+
+    /// Where an object has room for attributes in its own block, behind itself, be it in use or not.
+    pub fn inline_values(&self, object: u64, flags: u64, basicsize: u64) -> Option<u64> {
+        let is_inline =
+            matches!(self.managed, ManagedDict::Inline { .. }) && flags & type_flag::INLINE_VALUES != 0;
+        object.checked_add(basicsize).filter(|_| is_inline)
     }
 
     /// The word of an object that leads to its dict, where its type leaves that to the interpreter.

@@ -2,15 +2,11 @@
 
 use std::fmt;
 
-/// Memory that stays as it is while it is read: of a process that stands still, of a copy of one, or of a file.
-pub trait ReadMemory {
-    /// Fills `into` with what lies at `address`, as far as it can be read from there on; how many bytes that is.
-    fn read(&self, address: u64, into: &mut [u8]) -> usize;
-}
+pub use heaplens_cpython::ReadMemory;
 
 type Read = dyn Fn(u64, &mut [u8]) -> usize + Send + Sync;
 
-/// The memory of a snapshot, wherever it is.
+/// The memory of a snapshot, wherever it is: it stays as it is while it is read.
 pub struct Memory(Box<Read>);
 
 impl Memory {

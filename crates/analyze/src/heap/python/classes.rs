@@ -5,8 +5,12 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::rc::Rc;
 
-use super::layout::{CODE_SPARE_WORDS, Managed, OfGenerator, TYPE, WEAK_WORDS, class, flag};
-use super::reader::is_address;
+use heaplens_cpython::fixed::gc::LINKS;
+use heaplens_cpython::fixed::object::TYPE;
+use heaplens_cpython::fixed::{type_flag, type_object, weakref};
+use heaplens_cpython::is_address;
+use heaplens_cpython::type_objects::TypeObject;
+
 use super::{Object, Python};
 use crate::heap::ReadMemory;
 
@@ -14,8 +18,8 @@ use crate::heap::ReadMemory;
 const MOST_METACLASSES: u32 = 4;
 const MOST_BASES: usize = 64;
 const LONGEST_NAME: usize = 200;
-/// The two words by which the collector links objects.
-const LINKS: u64 = 16;
+/// Words of a weak reference that hold nothing: what it refers to, and its neighbours in the list of that object.
+const WEAK_WORDS: [u64; 3] = [weakref::OBJECT, weakref::PREVIOUS, weakref::NEXT];
 
 /// A type, by the order in which types were met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -58,24 +62,19 @@ pub(super) enum Kind {
 pub(super) struct Class {
     pub id: ClassId,
     pub address: u64,
-    pub flags: u64,
-    pub basic_size: u64,
+    pub type_object: TypeObject,
     /// No object is smaller: a string has only a part of what its type says.
     pub least_size: u64,
-    pub item_size: u64,
-    pub dict_offset: i64,
     pub kind: Kind,
     /// Bytes of a block before the object.
     pub lead: u64,
     /// Words of a block that hold nothing, though they point somewhere: a bit each.
     pub idle_words: u64,
-    name: u64,
-    base: u64,
 }
 
 impl Class {
     pub(super) fn has(&self, flag: u64) -> bool {
-        self.flags & flag != 0
+        self.type_object.has(flag)
     }
 }
 
@@ -144,32 +143,19 @@ impl<M: ReadMemory> Python<'_, M> {
         if meta != self.type_type && !self.makes_types(meta, depth) {
             return None;
         }
-        let bytes: [u8; class::LENGTH] = self.reader.bytes(address)?;
-        let word = |at: u64| {
-            let at = at as usize;
-            bytes[at..at + 8].try_into().map_or(0, u64::from_le_bytes)
-        };
-        let flags = word(class::FLAGS);
-        let (basic_size, item_size) = (word(class::BASIC_SIZE), word(class::ITEM_SIZE));
-        if !(16..1 << 24).contains(&basic_size) || item_size > 1 << 24 {
-            return None;
-        }
+        let type_object = TypeObject::read(&self.reader, address)?;
+        let TypeObject { flags, basicsize, .. } = type_object;
         let class = Class {
             id: ClassId(0),
             address,
-            flags,
-            basic_size,
-            least_size: if flags & flag::STR != 0 { self.layout.text_ascii } else { basic_size },
-            item_size,
-            dict_offset: word(class::DICT_OFFSET) as i64,
+            type_object,
+            least_size: if flags & type_flag::STR != 0 { self.layout.unicode.ascii } else { basicsize },
             kind: Kind::Plain,
-            lead: self.lead(flags),
+            lead: self.layout.lead(flags),
             idle_words: 0,
-            name: word(class::NAME),
-            base: word(class::BASE),
         };
         let kind = self.kind(&class)?;
-        let idle_words = self.idle_words(&Class { kind, ..class }, word(class::WEAK_OFFSET));
+        let idle_words = self.idle_words(&Class { kind, ..class });
         Some(Class { kind, idle_words, ..class })
     }
 
@@ -179,7 +165,7 @@ impl<M: ReadMemory> Python<'_, M> {
         }
         let verdict = self.classes.verdicts.borrow().get(&meta).copied();
         let id = verdict.unwrap_or_else(|| self.judge(meta, depth + 1));
-        id.is_some_and(|id| self.known(id).is_some_and(|class| class.has(flag::TYPE)))
+        id.is_some_and(|id| self.known(id).is_some_and(|class| class.has(type_flag::TYPE)))
     }
 
     pub(super) fn known(&self, id: ClassId) -> Option<Class> {
@@ -191,38 +177,25 @@ impl<M: ReadMemory> Python<'_, M> {
         self.known(id).is_some_and(|class| class.kind == Kind::Class)
     }
 
-    /// Which flags tell of words before the object, in this version.
-    fn lead(&self, flags: u64) -> u64 {
-        let before = match self.layout.managed {
-            Managed::None => 0,
-            Managed::TwoWords => flag::MANAGED_DICT,
-            Managed::OneWord | Managed::Inline => flag::MANAGED_DICT | flag::MANAGED_WEAKREF,
-        };
-        let links = if flags & flag::HAVE_GC != 0 { LINKS } else { 0 };
-        links + if flags & before != 0 { 16 } else { 0 }
-    }
-
     /// The collector's links, and lists of weak references.
-    fn idle_words(&self, class: &Class, weak_offset: u64) -> u64 {
+    fn idle_words(&self, class: &Class) -> u64 {
+        let weak_offset = class.type_object.weaklistoffset;
         let mut idle = 0u64;
         // The last one would stand for all words behind it.
         let mut set = |byte: u64| idle |= 1u64.checked_shl((byte / 8) as u32).unwrap_or(0) & (u64::MAX >> 1);
-        if class.has(flag::HAVE_GC) {
+        if class.has(type_flag::HAVE_GC) {
             set(class.lead - LINKS);
             set(class.lead - LINKS + 8);
         }
-        let is_before = matches!(self.layout.managed, Managed::OneWord | Managed::Inline);
-        if is_before && class.has(flag::MANAGED_WEAKREF) {
+        if self.layout.has_weak_references_first(class.type_object.flags) {
             set(0);
         } else if (1..512).contains(&weak_offset) {
             set(class.lead + weak_offset);
         }
-        if self.keeps_frames(class) {
-            CODE_SPARE_WORDS.iter().for_each(|&word| set(class.lead + word));
-        }
+        self.spare_words(class).iter().for_each(|&word| set(class.lead + word));
         // A class knows those that are made from it by weak references.
         if class.kind == Kind::Class {
-            set(class.lead + class::SUBCLASSES);
+            set(class.lead + type_object::SUBCLASSES);
         }
         if class.kind == Kind::WeakReference {
             WEAK_WORDS.iter().for_each(|&word| set(class.lead + word));
@@ -231,35 +204,34 @@ impl<M: ReadMemory> Python<'_, M> {
     }
 
     /// Before 3.11 code keeps the frame that it ran in last, for the next time: variables of back then are in it.
-    fn keeps_frames(&self, class: &Class) -> bool {
-        class.kind == Kind::Code && matches!(self.layout.frame.of_generator, OfGenerator::Object(_))
+    fn spare_words(&self, class: &Class) -> &'static [u64] {
+        if class.kind == Kind::Code { self.layout.code.spare } else { &[] }
     }
 
     /// What an object keeps for later use, though it holds nothing: a way must not lead through it, but it is not lost.
     pub fn spare(&self, object: Object) -> impl Iterator<Item = u64> + '_ {
-        let class = self.known(object.class).filter(|class| self.keeps_frames(class));
-        let words = class.map_or(&[][..], |_| &CODE_SPARE_WORDS[..]);
+        let words = self.known(object.class).map_or(&[][..], |class| self.spare_words(&class));
         words.iter().filter_map(move |word| self.reader.pointer(object.address + word))
     }
 
     /// By its flags, or by the first of its bases that is known by name.
     fn kind(&self, class: &Class) -> Option<Kind> {
-        let mut at = *class;
+        let TypeObject { mut name, mut flags, mut base, .. } = class.type_object;
         for _ in 0..MOST_BASES {
-            let name = self.reader.c_text(at.name, LONGEST_NAME)?;
+            let text = self.reader.c_text(name, LONGEST_NAME)?;
             // A type that Python code made has a plain name: a dot, or not being of the heap, marks one that C made.
-            let is_made_by_c = at.flags & flag::HEAP_TYPE == 0 || name.contains('.');
-            if let Some(kind) = is_made_by_c.then(|| Kind::of_name(&name)).flatten() {
+            let is_made_by_c = flags & type_flag::HEAP_TYPE == 0 || text.contains('.');
+            if let Some(kind) = is_made_by_c.then(|| Kind::of_name(&text)).flatten() {
                 return Some(kind);
             }
-            if !is_address(at.base) {
+            if !is_address(base) {
                 break;
             }
-            at.address = at.base;
-            let word = |offset: u64| self.reader.word(at.address + offset);
-            (at.name, at.flags, at.base) = (word(class::NAME)?, word(class::FLAGS)?, word(class::BASE)?);
+            let word = |offset: u64| self.reader.word(base + offset);
+            (name, flags, base) =
+                (word(type_object::NAME)?, word(type_object::FLAGS)?, word(type_object::BASE)?);
         }
-        Some(Kind::of_flags(class.flags))
+        Some(Kind::of_flags(class.type_object.flags))
     }
 
     /// What a type is called: those of `builtins` by their bare names, others with their module.
@@ -276,13 +248,13 @@ impl<M: ReadMemory> Python<'_, M> {
     }
 
     fn spell(&self, class: &Class) -> Option<String> {
-        let plain = || self.reader.c_text(class.name, LONGEST_NAME);
-        if !class.has(flag::HEAP_TYPE) {
+        let plain = || self.reader.c_text(class.type_object.name, LONGEST_NAME);
+        if !class.has(type_flag::HEAP_TYPE) {
             return plain();
         }
-        let name = self.reader.pointer(class.address + self.layout.qualified_name);
+        let name = self.reader.pointer(class.address + self.layout.heap_type.qualname);
         let name = name.and_then(|name| self.text(name, LONGEST_NAME)).or_else(plain)?;
-        let dict = self.reader.pointer(class.address + class::DICT);
+        let dict = self.reader.pointer(class.address + type_object::DICT);
         let module = dict.and_then(|dict| self.value_of(dict, "__module__"));
         match module.and_then(|module| self.text(module, LONGEST_NAME)) {
             Some(module) if module != "builtins" => Some(format!("{module}.{name}")),
@@ -292,7 +264,9 @@ impl<M: ReadMemory> Python<'_, M> {
 
     /// Types from this one to `object`.
     pub(super) fn bases(&self, class: &Class) -> impl Iterator<Item = Class> {
-        let next = |class: &Class| self.class_at(class.base).filter(|base| base.address != class.address);
+        let next = |class: &Class| {
+            self.class_at(class.type_object.base).filter(|base| base.address != class.address)
+        };
         std::iter::successors(Some(*class), next).take(MOST_BASES)
     }
 }
@@ -300,13 +274,13 @@ impl<M: ReadMemory> Python<'_, M> {
 impl Kind {
     fn of_flags(flags: u64) -> Self {
         let by_flag = [
-            (flag::LIST, Self::List),
-            (flag::TUPLE, Self::Tuple),
-            (flag::DICT, Self::Dict),
-            (flag::TYPE, Self::Class),
-            (flag::STR, Self::Text),
-            (flag::INT, Self::Integer),
-            (flag::EXCEPTION, Self::Exception),
+            (type_flag::LIST, Self::List),
+            (type_flag::TUPLE, Self::Tuple),
+            (type_flag::DICT, Self::Dict),
+            (type_flag::TYPE, Self::Class),
+            (type_flag::STR, Self::Text),
+            (type_flag::INT, Self::Integer),
+            (type_flag::EXCEPTION, Self::Exception),
         ];
         by_flag.iter().find(|(flag, _)| flags & flag != 0).map_or(Self::Plain, |&(_, kind)| kind)
     }

@@ -4,17 +4,15 @@
 
 use std::ops::ControlFlow;
 
+use heaplens_cpython::fixed::object::SIZE;
+use heaplens_cpython::fixed::{bytes, int, type_flag, type_object, unicode};
+use heaplens_cpython::is_address;
+
+use super::Python;
 use super::classes::{Class, Kind};
-use super::layout::{STR_LENGTH, STR_STATE, class, flag};
 use super::parts::is_compact_ascii;
-use super::reader::is_address;
-use super::{Python, SIZE};
 use crate::heap::ReadMemory;
 
-/// What such an object has as the count of its references: in 3.11, where it may have been counted on a little, and since 3.12.
-const COUNT: u64 = 999_999_999;
-const COUNTED: u64 = 1 << 20;
-const IMMORTAL: u64 = u32::MAX as u64;
 /// Types have true counts in 3.11.
 const MOST_OF_TYPE: u64 = 1 << 20;
 /// No constant is longer.
@@ -27,7 +25,7 @@ impl<M: ReadMemory> Python<'_, M> {
         let words = end.saturating_sub(start) / 8;
         let _ = self.reader.each_row(start, words, |number, [word]| {
             let references = std::mem::replace(&mut before, word);
-            let is_constant = references.abs_diff(COUNT) < COUNTED || references == IMMORTAL;
+            let is_constant = self.layout.is_constant(references);
             let may_be_type = (1..MOST_OF_TYPE).contains(&references);
             let class =
                 (is_address(word) && (is_constant || may_be_type)).then(|| self.class_at(word)).flatten();
@@ -44,19 +42,22 @@ impl<M: ReadMemory> Python<'_, M> {
 
     fn no_pointers(&self, object: u64, class: &Class) -> Option<(u64, u64)> {
         let size = || self.reader.word(object + SIZE).filter(|&size| size < LONGEST);
-        let hash = object + SIZE + 8;
         match class.kind {
             Kind::Code => {
-                let code = object + class.basic_size;
-                Some((code, code + class.item_size * size()?))
+                let code = object + class.type_object.basicsize;
+                Some((code, code + class.type_object.itemsize * size()?))
             }
-            Kind::Class => self.class_at(object).map(|_| (object + class::FLAGS, object + class::FLAGS + 8)),
-            Kind::Integer => Some((hash, hash + 8)),
-            Kind::Text if is_compact_ascii(self.reader.word(object + STR_STATE)?) => {
-                let length = self.reader.word(object + STR_LENGTH).filter(|&length| length < LONGEST)?;
-                Some((hash, object + self.layout.text_ascii + length + 1))
+            Kind::Class => {
+                self.class_at(object).map(|_| (object + type_object::FLAGS, object + type_object::FLAGS + 8))
             }
-            Kind::Plain if class.has(flag::BYTES) => Some((hash, hash + 8 + size()? + 1)),
+            Kind::Integer => Some((object + int::DIGITS, object + int::DIGITS + 8)),
+            Kind::Text if is_compact_ascii(self.reader.word(object + unicode::STATE)?) => {
+                let length = self.reader.word(object + unicode::LENGTH).filter(|&length| length < LONGEST)?;
+                Some((object + unicode::HASH, object + self.layout.unicode.ascii + length + 1))
+            }
+            Kind::Plain if class.has(type_flag::BYTES) => {
+                Some((object + bytes::HASH, object + bytes::DATA + size()? + 1))
+            }
             _ => None,
         }
     }

@@ -2,9 +2,11 @@
 
 use std::ops::ControlFlow;
 
+use heaplens_cpython::fixed::object::SIZE;
+use heaplens_cpython::is_address;
+
 use super::Python;
 use super::classes::Kind;
-use super::layout::{OfGenerator, SIZE, TUPLE_ITEMS};
 use super::text::LONGEST_NAME;
 use crate::heap::ReadMemory;
 
@@ -30,18 +32,17 @@ impl<M: ReadMemory> Python<'_, M> {
         let code = self.code_of(frame)?;
         let text = |offset: u64, most: usize| self.text(self.reader.pointer(code + offset)?, most);
         Some(Running {
-            function: text(self.layout.code.title, LONGEST_NAME)?,
-            file: text(self.layout.code.file, LONGEST_PATH)?,
-            first_line: self.reader.half(code + self.layout.code.first_line)?,
+            function: text(self.layout.code.qualname, LONGEST_NAME)?,
+            file: text(self.layout.code.filename, LONGEST_PATH)?,
+            first_line: self.reader.half(code + self.layout.code.firstlineno)?,
         })
     }
 
     fn code_of(&self, frame: u64) -> Option<u64> {
-        let is_bare = |(owner, bare)| self.reader.byte(frame + owner).is_none_or(|by| by >= bare);
-        if self.layout.frame.owner.is_some_and(is_bare) {
+        if self.layout.frame.is_of_c(&self.reader, frame) {
             return None;
         }
-        let code = self.reader.pointer(frame + self.layout.frame.code)?;
+        let code = self.layout.code_of_frame(&self.reader, frame).filter(|&code| is_address(code))?;
         (self.class_of(code)?.kind == Kind::Code).then_some(code)
     }
 
@@ -54,8 +55,9 @@ impl<M: ReadMemory> Python<'_, M> {
         let Some(code) = self.code_of(frame) else { return ControlFlow::Continue(()) };
         let names = self.variable_names(code);
         self.reader.each_row(frame + self.layout.frame.variables, names.len() as u64, |number, [value]| {
-            match names.get(number as usize) {
-                Some(&name) if self.class_of(value).is_some() => visit(name, value),
+            let value = self.layout.frame.object(value).filter(|&value| self.class_of(value).is_some());
+            match (names.get(number as usize), value) {
+                (Some(&name), Some(value)) => visit(name, value),
                 _ => ControlFlow::Continue(()),
             }
         })
@@ -65,22 +67,20 @@ impl<M: ReadMemory> Python<'_, M> {
     /// function runs.
     pub(super) fn each_temporary(&self, frame: u64, mut visit: impl FnMut(u64)) {
         let Some(code) = self.code_of(frame) else { return };
-        let stack = match self.layout.frame.stack {
-            Some(word) => self.reader.pointer(frame + word),
-            None => Some(frame + self.layout.frame.variables + 8 * self.variable_names(code).len() as u64),
-        };
+        let variables = self.variable_names(code).len() as u64;
+        let stack = self.layout.stack_of_frame(&self.reader, frame, variables);
         let count =
-            self.reader.half(code + self.layout.code.stack_size).unwrap_or(0).min(MOST_VARIABLES as u32);
-        let _ = self.reader.each_row(stack.unwrap_or(0), count.into(), |_, [value]| {
-            if self.is_alive(value) {
-                visit(value);
-            }
+            self.reader.half(code + self.layout.code.stacksize).unwrap_or(0).min(MOST_VARIABLES as u32);
+        let stack = stack.filter(|&stack| is_address(stack)).unwrap_or(0);
+        let _ = self.reader.each_row(stack, count.into(), |_, [value]| {
+            self.layout.frame.object(value).filter(|&object| self.is_alive(object)).map(&mut visit);
             ControlFlow::Continue(())
         });
     }
 
     fn is_alive(&self, object: u64) -> bool {
-        self.class_of(object).is_some() && self.reader.word(object).is_some_and(|references| references > 0)
+        let references = || self.layout.references(self.reader.word(object)?);
+        self.class_of(object).is_some() && references().is_some_and(|references| references > 0)
     }
 
     /// The dict of a frame's variables, where it is not that of its module.
@@ -93,7 +93,7 @@ impl<M: ReadMemory> Python<'_, M> {
     /// Strings that name the variables of a code object: its own, those that inner functions use, those of outer functions.
     pub(super) fn variable_names(&self, code: u64) -> Vec<u64> {
         let mut names = Vec::new();
-        for tuple in self.layout.code.names {
+        for tuple in self.layout.code.variable_names {
             let Some(tuple) = self.reader.pointer(code + tuple) else { continue };
             let _ = self.each_item(tuple, |_, name| {
                 names.push(name);
@@ -114,36 +114,18 @@ impl<M: ReadMemory> Python<'_, M> {
         let length = self.reader.word(tuple.wrapping_add(SIZE)).filter(|_| is_tuple);
         let mut visit = visit;
         match length {
-            Some(length) => {
-                self.reader
-                    .each_row(tuple + TUPLE_ITEMS, length.min(MOST_VARIABLES), |at, [item]| visit(at, item))
-            }
+            Some(length) => self.reader.each_row(
+                tuple + self.layout.tuple.items,
+                length.min(MOST_VARIABLES),
+                |at, [item]| visit(at, item),
+            ),
             None => ControlFlow::Continue(()),
-        }
-    }
-
-    /// The frame of a frame object.
-    pub(super) fn frame_of_object(&self, object: u64) -> Option<u64> {
-        match self.layout.frame.of_object {
-            Some(word) => self.reader.pointer(object + word),
-            None => Some(object),
-        }
-    }
-
-    /// The frame of a generator or coroutine that is not over.
-    pub(super) fn frame_of_generator(&self, generator: u64) -> Option<u64> {
-        match self.layout.frame.of_generator {
-            OfGenerator::Object(word) => self.reader.pointer(generator + word),
-            OfGenerator::Inside { frame, state } => {
-                let state = self.reader.byte(generator + state)? as i8;
-                (state <= 0).then_some(generator + frame)
-            }
         }
     }
 
     /// The innermost frame of a thread, by its state.
     pub(super) fn innermost_frame(&self, thread: u64) -> Option<u64> {
-        self.layout.frame_way.iter().try_fold(thread, |at, offset| self.reader.pointer(at + offset))
+        self.layout.innermost_frame(&self.reader, thread).filter(|&frame| is_address(frame))
     }
 
     pub(super) fn outer_frame(&self, frame: u64) -> Option<u64> {

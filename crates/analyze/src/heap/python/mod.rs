@@ -7,14 +7,14 @@
 //!                                 start                                                     object
 //! ```
 //!
-//! Of the words before an object which are there is told by its type. Known are 3.8 to 3.13 on x86-64, without debugging and with
-//! the global lock.
+//! Of the words before an object which are there is told by its type. Where everything lies is known by `heaplens_cpython`: 3.8 to
+//! 3.14 on x86-64, without debugging and with the global lock.
 
 mod classes;
 mod constants;
 mod dicts;
 mod frames;
-mod layout;
+mod numpy;
 mod parts;
 mod pools;
 mod reader;
@@ -24,12 +24,16 @@ mod text;
 
 use std::ops::ControlFlow;
 
+use heaplens_cpython::fixed::object::SIZE;
+use heaplens_cpython::fixed::{type_flag, unicode};
+pub(super) use heaplens_cpython::pools::LARGEST_SMALL;
+use heaplens_cpython::{Layout, Version, is_address};
+
 pub use classes::ClassId;
 use classes::{Class, Classes, Kind};
 pub use frames::Running;
-use layout::{Layout, SIZE};
 use parts::is_compact_ascii;
-use reader::{Reader, is_address};
+use reader::Reader;
 use references::Label;
 pub use roots::{NamedRoot, RootName};
 
@@ -37,9 +41,6 @@ use super::ReadMemory;
 
 /// More references to one object than any has. What lives for ever (3.12) has 2³² − 1.
 const MOST_REFERENCES: u64 = 1 << 33;
-
-/// Larger blocks come from malloc, and memory that malloc hands out again may hold the words of an old object.
-pub(super) const LARGEST_SMALL: u64 = 512;
 
 /// Whether these may be the collector's links: to two neighbours, with flags in their low bits, or to none.
 fn are_links(next: u64, before: u64) -> bool {
@@ -105,9 +106,9 @@ fn old_words(from: u64) -> u64 {
 
 impl<'m, M: ReadMemory> Python<'m, M> {
     /// The interpreter whose `_PyRuntime` lies at this address. `None` where the version is not known, or there is none.
-    pub fn open(memory: &'m M, version: (u8, u8), runtime: u64) -> Option<Self> {
+    pub fn open(memory: &'m M, (major, minor): (u8, u8), runtime: u64) -> Option<Self> {
         let reader = Reader::new(memory);
-        let layout = Layout::of(&reader, version, runtime)?;
+        let layout = Layout::read(&reader, Version::new(major, minor), runtime).ok()?;
         let mut python = Self { reader, layout, runtime, type_type: 0, classes: Classes::default() };
         python.find_type_type()?;
         // What was judged while looking for `type` was judged without it.
@@ -124,7 +125,7 @@ impl<'m, M: ReadMemory> Python<'m, M> {
     pub fn small_blocks(&self, arenas: &[(u64, u64)]) -> Vec<(u64, u64)> {
         let mut blocks = Vec::new();
         for &arena in arenas {
-            pools::list(self.reader.memory(), self.layout.pool, arena, &mut blocks);
+            pools::list(self.reader.memory(), self.layout.pools, arena, &mut blocks);
         }
         blocks
     }
@@ -139,7 +140,8 @@ impl<'m, M: ReadMemory> Python<'m, M> {
 
     fn object_behind(&self, lead: usize, start: u64, size: u64, words: &[u64]) -> Option<Object> {
         let &[references, class, ..] = words.get(lead..)? else { return None };
-        if references == 0 || references > MOST_REFERENCES || !is_address(class) {
+        let count = self.layout.references(references)?;
+        if count == 0 || count > MOST_REFERENCES || !is_address(class) {
             return None;
         }
         let class = self.class_at(class)?;
@@ -148,13 +150,14 @@ impl<'m, M: ReadMemory> Python<'m, M> {
         if !fits || self.is_pair(references) {
             return None;
         }
+        // Memory that malloc hands out again may hold the words of an old object.
         if size > LARGEST_SMALL
-            && class.has(layout::flag::HAVE_GC)
+            && class.has(type_flag::HAVE_GC)
             && !are_links(words[lead - 2], words[lead - 1])
         {
             return None;
         }
-        let is_tracked = class.has(layout::flag::HAVE_GC) && words[lead - 2] != 0;
+        let is_tracked = class.has(type_flag::HAVE_GC) && words[lead - 2] != 0;
         let behind = self.used(&class, &words[lead..]).map_or(0, |used| old_words(before + used));
         let (address, idle_words) = (start + before, class.idle_words | behind);
         Some(Object { address, block: start, class: class.id, is_tracked, idle_words })
@@ -163,19 +166,19 @@ impl<'m, M: ReadMemory> Python<'m, M> {
     /// How long an object of the interpreter's own is, as far as references can be in it, by its first words. Blocks come in steps of
     /// 16 bytes, and what lies behind is old. `None` where that is not known.
     fn used(&self, class: &Class, words: &[u64]) -> Option<u64> {
-        if class.has(layout::flag::HEAP_TYPE) {
+        if class.has(type_flag::HEAP_TYPE) {
             return None; // its instances may have more than their type says
         }
         match class.kind {
-            Kind::List | Kind::Dict | Kind::Set | Kind::Cell | Kind::Function => Some(class.basic_size),
-            // Behind it is the program itself, where what was found by a name is remembered and not held.
-            Kind::Code => Some(class.basic_size),
-            Kind::Tuple => Some(layout::TUPLE_ITEMS + 8 * words.get(SIZE as usize / 8)?),
-            Kind::Integer => Some(SIZE),
-            Kind::Text if is_compact_ascii(*words.get(layout::STR_STATE as usize / 8)?) => {
-                Some(layout::STR_STATE)
+            Kind::List | Kind::Dict | Kind::Set | Kind::Cell | Kind::Function => {
+                Some(class.type_object.basicsize)
             }
-            Kind::Plain if class.has(layout::flag::BYTES) => Some(SIZE),
+            // Behind it is the program itself, where what was found by a name is remembered and not held.
+            Kind::Code => Some(class.type_object.basicsize),
+            Kind::Tuple => Some(self.layout.tuple.items + 8 * words.get(SIZE as usize / 8)?),
+            Kind::Integer => Some(SIZE),
+            Kind::Text if is_compact_ascii(*words.get(unicode::STATE as usize / 8)?) => Some(unicode::STATE),
+            Kind::Plain if class.has(type_flag::BYTES) => Some(SIZE),
             _ => None,
         }
     }

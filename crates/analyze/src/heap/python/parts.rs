@@ -1,20 +1,26 @@
 //! What belongs to an object beside its own block, what of it is not in use, and how many elements it has.
 
+use heaplens_cpython::fixed::object::SIZE;
+use heaplens_cpython::fixed::{
+    array, bytearray, deque, deque_block, dict, list, lru_cache, module, ordered_dict, set, type_flag,
+    type_object, unicode,
+};
+use heaplens_cpython::layout::Generator;
+use heaplens_cpython::type_objects::TypeObject;
+use heaplens_cpython::unicode::State;
+
 use super::classes::{Class, Kind};
-use super::layout::{self, SIZE, class, ndarray};
+use super::numpy::ndarray;
 use super::{Object, Python};
 use crate::heap::{NonOwningPart as IdlePart, ReadMemory};
 
 /// Nodes of an OrderedDict beyond this many are not looked at.
 const MOST_NODES: usize = 1 << 24;
 
-/// In the state of a string: its characters lie behind it; they are ASCII, and there is no other copy of them.
-const COMPACT: u32 = 1 << 5;
-const ASCII: u32 = 1 << 6;
-
 /// Whether a string has nothing apart from itself, by the word that its state lies in.
 pub(super) fn is_compact_ascii(state: u64) -> bool {
-    state as u32 & (COMPACT | ASCII) == COMPACT | ASCII
+    let state = State::new(state as u32);
+    state.is_compact() && state.is_ascii()
 }
 
 impl<M: ReadMemory> Python<'_, M> {
@@ -31,7 +37,7 @@ impl<M: ReadMemory> Python<'_, M> {
 
     fn add_by_kind(&self, object: u64, class: &Class, into: &mut Vec<u64>) {
         match class.kind {
-            Kind::List => self.add(object + layout::LIST_ITEMS, into),
+            Kind::List => self.add(object + list::ITEMS, into),
             Kind::Dict => self.add_tables(object, into),
             Kind::OrderedDict => self.add_ordered(object, into),
             Kind::Set => self.add_set_table(object, into),
@@ -40,13 +46,13 @@ impl<M: ReadMemory> Python<'_, M> {
             Kind::Generator => self.add_frame(object, into),
             Kind::Class => self.add_class(object, into),
             Kind::Module => {
-                self.add_dict(object + layout::MODULE_DICT, into);
-                self.add(object + layout::MODULE_STATE, into);
+                self.add_dict(object + module::DICT, into);
+                self.add(object + module::STATE, into);
             }
-            Kind::Cache => self.add_dict(object + layout::CACHE_DICT, into),
+            Kind::Cache => self.add_dict(object + lru_cache::CACHE, into),
             Kind::NumpyArray => self.add_array(object, into),
-            Kind::ByteArray => self.add(object + layout::BYTE_ARRAY_BYTES, into),
-            Kind::Array => self.add(object + layout::ARRAY_ITEMS, into),
+            Kind::ByteArray => self.add(object + bytearray::BYTES, into),
+            Kind::Array => self.add(object + array::ITEMS, into),
             Kind::Text => self.add_text(object, into),
             _ => {}
         }
@@ -67,36 +73,36 @@ impl<M: ReadMemory> Python<'_, M> {
 
     fn add_ordered(&self, object: u64, into: &mut Vec<u64>) {
         self.add_tables(object, into);
-        self.add(object + layout::ORDERED_DICT_FAST_NODES, into);
-        let most = self.reader.word(object + layout::DICT_USED).unwrap_or(0);
-        let next = |node: &u64| self.reader.pointer(node + layout::ORDERED_DICT_NODE_NEXT);
-        let first = self.reader.pointer(object + layout::ORDERED_DICT_FIRST);
+        self.add(object + ordered_dict::FAST_NODES, into);
+        let most = self.reader.word(object + dict::USED).unwrap_or(0);
+        let next = |node: &u64| self.reader.pointer(node + ordered_dict::NODE_NEXT);
+        let first = self.reader.pointer(object + ordered_dict::FIRST);
         into.extend(std::iter::successors(first, next).take((most as usize).min(MOST_NODES)));
     }
 
     fn add_set_table(&self, set: u64, into: &mut Vec<u64>) {
-        let table = self.reader.pointer(set + layout::SET_TABLE);
-        into.extend(table.filter(|&table| table != set + layout::SET_SMALL_TABLE));
+        let table = self.reader.pointer(set + set::TABLE);
+        into.extend(table.filter(|&table| table != set + set::SMALLTABLE));
     }
 
     fn add_function(&self, function: u64, into: &mut Vec<u64>) {
         self.add(function + self.layout.function.closure, into);
         self.add(function + self.layout.function.defaults, into);
-        self.add_dict(function + self.layout.function.keyword_defaults, into);
+        self.add_dict(function + self.layout.function.kwdefaults, into);
     }
 
     /// The frame of a generator, where it is an object of its own.
     fn add_frame(&self, generator: u64, into: &mut Vec<u64>) {
-        if let layout::OfGenerator::Object(word) = self.layout.frame.of_generator {
+        if let Generator::Object(word) = self.layout.generator {
             self.add(generator + word, into);
         }
     }
 
     fn add_class(&self, object: u64, into: &mut Vec<u64>) {
-        self.add_dict(object + class::DICT, into);
-        if self.class_at(object).is_some_and(|class| class.has(layout::flag::HEAP_TYPE)) {
-            self.add(object + self.layout.cached_keys, into);
-            self.add(object + class::DOCUMENTATION, into);
+        self.add_dict(object + type_object::DICT, into);
+        if self.class_at(object).is_some_and(|class| class.has(type_flag::HEAP_TYPE)) {
+            self.add(object + self.layout.heap_type.cached_keys, into);
+            self.add(object + type_object::DOC, into);
         }
     }
 
@@ -111,23 +117,25 @@ impl<M: ReadMemory> Python<'_, M> {
     /// Characters of a string that has them apart, and its copy in UTF-8. A string of ASCII has neither, but its characters
     /// lie where others have the address.
     fn add_text(&self, text: u64, into: &mut Vec<u64>) {
-        let state = self.reader.half(text + layout::STR_STATE).unwrap_or(COMPACT | ASCII);
-        if state & COMPACT == 0 {
-            self.add(text + self.layout.text_wide, into);
+        let Some(state) = self.reader.half(text + unicode::STATE).map(State::new) else { return };
+        if !state.is_compact() {
+            self.add(text + self.layout.unicode.compact, into);
         }
-        if state & ASCII == 0 {
-            self.add(text + self.layout.text_copy, into);
+        if !state.is_ascii() {
+            self.add(text + self.layout.unicode.utf8, into);
         }
     }
 
     fn add_attributes(&self, object: u64, class: &Class, into: &mut Vec<u64>) {
-        into.extend(self.values_of(object, class.flags));
+        into.extend(self.values_of(object, class));
         if let Some(dict) = self.dict_of(object, class) {
             into.push(dict);
             self.add_tables(dict, into);
         }
         // Values behind the object are in its own block, whoever points to them.
-        into.retain(|&part| part != object + layout::INLINE_VALUES);
+        let TypeObject { flags, basicsize, .. } = class.type_object;
+        let inline = self.layout.attributes.inline_values(object, flags, basicsize);
+        into.retain(|&part| Some(part) != inline);
     }
 
     /// Memory of an object that holds nothing, though pointers seem to lie there: room that a list has for more items, the frame of
@@ -144,8 +152,8 @@ impl<M: ReadMemory> Python<'_, M> {
     }
 
     fn room_of_list(&self, list: u64) -> Option<IdlePart> {
-        let items = self.reader.pointer(list + layout::LIST_ITEMS)?;
-        let (used, room) = (self.reader.word(list + SIZE)?, self.reader.word(list + layout::LIST_ROOM)?);
+        let items = self.reader.pointer(list + list::ITEMS)?;
+        let (used, room) = (self.reader.word(list + SIZE)?, self.reader.word(list + list::ALLOCATED)?);
         let end = (used < room && room < 1 << 40).then(|| items.checked_add(8 * room))??;
         Some(IdlePart { whole: (items, end), idle: (items + 8 * used, end) })
     }
@@ -153,28 +161,23 @@ impl<M: ReadMemory> Python<'_, M> {
     /// Before the first item and behind the last.
     fn room_of_deque(&self, deque: u64) -> Vec<IdlePart> {
         let blocks: Vec<u64> = self.deque_blocks(deque).collect();
-        let place = |at: u64| self.reader.word(deque + at).filter(|&at| at < layout::DEQUE_BLOCK_LENGTH);
+        let place = |at: u64| self.reader.word(deque + at).filter(|&at| at < deque_block::LENGTH);
         let (Some(first), Some(last)) = (blocks.first(), blocks.last()) else { return Vec::new() };
         let part = |block: u64, from: u64, to: u64| {
-            let item = |at: u64| block + layout::DEQUE_BLOCK_ITEMS + 8 * at;
-            let whole = (block, item(layout::DEQUE_BLOCK_LENGTH));
+            let item = |at: u64| block + deque_block::DATA + 8 * at;
+            let whole = (block, item(deque_block::LENGTH));
             (from < to).then(|| IdlePart { whole, idle: (item(from), item(to)) })
         };
-        let before = place(layout::DEQUE_FIRST_INDEX).and_then(|at| part(*first, 0, at));
-        let behind =
-            place(layout::DEQUE_LAST_INDEX).and_then(|at| part(*last, at + 1, layout::DEQUE_BLOCK_LENGTH));
+        let before = place(deque::LEFTINDEX).and_then(|at| part(*first, 0, at));
+        let behind = place(deque::RIGHTINDEX).and_then(|at| part(*last, at + 1, deque_block::LENGTH));
         before.into_iter().chain(behind).collect()
     }
 
     fn frame_that_is_over(&self, generator: Object) -> Option<IdlePart> {
-        let layout::OfGenerator::Inside { frame, state } = self.layout.frame.of_generator else {
-            return None;
-        };
-        let address = generator.address;
-        let is_over = self.reader.byte(address + state)? as i8 > 0;
-        let words = self.reader.word(address + SIZE).filter(|_| is_over)?;
-        let end = address + frame + 8 * words.min(1 << 20);
-        Some(IdlePart { whole: (generator.block, end), idle: (address + frame, end) })
+        let frame = self.layout.frame_that_is_over(&self.reader, generator.address)?;
+        let words = self.reader.word(generator.address + SIZE)?;
+        let end = frame + 8 * words.min(1 << 20);
+        Some(IdlePart { whole: (generator.block, end), idle: (frame, end) })
     }
 
     /// How many elements a container has.
@@ -183,9 +186,9 @@ impl<M: ReadMemory> Python<'_, M> {
             Kind::List | Kind::Tuple | Kind::Deque | Kind::ByteArray | Kind::Array => {
                 self.reader.word(object + SIZE)
             }
-            Kind::Dict | Kind::OrderedDict => self.reader.word(object + layout::DICT_USED),
-            Kind::Set => self.reader.word(object + layout::SET_USED),
-            Kind::Cache => self.length(self.reader.pointer(object + layout::CACHE_DICT)?),
+            Kind::Dict | Kind::OrderedDict => self.reader.word(object + dict::USED),
+            Kind::Set => self.reader.word(object + set::USED),
+            Kind::Cache => self.length(self.reader.pointer(object + lru_cache::CACHE)?),
             Kind::NumpyArray if self.reader.half(object + ndarray::AXES)? > 0 => {
                 self.reader.word(self.reader.pointer(object + ndarray::DIMENSIONS)?)
             }

@@ -10,15 +10,6 @@ const PAGE: u64 = 4096;
 const PAGES: usize = 256;
 /// The most bytes of a row that are read at a time.
 const PIECE: usize = 64 << 10;
-/// User space ends here, and nothing of a program lies in its first pages.
-const ADDRESSES: std::ops::Range<u64> = 0x1_0000..1 << 47;
-
-/// Whether an object, or a table of pointers, could lie here.
-#[inline]
-pub(super) fn is_address(word: u64) -> bool {
-    word.is_multiple_of(8) && ADDRESSES.contains(&word)
-}
-
 pub(super) struct Reader<'m, M> {
     memory: &'m M,
     pages: RefCell<Vec<Page>>,
@@ -30,37 +21,12 @@ struct Page {
     bytes: Box<[u8]>,
 }
 
-impl<'m, M: ReadMemory> Reader<'m, M> {
-    pub(super) fn new(memory: &'m M) -> Self {
-        let empty = Page { start: u64::MAX, bytes: Box::default() };
-        Self { memory, pages: RefCell::new(vec![empty; PAGES]) }
+impl<M: ReadMemory> ReadMemory for Reader<'_, M> {
+    fn read(&self, address: u64, into: &mut [u8]) -> usize {
+        if self.fill(address, into) { into.len() } else { self.memory.read(address, into) }
     }
 
-    /// So many bytes, or none where some of them cannot be read.
-    pub(super) fn bytes<const N: usize>(&self, address: u64) -> Option<[u8; N]> {
-        let mut bytes = [0; N];
-        self.fill(address, &mut bytes).then_some(bytes)
-    }
-
-    pub(super) fn word(&self, address: u64) -> Option<u64> {
-        self.bytes(address).map(u64::from_le_bytes)
-    }
-
-    pub(super) fn half(&self, address: u64) -> Option<u32> {
-        self.bytes(address).map(u32::from_le_bytes)
-    }
-
-    pub(super) fn byte(&self, address: u64) -> Option<u8> {
-        self.bytes(address).map(|[byte]| byte)
-    }
-
-    /// A word that could point to something.
-    pub(super) fn pointer(&self, address: u64) -> Option<u64> {
-        self.word(address).filter(|&word| is_address(word))
-    }
-
-    /// Fills all of it, or tells that it cannot.
-    pub(super) fn fill(&self, address: u64, into: &mut [u8]) -> bool {
+    fn fill(&self, address: u64, into: &mut [u8]) -> bool {
         let offset = (address % PAGE) as usize;
         if address.checked_add(into.len() as u64).is_none() {
             return false;
@@ -69,6 +35,13 @@ impl<'m, M: ReadMemory> Reader<'m, M> {
             return self.memory.read(address, into) == into.len();
         }
         self.copy_page(address - offset as u64, offset, into) || self.memory.read(address, into) == into.len()
+    }
+}
+
+impl<'m, M: ReadMemory> Reader<'m, M> {
+    pub(super) fn new(memory: &'m M) -> Self {
+        let empty = Page { start: u64::MAX, bytes: Box::default() };
+        Self { memory, pages: RefCell::new(vec![empty; PAGES]) }
     }
 
     fn copy_page(&self, start: u64, offset: usize, into: &mut [u8]) -> bool {

@@ -3,10 +3,18 @@
 
 use std::ops::ControlFlow;
 
+use heaplens_cpython::fixed::object::SIZE;
+use heaplens_cpython::fixed::{
+    builtin, cell, deque, deque_block, exception, list, lru_cache, module, set, traceback, type_flag,
+    type_object,
+};
+use heaplens_cpython::is_address;
+use heaplens_cpython::layout::Exception;
+use heaplens_cpython::type_objects::{Member, TypeObject};
+
 use super::Python;
 use super::classes::{Class, Kind};
-use super::layout::{self, SIZE, class, flag, member, ndarray};
-use super::reader::is_address;
+use super::numpy::ndarray;
 use crate::heap::ReadMemory;
 
 /// Items of a list beyond this many are not looked at, nor blocks of a deque.
@@ -53,13 +61,13 @@ impl<M: ReadMemory> Python<'_, M> {
             Kind::Dict | Kind::OrderedDict => self.each_dict_item(object, visit),
             Kind::Set => self.each_element(object, visit),
             Kind::Deque => self.each_deque_item(object, visit),
-            Kind::Cell => self.at(object + layout::CELL_CONTENTS, Label::Contents, visit),
+            Kind::Cell => self.at(object + cell::CONTENTS, Label::Contents, visit),
             Kind::Function => self.of_function(object, visit),
-            Kind::BuiltinFunction => self.at(object + layout::BUILTIN_SELF, Label::Named("__self__"), visit),
-            Kind::Generator => self.of_frame(self.frame_of_generator(object), visit),
-            Kind::Frame => self.of_frame(self.frame_of_object(object), visit),
+            Kind::BuiltinFunction => self.at(object + builtin::SELF, Label::Named("__self__"), visit),
+            Kind::Generator => self.of_frame(self.layout.frame_of_generator(&self.reader, object), visit),
+            Kind::Frame => self.of_frame(self.layout.frame_of_object(&self.reader, object), visit),
             Kind::Class => self.of_class(object, visit),
-            Kind::Module => self.of_dict(self.reader.pointer(object + layout::MODULE_DICT), visit),
+            Kind::Module => self.of_dict(self.reader.pointer(object + module::DICT), visit),
             Kind::Exception => self.of_exception(object, visit),
             Kind::Traceback => self.of_traceback(object, visit),
             Kind::Cache => self.of_cache(object, visit),
@@ -75,14 +83,14 @@ impl<M: ReadMemory> Python<'_, M> {
     }
 
     fn each_list_item(&self, list: u64, visit: &mut dyn FnMut(u64, Label) -> Flow) -> Flow {
-        let items = self.reader.pointer(list + layout::LIST_ITEMS);
+        let items = self.reader.pointer(list + list::ITEMS);
         let (Some(items), Some(length)) = (items, self.reader.word(list + SIZE)) else { return ON };
         self.reader.each_row(items, length.min(MOST_ITEMS), |at, [item]| visit(item, Label::Item(at)))
     }
 
     fn each_tuple_item(&self, tuple: u64, visit: &mut dyn FnMut(u64, Label) -> Flow) -> Flow {
         let Some(length) = self.reader.word(tuple + SIZE) else { return ON };
-        let items = tuple + layout::TUPLE_ITEMS;
+        let items = tuple + self.layout.tuple.items;
         self.reader.each_row(items, length.min(MOST_ITEMS), |at, [item]| visit(item, Label::Item(at)))
     }
 
@@ -94,8 +102,8 @@ impl<M: ReadMemory> Python<'_, M> {
     }
 
     fn each_element(&self, set: u64, visit: &mut dyn FnMut(u64, Label) -> Flow) -> Flow {
-        let table = self.reader.pointer(set + layout::SET_TABLE);
-        let mask = self.reader.word(set + layout::SET_MASK).filter(|&mask| mask < MOST_ITEMS);
+        let table = self.reader.pointer(set + set::TABLE);
+        let mask = self.reader.word(set + set::MASK).filter(|&mask| mask < MOST_ITEMS);
         let (Some(table), Some(mask)) = (table, mask) else { return ON };
         self.reader.each_row(table, mask + 1, |_, [key, _hash]| match key {
             0 => ON,
@@ -105,11 +113,11 @@ impl<M: ReadMemory> Python<'_, M> {
 
     fn each_deque_item(&self, deque: u64, visit: &mut dyn FnMut(u64, Label) -> Flow) -> Flow {
         let length = self.reader.word(deque + SIZE).unwrap_or(0).min(MOST_ITEMS);
-        let Some(first) = self.reader.word(deque + layout::DEQUE_FIRST_INDEX) else { return ON };
-        let (mut skipped, mut number) = (first.min(layout::DEQUE_BLOCK_LENGTH), 0);
+        let Some(first) = self.reader.word(deque + deque::LEFTINDEX) else { return ON };
+        let (mut skipped, mut number) = (first.min(deque_block::LENGTH), 0);
         for block in self.deque_blocks(deque) {
-            let count = (layout::DEQUE_BLOCK_LENGTH - skipped).min(length - number);
-            let start = block + layout::DEQUE_BLOCK_ITEMS + 8 * skipped;
+            let count = (deque_block::LENGTH - skipped).min(length - number);
+            let start = block + deque_block::DATA + 8 * skipped;
             self.reader.each_row(start, count, |at, [item]| visit(item, Label::Item(number + at)))?;
             (skipped, number) = (0, number + count);
         }
@@ -119,9 +127,9 @@ impl<M: ReadMemory> Python<'_, M> {
     /// The blocks that items of a deque lie in.
     pub(super) fn deque_blocks(&self, deque: u64) -> impl Iterator<Item = u64> {
         let length = self.reader.word(deque + SIZE).unwrap_or(0).min(MOST_ITEMS);
-        let next = |block: &u64| self.reader.pointer(block + layout::DEQUE_BLOCK_NEXT);
-        let first = self.reader.pointer(deque + layout::DEQUE_FIRST);
-        std::iter::successors(first, next).take(length as usize / layout::DEQUE_BLOCK_LENGTH as usize + 2)
+        let next = |block: &u64| self.reader.pointer(block + deque_block::RIGHTLINK);
+        let first = self.reader.pointer(deque + deque::LEFTBLOCK);
+        std::iter::successors(first, next).take(length as usize / deque_block::LENGTH as usize + 2)
     }
 
     fn of_function(&self, function: u64, visit: &mut dyn FnMut(u64, Label) -> Flow) -> Flow {
@@ -133,12 +141,12 @@ impl<M: ReadMemory> Python<'_, M> {
             visit(closure, Label::Named("__closure__"))?;
         }
         if let Some(defaults) = self.reader.pointer(function + at.defaults) {
-            let arguments = code.and_then(|code| self.reader.half(code + self.layout.code.arguments));
+            let arguments = code.and_then(|code| self.reader.half(code + self.layout.code.argcount));
             let arguments = names.get(..arguments.unwrap_or(0) as usize).unwrap_or_default();
             self.each_named_item(defaults, arguments, Label::Default, visit)?;
             visit(defaults, Label::Named("__defaults__"))?;
         }
-        if let Some(defaults) = self.reader.pointer(function + at.keyword_defaults) {
+        if let Some(defaults) = self.reader.pointer(function + at.kwdefaults) {
             self.each_entry(defaults, |key, value| visit(value, Label::Default(key)))?;
             visit(defaults, Label::Named("__kwdefaults__"))?;
         }
@@ -166,15 +174,15 @@ impl<M: ReadMemory> Python<'_, M> {
         let Some(frame) = frame else { return ON };
         self.each_variable(frame, |name, value| visit(value, Label::Local(name)))?;
         self.locals_of(frame).map_or(ON, |locals| visit(locals, Label::Named("f_locals")))?;
-        let code = self.reader.pointer(frame + self.layout.frame.code);
+        let code = self.layout.code_of_frame(&self.reader, frame).filter(|&code| is_address(code));
         code.map_or(ON, |code| visit(code, Label::Named("f_code")))
     }
 
     fn of_class(&self, object: u64, visit: &mut dyn FnMut(u64, Label) -> Flow) -> Flow {
-        self.of_dict(self.reader.pointer(object + class::DICT), visit)?;
-        self.at(object + class::BASES, Label::Named("__bases__"), visit)?;
-        self.at(object + class::MRO, Label::Named("__mro__"), visit)?;
-        self.at(object + class::SUBCLASSES, Label::Named("__subclasses__"), visit)
+        self.of_dict(self.reader.pointer(object + type_object::DICT), visit)?;
+        self.at(object + type_object::BASES, Label::Named("__bases__"), visit)?;
+        self.at(object + type_object::MRO, Label::Named("__mro__"), visit)?;
+        self.at(object + type_object::SUBCLASSES, Label::Named("__subclasses__"), visit)
     }
 
     /// The attributes in a dict, then the dict itself.
@@ -185,34 +193,34 @@ impl<M: ReadMemory> Python<'_, M> {
     }
 
     fn of_exception(&self, exception: u64, visit: &mut dyn FnMut(u64, Label) -> Flow) -> Flow {
-        let [traceback, context, cause] = self.layout.exception;
-        self.at(exception + layout::EXCEPTION_ARGUMENTS, Label::Named("args"), visit)?;
+        let Exception { traceback, context, cause } = self.layout.exception;
+        self.at(exception + exception::ARGS, Label::Named("args"), visit)?;
         self.at(exception + traceback, Label::Named("__traceback__"), visit)?;
         self.at(exception + cause, Label::Named("__cause__"), visit)?;
         self.at(exception + context, Label::Named("__context__"), visit)
     }
 
     fn of_traceback(&self, traceback: u64, visit: &mut dyn FnMut(u64, Label) -> Flow) -> Flow {
-        self.at(traceback + layout::TRACEBACK_FRAME, Label::Named("tb_frame"), visit)?;
-        self.at(traceback + layout::TRACEBACK_NEXT, Label::Named("tb_next"), visit)
+        self.at(traceback + traceback::FRAME, Label::Named("tb_frame"), visit)?;
+        self.at(traceback + traceback::NEXT, Label::Named("tb_next"), visit)
     }
 
     fn of_cache(&self, cache: u64, visit: &mut dyn FnMut(u64, Label) -> Flow) -> Flow {
-        self.at(cache + layout::CACHE_FUNCTION, Label::Named("__wrapped__"), visit)?;
-        let Some(dict) = self.reader.pointer(cache + layout::CACHE_DICT) else { return ON };
+        self.at(cache + lru_cache::FUNC, Label::Named("__wrapped__"), visit)?;
+        let Some(dict) = self.reader.pointer(cache + lru_cache::CACHE) else { return ON };
         visit(dict, Label::Named("cache"))?;
         self.each_dict_item(dict, visit)
     }
 
     fn of_cache_link(&self, link: u64, visit: &mut dyn FnMut(u64, Label) -> Flow) -> Flow {
-        self.at(link + layout::CACHE_LINK_RESULT, Label::Named("result"), visit)?;
-        self.at(link + layout::CACHE_LINK_KEY, Label::Named("key"), visit)
+        self.at(link + lru_cache::LINK_RESULT, Label::Named("result"), visit)?;
+        self.at(link + lru_cache::LINK_KEY, Label::Named("key"), visit)
     }
 
     /// Attributes of an object that Python code gave it.
     fn each_attribute(&self, object: u64, class: &Class, visit: &mut dyn FnMut(u64, Label) -> Flow) -> Flow {
-        if let Some(values) = self.values_of(object, class.flags)
-            && let Some(keys) = self.reader.pointer(class.address + self.layout.cached_keys)
+        if let Some(values) = self.values_of(object, class)
+            && let Some(keys) = self.reader.pointer(class.address + self.layout.heap_type.cached_keys)
         {
             self.each_shared(keys, values, |name, value| visit(value, Label::Attribute(name)))?;
         }
@@ -221,23 +229,18 @@ impl<M: ReadMemory> Python<'_, M> {
 
     /// The `__dict__` of an object, where it has one by itself.
     pub(super) fn dict_of(&self, object: u64, class: &Class) -> Option<u64> {
-        let is_managed = self.layout.managed != layout::Managed::None && class.has(flag::MANAGED_DICT);
-        let word = match class.dict_offset {
-            _ if is_managed => object - layout::MANAGED_DICT,
-            0 => return None,
-            offset @ 1.. => object.checked_add_signed(offset)?,
-            // Counted from the end of what has as many items as it says.
-            offset => {
-                let items = (self.reader.word(object + SIZE)? as i64).unsigned_abs();
-                let size = items.checked_mul(class.item_size)?.checked_add(class.basic_size)?;
-                object.checked_add(size.checked_next_multiple_of(8)?)?.checked_add_signed(offset)?
-            }
-        };
+        let word = self.layout.dict_word(&self.reader, object, &class.type_object)?;
         self.reader.pointer(word).filter(|&dict| self.is_dict(dict))
     }
 
+    /// Where an object has attributes without a dict.
+    pub(super) fn values_of(&self, object: u64, class: &Class) -> Option<u64> {
+        let TypeObject { flags, basicsize, .. } = class.type_object;
+        self.layout.attributes.values_of(&self.reader, object, flags, basicsize)
+    }
+
     fn is_dict(&self, object: u64) -> bool {
-        self.class_of(object).is_some_and(|class| class.has(flag::DICT))
+        self.class_of(object).is_some_and(|class| class.has(type_flag::DICT))
     }
 
     pub(super) fn is(&self, object: u64, kind: Kind) -> bool {
@@ -247,24 +250,17 @@ impl<M: ReadMemory> Python<'_, M> {
     /// Members that types describe: `__slots__`, and many of types that C made.
     fn each_member(&self, object: u64, class: &Class, visit: &mut dyn FnMut(u64, Label) -> Flow) -> Flow {
         for class in self.bases(class) {
-            let Some(members) = self.reader.pointer(class.address + class::MEMBERS) else { continue };
-            for at in (members..).step_by(member::LENGTH as usize).take(MOST_MEMBERS as usize) {
-                let Some(described) = self.reader.bytes::<24>(at) else { break };
-                let Some((name, offset)) = object_member(&described) else { continue };
-                if name == 0 {
-                    break;
+            let Some(members) = self.reader.pointer(class.address + type_object::MEMBERS) else { continue };
+            for at in (members..).step_by(Member::LENGTH as usize).take(MOST_MEMBERS as usize) {
+                match Member::read(&self.reader, at) {
+                    Some(Member::Object { name, offset }) => {
+                        self.at(object.saturating_add(offset), Label::Member(name), visit)?;
+                    }
+                    Some(Member::Other) => {}
+                    None => break,
                 }
-                self.at(object.saturating_add(offset), Label::Member(name), visit)?;
             }
         }
         ON
     }
-}
-
-/// The name of a member and its offset; `None` where it is no object, name 0 behind the last.
-fn object_member(described: &[u8; 24]) -> Option<(u64, u64)> {
-    let word = |at: usize| described[at..at + 8].try_into().map_or(0, u64::from_le_bytes);
-    let (name, offset) = (word(0), word(member::OFFSET));
-    let is_object = member::OBJECTS.contains(&(word(member::TYPE) as u32)) && offset < 1 << 24;
-    (name == 0 || (is_object && is_address(name & !7))).then_some((name, offset))
 }

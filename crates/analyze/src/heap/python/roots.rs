@@ -3,10 +3,12 @@
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
+use heaplens_cpython::fixed::object::TYPE;
+use heaplens_cpython::fixed::{module, type_object};
+
 use super::Python;
 use super::classes::Kind;
 use super::frames::Running;
-use super::layout::{MODULE_DICT, TYPE};
 use super::text::LONGEST_NAME;
 use crate::heap::ReadMemory;
 
@@ -69,13 +71,15 @@ impl<M: ReadMemory> Python<'_, M> {
     }
 
     fn interpreters(&self) -> Vec<u64> {
-        self.chain(self.runtime + self.layout.interpreters, self.layout.next_interpreter, MOST_INTERPRETERS)
+        let first = self.runtime + self.layout.runtime.interpreters;
+        self.chain(first, self.layout.interpreter.next, MOST_INTERPRETERS)
     }
 
     /// Frames of all threads of an interpreter, each with the number of its thread.
     fn frames(&self, interpreter: u64) -> Vec<(Option<u32>, u64)> {
         let (mut frames, mut seen) = (Vec::new(), HashSet::new());
-        for thread in self.chain(interpreter + self.layout.threads, self.layout.next_thread, MOST_THREADS) {
+        let first = interpreter + self.layout.interpreter.threads;
+        for thread in self.chain(first, self.layout.thread.next, MOST_THREADS) {
             let number = self.thread_number(thread);
             let mut next = self.innermost_frame(thread);
             while let Some(frame) = next.filter(|&frame| seen.len() < MOST_FRAMES && seen.insert(frame)) {
@@ -98,7 +102,9 @@ impl<M: ReadMemory> Python<'_, M> {
     }
 
     fn add_modules(&self, interpreter: u64, into: &mut Vec<NamedRoot>) {
-        let Some(modules) = self.reader.pointer(interpreter + self.layout.modules) else { return };
+        let Some(modules) = self.reader.pointer(interpreter + self.layout.interpreter.modules) else {
+            return;
+        };
         into.push(NamedRoot { name: RootName::Interpreter("sys.modules"), object: modules });
         let _ = self.each_entry(modules, |name, module| {
             if let Some(name) = self.text(name, LONGEST_NAME) {
@@ -111,14 +117,15 @@ impl<M: ReadMemory> Python<'_, M> {
     /// What stands for a module: its dict, or whatever a program put in its place.
     fn module_dict(&self, module: u64) -> u64 {
         let is_module = self.is(module, Kind::Module);
-        self.reader.pointer(module + MODULE_DICT).filter(|_| is_module).unwrap_or(module)
+        self.reader.pointer(module + module::DICT).filter(|_| is_module).unwrap_or(module)
     }
 
     fn thread_number(&self, state: u64) -> Option<u32> {
-        let number = match self.layout.native_thread {
+        let number = match self.layout.thread.native_thread_id {
             Some(at) => self.reader.word(state + at)?,
             None => {
-                self.reader.half(self.reader.pointer(state + self.layout.thread)? + KERNEL_THREAD)?.into()
+                let descriptor = self.reader.pointer(state + self.layout.thread.thread_id)?;
+                self.reader.half(descriptor + KERNEL_THREAD)?.into()
             }
         };
         u32::try_from(number).ok().filter(|&number| number > 0)
@@ -146,7 +153,7 @@ impl<M: ReadMemory> Python<'_, M> {
     }
 
     fn add_own(&self, interpreter: u64, into: &mut Vec<NamedRoot>) {
-        for offset in self.layout.codecs {
+        for offset in self.layout.interpreter.codecs {
             let object = self.reader.pointer(interpreter + offset);
             let object = object.filter(|&object| self.class_of(object).is_some());
             into.extend(object.map(|object| NamedRoot { name: RootName::Interpreter("codecs"), object }));
@@ -156,8 +163,8 @@ impl<M: ReadMemory> Python<'_, M> {
     /// `type`, by way of the modules of the first interpreter. Where other words lie between (patch releases differ), the
     /// modules are looked for.
     pub(super) fn find_type_type(&mut self) -> Option<()> {
-        let interpreter = self.reader.pointer(self.runtime.checked_add(self.layout.interpreters)?)?;
-        let told = self.layout.modules;
+        let interpreter = self.reader.pointer(self.runtime.checked_add(self.layout.runtime.interpreters)?)?;
+        let told = self.layout.interpreter.modules;
         let near = (0..STATE_WORDS).map(|word| 8 * word);
         let modules = std::iter::once(told).chain(near).find(|&offset| {
             let type_type =
@@ -165,7 +172,7 @@ impl<M: ReadMemory> Python<'_, M> {
             self.type_type = type_type.unwrap_or(0);
             type_type.is_some() && self.has_modules(interpreter + offset)
         })?;
-        self.layout.modules = modules;
+        self.layout.interpreter.modules = modules;
         Some(())
     }
 
@@ -173,7 +180,7 @@ impl<M: ReadMemory> Python<'_, M> {
     fn type_of_dict(&self, dict: u64) -> Option<u64> {
         let class = self.reader.pointer(dict + TYPE)?;
         let meta = self.reader.pointer(class + TYPE)?;
-        let name = |class: u64| self.reader.c_text(self.reader.word(class + super::layout::class::NAME)?, 8);
+        let name = |class: u64| self.reader.c_text(self.reader.word(class + type_object::NAME)?, 8);
         let is_dict = self.reader.pointer(meta + TYPE)? == meta
             && name(meta).as_deref() == Some("type")
             && name(class).as_deref() == Some("dict");
