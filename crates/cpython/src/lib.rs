@@ -3,8 +3,8 @@
 //! readers serve a thread that reads its own frames and a process that stands still.
 //!
 //! The crate allocates nothing, keeps nothing, and trusts no word that it reads: whatever is asked for may be half written or no
-//! object at all. It decides nothing either: which frames are walked, what is kept in mind, and what an object is called is for
-//! the crates that use it.
+//! object at all, as long as its address could be one ([`is_address`]). It decides nothing either: which frames are walked, what
+//! is kept in mind, and what an object is called is for the crates that use it.
 //!
 //! ```text
 //!   generated (from headers, `cargo xtask cpython-tables`) ─▶ layout, fixed, bytecode ─▶ frames, unicode, dicts, pools, …
@@ -26,6 +26,8 @@ pub mod iterators;
 pub mod layout;
 pub mod lines;
 mod memory;
+#[cfg(test)]
+mod noise_tests;
 pub mod pools;
 pub mod recognise;
 pub mod type_objects;
