@@ -7,12 +7,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use heaplens_analyze::heap::ReadMemory;
 use heaplens_analyze::heap::python::{Object, Python, RootName, Step};
+use heaplens_cpython::{Layout, Version};
 use proptest::prelude::*;
 use python::{Memory, Stopped, installed, skip};
 use serde_json::Value;
 
 const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/programs/python_names.py");
-const VERSIONS: [&str; 6] = ["3.8", "3.9", "3.10", "3.11", "3.12", "3.13"];
+const VERSIONS: [&str; 7] = ["3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14"];
 
 fn number(value: &Value) -> u64 {
     value.as_u64().unwrap()
@@ -53,6 +54,18 @@ fn in_every_version(test: &str, check: impl Fn(&Stopped, &Python<Memory>)) {
         let python = Python::open(&stopped.memory, (major, minor), stopped.runtime());
         check(&stopped, &python.expect("an interpreter that is known"));
     }
+}
+
+/// States of interpreters differ between patch releases.
+#[test]
+fn an_interpreter_says_of_itself_what_the_tables_have() {
+    in_every_version("an_interpreter_says_of_itself_what_the_tables_have", |stopped, _| {
+        let (major, minor) = stopped.version();
+        let version = Version::new(major, minor);
+        let said = Layout::read(&stopped.memory, version, stopped.runtime()).expect("a layout that is known");
+        let table = Layout::of(version).expect("a version that is known");
+        assert_eq!(said, Layout { runtime: said.runtime, interpreter: said.interpreter, ..*table });
+    });
 }
 
 #[test]

@@ -20,7 +20,7 @@ use crate::workspace::{printed, succeed, target};
 const SUITE: &str = "forky";
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 
-/// A version whose lines are read, one that is too new, and a debug build; and what writes paths into programs.
+/// A version whose lines are read, its headers, one that is too new, and a debug build; and what writes paths into programs.
 const PACKAGES: [&str; 6] =
     ["python3.14", "python3.14-venv", "libpython3.14-dev", "python3.15", "python3.14-dbg", "patchelf"];
 /// The programs of these packages.
@@ -29,7 +29,8 @@ const PROGRAMS: [&str; 3] = ["python3.14", "python3.15", "python3.14d"];
 /// Unpacks them where they are not there yet. Without them the long runs are shorter.
 pub fn provide() {
     let folder = target().join("interpreters");
-    if PROGRAMS.iter().all(|name| starts(&program(&folder, name))) {
+    let has_headers = folder.join("usr/include/python3.14").exists();
+    if has_headers && PROGRAMS.iter().all(|name| starts(&program(&folder, name))) {
         return;
     }
     println!("setting up {} with {}", folder.display(), PACKAGES.join(", "));

@@ -147,10 +147,11 @@ fn lines_of(stream: impl Read + Send + 'static) -> Receiver<String> {
     receiver
 }
 
-/// An interpreter of pyenv for each of these versions, as far as they are here, and the system's own.
+/// An interpreter of pyenv for each of these versions, or one that `cargo xtask soak` unpacked into the build's folder, as far as
+/// they are here; and the system's own.
 pub fn installed(test: &str, versions: &[&str]) -> Vec<PathBuf> {
     let (found, missing): (Vec<_>, Vec<_>) =
-        versions.iter().map(|version| of_pyenv(version).ok_or(version)).partition(Result::is_ok);
+        versions.iter().map(|version| of_version(version).ok_or(version)).partition(Result::is_ok);
     // The run that every change has to pass takes those that are here; `cargo xtask test --all` wants all of them.
     let is_run_of_a_change = std::env::var("HEAPLENS_TEST_SCOPE").is_ok_and(|scope| scope == "change");
     for version in missing.into_iter().filter_map(Result::err).filter(|_| !is_run_of_a_change) {
@@ -165,11 +166,21 @@ pub fn skip(test: &str, reason: &str) {
     writeln!(std::io::stderr().lock(), "skipped: {test}: {reason}").expect("stderr is open");
 }
 
+fn of_version(version: &str) -> Option<PathBuf> {
+    of_pyenv(version).or_else(|| unpacked(version)).filter(|path| path.exists())
+}
+
+fn unpacked(version: &str) -> Option<PathBuf> {
+    let own = std::env::current_exe().ok()?;
+    // FOLDER/debug/deps/THIS
+    Some(own.ancestors().nth(3)?.join("interpreters/usr/bin").join(format!("python{version}")))
+}
+
 fn of_pyenv(version: &str) -> Option<PathBuf> {
     let home = std::env::var_os("HOME").unwrap_or_default();
     let folder = std::fs::read_dir(Path::new(&home).join(".pyenv/versions")).ok()?;
     let is_wanted = |name: &str| name.starts_with(&format!("{version}."));
     let mut entries = folder.filter_map(Result::ok);
     let found = entries.find(|entry| entry.file_name().to_str().is_some_and(is_wanted))?;
-    Some(found.path().join("bin/python3")).filter(|path| path.exists())
+    Some(found.path().join("bin/python3"))
 }
