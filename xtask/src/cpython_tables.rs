@@ -18,11 +18,8 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, ensure};
 
 use crate::workspace::root;
-use interpreter::Interpreter;
+use interpreter::{Interpreter, MINORS};
 use probe::Probe;
-
-/// The versions that there are tables of, by what follows `3.`.
-const MINORS: std::ops::RangeInclusive<u8> = 8..=14;
 
 /// Writes all tables: every version has to be here.
 pub fn run() -> Result<()> {

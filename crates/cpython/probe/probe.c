@@ -402,6 +402,7 @@ static void objects(void)
     NONE("object.constant");
 #endif
 #if VERSION(14)
+    CHECK(Py_INT_TAG == 3);
     IS("frame.tag_mask", "%d", Py_TAG_BITS);
 #else
     IS("frame.tag_mask", "0");

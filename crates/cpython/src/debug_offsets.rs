@@ -4,6 +4,7 @@
 use crate::generated;
 use crate::layout::{Layout, Position};
 use crate::memory::ReadMemory;
+use crate::table::DebugWords;
 use crate::version::Version;
 
 const COOKIE: u64 = u64::from_le_bytes(*b"xdebugpy");
@@ -11,34 +12,6 @@ const COOKIE: u64 = u64::from_le_bytes(*b"xdebugpy");
 /// No field of a frame, of code or of a tuple lies further in, and none of the state of an interpreter.
 const LONGEST_OBJECT: u64 = 1 << 10;
 const LONGEST_STATE: u64 = 1 << 20;
-
-/// Which of the words say what.
-#[derive(Clone, Copy, Debug)]
-#[expect(missing_docs, reason = "named as the fields of layouts that they are for")]
-pub struct Words {
-    pub free_threaded: u64,
-    pub interpreters: u64,
-    pub next_interpreter: u64,
-    pub threads: u64,
-    pub modules: u64,
-    pub next_thread: u64,
-    pub thread_frame: u64,
-    pub thread_id: u64,
-    pub native_thread_id: u64,
-    pub frame_previous: u64,
-    pub frame_code: u64,
-    pub frame_instruction: u64,
-    pub frame_variables: u64,
-    pub frame_owner: u64,
-    pub filename: u64,
-    pub name: u64,
-    pub qualname: u64,
-    pub lines: u64,
-    pub firstlineno: u64,
-    pub argcount: u64,
-    pub instructions: u64,
-    pub tuple_items: u64,
-}
 
 /// Why the layout of an interpreter is not known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,7 +67,7 @@ impl<M: ReadMemory> Said<'_, M> {
         self.word(index).filter(|&offset| offset < LONGEST_STATE && offset % 8 == 0)
     }
 
-    fn fill_in(&self, words: &Words, table: &Layout) -> Option<Layout> {
+    fn fill_in(&self, words: &DebugWords, table: &Layout) -> Option<Layout> {
         let mut layout = *table;
         layout.runtime.interpreters = self.state(words.interpreters)?;
         layout.interpreter.next = self.state(words.next_interpreter)?;

@@ -2,9 +2,7 @@
 //! interpreter says of itself where it does ([`Layout::read`]). Offsets are in bytes, of builds for x86-64 with the global lock
 //! and without debugging. Names are CPython's own, without their prefixes.
 
-use crate::generated;
 use crate::lines::LineTable;
-use crate::version::Version;
 
 /// Offsets of one version. What a walk over frames needs comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -369,11 +367,4 @@ pub struct Pools {
     pub arena: u64,
     /// Bytes of a pool, which is aligned to them.
     pub pool: u64,
-}
-
-impl Layout {
-    /// Of a version, as its headers say.
-    pub fn of(version: Version) -> Option<&'static Self> {
-        generated::table(version).map(|table| table.layout)
-    }
 }

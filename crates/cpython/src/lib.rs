@@ -7,7 +7,9 @@
 //! is kept in mind, and what an object is called is for the crates that use it.
 //!
 //! ```text
-//!   generated (from headers, `cargo xtask cpython-tables`) ─▶ layout, fixed, bytecode ─▶ frames, unicode, dicts, pools, …
+//!   headers ─▶ generated: fixed, and a table of each version ─▶ debug_offsets (what an interpreter says itself) ─▶ recognise
+//!   (`cargo xtask cpython-tables`)        │
+//!                                         └─▶ readers on a layout: frames, code, unicode, dicts, pools, iterators, …
 //! ```
 #![no_std]
 #![forbid(unsafe_code)]
@@ -30,6 +32,7 @@ mod memory;
 mod noise_tests;
 pub mod pools;
 pub mod recognise;
+mod table;
 pub mod type_objects;
 pub mod unicode;
 mod version;

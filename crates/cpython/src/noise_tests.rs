@@ -20,7 +20,7 @@ impl ReadMemory for Noise {
             *byte = self.word_at(at / 8).to_le_bytes()[(at % 8) as usize];
         }
         // Now and then a page ends.
-        if self.word_at(address / 4096) % 16 == 0 { into.len() / 2 } else { into.len() }
+        if self.word_at(address / 4096).is_multiple_of(16) { into.len() / 2 } else { into.len() }
     }
 }
 

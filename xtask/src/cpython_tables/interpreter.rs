@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use crate::workspace::target;
 
-use super::MINORS;
+/// The versions that there are tables of, by what follows `3.`.
+pub const MINORS: std::ops::RangeInclusive<u8> = 8..=14;
 
 /// An interpreter of one version.
 #[derive(Debug)]

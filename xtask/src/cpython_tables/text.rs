@@ -15,15 +15,14 @@ use crate::workspace::root;
 pub fn table(minor: u8, probe: &Probe, opcodes: &Opcodes) -> Result<String> {
     let mut text = format!(
         "//! CPython {}. Written by `cargo xtask cpython-tables`: not to be edited.\n\n\
-         use super::Table;\nuse crate::bytecode::Opcodes;\n",
+         use crate::bytecode::Opcodes;\n",
         probe.version
     );
-    if !probe.words.is_empty() {
-        text += "use crate::debug_offsets::Words;\n";
-    }
     let layout = layout(probe)?;
     let types = names_of_types(&layout);
-    writeln!(text, "use crate::layout::{{{}}};\nuse crate::lines::LineTable;\n", types.join(", "))?;
+    writeln!(text, "use crate::layout::{{{}}};\nuse crate::lines::LineTable;", types.join(", "))?;
+    let parts = if probe.words.is_empty() { "Table" } else { "{DebugWords, Table}" };
+    writeln!(text, "use crate::table::{parts};\n")?;
     let words = if probe.words.is_empty() { "None" } else { "Some(&WORDS)" };
     writeln!(
         text,
@@ -34,7 +33,7 @@ pub fn table(minor: u8, probe: &Probe, opcodes: &Opcodes) -> Result<String> {
     if !probe.words.is_empty() {
         let fields: Vec<String> =
             probe.words.iter().map(|(name, index)| format!("{name}: {index}")).collect();
-        writeln!(text, "\nstatic WORDS: Words = Words {{ {} }};", fields.join(", "))?;
+        writeln!(text, "\nstatic WORDS: DebugWords = DebugWords {{ {} }};", fields.join(", "))?;
     }
     Ok(text)
 }

@@ -20,7 +20,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("heaplens-format", &[]),
     ("heaplens-cpython", &[]),
     ("heaplens-tracker", &["heaplens-cpython", "heaplens-format"]),
-    ("heaplens-agent", &["heaplens-tracker", "heaplens-format"]),
+    ("heaplens-agent", &["heaplens-tracker", "heaplens-cpython", "heaplens-format"]),
     ("heaplens-snapshot", &["heaplens-cpython", "heaplens-format"]),
     ("heaplens-record", &["heaplens-snapshot", "heaplens-cpython", "heaplens-format"]),
     ("heaplens-analyze", &["heaplens-snapshot", "heaplens-cpython", "heaplens-format"]),
@@ -42,13 +42,13 @@ const ALLOWED_INSIDE: &[&str] = &["libc", "framehop", "hashbrown", "arrayvec"];
 
 /// Files of a crate that import each other in circles. Nobody may add one; whoever cuts one lowers the number.
 const IN_CIRCLES: &[(&str, usize)] =
-    &[("heaplens-tracker", 44), ("heaplens-record", 7), ("heaplens-analyze", 42), ("heaplens-report", 4)];
+    &[("heaplens-tracker", 44), ("heaplens-record", 7), ("heaplens-analyze", 34), ("heaplens-report", 4)];
 
 /// Names of types that mean more than one thing inside their crate. Nobody may add one; whoever renames one lowers the number.
 const AMBIGUOUS: &[(&str, usize)] = &[
-    ("heaplens-tracker", 13),
+    ("heaplens-tracker", 8),
     ("heaplens-record", 4),
-    ("heaplens-analyze", 17),
+    ("heaplens-analyze", 16),
     ("heaplens-report", 9),
     ("heaplens", 1),
 ];

@@ -1,7 +1,21 @@
 //! Which instructions between the first and the last of a `for` loop run with its iterator on the stack: those from which the
 //! loop can go on without having been left.
 
-use super::{CodeLoop, Opcodes, instructions};
+use super::instructions::{Opcodes, instructions};
+
+/// A part of a loop in a code object: instructions that run inside it. Most loops have one part.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct CodeLoop {
+    /// The instruction that it is known by: the first; of a `for` loop the one that takes the next item.
+    pub first: u32,
+    /// Where this part of it begins.
+    pub begin: u32,
+    /// The first instruction behind this part.
+    pub end: u32,
+    /// 1 for a `for` loop, whose iterator lies on the frame's stack meanwhile; 0 for any other.
+    pub has_iterator: u32,
+}
 
 /// A loop with more jumps is taken for one that does not tell its passes.
 const MOST_JUMPS: usize = 192;

@@ -15,107 +15,17 @@
 //! in it: a `return` inside takes the iterator away, and then what stands around the loop ends, a `with` or a `finally`. So only
 //! instructions from which the loop can go on count as inside it (`live`).
 //!
-//! Instructions are units of two bytes. Since 3.11 some have inline caches behind them whose contents look like anything,
-//! so each version says how many; an instruction that is not in its table ends the reading, and the code has no loops.
+//! An instruction that is not in the table of its version ends the reading, and the code has no loops.
 
+mod instructions;
 mod live;
 
-use crate::generated;
-use crate::version::Version;
+pub use instructions::Opcodes;
+use instructions::{Instruction, instructions};
+pub use live::CodeLoop;
 
 /// The most loops of one code object, and parts of them, that are kept.
 pub const MOST_LOOPS: usize = 48;
-
-/// A part of a loop in a code object: instructions that run inside it. Most loops have one part.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[repr(C)]
-pub struct CodeLoop {
-    /// The instruction that it is known by: the first; of a `for` loop the one that takes the next item.
-    pub first: u32,
-    /// Where this part of it begins.
-    pub begin: u32,
-    /// The first instruction behind this part.
-    pub end: u32,
-    /// 1 for a `for` loop, whose iterator lies on the frame's stack meanwhile; 0 for any other.
-    pub has_iterator: u32,
-}
-
-/// How a version writes its instructions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Opcodes {
-    /// The prefix of a longer argument.
-    pub extended: u8,
-    /// Every form of `FOR_ITER`.
-    pub for_iter: &'static [u8],
-    /// Jumps with an absolute target.
-    pub absolute: &'static [u8],
-    /// Jumps backwards by a distance. Those of `await`, which cannot be interrupted, are no loops of the user's.
-    pub backward: &'static [u8],
-    /// What begins a handler of exceptions: since 3.12 these stand behind everything else and jump back from there.
-    pub handler: Option<u8>,
-    /// Jumps forwards by a distance.
-    pub forward: &'static [u8],
-    /// What does not go on to the next instruction.
-    pub terminal: &'static [u8],
-    /// How many bytes a unit of a jump's argument is: 1 before 3.10.
-    pub bytes_per_unit: u32,
-    /// (first, last, units of cache behind it) of all instructions; empty where there are no caches.
-    pub caches: &'static [(u8, u8, u8)],
-}
-
-/// An instruction with its prefixes.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Instruction {
-    /// Where it begins: that is what is jumped to.
-    pub(super) begin: u32,
-    pub(super) opcode: u8,
-    argument: u32,
-    /// Where the next one begins.
-    pub(super) next: u32,
-}
-
-/// The instructions of a code object up to its handlers of exceptions. The last is `None` when one is not known.
-pub(super) fn instructions(opcodes: &Opcodes, code: &[u8]) -> impl Iterator<Item = Option<Instruction>> {
-    let (mut at, mut is_over) = (0, false);
-    core::iter::from_fn(move || {
-        let (begin, mut argument) = (at as u32, 0u32);
-        while let Some(&[opcode, low]) = code.get(2 * at..2 * at + 2).filter(|_| !is_over) {
-            let Some(caches) = opcodes.caches_of(opcode) else {
-                is_over = true;
-                return Some(None);
-            };
-            if opcodes.handler == Some(opcode) {
-                return None;
-            }
-            argument = argument << 8 | u32::from(low);
-            at += 1 + usize::from(caches);
-            if opcode != opcodes.extended {
-                return Some(Some(Instruction { begin, opcode, argument, next: at as u32 }));
-            }
-        }
-        None
-    })
-}
-
-impl Instruction {
-    /// Where it may jump to; an absolute jump forwards is one, too.
-    pub(super) fn target(&self, opcodes: &Opcodes) -> Option<u32> {
-        let distance = self.argument.saturating_mul(opcodes.bytes_per_unit) / 2;
-        if opcodes.absolute.contains(&self.opcode) {
-            return Some(distance);
-        }
-        if opcodes.backward.contains(&self.opcode) {
-            return Some(self.next.saturating_sub(distance));
-        }
-        let is_forward = opcodes.forward.contains(&self.opcode) || opcodes.for_iter.contains(&self.opcode);
-        is_forward.then(|| self.next.saturating_add(distance))
-    }
-
-    /// Whether the next instruction may follow.
-    pub(super) fn falls_through(&self, opcodes: &Opcodes) -> bool {
-        !opcodes.terminal.contains(&self.opcode)
-    }
-}
 
 /// Loops of one code object.
 #[derive(Clone, Copy, Debug)]
@@ -186,24 +96,10 @@ impl Loops {
     }
 }
 
-impl Opcodes {
-    /// Of a version.
-    pub fn of(version: Version) -> Option<&'static Self> {
-        generated::table(version).map(|table| table.opcodes)
-    }
-
-    fn caches_of(&self, opcode: u8) -> Option<u8> {
-        if self.caches.is_empty() {
-            return Some(0);
-        }
-        let run = self.caches.iter().find(|&&(first, last, _)| (first..=last).contains(&opcode));
-        run.map(|&(_, _, caches)| caches)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::version::Version;
 
     fn of_minor(minor: u8) -> &'static Opcodes {
         Opcodes::of(Version::new(3, minor)).unwrap()

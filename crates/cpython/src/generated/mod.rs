@@ -11,16 +11,22 @@ mod python_3_8;
 mod python_3_9;
 
 use crate::bytecode::Opcodes;
-use crate::debug_offsets::Words;
 use crate::layout::Layout;
+use crate::table::Table;
 use crate::version::Version;
 
-/// What is known of a version.
-pub(crate) struct Table {
-    pub(crate) layout: &'static Layout,
-    pub(crate) opcodes: &'static Opcodes,
-    /// Where it says itself what its layout is.
-    pub(crate) words: Option<&'static Words>,
+impl Layout {
+    /// Of a version, as its headers say.
+    pub fn of(version: Version) -> Option<&'static Self> {
+        table(version).map(|table| table.layout)
+    }
+}
+
+impl Opcodes {
+    /// Of a version.
+    pub fn of(version: Version) -> Option<&'static Self> {
+        table(version).map(|table| table.opcodes)
+    }
 }
 
 /// The table of a version.

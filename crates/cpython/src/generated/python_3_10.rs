@@ -1,6 +1,5 @@
 //! CPython 3.10.13. Written by `cargo xtask cpython-tables`: not to be edited.
 
-use super::Table;
 use crate::bytecode::Opcodes;
 use crate::layout::{
     Attributes, Code, Exception, Frame, Function, Generator, HeapType, Instructions, Integer, Interpreter,
@@ -8,6 +7,7 @@ use crate::layout::{
     Unicode,
 };
 use crate::lines::LineTable;
+use crate::table::Table;
 
 /// Of 3.10.
 pub(super) static TABLE: Table = Table { layout: &LAYOUT, opcodes: &OPCODES, words: None };

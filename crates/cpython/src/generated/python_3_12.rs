@@ -1,6 +1,5 @@
 //! CPython 3.12.1. Written by `cargo xtask cpython-tables`: not to be edited.
 
-use super::Table;
 use crate::bytecode::Opcodes;
 use crate::layout::{
     Attributes, Code, Constant, Exception, Frame, Function, Generator, HeapType, Instructions, Integer,
@@ -8,6 +7,7 @@ use crate::layout::{
     Thread, Tuple, Unicode,
 };
 use crate::lines::LineTable;
+use crate::table::Table;
 
 /// Of 3.12.
 pub(super) static TABLE: Table = Table { layout: &LAYOUT, opcodes: &OPCODES, words: None };

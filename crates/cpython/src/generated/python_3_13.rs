@@ -1,14 +1,13 @@
 //! CPython 3.13.0. Written by `cargo xtask cpython-tables`: not to be edited.
 
-use super::Table;
 use crate::bytecode::Opcodes;
-use crate::debug_offsets::Words;
 use crate::layout::{
     Attributes, Code, Constant, Exception, Frame, Function, Generator, HeapType, Instructions, Integer,
     Interpreter, Keys, Layout, ManagedDict, Object, Pools, Position, RangeIterator, Runs, Runtime, Thread,
     Tuple, Unicode,
 };
 use crate::lines::LineTable;
+use crate::table::{DebugWords, Table};
 
 /// Of 3.13.
 pub(super) static TABLE: Table = Table { layout: &LAYOUT, opcodes: &OPCODES, words: Some(&WORDS) };
@@ -93,7 +92,7 @@ static OPCODES: Opcodes = Opcodes {
     ],
 };
 
-static WORDS: Words = Words {
+static WORDS: DebugWords = DebugWords {
     free_threaded: 2,
     interpreters: 5,
     next_interpreter: 8,

@@ -1,12 +1,12 @@
 //! CPython 3.8.18. Written by `cargo xtask cpython-tables`: not to be edited.
 
-use super::Table;
 use crate::bytecode::Opcodes;
 use crate::layout::{
     Attributes, Code, Exception, Frame, Function, Generator, HeapType, Instructions, Integer, Interpreter,
     Keys, Layout, ManagedDict, Object, Pools, Position, RangeIterator, Runs, Runtime, Thread, Tuple, Unicode,
 };
 use crate::lines::LineTable;
+use crate::table::Table;
 
 /// Of 3.8.
 pub(super) static TABLE: Table = Table { layout: &LAYOUT, opcodes: &OPCODES, words: None };

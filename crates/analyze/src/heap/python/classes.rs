@@ -8,11 +8,10 @@ use std::rc::Rc;
 use heaplens_cpython::fixed::gc::LINKS;
 use heaplens_cpython::fixed::object::TYPE;
 use heaplens_cpython::fixed::{type_flag, type_object, weakref};
-use heaplens_cpython::is_address;
 use heaplens_cpython::type_objects::TypeObject;
+use heaplens_cpython::{ReadMemory, is_address};
 
 use super::{Object, Python};
-use crate::heap::ReadMemory;
 
 /// Metaclasses of metaclasses, and bases of bases, are followed so far.
 const MOST_METACLASSES: u32 = 4;

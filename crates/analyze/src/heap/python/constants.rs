@@ -6,12 +6,11 @@ use std::ops::ControlFlow;
 
 use heaplens_cpython::fixed::object::SIZE;
 use heaplens_cpython::fixed::{bytes, int, type_flag, type_object, unicode};
-use heaplens_cpython::is_address;
+use heaplens_cpython::{ReadMemory, is_address};
 
 use super::Python;
 use super::classes::{Class, Kind};
 use super::parts::is_compact_ascii;
-use crate::heap::ReadMemory;
 
 /// Types have true counts in 3.11.
 const MOST_OF_TYPE: u64 = 1 << 20;

@@ -4,11 +4,11 @@ use std::ops::ControlFlow;
 
 use heaplens_cpython::dicts::{Entries, Tables};
 use heaplens_cpython::fixed::type_flag;
-use heaplens_cpython::is_address;
+use heaplens_cpython::{ReadMemory, is_address};
 
 use super::Python;
 use super::text::LONGEST_NAME;
-use crate::heap::{NonOwningPart as IdlePart, ReadMemory};
+use crate::heap::NonOwningPart as IdlePart;
 
 /// Names of a class or modules beyond this many are not searched.
 const MOST_NAMES: u32 = 1 << 16;

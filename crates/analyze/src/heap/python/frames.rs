@@ -3,12 +3,11 @@
 use std::ops::ControlFlow;
 
 use heaplens_cpython::fixed::object::SIZE;
-use heaplens_cpython::is_address;
+use heaplens_cpython::{ReadMemory, is_address};
 
 use super::Python;
 use super::classes::Kind;
 use super::text::LONGEST_NAME;
-use crate::heap::ReadMemory;
 
 /// Variables of a function beyond this many are not looked at.
 const MOST_VARIABLES: u64 = 1 << 14;

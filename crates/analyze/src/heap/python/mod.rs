@@ -27,7 +27,7 @@ use std::ops::ControlFlow;
 use heaplens_cpython::fixed::object::SIZE;
 use heaplens_cpython::fixed::{type_flag, unicode};
 pub(super) use heaplens_cpython::pools::LARGEST_SMALL;
-use heaplens_cpython::{Layout, Version, is_address};
+use heaplens_cpython::{Layout, ReadMemory, Version, is_address};
 
 pub use classes::ClassId;
 use classes::{Class, Classes, Kind};
@@ -36,8 +36,6 @@ use parts::is_compact_ascii;
 use reader::Reader;
 use references::Label;
 pub use roots::{NamedRoot, RootName};
-
-use super::ReadMemory;
 
 /// More references to one object than any has. What lives for ever (3.12) has 2³² − 1.
 const MOST_REFERENCES: u64 = 1 << 33;

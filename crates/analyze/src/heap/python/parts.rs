@@ -1,5 +1,6 @@
 //! What belongs to an object beside its own block, what of it is not in use, and how many elements it has.
 
+use heaplens_cpython::ReadMemory;
 use heaplens_cpython::fixed::object::SIZE;
 use heaplens_cpython::fixed::{
     array, bytearray, deque, deque_block, dict, list, lru_cache, module, ordered_dict, set, type_flag,
@@ -12,7 +13,7 @@ use heaplens_cpython::unicode::State;
 use super::classes::{Class, Kind};
 use super::numpy::ndarray;
 use super::{Object, Python};
-use crate::heap::{NonOwningPart as IdlePart, ReadMemory};
+use crate::heap::NonOwningPart as IdlePart;
 
 /// Nodes of an OrderedDict beyond this many are not looked at.
 const MOST_NODES: usize = 1 << 24;

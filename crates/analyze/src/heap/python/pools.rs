@@ -1,9 +1,8 @@
 //! Blocks of Python's own allocator that are in use, in all pools between two addresses.
 
+use heaplens_cpython::ReadMemory;
 use heaplens_cpython::layout::Pools;
 use heaplens_cpython::pools::Pool;
-
-use crate::heap::ReadMemory;
 
 /// How much is read at a time: a whole number of pools.
 const PIECE: u64 = 1 << 20;

@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::ops::ControlFlow;
 
-use crate::heap::ReadMemory;
+use heaplens_cpython::ReadMemory;
 
 const PAGE: u64 = 4096;
 const PAGES: usize = 256;

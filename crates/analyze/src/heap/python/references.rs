@@ -8,14 +8,13 @@ use heaplens_cpython::fixed::{
     builtin, cell, deque, deque_block, exception, list, lru_cache, module, set, traceback, type_flag,
     type_object,
 };
-use heaplens_cpython::is_address;
 use heaplens_cpython::layout::Exception;
 use heaplens_cpython::type_objects::{Member, TypeObject};
+use heaplens_cpython::{ReadMemory, is_address};
 
 use super::Python;
 use super::classes::{Class, Kind};
 use super::numpy::ndarray;
-use crate::heap::ReadMemory;
 
 /// Items of a list beyond this many are not looked at, nor blocks of a deque.
 const MOST_ITEMS: u64 = 1 << 26;

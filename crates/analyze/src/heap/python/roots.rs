@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
+use heaplens_cpython::ReadMemory;
 use heaplens_cpython::fixed::object::TYPE;
 use heaplens_cpython::fixed::{module, type_object};
 
@@ -10,7 +11,6 @@ use super::Python;
 use super::classes::Kind;
 use super::frames::Running;
 use super::text::LONGEST_NAME;
-use crate::heap::ReadMemory;
 
 const MOST_INTERPRETERS: usize = 256;
 const MOST_THREADS: usize = 1 << 16;

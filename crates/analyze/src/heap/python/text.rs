@@ -1,11 +1,11 @@
 //! Names and keys as texts. Contents are not for a recording: a text is cut where a name would end.
 
+use heaplens_cpython::ReadMemory;
 use heaplens_cpython::fixed::type_flag;
 use heaplens_cpython::unicode::Text;
 
 use super::Python;
 use super::classes::Kind;
-use crate::heap::ReadMemory;
 
 /// Characters of a key that are told.
 const LONGEST_KEY: usize = 40;

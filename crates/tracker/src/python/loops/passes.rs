@@ -3,7 +3,9 @@
 use core::sync::atomic::Ordering::Relaxed;
 
 use heaplens_cpython::iterators::{Counter, Progress};
-use heaplens_format::arena::marks::{ENOUGH_PASSES, LOOP_COUNTED, LOOP_SHARED, LOOP_UNSURE, LoopRecord, MarkTag};
+use heaplens_format::arena::marks::{
+    ENOUGH_PASSES, LOOP_COUNTED, LOOP_SHARED, LOOP_UNSURE, LoopRecord, MarkTag,
+};
 
 use super::Tables;
 use super::records::record;
