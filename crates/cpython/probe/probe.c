@@ -497,6 +497,9 @@ static void dicts(void)
     CHECK(AT(setentry, key) == 0 && AT(setentry, hash) == 8 && sizeof(setentry) == 16);
 #if VERSION(11)
     LAYOUT("attributes.first_value", AT(struct _dictvalues, values));
+#if VERSION(13)
+    CHECK(AT(struct _dictvalues, capacity) == 0);
+#endif
     FIXED("managed.dict", 3 * sizeof(PyObject *));
 #else
     LAYOUT("attributes.first_value", 0);

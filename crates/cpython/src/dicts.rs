@@ -125,6 +125,25 @@ impl Attributes {
         is_managed.then(|| object - managed::DICT)
     }
 
+    /// Bytes beside such values that keep the order in which they were set. Those of values that never were are what lay there
+    /// before, and may read as pointers.
+    pub fn order_of<M: ReadMemory>(&self, memory: &M, values: u64) -> Option<(u64, u64)> {
+        match self.managed {
+            ManagedDict::None => None,
+            // They lie before the values; the last of them is how many bytes that are (`new_values` of dictobject.c).
+            ManagedDict::TwoWords | ManagedDict::OneWord => {
+                let length = memory.byte(values.checked_sub(1)?)?;
+                Some((values.checked_sub(length.into())?, values))
+            }
+            // They lie behind the values, of which the first byte says how many there may be.
+            ManagedDict::Inline { .. } => {
+                let most = u64::from(memory.byte(values)?);
+                let start = values.checked_add(self.first_value + 8 * most)?;
+                Some((start, start.checked_add(most.next_multiple_of(8))?))
+            }
+        }
+    }
+
     /// One of the values that share their keys with others.
     pub fn value<M: ReadMemory>(&self, memory: &M, values: u64, number: u64) -> Option<u64> {
         memory.pointer(values + self.first_value + 8 * number)

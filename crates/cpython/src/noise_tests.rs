@@ -57,6 +57,7 @@ fn ask_objects(memory: &Noise, layout: &Layout, at: u64) {
         let _ = (layout.dict_word(memory, at, &of), layout.has_weak_references_first(of.flags));
         let _ = layout.attributes.values_of(memory, at, of.flags, of.basicsize);
     }
+    let _ = layout.attributes.order_of(memory, at);
     let types = Types::of(|_| Some(memory.word(at + 8).unwrap_or(1)), layout);
     let _ = types.kind(memory, at);
 }

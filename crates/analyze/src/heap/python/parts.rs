@@ -140,16 +140,28 @@ impl<M: ReadMemory> Python<'_, M> {
     }
 
     /// Memory of an object that holds nothing, though pointers seem to lie there: room that a list has for more items, the frame of
-    /// a generator that is over, hashes of keys. Asked for every object of a heap.
+    /// a generator that is over, hashes of keys, the order of attributes. Asked for every object of a heap.
     pub fn idle_parts(&self, object: Object) -> Vec<IdlePart> {
         let Some(class) = self.known(object.class) else { return Vec::new() };
-        match class.kind {
+        let mut parts = match class.kind {
             Kind::List => self.room_of_list(object.address).into_iter().collect(),
             Kind::Deque => self.room_of_deque(object.address),
             Kind::Generator => self.frame_that_is_over(object).into_iter().collect(),
             Kind::Dict => self.hashes(object.address),
             _ => Vec::new(),
-        }
+        };
+        parts.extend(self.order_of_values(object, &class));
+        parts
+    }
+
+    /// The order in which attributes were set, which lies beside their values.
+    fn order_of_values(&self, object: Object, class: &Class) -> Option<IdlePart> {
+        let values = self.values_of(object.address, class)?;
+        let idle = self.layout.attributes.order_of(&self.reader, values)?;
+        let TypeObject { flags, basicsize, .. } = class.type_object;
+        let is_inline = self.layout.attributes.inline_values(object.address, flags, basicsize).is_some();
+        let start = if is_inline { object.block } else { idle.0 };
+        Some(IdlePart { whole: (start, idle.1), idle })
     }
 
     fn room_of_list(&self, list: u64) -> Option<IdlePart> {

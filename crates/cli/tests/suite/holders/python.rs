@@ -153,6 +153,19 @@ const HELD: &[Held] = &[
         script: "error = ValueError([])\nfor i in range(400):\n  error.args[0].append(bytearray(9_000)) # here",
         way: &["module __main__", "error (ValueError)", ".args (tuple)", "[*] list", "[*] bytearray"],
     },
+    Held {
+        what: "a traceback",
+        script: "def fail():\n  rows = []\n  for i in range(400):\n    rows.append(bytearray(9_000)) # here\n  raise ValueError\ntry:\n  fail()\nexcept ValueError as caught:\n  error = caught",
+        way: &[
+            "module __main__",
+            "error (ValueError)",
+            ".__traceback__ (traceback)",
+            ".tb_next (traceback)",
+            ".tb_frame (frame)",
+            "rows (list)",
+            "[*] bytearray",
+        ],
+    },
 ];
 
 #[test]
