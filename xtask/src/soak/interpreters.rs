@@ -44,7 +44,19 @@ fn unpack(folder: &Path) -> Result<()> {
     for package in apt.download()? {
         succeed(Command::new("dpkg-deb").arg("-x").arg(package).arg(folder))?;
     }
+    remove_library(folder)?;
     PROGRAMS.iter().try_for_each(|name| bind(folder, name))
+}
+
+/// The headers bring the interpreter as a library, which needs a newer libc than the programs of the tests that would load it.
+fn remove_library(folder: &Path) -> Result<()> {
+    let library = folder.join("usr/lib/x86_64-linux-gnu/libpython3.14.so.1.0");
+    match std::fs::remove_file(&library) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("cannot remove {}", library.display()))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn program(folder: &Path, name: &str) -> PathBuf {
