@@ -1,17 +1,17 @@
-//! C32: large constants of functions of TensorFlow. Each trace has their data in its graph, and once more wherever the graph is
-//! copied or a kernel is made: C3, where these are most of it. A graph without functions that grows by constants grows by
-//! operations: that is told as such.
+//! C32: large constants of TensorFlow functions. Each trace has their data in its graph, and again wherever the graph is
+//! copied or a kernel is created. Replaces C3 where such data is most of the growth. A graph outside functions that gains
+//! constants is growth by operations, and C1 reports it.
 
 use super::retrace;
 use crate::growth::{Course, Rule, Text, Within};
 use crate::profile::{Frames, StackFrame};
 
 pub(crate) static RULE: Rule = Rule {
-    title: Text::Plain("Each new trace of a tf.function keeps large constants"),
+    title: Text::Plain("Each new trace of a tf.function retains large constants"),
     verdict: Text::Plain("leak (your code)"),
     fix: Text::Plain(
-        "pass the array to the function as a tensor, or keep it in a tf.Variable; and pass tensors, not Python values that \
-         change, so that it is traced once",
+        "pass the array to the function as a tensor, or store it in a tf.Variable; pass tensors instead of changing Python \
+         values, so that the function is traced only once",
     ),
     layer: Some("tensorflow-function"),
     references: &["https://github.com/tensorflow/tensorflow/issues/13221"],

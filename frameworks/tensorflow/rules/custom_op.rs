@@ -1,14 +1,13 @@
-//! C19: an operation of the program's own keeps or loses memory with each call: a kernel that is not TensorFlow's, but of a
-//! library that the program loads.
+//! C19: a custom op leaks memory on every call: its kernel is not TensorFlow's, but in a library that the program loads.
 
 use crate::growth::{Rule, Text};
 use crate::profile::{Frames, StackFrame, own_line};
 
 pub(crate) static RULE: Rule = Rule {
-    title: Text::Plain("A kernel of your own allocates with each call, and does not give it back"),
+    title: Text::Plain("A custom op kernel leaks memory on every call"),
     verdict: Text::Plain("leak (your code)"),
     fix: Text::Plain(
-        "let std::unique_ptr or core::RefCountPtr own what Compute makes, or delete or Unref it on every way out",
+        "hold what Compute allocates in a std::unique_ptr or core::RefCountPtr, or delete or Unref it on every return path",
     ),
     // Nobody but the kernel can give it back, whichever line of Python runs it.
     line: Some(own_kernel_line),

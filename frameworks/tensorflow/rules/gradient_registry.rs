@@ -1,14 +1,14 @@
-//! C4: gradients are registered for each new model, and hold what it traced.
+//! C4: gradients are registered for each new model, and retain its traced functions.
 
 use super::{COMPILING, KERAS, TRACING, counters, keras_state, retrace};
 use crate::growth::{Claims, Events, Reads, Rule, Text};
 
 pub(crate) static RULE: Rule = Rule {
-    title: Text::Plain("TensorFlow's gradient registry keeps each new model's functions"),
+    title: Text::Plain("TensorFlow's gradient registry retains each model's functions"),
     verdict: Text::Plain("leak (framework, known)"),
     fix: Text::Plain(
-        "make and compile the model once and reset its weights, or run each trial in a process of its own; \
-         clear_session() does not empty this registry",
+        "create and compile the model once and reset its weights, or run each trial in its own process; \
+         clear_session() does not clear this registry",
     ),
     layer: Some("tensorflow-function"),
     references: &["https://github.com/tensorflow/tensorflow/issues/97697"],

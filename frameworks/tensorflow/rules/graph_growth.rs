@@ -1,14 +1,14 @@
-//! C1: operations are added to a graph of TensorFlow in each iteration.
+//! C1: operations are added to a TensorFlow graph on every iteration.
 
 use super::{SESSION, counters};
 use crate::growth::{Claims, Events, Reads, Rule, Text};
 use crate::profile::Profile;
 
 pub(crate) static RULE: Rule = Rule {
-    title: Text::Plain("A graph of TensorFlow grows with each iteration"),
+    title: Text::Plain("A TensorFlow graph grows on every iteration"),
     verdict: Text::Plain("leak (your code)"),
     fix: Text::Plain(
-        "make the operation once, before the loop, and feed what changes through a placeholder; \
+        "create the operation once, before the loop, and feed changing values through a placeholder; \
          tf.compat.v1.get_default_graph().finalize() before the loop makes this line raise",
     ),
     layer: Some("tensorflow-graph"),

@@ -1,12 +1,12 @@
-//! C13: iterators over pipelines are made and stay alive.
+//! C13: tf.data iterators are created and never released.
 
 use super::{PIPELINES, counters};
 use crate::growth::{Claims, Events, Reads, Rule, Text};
 
 pub(crate) static RULE: Rule = Rule {
-    title: Text::Plain("Iterators over a tf.data pipeline are made and stay alive"),
+    title: Text::Plain("tf.data iterators are created and never released"),
     verdict: Text::Plain("leak (your code)"),
-    fix: Text::Plain("make one iterator and go on with it, or drop each (del) before the next is made"),
+    fix: Text::Plain("create one iterator and reuse it, or delete each one (del) before creating the next"),
     layer: Some("tensorflow-data"),
     reads: &[Reads::Counters],
     events: Some(Events { undone_by: Some(counters::ITERATOR_FREED), ..Events::of(counters::ITERATOR_MADE) }),

@@ -1,13 +1,13 @@
-//! C5: models of Keras are made and stay alive.
+//! C5: Keras models are created and never released.
 
 use super::{KERAS, counters};
 use crate::growth::{Claims, Events, Reads, Rule, Text};
 
 pub(crate) static RULE: Rule = Rule {
-    title: Text::Plain("Keras models are made and stay alive"),
+    title: Text::Plain("Keras models are created and never released"),
     verdict: Text::Plain("leak (your code)"),
     fix: Text::Plain(
-        "drop each model when its work is done (del, keras.backend.clear_session()), or make one before the loop",
+        "release each model when you are done with it (del, keras.backend.clear_session()), or create one before the loop",
     ),
     layer: Some("keras"),
     reads: &[Reads::Counters],

@@ -1,5 +1,5 @@
-//! Causes of growth in programs that use TensorFlow or Keras, a file for each. They read what the probe counted and the names of
-//! the libraries' own files and functions; those that several of them need stand here.
+//! Causes of growth in programs that use TensorFlow or Keras, one file each. They read what the probe counted and the names of
+//! the libraries' own files and functions; names that several of them need are defined here.
 
 use super::counters;
 use crate::profile::Frames;

@@ -1,5 +1,5 @@
-//! C7: calls of Keras' trainer. `fit`, `predict` and `evaluate` make a pipeline each time, and leave it as garbage in cycles:
-//! C36, where most of what the collector freed was allocated by such calls.
+//! C7: calls of Keras trainer methods. `fit`, `predict` and `evaluate` create a pipeline each time and leave it as garbage in
+//! reference cycles. Replaces C36 where most of what the collector freed was allocated by such calls.
 
 use heaplens_format::arena::counter::COLLECTOR_HELD;
 
@@ -8,11 +8,11 @@ use crate::profile::{StackFrame, StackId, Stacks};
 use crate::rules::gc_cycle::{self, UNTIL_COLLECTED};
 
 pub(crate) static RULE: Rule = Rule {
-    title: Text::Plain("Each call of Keras' trainer leaves cycles to the garbage collector"),
+    title: Text::Plain("Each call of a Keras trainer method leaves reference cycles"),
     verdict: Text::Plain("cycle waiting for gc"),
     fix: Text::Plain(
-        "call the model itself, model(x, training=False), or predict_on_batch, train_on_batch, test_on_batch; \
-         else call gc.collect() from time to time",
+        "call the model directly, model(x, training=False), or use predict_on_batch, train_on_batch or test_on_batch; \
+         otherwise call gc.collect() periodically",
     ),
     references: &["https://github.com/tensorflow/tensorflow/issues/44711"],
     outcome: Outcome::Ends(UNTIL_COLLECTED),

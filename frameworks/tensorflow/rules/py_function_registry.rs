@@ -1,13 +1,13 @@
-//! C12: Python functions are registered for each new pipeline, and stay with the graph.
+//! C12: Python functions are registered for each new pipeline, and the graph retains them.
 
 use super::{PIPELINES, counters, iterators};
 use crate::growth::{Claims, Events, Reads, Rule, Text};
 
 pub(crate) static RULE: Rule = Rule {
-    title: Text::Plain("TensorFlow keeps the Python functions of each new pipeline"),
+    title: Text::Plain("TensorFlow retains the Python functions of each new pipeline"),
     verdict: Text::Plain("leak (framework, known)"),
     fix: Text::Plain(
-        "make the pipeline once and iterate it again, or make each in `with tf.Graph().as_default():`",
+        "create the pipeline once and iterate over it again, or create each one in `with tf.Graph().as_default():`",
     ),
     layer: Some("tensorflow-function"),
     references: &["https://github.com/tensorflow/tensorflow/issues/123269"],

@@ -1,14 +1,12 @@
-//! C6: a model of Keras is compiled again and again.
+//! C6: a Keras model is compiled repeatedly.
 
 use super::{COMPILING, KERAS, TRACING, counters, gradient_registry, retrace};
 use crate::growth::{Claims, Events, Reads, Rule, Text};
 
 pub(crate) static RULE: Rule = Rule {
-    title: Text::Plain("A Keras model is compiled again and again"),
+    title: Text::Plain("A Keras model is compiled repeatedly"),
     verdict: Text::Plain("leak (your code)"),
-    fix: Text::Plain(
-        "compile the model once, before the loop; set_weights() brings it back to where it began",
-    ),
+    fix: Text::Plain("compile the model once, before the loop; set_weights() restores its initial state"),
     layer: Some("keras"),
     references: &["https://github.com/tensorflow/tensorflow/issues/55398"],
     reads: &[Reads::Counters],

@@ -1,14 +1,14 @@
-//! C3: a function of TensorFlow is traced again and again.
+//! C3: a `tf.function` is retraced repeatedly.
 
 use super::{COMPILING, TRACING, counters};
 use crate::growth::{Claims, Events, Reads, Rule, Text};
 
 pub(crate) static RULE: Rule = Rule {
-    title: Text::Plain("A tf.function is traced again and again"),
+    title: Text::Plain("A tf.function is retraced repeatedly"),
     verdict: Text::Plain("leak (your code)"),
     fix: Text::Plain(
-        "pass tensors, not Python values that change; fix shapes by an input_signature, by \
-         reduce_retracing=True, or by padding",
+        "pass tensors instead of changing Python values; fix the shapes with an input_signature, \
+         reduce_retracing=True or padding",
     ),
     layer: Some("tensorflow-function"),
     references: &["https://www.tensorflow.org/guide/function#controlling_retracing"],

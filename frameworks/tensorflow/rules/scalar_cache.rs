@@ -1,13 +1,13 @@
-//! C35: each new Python scalar that becomes a tensor stays in TensorFlow's cache of scalars.
+//! C35: TensorFlow caches every distinct Python scalar that is converted to a tensor.
 
 use super::has_function;
 use crate::growth::{Claims, Rule, Text};
 
 pub(crate) static RULE: Rule = Rule {
-    title: Text::Plain("TensorFlow caches each new Python scalar for ever"),
+    title: Text::Plain("TensorFlow caches every distinct Python scalar forever"),
     verdict: Text::Plain("unbounded cache"),
     fix: Text::Plain(
-        "keep what counts up in a tf.Variable, or pass it as an array: numpy.asarray(i) is not cached",
+        "store the counter in a tf.Variable, or pass it as an array: numpy.asarray(i) is not cached",
     ),
     layer: Some("tensorflow-tensor"),
     holder: &["EagerContext", "its cache of scalars"],

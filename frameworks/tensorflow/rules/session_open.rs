@@ -1,13 +1,13 @@
-//! C2: sessions of TensorFlow are made and not closed.
+//! C2: TensorFlow sessions are created and never closed.
 
 use super::{SESSION, counters};
 use crate::growth::{Claims, Events, Reads, Rule, Text};
 
 pub(crate) static RULE: Rule = Rule {
-    title: Text::Plain("Sessions of TensorFlow are made and not closed"),
+    title: Text::Plain("TensorFlow sessions are created and never closed"),
     verdict: Text::Plain("leak (your code)"),
     fix: Text::Plain(
-        "close each session (`with tf.compat.v1.Session() as session:`), or make one before the loop",
+        "close each session (`with tf.compat.v1.Session() as session:`), or create one before the loop",
     ),
     layer: Some("tensorflow-session"),
     references: &["https://github.com/tensorflow/tensorflow/issues/13202"],

@@ -1,13 +1,13 @@
-//! C20: tapes that record operations stay alive, and with them the tensors.
+//! C20: gradient tapes, and the tensors they recorded, stay alive.
 
 use super::{TENSOR, counters};
 use crate::growth::{Claims, Events, Reads, Rule, Text};
 
 pub(crate) static RULE: Rule = Rule {
-    title: Text::Plain("Gradient tapes stay alive, and with them what they recorded"),
+    title: Text::Plain("Gradient tapes, and the tensors they recorded, stay alive"),
     verdict: Text::Plain("leak (your code)"),
     fix: Text::Plain(
-        "del the tape as soon as its gradients are known; make it persistent only where that is needed",
+        "delete the tape (del) once you have its gradients; use persistent=True only where needed",
     ),
     layer: Some("tensorflow-tensor"),
     reads: &[Reads::Counters],

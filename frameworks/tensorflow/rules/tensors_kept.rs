@@ -1,13 +1,13 @@
-//! C8: tensors that a line makes are kept.
+//! C8: tensors created at a line are never released.
 
 use super::{TENSOR, has_function};
 use crate::growth::{Claims, Rule, Text};
 
 pub(crate) static RULE: Rule = Rule {
-    title: Text::Plain("Tensors that this line makes are kept"),
+    title: Text::Plain("Tensors created at this line are never released"),
     verdict: Text::Plain("leak (your code)"),
     fix: Text::Plain(
-        "keep numbers, not tensors: float(x) or x.numpy(); bound the list, or use a tf.keras.metrics metric",
+        "store numbers, not tensors: float(x) or x.numpy(); limit the list, or use a tf.keras.metrics metric",
     ),
     layer: Some("tensorflow-tensor"),
     // A tensor lives as long as its handle; one that is kept by no cache is kept by the program.

@@ -3,7 +3,7 @@
 use crate::growth::{Claims, Events, Reads, Rule, Text};
 
 pub(crate) static RULE: Rule = Rule {
-    title: Text::Plain("Toy models are registered and never dropped"),
+    title: Text::Plain("Toy models are registered and never removed"),
     verdict: Text::Plain("leak (your code)"),
     fix: Text::Plain("register one model, before the loop"),
     layer: Some("toy-model"),

@@ -1,12 +1,12 @@
-//! G2: what a line allocates grows ever slower: a cache that is bound to stop.
+//! G2: memory allocated at a line grows at a decreasing rate: a cache that will stop growing.
 
 use crate::growth::{Ending, Outcome, Rule, Shape, Text};
 
 pub(crate) static RULE: Rule = Rule {
-    title: Text::Plain("A cache fills at this line, ever slower"),
+    title: Text::Plain("A cache is filling at this line, at a decreasing rate"),
     verdict: Text::Plain("bounded cache, still filling"),
-    fix: Text::Plain("none is needed if its bound suits you; run for longer to see it stop"),
-    outcome: Outcome::Ends(Ending::After(", ever slower")),
+    fix: Text::Plain("none needed if its limit is acceptable; run for longer to see it stop growing"),
+    outcome: Outcome::Ends(Ending::After(" at a decreasing rate")),
     of_line: Some(|trend, _| matches!(trend.shape, Shape::Filling { .. })),
     ..Rule::new("G2", "cache-filling", 230)
 };

@@ -1,4 +1,4 @@
-//! C25: the allocator holds free memory between blocks that are live; trimming proved it.
+//! C25: the allocator retains freed memory between live blocks; `malloc_trim` confirmed it.
 
 use heaplens_format::Bytes;
 
@@ -8,13 +8,13 @@ use crate::growth::{
 };
 
 pub(crate) static RULE: Rule = Rule {
-    title: Text::Plain("The allocator keeps free memory between live blocks"),
+    title: Text::Plain("Fragmentation: the allocator retains freed memory"),
     verdict: Text::Plain("fragmentation"),
     // What helps was measured: `cargo xtask bench --only fragmentation`. Fewer arenas and tcmalloc did not, or little.
     fix: Text::Plain(
-        "malloc_trim(0) at a quiet moment gives it back, as it did here; jemalloc, preloaded, may keep less",
+        "call malloc_trim(0) when the program is idle, which returned the memory here; preloading jemalloc may also help",
     ),
-    outcome: Outcome::Ends(Ending::Instead("held by the allocator between live blocks")),
+    outcome: Outcome::Ends(Ending::Instead("freed memory retained by the allocator between live blocks")),
     measured_by: MeasuredBy::Returned,
     reads: &[Reads::Trim],
     review: Some(review),

@@ -1,4 +1,4 @@
-//! C36: cycles that Python's collector had not come to yet; collecting proved it.
+//! C36: reference cycles that Python's collector had not reclaimed yet; a full collection confirmed it.
 
 use heaplens_format::Bytes;
 use heaplens_format::arena::counter::COLLECTOR_HELD;
@@ -9,9 +9,9 @@ use crate::growth::{
 };
 
 pub(crate) static RULE: Rule = Rule {
-    title: Text::Plain("Cycles that this line makes wait for the garbage collector"),
+    title: Text::Plain("Reference cycles created at this line await collection"),
     verdict: Text::Plain("cycle waiting for gc"),
-    fix: Text::Plain("break the cycle, or call gc.collect() from time to time"),
+    fix: Text::Plain("break the cycle, or call gc.collect() periodically"),
     outcome: Outcome::Ends(UNTIL_COLLECTED),
     noted: Some(COLLECTOR_HELD),
     reads: &[Reads::Collection],
@@ -20,7 +20,7 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 /// How such growth ends.
-pub(crate) const UNTIL_COLLECTED: Ending = Ending::After(" until the garbage collector comes");
+pub(crate) const UNTIL_COLLECTED: Ending = Ending::After(" until the next garbage collection");
 
 /// The part of what grew that must come back for it to be the reason.
 const MOST: f64 = 0.8;

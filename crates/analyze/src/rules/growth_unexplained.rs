@@ -1,11 +1,11 @@
-//! G7: resident memory or the live heap grows, and no line explains it. The engine names it where nothing else holds.
+//! G7: resident memory or the live heap grows, and no line accounts for it. The engine reports it when no other rule applies.
 
 use crate::growth::{Evidence, Finding, Outcome, Rule, Text};
 
 pub(crate) static RULE: Rule = Rule {
-    title: Text::Plain("Memory grows, and no line explains it"),
+    title: Text::Plain("Memory grows, and no allocation site accounts for it"),
     verdict: Text::Plain("unexplained"),
-    fix: Text::Plain("not known: it is in no block, object or mapping that was seen"),
+    fix: Text::Plain("unknown: the growth is in none of the recorded blocks, objects or mappings"),
     outcome: Outcome::Unexplained,
     review: Some(leave_out_free),
     ..Rule::new("G7", "growth-unexplained", 270)

@@ -1,4 +1,4 @@
-//! Causes of growth that are known. Each file here is one rule: a static [`Rule`] called `RULE`, with the functions and the
+//! Known causes of growth. Each file here is one rule: a static [`Rule`] called `RULE`, with the functions and the
 //! constants that only it needs. Nothing lists them: the build script collects the files of this folder and of the frameworks'.
 //! A rule reads what was recorded; it never reads a running process, and writes nothing.
 

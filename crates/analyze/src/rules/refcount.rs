@@ -1,6 +1,6 @@
-//! C16: objects of Python that nobody refers to, though their own counts say that somebody does: native code took a reference and
-//! did not give it back. Known of objects that the collector has on its list: a look at the end found no pointer to them
-//! but that, and when it was run then, it left them by their counts.
+//! C16: Python objects without referrers whose reference count is above zero: native code took a reference and did not
+//! release it. Only objects tracked by the collector are covered: the heap snapshot at exit found no other pointer to them,
+//! and the collection that followed left them alone because of their reference counts.
 
 use heaplens_format::recording::{HeapMoment, HeapView, Holder, Step};
 use rustc_hash::FxHashSet;
@@ -10,11 +10,11 @@ use crate::growth::{Evidence, Finding, Known, Reads, Rule, Text, site_numbers};
 use crate::profile::path;
 
 pub(crate) static RULE: Rule = Rule {
-    title: Text::Plain("Nothing refers to objects of this line: their counts alone keep them"),
+    title: Text::Plain("Reference leak: objects without referrers are not freed"),
     verdict: Text::Plain("leak (library)"),
     fix: Text::Plain(
-        "native code took a reference and never gave it back (Py_DECREF): upgrade the extension that gets these \
-         objects, or report it to its authors with this line",
+        "native code took a reference and never released it (missing Py_DECREF): upgrade the extension module that these \
+         objects are passed to, or report the leak to its maintainers with this line",
     ),
     holder: &["no one: only its reference count"],
     reads: &[Reads::Collection, Reads::Holders],

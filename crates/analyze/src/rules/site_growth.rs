@@ -1,14 +1,14 @@
-//! G1: what a line allocates grows at the same pace until the end. It says no more than that: a rule that knows why replaces it.
+//! G1: memory allocated at a line grows at a steady rate until the end. A more specific rule replaces it where one applies.
 
 use crate::growth::{Finding, Rule, Shape, Text};
 use crate::profile::{Origin, Profile, StackFrame};
 
 pub(crate) static RULE: Rule = Rule {
-    title: Text::Plain("What this line allocates grows and does not stop"),
+    title: Text::Plain("Memory allocated at this line keeps growing"),
     verdict: Text::By(by_owner),
     fix: Text::By(|profile, finding| match finding.line(profile).is_some_and(StackFrame::is_python) {
-        true => "clear or bound what it is kept in, or make it once, before the loop",
-        false => "free it, or bound what it is kept in",
+        true => "clear or limit the container that holds it, or allocate it once, before the loop",
+        false => "free it, or limit the size of the container that holds it",
     }),
     of_line: Some(|trend, _| trend.shape == Shape::Linear),
     ..Rule::new("G1", "site-growth", 220)

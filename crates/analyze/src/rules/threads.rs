@@ -1,5 +1,5 @@
-//! C31: threads become more and more, and with them their stacks. The engine finds how many there are, and names the rule where
-//! the time-line or the ledgers alone say so.
+//! C31: the number of threads grows, and with it their stacks. The engine counts them, and applies this rule where only the
+//! timeline or the ledgers show the growth.
 
 use super::site_growth::by_owner;
 use crate::growth::{Finding, Rule, Text};
@@ -7,18 +7,18 @@ use crate::profile::StackFrame;
 
 pub(crate) static RULE: Rule = Rule {
     title: Text::By(|_, finding| match have_ended(finding) {
-        true => "Threads end and are never joined: their stacks stay",
-        false => "More and more threads are started, and they do not end",
+        true => "Finished threads are never joined and keep their stacks",
+        false => "Thread growth: threads are started and do not exit",
     }),
     verdict: Text::By(by_owner),
     fix: Text::By(|profile, finding| {
         let is_python = finding.line(profile).is_some_and(StackFrame::is_python);
         match (have_ended(finding), is_python) {
-            (true, _) => "join each thread, or detach it when it is started",
+            (true, _) => "join each thread, or detach it when you start it",
             (false, true) => {
-                "end each thread when its work is done, shut executors down, or use one pool for all iterations"
+                "let each thread exit when its work is done, shut down executors, or share one pool across iterations"
             }
-            (false, false) => "end each thread when its work is done, or use one pool of threads",
+            (false, false) => "let each thread exit when its work is done, or use one thread pool",
         }
     }),
     layer: Some("thread-stacks"),

@@ -1,5 +1,5 @@
-//! C34: memory that rose and stands, as a warm-up or a cache with a bound leaves it. It is no leak and no finding; the line that
-//! keeps most of it is told all the same.
+//! C34: memory rose and then levelled off, as after a warm-up or with a bounded cache. It is neither a leak nor a finding; the line
+//! that retains most of it is reported all the same.
 
 use heaplens_format::Bytes;
 

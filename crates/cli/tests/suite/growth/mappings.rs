@@ -47,7 +47,7 @@ fn memory_mapped_by_raw_system_calls_is_named_with_its_growth() {
         assert_eq!((&found["verdict"], &found["layer"]), (&"unexplained".into(), &"mapped-anonymous".into()));
         assert_slope(&found, SIZE, NEAR);
         let page = run.stderr();
-        assert!(page.contains("A mapping grows, and no hook saw who makes it"), "{page}");
+        assert!(page.contains("A mapping grows, but its creation was not intercepted"), "{page}");
     }
 }
 
