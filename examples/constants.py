@@ -1,5 +1,5 @@
-"""A loop that closes its session in every pass and still grows: each pass makes new operations of the default graph, and a graph
-keeps its constants for good."""
+"""A loop that closes its session on every iteration and still grows: each iteration adds operations to the default graph, and
+a graph never frees its constants."""
 
 import numpy
 import tensorflow.compat.v1 as tf

@@ -1,4 +1,4 @@
-"""A server that answers requests and keeps every answer, since nobody said that it should not."""
+"""A server that answers requests and keeps every response forever."""
 
 history = []
 

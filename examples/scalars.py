@@ -1,4 +1,4 @@
-"""A list that keeps every tensor. When it is cleared, half of the memory stays: TensorFlow keeps each scalar that it has ever seen."""
+"""A list that keeps every tensor. Clearing it frees only half of the memory: TensorFlow caches every scalar it has seen."""
 
 import tensorflow as tf
 

@@ -1,5 +1,5 @@
-// A server that answers requests and keeps a session for each. Sessions that ended are meant to be forgotten; those of
-// guests never are: their key is not the one that `expire` looks for.
+// A server that answers requests and keeps a session for each. Expired sessions are meant to be freed; those of
+// guests never are: their key is not the one that `expire` looks up.
 #include <cstdio>
 #include <map>
 #include <memory>
@@ -11,7 +11,7 @@ struct Session {
     std::vector<char> history;
 };
 
-// Made once and never destroyed, as servers do: threads may still use it while the program ends.
+// Created once and never destroyed, as is common in servers: threads may still use it during exit.
 static auto &sessions = *new std::map<std::string, std::unique_ptr<Session>>;
 
 static std::string key_of(const std::string &user, int number) {

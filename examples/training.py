@@ -1,4 +1,4 @@
-"""A training loop that adds an operation to the graph in every pass, hidden in what looks like arithmetic."""
+"""A training loop that adds an operation to the graph on every iteration, in a line that looks like arithmetic."""
 
 import numpy
 import tensorflow.compat.v1 as tf
