@@ -20,15 +20,15 @@ pub(crate) static RULE: Rule = Rule {
     ..Rule::new("C32", "constants-in-graph", 140)
 };
 
-/// Bytes that the data of one constant must have: less costs no more than its operation does, with all that belongs to it.
+/// Least bytes of data of a large constant: a smaller one costs no more than its operation and what belongs to it.
 const LARGE: f64 = 65_536.0;
-/// The part of what traces grow by that must be data of constants for it to be the reason.
+/// The fraction of the growth by traces that must be data of constants for them to be the cause.
 const MOST: f64 = 0.5;
 
-/// Where Python's values become constants.
+/// Where Python values become constants.
 const MAKING: &str = "/tensorflow/python/framework/constant_op.py";
-/// What holds the data of one natively: the definition of the operation with its copies, as messages of C++ and of Python, and
-/// the kernel. So large a part of a definition is nothing else.
+/// Native code that holds a constant's data: the definition of the operation and its copies, as C++ and Python protocol
+/// buffers, and the kernel. Nothing else in a definition is this large.
 const HOLDING: [&str; 3] = ["google::protobuf::", "upb_Decode", "tensorflow::ConstantOp::"];
 
 /// How many bytes more of large constants a site has; frames and course are the site's.

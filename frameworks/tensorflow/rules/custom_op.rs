@@ -9,16 +9,16 @@ pub(crate) static RULE: Rule = Rule {
     fix: Text::Plain(
         "hold what Compute allocates in a std::unique_ptr or core::RefCountPtr, or delete or Unref it on every return path",
     ),
-    // Nobody but the kernel can give it back, whichever line of Python runs it.
+    // Only the kernel can free it, whichever Python line runs it.
     line: Some(own_kernel_line),
     shown_by: Some(|frames| own_kernel_line(frames).is_some()),
     ..Rule::new("C19", "custom-op", 110)
 };
 
-/// What a kernel asks for in this way is TensorFlow's to give back: outputs, and what lives for one call.
+/// Memory requested in this way is freed by TensorFlow: outputs, and temporaries of one call.
 const ASKED_FOR: &str = "tensorflow::OpKernelContext::";
 
-/// The line of such a kernel that allocates by itself; frames come innermost first. `None` where none does.
+/// The line of such a kernel that allocates memory itself; frames come innermost first. `None` if there is none.
 fn own_kernel_line(frames: Frames<'_>) -> Option<&StackFrame> {
     let pairs = frames.clone().zip(frames.clone().skip(1));
     let runs = |(kernel, caller): (&StackFrame, &StackFrame)| {

@@ -19,7 +19,7 @@ pub(crate) static RULE: Rule = Rule {
         "[CustomGradient-…] function",
     ],
     reads: &[Reads::Counters],
-    // What a model traced stays with the gradients that were registered for it, and with it the model.
+    // The gradients registered for a model retain its traced functions, and with them the model.
     events: Some(Events {
         instead_of: &[&retrace::RULE, &keras_state::RULE],
         ..Events::of(counters::GRADIENT_REGISTERED)

@@ -21,12 +21,12 @@ pub(crate) static RULE: Rule = Rule {
         may_be_garbage: true,
         ..Events::of(counters::GRAPH_OPERATION)
     }),
-    // A session that runs an operation for the first time keeps what it made to run it.
+    // A session that runs an operation for the first time retains what it created to run it.
     claims: Claims { inside: &[SESSION], ..Claims::NONE },
     ..Rule::new("C1", "graph-growth", 20)
 };
 
-/// Sessions, where they are not what grows: their number says so.
+/// Rules out sessions by their counts.
 fn sessions(profile: &Profile) -> Option<(String, String)> {
     let [made, closed] =
         [counters::SESSION_MADE, counters::SESSION_CLOSED].map(|counter| profile.counts.total(counter));

@@ -10,7 +10,7 @@ pub(crate) static RULE: Rule = Rule {
     layer: Some("tensorflow-data"),
     reads: &[Reads::Counters],
     events: Some(Events { undone_by: Some(counters::ITERATOR_FREED), ..Events::of(counters::ITERATOR_MADE) }),
-    // Each has threads, and these what is local to them.
+    // Each iterator has threads, and these have thread-local memory.
     claims: Claims {
         inside: &[PIPELINES],
         through: &["__tls_get_addr"],
@@ -20,5 +20,5 @@ pub(crate) static RULE: Rule = Rule {
     ..Rule::new("C13", "iterators", 70)
 };
 
-/// What each thread of TensorFlow's own runs.
+/// The start function of TensorFlow's own threads.
 const THREAD: &str = "PThread::ThreadFn";

@@ -10,9 +10,9 @@ include!(concat!(env!("OUT_DIR"), "/tensorflow_rules.rs"));
 const SESSION: &str = "/tensorflow/python/client/session.py";
 /// Traces functions.
 const TRACING: &str = "/tensorflow/python/framework/func_graph.py";
-/// Makes what was traced callable.
+/// Makes traced functions callable.
 const COMPILING: &str = "/tensorflow/python/eager/polymorphic_function/";
-/// Makes pipelines of data.
+/// Creates tf.data pipelines.
 const PIPELINES: &str = "/tensorflow/python/data/ops/";
 /// All of Keras.
 const KERAS: &str = "/site-packages/keras/";

@@ -22,7 +22,7 @@ pub(crate) static RULE: Rule = Rule {
     ..Rule::new("C7", "per-call-fit", 260)
 };
 
-/// The part of what came back that must be of the trainer.
+/// The fraction of the freed memory that the trainer must have allocated.
 const HALF: f64 = 0.5;
 
 /// Its methods that do so; those for one batch do not.

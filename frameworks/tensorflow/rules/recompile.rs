@@ -10,7 +10,7 @@ pub(crate) static RULE: Rule = Rule {
     layer: Some("keras"),
     references: &["https://github.com/tensorflow/tensorflow/issues/55398"],
     reads: &[Reads::Counters],
-    // Each compilation makes new functions of the same model, with gradients of their own.
+    // Each compilation creates new functions of the same model, with their own gradients.
     events: Some(Events {
         unless: Some(counters::MODEL_MADE),
         instead_of: &[&gradient_registry::RULE, &retrace::RULE],

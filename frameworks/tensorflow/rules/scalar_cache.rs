@@ -11,7 +11,7 @@ pub(crate) static RULE: Rule = Rule {
     ),
     layer: Some("tensorflow-tensor"),
     holder: &["EagerContext", "its cache of scalars"],
-    // A scalar that was never seen before is made, and kept to be handed out again: it is not freed with its tensor.
+    // A scalar that was not seen before is created and cached for reuse: it is not freed with its tensor.
     shown_by: Some(|frames| has_function(frames, &["tensorflow::EagerContext::Create", "Scalar"])),
     claims: Claims { below: Some("tensorflow::ConvertToEagerTensor"), ..Claims::NONE },
     ..Rule::new("C35", "scalar-cache", 120)

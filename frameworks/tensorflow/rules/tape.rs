@@ -12,7 +12,7 @@ pub(crate) static RULE: Rule = Rule {
     layer: Some("tensorflow-tensor"),
     reads: &[Reads::Counters],
     events: Some(Events { undone_by: Some(counters::TAPE_FREED), ..Events::of(counters::TAPE_MADE) }),
-    // A tape holds the tensors that it recorded, wherever they were made.
+    // A tape holds the tensors that it recorded, wherever they were created.
     claims: Claims {
         inside: &["/tensorflow/python/eager/backprop.py"],
         through: &[TENSOR, OUTPUT, "GradientTape", "TapeSet"],
@@ -21,5 +21,5 @@ pub(crate) static RULE: Rule = Rule {
     ..Rule::new("C20", "tape", 80)
 };
 
-/// Where an operation gets the memory for what it gives.
+/// Where an operation allocates its output.
 const OUTPUT: &str = "tensorflow::OpKernelContext::allocate_output";

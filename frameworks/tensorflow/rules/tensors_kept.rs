@@ -10,9 +10,9 @@ pub(crate) static RULE: Rule = Rule {
         "store numbers, not tensors: float(x) or x.numpy(); limit the list, or use a tf.keras.metrics metric",
     ),
     layer: Some("tensorflow-tensor"),
-    // A tensor lives as long as its handle; one that is kept by no cache is kept by the program.
+    // A tensor lives as long as its handle; one that no cache holds is held by the program.
     shown_by: Some(|frames| has_function(frames, &[TENSOR, "Create"])),
-    // What operations gave that ran on other threads is held by a tensor.
+    // Outputs of operations that ran on other threads are held by a tensor.
     claims: Claims { held_through: &["EagerTensor"], ..Claims::NONE },
     ..Rule::new("C8", "tensors-kept", 130)
 };

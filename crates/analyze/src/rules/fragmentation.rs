@@ -10,7 +10,7 @@ use crate::growth::{
 pub(crate) static RULE: Rule = Rule {
     title: Text::Plain("Fragmentation: the allocator retains freed memory"),
     verdict: Text::Plain("fragmentation"),
-    // What helps was measured: `cargo xtask bench --only fragmentation`. Fewer arenas and tcmalloc did not, or little.
+    // Remedies were measured: `cargo xtask bench --only fragmentation`. Fewer arenas and tcmalloc helped little or not at all.
     fix: Text::Plain(
         "call malloc_trim(0) when the program is idle, which returned the memory here; preloading jemalloc may also help",
     ),
@@ -21,12 +21,12 @@ pub(crate) static RULE: Rule = Rule {
     ..Rule::new("C25", "fragmentation", 280)
 };
 
-/// Resident bytes that a trim must give back to be worth a word; or a tenth of what is resident.
+/// Resident bytes that a trim must return to be reported; or a tenth of resident memory.
 const LEAST_TRIMMED: f64 = (8 << 20) as f64;
-/// The part of a rise that must come back.
+/// The fraction of a rise that a trim must return.
 const HALF: f64 = 0.5;
 
-/// It takes the place of growth that nothing explains.
+/// Replaces unexplained growth.
 fn review(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     let least = LEAST_TRIMMED.max(evidence.resident / 10.0);
     let Some(trimmed) = evidence.returned.by_trim.filter(|bytes| bytes.get() as f64 >= least) else { return };
@@ -36,7 +36,7 @@ fn review(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     }
 }
 
-/// Whether resident memory rose, be it at the beginning only, where most of that rise is what came back.
+/// Whether resident memory rose; a rise at the beginning only counts if most of it was returned.
 fn rose(rss: &Trend, trimmed: Bytes) -> bool {
     match rss.shape {
         Shape::TooShort => false,

@@ -19,12 +19,12 @@ pub(crate) static RULE: Rule = Rule {
     ..Rule::new("C36", "gc-cycle", 250)
 };
 
-/// How such growth ends.
+/// How the verdict says that such growth ends.
 pub(crate) const UNTIL_COLLECTED: Ending = Ending::After(" until the next garbage collection");
 
-/// The part of what grew that must come back for it to be the reason.
+/// The fraction of the growth that a collection must free for this to be the cause.
 const MOST: f64 = 0.8;
-/// The part of a rise with its beginning that must come back, be it for what a program builds once.
+/// The fraction of the whole rise, one-time allocations included, that a collection must free.
 const HALF: f64 = 0.5;
 
 fn review(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
@@ -33,12 +33,12 @@ fn review(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     findings.iter_mut().for_each(|finding| explain(returned, finding));
 }
 
-/// Whether it is the garbage of a run that was shorter than the time between two full collections: little of it, all but
-/// what would not matter came back, and the collector would have come. What grows in an object that is garbage only
-/// since the loop is over looks the same, hence no more than a little.
+/// Whether it is the garbage of a run that was shorter than the interval between two full collections: a small amount, freed
+/// but for an insignificant rest, with the collector enabled. What grows in an object that became garbage only
+/// because the loop ended looks the same, hence the limit.
 fn will_be_collected(returned: &Returned, finding: &Finding, resident: f64) -> bool {
     let (freed, rise) = (returned.freed(finding), finding.trend.rise);
-    // As far as it is sure that it grew: of small objects a sample is known, and small collections come in between.
+    // The growth that is certain: small objects are sampled, and young collections run in between.
     let surely = grew(returned, finding, finding.trend.slope.low);
     let is_garbage = freed >= MOST * surely || surely - freed < LEAST_OF_LINE.max(resident / 2000.0);
     let is_little = rise < LEAST_TO_STOP.max(resident / 100.0);
@@ -54,13 +54,13 @@ fn explain(returned: &Returned, finding: &mut Finding) {
     }
 }
 
-/// What it grew by at this pace. A rise begins with what is made once; what still grows is known without that.
+/// Growth at this rate over the run. The rise includes one-time allocations at its beginning; the rate does not.
 fn grew(returned: &Returned, finding: &Finding, slope: f64) -> f64 {
     let rise = finding.trend.rise.max(0.0);
     if is_plain(finding) { (slope * returned.length).clamp(0.0, rise) } else { rise }
 }
 
-/// Whether nothing is known of it but that a line grows.
+/// Whether only the growth of a line is known, and no cause.
 fn is_plain(finding: &Finding) -> bool {
     [&site_growth::RULE, &cache_filling::RULE].contains(&finding.rule)
 }

@@ -11,15 +11,15 @@ pub(crate) static RULE: Rule = Rule {
     ..Rule::new("G7", "growth-unexplained", 270)
 };
 
-/// The part of what grew that must be known to be free for it to be the reason.
+/// The fraction of the growth that must be known to be free memory for that to be the cause.
 const MOST: f64 = 0.8;
 
-/// What no line explains beside a leak is no finding where it was free memory of the allocator, between what leaks, or
-/// pages of files that were read: a trim proved it, or the ledgers count it.
+/// Unexplained growth next to a leak is not a finding if it is free memory of the allocator between leaked blocks, or
+/// file pages: a trim confirmed it, or the ledgers count it.
 fn leave_out_free(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     let returned = evidence.returned;
     let known = returned.by_trim.map_or(0.0, |bytes| bytes.get() as f64).max(returned.by_ledger);
-    // Without the warm-up, which rises by what is built once.
+    // Without the warm-up, which consists of one-time allocations.
     let grew = |finding: &Finding| finding.share.unwrap_or(1.0) * finding.trend.slope.value * returned.length;
     if findings.iter().any(|finding| finding.rule.is_leak()) {
         findings.retain(|finding| *finding.rule != RULE || known < MOST * grew(finding));

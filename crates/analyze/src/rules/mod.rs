@@ -9,7 +9,7 @@ use crate::growth::Rule;
 
 include!(concat!(env!("OUT_DIR"), "/rules.rs"));
 
-/// All of them, in the order in which they are asked.
+/// All rules, in the order in which they are tried.
 pub fn all() -> &'static [&'static Rule] {
     static ALL: LazyLock<Vec<&'static Rule>> = LazyLock::new(|| {
         let of_frameworks = frameworks::ALL.iter().flat_map(|framework| framework.rules);

@@ -22,10 +22,10 @@ pub(crate) static RULE: Rule = Rule {
     ..Rule::new("C16", "refcount", 290)
 };
 
-/// The part of what a line grew by that must still be there at the end, and that the collector may free.
+/// The fraction of a line's growth that must still be live at the end, and the fraction that the collector may free.
 const MOST: f64 = 0.8;
 const LITTLE: f64 = 0.2;
-/// The part of what it holds then that nobody must refer to.
+/// The fraction of what is live then that must have no referrers.
 const HALF: f64 = 0.5;
 
 fn review(evidence: &Evidence<'_>, findings: &mut [Finding]) {
@@ -45,7 +45,7 @@ fn review(evidence: &Evidence<'_>, findings: &mut [Finding]) {
 /// Sites whose objects are only on the collector's list, by their indices in the profile.
 fn forgotten(known: Known<'_>) -> FxHashSet<usize> {
     let Known { process, stacks, sites, .. } = known;
-    // What others had in registers alone was not seen where they ran.
+    // Pointers that were only in registers of running threads were not seen.
     let is_whole = |view: &&HeapView| view.moment == HeapMoment::Exit && !view.others_ran;
     let Some(view) = process.heap.views.iter().rfind(is_whole) else { return FxHashSet::default() };
     let numbers = site_numbers(sites);
@@ -57,7 +57,7 @@ fn forgotten(known: Known<'_>) -> FxHashSet<usize> {
     of_nobody.filter_map(site).collect()
 }
 
-/// Whether nothing but the collector's list leads to most of the blocks that were looked at.
+/// Whether most of the inspected blocks are reachable only from the collector's list.
 fn is_of_nobody(view: &HeapView, holder: &Holder) -> bool {
     let root = path(view, holder.node).first().map(|node| node.step);
     2 * holder.alike >= holder.looked_at && root == Some(Step::Collector)

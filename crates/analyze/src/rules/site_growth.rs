@@ -14,7 +14,7 @@ pub(crate) static RULE: Rule = Rule {
     ..Rule::new("G1", "site-growth", 220)
 };
 
-/// The word for a leak, by whose line it is: a Python file of theirs who look at it, or native code with its source, is their own.
+/// The verdict for a leak, by the owner of its line: the user's Python files, and native code with source, are the user's.
 pub(crate) fn by_owner(profile: &Profile, finding: &Finding) -> &'static str {
     let is_own = finding.line(profile).is_some_and(|frame| match frame.origin {
         Origin::User | Origin::Generated => true,

@@ -10,17 +10,17 @@ pub(crate) static RULE: Rule = Rule::new("C34", "warm-up", 900);
 /// The line that rose most and stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plateau {
-    /// The rule that says so.
+    /// The rule that reports it.
     pub rule: &'static Rule,
     /// Its site that rose most, by its index in the profile.
     pub leader: usize,
-    /// What it kept more at the end than at the beginning.
+    /// How much more it retained at the end than at the beginning.
     pub rise: Bytes,
-    /// What it kept at the end.
+    /// What it retained at the end.
     pub level: Bytes,
 }
 
-/// `least`: a smaller rise is not worth a word.
+/// `least`: a smaller rise is not reported.
 pub(crate) fn plateau(lines: &[GrowthLine<'_>], least: f64) -> Option<Plateau> {
     let stands = |line: &&GrowthLine<'_>| line.trend().shape == Shape::Plateau && line.trend().rise >= least;
     let most = lines.iter().filter(stands).max_by(|one, other| {
