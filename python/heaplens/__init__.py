@@ -1,8 +1,8 @@
-"""Names moments of a program whose memory Heaplens records; without Heaplens nothing happens.
+"""Sets marks in a program that runs under Heaplens; without Heaplens it does nothing.
 
-Under Heaplens the interpreter has one built-in module more, ``_heaplens``. An interpreter that a program loaded long after
-its start has no such module; there, and only there, the agent is called through ctypes, whose import takes memory that the
-report would show.
+Under Heaplens the interpreter has an additional built-in module, ``_heaplens``. An interpreter that is loaded after program
+start-up has no such module; only then is the agent called through ctypes, whose import allocates memory that would show in
+the report.
 """
 
 from typing import Callable, Optional, Tuple
@@ -11,7 +11,7 @@ __all__ = ["is_running", "mark", "snapshot"]
 
 
 def mark(label: str) -> None:
-    """Names this moment. Labels may repeat; characters that UTF-8 does not have are replaced."""
+    """Set a mark. Labels may repeat; characters that cannot be encoded as UTF-8 are replaced."""
     if not isinstance(label, str):
         raise TypeError(f"a label is a str, not {type(label).__name__}")
     if _mark is not None:
@@ -19,17 +19,17 @@ def mark(label: str) -> None:
 
 
 def snapshot() -> None:
-    """Has Heaplens look at the heap: what the blocks are and who holds them. It is a mark, too.
+    """Take a heap snapshot: the types of the blocks and what holds them. This also sets a mark.
 
-    This returns as soon as there is an image to look at, milliseconds later as a rule and ten seconds at most. Of many looks
-    the last 16 are kept.
+    Returns as soon as the snapshot has been taken, usually within milliseconds and after at most ten seconds. The last 16
+    snapshots are kept.
     """
     if _snapshot is not None:
         _snapshot()
 
 
 def is_running() -> bool:
-    """Whether this process runs under Heaplens."""
+    """Return whether this process runs under Heaplens."""
     return _mark is not None
 
 
