@@ -29,7 +29,8 @@ fn the_line_that_would_make_the_graph_grow_raises_and_is_named() {
     let found = run.report().0["graph_finalized"].clone();
     assert_eq!(found["when"], "after 5 runs of the session");
     assert_eq!(found["location"]["line"], line, "{found}");
-    let said = format!("finalized after 5 runs of the session; tf_graphs.py:{line} tried to add an operation");
+    let said =
+        format!("finalized after 5 runs of the session; tf_graphs.py:{line} tried to add an operation");
     assert!(run.stderr().contains(&said), "{}", run.stderr());
 }
 
