@@ -30,7 +30,7 @@ fn training(heaplens: &Path, python: &Path) -> Result<()> {
     command.arg("examples/constants.py").env("TF_CPP_MIN_LOG_LEVEL", "3").current_dir(root());
     succeed(&mut command)?;
     println!(
-        "\nEach pass closes its session, and memory grows all the same: by 8 MB, which the default graph keeps."
+        "\nEvery iteration closes its session, yet memory grows by 8 MB per iteration: the default graph keeps it."
     );
     println!("The first finding is the line that makes the constants, what holds them, and what to do.");
     Ok(())

@@ -87,7 +87,7 @@ fn preloaded(
     Tool { missing: missing(library), divisor, environment, ..Tool::plain(Column { name, families }) }
 }
 
-/// Leaks are looked for after the program's end, which is not what is measured here.
+/// Leaks are searched for after the program's end, which is not what is measured here.
 fn memcheck() -> Tool {
     let prefix = words(&[VALGRIND, "-q", "--leak-check=no"]);
     let column = Column { name: "Memcheck", families: NATIVE };

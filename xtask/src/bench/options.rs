@@ -30,7 +30,7 @@ pub struct BenchOptions {
 }
 
 impl BenchOptions {
-    /// Gives every word its place, or says which has none.
+    /// Parses the words, or says which is unknown.
     pub fn parse(words: &[&str]) -> Result<Self> {
         let mut options = Self { only: Vec::new(), runs: RUNS, python: None, keep: Keep::Print };
         let mut words = words.iter();

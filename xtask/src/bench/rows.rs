@@ -57,7 +57,7 @@ pub enum Unit {
     Round,
     /// Seconds of the whole program.
     Whole,
-    /// Microseconds of one step, or one pass of a loop.
+    /// Microseconds of one step, or one iteration of a loop.
     Step,
 }
 
@@ -159,7 +159,7 @@ pub const ROWS: &[Row] = &[
         Unit::Round,
     ),
     python("py-json", "json: written and read, one round", "python_json", Amount::Units(300), Unit::Round),
-    python("py-numpy", "NumPy loop, one pass", "numpy_loop", Amount::Units(8000), Unit::Step),
+    python("py-numpy", "NumPy loop, one iteration", "numpy_loop", Amount::Units(8000), Unit::Step),
     tensorflow("tf-import", "import tensorflow", &["import"], Amount::Fixed(1), Unit::Whole),
     tensorflow("tf-eager", "TensorFlow, eager step", &["eager"], Amount::Units(1500), Unit::Step),
     tensorflow("tf-function", "TensorFlow, tf.function step", &["function"], Amount::Units(4000), Unit::Step),

@@ -47,9 +47,9 @@ impl Column {
 /// One tool.
 #[derive(Debug)]
 pub struct Tool {
-    /// Its place in the tables.
+    /// Its column in the tables.
     pub column: Column,
-    /// Ours has to work; what a peer cannot do is only told.
+    /// Ours has to work; what a peer cannot do is only reported.
     pub ours: bool,
     /// Why it cannot be had here.
     pub missing: Option<String>,
@@ -61,7 +61,7 @@ pub struct Tool {
     pub prefix: Vec<OsString>,
     /// What stands between the interpreter and the script: tools that are Python themselves.
     pub interpreter: Vec<OsString>,
-    /// What tells the script's arguments from the tool's.
+    /// What separates the script's arguments from the tool's.
     pub before_arguments: Option<&'static str>,
 }
 

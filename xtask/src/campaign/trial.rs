@@ -15,7 +15,7 @@ use super::program::Program;
 use crate::workspace::printed;
 
 /// The longest that a run may take. Alone the slowest program needs half a second.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// What a program does alone: its status and the lines that matter.
 type RunEnd = (Option<i32>, Vec<String>);
@@ -59,7 +59,7 @@ impl Bench {
         let leader = child.id();
         let output = collect(&mut child);
         let injected = fault.inject(leader);
-        let judged = match output.recv_timeout(PATIENCE) {
+        let judged = match output.recv_timeout(TIMEOUT) {
             Ok((stdout, stderr)) => {
                 let status = child.wait().context("a child can be waited for")?;
                 self.judge(program, fault, &injected, &alone, &Output { status, stdout, stderr })
@@ -68,7 +68,7 @@ impl Bench {
                 let states = states_of_group(leader);
                 end_group(leader);
                 child.wait().context("a child can be waited for")?;
-                Some(format!("it hung for {} seconds: {states:?}", PATIENCE.as_secs()))
+                Some(format!("it hung for {} seconds: {states:?}", TIMEOUT.as_secs()))
             }
         };
         // What cannot be removed harms no other run: names are never used twice.

@@ -31,7 +31,7 @@ pub fn imports(text: &str) -> Vec<Import> {
     found
 }
 
-/// The next `use …;`: whether it is public, what stands in it, and the text behind it.
+/// The next `use …;`: whether it is public, what stands in it, and the text after it.
 fn next_use(text: &str) -> Option<((bool, &str), &str)> {
     let mut offset = 0;
     for line in text.split_inclusive('\n') {

@@ -79,7 +79,7 @@ pub fn run(asked: &[&str]) -> Result<(Vec<String>, Count)> {
     let libraries: Vec<Library> =
         suites::interpreters().iter().filter_map(|python| Library::of(python)).collect();
     let first = libraries.first().context("no Python on this machine brings its tests along")?;
-    let mut verdicts = vec![told(first)];
+    let mut verdicts = vec![reported(first)];
     let start = Instant::now();
     let is_wanted = |module: &str| asked.is_empty() || asked.contains(&module);
     for (library, module) in plan(&libraries).into_iter().filter(|(_, module)| is_wanted(module)) {
@@ -97,7 +97,7 @@ pub fn run(asked: &[&str]) -> Result<(Vec<String>, Count)> {
 }
 
 /// Which interpreter and why these modules.
-fn told(first: &Library) -> SuiteVerdict {
+fn reported(first: &Library) -> SuiteVerdict {
     let largest = first.modules.iter().filter(|(_, size)| *size > 0);
     let largest: Vec<String> = largest.map(|(name, size)| format!("{name} {size}")).collect();
     let line = format!("Python {}, its largest modules by bytes: {}", first.version, largest.join(", "));

@@ -10,13 +10,13 @@ use crate::environment::{self, Wanted};
 pub struct Framework {
     pub name: &'static str,
     wanted: Wanted,
-    /// By which the tests are told of its interpreter.
+    /// The variable that names its interpreter to the tests.
     pub variable: &'static str,
     /// What their names contain, separated by spaces.
     pub tests: &'static str,
 }
 
-/// By which tests are told of an interpreter with TensorFlow.
+/// The variable that names an interpreter with TensorFlow to the tests.
 pub const TENSORFLOW: &str = "HEAPLENS_TENSORFLOW_PYTHON";
 const OF_TENSORFLOW: &str = "tensorflow_rules tensorflow_pools tensorflow_workers tensorflow_finalize";
 

@@ -12,7 +12,7 @@ use anyhow::{Context, Result, ensure};
 use crate::check::Count;
 use crate::workspace::{printed, target};
 
-/// Versions whose suites are looked at, the newest first.
+/// Versions whose suites are run, the newest first.
 const WANTED: [&str; 2] = ["3.12.", "3.11."];
 
 /// How each test ended, by its name.

@@ -1,5 +1,5 @@
 //! What runs as one process: the tests of a binary one after the other, in a time that is known for each, because the harness
-//! writes a test's name before it and its result behind it.
+//! writes a test's name before it and its result after it.
 
 use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -54,7 +54,7 @@ fn split(binary: &Binary, tests: Vec<String>) -> Vec<Vec<String>> {
             None => groups.push((shared.unwrap_or("alone"), vec![test])),
         }
     }
-    // Tests that run alone found no group of their name, since nobody looks for that one.
+    // Tests that run alone found no group of their name, since no test searches for that one.
     groups.into_iter().map(|(_, tests)| tests).collect()
 }
 

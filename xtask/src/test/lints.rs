@@ -1,4 +1,4 @@
-//! Checks that look at the code and run nothing of it.
+//! Checks of the code that run nothing of it.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,7 +12,7 @@ use crate::workspace::{cargo, root};
 /// The agent is built with a profile of its own, as a library with its own panic handler must be.
 const AGENT: [&str; 4] = ["--package", "heaplens-agent", "--profile", "agent"];
 
-/// Formatting and lints always, documentation and the edges between crates unless it is a quick look; nothing where only some tests
+/// Formatting and lints always, documentation and the edges between crates unless the run is a fast one; nothing where only some tests
 /// were asked for.
 pub fn run(options: &TestOptions, phases: &mut Phases) -> Count {
     if !options.only.is_empty() {

@@ -1,4 +1,4 @@
-//! What was typed behind `cargo xtask test`.
+//! The options of `cargo xtask test`.
 
 use anyhow::{Result, bail};
 

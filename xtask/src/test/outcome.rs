@@ -1,4 +1,4 @@
-//! How tests ended and how long they took. Time is told, and fails nobody.
+//! How tests ended and how long they took. Time is reported, and fails nobody.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What tests need besides the compiler, and the variables by which they are told where it is. All of it comes from package
+//! What tests need besides the compiler, and the variables that tell them where it is. All of it comes from package
 //! registries and goes below the build folder, but for Debian's packages.
 
 use std::path::PathBuf;

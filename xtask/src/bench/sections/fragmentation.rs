@@ -13,23 +13,27 @@ use crate::workspace::{compile, printed};
 
 const FOLDER: &str = "/usr/lib/x86_64-linux-gnu";
 
-/// A way to run the program.
-struct Way {
+/// A variant to run the program.
+struct Variant {
     title: &'static str,
     variable: Option<(&'static str, &'static str)>,
     is_trimmed: bool,
 }
 
-const WAYS: [Way; 5] = [
-    Way { title: "glibc", variable: None, is_trimmed: false },
-    Way { title: "glibc, `malloc_trim(0)` at the end", variable: None, is_trimmed: true },
-    Way {
+const VARIANTS: [Variant; 5] = [
+    Variant { title: "glibc", variable: None, is_trimmed: false },
+    Variant { title: "glibc, `malloc_trim(0)` at the end", variable: None, is_trimmed: true },
+    Variant {
         title: "glibc, `MALLOC_ARENA_MAX=1`",
         variable: Some(("MALLOC_ARENA_MAX", "1")),
         is_trimmed: false,
     },
-    Way { title: "tcmalloc", variable: Some(("LD_PRELOAD", "libtcmalloc_minimal.so.4")), is_trimmed: false },
-    Way { title: "jemalloc", variable: Some(("LD_PRELOAD", "libjemalloc.so.2")), is_trimmed: false },
+    Variant {
+        title: "tcmalloc",
+        variable: Some(("LD_PRELOAD", "libtcmalloc_minimal.so.4")),
+        is_trimmed: false,
+    },
+    Variant { title: "jemalloc", variable: Some(("LD_PRELOAD", "libjemalloc.so.2")), is_trimmed: false },
 ];
 
 /// Resident bytes of one run.
@@ -40,22 +44,22 @@ struct Resident {
     live: f64,
 }
 
-/// Runs each way so often, without Heaplens; how threads meet differs from run to run, so the table has the least and the most.
+/// Runs each variant so often, without Heaplens; how threads meet differs from run to run, so the table has the least and the most.
 pub fn measure(options: &BenchOptions) -> Result<String> {
     let program = compile("bench/fragmentation.cpp", "bench")?;
     let mut text = line(["", "live", "resident at the end", "at the peak"]) + &rule(4);
-    for way in WAYS {
-        if let Some(library) = way.library().filter(|path| !path.exists()) {
-            text += &line([way.title, &format!("not run: no {}", library.display()), "", ""]);
+    for variant in VARIANTS {
+        if let Some(library) = variant.library().filter(|path| !path.exists()) {
+            text += &line([variant.title, &format!("not run: no {}", library.display()), "", ""]);
             continue;
         }
-        let runs: Result<Vec<Resident>> = (0..options.runs).map(|_| way.run(&program)).collect();
-        text += &row(way.title, &runs?);
+        let runs: Result<Vec<Resident>> = (0..options.runs).map(|_| variant.run(&program)).collect();
+        text += &row(variant.title, &runs?);
     }
     Ok(text)
 }
 
-impl Way {
+impl Variant {
     /// The library that it preloads.
     fn library(&self) -> Option<PathBuf> {
         self.variable.filter(|(name, _)| *name == "LD_PRELOAD").map(|(_, file)| Path::new(FOLDER).join(file))
@@ -100,8 +104,8 @@ mod tests {
 
     #[test]
     fn only_a_preloaded_way_has_a_library() {
-        assert_eq!(WAYS[0].library(), None);
-        assert_eq!(WAYS[2].library(), None);
-        assert!(WAYS[4].library().is_some_and(|path| path.ends_with("libjemalloc.so.2")));
+        assert_eq!(VARIANTS[0].library(), None);
+        assert_eq!(VARIANTS[2].library(), None);
+        assert!(VARIANTS[4].library().is_some_and(|path| path.ends_with("libjemalloc.so.2")));
     }
 }

@@ -14,14 +14,14 @@ use super::said::said;
 use crate::workspace::{compile, heaplens, printed, root, succeed, target};
 
 const BLOCKS: [u64; 2] = [1_000_000, 10_000_000];
-/// CPU time of a look, of the leak sanitizer's.
+/// CPU time of a check, of the leak sanitizer's.
 const MOST_TIME: f64 = 0.35;
 /// Memory of the analysis for each block.
 const MOST_BYTES: f64 = 80.0;
 /// What a check may add to the end of a TensorFlow program.
 const MOST_SECONDS: f64 = 1.5;
-/// Memcheck is given up behind so many seconds.
-const PATIENCE_S: &str = "180";
+/// Memcheck is killed after this many seconds.
+const TIMEOUT_S: &str = "180";
 const TENSORFLOW: &str = "import time
 import tensorflow as tf
 tf.reduce_sum(tf.ones([1000]))
@@ -40,9 +40,9 @@ impl Check {
     }
 }
 
-/// One look of ours.
+/// One check of ours.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Look {
+struct LeakCheck {
     wall_s: f64,
     cpu_s: f64,
     bytes_per_block: f64,
@@ -64,12 +64,12 @@ pub fn measure(options: &BenchOptions) -> Result<String> {
     ];
     let mut text = line(head) + &rule(head.len());
     for blocks in BLOCKS {
-        let (mut peer, mut ours) = (Check { cpu_s: f64::MAX, wall_s: f64::MAX }, None::<Look>);
+        let (mut peer, mut ours) = (Check { cpu_s: f64::MAX, wall_s: f64::MAX }, None::<LeakCheck>);
         for round in 0..options.runs {
             eprintln!("{blocks} blocks: run {} of {}", round + 1, options.runs);
             peer = peer.least(checked_by_sanitizer(&sanitized, blocks)?);
-            let look = checked_by_us(&heaplens, &program, blocks)?;
-            ours = Some(ours.map_or(look, |best| best.least(look)));
+            let check = checked_by_us(&heaplens, &program, blocks)?;
+            ours = Some(ours.map_or(check, |best| best.least(check)));
         }
         let memcheck =
             if blocks == BLOCKS[0] { checked_by_memcheck(&program, blocks)? } else { "–".to_owned() };
@@ -99,16 +99,16 @@ fn checked_by_sanitizer(program: &Path, blocks: u64) -> Result<Check> {
     Ok(Check { wall_s: seconds("check_ns")?, cpu_s: seconds("cpu_ns")? })
 }
 
-fn checked_by_us(heaplens: &Path, program: &Path, blocks: u64) -> Result<Look> {
+fn checked_by_us(heaplens: &Path, program: &Path, blocks: u64) -> Result<LeakCheck> {
     let mut command = Command::new(heaplens);
     command.args(["memcheck", "--verbose"]).arg(program).arg(blocks.to_string());
     let output = command.output().with_context(|| format!("cannot start {command:?}"))?;
     let words = String::from_utf8_lossy(&output.stderr).into_owned();
     ensure!(output.status.success(), "{command:?}: {words}");
-    Look::parse(&words).with_context(|| format!("{command:?} said nothing of its look:\n{words}"))
+    LeakCheck::parse(&words).with_context(|| format!("{command:?} said nothing of its check:\n{words}"))
 }
 
-impl Look {
+impl LeakCheck {
     /// `heaplens: inspected 1000001 blocks in 0.869 s, 0.575 s of CPU time, 61.2 bytes per block`.
     fn parse(words: &str) -> Option<Self> {
         let line = words.lines().find_map(|line| line.strip_prefix("heaplens: inspected "))?;
@@ -133,12 +133,12 @@ fn checked_by_memcheck(program: &Path, blocks: u64) -> Result<String> {
     }
     let mut command = Command::new("timeout");
     command
-        .args([PATIENCE_S, "valgrind", "--quiet", "--leak-check=full"])
+        .args([TIMEOUT_S, "valgrind", "--quiet", "--leak-check=full"])
         .arg(program)
         .arg(blocks.to_string());
     let output = command.output().context("cannot start timeout")?;
     if !output.status.success() {
-        return Ok(format!("more than {PATIENCE_S} s with the program"));
+        return Ok(format!("more than {TIMEOUT_S} s with the program"));
     }
     Ok(format!("{:.1} s", since(&String::from_utf8_lossy(&output.stdout))?))
 }
@@ -168,7 +168,7 @@ fn judged(found: f64, at_most: f64) -> &'static str {
     if found <= at_most { "met" } else { "**missed**" }
 }
 
-fn row(blocks: u64, peer: Check, ours: Look, memcheck: &str) -> String {
+fn row(blocks: u64, peer: Check, ours: LeakCheck, memcheck: &str) -> String {
     let share = ours.cpu_s / peer.cpu_s;
     line([
         &format!("{} million", blocks / 1_000_000),
@@ -199,19 +199,19 @@ mod tests {
 
     #[test]
     fn a_look_tells_what_it_cost() {
-        let look = Look::parse(WORDS).unwrap();
-        assert_eq!(look, Look { wall_s: 0.869, cpu_s: 0.575, bytes_per_block: 61.2 });
-        assert_eq!(Look::parse("nothing\n"), None);
+        let check = LeakCheck::parse(WORDS).unwrap();
+        assert_eq!(check, LeakCheck { wall_s: 0.869, cpu_s: 0.575, bytes_per_block: 61.2 });
+        assert_eq!(LeakCheck::parse("nothing\n"), None);
     }
 
     #[test]
     fn a_share_above_the_target_is_missed() {
-        let look = Look { wall_s: 0.3, cpu_s: 0.2, bytes_per_block: 61.2 };
+        let check = LeakCheck { wall_s: 0.3, cpu_s: 0.2, bytes_per_block: 61.2 };
         let peer = |cpu_s| Check { wall_s: 1.1, cpu_s };
-        let text = row(1_000_000, peer(1.0), look, "9.1 s");
+        let text = row(1_000_000, peer(1.0), check, "9.1 s");
         let times = "1.00 s (1.10 s) | 0.20 s (0.30 s) | 0.20 | 0.35: met";
         assert_eq!(text, format!("| 1 million | {times} | 61 B | 80 B: met | 9.1 s |\n"));
-        assert!(row(1_000_000, peer(0.5), look, "").contains("**missed**"));
+        assert!(row(1_000_000, peer(0.5), check, "").contains("**missed**"));
         assert!(sentence(1.6).contains("**missed**"));
     }
 }

@@ -14,7 +14,7 @@ use super::options::{BenchOptions, Keep};
 
 /// Its name on the command line, and what makes its text.
 pub struct Section {
-    /// The word behind `--only`.
+    /// The word after `--only`.
     pub name: &'static str,
     /// Measures, and gives the table.
     pub measure: fn(&BenchOptions) -> Result<String>,
@@ -29,7 +29,7 @@ pub const SECTIONS: &[Section] = &[
     Section { name: "frameworks", measure: frameworks::measure },
 ];
 
-/// Whether a word behind `--only` names a section.
+/// Whether a word after `--only` names a section.
 pub fn is_section(word: &str) -> bool {
     SECTIONS.iter().any(|section| section.name == word)
 }

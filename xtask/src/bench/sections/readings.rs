@@ -12,7 +12,7 @@ use super::super::text::{line, rule};
 use super::said::said;
 use crate::workspace::{heaplens, printed, root, target};
 
-/// How long each program runs, behind a first second.
+/// How long each program runs, after a first second.
 const SECONDS: &str = "10";
 /// The part of one core that the recorder may take.
 const MOST: f64 = 0.01;

@@ -1,4 +1,4 @@
-//! How long a program stands still for an image of it: memory in pages of 4 KiB, and a million blocks. Beside it stands what
+//! How long a program is stopped for a heap snapshot: memory in pages of 4 KiB, and a million blocks. Beside it stands what
 //! `fork` takes of a program of the same size without Heaplens (`bench/forks.cpp`), which is most of it.
 
 use std::io::{BufRead, BufReader, Write};
@@ -12,19 +12,19 @@ use super::super::text::{line, rule};
 use super::said::said;
 use crate::workspace::{cargo, compile, heaplens, printed, root, succeed, target};
 
-/// Images for each number of a run.
-const IMAGES: &str = "5";
+/// Snapshots for each number of a run.
+const SNAPSHOTS: &str = "5";
 
 /// MiB, and blocks of 48 bytes.
 const PROGRAMS: [(u32, u32); 5] = [(256, 0), (1024, 0), (4096, 0), (64, 1_000_000), (1024, 1_000_000)];
 
-/// Milliseconds that an image may take, and for each GiB.
+/// Milliseconds that a snapshot may take, and for each GiB.
 const FLOOR: f64 = 20.0;
 const PER_GIB: f64 = 20.0;
 
 /// The least of all runs, since neighbours on the machine only add to it.
 pub fn measure(options: &BenchOptions) -> Result<String> {
-    let (heaplens, program, forks) = (heaplens()?, images()?, compile("bench/forks.cpp", "bench")?);
+    let (heaplens, program, forks) = (heaplens()?, snapshots()?, compile("bench/forks.cpp", "bench")?);
     let pause = pause()?;
     let mut text = line(["", "blocks", "pause", "the longest", "`fork` alone", ""]) + &rule(6);
     for (mib, blocks) in PROGRAMS {
@@ -39,7 +39,7 @@ pub fn measure(options: &BenchOptions) -> Result<String> {
     Ok(text)
 }
 
-fn images() -> Result<PathBuf> {
+fn snapshots() -> Result<PathBuf> {
     let output = target().join("bench/images");
     let source = root().join("tests/programs/images.c");
     let mut compiler = Command::new("cc");
@@ -68,7 +68,7 @@ fn run(heaplens: &Path, program: &Path, pause: &Path, mib: u32, blocks: u32) -> 
     let mut run =
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().context("cannot start heaplens")?;
     let pauses = ready(&mut run).and_then(|pid| {
-        let said = said(&printed(Command::new(pause).args([&pid, IMAGES]))?, "snapshots")?;
+        let said = said(&printed(Command::new(pause).args([&pid, SNAPSHOTS]))?, "snapshots")?;
         let of = |name: &str| said.get(name).copied().with_context(|| format!("no {name} among {said:?}"));
         Ok(Pauses { least: of("least_ns")?, most: of("most_ns")? })
     });
