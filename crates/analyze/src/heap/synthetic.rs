@@ -10,7 +10,7 @@ use super::{BlockId, Blocks, Graph, Links, NamedRoot, Roots};
 
 /// Words at addresses; everything else cannot be read.
 #[derive(Default)]
-pub(super) struct Words(pub(super) BTreeMap<u64, u64>);
+pub(crate) struct Words(pub(super) BTreeMap<u64, u64>);
 
 impl ReadMemory for Words {
     fn read(&self, address: u64, into: &mut [u8]) -> usize {
@@ -25,18 +25,18 @@ impl ReadMemory for Words {
 }
 
 /// Every word is its own address; nothing can be read from `end` on.
-pub(super) struct Numbered {
+pub(crate) struct Numbered {
     end: u64,
     calls: Cell<u32>,
 }
 
 impl Numbered {
-    pub(super) fn up_to(end: u64) -> Self {
+    pub(crate) fn up_to(end: u64) -> Self {
         Self { end, calls: Cell::new(0) }
     }
 
     /// How often it was read.
-    pub(super) fn calls(&self) -> u32 {
+    pub(crate) fn calls(&self) -> u32 {
         self.calls.get()
     }
 }
@@ -52,27 +52,27 @@ impl ReadMemory for Numbered {
     }
 }
 
-pub(super) fn data(start: u64, end: u64) -> RootRange {
+pub(crate) fn data(start: u64, end: u64) -> RootRange {
     RootRange { span: Span::new(Addr::new(start), Addr::new(end)), kind: RootKind::Data }
 }
 
-pub(super) fn register(word: u64) -> RootRegister {
+pub(crate) fn register(word: u64) -> RootRegister {
     RootRegister { thread: 1, word }
 }
 
 /// A heap in which the address of a block can be chosen, so that it stays what it is from snapshot to snapshot.
 #[derive(Default)]
-pub(super) struct Heap {
+pub(crate) struct Heap {
     memory: Words,
     blocks: BTreeMap<u64, Block>,
     next_word: BTreeMap<u64, u64>,
     tracked: Vec<u64>,
-    pub(super) roots: Roots,
+    pub(crate) roots: Roots,
 }
 
 impl Heap {
     /// A block at an address, with the first word 0.
-    pub(super) fn block(&mut self, address: u64, size: u64, site: u32) -> u64 {
+    pub(crate) fn block(&mut self, address: u64, size: u64, site: u32) -> u64 {
         let block = Block { address: Addr::new(address), size: Bytes::new(size), site };
         assert!(self.blocks.insert(address, block).is_none());
         self.memory.0.extend((0..size).step_by(8).map(|offset| (address + offset, 0)));
@@ -81,7 +81,7 @@ impl Heap {
     }
 
     /// The next word of `from` points so far behind the start of `to`.
-    pub(super) fn point_into(&mut self, from: u64, to: u64, offset: u64) {
+    pub(crate) fn point_into(&mut self, from: u64, to: u64, offset: u64) {
         let at = self.next_word.get_mut(&from).expect("a block");
         let end = from + self.blocks[&from].size.get();
         assert!(*at + 8 <= end, "the block is full");
@@ -89,22 +89,22 @@ impl Heap {
         *at += 8;
     }
 
-    pub(super) fn point(&mut self, from: u64, to: u64) {
+    pub(crate) fn point(&mut self, from: u64, to: u64) {
         self.point_into(from, to, 0);
     }
 
     /// A root with a name, which is asked as the one in this place of all ranks.
-    pub(super) fn name(&mut self, rank: u8, id: u32, address: u64) {
+    pub(crate) fn name(&mut self, rank: u8, id: u32, address: u64) {
         let rank = Rank::ALL[usize::from(rank)];
         self.roots.named.push(NamedRoot { rank, id, address, is_sole: false });
     }
 
     /// The collector knows the block.
-    pub(super) fn track(&mut self, address: u64) {
+    pub(crate) fn track(&mut self, address: u64) {
         self.tracked.push(address);
     }
 
-    pub(super) fn graph(&self) -> Graph {
+    pub(crate) fn graph(&self) -> Graph {
         let blocks = Blocks::new(self.blocks.values().copied().collect()).expect("few");
         Graph::with_links(blocks, &self.roots, &self.memory, |_, block, _| Links {
             is_tracked: self.tracked.contains(&block.address.get()),
@@ -114,7 +114,7 @@ impl Heap {
 }
 
 /// The block at an address.
-pub(super) fn id_at(graph: &Graph, address: u64) -> BlockId {
+pub(crate) fn id_at(graph: &Graph, address: u64) -> BlockId {
     let (block, offset) = graph.blocks().find(address).expect("a block lies there");
     assert_eq!(offset, 0);
     block

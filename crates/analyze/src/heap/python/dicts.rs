@@ -8,7 +8,7 @@ use heaplens_cpython::{ReadMemory, is_address};
 
 use super::Python;
 use super::text::LONGEST_NAME;
-use crate::heap::NonOwningPart as IdlePart;
+use crate::heap::scan::NonOwningPart as IdlePart;
 
 /// Names of a class or modules beyond this many are not searched.
 const MOST_NAMES: u32 = 1 << 16;

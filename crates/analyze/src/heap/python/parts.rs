@@ -13,7 +13,7 @@ use heaplens_cpython::unicode::State;
 use super::classes::{Class, Kind};
 use super::numpy::ndarray;
 use super::{Object, Python};
-use crate::heap::NonOwningPart as IdlePart;
+use crate::heap::scan::NonOwningPart as IdlePart;
 
 /// Nodes of an OrderedDict beyond this many are not looked at.
 const MOST_NODES: usize = 1 << 24;

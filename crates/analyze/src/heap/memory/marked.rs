@@ -1,0 +1,25 @@
+//! A few of the blocks, told apart by a bit for each.
+
+use super::block_id::BlockId;
+use super::blocks::Blocks;
+
+/// Blocks that something is known of.
+#[derive(Debug, Default)]
+pub(crate) struct Marked(Vec<u64>);
+
+impl Marked {
+    /// Those that one of these addresses lies in.
+    pub(crate) fn of(addresses: impl Iterator<Item = u64>, blocks: &Blocks) -> Self {
+        let mut bits = Vec::new();
+        for (block, _) in addresses.filter_map(|address| blocks.find(address)) {
+            bits.resize(blocks.len().div_ceil(64), 0);
+            bits[block.index() / 64] |= 1 << (block.index() % 64);
+        }
+        Self(bits)
+    }
+
+    #[inline]
+    pub(crate) fn contains(&self, block: BlockId) -> bool {
+        self.0.get(block.index() / 64).is_some_and(|bits| bits >> (block.index() % 64) & 1 != 0)
+    }
+}

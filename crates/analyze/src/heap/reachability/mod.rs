@@ -1,0 +1,28 @@
+//! What the graph says: which blocks are lost, the path by which a root reaches a block, what a block retains, and what grew since
+//! the snapshot before. It reads no memory and gives nothing a name.
+//!
+//! ```text
+//!   graph ─┬─▶ leak_kinds
+//!          ├─▶ paths ─────▶ tops
+//!          └─▶ nodes ─────▶ dominators ─▶ summary ─▶ growing
+//! ```
+
+mod dominators;
+#[cfg(test)]
+mod drawn_tests;
+mod growing;
+#[cfg(test)]
+mod growing_tests;
+mod leak_kinds;
+#[cfg(test)]
+mod leak_kinds_tests;
+mod nodes;
+mod paths;
+mod summary;
+mod tops;
+
+pub use dominators::{COLLECTOR_GROUP, Dominators, Node, TooManyPointers};
+pub use growing::{Growing, growing, largest};
+pub use leak_kinds::Kinds;
+pub use paths::{Content, Path, Paths};
+pub use summary::{BlockKind, Summary, SummaryNode};

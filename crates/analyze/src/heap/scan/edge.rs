@@ -1,0 +1,145 @@
+//! A pointer to a block in four bytes, and what of the block decides how good a pointer it is.
+
+use super::links::{Links, Payload};
+use crate::heap::memory::{BlockId, ID_BITS};
+
+/// A pointer: the block, and where in the block it points to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Edge(u32);
+
+/// Where in a block a pointer points to, as far as it matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+enum Place {
+    Start = 0,
+    /// Eight bytes behind it: behind a length.
+    BehindWord = 1,
+    /// Two words behind it: behind the collector's links.
+    BehindLinks = 2,
+    /// Three words behind it: behind the header of a string that is copied when it is written to.
+    BehindString = 3,
+    /// Four words behind it: behind the collector's links and two words of Python's before them.
+    BehindPrefix = 4,
+    Inside = 5,
+}
+
+impl Edge {
+    pub(crate) fn new(block: BlockId, offset: u64) -> Self {
+        let place = match offset {
+            // No program points into the first word of a block; it keeps a tag in the low bits of a pointer to its start.
+            0..8 => Place::Start,
+            8 => Place::BehindWord,
+            16 => Place::BehindLinks,
+            24 => Place::BehindString,
+            32 => Place::BehindPrefix,
+            _ => Place::Inside,
+        };
+        Self((place as u32) << ID_BITS | block.raw())
+    }
+
+    pub(crate) fn block(self) -> BlockId {
+        BlockId::new((self.0 & ((1 << ID_BITS) - 1)) as usize)
+    }
+
+    /// Whether the header of its block need not be looked at: it points to the start.
+    pub(crate) fn is_plain(self) -> bool {
+        self.0 >> ID_BITS == Place::Start as u32
+    }
+
+    /// The bits of [`Header`] of which the block must have one for this to be a valid interior pointer: one that is as good as a
+    /// pointer to the start.
+    pub(crate) fn wanted_header(self) -> u8 {
+        match self.0 >> ID_BITS {
+            0 => Header::ANY,
+            1 => Header::COUNTED,
+            2 => Header::LINKED,
+            3 => Header::STRING,
+            4 => Header::PREFIXED,
+            _ => 0,
+        }
+    }
+}
+
+/// What the first words of a block look like. Programs keep pointers behind such headers, and nowhere else. Also, in the bits
+/// that are left, what else is known of a block.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Header(u8);
+
+impl Header {
+    const ANY: u8 = 1;
+    /// A number of elements, as `new[]` puts it before objects with destructors; or a length in bytes.
+    const COUNTED: u8 = 2;
+    /// Length, capacity and count of references, as strings of the old ABI have them.
+    const STRING: u8 = 4;
+    /// An object of Python's behind two words of the collector's.
+    const LINKED: u8 = 8;
+    /// The same behind two words more.
+    const PREFIXED: u8 = 16;
+    /// Python's collector knows it.
+    const TRACKED: u8 = 32;
+    const VECTOR_PAYLOAD: u8 = 64;
+    const STRING_PAYLOAD: u8 = 128;
+
+    pub(crate) fn of(size: u64, words: &[[u8; 8]]) -> Self {
+        let word = |at: usize| words.get(at).map(|word| u64::from_le_bytes(*word));
+        let mut bits = Self::ANY;
+        if let (Some(count), Some(rest)) = (word(0), size.checked_sub(8))
+            && count > 0
+            && (rest == count || count < rest && rest.is_multiple_of(count))
+        {
+            bits |= Self::COUNTED;
+        }
+        if let (Some(length), Some(capacity), Some(_)) = (word(0), word(1), word(2))
+            && length <= capacity
+            && capacity.checked_add(25) == Some(size)
+        {
+            bits |= Self::STRING;
+        }
+        Self(bits)
+    }
+
+    pub(crate) fn with(self, links: Links) -> Self {
+        let object = match links.object_at {
+            16 => Self::LINKED,
+            32 => Self::PREFIXED,
+            _ => 0,
+        };
+        Self(self.0 | object | if links.is_tracked { Self::TRACKED } else { 0 })
+    }
+
+    /// A block whose words cannot be read.
+    pub(crate) fn unknown() -> Self {
+        Self(Self::ANY)
+    }
+
+    /// What was found about a block before its own words were read stays.
+    pub(crate) fn merge(&mut self, other: Self) {
+        self.0 |= other.0;
+    }
+
+    pub(crate) fn is_payload_of(payload: Payload) -> Self {
+        Self(match payload {
+            Payload::Vector => Self::VECTOR_PAYLOAD,
+            Payload::String => Self::STRING_PAYLOAD,
+        })
+    }
+
+    pub(crate) fn payload(self) -> Option<Payload> {
+        match self.0 & (Self::VECTOR_PAYLOAD | Self::STRING_PAYLOAD) {
+            Self::VECTOR_PAYLOAD => Some(Payload::Vector),
+            Self::STRING_PAYLOAD => Some(Payload::String),
+            // Both cannot be.
+            _ => None,
+        }
+    }
+
+    pub(crate) fn is_tracked(self) -> bool {
+        self.0 & Self::TRACKED != 0
+    }
+
+    /// Whether this is a valid interior pointer to a block with this header, or one to its start.
+    #[inline]
+    pub(crate) fn allows(self, edge: Edge) -> bool {
+        self.0 & edge.wanted_header() != 0
+    }
+}

@@ -1,0 +1,284 @@
+//! Which block points to which, and what points in from outside. One pass over all memory in the order of addresses; what is
+//! kept is four bytes for each pointer.
+
+use std::ops::Range;
+
+use heaplens_snapshot::{Block, ReadMemory, RootRange, RootRegister};
+
+use super::edge::{Edge, Header};
+use super::links::{Links, NonOwningPart, Payload};
+use super::offsets::Offsets;
+use super::pointer_scanner::PointerScanner;
+use super::root_edges::RootEdges;
+use super::roots::{RootOrigin, Roots};
+use crate::heap::memory::{BlockId, Blocks, Marked, Reading, Window};
+
+/// The heap.
+#[derive(Debug)]
+pub struct Graph {
+    blocks: Blocks,
+    first: Offsets,
+    edges: Vec<Edge>,
+    headers: Vec<Header>,
+    roots: RootEdges,
+    /// Blocks to which no pointer counts but the one of their root.
+    sole: Marked,
+}
+
+impl Graph {
+    /// Reads every block and every root once. Every word counts.
+    pub fn new(blocks: Blocks, roots: &Roots, memory: &impl ReadMemory) -> Self {
+        Self::with_links(blocks, roots, memory, |_, _, _| Links::default())
+    }
+
+    /// The same; `links` is asked once about every block, with its first words (up to all of them, none where it cannot be read).
+    pub fn with_links(
+        blocks: Blocks,
+        roots: &Roots,
+        memory: &impl ReadMemory,
+        links: impl FnMut(BlockId, Block, &[[u8; 8]]) -> Links,
+    ) -> Self {
+        let mut graph = Self {
+            first: Offsets::with_capacity(blocks.len()),
+            edges: Vec::new(),
+            headers: vec![Header::unknown(); blocks.len()],
+            roots: RootEdges::default(),
+            sole: Marked::default(),
+            blocks,
+        };
+        let sole = roots.named.iter().filter(|root| root.is_sole).map(|root| root.address);
+        graph.sole = Marked::of(sole, &graph.blocks);
+        graph.read_blocks(memory, links);
+        graph.read_roots(roots, memory);
+        graph
+    }
+
+    /// Takes back the pointers in parts of blocks that own nothing. Whose parts they are is known only when all blocks were
+    /// seen. What says so may only look like an object: a part counts where a block begins with the memory it is of, and where
+    /// no other part says the same.
+    pub fn forget(&mut self, parts: &[NonOwningPart], memory: &impl ReadMemory) {
+        let (mut window, mut scanner) = (Window::new(memory), PointerScanner::default());
+        let mut gone: Vec<Range<usize>> = Vec::new();
+        let parts = apart(parts.iter().filter_map(|part| self.known_part(part)).collect());
+        for parts in parts.chunk_by(|(block, _), (next, _)| block == next) {
+            self.find_non_owning(parts, &mut window, &mut scanner, &mut gone);
+        }
+        self.remove(&gone);
+    }
+
+    /// Adds the edges that parts of one block gave, which come in order. Edges are in the order of their words, so those from the
+    /// first part on are the last ones.
+    fn find_non_owning<M: ReadMemory>(
+        &self,
+        parts: &[(BlockId, (u64, u64))],
+        window: &mut Window<'_, M>,
+        scanner: &mut PointerScanner,
+        gone: &mut Vec<Range<usize>>,
+    ) {
+        let Some(&(block, (start, _))) = parts.first() else { return };
+        let (mut left, mut count, mut found) = (parts.iter().map(|part| part.1).peekable(), 0, Vec::new());
+        window.each_piece(start, self.blocks.range(block).1, |address, words| {
+            scanner.look_up(&self.blocks, words);
+            scanner.each(&self.blocks, words, |at, pointer| {
+                let (target, here) = (pointer.edge.block(), address + 8 * at as u64);
+                if target == block || self.sole.contains(target) {
+                    return;
+                }
+                while left.next_if(|(_, end)| *end <= here).is_some() {}
+                found.extend(left.peek().filter(|(start, _)| *start <= here).map(|_| count));
+                count += 1;
+            });
+        });
+        let all = self.range(block);
+        if let Some(first) = all.len().checked_sub(count).map(|before| all.start + before) {
+            gone.extend(found.into_iter().map(|edge: usize| first + edge..first + edge + 1));
+        }
+    }
+
+    /// The block that begins with the memory a part is of, and the part.
+    fn known_part(&self, part: &NonOwningPart) -> Option<(BlockId, (u64, u64))> {
+        let (block, offset) = self.blocks.find(part.whole.0)?;
+        let fits = offset == 0 && part.whole.1 <= self.blocks.range(block).1;
+        fits.then_some((block, part.idle))
+    }
+
+    /// Removes edges; each of these ranges lies in one block's, and they come in order, none into another.
+    fn remove(&mut self, gone: &[Range<usize>]) {
+        if gone.is_empty() {
+            return;
+        }
+        let mut first = Offsets::with_capacity(self.blocks.len());
+        let (mut before, mut left) = (0, gone.iter().peekable());
+        for block in 0..=self.blocks.len() {
+            let start = self.first.start(block);
+            while let Some(range) = left.next_if(|range| range.end <= start) {
+                before += range.len();
+            }
+            first.push((start - before) as u64);
+        }
+        let (mut kept, mut from) = (0, 0);
+        for range in gone.iter().chain([&(self.edges.len()..self.edges.len())]) {
+            self.edges.copy_within(from..range.start, kept);
+            kept += range.start - from;
+            from = range.end;
+        }
+        self.edges.truncate(kept);
+        self.first = first;
+    }
+
+    /// Its blocks.
+    pub fn blocks(&self) -> &Blocks {
+        &self.blocks
+    }
+
+    /// What points in from outside.
+    pub(crate) fn roots(&self) -> &RootEdges {
+        &self.roots
+    }
+
+    /// Blocks that a block points to, each as often as it does.
+    pub fn targets(&self, block: BlockId) -> impl Iterator<Item = BlockId> {
+        self.edges(block).iter().map(|edge| edge.block())
+    }
+
+    /// Whether Python's collector knows a block.
+    pub fn is_tracked(&self, block: BlockId) -> bool {
+        self.headers[block.index()].is_tracked()
+    }
+
+    /// Whether a block is what a string or a vector keeps its elements in: its header was seen somewhere.
+    pub fn payload(&self, block: BlockId) -> Option<Payload> {
+        self.headers[block.index()].payload()
+    }
+
+    /// How many pointers from block to block there are.
+    pub fn pointers(&self) -> usize {
+        self.edges.len()
+    }
+
+    #[inline]
+    pub(crate) fn edges(&self, block: BlockId) -> &[Edge] {
+        &self.edges[self.first.range(block.index())]
+    }
+
+    /// Where the edges of a block lie, and those that lie there.
+    #[inline]
+    pub(crate) fn range(&self, block: BlockId) -> Range<usize> {
+        self.first.range(block.index())
+    }
+
+    #[inline]
+    pub(crate) fn edges_of(&self, range: &Range<usize>) -> &[Edge] {
+        &self.edges[range.clone()]
+    }
+
+    /// Whether a pointer is to the start of its block, or a valid interior pointer.
+    #[inline]
+    pub(crate) fn is_to_start(&self, edge: Edge) -> bool {
+        edge.is_plain() || self.headers[edge.block().index()].allows(edge)
+    }
+
+    fn read_blocks(
+        &mut self,
+        memory: &impl ReadMemory,
+        mut links_of: impl FnMut(BlockId, Block, &[[u8; 8]]) -> Links,
+    ) {
+        let (mut reading, mut scanner) = (Reading::new(memory), PointerScanner::default());
+        let Self { blocks, first, edges, headers, sole, .. } = self;
+        while reading.next(blocks) {
+            let words = reading.words();
+            scanner.look_up(blocks, words);
+            for piece in reading.pieces() {
+                let (id, own) = (piece.block, &words[piece.words()]);
+                first.push_up_to(id.index(), edges.len() as u64);
+                let mut links = Links::default();
+                if piece.is_first {
+                    let block = blocks.get(id);
+                    links = links_of(id, block, own);
+                    headers[id.index()].merge(Header::of(block.size.get(), own).with(links));
+                }
+                scanner.each_in(blocks, words, piece.words(), |at, pointer| {
+                    let target = pointer.edge.block();
+                    if target == id || links.skips(at) || sole.contains(target) {
+                        return;
+                    }
+                    edges.push(pointer.edge);
+                    if let Some(payload) = pointer.payload {
+                        headers[target.index()].merge(Header::is_payload_of(payload));
+                    }
+                });
+            }
+        }
+        first.push_up_to(blocks.len(), edges.len() as u64);
+    }
+
+    fn read_roots(&mut self, roots: &Roots, memory: &impl ReadMemory) {
+        for root in &roots.named {
+            self.roots.begin(RootOrigin::Named { id: root.id }, root.rank);
+            self.add_root(root.address, 0);
+        }
+        for range in &roots.mappings {
+            let start = range.span.start.get();
+            self.roots.begin(RootOrigin::Word { address: start, kind: range.kind }, range.kind.rank());
+            self.add_root(start, start);
+        }
+        let (mut window, mut scanner) = (Window::new(memory), PointerScanner::default());
+        for range in &roots.ranges {
+            self.read_range(range, &mut window, &mut scanner, |_, address, _| !roots.is_constant(address));
+        }
+        for range in &roots.allocator_data {
+            self.read_range(range, &mut window, &mut scanner, |blocks, _, word| !blocks.is_next_chunk(word));
+        }
+        for register in &roots.registers {
+            self.roots.begin(RootOrigin::Register { thread: register.thread }, RootRegister::RANK);
+            self.add_root(register.word, 0);
+        }
+        self.roots.sort();
+    }
+
+    fn add_root(&mut self, word: u64, address: u64) {
+        if let Some((block, offset)) = self.blocks.find(word) {
+            self.roots.add(Edge::new(block, offset), address);
+        }
+    }
+
+    /// `is_pointer` is asked of words that lead to a block, by where they lie and what they are.
+    fn read_range<M: ReadMemory>(
+        &mut self,
+        range: &RootRange,
+        window: &mut Window<'_, M>,
+        scanner: &mut PointerScanner,
+        is_pointer: impl Fn(&Blocks, u64, u64) -> bool,
+    ) {
+        let Self { blocks, headers, roots, .. } = self;
+        roots.begin(RootOrigin::Word { address: 0, kind: range.kind }, range.kind.rank());
+        window.each_piece(range.span.start.get(), range.span.end.get(), |address, words| {
+            scanner.look_up(blocks, words);
+            scanner.each(blocks, words, |at, pointer| {
+                let at = address + 8 * at as u64;
+                if !is_pointer(blocks, at, pointer.word) {
+                    return;
+                }
+                roots.add(pointer.edge, at);
+                if let Some(payload) = pointer.payload {
+                    headers[pointer.edge.block().index()].merge(Header::is_payload_of(payload));
+                }
+            });
+        });
+    }
+}
+
+/// Those parts, in order, that meet no other.
+fn apart(mut parts: Vec<(BlockId, (u64, u64))>) -> Vec<(BlockId, (u64, u64))> {
+    parts.sort_unstable_by_key(|&(_, part)| part);
+    let mut known_to = 0;
+    let mut alone = Vec::with_capacity(parts.len());
+    for (at, &(block, (start, end))) in parts.iter().enumerate() {
+        let next = parts.get(at + 1).map_or(u64::MAX, |&(_, (start, _))| start);
+        if known_to <= start && end <= next {
+            alone.push((block, (start, end)));
+        }
+        known_to = known_to.max(end);
+    }
+    alone
+}

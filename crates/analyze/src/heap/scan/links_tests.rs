@@ -1,0 +1,126 @@
+//! Words that do not count, objects that do not begin where their block begins, and what the collector knows.
+
+use heaplens_format::recording::LeakKind;
+use heaplens_format::{Addr, Bytes};
+use heaplens_snapshot::{Block, Rank};
+
+use crate::heap::synthetic::{Words, id_at};
+use crate::heap::{
+    Blocks, COLLECTOR_GROUP, Dominators, Graph, Kinds, Links, NamedRoot, NonOwningPart, Paths, RootOrigin,
+    Roots,
+};
+
+const FIRST: u64 = 0x5555_0000_1000;
+const SECOND: u64 = 0x5555_0000_2000;
+const THIRD: u64 = 0x5555_0000_3000;
+
+/// Three blocks of twelve words, the first of which a root holds; `words` are (block, number of the word, value).
+fn graph(words: &[(u64, u64, u64)], links: impl Fn(u64) -> Links) -> Graph {
+    graph_and_memory(words, links).0
+}
+
+fn graph_and_memory(words: &[(u64, u64, u64)], links: impl Fn(u64) -> Links) -> (Graph, Words) {
+    let mut memory = Words::default();
+    let blocks = [FIRST, SECOND, THIRD];
+    for start in blocks {
+        memory.0.extend((0..96).step_by(8).map(|offset| (start + offset, 0)));
+    }
+    memory.0.extend(words.iter().map(|&(block, number, value)| (block + 8 * number, value)));
+    let block = |start: u64| Block { address: Addr::new(start), size: Bytes::new(96), site: 1 };
+    let named = vec![NamedRoot { rank: Rank::MainModule, id: 7, address: FIRST, is_sole: false }];
+    let roots = Roots { named, ..Roots::default() };
+    let blocks = Blocks::new(blocks.map(block).to_vec()).unwrap();
+    let graph = Graph::with_links(blocks, &roots, &memory, |_, block, words| {
+        assert_eq!(words.len(), 12, "all words are at hand");
+        links(block.address.get())
+    });
+    (graph, memory)
+}
+
+fn path(graph: &Graph, to: u64) -> Option<(RootOrigin, usize)> {
+    let path = Paths::of(graph).path(graph, id_at(graph, to));
+    path.map(|path| (path.root, path.first.len()))
+}
+
+#[test]
+fn links_and_weak_references_hold_nothing() {
+    let words = [(FIRST, 2, SECOND), (FIRST, 3, SECOND), (FIRST, 5, THIRD)];
+    let held = Some((RootOrigin::Named { id: 7 }, 2));
+    let all = graph(&words, |_| Links::default());
+    assert_eq!((path(&all, SECOND), path(&all, THIRD)), (held, held));
+    let without_links = graph(&words, |_| Links { non_owning: 0b1100, ..Links::default() });
+    assert_eq!((path(&without_links, SECOND), path(&without_links, THIRD)), (None, held));
+    let without_weak = graph(&words, |_| Links { non_owning: 1 << 5, ..Links::default() });
+    assert_eq!((path(&without_weak, SECOND), path(&without_weak, THIRD)), (held, None));
+}
+
+/// The memory that something says it has, and what of it it does not use.
+type Part = ((u64, u64), (u64, u64));
+
+/// How many blocks each block holds when these parts are left out.
+fn held_without(words: &[(u64, u64, u64)], parts: &[Part]) -> [usize; 3] {
+    let (mut graph, memory) = graph_and_memory(words, |_| Links::default());
+    let parts: Vec<NonOwningPart> =
+        parts.iter().map(|&(whole, idle)| NonOwningPart { whole, idle }).collect();
+    graph.forget(&parts, &memory);
+    [FIRST, SECOND, THIRD].map(|block| graph.targets(id_at(&graph, block)).count())
+}
+
+#[test]
+fn what_lies_in_a_part_that_is_not_in_use_holds_nothing() {
+    let words =
+        [(FIRST, 2, SECOND), (FIRST, 4, THIRD), (FIRST, 5, SECOND), (FIRST, 9, FIRST), (SECOND, 1, THIRD)];
+    let held = |parts: &[Part]| held_without(&words, parts);
+    let (first, second) = ((FIRST, FIRST + 96), (SECOND, SECOND + 96));
+    assert_eq!(held(&[]), [3, 1, 0]);
+    assert_eq!(held(&[(first, (FIRST + 32, FIRST + 48))]), [1, 1, 0]);
+    assert_eq!(held(&[(first, (FIRST + 40, FIRST + 96))]), [2, 1, 0]);
+    let two = [(first, (FIRST + 32, FIRST + 40)), (first, (FIRST + 40, FIRST + 48))];
+    assert_eq!(held(&two), [1, 1, 0], "before the items of a deque and behind them");
+    assert_eq!(held(&[(second, second), (first, (FIRST, FIRST + 40))]), [1, 0, 0]);
+    assert_eq!(held(&[(first, (FIRST + 48, FIRST + 96)), ((0, 8), (0, 8))]), [3, 1, 0], "nothing is there");
+}
+
+#[test]
+fn what_only_looks_like_an_object_takes_no_pointer_from_another() {
+    let words = [(FIRST, 2, SECOND), (FIRST, 4, THIRD)];
+    let held = |parts: &[Part]| held_without(&words, parts)[0];
+    let (own, behind) = ((FIRST, FIRST + 96), (FIRST + 24, FIRST + 96));
+    assert_eq!(held(&[(own, behind)]), 1);
+    assert_eq!(held(&[(behind, behind)]), 2, "its items would begin inside a block");
+    assert_eq!(held(&[((FIRST, FIRST + 104), (FIRST + 24, FIRST + 104))]), 2, "they would not fit");
+    assert_eq!(held(&[(own, behind), (own, (FIRST + 32, FIRST + 40))]), 2, "two say that it is theirs");
+    assert_eq!(held(&[(own, behind), (own, behind)]), 2, "two say that it is theirs");
+}
+
+#[test]
+fn a_pointer_to_an_object_behind_the_links_of_the_collector_is_one_to_its_start() {
+    let kind = |offset: u64, object_at: u8| {
+        let graph = graph(&[(FIRST, 2, SECOND + offset)], |_| Links { object_at, ..Links::default() });
+        Kinds::of(&graph).get(id_at(&graph, SECOND))
+    };
+    assert_eq!(kind(16, 16), LeakKind::StillReachable);
+    assert_eq!(kind(32, 32), LeakKind::StillReachable);
+    assert_eq!(kind(16, 0), LeakKind::PossiblyLost);
+    assert_eq!(kind(32, 16), LeakKind::PossiblyLost);
+}
+
+#[test]
+fn what_the_collector_knows_is_not_lost_and_holds_what_nothing_else_does() {
+    let links = |block| Links { is_tracked: block != FIRST, ..Links::default() };
+    // The second holds the third, and both hold the first.
+    let graph = graph(&[(SECOND, 2, THIRD), (THIRD, 2, FIRST), (SECOND, 3, FIRST)], links);
+    let kinds = Kinds::of(&graph);
+    assert!(graph.blocks().ids().all(|block| kinds.get(block) == LeakKind::StillReachable));
+    assert_eq!(path(&graph, SECOND), Some((RootOrigin::Collector, 1)));
+    assert_eq!(path(&graph, THIRD), Some((RootOrigin::Collector, 2)));
+    assert_eq!(path(&graph, FIRST), Some((RootOrigin::Named { id: 7 }, 1)));
+    let dominators = Dominators::of(&graph, |_| 7).unwrap();
+    assert_eq!(
+        dominators.retained_by_group(7).blocks,
+        1,
+        "what waits for the collector takes nothing from it"
+    );
+    assert_eq!(dominators.retained_by_group(COLLECTOR_GROUP).blocks, 2);
+    assert_eq!(dominators.retained(id_at(&graph, SECOND)).blocks, 2);
+}

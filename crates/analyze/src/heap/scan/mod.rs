@@ -1,0 +1,24 @@
+//! From words to pointers: every aligned word of every block and every root is read once, and the graph of those that point to a
+//! block is kept. Which words do not count, and what a block is, is told from outside (`Links`); what the graph is asked for is not
+//! known here.
+//!
+//! ```text
+//!   links ◀── edge ◀─┬─ pointer_scanner ◀──┐
+//!   roots ◀──────────┴─ root_edges ◀───────┼── graph ──▶ offsets
+//! ```
+
+mod edge;
+mod graph;
+mod links;
+#[cfg(test)]
+mod links_tests;
+mod offsets;
+mod pointer_scanner;
+mod root_edges;
+mod roots;
+
+pub(crate) use edge::Edge;
+pub use graph::Graph;
+pub use links::{Links, NonOwningPart, Payload};
+pub(crate) use root_edges::RootEdge;
+pub use roots::{Holder, NamedRoot, RootOrigin, Roots};

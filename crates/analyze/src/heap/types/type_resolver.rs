@@ -1,0 +1,166 @@
+//! What each block is while the graph is made: an object of Python's, an object of a class of C++'s, or not known.
+
+use std::collections::{HashMap, HashSet};
+
+use heaplens_snapshot::{Block, ReadMemory};
+
+use super::cpp_classes::Classes;
+use super::interner::Interner;
+use crate::heap::memory::{BlockId, Blocks, Marked};
+use crate::heap::python::{ClassId, LARGEST_SMALL, Object, Python};
+use crate::heap::reachability::Content;
+use crate::heap::scan::{Links, NonOwningPart};
+
+/// Words at the start of a block by which its content is known.
+pub(crate) const WORDS: usize = 6;
+
+/// Memory out of which Python cuts its small objects, in the order of addresses.
+#[derive(Debug, Default)]
+pub(crate) struct Arenas(Vec<(u64, u64)>);
+
+impl Arenas {
+    pub(crate) fn new(mut ranges: Vec<(u64, u64)>) -> Self {
+        ranges.sort_unstable();
+        Self(ranges)
+    }
+
+    pub(crate) fn contains(&self, address: u64) -> bool {
+        let behind = self.0.partition_point(|&(start, _)| start <= address);
+        behind > 0 && address < self.0[behind - 1].1
+    }
+
+    /// Whether an object of Python's may be in a block: small ones lie in arenas, where there are any.
+    pub(crate) fn may_hold(&self, start: u64, size: u64) -> bool {
+        size > LARGEST_SMALL || self.0.is_empty() || self.contains(start)
+    }
+}
+
+/// The class of memory that the program mapped itself.
+const MAPPING: &str = "mapping";
+
+/// Finds out what blocks are, one after the other.
+pub(crate) struct TypeResolver<'a, 'm, M> {
+    python: Option<&'a Python<'m, M>>,
+    arenas: &'a Arenas,
+    cpp: Classes<'m, M>,
+    names: &'a mut Interner,
+    /// The class of each block, by the number of its name; 0 where it is not known.
+    classes: Vec<u32>,
+    /// Numbers of Python's classes.
+    known: HashMap<ClassId, u32>,
+    /// Addresses of what objects keep for later use.
+    spare: Vec<u64>,
+    /// Parts of blocks whose pointers own nothing.
+    non_owning: Vec<NonOwningPart>,
+    /// Blocks that are mappings, and the class of those.
+    mapped: &'a Marked,
+    mapping: u32,
+}
+
+impl<'a, 'm, M: ReadMemory> TypeResolver<'a, 'm, M> {
+    /// For so many blocks. Names of classes are numbered in `names`; `mapped` are blocks that the program mapped itself.
+    pub(crate) fn new(
+        python: Option<&'a Python<'m, M>>,
+        arenas: &'a Arenas,
+        cpp: Classes<'m, M>,
+        mapped: &'a Marked,
+        names: &'a mut Interner,
+        blocks: usize,
+    ) -> Self {
+        let mapping = names.number(MAPPING);
+        let (known, spare, non_owning) = (HashMap::new(), Vec::new(), Vec::new());
+        Self {
+            python,
+            arenas,
+            cpp,
+            names,
+            classes: vec![0; blocks],
+            known,
+            spare,
+            non_owning,
+            mapped,
+            mapping,
+        }
+    }
+
+    /// What was found.
+    pub(crate) fn finish(self, blocks: &Blocks) -> Types {
+        let makes_classes = |class| self.python.is_some_and(|python| python.makes_classes(class));
+        let content = |class| if makes_classes(class) { Content::Class } else { Content::Object };
+        let python_classes = self.known.iter().map(|(&class, &number)| (number, content(class))).collect();
+        let spare = self.spare.iter().filter_map(|&address| Some(blocks.find(address)?.0)).collect();
+        Types { classes: self.classes, python_classes, spare }
+    }
+
+    /// Parts of blocks whose pointers own nothing.
+    pub(crate) fn non_owning(&self) -> &[NonOwningPart] {
+        &self.non_owning
+    }
+
+    /// Notes the class of a block, and says which of its words are non-owning pointers.
+    pub(crate) fn resolve(&mut self, id: BlockId, block: Block, words: &[[u8; 8]]) -> Links {
+        if self.mapped.contains(id) {
+            self.classes[id.index()] = self.mapping;
+            return Links::default();
+        }
+        let mut first = [0; WORDS];
+        let count = words.len().min(WORDS);
+        for (to, from) in first.iter_mut().zip(words) {
+            *to = u64::from_le_bytes(*from);
+        }
+        let object = self
+            .python
+            .and_then(|python| Some((python, object_in(python, self.arenas, block, &first[..count])?)));
+        let Some((python, object)) = object else {
+            let class = self.cpp.of(first[0]).map(|class| self.names.number(self.cpp.name(class)));
+            self.classes[id.index()] = class.unwrap_or(0);
+            return Links::default();
+        };
+        self.spare.extend(python.spare(object));
+        self.non_owning.extend(python.idle_parts(object));
+        let number = || self.names.number(&python.class_name(object.class));
+        self.classes[id.index()] = *self.known.entry(object.class).or_insert_with(number);
+        Links {
+            non_owning: object.idle_words,
+            object_at: (object.address - block.address.get()) as u8,
+            is_tracked: object.is_tracked,
+        }
+    }
+}
+
+/// What blocks are.
+#[derive(Debug)]
+pub(crate) struct Types {
+    /// The class of each block, by the number of its name; 0 where it is not known.
+    pub(crate) classes: Vec<u32>,
+    /// Those of them that are Python's, and what their instances are.
+    pub(crate) python_classes: HashMap<u32, Content>,
+    /// Blocks that the interpreter keeps for later use.
+    pub(crate) spare: HashSet<BlockId>,
+}
+
+/// The object of Python's in a block.
+pub(crate) fn object_in<M: ReadMemory>(
+    python: &Python<'_, M>,
+    arenas: &Arenas,
+    block: Block,
+    words: &[u64],
+) -> Option<Object> {
+    let (start, size) = (block.address.get(), block.size.get());
+    if arenas.may_hold(start, size) { python.object_in(start, size, words) } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_objects_lie_in_arenas_where_there_are_any() {
+        let arenas = Arenas::new(vec![(0x9000, 0xa000), (0x1000, 0x2000)]);
+        assert!(arenas.contains(0x1000) && arenas.contains(0x9fff));
+        assert!(!arenas.contains(0x2000) && !arenas.contains(0x500) && !arenas.contains(0xa000));
+        assert!(arenas.may_hold(0x1800, 64) && arenas.may_hold(0x5000, 4096));
+        assert!(!arenas.may_hold(0x5000, 64), "malloc's");
+        assert!(Arenas::default().may_hold(0x5000, 64), "PYTHONMALLOC=malloc");
+    }
+}

@@ -1,0 +1,47 @@
+//! What a heap snapshot is examined for: which of its blocks are lost, who holds the others, and what grew since the snapshot before.
+//!
+//! ```text
+//!   snapshot ─▶ names (Python's roots, classes) ─▶ graph ─┬─ kinds ──────────────────▶ lost blocks
+//!                                                         ├─ paths ───▶ namer ──┬─────▶ holders of sites
+//!                                                         └─ dominators ────────┴─────▶ retainers, growing containers
+//! ```
+
+use heaplens_format::recording::LeakCheck;
+use heaplens_snapshot::{Examined, Snapshot};
+
+use super::heap_view::{History, view};
+use super::typed_heap::TypedHeap;
+use crate::heap::memory::TooManyBlocks;
+
+/// A block that only a register leads to would count as lost.
+const REGISTERS_MISSING: &str =
+    "the kernel does not let us stop its threads, and what they have in registers was not seen";
+
+/// Examines snapshots of one process, one after the other, and remembers what it needs to see what grew.
+#[derive(Debug, Default)]
+pub struct Analysis {
+    history: History,
+}
+
+impl Analysis {
+    /// Which blocks can be reached.
+    pub fn leaks(&mut self, snapshot: &Snapshot) -> Examined {
+        let heap = TypedHeap::new(snapshot, self.history.names());
+        Examined { leaks: Some(leak_check(snapshot, heap.as_ref())), view: None }
+    }
+
+    /// The same, and who holds them.
+    pub fn holders(&mut self, snapshot: &Snapshot) -> Examined {
+        let heap = TypedHeap::new(snapshot, self.history.names());
+        let leaks = Some(leak_check(snapshot, heap.as_ref()));
+        Examined { leaks, view: heap.ok().map(|heap| view(&heap, &mut self.history)) }
+    }
+}
+
+fn leak_check(snapshot: &Snapshot, heap: Result<&TypedHeap<'_>, &TooManyBlocks>) -> LeakCheck {
+    match heap {
+        _ if snapshot.missing.registers => LeakCheck::NotDone(REGISTERS_MISSING.to_owned()),
+        Ok(heap) => LeakCheck::Done(heap.lost()),
+        Err(error) => LeakCheck::NotDone(error.to_string()),
+    }
+}

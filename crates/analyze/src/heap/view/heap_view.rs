@@ -1,0 +1,237 @@
+//! The view of one heap, as it goes into a recording: names and sums, never memory of the program.
+
+use std::collections::HashMap;
+
+use heaplens_format::recording::{Amount, ClassRow, GrowingNode, HeapView, Holder};
+use heaplens_snapshot::{Block, Memory};
+
+use super::namer::Namer;
+use super::reference_paths::{NamedStep, ReferencePaths, shape};
+use super::samples::Samples;
+use super::typed_heap::{NO_SITE, TypedHeap};
+use crate::heap::memory::BlockId;
+use crate::heap::reachability::{BlockKind, Dominators, Growing, Node, Paths, Summary, growing, largest};
+use crate::heap::scan::RootOrigin;
+use crate::heap::types::Interner;
+
+/// Rows of classes.
+const CLASSES: usize = 200;
+/// Retainers and growing containers.
+const POINTS: usize = 20;
+
+/// What is remembered from one snapshot to the next.
+#[derive(Debug, Default)]
+pub(crate) struct History {
+    /// Classes and groups of roots have one number in all snapshots.
+    names: Interner,
+    earlier: Option<Summary>,
+    /// How many elements containers of Python's had, by their addresses.
+    lengths: HashMap<u64, u64>,
+}
+
+impl History {
+    /// Names of classes and groups.
+    pub(crate) fn names(&mut self) -> &mut Interner {
+        &mut self.names
+    }
+}
+
+/// What the heap is; when it was and how long that took is left to whoever took the snapshot.
+pub(crate) fn view(heap: &TypedHeap<'_>, history: &mut History) -> HeapView {
+    let History { names, earlier, lengths } = history;
+    let mut drawing = Drawing::new(heap, names);
+    let holders = drawing.holders();
+    let (mut retainers, mut grown) = (Vec::new(), Vec::new());
+    if let Some(tree) = drawing.tree(names) {
+        let summary = Summary::of(heap.graph(), &tree.dominators, |node| kind(heap, node));
+        retainers = drawing.retainers(&tree, &summary);
+        grown = earlier.as_ref().map(|earlier| drawing.grown(&tree, earlier, &summary)).unwrap_or_default();
+        drawing.add_retained(&tree.dominators);
+        *earlier = Some(summary);
+    }
+    *lengths = drawing.count_elements(lengths, &mut grown);
+    HeapView {
+        live: amount(heap),
+        classes: class_rows(heap, names),
+        nodes: drawing.recorded.finish(),
+        holders,
+        retainers,
+        growing: grown,
+        ..HeapView::default()
+    }
+}
+
+/// What a view is made with.
+struct Drawing<'a, 'm> {
+    heap: &'a TypedHeap<'m>,
+    paths: Paths,
+    namer: Namer<'a, 'm, Memory>,
+    recorded: ReferencePaths,
+}
+
+/// What goes when one thing goes, and the names of groups of roots.
+struct Tree {
+    dominators: Dominators,
+    groups: HashMap<u32, Vec<NamedStep>>,
+}
+
+impl<'a, 'm> Drawing<'a, 'm> {
+    fn new(heap: &'a TypedHeap<'m>, names: &Interner) -> Self {
+        Self { heap, paths: heap.paths(), namer: heap.namer(names), recorded: ReferencePaths::default() }
+    }
+
+    /// Who holds the blocks of each site that has many bytes.
+    fn holders(&mut self) -> Vec<Holder> {
+        let is_small = |address| self.heap.is_small(address);
+        let samples = Samples::of(self.heap.graph().blocks(), |site| site != NO_SITE, is_small);
+        samples.sites().filter_map(|(site, blocks)| self.holder(site, blocks)).collect()
+    }
+
+    /// Who holds most of these blocks.
+    fn holder(&mut self, site: u32, blocks: &[BlockId]) -> Option<Holder> {
+        let found: Vec<Vec<NamedStep>> = blocks.iter().filter_map(|&block| self.path_to(block)).collect();
+        let mut alike: HashMap<_, (u32, usize)> = HashMap::new();
+        for (at, path) in found.iter().enumerate() {
+            alike.entry(shape(path)).or_insert((0, at)).0 += 1;
+        }
+        // Of paths that are as frequent the first counts, so that the answer is the same each time.
+        let (alike, at) = alike.into_values().max_by_key(|&(count, at)| (count, std::cmp::Reverse(at)))?;
+        let node = self.recorded.add(&found[at])?;
+        Some(Holder { site, node, looked_at: found.len() as u32, alike })
+    }
+
+    /// The path to a block; `None` where it is lost.
+    fn path_to(&self, block: BlockId) -> Option<Vec<NamedStep>> {
+        Some(self.namer.steps(&self.paths.path(self.heap.graph(), block)?))
+    }
+
+    /// Roots of one name are one group; `None` where there are too many pointers.
+    fn tree(&self, names: &mut Interner) -> Option<Tree> {
+        let mut groups: HashMap<u32, Vec<NamedStep>> = HashMap::new();
+        let mut numbers: HashMap<RootOrigin, u32> = HashMap::new();
+        let dominators = Dominators::of(self.heap.graph(), |origin| {
+            *numbers.entry(self.namer.same_name(origin)).or_insert_with(|| {
+                let path = self.namer.root_alone(origin);
+                let number = names.number(&label(&path));
+                groups.entry(number).or_insert(path);
+                number
+            })
+        });
+        Some(Tree { dominators: dominators.ok()?, groups })
+    }
+
+    /// Where a point is.
+    fn place(&self, tree: &Tree, point: &Growing) -> Option<Vec<NamedStep>> {
+        match point.node {
+            Node::Block(block) => self.path_to(block),
+            Node::Group(group) => tree.groups.get(&group).cloned(),
+            Node::Everything => None,
+        }
+    }
+
+    /// What holds most.
+    fn retainers(&mut self, tree: &Tree, summary: &Summary) -> Vec<u32> {
+        let mut retainers: Vec<u32> =
+            largest(summary, POINTS).iter().filter_map(|point| self.point(tree, point)).collect();
+        retainers.dedup();
+        retainers
+    }
+
+    /// Which containers hold more than before.
+    fn grown(&mut self, tree: &Tree, earlier: &Summary, summary: &Summary) -> Vec<GrowingNode> {
+        let mut grown = Vec::new();
+        for point in growing(earlier, summary, POINTS) {
+            if let Some(node) = self.point(tree, &point) {
+                grown.push(GrowingNode { node, before: point.before.unwrap_or_default(), elements: [0; 2] });
+            }
+        }
+        grown
+    }
+
+    /// The node of a point, with what it holds.
+    fn point(&mut self, tree: &Tree, point: &Growing) -> Option<u32> {
+        let node = self.recorded.add(&self.place(tree, point)?)?;
+        self.recorded.set_retained(node, point.after);
+        Some(node)
+    }
+
+    /// What each block on a path holds.
+    fn add_retained(&mut self, dominators: &Dominators) {
+        let blocks = self.heap.graph().blocks();
+        let retained: Vec<(u32, Amount)> = self
+            .recorded
+            .addresses()
+            .filter_map(|(node, address)| Some((node, dominators.retained(blocks.find(address)?.0))))
+            .collect();
+        retained.into_iter().for_each(|(node, retained)| self.recorded.set_retained(node, retained));
+    }
+
+    /// Containers say themselves how many elements they have, now and at the snapshot before; those of now, by their addresses.
+    fn count_elements(&self, lengths: &HashMap<u64, u64>, grown: &mut [GrowingNode]) -> HashMap<u64, u64> {
+        let length = |address: u64| self.heap.python()?.length(address);
+        let addresses = self.recorded.addresses().map(|(_, address)| address).filter(|&address| address != 0);
+        let now: HashMap<u64, u64> =
+            addresses.filter_map(|address| Some((address, length(address)?))).collect();
+        for growing in grown {
+            let address = self.recorded.address(growing.node);
+            if let (Some(&before), Some(&now)) = (lengths.get(&address), now.get(&address)) {
+                growing.elements = [before, now];
+            }
+        }
+        now
+    }
+}
+
+fn label(path: &[NamedStep]) -> String {
+    let steps: Vec<String> = path.iter().map(|named| format!("{:?} {}", named.step, named.name)).collect();
+    steps.join("/")
+}
+
+fn kind(heap: &TypedHeap<'_>, node: Node) -> BlockKind {
+    match node {
+        Node::Block(block) => BlockKind {
+            class: heap.class(block),
+            site: Some(heap.graph().blocks().get(block).site).filter(|&site| site != NO_SITE).unwrap_or(0),
+        },
+        Node::Everything | Node::Group(_) => BlockKind::default(),
+    }
+}
+
+fn amount(heap: &TypedHeap<'_>) -> Amount {
+    let blocks = heap.graph().blocks();
+    blocks.ids().map(|id| of_one(blocks.get(id))).sum()
+}
+
+/// What the blocks are. Those that have no class are listed by their size.
+fn class_rows(heap: &TypedHeap<'_>, names: &mut Interner) -> Vec<ClassRow> {
+    let mut sums: HashMap<u32, Amount> = HashMap::new();
+    for id in heap.graph().blocks().ids() {
+        let block = heap.graph().blocks().get(id);
+        let class = match (heap.class(id), heap.graph().payload(id)) {
+            (0, Some(payload)) => names.number(payload.words()),
+            (0, None) => names.number(size_class(block.size.get())),
+            (class, _) => class,
+        };
+        *sums.entry(class).or_default() += of_one(block);
+    }
+    let mut rows: Vec<ClassRow> =
+        sums.into_iter().map(|(class, live)| ClassRow { class: names.name(class).clone(), live }).collect();
+    rows.sort_by(|one, other| (other.live.bytes, &one.class).cmp(&(one.live.bytes, &other.class)));
+    rows.truncate(CLASSES);
+    rows
+}
+
+fn of_one(block: Block) -> Amount {
+    Amount { bytes: block.size, blocks: 1 }
+}
+
+fn size_class(bytes: u64) -> &'static str {
+    match bytes {
+        0..=64 => "blocks up to 64 B",
+        65..=512 => "blocks up to 512 B",
+        513..=4096 => "blocks up to 4 KiB",
+        4097..=65_536 => "blocks up to 64 KiB",
+        65_537..=1_048_576 => "blocks up to 1 MiB",
+        _ => "blocks beyond 1 MiB",
+    }
+}

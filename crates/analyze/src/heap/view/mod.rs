@@ -1,0 +1,18 @@
+//! From a snapshot to what goes into a recording: lost blocks, and the view of the heap, with names and sums and no memory of the
+//! program.
+//!
+//! ```text
+//!   reference_paths ◀── namer ◀── typed_heap ◀─┬─ heap_view ◀── analysis
+//!                                  samples ◀───┘
+//! ```
+
+mod analysis;
+mod heap_view;
+#[cfg(test)]
+mod mappings_tests;
+mod namer;
+mod reference_paths;
+mod samples;
+mod typed_heap;
+
+pub use analysis::Analysis;

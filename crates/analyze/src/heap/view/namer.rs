@@ -1,0 +1,221 @@
+//! Names for the steps of a reference path from a root to a block: variables, attributes, keys and classes instead of addresses.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use heaplens_format::recording::Step;
+use heaplens_snapshot::{ReadMemory, RootKind};
+
+use super::reference_paths::NamedStep;
+use crate::heap::memory::{BlockId, Marked};
+use crate::heap::python::{self, Object, Python, RootName, Running};
+use crate::heap::reachability::Path;
+use crate::heap::scan::{Graph, RootOrigin};
+use crate::heap::types::{Arenas, Globals, WORDS, object_in};
+
+/// What names come from.
+pub(crate) struct Namer<'a, 'm, M> {
+    pub(crate) graph: &'a Graph,
+    pub(crate) memory: &'m M,
+    pub(crate) python: Option<&'a Python<'m, M>>,
+    pub(crate) arenas: &'a Arenas,
+    /// Of named roots, by their number.
+    pub(crate) names: &'a [RootName],
+    /// The class of each block, by the number of its name.
+    pub(crate) classes: &'a [u32],
+    /// Blocks that the program mapped itself.
+    pub(crate) mappings: &'a Marked,
+    pub(crate) class_names: Vec<Arc<str>>,
+    pub(crate) globals: RefCell<Globals>,
+}
+
+/// Where a path has come to.
+#[derive(Default)]
+struct At {
+    /// The object of Python's.
+    object: Option<u64>,
+    /// Memory that belongs to it.
+    parts: Vec<u64>,
+    /// Whether it is a dict of variables.
+    is_namespace: bool,
+    /// The variable whose cell it is.
+    cell: Option<String>,
+    /// What is said of the next object, whatever leads to it.
+    variable: Option<String>,
+}
+
+impl<M: ReadMemory> Namer<'_, '_, M> {
+    /// A path without a block.
+    pub(crate) fn root_alone(&self, origin: RootOrigin) -> Vec<NamedStep> {
+        vec![self.root(origin).0]
+    }
+
+    /// The steps of a path. Memory that belongs to an object of Python's, as the items of a list do, is no step of its own.
+    pub(crate) fn steps(&self, path: &Path) -> Vec<NamedStep> {
+        let (root, at) = self.root(path.root);
+        let mut steps = vec![root];
+        self.go_on(at, self.behind_root(path.root, &path.first), &mut steps);
+        if !path.last.is_empty() {
+            steps.push(NamedStep::without_block(Step::More, ""));
+            self.go_on(At::default(), &path.last, &mut steps);
+        }
+        steps
+    }
+
+    fn go_on(&self, mut at: At, blocks: &[BlockId], steps: &mut Vec<NamedStep>) {
+        for &block in blocks {
+            let (start, end) = self.graph.blocks().range(block);
+            if at.parts.iter().any(|part| (start..end).contains(part)) {
+                continue;
+            }
+            match self.object_in(block) {
+                Some(object) => self.to_object(&mut at, object, end - start, steps),
+                None => {
+                    let class = self.class(block);
+                    steps.push(NamedStep {
+                        step: Step::Pointer,
+                        name: "".into(),
+                        class,
+                        address: start,
+                        size: end - start,
+                    });
+                    at = At::default();
+                }
+            }
+        }
+    }
+
+    /// A mapping that nothing leads to is a root, not a step behind one.
+    fn behind_root<'b>(&self, origin: RootOrigin, blocks: &'b [BlockId]) -> &'b [BlockId] {
+        match (origin, blocks) {
+            (RootOrigin::Word { kind: RootKind::Mapped { .. }, .. }, [first, rest @ ..])
+                if self.mappings.contains(*first) && !rest.is_empty() =>
+            {
+                rest
+            }
+            _ => blocks,
+        }
+    }
+
+    /// A root that has the same name: words of one variable, of one file's other data, of one stack are alike.
+    pub(crate) fn same_name(&self, origin: RootOrigin) -> RootOrigin {
+        match origin {
+            RootOrigin::Word { address, kind: RootKind::Data } => {
+                let address = self.globals.borrow_mut().beginning(address);
+                RootOrigin::Word { address, kind: RootKind::Data }
+            }
+            RootOrigin::Word { kind, .. } => RootOrigin::Word { address: 0, kind },
+            other => other,
+        }
+    }
+
+    fn to_object(&self, at: &mut At, object: Object, size: u64, steps: &mut Vec<NamedStep>) {
+        let Some(python) = self.python else { return };
+        let before = std::mem::take(at);
+        at.object = Some(object.address);
+        at.parts = python.parts(object.address);
+        // The dict of a module stands for the module.
+        if before.is_namespace && before.object.is_none() {
+            at.is_namespace = true;
+            return;
+        }
+        let step = before.object.and_then(|from| python.step(from, object.address));
+        let (step, name) = match (before.variable, before.cell, step) {
+            (Some(variable), _, _) => (Step::Variable, variable),
+            (_, Some(variable), Some(python::Step::Contents)) => (Step::Cell, variable),
+            (_, _, Some(python::Step::Closure(variable))) => {
+                at.cell = Some(variable);
+                return;
+            }
+            (_, _, Some(python::Step::Key(key))) if before.is_namespace => {
+                (Step::Variable, key.trim_matches('\'').to_owned())
+            }
+            (_, _, Some(step)) => told(step),
+            (_, _, None) => (Step::Pointer, String::new()),
+        };
+        let class = Arc::from(&*python.class_name(object.class));
+        steps.push(NamedStep { step, name: name.into(), class, address: object.address, size });
+    }
+
+    fn root(&self, origin: RootOrigin) -> (NamedStep, At) {
+        let nothing = At::default();
+        let (step, name) = match origin {
+            RootOrigin::Named { id } => return self.named_root(id),
+            RootOrigin::Word { address, kind: RootKind::Data } => self.data(address),
+            RootOrigin::Word { kind: RootKind::Stack { thread }, .. } | RootOrigin::Register { thread } => {
+                (Step::Stack, thread.to_string().into())
+            }
+            RootOrigin::Word { .. } => (Step::Mapped, "".into()),
+            RootOrigin::Collector => (Step::Collector, "".into()),
+        };
+        (NamedStep::without_block(step, &name), nothing)
+    }
+
+    fn named_root(&self, id: u32) -> (NamedStep, At) {
+        let named = NamedStep::without_block;
+        let namespace = At { is_namespace: true, ..At::default() };
+        match &self.names[id as usize] {
+            RootName::Module(name) => (named(Step::Module, name), namespace),
+            RootName::Interpreter(what) => (named(Step::Interpreter, what), At::default()),
+            RootName::Temporary { running, .. } => (named(Step::Frame, &place(running)), At::default()),
+            RootName::Local { running, variable, .. } => {
+                let frame = named(Step::Frame, &place(running));
+                match variable.as_str() {
+                    "locals()" => (frame, namespace),
+                    _ => (frame, At { variable: Some(variable.clone()), ..At::default() }),
+                }
+            }
+        }
+    }
+
+    /// The object in a block.
+    fn object_in(&self, block: BlockId) -> Option<Object> {
+        if self.mappings.contains(block) {
+            return None;
+        }
+        let (start, end) = self.graph.blocks().range(block);
+        let mut bytes = [0; 8 * WORDS];
+        let length = self.memory.read(start, &mut bytes).min((end - start) as usize);
+        let words: Vec<u64> =
+            bytes[..length].as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word)).collect();
+        object_in(self.python?, self.arenas, self.graph.blocks().get(block), &words)
+    }
+
+    /// What native code calls a block; empty where it is not known.
+    fn class(&self, block: BlockId) -> Arc<str> {
+        match (self.classes[block.index()], self.graph.payload(block)) {
+            (0, Some(payload)) => payload.words().into(),
+            (class, _) => self.class_names[class as usize].clone(),
+        }
+    }
+
+    /// The variable that an address of a file's data lies in, or the file.
+    fn data(&self, address: u64) -> (Step, Arc<str>) {
+        let mut globals = self.globals.borrow_mut();
+        if let Some(global) = globals.find(address) {
+            return (Step::Global, global.name.into());
+        }
+        let file = globals.file(address).and_then(|file| file.file_name());
+        (Step::Data, file.map_or_else(|| "a module".into(), |name| name.to_string_lossy().into()))
+    }
+}
+
+/// `train (shop/train.py:12)`, with the last part of the path.
+fn place(running: &Running) -> String {
+    let file = running.file.rsplit('/').next().unwrap_or_default();
+    format!("{} ({file}:{})", running.function, running.first_line)
+}
+
+fn told(step: python::Step) -> (Step, String) {
+    match step {
+        python::Step::Attribute(name) => (Step::Attribute, name),
+        python::Step::Key(key) => (Step::Key, key),
+        python::Step::Item(index) => (Step::Item, index.to_string()),
+        python::Step::KeyObject => (Step::Part, "key".to_owned()),
+        python::Step::Element => (Step::Part, "element".to_owned()),
+        python::Step::Local(name) => (Step::Variable, name),
+        python::Step::Closure(name) => (Step::Cell, name),
+        python::Step::Default(name) => (Step::Part, format!("default of {name}")),
+        python::Step::Contents => (Step::Part, "contents".to_owned()),
+    }
+}

@@ -1,0 +1,231 @@
+//! The heap of one snapshot as a graph whose blocks have types: what of a snapshot is a block and what is a root, what each block is,
+//! and which of them nothing leads to.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use heaplens_format::recording::LostSite;
+use heaplens_format::{Addr, Bytes};
+use heaplens_snapshot::{Block, Mapping, Memory, Rank, RootKind, RootRange, Snapshot, Span};
+
+use super::namer::Namer;
+use crate::heap::memory::{BlockId, Blocks, Marked, TooManyBlocks};
+use crate::heap::python::{Python, RootName};
+use crate::heap::reachability::{Content, Kinds, Paths};
+use crate::heap::scan::{Graph, NamedRoot, Roots};
+use crate::heap::types::{Arenas, Classes, Globals, Interner, TypeResolver, Types, python_runtime};
+
+/// The site of blocks whose stack is not known.
+pub(crate) const NO_SITE: u32 = u32::MAX;
+
+/// The heap of one snapshot.
+pub(crate) struct TypedHeap<'m> {
+    memory: &'m Memory,
+    mappings: &'m [Mapping],
+    python: Option<Python<'m, Memory>>,
+    graph: Graph,
+    /// Of named roots.
+    root_names: Vec<RootName>,
+    /// Where Python's small objects lie.
+    arenas: Arenas,
+    /// Blocks that the program mapped itself.
+    mapped: Marked,
+    types: Types,
+}
+
+impl<'m> TypedHeap<'m> {
+    /// Makes the graph. Classes have one number in all snapshots that share `names`.
+    pub(crate) fn new(snapshot: &'m Snapshot, names: &mut Interner) -> Result<Self, TooManyBlocks> {
+        let (memory, mappings) = (&snapshot.memory, snapshot.mappings.as_slice());
+        let python = interpreter(snapshot);
+        let Contents { blocks, ranges, mapped: own, arenas } = Contents::of(snapshot, python.as_ref());
+        let blocks = Blocks::new(blocks)?;
+        let mapped = Marked::of(own.iter().map(|range| range.span.start.get()), &blocks);
+        let (named, root_names) = python.as_ref().map(named_roots).unwrap_or_default();
+        let constants = python.as_ref().map(|python| constants(python, mappings, &ranges));
+        let roots = Roots {
+            ranges,
+            allocator_data: snapshot.roots.allocator_data.clone(),
+            mappings: own,
+            registers: snapshot.roots.registers.clone(),
+            named,
+            constants: constants.unwrap_or_default(),
+        };
+        let cpp = Classes::new(memory, files(mappings).map(|file| pair(&file.span)).collect());
+        let mut resolver = TypeResolver::new(python.as_ref(), &arenas, cpp, &mapped, names, blocks.len());
+        let mut graph =
+            Graph::with_links(blocks, &roots, memory, |id, block, words| resolver.resolve(id, block, words));
+        graph.forget(resolver.non_owning(), memory);
+        let types = resolver.finish(graph.blocks());
+        Ok(Self { memory, mappings, python, graph, root_names, arenas, mapped, types })
+    }
+
+    /// Objects of Python's are left out, and count as reached: of one that nothing seems to lead to it is not known whether the
+    /// interpreter keeps it in a way that is not read here. So do mappings, as with Memcheck: a program may well know where they are
+    /// without a pointer.
+    pub(crate) fn lost(&self) -> Vec<LostSite> {
+        let content = self.content();
+        let is_given = |block: BlockId| {
+            let is_small = || self.is_small(self.graph.blocks().get(block).address.get());
+            content(block) != Content::Unknown
+                || self.mapped.contains(block)
+                || self.types.spare.contains(&block)
+                || is_small()
+        };
+        Kinds::with(&self.graph, is_given).sites(&self.graph, |block| !is_given(block))
+    }
+
+    /// The graph.
+    pub(crate) fn graph(&self) -> &Graph {
+        &self.graph
+    }
+
+    /// The interpreter.
+    pub(crate) fn python(&self) -> Option<&Python<'m, Memory>> {
+        self.python.as_ref()
+    }
+
+    /// The class of a block, 0 where it is not known.
+    pub(crate) fn class(&self, block: BlockId) -> u32 {
+        self.types.classes[block.index()]
+    }
+
+    /// Whether a small object of Python lies there.
+    pub(crate) fn is_small(&self, address: u64) -> bool {
+        self.arenas.contains(address)
+    }
+
+    /// The shortest path to each block, through objects where there are any.
+    pub(crate) fn paths(&self) -> Paths {
+        match self.python {
+            Some(_) => Paths::through(&self.graph, self.content()),
+            None => Paths::of(&self.graph),
+        }
+    }
+
+    /// Names the steps of paths.
+    pub(crate) fn namer(&self, names: &Interner) -> Namer<'_, 'm, Memory> {
+        Namer {
+            graph: &self.graph,
+            memory: self.memory,
+            python: self.python.as_ref(),
+            arenas: &self.arenas,
+            names: &self.root_names,
+            classes: &self.types.classes,
+            mappings: &self.mapped,
+            class_names: names.all().to_vec(),
+            globals: RefCell::new(Globals::new(self.mappings)),
+        }
+    }
+
+    /// Knows objects of Python's.
+    fn content(&self) -> impl Fn(BlockId) -> Content + '_ {
+        let Types { classes, python_classes, .. } = &self.types;
+        let count = 1 + classes.iter().max().map_or(0, |&class| class as usize);
+        let mut of_class = vec![Content::Unknown; count];
+        for (&class, &content) in python_classes {
+            of_class.get_mut(class as usize).into_iter().for_each(|entry| *entry = content);
+        }
+        move |block| of_class[classes[block.index()] as usize]
+    }
+}
+
+/// What of a snapshot is a block, and what leads to blocks.
+struct Contents {
+    blocks: Vec<Block>,
+    ranges: Vec<RootRange>,
+    /// Memory that the program mapped itself: these are blocks, too.
+    mapped: Vec<RootRange>,
+    arenas: Arenas,
+}
+
+impl Contents {
+    fn of(snapshot: &Snapshot, python: Option<&Python<'_, Memory>>) -> Self {
+        let (mut blocks, mut ranges) = (snapshot.blocks.clone(), snapshot.roots.ranges.clone());
+        let mut arenas = Arenas::default();
+        if let Some(of) = &snapshot.python {
+            match python {
+                Some(python) => blocks.extend(small_blocks(python, &of.arenas, &of.sampled)),
+                // Objects that cannot be distinguished count as reached.
+                None => ranges.extend(of.arenas.iter().map(|&span| unknown(span))),
+            }
+            arenas = Arenas::new(of.arenas.iter().map(pair).collect());
+        }
+        let mapped: Vec<RootRange> = ranges.extract_if(.., |range| is_mapped(range)).collect();
+        blocks.extend(mapped.iter().map(mapped_block));
+        Self { blocks, ranges, mapped, arenas }
+    }
+}
+
+fn interpreter(snapshot: &Snapshot) -> Option<Python<'_, Memory>> {
+    let version = snapshot.python.as_ref()?.version;
+    Python::open(&snapshot.memory, version, python_runtime::of_python(&snapshot.mappings)?)
+}
+
+fn files(mappings: &[Mapping]) -> impl Iterator<Item = &Mapping> {
+    mappings.iter().filter(|mapping| mapping.file().is_some())
+}
+
+/// Memory of which nothing is known but that it may lead to blocks.
+fn unknown(span: Span) -> RootRange {
+    RootRange { span, kind: RootKind::Anonymous }
+}
+
+fn pair(span: &Span) -> (u64, u64) {
+    (span.start.get(), span.end.get())
+}
+
+fn is_mapped(range: &RootRange) -> bool {
+    matches!(range.kind, RootKind::Mapped { .. })
+}
+
+/// Memory that the program mapped itself, as far as it is there, as a block.
+fn mapped_block(range: &RootRange) -> Block {
+    let site = match range.kind {
+        RootKind::Mapped { site } => site,
+        _ => NO_SITE,
+    };
+    Block { address: range.span.start, size: range.span.length(), site }
+}
+
+/// Where names begin in Python, and how early each is asked.
+fn named_roots(python: &Python<'_, Memory>) -> (Vec<NamedRoot>, Vec<RootName>) {
+    let (mut roots, mut names) = (Vec::new(), Vec::new());
+    for root in python.roots() {
+        let (rank, is_sole) = match &root.name {
+            RootName::Module(name) if name == "__main__" => (Rank::MainModule, true),
+            RootName::Module(_) => (Rank::Module, true),
+            RootName::Local { .. } => (Rank::Local, false),
+            RootName::Temporary { .. } => (Rank::Temporary, false),
+            RootName::Interpreter(_) => (Rank::Interpreter, false),
+        };
+        roots.push(NamedRoot { rank, id: names.len() as u32, address: root.object, is_sole });
+        names.push(root.name);
+    }
+    (roots, names)
+}
+
+/// What is no pointer in the data of the interpreter.
+fn constants(python: &Python<'_, Memory>, mappings: &[Mapping], ranges: &[RootRange]) -> Vec<(u64, u64)> {
+    let runtime = Addr::new(python.runtime());
+    let Some(own) = files(mappings).find(|file| file.span.contains(runtime)) else { return Vec::new() };
+    let is_own = |range: &&RootRange| {
+        files(mappings).any(|file| file.name == own.name && file.span.contains(range.span.start))
+    };
+    let mut parts: Vec<(u64, u64)> = Vec::new();
+    ranges.iter().filter(is_own).for_each(|range| parts.extend(python.constants(pair(&range.span))));
+    parts.sort_unstable();
+    parts
+}
+
+/// Small objects, with the sites of those that were sampled.
+fn small_blocks(python: &Python<'_, Memory>, arenas: &[Span], sampled: &[Block]) -> Vec<Block> {
+    let sites: HashMap<u64, u32> = sampled.iter().map(|block| (block.address.get(), block.site)).collect();
+    let block = |(address, size): (u64, u64)| Block {
+        address: Addr::new(address),
+        size: Bytes::new(size),
+        site: sites.get(&address).copied().unwrap_or(NO_SITE),
+    };
+    let arenas: Vec<(u64, u64)> = arenas.iter().map(pair).collect();
+    python.small_blocks(&arenas).into_iter().map(block).collect()
+}
