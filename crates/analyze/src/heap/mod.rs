@@ -19,9 +19,9 @@ mod view;
 pub use heaplens_snapshot::ReadMemory;
 pub use memory::{BlockId, Blocks, TooManyBlocks};
 pub use reachability::{
-    BlockKind, COLLECTOR_GROUP, Content, Dominators, Growing, Kinds, Node, Path, Paths, Summary, SummaryNode,
+    BlockKind, COLLECTOR_GROUP, Dominators, Growing, Kinds, Node, Path, Paths, Summary, SummaryNode,
     TooManyPointers, growing, largest,
 };
-pub use scan::{Graph, Holder, Links, NamedRoot, NonOwningPart, Payload, RootOrigin, Roots};
+pub use scan::{Content, Graph, Holder, Links, NamedRoot, NonOwningPart, Payload, RootOrigin, Roots};
 pub use types::{Classes, CppClass, Global, Globals};
 pub use view::Analysis;

@@ -1,8 +1,5 @@
 //! Types: whether a word leads to one, what its objects look like, and what it is called. Every address is judged once.
 
-use std::cell::RefCell;
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 use std::rc::Rc;
 
 use heaplens_cpython::fixed::gc::LINKS;
@@ -11,7 +8,9 @@ use heaplens_cpython::fixed::{type_flag, type_object, weakref};
 use heaplens_cpython::type_objects::TypeObject;
 use heaplens_cpython::{ReadMemory, is_address};
 
-use super::{Object, Python};
+use super::class::{Class, ClassId, Kind};
+use super::interpreter::Python;
+use super::objects::Object;
 
 /// Metaclasses of metaclasses, and bases of bases, are followed so far.
 const MOST_METACLASSES: u32 = 4;
@@ -20,99 +19,12 @@ const LONGEST_NAME: usize = 200;
 /// Words of a weak reference that hold nothing: what it refers to, and its neighbours in the list of that object.
 const WEAK_WORDS: [u64; 3] = [weakref::OBJECT, weakref::PREVIOUS, weakref::NEXT];
 
-/// A type, by the order in which types were met.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ClassId(u32);
-
-/// What is known of objects beyond what all of them have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    Plain,
-    List,
-    Tuple,
-    Dict,
-    OrderedDict,
-    Set,
-    Deque,
-    Cell,
-    Function,
-    BuiltinFunction,
-    Generator,
-    Frame,
-    Class,
-    Module,
-    WeakReference,
-    Exception,
-    Traceback,
-    Cache,
-    CacheLink,
-    Code,
-    NumpyArray,
-    ByteArray,
-    Array,
-    Text,
-    Integer,
-    Boolean,
-    Nothing,
-}
-
-/// A type, as far as it was read.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Class {
-    pub id: ClassId,
-    pub address: u64,
-    pub type_object: TypeObject,
-    /// No object is smaller: a string has only a part of what its type says.
-    pub least_size: u64,
-    pub kind: Kind,
-    /// Bytes of a block before the object.
-    pub lead: u64,
-    /// Words of a block that hold nothing, though they point somewhere: a bit each.
-    pub idle_words: u64,
-}
-
-impl Class {
-    pub(super) fn has(&self, flag: u64) -> bool {
-        self.type_object.has(flag)
-    }
-}
-
-/// Verdicts by address.
-#[derive(Default)]
-pub(super) struct Classes {
-    verdicts: RefCell<HashMap<u64, Option<ClassId>, BuildHasherDefault<AddressHasher>>>,
-    known: RefCell<Vec<Class>>,
-    names: RefCell<Vec<Option<Rc<str>>>>,
-}
-
-/// Addresses are spread well by one multiplication; a million of them are looked up in one view.
-#[derive(Default)]
-struct AddressHasher(u64);
-
-impl Hasher for AddressHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.write_u64(u64::from(byte));
-        }
-    }
-
-    fn write_u64(&mut self, word: u64) {
-        let mixed = (self.0 ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        self.0 = mixed ^ mixed >> 32;
-    }
-}
-
 impl<M: ReadMemory> Python<'_, M> {
     /// The type at an address, if one is there.
     #[inline]
     pub(super) fn class_at(&self, address: u64) -> Option<Class> {
-        let verdict = self.classes.verdicts.borrow().get(&address).copied();
-        let id = verdict.unwrap_or_else(|| self.judge(address, 0))?;
-        self.classes.known.borrow().get(id.0 as usize).copied()
+        let id = self.classes.verdict(address).unwrap_or_else(|| self.judge(address, 0))?;
+        self.classes.get(id)
     }
 
     /// The type of the object at an address, if one is there.
@@ -125,15 +37,7 @@ impl<M: ReadMemory> Python<'_, M> {
 
     fn judge(&self, address: u64, depth: u32) -> Option<ClassId> {
         let class = if is_address(address) { self.read_class(address, depth) } else { None };
-        let verdict = class.map(|class| {
-            let mut known = self.classes.known.borrow_mut();
-            let id = ClassId(known.len() as u32);
-            known.push(Class { id, ..class });
-            self.classes.names.borrow_mut().push(None);
-            id
-        });
-        self.classes.verdicts.borrow_mut().insert(address, verdict);
-        verdict
+        self.classes.insert(address, class)
     }
 
     /// A type is an object whose type is `type`, or a type whose objects are types.
@@ -145,7 +49,7 @@ impl<M: ReadMemory> Python<'_, M> {
         let type_object = TypeObject::read(&self.reader, address)?;
         let TypeObject { flags, basicsize, .. } = type_object;
         let class = Class {
-            id: ClassId(0),
+            id: ClassId::NONE,
             address,
             type_object,
             least_size: if flags & type_flag::STR != 0 { self.layout.unicode.ascii } else { basicsize },
@@ -162,13 +66,12 @@ impl<M: ReadMemory> Python<'_, M> {
         if depth >= MOST_METACLASSES {
             return false;
         }
-        let verdict = self.classes.verdicts.borrow().get(&meta).copied();
-        let id = verdict.unwrap_or_else(|| self.judge(meta, depth + 1));
+        let id = self.classes.verdict(meta).unwrap_or_else(|| self.judge(meta, depth + 1));
         id.is_some_and(|id| self.known(id).is_some_and(|class| class.has(type_flag::TYPE)))
     }
 
     pub(super) fn known(&self, id: ClassId) -> Option<Class> {
-        self.classes.known.borrow().get(id.0 as usize).copied()
+        self.classes.get(id)
     }
 
     /// Whether the instances of a type are types.
@@ -235,13 +138,10 @@ impl<M: ReadMemory> Python<'_, M> {
 
     /// What a type is called: those of `builtins` by their bare names, others with their module.
     pub fn class_name(&self, id: ClassId) -> Rc<str> {
-        let cached = self.classes.names.borrow().get(id.0 as usize).cloned().flatten();
-        cached.unwrap_or_else(|| {
+        self.classes.name(id).unwrap_or_else(|| {
             let name: Rc<str> =
                 self.known(id).and_then(|class| self.spell(&class)).unwrap_or_default().into();
-            if let Some(slot) = self.classes.names.borrow_mut().get_mut(id.0 as usize) {
-                *slot = Some(Rc::clone(&name));
-            }
+            self.classes.set_name(id, &name);
             name
         })
     }
@@ -267,49 +167,5 @@ impl<M: ReadMemory> Python<'_, M> {
             self.class_at(class.type_object.base).filter(|base| base.address != class.address)
         };
         std::iter::successors(Some(*class), next).take(MOST_BASES)
-    }
-}
-
-impl Kind {
-    fn of_flags(flags: u64) -> Self {
-        let by_flag = [
-            (type_flag::LIST, Self::List),
-            (type_flag::TUPLE, Self::Tuple),
-            (type_flag::DICT, Self::Dict),
-            (type_flag::TYPE, Self::Class),
-            (type_flag::STR, Self::Text),
-            (type_flag::INT, Self::Integer),
-            (type_flag::EXCEPTION, Self::Exception),
-        ];
-        by_flag.iter().find(|(flag, _)| flags & flag != 0).map_or(Self::Plain, |&(_, kind)| kind)
-    }
-
-    /// Of types that C made, as they call themselves.
-    fn of_name(name: &str) -> Option<Self> {
-        Some(match name {
-            "collections.OrderedDict" => Self::OrderedDict,
-            "set" | "frozenset" => Self::Set,
-            "collections.deque" => Self::Deque,
-            "cell" => Self::Cell,
-            "function" => Self::Function,
-            "builtin_function_or_method" => Self::BuiltinFunction,
-            "generator" | "coroutine" | "async_generator" => Self::Generator,
-            "frame" => Self::Frame,
-            "module" => Self::Module,
-            "weakref" | "weakproxy" | "weakcallableproxy" => Self::WeakReference,
-            "weakref.ReferenceType" | "weakref.ProxyType" | "weakref.CallableProxyType" => {
-                Self::WeakReference
-            }
-            "traceback" => Self::Traceback,
-            "functools._lru_cache_wrapper" => Self::Cache,
-            "functools._lru_list_elem" => Self::CacheLink,
-            "code" => Self::Code,
-            "numpy.ndarray" => Self::NumpyArray,
-            "bytearray" => Self::ByteArray,
-            "array.array" => Self::Array,
-            "bool" => Self::Boolean,
-            "NoneType" => Self::Nothing,
-            _ => return None,
-        })
     }
 }

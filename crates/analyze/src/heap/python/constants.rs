@@ -8,9 +8,9 @@ use heaplens_cpython::fixed::object::SIZE;
 use heaplens_cpython::fixed::{bytes, int, type_flag, type_object, unicode};
 use heaplens_cpython::{ReadMemory, is_address};
 
-use super::Python;
-use super::classes::{Class, Kind};
-use super::parts::is_compact_ascii;
+use super::class::{Class, Kind};
+use super::interpreter::Python;
+use super::text::is_compact_ascii;
 
 /// Types have true counts in 3.11.
 const MOST_OF_TYPE: u64 = 1 << 20;

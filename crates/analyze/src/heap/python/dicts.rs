@@ -6,7 +6,7 @@ use heaplens_cpython::dicts::{Entries, Tables};
 use heaplens_cpython::fixed::type_flag;
 use heaplens_cpython::{ReadMemory, is_address};
 
-use super::Python;
+use super::interpreter::Python;
 use super::text::LONGEST_NAME;
 use crate::heap::scan::NonOwningPart as IdlePart;
 

@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 use heaplens_cpython::fixed::object::SIZE;
 use heaplens_cpython::{ReadMemory, is_address};
 
-use super::Python;
-use super::classes::Kind;
+use super::class::Kind;
+use super::interpreter::Python;
 use super::text::LONGEST_NAME;
 
 /// Variables of a function beyond this many are not looked at.

@@ -10,19 +10,14 @@ use heaplens_cpython::layout::Generator;
 use heaplens_cpython::type_objects::TypeObject;
 use heaplens_cpython::unicode::State;
 
-use super::classes::{Class, Kind};
+use super::class::{Class, Kind};
+use super::interpreter::Python;
 use super::numpy::ndarray;
-use super::{Object, Python};
+use super::objects::Object;
 use crate::heap::scan::NonOwningPart as IdlePart;
 
 /// Nodes of an OrderedDict beyond this many are not looked at.
 const MOST_NODES: usize = 1 << 24;
-
-/// Whether a string has nothing apart from itself, by the word that its state lies in.
-pub(super) fn is_compact_ascii(state: u64) -> bool {
-    let state = State::new(state as u32);
-    state.is_compact() && state.is_ascii()
-}
 
 impl<M: ReadMemory> Python<'_, M> {
     /// Memory that belongs to an object: an address in each block, which need not be its beginning. The `__dict__` of an object

@@ -12,8 +12,8 @@ use heaplens_cpython::layout::Exception;
 use heaplens_cpython::type_objects::{Member, TypeObject};
 use heaplens_cpython::{ReadMemory, is_address};
 
-use super::Python;
-use super::classes::{Class, Kind};
+use super::class::{Class, Kind};
+use super::interpreter::Python;
 use super::numpy::ndarray;
 
 /// Items of a list beyond this many are not looked at, nor blocks of a deque.

@@ -7,9 +7,9 @@ use heaplens_cpython::ReadMemory;
 use heaplens_cpython::fixed::object::TYPE;
 use heaplens_cpython::fixed::{module, type_object};
 
-use super::Python;
-use super::classes::Kind;
+use super::class::Kind;
 use super::frames::Running;
+use super::interpreter::Python;
 use super::text::LONGEST_NAME;
 
 const MOST_INTERPRETERS: usize = 256;

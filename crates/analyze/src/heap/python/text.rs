@@ -2,10 +2,10 @@
 
 use heaplens_cpython::ReadMemory;
 use heaplens_cpython::fixed::type_flag;
-use heaplens_cpython::unicode::Text;
+use heaplens_cpython::unicode::{State, Text};
 
-use super::Python;
-use super::classes::Kind;
+use super::class::Kind;
+use super::interpreter::Python;
 
 /// Characters of a key that are told.
 const LONGEST_KEY: usize = 40;
@@ -47,6 +47,12 @@ impl<M: ReadMemory> Python<'_, M> {
     fn integer(&self, object: u64) -> Option<i128> {
         self.layout.integer.value(&self.reader, object)
     }
+}
+
+/// Whether a string has nothing apart from itself, by the word that its state lies in.
+pub(super) fn is_compact_ascii(state: u64) -> bool {
+    let state = State::new(state as u32);
+    state.is_compact() && state.is_ascii()
 }
 
 /// A name stands on one line.

@@ -24,5 +24,5 @@ mod tops;
 pub use dominators::{COLLECTOR_GROUP, Dominators, Node, TooManyPointers};
 pub use growing::{Growing, growing, largest};
 pub use leak_kinds::Kinds;
-pub use paths::{Content, Path, Paths};
+pub use paths::{Path, Paths};
 pub use summary::{BlockKind, Summary, SummaryNode};

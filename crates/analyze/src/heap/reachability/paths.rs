@@ -13,7 +13,7 @@
 
 use super::tops::tops;
 use crate::heap::memory::BlockId;
-use crate::heap::scan::{Edge, Graph, Holder, RootEdge, RootOrigin};
+use crate::heap::scan::{Content, Edge, Graph, Holder, RootEdge, RootOrigin};
 
 /// No path leads to the block.
 const NONE: u32 = u32::MAX >> 1;
@@ -32,17 +32,6 @@ pub struct Paths {
     parents: Vec<u32>,
     /// The last block of the beginning of each block's path; the block itself where it is a part of that.
     heads: Vec<u32>,
-}
-
-/// What is in a block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Content {
-    /// Memory of no type.
-    Unknown,
-    /// An object whose words are references.
-    Object,
-    /// An object that is a class.
-    Class,
 }
 
 /// A reference path from a root to a block.

@@ -28,6 +28,17 @@ impl Links {
     }
 }
 
+/// What is in a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// Memory of no type.
+    Unknown,
+    /// An object whose words are references.
+    Object,
+    /// An object that is a class.
+    Class,
+}
+
 /// Whose memory a block is, told by the words that point to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Payload {

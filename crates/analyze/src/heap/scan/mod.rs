@@ -19,6 +19,6 @@ mod roots;
 
 pub(crate) use edge::Edge;
 pub use graph::Graph;
-pub use links::{Links, NonOwningPart, Payload};
+pub use links::{Content, Links, NonOwningPart, Payload};
 pub(crate) use root_edges::RootEdge;
 pub use roots::{Holder, NamedRoot, RootOrigin, Roots};

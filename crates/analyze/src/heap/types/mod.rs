@@ -1,13 +1,15 @@
 //! What blocks are, and what variables are called: classes of Python's and of C++'s, variables of C, where Python's interpreter is.
 //! It does not know what leads to a block.
 
+mod arenas;
 mod cpp_classes;
 mod globals;
 mod interner;
 pub(crate) mod python_runtime;
 mod type_resolver;
 
+pub(crate) use arenas::Arenas;
 pub use cpp_classes::{Classes, CppClass};
 pub use globals::{Global, Globals};
 pub(crate) use interner::Interner;
-pub(crate) use type_resolver::{Arenas, TypeResolver, Types, WORDS, object_in};
+pub(crate) use type_resolver::{TypeResolver, Types, WORDS, object_in};

@@ -11,8 +11,8 @@ use heaplens_snapshot::{Block, Mapping, Memory, Rank, RootKind, RootRange, Snaps
 use super::namer::Namer;
 use crate::heap::memory::{BlockId, Blocks, Marked, TooManyBlocks};
 use crate::heap::python::{Python, RootName};
-use crate::heap::reachability::{Content, Kinds, Paths};
-use crate::heap::scan::{Graph, NamedRoot, Roots};
+use crate::heap::reachability::{Kinds, Paths};
+use crate::heap::scan::{Content, Graph, NamedRoot, Roots};
 use crate::heap::types::{Arenas, Classes, Globals, Interner, TypeResolver, Types, python_runtime};
 
 /// The site of blocks whose stack is not known.

@@ -1,0 +1,64 @@
+//! How a reference from one object to another is written: as an attribute, a key, an index, a variable.
+
+use std::ops::ControlFlow;
+
+use heaplens_cpython::ReadMemory;
+
+use super::interpreter::Python;
+use super::references::Label;
+use super::text::LONGEST_NAME;
+
+/// How an object leads to another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// `.name`: of an object, a module or a class, wherever it keeps it.
+    Attribute(String),
+    /// `[key]`: texts in quotes, numbers, `True`, `None`; any other as `<type>`. Long texts are cut.
+    Key(String),
+    /// `[index]`: of a list, a tuple or a deque.
+    Item(u64),
+    /// It is itself a key of the dict.
+    KeyObject,
+    /// It is in the set.
+    Element,
+    /// A variable of a frame, generator or coroutine.
+    Local(String),
+    /// A variable of an outer function that this one uses: a cell.
+    Closure(String),
+    /// The default of a parameter.
+    Default(String),
+    /// What a cell holds.
+    Contents,
+}
+
+impl<M: ReadMemory> Python<'_, M> {
+    /// How one object leads to another, by a pointer in itself or in memory that belongs to it.
+    pub fn step(&self, from: u64, to: u64) -> Option<Step> {
+        let mut found = None;
+        let _ = self.each_reference(from, &mut |target, label| {
+            if target != to {
+                return ControlFlow::Continue(());
+            }
+            found = Some(label);
+            ControlFlow::Break(())
+        });
+        self.say(found?)
+    }
+
+    fn say(&self, label: Label) -> Option<Step> {
+        let name = |object: u64| self.text(object, LONGEST_NAME);
+        Some(match label {
+            Label::Item(index) => Step::Item(index),
+            Label::Entry(key) => Step::Key(self.key(key)?),
+            Label::Key => Step::KeyObject,
+            Label::Element => Step::Element,
+            Label::Attribute(attribute) => Step::Attribute(name(attribute)?),
+            Label::Member(attribute) => Step::Attribute(self.reader.c_text(attribute, LONGEST_NAME)?),
+            Label::Local(variable) => Step::Local(name(variable)?),
+            Label::Closure(variable) => Step::Closure(name(variable)?),
+            Label::Default(parameter) => Step::Default(name(parameter)?),
+            Label::Contents => Step::Contents,
+            Label::Named(attribute) => Step::Attribute(attribute.into()),
+        })
+    }
+}
