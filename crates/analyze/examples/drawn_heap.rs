@@ -10,7 +10,8 @@ use std::env;
 use std::fs;
 
 use heaplens_analyze::heap::{
-    BlockKind, Blocks, Dominators, Graph, Kinds, NamedRoot, Node, Paths, RootOrigin, Roots, Summary, largest,
+    BlockKind, Blocks, Dominators, Graph, LeakKinds, NamedRoot, Node, Paths, RootOrigin, Roots, Summary,
+    largest,
 };
 use heaplens_format::recording::LeakKind;
 use heaplens_format::{Addr, Bytes};
@@ -166,7 +167,7 @@ fn read_all(heap: &Drawn, time: impl Fn(&str, f64)) {
 
 fn measure(graph: &Graph, time: impl Fn(&str, f64)) {
     let begin = busy();
-    let kinds = Kinds::of(graph);
+    let kinds = LeakKinds::of(graph);
     time("leak kinds", begin);
     let is_lost = |kind| matches!(kind, LeakKind::DefinitelyLost | LeakKind::IndirectlyLost);
     let reachable = graph.blocks().ids().filter(|block| !is_lost(kinds.get(*block))).count();

@@ -8,7 +8,7 @@ use std::os::unix::fs::FileExt;
 use std::process::{Child, Command, Stdio};
 
 use heaplens_analyze::heap::{
-    BlockKind, Blocks, Classes, Dominators, Globals, Graph, Node, Path, Paths, Payload, RootOrigin, Roots,
+    BlockKind, Blocks, CppClasses, Dominators, Globals, Graph, Node, Path, Paths, Payload, RootOrigin, Roots,
     Summary, largest,
 };
 use heaplens_format::{Addr, Bytes};
@@ -121,9 +121,9 @@ impl Program {
         Named { globals: Globals::new(&files.collect::<Vec<_>>()), program: self }
     }
 
-    fn classes(&self) -> Classes<'_, Memory> {
+    fn classes(&self) -> CppClasses<'_, Memory> {
         let readable = self.maps.iter().filter(|map| map.is_file() && map.is_readable);
-        Classes::new(&self.memory, readable.map(|map| (map.start, map.end)).collect())
+        CppClasses::new(&self.memory, readable.map(|map| (map.start, map.end)).collect())
     }
 
     fn first_word(&self, address: u64) -> u64 {

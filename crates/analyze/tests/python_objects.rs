@@ -6,7 +6,7 @@ mod python;
 use std::collections::{BTreeMap, BTreeSet};
 
 use heaplens_analyze::heap::ReadMemory;
-use heaplens_analyze::heap::python::{Object, Python, RootName, Step};
+use heaplens_analyze::heap::python::{Python, PythonObject, ReferenceName, RootName};
 use heaplens_cpython::{Layout, Version};
 use proptest::prelude::*;
 use python::{Memory, Stopped, installed, skip};
@@ -27,18 +27,18 @@ fn rows<'a>(truth: &'a Value, name: &str) -> &'a [Value] {
     truth[name].as_array().unwrap()
 }
 
-fn said(step: Option<Step>) -> String {
+fn said(step: Option<ReferenceName>) -> String {
     match step {
         None => "nothing".into(),
-        Some(Step::Attribute(name)) => format!("attribute {name}"),
-        Some(Step::Key(key)) => format!("key {key}"),
-        Some(Step::Item(index)) => format!("item {index}"),
-        Some(Step::KeyObject) => "key object".into(),
-        Some(Step::Element) => "element".into(),
-        Some(Step::Local(name)) => format!("local {name}"),
-        Some(Step::Closure(name)) => format!("closure {name}"),
-        Some(Step::Default(name)) => format!("default {name}"),
-        Some(Step::Contents) => "contents".into(),
+        Some(ReferenceName::Attribute(name)) => format!("attribute {name}"),
+        Some(ReferenceName::Key(key)) => format!("key {key}"),
+        Some(ReferenceName::Item(index)) => format!("item {index}"),
+        Some(ReferenceName::KeyObject) => "key object".into(),
+        Some(ReferenceName::Element) => "element".into(),
+        Some(ReferenceName::Local(name)) => format!("local {name}"),
+        Some(ReferenceName::Closure(name)) => format!("closure {name}"),
+        Some(ReferenceName::Default(name)) => format!("default {name}"),
+        Some(ReferenceName::Contents) => "contents".into(),
     }
 }
 
@@ -199,7 +199,7 @@ fn ask_everything<M: ReadMemory>(python: &Python<M>, objects: &[u64]) {
     for pair in objects.windows(2) {
         let _ = (python.step(pair[0], pair[1]), python.length(pair[0]), python.parts(pair[0]));
         let object = python.object_in(pair[0], 512, &[pair[0], pair[1], 1, pair[1], 1, pair[0]]);
-        object.inspect(|&object| drop((python.class_name(object.class), python.idle_parts(object))));
+        object.inspect(|&object| drop((python.class_name(object.class), python.non_owning_parts(object))));
     }
 }
 
@@ -233,7 +233,7 @@ fn memory_that_is_torn_is_read_to_an_end() {
 }
 
 /// The object that a block which begins here has in it.
-fn object_at(memory: &Memory, python: &Python<Memory>, start: u64, size: u64) -> Option<Object> {
+fn object_at(memory: &Memory, python: &Python<Memory>, start: u64, size: u64) -> Option<PythonObject> {
     let mut bytes = [0; 48];
     let filled = memory.read(start, &mut bytes[..(size as usize).min(48)]);
     let words: Vec<u64> =
@@ -242,7 +242,7 @@ fn object_at(memory: &Memory, python: &Python<Memory>, start: u64, size: u64) ->
 }
 
 /// An object, wherever its block begins.
-fn object_of(stopped: &Stopped, python: &Python<Memory>, id: u64) -> Option<Object> {
+fn object_of(stopped: &Stopped, python: &Python<Memory>, id: u64) -> Option<PythonObject> {
     let at = |lead: &u64| object_at(&stopped.memory, python, id - lead, 1 << 20);
     [0, 16, 32].iter().filter_map(at).find(|object| object.address == id)
 }
@@ -276,7 +276,7 @@ fn memory_beside_an_object_is_as_long_as_the_object_says() {
 fn words_of(stopped: &Stopped, python: &Python<Memory>, block: (u64, u64)) -> Vec<(u64, bool)> {
     let mut bytes = vec![0; block.1 as usize];
     assert_eq!(stopped.memory.read(block.0, &mut bytes), bytes.len());
-    let idle = object_at(&stopped.memory, python, block.0, block.1).unwrap().idle_words;
+    let idle = object_at(&stopped.memory, python, block.0, block.1).unwrap().non_owning_words;
     let words = bytes.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word));
     words.enumerate().map(|(at, word)| (word, idle >> at & 1 == 1)).collect()
 }
@@ -310,7 +310,7 @@ fn what_points_without_holding_is_idle_and_what_holds_is_not() {
         }
         for row in rows(&stopped.truth, "idle") {
             let object = object_of(stopped, python, number(&row[0])).expect("an object");
-            let parts = python.idle_parts(object);
+            let parts = python.non_owning_parts(object);
             for part in &parts {
                 if let Some((start, size)) = block_of(&blocks, part.whole.0) {
                     assert!(part.whole.0 == start && part.whole.1 <= start + size, "{part:x?}");
@@ -321,7 +321,8 @@ fn what_points_without_holding_is_idle_and_what_holds_is_not() {
                 assert_eq!(stopped.memory.read(address, &mut bytes), 8);
                 u64::from_le_bytes(bytes)
             };
-            let mut old = parts.iter().flat_map(|part| (part.idle.0..part.idle.1).step_by(8)).map(word);
+            let mut old =
+                parts.iter().flat_map(|part| (part.non_owning.0..part.non_owning.1).step_by(8)).map(word);
             assert!(old.any(|word| word == number(&row[1])), "{:?}: {parts:x?}", stopped.version());
         }
     });

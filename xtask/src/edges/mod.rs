@@ -48,7 +48,7 @@ const IN_CIRCLES: &[(&str, usize)] =
 const AMBIGUOUS: &[(&str, usize)] = &[
     ("heaplens-tracker", 8),
     ("heaplens-record", 4),
-    ("heaplens-analyze", 16),
+    ("heaplens-analyze", 6),
     ("heaplens-report", 9),
     ("heaplens", 1),
 ];

@@ -2,7 +2,7 @@
 //! [`ReadMemory`], and takes every aligned word for a pointer that could be one.
 //!
 //! ```text
-//!   Snapshot: blocks ──▶ Blocks ─┐            ┌─▶ Kinds: what is lost
+//!   Snapshot: blocks ──▶ Blocks ─┐            ┌─▶ LeakKinds: what is lost
 //!             memory ────────────┼─▶ Graph ───┼─▶ Paths: how a root leads to a block
 //!             root set ──────────┘            └─▶ Dominators: what goes with a block
 //! ```
@@ -19,9 +19,9 @@ mod view;
 pub use heaplens_snapshot::ReadMemory;
 pub use memory::{BlockId, Blocks, TooManyBlocks};
 pub use reachability::{
-    BlockKind, COLLECTOR_GROUP, Dominators, Growing, Kinds, Node, Path, Paths, Summary, SummaryNode,
+    BlockKind, COLLECTOR_GROUP, Dominators, Growing, LeakKinds, Node, Path, Paths, Summary, SummaryNode,
     TooManyPointers, growing, largest,
 };
 pub use scan::{Content, Graph, Holder, Links, NamedRoot, NonOwningPart, Payload, RootOrigin, Roots};
-pub use types::{Classes, CppClass, Global, Globals};
+pub use types::{CppClass, CppClasses, Global, Globals};
 pub use view::Analysis;

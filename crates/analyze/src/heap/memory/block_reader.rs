@@ -30,7 +30,7 @@ impl Piece {
 }
 
 /// Where the reading has come to.
-pub(crate) struct Reading<'a, M> {
+pub(crate) struct BlockReader<'a, M> {
     memory: &'a M,
     buffer: Vec<u8>,
     /// What the window holds: from where on, and how many bytes.
@@ -44,7 +44,7 @@ pub(crate) struct Reading<'a, M> {
     near: u64,
 }
 
-impl<'a, M: ReadMemory> Reading<'a, M> {
+impl<'a, M: ReadMemory> BlockReader<'a, M> {
     pub(crate) fn new(memory: &'a M) -> Self {
         Self {
             memory,
@@ -161,7 +161,7 @@ mod tests {
         let block =
             |&(at, size): &(u64, u64)| Block { address: Addr::new(at), size: Bytes::new(size), site: 0 };
         let blocks = Blocks::new(blocks.iter().map(block).collect()).unwrap();
-        let (mut reading, mut seen) = (Reading::new(&memory), Vec::new());
+        let (mut reading, mut seen) = (BlockReader::new(&memory), Vec::new());
         while reading.next(&blocks) {
             for piece in reading.pieces() {
                 let words = &reading.words()[piece.words()];

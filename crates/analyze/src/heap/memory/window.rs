@@ -1,4 +1,4 @@
-//! Reading much of foreign memory in order.
+//! BlockReader much of foreign memory in order.
 
 use heaplens_snapshot::ReadMemory;
 
@@ -6,12 +6,12 @@ use heaplens_snapshot::ReadMemory;
 pub(crate) const WINDOW: u64 = 1 << 18;
 
 /// A part of foreign memory that was read.
-pub(crate) struct Window<'a, M> {
+pub(crate) struct ReadWindow<'a, M> {
     memory: &'a M,
     buffer: Vec<u8>,
 }
 
-impl<'a, M: ReadMemory> Window<'a, M> {
+impl<'a, M: ReadMemory> ReadWindow<'a, M> {
     pub(crate) fn new(memory: &'a M) -> Self {
         Self { memory, buffer: vec![0; WINDOW as usize] }
     }
@@ -38,7 +38,7 @@ mod tests {
     use crate::heap::synthetic::Numbered;
 
     fn words_of(memory: &Numbered, ranges: &[(u64, u64)]) -> Vec<u64> {
-        let (mut window, mut seen) = (Window::new(memory), Vec::new());
+        let (mut window, mut seen) = (ReadWindow::new(memory), Vec::new());
         for &(start, end) in ranges {
             window.each_piece(start, end, |address, words| {
                 for (at, word) in (address..).step_by(8).zip(words) {

@@ -23,7 +23,7 @@ impl ClassId {
 
 /// What is known of objects beyond what all of them have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ClassKind {
     Plain,
     List,
     Tuple,
@@ -61,11 +61,11 @@ pub(super) struct Class {
     pub type_object: TypeObject,
     /// No object is smaller: a string has only a part of what its type says.
     pub least_size: u64,
-    pub kind: Kind,
+    pub kind: ClassKind,
     /// Bytes of a block before the object.
     pub lead: u64,
     /// Words of a block that hold nothing, though they point somewhere: a bit each.
-    pub idle_words: u64,
+    pub non_owning_words: u64,
 }
 
 impl Class {
@@ -74,7 +74,7 @@ impl Class {
     }
 }
 
-impl Kind {
+impl ClassKind {
     pub(super) fn of_flags(flags: u64) -> Self {
         let by_flag = [
             (type_flag::LIST, Self::List),
@@ -120,13 +120,13 @@ impl Kind {
 
 /// The types that were met, and what was found at every address that was asked for one.
 #[derive(Default)]
-pub(super) struct Classes {
+pub(super) struct ClassTable {
     verdicts: RefCell<HashMap<u64, Option<ClassId>, BuildHasherDefault<AddressHasher>>>,
     known: RefCell<Vec<Class>>,
     names: RefCell<Vec<Option<Rc<str>>>>,
 }
 
-impl Classes {
+impl ClassTable {
     /// What was found at an address; `None` where it was not looked at yet.
     #[inline]
     pub(super) fn verdict(&self, address: u64) -> Option<Option<ClassId>> {

@@ -8,9 +8,9 @@ use heaplens_cpython::fixed::{type_flag, type_object, weakref};
 use heaplens_cpython::type_objects::TypeObject;
 use heaplens_cpython::{ReadMemory, is_address};
 
-use super::class::{Class, ClassId, Kind};
+use super::class::{Class, ClassId, ClassKind};
 use super::interpreter::Python;
-use super::objects::Object;
+use super::objects::PythonObject;
 
 /// Metaclasses of metaclasses, and bases of bases, are followed so far.
 const MOST_METACLASSES: u32 = 4;
@@ -53,13 +53,13 @@ impl<M: ReadMemory> Python<'_, M> {
             address,
             type_object,
             least_size: if flags & type_flag::STR != 0 { self.layout.unicode.ascii } else { basicsize },
-            kind: Kind::Plain,
+            kind: ClassKind::Plain,
             lead: self.layout.lead(flags),
-            idle_words: 0,
+            non_owning_words: 0,
         };
         let kind = self.kind(&class)?;
-        let idle_words = self.idle_words(&Class { kind, ..class });
-        Some(Class { kind, idle_words, ..class })
+        let non_owning_words = self.non_owning_words(&Class { kind, ..class });
+        Some(Class { kind, non_owning_words, ..class })
     }
 
     fn makes_types(&self, meta: u64, depth: u32) -> bool {
@@ -76,15 +76,16 @@ impl<M: ReadMemory> Python<'_, M> {
 
     /// Whether the instances of a type are types.
     pub fn makes_classes(&self, id: ClassId) -> bool {
-        self.known(id).is_some_and(|class| class.kind == Kind::Class)
+        self.known(id).is_some_and(|class| class.kind == ClassKind::Class)
     }
 
     /// The collector's links, and lists of weak references.
-    fn idle_words(&self, class: &Class) -> u64 {
+    fn non_owning_words(&self, class: &Class) -> u64 {
         let weak_offset = class.type_object.weaklistoffset;
-        let mut idle = 0u64;
+        let mut non_owning = 0u64;
         // The last one would stand for all words behind it.
-        let mut set = |byte: u64| idle |= 1u64.checked_shl((byte / 8) as u32).unwrap_or(0) & (u64::MAX >> 1);
+        let mut set =
+            |byte: u64| non_owning |= 1u64.checked_shl((byte / 8) as u32).unwrap_or(0) & (u64::MAX >> 1);
         if class.has(type_flag::HAVE_GC) {
             set(class.lead - LINKS);
             set(class.lead - LINKS + 8);
@@ -94,36 +95,36 @@ impl<M: ReadMemory> Python<'_, M> {
         } else if (1..512).contains(&weak_offset) {
             set(class.lead + weak_offset);
         }
-        self.spare_words(class).iter().for_each(|&word| set(class.lead + word));
+        self.cached_frame_words(class).iter().for_each(|&word| set(class.lead + word));
         // A class knows those that are made from it by weak references.
-        if class.kind == Kind::Class {
+        if class.kind == ClassKind::Class {
             set(class.lead + type_object::SUBCLASSES);
         }
-        if class.kind == Kind::WeakReference {
+        if class.kind == ClassKind::WeakReference {
             WEAK_WORDS.iter().for_each(|&word| set(class.lead + word));
         }
-        idle
+        non_owning
     }
 
     /// Before 3.11 code keeps the frame that it ran in last, for the next time: variables of back then are in it.
-    fn spare_words(&self, class: &Class) -> &'static [u64] {
-        if class.kind == Kind::Code { self.layout.code.spare } else { &[] }
+    fn cached_frame_words(&self, class: &Class) -> &'static [u64] {
+        if class.kind == ClassKind::Code { self.layout.code.spare } else { &[] }
     }
 
     /// What an object keeps for later use, though it holds nothing: a way must not lead through it, but it is not lost.
-    pub fn spare(&self, object: Object) -> impl Iterator<Item = u64> + '_ {
-        let words = self.known(object.class).map_or(&[][..], |class| self.spare_words(&class));
+    pub fn spare(&self, object: PythonObject) -> impl Iterator<Item = u64> + '_ {
+        let words = self.known(object.class).map_or(&[][..], |class| self.cached_frame_words(&class));
         words.iter().filter_map(move |word| self.reader.pointer(object.address + word))
     }
 
     /// By its flags, or by the first of its bases that is known by name.
-    fn kind(&self, class: &Class) -> Option<Kind> {
+    fn kind(&self, class: &Class) -> Option<ClassKind> {
         let TypeObject { mut name, mut flags, mut base, .. } = class.type_object;
         for _ in 0..MOST_BASES {
             let text = self.reader.c_text(name, LONGEST_NAME)?;
             // A type that Python code made has a plain name: a dot, or not being of the heap, marks one that C made.
             let is_made_by_c = flags & type_flag::HEAP_TYPE == 0 || text.contains('.');
-            if let Some(kind) = is_made_by_c.then(|| Kind::of_name(&text)).flatten() {
+            if let Some(kind) = is_made_by_c.then(|| ClassKind::of_name(&text)).flatten() {
                 return Some(kind);
             }
             if !is_address(base) {
@@ -133,7 +134,7 @@ impl<M: ReadMemory> Python<'_, M> {
             (name, flags, base) =
                 (word(type_object::NAME)?, word(type_object::FLAGS)?, word(type_object::BASE)?);
         }
-        Some(Kind::of_flags(class.type_object.flags))
+        Some(ClassKind::of_flags(class.type_object.flags))
     }
 
     /// What a type is called: those of `builtins` by their bare names, others with their module.

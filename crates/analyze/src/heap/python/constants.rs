@@ -8,7 +8,7 @@ use heaplens_cpython::fixed::object::SIZE;
 use heaplens_cpython::fixed::{bytes, int, type_flag, type_object, unicode};
 use heaplens_cpython::{ReadMemory, is_address};
 
-use super::class::{Class, Kind};
+use super::class::{Class, ClassKind};
 use super::interpreter::Python;
 use super::text::is_compact_ascii;
 
@@ -28,7 +28,7 @@ impl<M: ReadMemory> Python<'_, M> {
             let may_be_type = (1..MOST_OF_TYPE).contains(&references);
             let class =
                 (is_address(word) && (is_constant || may_be_type)).then(|| self.class_at(word)).flatten();
-            if let Some(class) = class.filter(|class| is_constant || class.kind == Kind::Class) {
+            if let Some(class) = class.filter(|class| is_constant || class.kind == ClassKind::Class) {
                 let object = start + 8 * number - 8;
                 parts.extend(is_constant.then_some((object, object + 8)));
                 parts.extend(self.no_pointers(object, &class));
@@ -42,19 +42,19 @@ impl<M: ReadMemory> Python<'_, M> {
     fn no_pointers(&self, object: u64, class: &Class) -> Option<(u64, u64)> {
         let size = || self.reader.word(object + SIZE).filter(|&size| size < LONGEST);
         match class.kind {
-            Kind::Code => {
+            ClassKind::Code => {
                 let code = object + class.type_object.basicsize;
                 Some((code, code + class.type_object.itemsize * size()?))
             }
-            Kind::Class => {
+            ClassKind::Class => {
                 self.class_at(object).map(|_| (object + type_object::FLAGS, object + type_object::FLAGS + 8))
             }
-            Kind::Integer => Some((object + int::DIGITS, object + int::DIGITS + 8)),
-            Kind::Text if is_compact_ascii(self.reader.word(object + unicode::STATE)?) => {
+            ClassKind::Integer => Some((object + int::DIGITS, object + int::DIGITS + 8)),
+            ClassKind::Text if is_compact_ascii(self.reader.word(object + unicode::STATE)?) => {
                 let length = self.reader.word(object + unicode::LENGTH).filter(|&length| length < LONGEST)?;
                 Some((object + unicode::HASH, object + self.layout.unicode.ascii + length + 1))
             }
-            Kind::Plain if class.has(type_flag::BYTES) => {
+            ClassKind::Plain if class.has(type_flag::BYTES) => {
                 Some((object + bytes::HASH, object + bytes::DATA + size()? + 1))
             }
             _ => None,

@@ -8,7 +8,7 @@ use heaplens_cpython::{ReadMemory, is_address};
 
 use super::interpreter::Python;
 use super::text::LONGEST_NAME;
-use crate::heap::scan::NonOwningPart as IdlePart;
+use crate::heap::scan::NonOwningPart;
 
 /// Names of a class or modules beyond this many are not searched.
 const MOST_NAMES: u32 = 1 << 16;
@@ -75,7 +75,7 @@ impl<M: ReadMemory> Python<'_, M> {
 
     /// Hashes in a dict's own table that look like pointers: that of a number is the number itself, and programs have objects under
     /// what `id()` says, often because they must not hold them.
-    pub(super) fn hashes(&self, dict: u64) -> Vec<IdlePart> {
+    pub(super) fn hashes(&self, dict: u64) -> Vec<NonOwningPart> {
         let mut parts = Vec::new();
         let Some(Tables { keys, values: None }) = self.tables(dict) else { return parts };
         let entries = self.layout.keys.entries(&self.reader, keys);
@@ -84,7 +84,7 @@ impl<M: ReadMemory> Python<'_, M> {
             let whole = (keys, start + Entries::WITH_HASH * count);
             let _ = self.reader.each_row(start, count, |number, [hash, _, _]| {
                 let at = start + Entries::WITH_HASH * number;
-                parts.extend(is_address(hash).then_some(IdlePart { whole, idle: (at, at + 8) }));
+                parts.extend(is_address(hash).then_some(NonOwningPart { whole, non_owning: (at, at + 8) }));
                 ControlFlow::Continue(())
             });
         }

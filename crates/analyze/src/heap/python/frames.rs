@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use heaplens_cpython::fixed::object::SIZE;
 use heaplens_cpython::{ReadMemory, is_address};
 
-use super::class::Kind;
+use super::class::ClassKind;
 use super::interpreter::Python;
 use super::text::LONGEST_NAME;
 
@@ -42,7 +42,7 @@ impl<M: ReadMemory> Python<'_, M> {
             return None;
         }
         let code = self.layout.code_of_frame(&self.reader, frame).filter(|&code| is_address(code))?;
-        (self.class_of(code)?.kind == Kind::Code).then_some(code)
+        (self.class_of(code)?.kind == ClassKind::Code).then_some(code)
     }
 
     /// Variables of a frame that have a value: the string that names each, and the object.
@@ -109,7 +109,7 @@ impl<M: ReadMemory> Python<'_, M> {
         tuple: u64,
         visit: impl FnMut(u64, u64) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        let is_tuple = self.class_of(tuple).is_some_and(|class| class.kind == Kind::Tuple);
+        let is_tuple = self.class_of(tuple).is_some_and(|class| class.kind == ClassKind::Tuple);
         let length = self.reader.word(tuple.wrapping_add(SIZE)).filter(|_| is_tuple);
         let mut visit = visit;
         match length {

@@ -2,7 +2,7 @@
 
 use heaplens_cpython::{Layout, ReadMemory, Version};
 
-use super::class::Classes;
+use super::class::ClassTable;
 use super::pools;
 use super::reader::Reader;
 
@@ -12,7 +12,7 @@ pub struct Python<'m, M> {
     pub(super) layout: Layout,
     pub(super) runtime: u64,
     pub(super) type_type: u64,
-    pub(super) classes: Classes,
+    pub(super) classes: ClassTable,
 }
 
 impl<'m, M: ReadMemory> Python<'m, M> {
@@ -20,10 +20,10 @@ impl<'m, M: ReadMemory> Python<'m, M> {
     pub fn open(memory: &'m M, (major, minor): (u8, u8), runtime: u64) -> Option<Self> {
         let reader = Reader::new(memory);
         let layout = Layout::read(&reader, Version::new(major, minor), runtime).ok()?;
-        let mut python = Self { reader, layout, runtime, type_type: 0, classes: Classes::default() };
+        let mut python = Self { reader, layout, runtime, type_type: 0, classes: ClassTable::default() };
         python.find_type_type()?;
         // What was judged while looking for `type` was judged without it.
-        python.classes = Classes::default();
+        python.classes = ClassTable::default();
         Some(python)
     }
 

@@ -5,7 +5,7 @@ use heaplens_cpython::fixed::{type_flag, unicode};
 use heaplens_cpython::pools::LARGEST_SMALL;
 use heaplens_cpython::{ReadMemory, is_address};
 
-use super::class::{Class, ClassId, Kind};
+use super::class::{Class, ClassId, ClassKind};
 use super::interpreter::Python;
 use super::text::is_compact_ascii;
 
@@ -14,7 +14,7 @@ const MOST_REFERENCES: u64 = 1 << 33;
 
 /// An object in a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Object {
+pub struct PythonObject {
     /// Where it begins: what `id()` says.
     pub address: u64,
     /// Where its block begins: at the collector's links, if it has any.
@@ -25,7 +25,7 @@ pub struct Object {
     pub is_tracked: bool,
     /// Words of the block, from its start, that point somewhere and hold nothing: bit n is word n. The collector's links, lists
     /// of weak references, and what a weak reference refers to.
-    pub idle_words: u64,
+    pub non_owning_words: u64,
 }
 
 impl<M: ReadMemory> Python<'_, M> {
@@ -33,11 +33,11 @@ impl<M: ReadMemory> Python<'_, M> {
     ///
     /// Asked for every block of a heap. Measured in a process that had imported TensorFlow: see the tests.
     #[inline]
-    pub fn object_in(&self, start: u64, size: u64, words: &[u64]) -> Option<Object> {
+    pub fn object_in(&self, start: u64, size: u64, words: &[u64]) -> Option<PythonObject> {
         [0, 2, 4].into_iter().find_map(|lead| self.object_behind(lead, start, size, words))
     }
 
-    fn object_behind(&self, lead: usize, start: u64, size: u64, words: &[u64]) -> Option<Object> {
+    fn object_behind(&self, lead: usize, start: u64, size: u64, words: &[u64]) -> Option<PythonObject> {
         let &[references, class, ..] = words.get(lead..)? else { return None };
         let count = self.layout.references(references)?;
         if count == 0 || count > MOST_REFERENCES || !is_address(class) {
@@ -58,8 +58,8 @@ impl<M: ReadMemory> Python<'_, M> {
         }
         let is_tracked = class.has(type_flag::HAVE_GC) && words[lead - 2] != 0;
         let behind = self.used(&class, &words[lead..]).map_or(0, |used| old_words(before + used));
-        let (address, idle_words) = (start + before, class.idle_words | behind);
-        Some(Object { address, block: start, class: class.id, is_tracked, idle_words })
+        let (address, non_owning_words) = (start + before, class.non_owning_words | behind);
+        Some(PythonObject { address, block: start, class: class.id, is_tracked, non_owning_words })
     }
 
     /// How long an object of the interpreter's own is, as far as references can be in it, by its first words. Blocks come in steps of
@@ -69,15 +69,17 @@ impl<M: ReadMemory> Python<'_, M> {
             return None; // its instances may have more than their type says
         }
         match class.kind {
-            Kind::List | Kind::Dict | Kind::Set | Kind::Cell | Kind::Function => {
+            ClassKind::List | ClassKind::Dict | ClassKind::Set | ClassKind::Cell | ClassKind::Function => {
                 Some(class.type_object.basicsize)
             }
             // Behind it is the program itself, where what was found by a name is remembered and not held.
-            Kind::Code => Some(class.type_object.basicsize),
-            Kind::Tuple => Some(self.layout.tuple.items + 8 * words.get(SIZE as usize / 8)?),
-            Kind::Integer => Some(SIZE),
-            Kind::Text if is_compact_ascii(*words.get(unicode::STATE as usize / 8)?) => Some(unicode::STATE),
-            Kind::Plain if class.has(type_flag::BYTES) => Some(SIZE),
+            ClassKind::Code => Some(class.type_object.basicsize),
+            ClassKind::Tuple => Some(self.layout.tuple.items + 8 * words.get(SIZE as usize / 8)?),
+            ClassKind::Integer => Some(SIZE),
+            ClassKind::Text if is_compact_ascii(*words.get(unicode::STATE as usize / 8)?) => {
+                Some(unicode::STATE)
+            }
+            ClassKind::Plain if class.has(type_flag::BYTES) => Some(SIZE),
             _ => None,
         }
     }

@@ -10,11 +10,11 @@ use heaplens_cpython::layout::Generator;
 use heaplens_cpython::type_objects::TypeObject;
 use heaplens_cpython::unicode::State;
 
-use super::class::{Class, Kind};
+use super::class::{Class, ClassKind};
 use super::interpreter::Python;
 use super::numpy::ndarray;
-use super::objects::Object;
-use crate::heap::scan::NonOwningPart as IdlePart;
+use super::objects::PythonObject;
+use crate::heap::scan::NonOwningPart;
 
 /// Nodes of an OrderedDict beyond this many are not looked at.
 const MOST_NODES: usize = 1 << 24;
@@ -33,23 +33,23 @@ impl<M: ReadMemory> Python<'_, M> {
 
     fn add_by_kind(&self, object: u64, class: &Class, into: &mut Vec<u64>) {
         match class.kind {
-            Kind::List => self.add(object + list::ITEMS, into),
-            Kind::Dict => self.add_tables(object, into),
-            Kind::OrderedDict => self.add_ordered(object, into),
-            Kind::Set => self.add_set_table(object, into),
-            Kind::Deque => into.extend(self.deque_blocks(object)),
-            Kind::Function => self.add_function(object, into),
-            Kind::Generator => self.add_frame(object, into),
-            Kind::Class => self.add_class(object, into),
-            Kind::Module => {
+            ClassKind::List => self.add(object + list::ITEMS, into),
+            ClassKind::Dict => self.add_tables(object, into),
+            ClassKind::OrderedDict => self.add_ordered(object, into),
+            ClassKind::Set => self.add_set_table(object, into),
+            ClassKind::Deque => into.extend(self.deque_blocks(object)),
+            ClassKind::Function => self.add_function(object, into),
+            ClassKind::Generator => self.add_frame(object, into),
+            ClassKind::Class => self.add_class(object, into),
+            ClassKind::Module => {
                 self.add_dict(object + module::DICT, into);
                 self.add(object + module::STATE, into);
             }
-            Kind::Cache => self.add_dict(object + lru_cache::CACHE, into),
-            Kind::NumpyArray => self.add_array(object, into),
-            Kind::ByteArray => self.add(object + bytearray::BYTES, into),
-            Kind::Array => self.add(object + array::ITEMS, into),
-            Kind::Text => self.add_text(object, into),
+            ClassKind::Cache => self.add_dict(object + lru_cache::CACHE, into),
+            ClassKind::NumpyArray => self.add_array(object, into),
+            ClassKind::ByteArray => self.add(object + bytearray::BYTES, into),
+            ClassKind::Array => self.add(object + array::ITEMS, into),
+            ClassKind::Text => self.add_text(object, into),
             _ => {}
         }
     }
@@ -136,13 +136,13 @@ impl<M: ReadMemory> Python<'_, M> {
 
     /// Memory of an object that holds nothing, though pointers seem to lie there: room that a list has for more items, the frame of
     /// a generator that is over, hashes of keys, the order of attributes. Asked for every object of a heap.
-    pub fn idle_parts(&self, object: Object) -> Vec<IdlePart> {
+    pub fn non_owning_parts(&self, object: PythonObject) -> Vec<NonOwningPart> {
         let Some(class) = self.known(object.class) else { return Vec::new() };
         let mut parts = match class.kind {
-            Kind::List => self.room_of_list(object.address).into_iter().collect(),
-            Kind::Deque => self.room_of_deque(object.address),
-            Kind::Generator => self.frame_that_is_over(object).into_iter().collect(),
-            Kind::Dict => self.hashes(object.address),
+            ClassKind::List => self.spare_capacity_of_list(object.address).into_iter().collect(),
+            ClassKind::Deque => self.spare_capacity_of_deque(object.address),
+            ClassKind::Generator => self.finished_frame(object).into_iter().collect(),
+            ClassKind::Dict => self.hashes(object.address),
             _ => Vec::new(),
         };
         parts.extend(self.order_of_values(object, &class));
@@ -150,54 +150,56 @@ impl<M: ReadMemory> Python<'_, M> {
     }
 
     /// The order in which attributes were set, which lies beside their values.
-    fn order_of_values(&self, object: Object, class: &Class) -> Option<IdlePart> {
+    fn order_of_values(&self, object: PythonObject, class: &Class) -> Option<NonOwningPart> {
         let values = self.values_of(object.address, class)?;
-        let idle = self.layout.attributes.order_of(&self.reader, values)?;
+        let non_owning = self.layout.attributes.order_of(&self.reader, values)?;
         let TypeObject { flags, basicsize, .. } = class.type_object;
         let is_inline = self.layout.attributes.inline_values(object.address, flags, basicsize).is_some();
-        let start = if is_inline { object.block } else { idle.0 };
-        Some(IdlePart { whole: (start, idle.1), idle })
+        let start = if is_inline { object.block } else { non_owning.0 };
+        Some(NonOwningPart { whole: (start, non_owning.1), non_owning })
     }
 
-    fn room_of_list(&self, list: u64) -> Option<IdlePart> {
+    fn spare_capacity_of_list(&self, list: u64) -> Option<NonOwningPart> {
         let items = self.reader.pointer(list + list::ITEMS)?;
         let (used, room) = (self.reader.word(list + SIZE)?, self.reader.word(list + list::ALLOCATED)?);
         let end = (used < room && room < 1 << 40).then(|| items.checked_add(8 * room))??;
-        Some(IdlePart { whole: (items, end), idle: (items + 8 * used, end) })
+        Some(NonOwningPart { whole: (items, end), non_owning: (items + 8 * used, end) })
     }
 
     /// Before the first item and behind the last.
-    fn room_of_deque(&self, deque: u64) -> Vec<IdlePart> {
+    fn spare_capacity_of_deque(&self, deque: u64) -> Vec<NonOwningPart> {
         let blocks: Vec<u64> = self.deque_blocks(deque).collect();
         let place = |at: u64| self.reader.word(deque + at).filter(|&at| at < deque_block::LENGTH);
         let (Some(first), Some(last)) = (blocks.first(), blocks.last()) else { return Vec::new() };
         let part = |block: u64, from: u64, to: u64| {
             let item = |at: u64| block + deque_block::DATA + 8 * at;
             let whole = (block, item(deque_block::LENGTH));
-            (from < to).then(|| IdlePart { whole, idle: (item(from), item(to)) })
+            (from < to).then(|| NonOwningPart { whole, non_owning: (item(from), item(to)) })
         };
         let before = place(deque::LEFTINDEX).and_then(|at| part(*first, 0, at));
         let behind = place(deque::RIGHTINDEX).and_then(|at| part(*last, at + 1, deque_block::LENGTH));
         before.into_iter().chain(behind).collect()
     }
 
-    fn frame_that_is_over(&self, generator: Object) -> Option<IdlePart> {
+    fn finished_frame(&self, generator: PythonObject) -> Option<NonOwningPart> {
         let frame = self.layout.frame_that_is_over(&self.reader, generator.address)?;
         let words = self.reader.word(generator.address + SIZE)?;
         let end = frame + 8 * words.min(1 << 20);
-        Some(IdlePart { whole: (generator.block, end), idle: (frame, end) })
+        Some(NonOwningPart { whole: (generator.block, end), non_owning: (frame, end) })
     }
 
     /// How many elements a container has.
     pub fn length(&self, object: u64) -> Option<u64> {
         let count = match self.class_of(object)?.kind {
-            Kind::List | Kind::Tuple | Kind::Deque | Kind::ByteArray | Kind::Array => {
-                self.reader.word(object + SIZE)
-            }
-            Kind::Dict | Kind::OrderedDict => self.reader.word(object + dict::USED),
-            Kind::Set => self.reader.word(object + set::USED),
-            Kind::Cache => self.length(self.reader.pointer(object + lru_cache::CACHE)?),
-            Kind::NumpyArray if self.reader.half(object + ndarray::AXES)? > 0 => {
+            ClassKind::List
+            | ClassKind::Tuple
+            | ClassKind::Deque
+            | ClassKind::ByteArray
+            | ClassKind::Array => self.reader.word(object + SIZE),
+            ClassKind::Dict | ClassKind::OrderedDict => self.reader.word(object + dict::USED),
+            ClassKind::Set => self.reader.word(object + set::USED),
+            ClassKind::Cache => self.length(self.reader.pointer(object + lru_cache::CACHE)?),
+            ClassKind::NumpyArray if self.reader.half(object + ndarray::AXES)? > 0 => {
                 self.reader.word(self.reader.pointer(object + ndarray::DIMENSIONS)?)
             }
             _ => None,

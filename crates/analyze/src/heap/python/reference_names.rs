@@ -10,7 +10,7 @@ use super::text::LONGEST_NAME;
 
 /// How an object leads to another.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum ReferenceName {
     /// `.name`: of an object, a module or a class, wherever it keeps it.
     Attribute(String),
     /// `[key]`: texts in quotes, numbers, `True`, `None`; any other as `<type>`. Long texts are cut.
@@ -33,7 +33,7 @@ pub enum Step {
 
 impl<M: ReadMemory> Python<'_, M> {
     /// How one object leads to another, by a pointer in itself or in memory that belongs to it.
-    pub fn step(&self, from: u64, to: u64) -> Option<Step> {
+    pub fn step(&self, from: u64, to: u64) -> Option<ReferenceName> {
         let mut found = None;
         let _ = self.each_reference(from, &mut |target, label| {
             if target != to {
@@ -45,20 +45,22 @@ impl<M: ReadMemory> Python<'_, M> {
         self.say(found?)
     }
 
-    fn say(&self, label: Label) -> Option<Step> {
+    fn say(&self, label: Label) -> Option<ReferenceName> {
         let name = |object: u64| self.text(object, LONGEST_NAME);
         Some(match label {
-            Label::Item(index) => Step::Item(index),
-            Label::Entry(key) => Step::Key(self.key(key)?),
-            Label::Key => Step::KeyObject,
-            Label::Element => Step::Element,
-            Label::Attribute(attribute) => Step::Attribute(name(attribute)?),
-            Label::Member(attribute) => Step::Attribute(self.reader.c_text(attribute, LONGEST_NAME)?),
-            Label::Local(variable) => Step::Local(name(variable)?),
-            Label::Closure(variable) => Step::Closure(name(variable)?),
-            Label::Default(parameter) => Step::Default(name(parameter)?),
-            Label::Contents => Step::Contents,
-            Label::Named(attribute) => Step::Attribute(attribute.into()),
+            Label::Item(index) => ReferenceName::Item(index),
+            Label::Entry(key) => ReferenceName::Key(self.key(key)?),
+            Label::Key => ReferenceName::KeyObject,
+            Label::Element => ReferenceName::Element,
+            Label::Attribute(attribute) => ReferenceName::Attribute(name(attribute)?),
+            Label::Member(attribute) => {
+                ReferenceName::Attribute(self.reader.c_text(attribute, LONGEST_NAME)?)
+            }
+            Label::Local(variable) => ReferenceName::Local(name(variable)?),
+            Label::Closure(variable) => ReferenceName::Closure(name(variable)?),
+            Label::Default(parameter) => ReferenceName::Default(name(parameter)?),
+            Label::Contents => ReferenceName::Contents,
+            Label::Named(attribute) => ReferenceName::Attribute(attribute.into()),
         })
     }
 }

@@ -12,7 +12,7 @@ use heaplens_cpython::layout::Exception;
 use heaplens_cpython::type_objects::{Member, TypeObject};
 use heaplens_cpython::{ReadMemory, is_address};
 
-use super::class::{Class, Kind};
+use super::class::{Class, ClassKind};
 use super::interpreter::Python;
 use super::numpy::ndarray;
 
@@ -55,23 +55,25 @@ impl<M: ReadMemory> Python<'_, M> {
 
     fn by_kind(&self, object: u64, class: &Class, visit: &mut dyn FnMut(u64, Label) -> Flow) -> Flow {
         match class.kind {
-            Kind::List => self.each_list_item(object, visit),
-            Kind::Tuple => self.each_tuple_item(object, visit),
-            Kind::Dict | Kind::OrderedDict => self.each_dict_item(object, visit),
-            Kind::Set => self.each_element(object, visit),
-            Kind::Deque => self.each_deque_item(object, visit),
-            Kind::Cell => self.at(object + cell::CONTENTS, Label::Contents, visit),
-            Kind::Function => self.of_function(object, visit),
-            Kind::BuiltinFunction => self.at(object + builtin::SELF, Label::Named("__self__"), visit),
-            Kind::Generator => self.of_frame(self.layout.frame_of_generator(&self.reader, object), visit),
-            Kind::Frame => self.of_frame(self.layout.frame_of_object(&self.reader, object), visit),
-            Kind::Class => self.of_class(object, visit),
-            Kind::Module => self.of_dict(self.reader.pointer(object + module::DICT), visit),
-            Kind::Exception => self.of_exception(object, visit),
-            Kind::Traceback => self.of_traceback(object, visit),
-            Kind::Cache => self.of_cache(object, visit),
-            Kind::CacheLink => self.of_cache_link(object, visit),
-            Kind::NumpyArray => self.at(object + ndarray::BASE, Label::Named("base"), visit),
+            ClassKind::List => self.each_list_item(object, visit),
+            ClassKind::Tuple => self.each_tuple_item(object, visit),
+            ClassKind::Dict | ClassKind::OrderedDict => self.each_dict_item(object, visit),
+            ClassKind::Set => self.each_element(object, visit),
+            ClassKind::Deque => self.each_deque_item(object, visit),
+            ClassKind::Cell => self.at(object + cell::CONTENTS, Label::Contents, visit),
+            ClassKind::Function => self.of_function(object, visit),
+            ClassKind::BuiltinFunction => self.at(object + builtin::SELF, Label::Named("__self__"), visit),
+            ClassKind::Generator => {
+                self.of_frame(self.layout.frame_of_generator(&self.reader, object), visit)
+            }
+            ClassKind::Frame => self.of_frame(self.layout.frame_of_object(&self.reader, object), visit),
+            ClassKind::Class => self.of_class(object, visit),
+            ClassKind::Module => self.of_dict(self.reader.pointer(object + module::DICT), visit),
+            ClassKind::Exception => self.of_exception(object, visit),
+            ClassKind::Traceback => self.of_traceback(object, visit),
+            ClassKind::Cache => self.of_cache(object, visit),
+            ClassKind::CacheLink => self.of_cache_link(object, visit),
+            ClassKind::NumpyArray => self.at(object + ndarray::BASE, Label::Named("base"), visit),
             _ => ON,
         }
     }
@@ -133,7 +135,7 @@ impl<M: ReadMemory> Python<'_, M> {
 
     fn of_function(&self, function: u64, visit: &mut dyn FnMut(u64, Label) -> Flow) -> Flow {
         let at = &self.layout.function;
-        let code = self.reader.pointer(function + at.code).filter(|&code| self.is(code, Kind::Code));
+        let code = self.reader.pointer(function + at.code).filter(|&code| self.is(code, ClassKind::Code));
         let names = code.map(|code| self.variable_names(code)).unwrap_or_default();
         if let Some(closure) = self.reader.pointer(function + at.closure) {
             self.each_named_item(closure, &names, Label::Closure, visit)?;
@@ -242,7 +244,7 @@ impl<M: ReadMemory> Python<'_, M> {
         self.class_of(object).is_some_and(|class| class.has(type_flag::DICT))
     }
 
-    pub(super) fn is(&self, object: u64, kind: Kind) -> bool {
+    pub(super) fn is(&self, object: u64, kind: ClassKind) -> bool {
         self.class_of(object).is_some_and(|class| class.kind == kind)
     }
 

@@ -7,7 +7,7 @@ use heaplens_cpython::ReadMemory;
 use heaplens_cpython::fixed::object::TYPE;
 use heaplens_cpython::fixed::{module, type_object};
 
-use super::class::Kind;
+use super::class::ClassKind;
 use super::frames::Running;
 use super::interpreter::Python;
 use super::text::LONGEST_NAME;
@@ -49,7 +49,7 @@ pub enum RootName {
 
 /// An object that has a name of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NamedRoot {
+pub struct PythonRoot {
     /// The name.
     pub name: RootName,
     /// The object.
@@ -58,7 +58,7 @@ pub struct NamedRoot {
 
 impl<M: ReadMemory> Python<'_, M> {
     /// Where names begin, in all interpreters of the process.
-    pub fn roots(&self) -> Vec<NamedRoot> {
+    pub fn roots(&self) -> Vec<PythonRoot> {
         let mut roots = Vec::new();
         for interpreter in self.interpreters() {
             self.add_modules(interpreter, &mut roots);
@@ -101,14 +101,14 @@ impl<M: ReadMemory> Python<'_, M> {
         found
     }
 
-    fn add_modules(&self, interpreter: u64, into: &mut Vec<NamedRoot>) {
+    fn add_modules(&self, interpreter: u64, into: &mut Vec<PythonRoot>) {
         let Some(modules) = self.reader.pointer(interpreter + self.layout.interpreter.modules) else {
             return;
         };
-        into.push(NamedRoot { name: RootName::Interpreter("sys.modules"), object: modules });
+        into.push(PythonRoot { name: RootName::Interpreter("sys.modules"), object: modules });
         let _ = self.each_entry(modules, |name, module| {
             if let Some(name) = self.text(name, LONGEST_NAME) {
-                into.push(NamedRoot { name: RootName::Module(name), object: self.module_dict(module) });
+                into.push(PythonRoot { name: RootName::Module(name), object: self.module_dict(module) });
             }
             ControlFlow::Continue(())
         });
@@ -116,7 +116,7 @@ impl<M: ReadMemory> Python<'_, M> {
 
     /// What stands for a module: its dict, or whatever a program put in its place.
     fn module_dict(&self, module: u64) -> u64 {
-        let is_module = self.is(module, Kind::Module);
+        let is_module = self.is(module, ClassKind::Module);
         self.reader.pointer(module + module::DICT).filter(|_| is_module).unwrap_or(module)
     }
 
@@ -131,11 +131,11 @@ impl<M: ReadMemory> Python<'_, M> {
         u32::try_from(number).ok().filter(|&number| number > 0)
     }
 
-    fn add_variables(&self, frame: u64, thread: Option<u32>, into: &mut Vec<NamedRoot>) {
+    fn add_variables(&self, frame: u64, thread: Option<u32>, into: &mut Vec<PythonRoot>) {
         let Some(running) = self.running(frame) else { return };
         let mut add = |variable: String, object: u64| {
             let name = RootName::Local { running: running.clone(), variable, thread };
-            into.push(NamedRoot { name, object });
+            into.push(PythonRoot { name, object });
         };
         let _ = self.each_variable(frame, |name, value| {
             if let Some(name) = self.text(name, LONGEST_NAME) {
@@ -148,15 +148,15 @@ impl<M: ReadMemory> Python<'_, M> {
         }
         self.each_temporary(frame, |object| {
             let name = RootName::Temporary { running: running.clone(), thread };
-            into.push(NamedRoot { name, object });
+            into.push(PythonRoot { name, object });
         });
     }
 
-    fn add_own(&self, interpreter: u64, into: &mut Vec<NamedRoot>) {
+    fn add_own(&self, interpreter: u64, into: &mut Vec<PythonRoot>) {
         for offset in self.layout.interpreter.codecs {
             let object = self.reader.pointer(interpreter + offset);
             let object = object.filter(|&object| self.class_of(object).is_some());
-            into.extend(object.map(|object| NamedRoot { name: RootName::Interpreter("codecs"), object }));
+            into.extend(object.map(|object| PythonRoot { name: RootName::Interpreter("codecs"), object }));
         }
     }
 
@@ -189,6 +189,6 @@ impl<M: ReadMemory> Python<'_, M> {
 
     fn has_modules(&self, word: u64) -> bool {
         let sys = self.reader.pointer(word).and_then(|modules| self.value_of(modules, "sys"));
-        sys.is_some_and(|sys| self.is(sys, Kind::Module))
+        sys.is_some_and(|sys| self.is(sys, ClassKind::Module))
     }
 }

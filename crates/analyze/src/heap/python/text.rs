@@ -4,7 +4,7 @@ use heaplens_cpython::ReadMemory;
 use heaplens_cpython::fixed::type_flag;
 use heaplens_cpython::unicode::{State, Text};
 
-use super::class::Kind;
+use super::class::ClassKind;
 use super::interpreter::Python;
 
 /// Characters of a key that are told.
@@ -33,12 +33,12 @@ impl<M: ReadMemory> Python<'_, M> {
     pub(super) fn key(&self, object: u64) -> Option<String> {
         let class = self.class_of(object)?;
         let told = match class.kind {
-            Kind::Text => self.text(object, LONGEST_KEY).map(|text| format!("'{text}'")),
-            Kind::Integer => self.integer(object).map(|number| number.to_string()),
-            Kind::Boolean => {
+            ClassKind::Text => self.text(object, LONGEST_KEY).map(|text| format!("'{text}'")),
+            ClassKind::Integer => self.integer(object).map(|number| number.to_string()),
+            ClassKind::Boolean => {
                 self.integer(object).map(|number| String::from(if number == 0 { "False" } else { "True" }))
             }
-            Kind::Nothing => Some("None".into()),
+            ClassKind::Nothing => Some("None".into()),
             _ => None,
         };
         Some(told.unwrap_or_else(|| format!("<{}>", self.class_name(class.id))))

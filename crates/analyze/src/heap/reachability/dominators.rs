@@ -17,7 +17,7 @@ use heaplens_format::Bytes;
 use heaplens_format::recording::Amount;
 use thiserror::Error;
 
-use super::nodes::{Found, Nodes, Number};
+use super::nodes::{Nodes, Number, SearchTree};
 use crate::heap::memory::BlockId;
 use crate::heap::scan::{Graph, RootOrigin};
 
@@ -48,8 +48,8 @@ impl Dominators {
         if u32::try_from(pointers).is_err() {
             return Err(TooManyPointers { pointers });
         }
-        let Found { nodes, mut parents, counts, spare } = Nodes::search(graph, group);
-        Search::new(graph, &nodes, &parents, counts, spare).settle(&mut parents);
+        let SearchTree { nodes, mut parents, counts, spare } = Nodes::search(graph, group);
+        SemiDominators::new(graph, &nodes, &parents, counts, spare).settle(&mut parents);
         let (bytes, blocks) = retained(graph, &nodes, &parents);
         Ok(Self { nodes, parents, bytes, blocks })
     }
@@ -98,7 +98,7 @@ impl Dominators {
 }
 
 /// Semidominators, from the last node to the first.
-struct Search {
+struct SemiDominators {
     /// Up the tree of the search, shortened.
     ancestors: Vec<Number>,
     /// The node on the way up that has the smallest semidominator.
@@ -111,7 +111,7 @@ struct Search {
 /// Where a way down ends.
 const BOTTOM: Number = u32::MAX;
 
-impl Search {
+impl SemiDominators {
     fn new(graph: &Graph, nodes: &Nodes, parents: &[Number], counts: Vec<u32>, mut labels: Vec<u32>) -> Self {
         let (mut ends, mut sum) = (counts, 0);
         for end in &mut ends {

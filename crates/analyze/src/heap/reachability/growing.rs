@@ -44,15 +44,15 @@ pub struct Growing {
 
 /// The containers that gained most between two snapshots, the first the most; at most so many.
 pub fn growing(earlier: &Summary, later: &Summary, most: usize) -> Vec<Growing> {
-    Growth::new(Some(earlier), later).points(most)
+    SnapshotGrowth::new(Some(earlier), later).points(most)
 }
 
 /// What retains most in one snapshot.
 pub fn largest(summary: &Summary, most: usize) -> Vec<Growing> {
-    Growth::new(None, summary).points(most)
+    SnapshotGrowth::new(None, summary).points(most)
 }
 
-struct Growth<'a> {
+struct SnapshotGrowth<'a> {
     earlier: Option<&'a Summary>,
     later: &'a Summary,
     /// By node of the later snapshot: its node in the earlier one.
@@ -64,7 +64,7 @@ struct Growth<'a> {
     children: Children,
 }
 
-impl<'a> Growth<'a> {
+impl<'a> SnapshotGrowth<'a> {
     fn new(earlier: Option<&'a Summary>, later: &'a Summary) -> Self {
         let children = Children::of(later);
         let matches = earlier.map(|earlier| match_nodes(earlier, later, &children));
@@ -190,11 +190,11 @@ fn group_of(node: &SummaryNode) -> Option<u32> {
     }
 }
 
-type Key = (Option<u32>, u64, BlockKind);
+type MatchKey = (Option<u32>, u64, BlockKind);
 
 /// Pairs nodes of one key, in the order in which they come, the heaviest first; tells which of the old ones are left.
-fn match_by(old: &[u32], new: &[u32], matches: &mut [u32], key: impl Fn(u32, bool) -> Key) -> Vec<u32> {
-    let mut waiting: HashMap<Key, Vec<u32>> = HashMap::new();
+fn match_by(old: &[u32], new: &[u32], matches: &mut [u32], key: impl Fn(u32, bool) -> MatchKey) -> Vec<u32> {
+    let mut waiting: HashMap<MatchKey, Vec<u32>> = HashMap::new();
     for &child in old.iter().rev() {
         waiting.entry(key(child, false)).or_default().push(child);
     }

@@ -16,13 +16,13 @@ use crate::heap::scan::{Edge, Graph};
 
 /// The kind of every block.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Kinds {
+pub struct LeakKinds {
     kinds: Vec<LeakKind>,
     /// What is lost with each definitely lost block.
     indirect: HashMap<BlockId, Amount>,
 }
 
-impl Kinds {
+impl LeakKinds {
     /// Looks at every edge a few times at most.
     pub fn of(graph: &Graph) -> Self {
         Self::with(graph, |_| false)
@@ -65,7 +65,7 @@ impl Kinds {
 /// What roots point to, and whatever can be reached from there by pointers to starts.
 fn mark_reachable(graph: &Graph, is_given: impl Fn(BlockId) -> bool, kinds: &mut [Option<LeakKind>]) {
     let from_roots = graph.roots().all().iter().map(|root| root.edge);
-    let mut open = Open::new(LeakKind::StillReachable);
+    let mut open = Frontier::new(LeakKind::StillReachable);
     open.take(from_roots.filter(|edge| graph.is_to_start(*edge)).chain(given(graph, is_given)), kinds);
     open.follow(graph, kinds, |edge| graph.is_to_start(edge));
 }
@@ -78,7 +78,7 @@ fn given(graph: &Graph, is_given: impl Fn(BlockId) -> bool) -> impl Iterator<Ite
 
 /// What else can be reached. What reachable blocks point to by starts is known already.
 fn mark_possible(graph: &Graph, kinds: &mut [Option<LeakKind>]) {
-    let mut open = Open::new(LeakKind::PossiblyLost);
+    let mut open = Frontier::new(LeakKind::PossiblyLost);
     open.take(graph.roots().all().iter().map(|root| root.edge), kinds);
     for block in graph.blocks().ids() {
         let edges = graph.edges(block);
@@ -93,7 +93,7 @@ fn mark_possible(graph: &Graph, kinds: &mut [Option<LeakKind>]) {
 /// Blocks that were taken and whose pointers are to be followed. All that are open are gone through before those that they
 /// open, and one step is done for many of them before the next: the processor fetches the pointers of many blocks at once, which
 /// from a stack, where each block waits for the one before, it cannot.
-struct Open {
+struct Frontier {
     kind: LeakKind,
     next: Vec<BlockId>,
     targets: Vec<BlockId>,
@@ -102,7 +102,7 @@ struct Open {
 /// Blocks whose pointers are fetched together.
 const BATCH: usize = 64;
 
-impl Open {
+impl Frontier {
     fn new(kind: LeakKind) -> Self {
         Self { kind, next: Vec::new(), targets: Vec::new() }
     }

@@ -6,7 +6,7 @@ use heaplens_snapshot::Block;
 use proptest::prelude::*;
 
 use crate::heap::synthetic::{Words, data, register};
-use crate::heap::{Blocks, Graph, Kinds, Roots};
+use crate::heap::{Blocks, Graph, LeakKinds, Roots};
 
 const HEAP: u64 = 0x5555_5555_0000;
 const DATA: u64 = 0x5555_0000_0000;
@@ -129,7 +129,7 @@ proptest! {
             drawn.pointers.iter().filter(|pointer| pointer.0 == Some(block)).count() < 11
         }));
         let graph = drawn.graph();
-        let kinds = Kinds::of(&graph);
+        let kinds = LeakKinds::of(&graph);
         let found: Vec<LeakKind> = graph.blocks().ids().map(|block| kinds.get(block)).collect();
         prop_assert_eq!(&found, &drawn.kinds());
         let of = |wanted: LeakKind| (0..found.len()).filter(move |&block| found[block] == wanted);
@@ -150,7 +150,7 @@ fn kind_behind_header(size: u64, header: &[u64], offset: u64) -> LeakKind {
     let block = Block { address: Addr::new(HEAP), size: Bytes::new(size), site: 1 };
     let roots = Roots { registers: vec![register(HEAP + offset)], ..Roots::default() };
     let graph = Graph::new(Blocks::new(vec![block]).unwrap(), &roots, &memory);
-    Kinds::of(&graph).get(graph.blocks().ids().next().unwrap())
+    LeakKinds::of(&graph).get(graph.blocks().ids().next().unwrap())
 }
 
 #[test]
@@ -170,7 +170,7 @@ fn a_pointer_behind_a_header_that_programs_write_is_as_good_as_one_to_the_start(
 fn kind_of_table(control: u64, slots: u64) -> LeakKind {
     let pointers = vec![(None, 1, control), (None, 1, slots)];
     let graph = Drawn { sizes: vec![96, 96], pointers }.graph();
-    Kinds::of(&graph).get(graph.blocks().ids().nth(1).unwrap())
+    LeakKinds::of(&graph).get(graph.blocks().ids().nth(1).unwrap())
 }
 
 #[test]
@@ -187,7 +187,7 @@ fn what_an_earlier_block_led_goes_to_the_one_that_points_to_it() {
     // 0 leads 1; then 2 points to 0.
     let drawn = Drawn { sizes: vec![96, 104, 112], pointers: vec![(Some(0), 1, 0), (Some(2), 0, 16)] };
     let graph = drawn.graph();
-    let kinds = Kinds::of(&graph);
+    let kinds = LeakKinds::of(&graph);
     let indirect: Vec<Amount> = graph.blocks().ids().map(|block| kinds.indirect(block)).collect();
     let none = Amount::default();
     assert_eq!(indirect, [none, none, Amount { bytes: Bytes::new(200), blocks: 2 }]);

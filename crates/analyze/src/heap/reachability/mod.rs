@@ -23,6 +23,6 @@ mod tops;
 
 pub use dominators::{COLLECTOR_GROUP, Dominators, Node, TooManyPointers};
 pub use growing::{Growing, growing, largest};
-pub use leak_kinds::Kinds;
+pub use leak_kinds::LeakKinds;
 pub use paths::{Path, Paths};
 pub use summary::{BlockKind, Summary, SummaryNode};

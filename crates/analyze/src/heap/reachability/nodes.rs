@@ -42,7 +42,7 @@ pub(crate) struct Nodes {
 }
 
 /// What a search finds; all by number.
-pub(crate) struct Found {
+pub(crate) struct SearchTree {
     pub(crate) nodes: Nodes,
     /// Where the search came from.
     pub(crate) parents: Vec<Number>,
@@ -65,12 +65,12 @@ struct Group {
 
 impl Nodes {
     /// Numbers all nodes.
-    pub(crate) fn search(graph: &Graph, group: impl FnMut(RootOrigin) -> u32) -> Found {
+    pub(crate) fn search(graph: &Graph, group: impl FnMut(RootOrigin) -> u32) -> SearchTree {
         let mut walk = Walk::new(graph);
         walk.walk_roots(group);
         walk.walk_collector();
         let Walk { nodes, parents, cursors, counts, .. } = walk;
-        Found { nodes, parents, counts, spare: cursors }
+        SearchTree { nodes, parents, counts, spare: cursors }
     }
 
     #[inline]

@@ -53,7 +53,7 @@ impl Paths {
 
     /// Through objects where there is such a path, and not by way of their classes.
     pub fn through(graph: &Graph, content: impl Fn(BlockId) -> Content) -> Self {
-        let mut search = Search::new(graph, content);
+        let mut search = PathSearch::new(graph, content);
         let mut ranks = graph.roots().ranks().peekable();
         while let Some((first, edges)) = ranks.next() {
             for (number, root) in (first..).zip(edges) {
@@ -117,7 +117,7 @@ impl Paths {
 }
 
 /// Breadth first: one level after the other.
-struct Search<'a, F> {
+struct PathSearch<'a, F> {
     graph: &'a Graph,
     content: F,
     parents: Vec<u32>,
@@ -132,7 +132,7 @@ struct Search<'a, F> {
     later: Vec<(Edge, u32)>,
 }
 
-impl<'a, F: Fn(BlockId) -> Content> Search<'a, F> {
+impl<'a, F: Fn(BlockId) -> Content> PathSearch<'a, F> {
     fn new(graph: &'a Graph, content: F) -> Self {
         let count = graph.blocks().len();
         Self {

@@ -10,16 +10,16 @@ pub(crate) struct Edge(u32);
 /// Where in a block a pointer points to, as far as it matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
-enum Place {
+enum PointerOffset {
     Start = 0,
     /// Eight bytes behind it: behind a length.
-    BehindWord = 1,
+    AfterWord = 1,
     /// Two words behind it: behind the collector's links.
-    BehindLinks = 2,
+    AfterLinks = 2,
     /// Three words behind it: behind the header of a string that is copied when it is written to.
-    BehindString = 3,
+    AfterString = 3,
     /// Four words behind it: behind the collector's links and two words of Python's before them.
-    BehindPrefix = 4,
+    AfterPrefix = 4,
     Inside = 5,
 }
 
@@ -27,12 +27,12 @@ impl Edge {
     pub(crate) fn new(block: BlockId, offset: u64) -> Self {
         let place = match offset {
             // No program points into the first word of a block; it keeps a tag in the low bits of a pointer to its start.
-            0..8 => Place::Start,
-            8 => Place::BehindWord,
-            16 => Place::BehindLinks,
-            24 => Place::BehindString,
-            32 => Place::BehindPrefix,
-            _ => Place::Inside,
+            0..8 => PointerOffset::Start,
+            8 => PointerOffset::AfterWord,
+            16 => PointerOffset::AfterLinks,
+            24 => PointerOffset::AfterString,
+            32 => PointerOffset::AfterPrefix,
+            _ => PointerOffset::Inside,
         };
         Self((place as u32) << ID_BITS | block.raw())
     }
@@ -43,7 +43,7 @@ impl Edge {
 
     /// Whether the header of its block need not be looked at: it points to the start.
     pub(crate) fn is_plain(self) -> bool {
-        self.0 >> ID_BITS == Place::Start as u32
+        self.0 >> ID_BITS == PointerOffset::Start as u32
     }
 
     /// The bits of [`Header`] of which the block must have one for this to be a valid interior pointer: one that is as good as a

@@ -11,7 +11,7 @@ use super::offsets::Offsets;
 use super::pointer_scanner::PointerScanner;
 use super::root_edges::RootEdges;
 use super::roots::{RootOrigin, Roots};
-use crate::heap::memory::{BlockId, Blocks, Marked, Reading, Window};
+use crate::heap::memory::{BlockId, BlockReader, BlockSet, Blocks, ReadWindow};
 
 /// The heap.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ pub struct Graph {
     headers: Vec<Header>,
     roots: RootEdges,
     /// Blocks to which no pointer counts but the one of their root.
-    sole: Marked,
+    sole: BlockSet,
 }
 
 impl Graph {
@@ -43,11 +43,11 @@ impl Graph {
             edges: Vec::new(),
             headers: vec![Header::unknown(); blocks.len()],
             roots: RootEdges::default(),
-            sole: Marked::default(),
+            sole: BlockSet::default(),
             blocks,
         };
         let sole = roots.named.iter().filter(|root| root.is_sole).map(|root| root.address);
-        graph.sole = Marked::of(sole, &graph.blocks);
+        graph.sole = BlockSet::of(sole, &graph.blocks);
         graph.read_blocks(memory, links);
         graph.read_roots(roots, memory);
         graph
@@ -57,7 +57,7 @@ impl Graph {
     /// seen. What says so may only look like an object: a part counts where a block begins with the memory it is of, and where
     /// no other part says the same.
     pub fn forget(&mut self, parts: &[NonOwningPart], memory: &impl ReadMemory) {
-        let (mut window, mut scanner) = (Window::new(memory), PointerScanner::default());
+        let (mut window, mut scanner) = (ReadWindow::new(memory), PointerScanner::default());
         let mut gone: Vec<Range<usize>> = Vec::new();
         let parts = apart(parts.iter().filter_map(|part| self.known_part(part)).collect());
         for parts in parts.chunk_by(|(block, _), (next, _)| block == next) {
@@ -71,7 +71,7 @@ impl Graph {
     fn find_non_owning<M: ReadMemory>(
         &self,
         parts: &[(BlockId, (u64, u64))],
-        window: &mut Window<'_, M>,
+        window: &mut ReadWindow<'_, M>,
         scanner: &mut PointerScanner,
         gone: &mut Vec<Range<usize>>,
     ) {
@@ -99,7 +99,7 @@ impl Graph {
     fn known_part(&self, part: &NonOwningPart) -> Option<(BlockId, (u64, u64))> {
         let (block, offset) = self.blocks.find(part.whole.0)?;
         let fits = offset == 0 && part.whole.1 <= self.blocks.range(block).1;
-        fits.then_some((block, part.idle))
+        fits.then_some((block, part.non_owning))
     }
 
     /// Removes edges; each of these ranges lies in one block's, and they come in order, none into another.
@@ -183,12 +183,12 @@ impl Graph {
         memory: &impl ReadMemory,
         mut links_of: impl FnMut(BlockId, Block, &[[u8; 8]]) -> Links,
     ) {
-        let (mut reading, mut scanner) = (Reading::new(memory), PointerScanner::default());
+        let (mut reader, mut scanner) = (BlockReader::new(memory), PointerScanner::default());
         let Self { blocks, first, edges, headers, sole, .. } = self;
-        while reading.next(blocks) {
-            let words = reading.words();
+        while reader.next(blocks) {
+            let words = reader.words();
             scanner.look_up(blocks, words);
-            for piece in reading.pieces() {
+            for piece in reader.pieces() {
                 let (id, own) = (piece.block, &words[piece.words()]);
                 first.push_up_to(id.index(), edges.len() as u64);
                 let mut links = Links::default();
@@ -222,7 +222,7 @@ impl Graph {
             self.roots.begin(RootOrigin::Word { address: start, kind: range.kind }, range.kind.rank());
             self.add_root(start, start);
         }
-        let (mut window, mut scanner) = (Window::new(memory), PointerScanner::default());
+        let (mut window, mut scanner) = (ReadWindow::new(memory), PointerScanner::default());
         for range in &roots.ranges {
             self.read_range(range, &mut window, &mut scanner, |_, address, _| !roots.is_constant(address));
         }
@@ -246,7 +246,7 @@ impl Graph {
     fn read_range<M: ReadMemory>(
         &mut self,
         range: &RootRange,
-        window: &mut Window<'_, M>,
+        window: &mut ReadWindow<'_, M>,
         scanner: &mut PointerScanner,
         is_pointer: impl Fn(&Blocks, u64, u64) -> bool,
     ) {

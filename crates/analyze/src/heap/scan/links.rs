@@ -6,7 +6,7 @@ pub struct NonOwningPart {
     /// All that it has there; a block begins with it.
     pub whole: (u64, u64),
     /// What of it holds nothing.
-    pub idle: (u64, u64),
+    pub non_owning: (u64, u64),
 }
 
 /// What is known of a block besides its words.

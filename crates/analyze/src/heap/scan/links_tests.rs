@@ -6,8 +6,8 @@ use heaplens_snapshot::{Block, Rank};
 
 use crate::heap::synthetic::{Words, id_at};
 use crate::heap::{
-    Blocks, COLLECTOR_GROUP, Dominators, Graph, Kinds, Links, NamedRoot, NonOwningPart, Paths, RootOrigin,
-    Roots,
+    Blocks, COLLECTOR_GROUP, Dominators, Graph, LeakKinds, Links, NamedRoot, NonOwningPart, Paths,
+    RootOrigin, Roots,
 };
 
 const FIRST: u64 = 0x5555_0000_1000;
@@ -61,7 +61,7 @@ type Part = ((u64, u64), (u64, u64));
 fn held_without(words: &[(u64, u64, u64)], parts: &[Part]) -> [usize; 3] {
     let (mut graph, memory) = graph_and_memory(words, |_| Links::default());
     let parts: Vec<NonOwningPart> =
-        parts.iter().map(|&(whole, idle)| NonOwningPart { whole, idle }).collect();
+        parts.iter().map(|&(whole, non_owning)| NonOwningPart { whole, non_owning }).collect();
     graph.forget(&parts, &memory);
     [FIRST, SECOND, THIRD].map(|block| graph.targets(id_at(&graph, block)).count())
 }
@@ -97,7 +97,7 @@ fn what_only_looks_like_an_object_takes_no_pointer_from_another() {
 fn a_pointer_to_an_object_behind_the_links_of_the_collector_is_one_to_its_start() {
     let kind = |offset: u64, object_at: u8| {
         let graph = graph(&[(FIRST, 2, SECOND + offset)], |_| Links { object_at, ..Links::default() });
-        Kinds::of(&graph).get(id_at(&graph, SECOND))
+        LeakKinds::of(&graph).get(id_at(&graph, SECOND))
     };
     assert_eq!(kind(16, 16), LeakKind::StillReachable);
     assert_eq!(kind(32, 32), LeakKind::StillReachable);
@@ -110,7 +110,7 @@ fn what_the_collector_knows_is_not_lost_and_holds_what_nothing_else_does() {
     let links = |block| Links { is_tracked: block != FIRST, ..Links::default() };
     // The second holds the third, and both hold the first.
     let graph = graph(&[(SECOND, 2, THIRD), (THIRD, 2, FIRST), (SECOND, 3, FIRST)], links);
-    let kinds = Kinds::of(&graph);
+    let kinds = LeakKinds::of(&graph);
     assert!(graph.blocks().ids().all(|block| kinds.get(block) == LeakKind::StillReachable));
     assert_eq!(path(&graph, SECOND), Some((RootOrigin::Collector, 1)));
     assert_eq!(path(&graph, THIRD), Some((RootOrigin::Collector, 2)));

@@ -16,7 +16,7 @@ use heaplens_snapshot::ReadMemory;
 use crate::heap::memory::Pages;
 use crate::symbols::demangle_class;
 
-/// Classes that `type_info`s of classes are of.
+/// CppClasses that `type_info`s of classes are of.
 const OF_THE_ABI: &str = "N10__cxxabiv1";
 /// The longest name that is read: templates of templates have thousands of characters.
 const LONGEST_NAME: usize = 4096;
@@ -34,7 +34,7 @@ impl CppClass {
 }
 
 /// The classes of one process.
-pub struct Classes<'m, M> {
+pub struct CppClasses<'m, M> {
     pages: Pages<'m, M>,
     /// Memory of files, sorted.
     images: Vec<(u64, u64)>,
@@ -44,7 +44,7 @@ pub struct Classes<'m, M> {
     names: Vec<String>,
 }
 
-impl<'m, M: ReadMemory> Classes<'m, M> {
+impl<'m, M: ReadMemory> CppClasses<'m, M> {
     /// `images` are the mappings of files that can be read, as ranges of addresses.
     pub fn new(memory: &'m M, mut images: Vec<(u64, u64)>) -> Self {
         images.sort_unstable();

@@ -9,7 +9,7 @@ pub(crate) mod python_runtime;
 mod type_resolver;
 
 pub(crate) use arenas::Arenas;
-pub use cpp_classes::{Classes, CppClass};
+pub use cpp_classes::{CppClass, CppClasses};
 pub use globals::{Global, Globals};
 pub(crate) use interner::Interner;
 pub(crate) use type_resolver::{TypeResolver, Types, WORDS, object_in};

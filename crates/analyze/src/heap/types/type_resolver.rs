@@ -5,10 +5,10 @@ use std::collections::{HashMap, HashSet};
 use heaplens_snapshot::{Block, ReadMemory};
 
 use super::arenas::Arenas;
-use super::cpp_classes::Classes;
+use super::cpp_classes::CppClasses;
 use super::interner::Interner;
-use crate::heap::memory::{BlockId, Blocks, Marked};
-use crate::heap::python::{ClassId, Object, Python};
+use crate::heap::memory::{BlockId, BlockSet, Blocks};
+use crate::heap::python::{ClassId, Python, PythonObject};
 use crate::heap::scan::{Content, Links, NonOwningPart};
 
 /// Words at the start of a block by which its content is known.
@@ -21,7 +21,7 @@ const MAPPING: &str = "mapping";
 pub(crate) struct TypeResolver<'a, 'm, M> {
     python: Option<&'a Python<'m, M>>,
     arenas: &'a Arenas,
-    cpp: Classes<'m, M>,
+    cpp: CppClasses<'m, M>,
     names: &'a mut Interner,
     /// The class of each block, by the number of its name; 0 where it is not known.
     classes: Vec<u32>,
@@ -32,7 +32,7 @@ pub(crate) struct TypeResolver<'a, 'm, M> {
     /// Parts of blocks whose pointers own nothing.
     non_owning: Vec<NonOwningPart>,
     /// Blocks that are mappings, and the class of those.
-    mapped: &'a Marked,
+    mapped: &'a BlockSet,
     mapping: u32,
 }
 
@@ -41,8 +41,8 @@ impl<'a, 'm, M: ReadMemory> TypeResolver<'a, 'm, M> {
     pub(crate) fn new(
         python: Option<&'a Python<'m, M>>,
         arenas: &'a Arenas,
-        cpp: Classes<'m, M>,
-        mapped: &'a Marked,
+        cpp: CppClasses<'m, M>,
+        mapped: &'a BlockSet,
         names: &'a mut Interner,
         blocks: usize,
     ) -> Self {
@@ -96,11 +96,11 @@ impl<'a, 'm, M: ReadMemory> TypeResolver<'a, 'm, M> {
             return Links::default();
         };
         self.spare.extend(python.spare(object));
-        self.non_owning.extend(python.idle_parts(object));
+        self.non_owning.extend(python.non_owning_parts(object));
         let number = || self.names.number(&python.class_name(object.class));
         self.classes[id.index()] = *self.known.entry(object.class).or_insert_with(number);
         Links {
-            non_owning: object.idle_words,
+            non_owning: object.non_owning_words,
             object_at: (object.address - block.address.get()) as u8,
             is_tracked: object.is_tracked,
         }
@@ -124,7 +124,7 @@ pub(crate) fn object_in<M: ReadMemory>(
     arenas: &Arenas,
     block: Block,
     words: &[u64],
-) -> Option<Object> {
+) -> Option<PythonObject> {
     let (start, size) = (block.address.get(), block.size.get());
     if arenas.may_hold(start, size) { python.object_in(start, size, words) } else { None }
 }

@@ -22,7 +22,7 @@ const POINTS: usize = 20;
 /// What is remembered from one snapshot to the next.
 #[derive(Debug, Default)]
 pub(crate) struct History {
-    /// Classes and groups of roots have one number in all snapshots.
+    /// CppClasses and groups of roots have one number in all snapshots.
     names: Interner,
     earlier: Option<Summary>,
     /// How many elements containers of Python's had, by their addresses.
@@ -39,21 +39,21 @@ impl History {
 /// What the heap is; when it was and how long that took is left to whoever took the snapshot.
 pub(crate) fn view(heap: &TypedHeap<'_>, history: &mut History) -> HeapView {
     let History { names, earlier, lengths } = history;
-    let mut drawing = Drawing::new(heap, names);
-    let holders = drawing.holders();
+    let mut builder = ViewBuilder::new(heap, names);
+    let holders = builder.holders();
     let (mut retainers, mut grown) = (Vec::new(), Vec::new());
-    if let Some(tree) = drawing.tree(names) {
+    if let Some(tree) = builder.tree(names) {
         let summary = Summary::of(heap.graph(), &tree.dominators, |node| kind(heap, node));
-        retainers = drawing.retainers(&tree, &summary);
-        grown = earlier.as_ref().map(|earlier| drawing.grown(&tree, earlier, &summary)).unwrap_or_default();
-        drawing.add_retained(&tree.dominators);
+        retainers = builder.retainers(&tree, &summary);
+        grown = earlier.as_ref().map(|earlier| builder.grown(&tree, earlier, &summary)).unwrap_or_default();
+        builder.add_retained(&tree.dominators);
         *earlier = Some(summary);
     }
-    *lengths = drawing.count_elements(lengths, &mut grown);
+    *lengths = builder.count_elements(lengths, &mut grown);
     HeapView {
         live: amount(heap),
         classes: class_rows(heap, names),
-        nodes: drawing.recorded.finish(),
+        nodes: builder.recorded.finish(),
         holders,
         retainers,
         growing: grown,
@@ -62,7 +62,7 @@ pub(crate) fn view(heap: &TypedHeap<'_>, history: &mut History) -> HeapView {
 }
 
 /// What a view is made with.
-struct Drawing<'a, 'm> {
+struct ViewBuilder<'a, 'm> {
     heap: &'a TypedHeap<'m>,
     paths: Paths,
     namer: Namer<'a, 'm, Memory>,
@@ -70,12 +70,12 @@ struct Drawing<'a, 'm> {
 }
 
 /// What goes when one thing goes, and the names of groups of roots.
-struct Tree {
+struct DominatorTree {
     dominators: Dominators,
     groups: HashMap<u32, Vec<NamedStep>>,
 }
 
-impl<'a, 'm> Drawing<'a, 'm> {
+impl<'a, 'm> ViewBuilder<'a, 'm> {
     fn new(heap: &'a TypedHeap<'m>, names: &Interner) -> Self {
         Self { heap, paths: heap.paths(), namer: heap.namer(names), recorded: ReferencePaths::default() }
     }
@@ -106,7 +106,7 @@ impl<'a, 'm> Drawing<'a, 'm> {
     }
 
     /// Roots of one name are one group; `None` where there are too many pointers.
-    fn tree(&self, names: &mut Interner) -> Option<Tree> {
+    fn tree(&self, names: &mut Interner) -> Option<DominatorTree> {
         let mut groups: HashMap<u32, Vec<NamedStep>> = HashMap::new();
         let mut numbers: HashMap<RootOrigin, u32> = HashMap::new();
         let dominators = Dominators::of(self.heap.graph(), |origin| {
@@ -117,11 +117,11 @@ impl<'a, 'm> Drawing<'a, 'm> {
                 number
             })
         });
-        Some(Tree { dominators: dominators.ok()?, groups })
+        Some(DominatorTree { dominators: dominators.ok()?, groups })
     }
 
     /// Where a point is.
-    fn place(&self, tree: &Tree, point: &Growing) -> Option<Vec<NamedStep>> {
+    fn place(&self, tree: &DominatorTree, point: &Growing) -> Option<Vec<NamedStep>> {
         match point.node {
             Node::Block(block) => self.path_to(block),
             Node::Group(group) => tree.groups.get(&group).cloned(),
@@ -130,7 +130,7 @@ impl<'a, 'm> Drawing<'a, 'm> {
     }
 
     /// What holds most.
-    fn retainers(&mut self, tree: &Tree, summary: &Summary) -> Vec<u32> {
+    fn retainers(&mut self, tree: &DominatorTree, summary: &Summary) -> Vec<u32> {
         let mut retainers: Vec<u32> =
             largest(summary, POINTS).iter().filter_map(|point| self.point(tree, point)).collect();
         retainers.dedup();
@@ -138,7 +138,7 @@ impl<'a, 'm> Drawing<'a, 'm> {
     }
 
     /// Which containers hold more than before.
-    fn grown(&mut self, tree: &Tree, earlier: &Summary, summary: &Summary) -> Vec<GrowingNode> {
+    fn grown(&mut self, tree: &DominatorTree, earlier: &Summary, summary: &Summary) -> Vec<GrowingNode> {
         let mut grown = Vec::new();
         for point in growing(earlier, summary, POINTS) {
             if let Some(node) = self.point(tree, &point) {
@@ -149,7 +149,7 @@ impl<'a, 'm> Drawing<'a, 'm> {
     }
 
     /// The node of a point, with what it holds.
-    fn point(&mut self, tree: &Tree, point: &Growing) -> Option<u32> {
+    fn point(&mut self, tree: &DominatorTree, point: &Growing) -> Option<u32> {
         let node = self.recorded.add(&self.place(tree, point)?)?;
         self.recorded.set_retained(node, point.after);
         Some(node)

@@ -7,8 +7,8 @@ use heaplens_format::recording::Step;
 use heaplens_snapshot::{ReadMemory, RootKind};
 
 use super::reference_paths::NamedStep;
-use crate::heap::memory::{BlockId, Marked};
-use crate::heap::python::{self, Object, Python, RootName, Running};
+use crate::heap::memory::{BlockId, BlockSet};
+use crate::heap::python::{Python, PythonObject, ReferenceName, RootName, Running};
 use crate::heap::reachability::Path;
 use crate::heap::scan::{Graph, RootOrigin};
 use crate::heap::types::{Arenas, Globals, WORDS, object_in};
@@ -24,7 +24,7 @@ pub(crate) struct Namer<'a, 'm, M> {
     /// The class of each block, by the number of its name.
     pub(crate) classes: &'a [u32],
     /// Blocks that the program mapped itself.
-    pub(crate) mappings: &'a Marked,
+    pub(crate) mappings: &'a BlockSet,
     pub(crate) class_names: Vec<Arc<str>>,
     pub(crate) globals: RefCell<Globals>,
 }
@@ -109,7 +109,7 @@ impl<M: ReadMemory> Namer<'_, '_, M> {
         }
     }
 
-    fn to_object(&self, at: &mut At, object: Object, size: u64, steps: &mut Vec<NamedStep>) {
+    fn to_object(&self, at: &mut At, object: PythonObject, size: u64, steps: &mut Vec<NamedStep>) {
         let Some(python) = self.python else { return };
         let before = std::mem::take(at);
         at.object = Some(object.address);
@@ -122,12 +122,12 @@ impl<M: ReadMemory> Namer<'_, '_, M> {
         let step = before.object.and_then(|from| python.step(from, object.address));
         let (step, name) = match (before.variable, before.cell, step) {
             (Some(variable), _, _) => (Step::Variable, variable),
-            (_, Some(variable), Some(python::Step::Contents)) => (Step::Cell, variable),
-            (_, _, Some(python::Step::Closure(variable))) => {
+            (_, Some(variable), Some(ReferenceName::Contents)) => (Step::Cell, variable),
+            (_, _, Some(ReferenceName::Closure(variable))) => {
                 at.cell = Some(variable);
                 return;
             }
-            (_, _, Some(python::Step::Key(key))) if before.is_namespace => {
+            (_, _, Some(ReferenceName::Key(key))) if before.is_namespace => {
                 (Step::Variable, key.trim_matches('\'').to_owned())
             }
             (_, _, Some(step)) => told(step),
@@ -169,7 +169,7 @@ impl<M: ReadMemory> Namer<'_, '_, M> {
     }
 
     /// The object in a block.
-    fn object_in(&self, block: BlockId) -> Option<Object> {
+    fn object_in(&self, block: BlockId) -> Option<PythonObject> {
         if self.mappings.contains(block) {
             return None;
         }
@@ -206,16 +206,16 @@ fn place(running: &Running) -> String {
     format!("{} ({file}:{})", running.function, running.first_line)
 }
 
-fn told(step: python::Step) -> (Step, String) {
+fn told(step: ReferenceName) -> (Step, String) {
     match step {
-        python::Step::Attribute(name) => (Step::Attribute, name),
-        python::Step::Key(key) => (Step::Key, key),
-        python::Step::Item(index) => (Step::Item, index.to_string()),
-        python::Step::KeyObject => (Step::Part, "key".to_owned()),
-        python::Step::Element => (Step::Part, "element".to_owned()),
-        python::Step::Local(name) => (Step::Variable, name),
-        python::Step::Closure(name) => (Step::Cell, name),
-        python::Step::Default(name) => (Step::Part, format!("default of {name}")),
-        python::Step::Contents => (Step::Part, "contents".to_owned()),
+        ReferenceName::Attribute(name) => (Step::Attribute, name),
+        ReferenceName::Key(key) => (Step::Key, key),
+        ReferenceName::Item(index) => (Step::Item, index.to_string()),
+        ReferenceName::KeyObject => (Step::Part, "key".to_owned()),
+        ReferenceName::Element => (Step::Part, "element".to_owned()),
+        ReferenceName::Local(name) => (Step::Variable, name),
+        ReferenceName::Closure(name) => (Step::Cell, name),
+        ReferenceName::Default(name) => (Step::Part, format!("default of {name}")),
+        ReferenceName::Contents => (Step::Part, "contents".to_owned()),
     }
 }

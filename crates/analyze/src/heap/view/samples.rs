@@ -21,7 +21,7 @@ pub(crate) struct Samples {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Sum {
+struct SiteSum {
     bytes: u64,
     blocks: u64,
     is_of_objects: bool,
@@ -34,15 +34,16 @@ impl Samples {
         is_wanted: impl Fn(u32) -> bool,
         is_object: impl Fn(u64) -> bool,
     ) -> Self {
-        let mut sums: HashMap<u32, Sum> = HashMap::new();
+        let mut sums: HashMap<u32, SiteSum> = HashMap::new();
         for block in blocks.ids().map(|id| blocks.get(id)).filter(|block| is_wanted(block.site)) {
-            let sum = sums
-                .entry(block.site)
-                .or_insert_with(|| Sum { is_of_objects: is_object(block.address.get()), ..Sum::default() });
+            let sum = sums.entry(block.site).or_insert_with(|| SiteSum {
+                is_of_objects: is_object(block.address.get()),
+                ..SiteSum::default()
+            });
             sum.bytes += block.size.get();
             sum.blocks += 1;
         }
-        let mut order: Vec<(u32, Sum)> = sums.into_iter().collect();
+        let mut order: Vec<(u32, SiteSum)> = sums.into_iter().collect();
         order.sort_by_key(|&(site, sum)| (std::cmp::Reverse(sum.bytes), site));
         let mut seen = [0; 2];
         order.retain(|(_, sum)| {

@@ -9,11 +9,11 @@ use heaplens_format::{Addr, Bytes};
 use heaplens_snapshot::{Block, Mapping, Memory, Rank, RootKind, RootRange, Snapshot, Span};
 
 use super::namer::Namer;
-use crate::heap::memory::{BlockId, Blocks, Marked, TooManyBlocks};
+use crate::heap::memory::{BlockId, BlockSet, Blocks, TooManyBlocks};
 use crate::heap::python::{Python, RootName};
-use crate::heap::reachability::{Kinds, Paths};
+use crate::heap::reachability::{LeakKinds, Paths};
 use crate::heap::scan::{Content, Graph, NamedRoot, Roots};
-use crate::heap::types::{Arenas, Classes, Globals, Interner, TypeResolver, Types, python_runtime};
+use crate::heap::types::{Arenas, CppClasses, Globals, Interner, TypeResolver, Types, python_runtime};
 
 /// The site of blocks whose stack is not known.
 pub(crate) const NO_SITE: u32 = u32::MAX;
@@ -29,18 +29,18 @@ pub(crate) struct TypedHeap<'m> {
     /// Where Python's small objects lie.
     arenas: Arenas,
     /// Blocks that the program mapped itself.
-    mapped: Marked,
+    mapped: BlockSet,
     types: Types,
 }
 
 impl<'m> TypedHeap<'m> {
-    /// Makes the graph. Classes have one number in all snapshots that share `names`.
+    /// Makes the graph. CppClasses have one number in all snapshots that share `names`.
     pub(crate) fn new(snapshot: &'m Snapshot, names: &mut Interner) -> Result<Self, TooManyBlocks> {
         let (memory, mappings) = (&snapshot.memory, snapshot.mappings.as_slice());
         let python = interpreter(snapshot);
         let Contents { blocks, ranges, mapped: own, arenas } = Contents::of(snapshot, python.as_ref());
         let blocks = Blocks::new(blocks)?;
-        let mapped = Marked::of(own.iter().map(|range| range.span.start.get()), &blocks);
+        let mapped = BlockSet::of(own.iter().map(|range| range.span.start.get()), &blocks);
         let (named, root_names) = python.as_ref().map(named_roots).unwrap_or_default();
         let constants = python.as_ref().map(|python| constants(python, mappings, &ranges));
         let roots = Roots {
@@ -51,7 +51,7 @@ impl<'m> TypedHeap<'m> {
             named,
             constants: constants.unwrap_or_default(),
         };
-        let cpp = Classes::new(memory, files(mappings).map(|file| pair(&file.span)).collect());
+        let cpp = CppClasses::new(memory, files(mappings).map(|file| pair(&file.span)).collect());
         let mut resolver = TypeResolver::new(python.as_ref(), &arenas, cpp, &mapped, names, blocks.len());
         let mut graph =
             Graph::with_links(blocks, &roots, memory, |id, block, words| resolver.resolve(id, block, words));
@@ -72,7 +72,7 @@ impl<'m> TypedHeap<'m> {
                 || self.types.spare.contains(&block)
                 || is_small()
         };
-        Kinds::with(&self.graph, is_given).sites(&self.graph, |block| !is_given(block))
+        LeakKinds::with(&self.graph, is_given).sites(&self.graph, |block| !is_given(block))
     }
 
     /// The graph.

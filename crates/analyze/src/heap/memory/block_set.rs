@@ -5,9 +5,9 @@ use super::blocks::Blocks;
 
 /// Blocks that something is known of.
 #[derive(Debug, Default)]
-pub(crate) struct Marked(Vec<u64>);
+pub(crate) struct BlockSet(Vec<u64>);
 
-impl Marked {
+impl BlockSet {
     /// Those that one of these addresses lies in.
     pub(crate) fn of(addresses: impl Iterator<Item = u64>, blocks: &Blocks) -> Self {
         let mut bits = Vec::new();
