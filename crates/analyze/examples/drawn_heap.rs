@@ -146,7 +146,10 @@ fn main() {
     let sorted = Blocks::new((0..count).map(block).collect()).expect("few enough");
     time("blocks and their index", begin);
     let begin = busy();
-    let root = |id, address| NamedRoot { rank: Rank::MainModule, id, address, is_sole: false };
+    let root = |id, address| {
+        let address = Addr::new(address);
+        NamedRoot { rank: Rank::MainModule, id, address, is_sole: false }
+    };
     let named = (0..1000).map(|id| root(id, heap.any(hash(u64::from(id)))));
     let named = named.chain([root(1000, BASE)]);
     let graph = Graph::new(sorted, &Roots { named: named.collect(), ..Roots::default() }, &heap);

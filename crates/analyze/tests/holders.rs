@@ -123,7 +123,7 @@ impl Program {
 
     fn classes(&self) -> CppClasses<'_, Memory> {
         let readable = self.maps.iter().filter(|map| map.is_file() && map.is_readable);
-        CppClasses::new(&self.memory, readable.map(|map| (map.start, map.end)).collect())
+        CppClasses::new(&self.memory, readable.map(|map| span(map.start, map.end)).collect())
     }
 
     fn first_word(&self, address: u64) -> u64 {
@@ -147,7 +147,7 @@ struct Named<'a> {
 
 impl Named<'_> {
     fn name(&mut self, address: u64) -> Option<String> {
-        self.globals.find(address).map(|global| global.to_string())
+        self.globals.find(Addr::new(address)).map(|global| global.to_string())
     }
 
     /// Where a variable lies, found by its name in every word of the program's data.
@@ -155,9 +155,9 @@ impl Named<'_> {
         let ours = self.program.maps.iter().filter(|map| map.is_writable && !map.path.starts_with('['));
         let words = ours.flat_map(|map| (map.start..map.end).step_by(4096));
         let found: Vec<_> = words
-            .filter_map(|address| self.globals.find(address))
+            .filter_map(|address| self.globals.find(Addr::new(address)))
             .filter(|global| global.name == name)
-            .map(|global| global.start)
+            .map(|global| global.start.get())
             .collect();
         let start = *found.first().expect("it is large enough to cover the start of a page");
         (start, start + 100_000 * 16)
@@ -184,11 +184,11 @@ fn assert_names_are_true(program: &Program) {
     let graph = program.graph();
     let payloads: HashMap<&str, Payload> = [("vector", Payload::Vector), ("string", Payload::String)].into();
     for (address, expected) in program.said("payload") {
-        let (block, _) = graph.blocks().find(address).unwrap();
+        let (block, _) = graph.blocks().find(Addr::new(address)).unwrap();
         assert_eq!(graph.payload(block), Some(payloads[expected]));
     }
     for (address, _) in program.said("plain") {
-        assert_eq!(graph.payload(graph.blocks().find(address).unwrap().0), None);
+        assert_eq!(graph.payload(graph.blocks().find(Addr::new(address)).unwrap().0), None);
     }
     let mut globals = program.globals();
     for (address, expected) in program.said("global") {
@@ -200,7 +200,7 @@ fn assert_holders_are_true(program: &Program) {
     let (graph, mut globals) = (program.graph(), program.globals());
     let paths = Paths::of(&graph);
     for (address, expected) in program.said("held") {
-        let (block, _) = graph.blocks().find(address).unwrap();
+        let (block, _) = graph.blocks().find(Addr::new(address)).unwrap();
         let Path { root: origin, first: path, .. } = paths.path(&graph, block).expect("something holds it");
         let RootOrigin::Word { address, .. } = origin else { panic!("{origin:?} is no variable") };
         let name = globals.globals.find(address).expect("the word lies in a variable");

@@ -5,15 +5,21 @@ mod python;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use heaplens_analyze::heap::ReadMemory;
 use heaplens_analyze::heap::python::{Python, PythonObject, ReferenceName, RootName};
+use heaplens_analyze::heap::{NonOwningPart, ReadMemory};
 use heaplens_cpython::{Layout, Version};
+use heaplens_format::{Addr, Bytes};
+use heaplens_snapshot::{Block, Span};
 use proptest::prelude::*;
 use python::{Memory, Stopped, installed, skip};
 use serde_json::Value;
 
 const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/programs/python_names.py");
 const VERSIONS: [&str; 7] = ["3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14"];
+
+fn address(value: &Value) -> Addr {
+    Addr::new(number(value))
+}
 
 fn number(value: &Value) -> u64 {
     value.as_u64().unwrap()
@@ -51,7 +57,7 @@ fn in_every_version(test: &str, check: impl Fn(&Stopped, &Python<Memory>)) {
             skip(test, &format!("{} is a Python {major}.{minor}", interpreter.display()));
             continue;
         }
-        let python = Python::open(&stopped.memory, (major, minor), stopped.runtime());
+        let python = Python::open(&stopped.memory, (major, minor), Addr::new(stopped.runtime()));
         check(&stopped, &python.expect("an interpreter that is known"));
     }
 }
@@ -73,7 +79,7 @@ fn every_step_is_said_as_the_program_says_it() {
     in_every_version("every_step_is_said_as_the_program_says_it", |stopped, python| {
         let mut wrong = Vec::new();
         for row in rows(&stopped.truth, "steps") {
-            let found = said(python.step(number(&row[0]), number(&row[1])));
+            let found = said(python.step(address(&row[0]), address(&row[1])));
             if found != text(&row[2]) {
                 wrong.push(format!("{} but {found}", text(&row[2])));
             }
@@ -86,7 +92,7 @@ fn every_step_is_said_as_the_program_says_it() {
 fn a_weak_reference_leads_nowhere() {
     in_every_version("a_weak_reference_leads_nowhere", |stopped, python| {
         for row in rows(&stopped.truth, "weak") {
-            assert_eq!(python.step(number(&row[0]), number(&row[1])), None);
+            assert_eq!(python.step(address(&row[0]), address(&row[1])), None);
         }
     });
 }
@@ -95,7 +101,7 @@ fn a_weak_reference_leads_nowhere() {
 fn containers_have_their_lengths() {
     in_every_version("containers_have_their_lengths", |stopped, python| {
         for row in rows(&stopped.truth, "lengths") {
-            assert_eq!(python.length(number(&row[0])), Some(number(&row[1])), "{:?}", stopped.version());
+            assert_eq!(python.length(address(&row[0])), Some(number(&row[1])), "{:?}", stopped.version());
         }
     });
 }
@@ -110,7 +116,7 @@ fn names_begin_at_modules_and_at_variables_of_functions_that_run() {
         let (mut modules, mut locals, mut dicts) = (Vec::new(), BTreeSet::new(), 0);
         for root in python.roots() {
             match root.name {
-                RootName::Module(name) => modules.push((name, root.object)),
+                RootName::Module(name) => modules.push((name, root.object.get())),
                 RootName::Local { running, variable, .. } if variable == "locals()" => {
                     assert_eq!((running.function.as_str(), running.file.as_str()), ("<module>", "<made>"));
                     dicts += 1;
@@ -124,7 +130,7 @@ fn names_begin_at_modules_and_at_variables_of_functions_that_run() {
                         first_line,
                         variable,
                         thread,
-                        root.object,
+                        root.object.get(),
                     ));
                 }
                 RootName::Local { .. } | RootName::Temporary { .. } | RootName::Interpreter(_) => {}
@@ -145,7 +151,7 @@ fn what_a_loop_runs_over_is_a_temporary_of_its_function() {
         let of_loop = roots.iter().filter(
             |root| matches!(&root.name, RootName::Temporary { running, .. } if running.function == "execute"),
         );
-        let mut classes = of_loop.map(|root| class_of(stopped, python, root.object));
+        let mut classes = of_loop.map(|root| class_of(stopped, python, root.object.get()));
         assert!(classes.any(|class| class.as_deref() == Some("list_iterator")), "{:?}", stopped.version());
     });
 }
@@ -197,8 +203,10 @@ impl ReadMemory for Torn<'_> {
 /// Asks everything that can be asked of a few objects.
 fn ask_everything<M: ReadMemory>(python: &Python<M>, objects: &[u64]) {
     for pair in objects.windows(2) {
-        let _ = (python.step(pair[0], pair[1]), python.length(pair[0]), python.parts(pair[0]));
-        let object = python.object_in(pair[0], 512, &[pair[0], pair[1], 1, pair[1], 1, pair[0]]);
+        let [first, second] = [pair[0], pair[1]].map(Addr::new);
+        let _ = (python.step(first, second), python.length(first), python.parts(first));
+        let words = [pair[0], pair[1], 1, pair[1], 1, pair[0]];
+        let object = python.object_in(Block { address: first, size: Bytes::new(512), site: 0 }, &words);
         object.inspect(|&object| drop((python.class_name(object.class), python.non_owning_parts(object))));
     }
 }
@@ -208,7 +216,7 @@ proptest! {
     #[test]
     fn memory_of_any_bytes_gives_no_interpreter_and_no_panic(seed: u64, minor in 8u8..15, runtime: u64, at: u64) {
         let memory = Noise(seed);
-        if let Some(python) = Python::open(&memory, (3, minor), runtime) {
+        if let Some(python) = Python::open(&memory, (3, minor), Addr::new(runtime)) {
             ask_everything(&python, &[at, runtime, seed, 0, u64::MAX]);
             let _ = python.roots();
         }
@@ -224,7 +232,9 @@ fn memory_that_is_torn_is_read_to_an_end() {
         let arenas = stopped.arenas();
         for (seed, often) in [(1, 10), (2, 100), (3, 1000), (4, 6000)] {
             let memory = Torn(&stopped.memory, Noise(seed), often);
-            let Some(python) = Python::open(&memory, stopped.version(), stopped.runtime()) else { continue };
+            let Some(python) = Python::open(&memory, stopped.version(), Addr::new(stopped.runtime())) else {
+                continue;
+            };
             ask_everything(&python, &step.clone().collect::<Vec<_>>());
             ask_everything(&python, &objects[..objects.len().min(2000)]);
             let _ = (python.roots(), python.small_blocks(&arenas));
@@ -238,19 +248,25 @@ fn object_at(memory: &Memory, python: &Python<Memory>, start: u64, size: u64) ->
     let filled = memory.read(start, &mut bytes[..(size as usize).min(48)]);
     let words: Vec<u64> =
         bytes[..filled].as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word)).collect();
-    python.object_in(start, size, &words)
+    python.object_in(Block { address: Addr::new(start), size: Bytes::new(size), site: 0 }, &words)
 }
 
 /// An object, wherever its block begins.
 fn object_of(stopped: &Stopped, python: &Python<Memory>, id: u64) -> Option<PythonObject> {
     let at = |lead: &u64| object_at(&stopped.memory, python, id - lead, 1 << 20);
-    [0, 16, 32].iter().filter_map(at).find(|object| object.address == id)
+    [0, 16, 32].iter().filter_map(at).find(|object| object.address.get() == id)
 }
 
 /// Its type.
 fn class_of(stopped: &Stopped, python: &Python<Memory>, id: u64) -> Option<String> {
     let found = object_of(stopped, python, id);
     found.map(|object| python.class_name(object.class).to_string())
+}
+
+/// Address and size of every small block.
+fn small_blocks(stopped: &Stopped, python: &Python<Memory>) -> Vec<(u64, u64)> {
+    let blocks = python.small_blocks(&stopped.arenas()).into_iter();
+    blocks.map(|(address, size)| (address.get(), size.get())).collect()
 }
 
 /// The block that an address lies in.
@@ -262,11 +278,11 @@ fn block_of(blocks: &[(u64, u64)], address: u64) -> Option<(u64, u64)> {
 #[test]
 fn memory_beside_an_object_is_as_long_as_the_object_says() {
     in_every_version("memory_beside_an_object_is_as_long_as_the_object_says", |stopped, python| {
-        let blocks = python.small_blocks(&stopped.arenas());
+        let blocks = small_blocks(stopped, python);
         for row in rows(&stopped.truth, "parts") {
-            let parts = python.parts(number(&row[0]));
+            let parts = python.parts(address(&row[0]));
             let size: u64 =
-                parts.iter().filter_map(|&part| block_of(&blocks, part)).map(|block| block.1).sum();
+                parts.iter().filter_map(|&part| block_of(&blocks, part.get())).map(|block| block.1).sum();
             assert_eq!(size, number(&row[1]), "{:?}: {parts:x?}", stopped.version());
         }
     });
@@ -284,7 +300,7 @@ fn words_of(stopped: &Stopped, python: &Python<Memory>, block: (u64, u64)) -> Ve
 #[test]
 fn what_points_without_holding_is_idle_and_what_holds_is_not() {
     in_every_version("what_points_without_holding_is_idle_and_what_holds_is_not", |stopped, python| {
-        let blocks = python.small_blocks(&stopped.arenas());
+        let blocks = small_blocks(stopped, python);
         for row in rows(&stopped.truth, "weak") {
             let ids = [number(&row[0]), number(&row[1])];
             for (from, to) in [(ids[0], ids[1]), (ids[1], ids[0])] {
@@ -312,8 +328,9 @@ fn what_points_without_holding_is_idle_and_what_holds_is_not() {
             let object = object_of(stopped, python, number(&row[0])).expect("an object");
             let parts = python.non_owning_parts(object);
             for part in &parts {
-                if let Some((start, size)) = block_of(&blocks, part.whole.0) {
-                    assert!(part.whole.0 == start && part.whole.1 <= start + size, "{part:x?}");
+                if let Some((start, size)) = block_of(&blocks, part.whole.start.get()) {
+                    let (first, end) = (part.whole.start.get(), part.whole.end.get());
+                    assert!(first == start && end <= start + size, "{part:x?}");
                 }
             }
             let word = |address: u64| {
@@ -321,8 +338,11 @@ fn what_points_without_holding_is_idle_and_what_holds_is_not() {
                 assert_eq!(stopped.memory.read(address, &mut bytes), 8);
                 u64::from_le_bytes(bytes)
             };
-            let mut old =
-                parts.iter().flat_map(|part| (part.non_owning.0..part.non_owning.1).step_by(8)).map(word);
+            let addresses = |part: &NonOwningPart| {
+                let Span { start, end } = part.non_owning;
+                (start.get()..end.get()).step_by(8)
+            };
+            let mut old = parts.iter().flat_map(addresses).map(word);
             assert!(old.any(|word| word == number(&row[1])), "{:?}: {parts:x?}", stopped.version());
         }
     });
@@ -332,20 +352,18 @@ fn what_points_without_holding_is_idle_and_what_holds_is_not() {
 #[test]
 fn constants_of_the_interpreter_are_no_pointers() {
     in_every_version("constants_of_the_interpreter_are_no_pointers", |stopped, python| {
-        let parts: Vec<(u64, u64)> =
-            stopped.data().into_iter().flat_map(|range| python.constants(range)).collect();
-        let has = |address: u64| parts.iter().any(|&(start, end)| start <= address && address < end);
+        let parts: Vec<Span> = stopped.data().into_iter().flat_map(|range| python.constants(range)).collect();
+        let has = |address: u64| parts.iter().any(|part| part.contains(Addr::new(address)));
         for row in rows(&stopped.truth, "frozen") {
             let (code, behind) = (number(&row[0]), number(&row[1]));
             assert!(has(code + behind) && !has(code + behind - 8), "{:?}: {code:x}", stopped.version());
         }
-        let blocks: BTreeSet<u64> =
-            python.small_blocks(&stopped.arenas()).into_iter().map(|block| block.0).collect();
-        for (start, end) in parts {
-            let mut bytes = vec![0; (end - start) as usize / 8 * 8];
-            stopped.memory.read(start, &mut bytes);
+        let blocks: BTreeSet<u64> = small_blocks(stopped, python).into_iter().map(|block| block.0).collect();
+        for part in parts {
+            let mut bytes = vec![0; part.length().get() as usize / 8 * 8];
+            stopped.memory.read(part.start.get(), &mut bytes);
             let mut words = bytes.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word));
-            assert!(!words.any(|word| blocks.contains(&word)), "{:?}: {start:x}", stopped.version());
+            assert!(!words.any(|word| blocks.contains(&word)), "{:?}: {part:x?}", stopped.version());
         }
     });
 }
@@ -355,14 +373,14 @@ fn small_blocks_are_those_that_the_allocator_counts_and_have_the_objects_that_th
     let name =
         "small_blocks_are_those_that_the_allocator_counts_and_have_the_objects_that_the_collector_knows";
     in_every_version(name, |stopped, python| {
-        let blocks = python.small_blocks(&stopped.arenas());
+        let blocks = small_blocks(stopped, python);
         let bytes: u64 = blocks.iter().map(|block| block.1).sum();
         assert_eq!(bytes, stopped.allocated(), "{:?}", stopped.version());
         let mut objects = BTreeMap::new();
         for &(start, size) in &blocks {
             if let Some(object) = object_at(&stopped.memory, python, start, size) {
-                assert!(object.address < start + size);
-                objects.insert(object.address, object);
+                assert!(object.address.get() < start + size);
+                objects.insert(object.address.get(), object);
             }
         }
         let tracked: BTreeSet<u64> =
@@ -377,7 +395,7 @@ fn small_blocks_are_those_that_the_allocator_counts_and_have_the_objects_that_th
                 None => [0, 16, 32]
                     .iter()
                     .find_map(|lead| object_at(&stopped.memory, python, id - lead, 1 << 20))
-                    .filter(|object| object.address == id),
+                    .filter(|object| object.address.get() == id),
             };
             let found = found.unwrap_or_else(|| panic!("{:?}: no {class} at {id:x}", stopped.version()));
             assert_eq!(&*python.class_name(found.class), class);

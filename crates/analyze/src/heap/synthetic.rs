@@ -96,6 +96,7 @@ impl Heap {
     /// A root with a name, which is asked as the one in this place of all ranks.
     pub(crate) fn name(&mut self, rank: u8, id: u32, address: u64) {
         let rank = Rank::ALL[usize::from(rank)];
+        let address = Addr::new(address);
         self.roots.named.push(NamedRoot { rank, id, address, is_sole: false });
     }
 
@@ -115,7 +116,7 @@ impl Heap {
 
 /// The block at an address.
 pub(crate) fn id_at(graph: &Graph, address: u64) -> BlockId {
-    let (block, offset) = graph.blocks().find(address).expect("a block lies there");
-    assert_eq!(offset, 0);
+    let (block, offset) = graph.blocks().find(Addr::new(address)).expect("a block lies there");
+    assert_eq!(offset, Bytes::ZERO);
     block
 }

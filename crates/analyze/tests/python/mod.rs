@@ -8,6 +8,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 
 use heaplens_analyze::heap::ReadMemory;
+use heaplens_format::Addr;
+use heaplens_snapshot::Span;
 use object::{Object, ObjectSymbol};
 use rustix::process::{Pid, WaitOptions, waitpid};
 use serde_json::Value;
@@ -89,19 +91,19 @@ impl Stopped {
     }
 
     /// Data of the interpreter itself.
-    pub fn data(&self) -> Vec<(u64, u64)> {
+    pub fn data(&self) -> Vec<Span> {
         let (runtime, mappings) = (self.runtime(), self.mappings());
         let own = mappings.iter().find(|mapping| mapping.start <= runtime && runtime < mapping.end);
         let is_own =
             |mapping: &&Mapping| mapping.is_writable && own.is_some_and(|own| own.path == mapping.path);
-        mappings.iter().filter(is_own).map(|mapping| (mapping.start, mapping.end)).collect()
+        mappings.iter().filter(is_own).map(Mapping::span).collect()
     }
 
     /// Anonymous memory that could be arenas.
-    pub fn arenas(&self) -> Vec<(u64, u64)> {
+    pub fn arenas(&self) -> Vec<Span> {
         let mappings = self.mappings();
         let is_anonymous = |mapping: &&Mapping| mapping.is_writable && mapping.path.is_empty();
-        mappings.iter().filter(is_anonymous).map(|mapping| (mapping.start, mapping.end)).collect()
+        mappings.iter().filter(is_anonymous).map(Mapping::span).collect()
     }
 }
 
@@ -114,6 +116,10 @@ impl Drop for Stopped {
 }
 
 impl Mapping {
+    fn span(&self) -> Span {
+        Span::new(Addr::new(self.start), Addr::new(self.end))
+    }
+
     fn parse(line: &str) -> Self {
         let fields: Vec<&str> = line.split_whitespace().collect();
         let hex = |text: &str| u64::from_str_radix(text, 16).unwrap();

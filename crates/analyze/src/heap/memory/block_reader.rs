@@ -3,7 +3,8 @@
 
 use std::ops::Range;
 
-use heaplens_snapshot::ReadMemory;
+use heaplens_format::{Addr, Bytes};
+use heaplens_snapshot::{ReadMemory, Span};
 
 use super::block_id::BlockId;
 use super::blocks::Blocks;
@@ -34,14 +35,14 @@ pub(crate) struct BlockReader<'a, M> {
     memory: &'a M,
     buffer: Vec<u8>,
     /// What the window holds: from where on, and how many bytes.
-    start: u64,
+    start: Addr,
     filled: usize,
     pieces: Vec<Piece>,
     /// The block that comes next, and how much of it was read.
     next: usize,
-    done: u64,
+    done: Bytes,
     /// Where the blocks close behind it end.
-    near: u64,
+    near: Addr,
 }
 
 impl<'a, M: ReadMemory> BlockReader<'a, M> {
@@ -49,12 +50,12 @@ impl<'a, M: ReadMemory> BlockReader<'a, M> {
         Self {
             memory,
             buffer: vec![0; WINDOW as usize],
-            start: 0,
+            start: Addr::default(),
             filled: 0,
             pieces: Vec::new(),
             next: 0,
-            done: 0,
-            near: 0,
+            done: Bytes::ZERO,
+            near: Addr::default(),
         }
     }
 
@@ -79,78 +80,77 @@ impl<'a, M: ReadMemory> BlockReader<'a, M> {
     /// Fills the window from the next block on, and takes as much of this block as is there.
     fn begin(&mut self, blocks: &Blocks) {
         let block = BlockId::new(self.next);
-        let (start, end) = blocks.range(block);
-        let from = start.next_multiple_of(8).saturating_add(self.done);
-        if from.saturating_add(8) > end {
-            return self.pass();
+        let Span { start, end } = blocks.span(block);
+        let from = Addr::new(start.get().next_multiple_of(8).saturating_add(self.done.get()));
+        if from.get().saturating_add(8) > end.get() {
+            return self.go_on();
         }
         if self.near < end {
             self.near = end_of_run(blocks, block);
         }
-        self.fill(from, self.near.max(end));
-        let wanted = (end - from) / 8;
+        self.fill(Span::new(from, self.near.max(end)));
+        let wanted = (end - from).get() / 8;
         let there = wanted.min(self.filled as u64 / 8);
         if there == 0 {
-            return self.pass();
+            return self.go_on();
         }
         self.pieces.push(Piece { block, is_first: from == start, first: 0, end: there as u32 });
         if there == wanted {
-            self.pass();
+            self.go_on();
         } else {
             // The window ends with it: what follows is no part of the words that were looked up.
-            self.done += 8 * there;
+            self.done += Bytes::new(8 * there);
         }
     }
 
     /// Takes the next block if the window holds all of it.
     fn add(&mut self, blocks: &Blocks) -> bool {
         let block = BlockId::new(self.next);
-        let (start, end) = blocks.range(block);
-        let from = start.next_multiple_of(8);
-        if from.saturating_add(8) > end && self.done == 0 {
-            self.pass();
+        let (span, is_begun) = (blocks.span(block), self.done > Bytes::ZERO);
+        let (from, end) = (span.start.get().next_multiple_of(8), span.end.get());
+        if from.saturating_add(8) > end && !is_begun {
+            self.go_on();
             return true;
         }
-        let last = self.start + self.filled as u64;
-        if self.done > 0 || from < self.start || from.saturating_add((end - from) / 8 * 8) > last {
+        let (window, last) = (self.start.get(), self.start.get() + self.filled as u64);
+        if is_begun || from < window || from.saturating_add((end - from) / 8 * 8) > last {
             return false;
         }
-        let first = (from - self.start) as u32 / 8;
+        let first = (from - window) as u32 / 8;
         let count = ((end - from) / 8) as u32;
-        self.pieces.push(Piece { block, is_first: from == start, first, end: first + count });
-        self.pass();
+        self.pieces.push(Piece { block, is_first: from == span.start.get(), first, end: first + count });
+        self.go_on();
         true
     }
 
-    fn pass(&mut self) {
+    fn go_on(&mut self) {
         self.next += 1;
-        self.done = 0;
+        self.done = Bytes::ZERO;
     }
 
-    fn fill(&mut self, from: u64, near: u64) {
-        let length = (near - from).min(WINDOW) as usize;
-        self.start = from;
-        self.filled = self.memory.read(from, &mut self.buffer[..length]).min(length);
+    fn fill(&mut self, wanted: Span) {
+        let length = wanted.length().get().min(WINDOW) as usize;
+        self.start = wanted.start;
+        self.filled = self.memory.read(wanted.start.get(), &mut self.buffer[..length]).min(length);
     }
 }
 
 /// Where the blocks that lie close behind a block end.
-fn end_of_run(blocks: &Blocks, from: BlockId) -> u64 {
-    let (start, mut end) = blocks.range(from);
+fn end_of_run(blocks: &Blocks, from: BlockId) -> Addr {
+    let mut run = blocks.span(from);
     for number in from.index() + 1..blocks.len() {
-        let (next, next_end) = blocks.range(BlockId::new(number));
-        if next > end.saturating_add(NEAR) || end - start > 4 * WINDOW {
+        let next = blocks.span(BlockId::new(number));
+        let near = run.end.get().saturating_add(NEAR);
+        if next.start.get() > near || run.length().get() > 4 * WINDOW {
             break;
         }
-        end = end.max(next_end);
+        run.end = run.end.max(next.end);
     }
-    end
+    run.end
 }
 
 #[cfg(test)]
 mod tests {
-    use heaplens_format::{Addr, Bytes};
-
     use super::*;
     use crate::heap::synthetic::Numbered;
     use heaplens_snapshot::Block;

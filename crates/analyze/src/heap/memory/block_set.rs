@@ -1,5 +1,7 @@
 //! A few of the blocks, told apart by a bit for each.
 
+use heaplens_format::Addr;
+
 use super::block_id::BlockId;
 use super::blocks::Blocks;
 
@@ -9,7 +11,7 @@ pub(crate) struct BlockSet(Vec<u64>);
 
 impl BlockSet {
     /// Those that one of these addresses lies in.
-    pub(crate) fn of(addresses: impl Iterator<Item = u64>, blocks: &Blocks) -> Self {
+    pub(crate) fn of(addresses: impl Iterator<Item = Addr>, blocks: &Blocks) -> Self {
         let mut bits = Vec::new();
         for (block, _) in addresses.filter_map(|address| blocks.find(address)) {
             bits.resize(blocks.len().div_ceil(64), 0);

@@ -1,7 +1,7 @@
 //! Live blocks in the order of their addresses, and which of them an address lies in.
 
 use heaplens_format::{Addr, Bytes};
-use heaplens_snapshot::Block;
+use heaplens_snapshot::{Block, Span};
 use thiserror::Error;
 
 use super::block_id::{BlockId, MOST_BLOCKS};
@@ -21,9 +21,9 @@ pub struct Blocks {
     extents: Vec<Extent>,
     sites: Vec<u32>,
     index: Index,
-    /// Where the first block begins, and from there to the end of the last.
-    first: u64,
-    reach: u64,
+    /// Where the first block begins, and how far it is from there to the end of the last.
+    first: Addr,
+    length: Bytes,
 }
 
 impl Blocks {
@@ -38,15 +38,15 @@ impl Blocks {
         if blocks.len() > MOST_BLOCKS {
             return Err(TooManyBlocks { blocks: blocks.len() });
         }
-        let extent = |block: &Block| Extent { start: block.address.get(), size: block.size.get() };
+        let extent = |block: &Block| Extent { start: block.address, size: block.size };
         let extents: Vec<Extent> = blocks.iter().map(extent).collect();
         let sites = blocks.iter().map(|block| block.site).collect();
         drop(blocks);
         let index = Index::new(&extents);
-        let first = extents.first().map_or(0, |extent| extent.start);
-        let ends = extents.iter().map(|extent| extent.start.saturating_add(extent.size.max(1)));
-        let reach = ends.max().map_or(0, |end| end - first);
-        Ok(Self { extents, sites, index, first, reach })
+        let first = extents.first().map_or_else(Addr::default, |extent| extent.start);
+        let ends = extents.iter().map(|extent| end_of(extent.start, extent.size.max(Bytes::new(1))));
+        let length = ends.max().map_or(Bytes::ZERO, |end| end - first);
+        Ok(Self { extents, sites, index, first, length })
     }
 
     /// How many there are.
@@ -67,64 +67,65 @@ impl Blocks {
     /// One of them.
     pub fn get(&self, block: BlockId) -> Block {
         let extent = self.extents[block.index()];
-        Block {
-            address: Addr::new(extent.start),
-            size: Bytes::new(extent.size),
-            site: self.sites[block.index()],
-        }
+        Block { address: extent.start, size: extent.size, site: self.sites[block.index()] }
     }
 
     /// Where a block begins and ends.
-    pub(crate) fn range(&self, block: BlockId) -> (u64, u64) {
+    pub(crate) fn span(&self, block: BlockId) -> Span {
         let extent = self.extents[block.index()];
-        (extent.start, extent.start.saturating_add(extent.size))
+        Span::new(extent.start, end_of(extent.start, extent.size))
     }
 
     /// Whether a chunk of glibc's may begin at an address that lies in a block: a block may use the first word of the chunk
     /// behind its own.
-    pub(crate) fn is_next_chunk(&self, address: u64) -> bool {
+    pub(crate) fn is_next_chunk(&self, address: Addr) -> bool {
         const HEADER: u64 = 16;
         self.find(address).is_some_and(|(block, offset)| {
-            let size = self.extents[block.index()].size;
-            (size + 8).next_multiple_of(16).max(32) == offset + HEADER
+            let size = self.extents[block.index()].size.get();
+            (size + 8).next_multiple_of(16).max(32) == offset.get() + HEADER
         })
     }
 
     /// The block that an address lies in, and how far behind its beginning. The beginning of an empty block is in it.
     #[inline]
-    pub fn find(&self, address: u64) -> Option<(BlockId, u64)> {
+    pub fn find(&self, address: Addr) -> Option<(BlockId, Bytes)> {
         match self.near(address, self.spot(address)) {
             Near::Nothing => None,
-            Near::Start(block) => Some((block, 0)),
+            Near::Start(block) => Some((block, Bytes::ZERO)),
             Near::Behind(block) => self.settle(address, block),
         }
     }
 
     /// Whether an address lies between the first block and the last: no memory is touched for this.
     #[inline]
-    pub(crate) fn may_hold(&self, address: u64) -> bool {
-        address.wrapping_sub(self.first) < self.reach
+    pub(crate) fn may_hold(&self, address: Addr) -> bool {
+        address - self.first < self.length
     }
 
     /// The first step of [`Self::find`]: where the index tells of an address.
     #[inline]
-    pub(crate) fn spot(&self, address: u64) -> Spot {
+    pub(crate) fn spot(&self, address: Addr) -> Spot {
         self.index.spot(address)
     }
 
     /// The second: what it tells.
     #[inline]
-    pub(crate) fn near(&self, address: u64, spot: Spot) -> Near {
+    pub(crate) fn near(&self, address: Addr, spot: Spot) -> Near {
         self.index.last_up_to(address, spot)
     }
 
     /// The third, where a block is near that begins elsewhere: whether it reaches so far.
     #[inline]
-    pub(crate) fn settle(&self, address: u64, block: BlockId) -> Option<(BlockId, u64)> {
+    pub(crate) fn settle(&self, address: Addr, block: BlockId) -> Option<(BlockId, Bytes)> {
         let extent = self.extents.get(block.index())?;
-        let offset = address.wrapping_sub(extent.start);
-        (offset < extent.size || offset == 0).then_some((block, offset))
+        let offset = address - extent.start;
+        (offset < extent.size || offset == Bytes::ZERO).then_some((block, offset))
     }
+}
+
+/// Where something of a size ends.
+fn end_of(start: Addr, size: Bytes) -> Addr {
+    Addr::new(start.get().saturating_add(size.get()))
 }
 
 #[cfg(test)]
@@ -137,7 +138,8 @@ mod tests {
     }
 
     fn found(blocks: &Blocks, address: u64) -> Option<(u64, u64)> {
-        blocks.find(address).map(|(block, offset)| (blocks.get(block).address.get(), offset))
+        let found = blocks.find(Addr::new(address));
+        found.map(|(block, offset)| (blocks.get(block).address.get(), offset.get()))
     }
 
     #[test]
@@ -178,7 +180,7 @@ mod tests {
     #[test]
     fn the_chunk_behind_a_block_begins_in_its_last_word_if_at_all() {
         let of = |size: u64, offset: u64| {
-            Blocks::new(vec![block(0x1000, size)]).unwrap().is_next_chunk(0x1000 + offset)
+            Blocks::new(vec![block(0x1000, size)]).unwrap().is_next_chunk(Addr::new(0x1000 + offset))
         };
         assert!(of(20, 16) && of(24, 16) && of(40, 32));
         assert!(!of(20, 8) && !of(40, 16) && !of(16, 16) && !of(32, 16) && !of(24, 0));

@@ -10,6 +10,8 @@
 //! Where a block begins at an odd multiple of 8 a bit stands for 8 bytes, and a leaf has 128 words. A look-up loads one word of
 //! a leaf and one extent, for a pointer to a start not even that; what no block is near to is refused by the region.
 
+use heaplens_format::{Addr, Bytes};
+
 use super::block_id::BlockId;
 
 const AREA_BITS: u32 = 30;
@@ -23,8 +25,8 @@ const COVERED: u32 = 1 << 31;
 /// Where a block begins, and how long it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Extent {
-    pub(crate) start: u64,
-    pub(crate) size: u64,
+    pub(crate) start: Addr,
+    pub(crate) size: Bytes,
 }
 
 /// Where the index tells of an address: the number of a word of a leaf, or [`SPOT_COVERED`] and a block.
@@ -67,7 +69,7 @@ struct Word {
 
 impl Index {
     pub(crate) fn new(extents: &[Extent]) -> Self {
-        let bits = extents.iter().fold(0, |bits, extent| bits | extent.start);
+        let bits = extents.iter().fold(0, |bits, extent| bits | extent.start.get());
         let granule = if bits & 15 == 0 { 4 } else { 3 };
         let areas = vec![0; AREAS];
         let mut index = Self {
@@ -91,23 +93,23 @@ impl Index {
     fn insert_all(&mut self, extents: &[Extent]) {
         let (mut region, mut leaf) = (u64::MAX, 0);
         for (number, extent) in (0..).zip(extents) {
-            if extent.start >> REGION_BITS != region {
-                region = extent.start >> REGION_BITS;
+            if extent.start.get() >> REGION_BITS != region {
+                region = extent.start.get() >> REGION_BITS;
                 leaf = self.leaf_of(extent.start);
             }
             let (word, bit) = (self.word_of(leaf, extent.start), self.bit_of(extent.start));
             self.leaves[word].begins |= 1 << bit;
-            let end = extent.start.saturating_add(extent.size).min(1 << ADDRESS_BITS);
+            let end = extent.start.get().saturating_add(extent.size.get()).min(1 << ADDRESS_BITS);
             for address in (region + 1..=end.saturating_sub(1) >> REGION_BITS).map(|next| next << REGION_BITS)
             {
-                let covered = self.region_mut(address);
+                let covered = self.region_mut(Addr::new(address));
                 self.regions[covered] = COVERED | number;
             }
         }
     }
 
     /// The leaf of a region, which is made if there is none.
-    fn leaf_of(&mut self, address: u64) -> u32 {
+    fn leaf_of(&mut self, address: Addr) -> u32 {
         let region = self.region_mut(address);
         if let 0 | COVERED.. = self.regions[region] {
             self.regions[region] = (self.leaves.len() / self.words_per_leaf()) as u32;
@@ -116,8 +118,8 @@ impl Index {
         self.regions[region]
     }
 
-    fn region_mut(&mut self, address: u64) -> usize {
-        let area = &mut self.areas[(address >> AREA_BITS) as usize];
+    fn region_mut(&mut self, address: Addr) -> usize {
+        let area = &mut self.areas[(address.get() >> AREA_BITS) as usize];
         if *area == 0 {
             *area = self.regions.len() as u32;
             self.regions.resize(self.regions.len() + REGIONS_PER_AREA, 0);
@@ -126,8 +128,8 @@ impl Index {
     }
 
     #[inline]
-    pub(crate) fn spot(&self, address: u64) -> Spot {
-        let area = self.areas.get((address >> AREA_BITS) as usize).copied().unwrap_or_default();
+    pub(crate) fn spot(&self, address: Addr) -> Spot {
+        let area = self.areas.get((address.get() >> AREA_BITS) as usize).copied().unwrap_or_default();
         Spot(match self.regions[area as usize + region_of(address)] {
             covered @ COVERED.. => SPOT_COVERED | u64::from(covered & !COVERED),
             leaf => self.word_of(leaf, address) as u64,
@@ -136,14 +138,14 @@ impl Index {
 
     /// The last block that begins at the address or before it, if it may reach the address.
     #[inline]
-    pub(crate) fn last_up_to(&self, address: u64, spot: Spot) -> Near {
+    pub(crate) fn last_up_to(&self, address: Addr, spot: Spot) -> Near {
         if spot.0 >= SPOT_COVERED {
             return Near::Behind(BlockId::new((spot.0 & !SPOT_COVERED) as usize));
         }
         let (word, bit) = (self.leaves[spot.0 as usize], self.bit_of(address));
         let up_to = word.begins & (u64::MAX >> (63 - bit));
         let number = word.before + up_to.count_ones();
-        let is_first_byte = address & ((1 << self.granule) - 1) == 0;
+        let is_first_byte = address.get() & ((1 << self.granule) - 1) == 0;
         if is_first_byte && word.begins >> bit & 1 == 1 && self.is_aligned {
             Near::Start(BlockId::new(number as usize - 1))
         } else if number > 0 {
@@ -159,17 +161,17 @@ impl Index {
     }
 
     #[inline]
-    fn word_of(&self, leaf: u32, address: u64) -> usize {
-        let number = (address >> (6 + self.granule)) as usize % self.words_per_leaf();
+    fn word_of(&self, leaf: u32, address: Addr) -> usize {
+        let number = (address.get() >> (6 + self.granule)) as usize % self.words_per_leaf();
         leaf as usize * self.words_per_leaf() + number
     }
 
     #[inline]
-    fn bit_of(&self, address: u64) -> u32 {
-        (address >> self.granule) as u32 & 63
+    fn bit_of(&self, address: Addr) -> u32 {
+        (address.get() >> self.granule) as u32 & 63
     }
 }
 
-fn region_of(address: u64) -> usize {
-    (address >> REGION_BITS) as usize % REGIONS_PER_AREA
+fn region_of(address: Addr) -> usize {
+    (address.get() >> REGION_BITS) as usize % REGIONS_PER_AREA
 }

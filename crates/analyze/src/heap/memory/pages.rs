@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use heaplens_format::Addr;
 use heaplens_snapshot::ReadMemory;
 
 const PAGE: usize = 4096;
@@ -11,7 +12,7 @@ const MOST: usize = 8192;
 pub(crate) struct Pages<'m, M> {
     memory: &'m M,
     /// Shorter than a page where it cannot be read to its end.
-    pages: HashMap<u64, Vec<u8>>,
+    pages: HashMap<Addr, Vec<u8>>,
 }
 
 impl<'m, M: ReadMemory> Pages<'m, M> {
@@ -20,8 +21,8 @@ impl<'m, M: ReadMemory> Pages<'m, M> {
     }
 
     /// The word at an aligned address.
-    pub(crate) fn word(&mut self, address: u64) -> Option<u64> {
-        if address & 7 != 0 {
+    pub(crate) fn word(&mut self, address: Addr) -> Option<u64> {
+        if address.get() & 7 != 0 {
             return None;
         }
         let bytes = self.from(address).first_chunk()?;
@@ -29,10 +30,10 @@ impl<'m, M: ReadMemory> Pages<'m, M> {
     }
 
     /// The bytes before the next 0, if it comes soon enough.
-    pub(crate) fn text(&mut self, address: u64, longest: usize) -> Option<Vec<u8>> {
+    pub(crate) fn text(&mut self, address: Addr, longest: usize) -> Option<Vec<u8>> {
         let mut text = Vec::new();
         while text.len() < longest {
-            let piece = self.from(address.checked_add(text.len() as u64)?);
+            let piece = self.from(Addr::new(address.get().checked_add(text.len() as u64)?));
             match piece.iter().position(|byte| *byte == 0) {
                 Some(end) => {
                     text.extend_from_slice(&piece[..end]);
@@ -46,19 +47,19 @@ impl<'m, M: ReadMemory> Pages<'m, M> {
     }
 
     /// What can be read from an address to the end of its page.
-    fn from(&mut self, address: u64) -> &[u8] {
-        let start = address / PAGE as u64 * PAGE as u64;
+    fn from(&mut self, address: Addr) -> &[u8] {
+        let start = Addr::new(address.get() / PAGE as u64 * PAGE as u64);
         if self.pages.len() >= MOST && !self.pages.contains_key(&start) {
             self.pages.clear();
         }
         let memory = self.memory;
         let page = self.pages.entry(start).or_insert_with(|| {
             let mut page = vec![0; PAGE];
-            let there = memory.read(start, &mut page).min(PAGE);
+            let there = memory.read(start.get(), &mut page).min(PAGE);
             page.truncate(there);
             page
         });
-        page.get((address - start) as usize..).unwrap_or_default()
+        page.get((address - start).get() as usize..).unwrap_or_default()
     }
 }
 
@@ -85,13 +86,13 @@ mod tests {
     fn a_text_may_go_on_in_the_next_page() {
         let memory = Text(b"shop::Book\0rest");
         let mut pages = Pages::new(&memory);
-        assert_eq!(pages.text(4090, 100).as_deref(), Some(&b"shop::Book"[..]));
-        assert_eq!(pages.text(4096, 100).as_deref(), Some(&b"Book"[..]));
-        assert_eq!(pages.text(4090, 9), None, "too long");
-        assert_eq!(pages.text(4101, 100), None, "it has no end");
-        assert_eq!(pages.text(1 << 40, 100), None);
-        assert_eq!(pages.word(4088), Some(u64::from_le_bytes(*b"\0\0shop::")));
-        assert_eq!(pages.word(4104), None, "the page ends");
-        assert_eq!(pages.word(4089), None);
+        assert_eq!(pages.text(Addr::new(4090), 100).as_deref(), Some(&b"shop::Book"[..]));
+        assert_eq!(pages.text(Addr::new(4096), 100).as_deref(), Some(&b"Book"[..]));
+        assert_eq!(pages.text(Addr::new(4090), 9), None, "too long");
+        assert_eq!(pages.text(Addr::new(4101), 100), None, "it has no end");
+        assert_eq!(pages.text(Addr::new(1 << 40), 100), None);
+        assert_eq!(pages.word(Addr::new(4088)), Some(u64::from_le_bytes(*b"\0\0shop::")));
+        assert_eq!(pages.word(Addr::new(4104)), None, "the page ends");
+        assert_eq!(pages.word(Addr::new(4089)), None);
     }
 }

@@ -1,6 +1,7 @@
 //! BlockReader much of foreign memory in order.
 
-use heaplens_snapshot::ReadMemory;
+use heaplens_format::Addr;
+use heaplens_snapshot::{ReadMemory, Span};
 
 /// The most that is read at a time: with what is found in it, it stays in the second-level cache.
 pub(crate) const WINDOW: u64 = 1 << 18;
@@ -16,9 +17,9 @@ impl<'a, M: ReadMemory> ReadWindow<'a, M> {
         Self { memory, buffer: vec![0; WINDOW as usize] }
     }
 
-    /// Tells of the words of a range, piece by piece, each with its address. What cannot be read is left out.
-    pub(crate) fn each_piece(&mut self, start: u64, end: u64, mut tell: impl FnMut(u64, &[[u8; 8]])) {
-        let mut at = start.next_multiple_of(8);
+    /// Visits the words of a range, piece by piece, each with its address. What cannot be read is left out.
+    pub(crate) fn each_piece(&mut self, range: Span, mut visit: impl FnMut(Addr, &[[u8; 8]])) {
+        let (mut at, end) = (range.start.get().next_multiple_of(8), range.end.get());
         while at + 8 <= end {
             let length = (end - at).min(WINDOW) as usize;
             let filled = self.memory.read(at, &mut self.buffer[..length]).min(length);
@@ -26,7 +27,7 @@ impl<'a, M: ReadMemory> ReadWindow<'a, M> {
             if words.is_empty() {
                 return;
             }
-            tell(at, words);
+            visit(Addr::new(at), words);
             at += 8 * words.len() as u64;
         }
     }
@@ -40,8 +41,8 @@ mod tests {
     fn words_of(memory: &Numbered, ranges: &[(u64, u64)]) -> Vec<u64> {
         let (mut window, mut seen) = (ReadWindow::new(memory), Vec::new());
         for &(start, end) in ranges {
-            window.each_piece(start, end, |address, words| {
-                for (at, word) in (address..).step_by(8).zip(words) {
+            window.each_piece(Span::new(Addr::new(start), Addr::new(end)), |address, words| {
+                for (at, word) in (address.get()..).step_by(8).zip(words) {
                     assert_eq!(u64::from_le_bytes(*word), at);
                     seen.push(at);
                 }

@@ -7,6 +7,7 @@ use heaplens_cpython::fixed::object::TYPE;
 use heaplens_cpython::fixed::{type_flag, type_object, weakref};
 use heaplens_cpython::type_objects::TypeObject;
 use heaplens_cpython::{ReadMemory, is_address};
+use heaplens_format::Addr;
 
 use super::class::{Class, ClassId, ClassKind};
 use super::interpreter::Python;
@@ -112,9 +113,9 @@ impl<M: ReadMemory> Python<'_, M> {
     }
 
     /// What an object keeps for later use, though it holds nothing: a way must not lead through it, but it is not lost.
-    pub fn spare(&self, object: PythonObject) -> impl Iterator<Item = u64> + '_ {
+    pub fn spare(&self, object: PythonObject) -> impl Iterator<Item = Addr> + '_ {
         let words = self.known(object.class).map_or(&[][..], |class| self.cached_frame_words(&class));
-        words.iter().filter_map(move |word| self.reader.pointer(object.address + word))
+        words.iter().filter_map(move |word| self.reader.pointer(object.address.get() + word).map(Addr::new))
     }
 
     /// By its flags, or by the first of its bases that is known by name.

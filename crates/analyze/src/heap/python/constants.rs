@@ -7,9 +7,11 @@ use std::ops::ControlFlow;
 use heaplens_cpython::fixed::object::SIZE;
 use heaplens_cpython::fixed::{bytes, int, type_flag, type_object, unicode};
 use heaplens_cpython::{ReadMemory, is_address};
+use heaplens_snapshot::Span;
 
 use super::class::{Class, ClassKind};
 use super::interpreter::Python;
+use super::reader::span;
 use super::text::is_compact_ascii;
 
 /// Types have true counts in 3.11.
@@ -18,10 +20,10 @@ const MOST_OF_TYPE: u64 = 1 << 20;
 const LONGEST: u64 = 1 << 24;
 
 impl<M: ReadMemory> Python<'_, M> {
-    /// Words between two addresses in the data of the interpreter that are no pointers, whatever they look like: ranges in order.
-    pub fn constants(&self, (start, end): (u64, u64)) -> Vec<(u64, u64)> {
+    /// Words of a range in the data of the interpreter that are no pointers, whatever they look like: ranges in order.
+    pub fn constants(&self, range: Span) -> Vec<Span> {
         let (mut parts, mut before) = (Vec::new(), 0);
-        let words = end.saturating_sub(start) / 8;
+        let (start, words) = (range.start.get(), range.length().get() / 8);
         let _ = self.reader.each_row(start, words, |number, [word]| {
             let references = std::mem::replace(&mut before, word);
             let is_constant = self.layout.is_constant(references);
@@ -30,7 +32,7 @@ impl<M: ReadMemory> Python<'_, M> {
                 (is_address(word) && (is_constant || may_be_type)).then(|| self.class_at(word)).flatten();
             if let Some(class) = class.filter(|class| is_constant || class.kind == ClassKind::Class) {
                 let object = start + 8 * number - 8;
-                parts.extend(is_constant.then_some((object, object + 8)));
+                parts.extend(is_constant.then(|| span(object, object + 8)));
                 parts.extend(self.no_pointers(object, &class));
             }
             ControlFlow::Continue(())
@@ -39,23 +41,24 @@ impl<M: ReadMemory> Python<'_, M> {
         parts
     }
 
-    fn no_pointers(&self, object: u64, class: &Class) -> Option<(u64, u64)> {
+    fn no_pointers(&self, object: u64, class: &Class) -> Option<Span> {
         let size = || self.reader.word(object + SIZE).filter(|&size| size < LONGEST);
         match class.kind {
             ClassKind::Code => {
                 let code = object + class.type_object.basicsize;
-                Some((code, code + class.type_object.itemsize * size()?))
+                Some(span(code, code + class.type_object.itemsize * size()?))
             }
             ClassKind::Class => {
-                self.class_at(object).map(|_| (object + type_object::FLAGS, object + type_object::FLAGS + 8))
+                let flags = object + type_object::FLAGS;
+                self.class_at(object).map(|_| span(flags, flags + 8))
             }
-            ClassKind::Integer => Some((object + int::DIGITS, object + int::DIGITS + 8)),
+            ClassKind::Integer => Some(span(object + int::DIGITS, object + int::DIGITS + 8)),
             ClassKind::Text if is_compact_ascii(self.reader.word(object + unicode::STATE)?) => {
                 let length = self.reader.word(object + unicode::LENGTH).filter(|&length| length < LONGEST)?;
-                Some((object + unicode::HASH, object + self.layout.unicode.ascii + length + 1))
+                Some(span(object + unicode::HASH, object + self.layout.unicode.ascii + length + 1))
             }
             ClassKind::Plain if class.has(type_flag::BYTES) => {
-                Some((object + bytes::HASH, object + bytes::DATA + size()? + 1))
+                Some(span(object + bytes::HASH, object + bytes::DATA + size()? + 1))
             }
             _ => None,
         }

@@ -7,6 +7,7 @@ use heaplens_cpython::fixed::type_flag;
 use heaplens_cpython::{ReadMemory, is_address};
 
 use super::interpreter::Python;
+use super::reader::span;
 use super::text::LONGEST_NAME;
 use crate::heap::scan::NonOwningPart;
 
@@ -81,10 +82,10 @@ impl<M: ReadMemory> Python<'_, M> {
         let entries = self.layout.keys.entries(&self.reader, keys);
         let Some(Entries { start, count, has_hashes: true }) = entries else { return parts };
         if count <= MOST_HASHES {
-            let whole = (keys, start + Entries::WITH_HASH * count);
+            let whole = span(keys, start + Entries::WITH_HASH * count);
             let _ = self.reader.each_row(start, count, |number, [hash, _, _]| {
                 let at = start + Entries::WITH_HASH * number;
-                parts.extend(is_address(hash).then_some(NonOwningPart { whole, non_owning: (at, at + 8) }));
+                parts.extend(is_address(hash).then(|| NonOwningPart { whole, non_owning: span(at, at + 8) }));
                 ControlFlow::Continue(())
             });
         }

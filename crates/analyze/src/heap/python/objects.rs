@@ -4,6 +4,8 @@ use heaplens_cpython::fixed::object::SIZE;
 use heaplens_cpython::fixed::{type_flag, unicode};
 use heaplens_cpython::pools::LARGEST_SMALL;
 use heaplens_cpython::{ReadMemory, is_address};
+use heaplens_format::{Addr, Bytes};
+use heaplens_snapshot::Block;
 
 use super::class::{Class, ClassId, ClassKind};
 use super::interpreter::Python;
@@ -16,9 +18,9 @@ const MOST_REFERENCES: u64 = 1 << 33;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PythonObject {
     /// Where it begins: what `id()` says.
-    pub address: u64,
+    pub address: Addr,
     /// Where its block begins: at the collector's links, if it has any.
-    pub block: u64,
+    pub block: Addr,
     /// Its type.
     pub class: ClassId,
     /// Whether the collector has it in its lists.
@@ -33,11 +35,11 @@ impl<M: ReadMemory> Python<'_, M> {
     ///
     /// Asked for every block of a heap. Measured in a process that had imported TensorFlow: see the tests.
     #[inline]
-    pub fn object_in(&self, start: u64, size: u64, words: &[u64]) -> Option<PythonObject> {
-        [0, 2, 4].into_iter().find_map(|lead| self.object_behind(lead, start, size, words))
+    pub fn object_in(&self, block: Block, words: &[u64]) -> Option<PythonObject> {
+        [0, 2, 4].into_iter().find_map(|lead| self.object_after(lead, block, words))
     }
 
-    fn object_behind(&self, lead: usize, start: u64, size: u64, words: &[u64]) -> Option<PythonObject> {
+    fn object_after(&self, lead: usize, block: Block, words: &[u64]) -> Option<PythonObject> {
         let &[references, class, ..] = words.get(lead..)? else { return None };
         let count = self.layout.references(references)?;
         if count == 0 || count > MOST_REFERENCES || !is_address(class) {
@@ -45,21 +47,22 @@ impl<M: ReadMemory> Python<'_, M> {
         }
         let class = self.class_at(class)?;
         let before = 8 * lead as u64;
-        let fits = class.lead == before && before + class.least_size <= size;
+        let fits = class.lead == before && before + class.least_size <= block.size.get();
         if !fits || self.is_pair(references) {
             return None;
         }
         // Memory that malloc hands out again may hold the words of an old object.
-        if size > LARGEST_SMALL
+        if block.size.get() > LARGEST_SMALL
             && class.has(type_flag::HAVE_GC)
             && !are_links(words[lead - 2], words[lead - 1])
         {
             return None;
         }
         let is_tracked = class.has(type_flag::HAVE_GC) && words[lead - 2] != 0;
-        let behind = self.used(&class, &words[lead..]).map_or(0, |used| old_words(before + used));
-        let (address, non_owning_words) = (start + before, class.non_owning_words | behind);
-        Some(PythonObject { address, block: start, class: class.id, is_tracked, non_owning_words })
+        let unused = self.used(&class, &words[lead..]).map_or(0, |used| old_words(before + used));
+        let (address, non_owning_words) =
+            (block.address + Bytes::new(before), class.non_owning_words | unused);
+        Some(PythonObject { address, block: block.address, class: class.id, is_tracked, non_owning_words })
     }
 
     /// How long an object of the interpreter's own is, as far as references can be in it, by its first words. Blocks come in steps of

@@ -9,11 +9,14 @@ use heaplens_cpython::fixed::{
 use heaplens_cpython::layout::Generator;
 use heaplens_cpython::type_objects::TypeObject;
 use heaplens_cpython::unicode::State;
+use heaplens_format::Addr;
+use heaplens_snapshot::Span;
 
 use super::class::{Class, ClassKind};
 use super::interpreter::Python;
 use super::numpy::ndarray;
 use super::objects::PythonObject;
+use super::reader::span;
 use crate::heap::scan::NonOwningPart;
 
 /// Nodes of an OrderedDict beyond this many are not looked at.
@@ -22,13 +25,13 @@ const MOST_NODES: usize = 1 << 24;
 impl<M: ReadMemory> Python<'_, M> {
     /// Memory that belongs to an object: an address in each block, which need not be its beginning. The `__dict__` of an object
     /// and the tuple of a function's closure are parts of it, shared keys are not.
-    pub fn parts(&self, object: u64) -> Vec<u64> {
-        let mut parts = Vec::new();
+    pub fn parts(&self, object: Addr) -> Vec<Addr> {
+        let (mut parts, object) = (Vec::new(), object.get());
         if let Some(class) = self.class_of(object) {
             self.add_by_kind(object, &class, &mut parts);
             self.add_attributes(object, &class, &mut parts);
         }
-        parts
+        parts.into_iter().map(Addr::new).collect()
     }
 
     fn add_by_kind(&self, object: u64, class: &Class, into: &mut Vec<u64>) {
@@ -139,10 +142,10 @@ impl<M: ReadMemory> Python<'_, M> {
     pub fn non_owning_parts(&self, object: PythonObject) -> Vec<NonOwningPart> {
         let Some(class) = self.known(object.class) else { return Vec::new() };
         let mut parts = match class.kind {
-            ClassKind::List => self.spare_capacity_of_list(object.address).into_iter().collect(),
-            ClassKind::Deque => self.spare_capacity_of_deque(object.address),
+            ClassKind::List => self.spare_capacity_of_list(object.address.get()).into_iter().collect(),
+            ClassKind::Deque => self.spare_capacity_of_deque(object.address.get()),
             ClassKind::Generator => self.finished_frame(object).into_iter().collect(),
-            ClassKind::Dict => self.hashes(object.address),
+            ClassKind::Dict => self.hashes(object.address.get()),
             _ => Vec::new(),
         };
         parts.extend(self.order_of_values(object, &class));
@@ -151,19 +154,21 @@ impl<M: ReadMemory> Python<'_, M> {
 
     /// The order in which attributes were set, which lies beside their values.
     fn order_of_values(&self, object: PythonObject, class: &Class) -> Option<NonOwningPart> {
-        let values = self.values_of(object.address, class)?;
-        let non_owning = self.layout.attributes.order_of(&self.reader, values)?;
+        let values = self.values_of(object.address.get(), class)?;
+        let (start, end) = self.layout.attributes.order_of(&self.reader, values)?;
+        let non_owning = span(start, end);
         let TypeObject { flags, basicsize, .. } = class.type_object;
-        let is_inline = self.layout.attributes.inline_values(object.address, flags, basicsize).is_some();
-        let start = if is_inline { object.block } else { non_owning.0 };
-        Some(NonOwningPart { whole: (start, non_owning.1), non_owning })
+        let is_inline =
+            self.layout.attributes.inline_values(object.address.get(), flags, basicsize).is_some();
+        let start = if is_inline { object.block } else { non_owning.start };
+        Some(NonOwningPart { whole: Span::new(start, non_owning.end), non_owning })
     }
 
     fn spare_capacity_of_list(&self, list: u64) -> Option<NonOwningPart> {
         let items = self.reader.pointer(list + list::ITEMS)?;
         let (used, room) = (self.reader.word(list + SIZE)?, self.reader.word(list + list::ALLOCATED)?);
         let end = (used < room && room < 1 << 40).then(|| items.checked_add(8 * room))??;
-        Some(NonOwningPart { whole: (items, end), non_owning: (items + 8 * used, end) })
+        Some(NonOwningPart { whole: span(items, end), non_owning: span(items + 8 * used, end) })
     }
 
     /// Before the first item and behind the last.
@@ -173,8 +178,8 @@ impl<M: ReadMemory> Python<'_, M> {
         let (Some(first), Some(last)) = (blocks.first(), blocks.last()) else { return Vec::new() };
         let part = |block: u64, from: u64, to: u64| {
             let item = |at: u64| block + deque_block::DATA + 8 * at;
-            let whole = (block, item(deque_block::LENGTH));
-            (from < to).then(|| NonOwningPart { whole, non_owning: (item(from), item(to)) })
+            let whole = span(block, item(deque_block::LENGTH));
+            (from < to).then(|| NonOwningPart { whole, non_owning: span(item(from), item(to)) })
         };
         let before = place(deque::LEFTINDEX).and_then(|at| part(*first, 0, at));
         let behind = place(deque::RIGHTINDEX).and_then(|at| part(*last, at + 1, deque_block::LENGTH));
@@ -182,14 +187,15 @@ impl<M: ReadMemory> Python<'_, M> {
     }
 
     fn finished_frame(&self, generator: PythonObject) -> Option<NonOwningPart> {
-        let frame = self.layout.frame_that_is_over(&self.reader, generator.address)?;
-        let words = self.reader.word(generator.address + SIZE)?;
-        let end = frame + 8 * words.min(1 << 20);
-        Some(NonOwningPart { whole: (generator.block, end), non_owning: (frame, end) })
+        let frame = self.layout.frame_that_is_over(&self.reader, generator.address.get())?;
+        let words = self.reader.word(generator.address.get() + SIZE)?;
+        let non_owning = span(frame, frame + 8 * words.min(1 << 20));
+        Some(NonOwningPart { whole: Span::new(generator.block, non_owning.end), non_owning })
     }
 
     /// How many elements a container has.
-    pub fn length(&self, object: u64) -> Option<u64> {
+    pub fn length(&self, object: Addr) -> Option<u64> {
+        let object = object.get();
         let count = match self.class_of(object)?.kind {
             ClassKind::List
             | ClassKind::Tuple
@@ -198,7 +204,7 @@ impl<M: ReadMemory> Python<'_, M> {
             | ClassKind::Array => self.reader.word(object + SIZE),
             ClassKind::Dict | ClassKind::OrderedDict => self.reader.word(object + dict::USED),
             ClassKind::Set => self.reader.word(object + set::USED),
-            ClassKind::Cache => self.length(self.reader.pointer(object + lru_cache::CACHE)?),
+            ClassKind::Cache => self.length(self.reader.pointer(object + lru_cache::CACHE).map(Addr::new)?),
             ClassKind::NumpyArray if self.reader.half(object + ndarray::AXES)? > 0 => {
                 self.reader.word(self.reader.pointer(object + ndarray::DIMENSIONS)?)
             }

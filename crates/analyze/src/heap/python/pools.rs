@@ -3,15 +3,17 @@
 use heaplens_cpython::ReadMemory;
 use heaplens_cpython::layout::Pools;
 use heaplens_cpython::pools::Pool;
+use heaplens_format::{Addr, Bytes};
+use heaplens_snapshot::Span;
 
 /// How much is read at a time: a whole number of pools.
 const PIECE: u64 = 1 << 20;
 
 /// Adds the blocks in use between two addresses, with the sizes of their classes.
-pub(super) fn list<M: ReadMemory>(memory: &M, pools: Pools, range: (u64, u64), into: &mut Vec<(u64, u64)>) {
+pub(super) fn list<M: ReadMemory>(memory: &M, pools: Pools, range: Span, into: &mut Vec<(Addr, Bytes)>) {
     let mut buffer = vec![0; PIECE as usize];
-    let Some(mut at) = range.0.checked_next_multiple_of(pools.pool) else { return };
-    while let Some(left) = range.1.checked_sub(at).filter(|&left| left >= pools.pool) {
+    let Some(mut at) = range.start.get().checked_next_multiple_of(pools.pool) else { return };
+    while let Some(left) = range.end.get().checked_sub(at).filter(|&left| left >= pools.pool) {
         let wanted = (left - left % pools.pool).min(PIECE);
         let filled = memory.read(at, &mut buffer[..wanted as usize]).min(wanted as usize);
         for (start, bytes) in
@@ -19,7 +21,7 @@ pub(super) fn list<M: ReadMemory>(memory: &M, pools: Pools, range: (u64, u64), i
         {
             let pool = Pool::new(pools, start, bytes);
             if let Some((blocks, size)) = pool.as_ref().and_then(Pool::blocks) {
-                into.extend(blocks.map(|block| (block, size)));
+                into.extend(blocks.map(|block| (Addr::new(block), Bytes::new(size))));
             }
         }
         // A hole costs one pool, not the whole piece.

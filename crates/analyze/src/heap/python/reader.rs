@@ -5,11 +5,20 @@ use std::cell::RefCell;
 use std::ops::ControlFlow;
 
 use heaplens_cpython::ReadMemory;
+use heaplens_format::Addr;
+use heaplens_snapshot::Span;
 
 const PAGE: u64 = 4096;
 const PAGES: usize = 256;
 /// The most bytes of a row that are read at a time.
 const PIECE: usize = 64 << 10;
+
+/// From one address up to another.
+pub(super) fn span(start: u64, end: u64) -> Span {
+    Span::new(Addr::new(start), Addr::new(end))
+}
+
+/// Memory of a process, of which pages are kept.
 pub(super) struct Reader<'m, M> {
     memory: &'m M,
     pages: RefCell<Vec<Page>>,

@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 
 use heaplens_cpython::ReadMemory;
+use heaplens_format::Addr;
 
 use super::interpreter::Python;
 use super::references::Label;
@@ -33,10 +34,10 @@ pub enum ReferenceName {
 
 impl<M: ReadMemory> Python<'_, M> {
     /// How one object leads to another, by a pointer in itself or in memory that belongs to it.
-    pub fn step(&self, from: u64, to: u64) -> Option<ReferenceName> {
+    pub fn step(&self, from: Addr, to: Addr) -> Option<ReferenceName> {
         let mut found = None;
-        let _ = self.each_reference(from, &mut |target, label| {
-            if target != to {
+        let _ = self.each_reference(from.get(), &mut |target, label| {
+            if target != to.get() {
                 return ControlFlow::Continue(());
             }
             found = Some(label);

@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 use heaplens_cpython::ReadMemory;
 use heaplens_cpython::fixed::object::TYPE;
 use heaplens_cpython::fixed::{module, type_object};
+use heaplens_format::Addr;
 
 use super::class::ClassKind;
 use super::frames::Running;
@@ -53,7 +54,7 @@ pub struct PythonRoot {
     /// The name.
     pub name: RootName,
     /// The object.
-    pub object: u64,
+    pub object: Addr,
 }
 
 impl<M: ReadMemory> Python<'_, M> {
@@ -71,7 +72,7 @@ impl<M: ReadMemory> Python<'_, M> {
     }
 
     fn interpreters(&self) -> Vec<u64> {
-        let first = self.runtime + self.layout.runtime.interpreters;
+        let first = self.runtime.get() + self.layout.runtime.interpreters;
         self.chain(first, self.layout.interpreter.next, MOST_INTERPRETERS)
     }
 
@@ -105,10 +106,13 @@ impl<M: ReadMemory> Python<'_, M> {
         let Some(modules) = self.reader.pointer(interpreter + self.layout.interpreter.modules) else {
             return;
         };
-        into.push(PythonRoot { name: RootName::Interpreter("sys.modules"), object: modules });
+        into.push(PythonRoot { name: RootName::Interpreter("sys.modules"), object: Addr::new(modules) });
         let _ = self.each_entry(modules, |name, module| {
             if let Some(name) = self.text(name, LONGEST_NAME) {
-                into.push(PythonRoot { name: RootName::Module(name), object: self.module_dict(module) });
+                into.push(PythonRoot {
+                    name: RootName::Module(name),
+                    object: Addr::new(self.module_dict(module)),
+                });
             }
             ControlFlow::Continue(())
         });
@@ -135,7 +139,7 @@ impl<M: ReadMemory> Python<'_, M> {
         let Some(running) = self.running(frame) else { return };
         let mut add = |variable: String, object: u64| {
             let name = RootName::Local { running: running.clone(), variable, thread };
-            into.push(PythonRoot { name, object });
+            into.push(PythonRoot { name, object: Addr::new(object) });
         };
         let _ = self.each_variable(frame, |name, value| {
             if let Some(name) = self.text(name, LONGEST_NAME) {
@@ -148,14 +152,14 @@ impl<M: ReadMemory> Python<'_, M> {
         }
         self.each_temporary(frame, |object| {
             let name = RootName::Temporary { running: running.clone(), thread };
-            into.push(PythonRoot { name, object });
+            into.push(PythonRoot { name, object: Addr::new(object) });
         });
     }
 
     fn add_own(&self, interpreter: u64, into: &mut Vec<PythonRoot>) {
         for offset in self.layout.interpreter.codecs {
             let object = self.reader.pointer(interpreter + offset);
-            let object = object.filter(|&object| self.class_of(object).is_some());
+            let object = object.filter(|&object| self.class_of(object).is_some()).map(Addr::new);
             into.extend(object.map(|object| PythonRoot { name: RootName::Interpreter("codecs"), object }));
         }
     }
@@ -163,7 +167,8 @@ impl<M: ReadMemory> Python<'_, M> {
     /// `type`, by way of the modules of the first interpreter. Where other words lie between (patch releases differ), the
     /// modules are looked for.
     pub(super) fn find_type_type(&mut self) -> Option<()> {
-        let interpreter = self.reader.pointer(self.runtime.checked_add(self.layout.runtime.interpreters)?)?;
+        let interpreter =
+            self.reader.pointer(self.runtime.get().checked_add(self.layout.runtime.interpreters)?)?;
         let told = self.layout.interpreter.modules;
         let near = (0..STATE_WORDS).map(|word| 8 * word);
         let modules = std::iter::once(told).chain(near).find(|&offset| {

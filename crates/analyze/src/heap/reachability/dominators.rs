@@ -37,7 +37,7 @@ pub struct Dominators {
     nodes: Nodes,
     /// By number. A parent has a smaller number than its children.
     parents: Vec<Number>,
-    bytes: Vec<u64>,
+    bytes: Vec<Bytes>,
     blocks: Vec<u32>,
 }
 
@@ -93,7 +93,7 @@ impl Dominators {
 
     pub(crate) fn amount(&self, number: Number) -> Amount {
         let at = number as usize;
-        Amount { bytes: Bytes::new(self.bytes[at]), blocks: self.blocks[at].into() }
+        Amount { bytes: self.bytes[at], blocks: self.blocks[at].into() }
     }
 }
 
@@ -182,16 +182,17 @@ impl SemiDominators {
     }
 }
 
-fn retained(graph: &Graph, nodes: &Nodes, parents: &[Number]) -> (Vec<u64>, Vec<u32>) {
-    let (mut bytes, mut blocks) = (vec![0; parents.len()], vec![0; parents.len()]);
+fn retained(graph: &Graph, nodes: &Nodes, parents: &[Number]) -> (Vec<Bytes>, Vec<u32>) {
+    let (mut bytes, mut blocks) = (vec![Bytes::ZERO; parents.len()], vec![0; parents.len()]);
     for node in (0..parents.len()).rev() {
         if let Node::Block(block) = nodes.node(node as u32) {
-            bytes[node] += graph.blocks().get(block).size.get();
+            bytes[node] += graph.blocks().get(block).size;
             blocks[node] += 1;
         }
         let parent = parents[node] as usize;
         if node > 0 {
-            bytes[parent] += bytes[node];
+            let (own, retained) = (bytes[node], &mut bytes[parent]);
+            *retained += own;
             blocks[parent] += blocks[node];
         }
     }

@@ -18,6 +18,7 @@
 use std::collections::{HashMap, HashSet};
 
 use heaplens_format::recording::Amount;
+use heaplens_format::{Addr, Bytes};
 
 use super::dominators::Node;
 use super::summary::{BlockKind, NOWHERE, Summary, SummaryNode};
@@ -31,7 +32,7 @@ pub struct Growing {
     /// Which it is in the later snapshot.
     pub node: Node,
     /// The bytes that it gained, less those of other points below it.
-    pub gained: u64,
+    pub gained: Bytes,
     /// What it retained in the earlier snapshot, if it was there.
     pub before: Option<Amount>,
     /// What it retains.
@@ -150,7 +151,7 @@ impl<'a> SnapshotGrowth<'a> {
         let (node, before) = (&self.later.nodes[at], self.before(at));
         Growing {
             node: node.node,
-            gained: gained.max(0) as u64,
+            gained: Bytes::new(gained.max(0) as u64),
             before: before.map(|node| node.retained),
             after: node.retained,
             elements_before: before.map(|node| node.elements),
@@ -176,7 +177,7 @@ fn match_nodes(earlier: &Summary, later: &Summary, children: &Children) -> Vec<u
             });
             match_by(&left, new, &mut matches, |child, is_new| {
                 let node = &if is_new { later } else { earlier }.nodes[child as usize];
-                (group_of(node), 0, node.kind)
+                (group_of(node), Addr::default(), node.kind)
             });
         }
     }
@@ -190,7 +191,7 @@ fn group_of(node: &SummaryNode) -> Option<u32> {
     }
 }
 
-type MatchKey = (Option<u32>, u64, BlockKind);
+type MatchKey = (Option<u32>, Addr, BlockKind);
 
 /// Pairs nodes of one key, in the order in which they come, the heaviest first; tells which of the old ones are left.
 fn match_by(old: &[u32], new: &[u32], matches: &mut [u32], key: impl Fn(u32, bool) -> MatchKey) -> Vec<u32> {

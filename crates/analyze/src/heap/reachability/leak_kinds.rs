@@ -9,6 +9,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use heaplens_format::Bytes;
 use heaplens_format::recording::{Amount, LeakKind, LostSite};
 
 use crate::heap::memory::BlockId;
@@ -73,7 +74,7 @@ fn mark_reachable(graph: &Graph, is_given: impl Fn(BlockId) -> bool, kinds: &mut
 /// What Python's collector knows, and what is given.
 fn given(graph: &Graph, is_given: impl Fn(BlockId) -> bool) -> impl Iterator<Item = Edge> {
     let given = graph.blocks().ids().filter(move |&block| graph.is_tracked(block) || is_given(block));
-    given.map(|block| Edge::new(block, 0))
+    given.map(|block| Edge::new(block, Bytes::ZERO))
 }
 
 /// What else can be reached. What reachable blocks point to by starts is known already.

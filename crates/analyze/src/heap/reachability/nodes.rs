@@ -1,6 +1,8 @@
 //! The nodes of the tree of dominators, numbered in the order in which a search in depth comes to them: everything, groups of
 //! roots, blocks.
 
+use heaplens_format::Bytes;
+
 use super::tops::tops;
 use crate::heap::memory::BlockId;
 use crate::heap::scan::{Edge, Graph, RootOrigin};
@@ -184,7 +186,7 @@ impl<'a> Walk<'a> {
         let tops = tops(self.graph, |block| self.nodes.number(block).is_some());
         let first = self.nodes.root_targets.len() as u32;
         self.begin_rank();
-        self.nodes.root_targets.extend(tops.into_iter().map(|block| Edge::new(block, 0)));
+        self.nodes.root_targets.extend(tops.into_iter().map(|block| Edge::new(block, Bytes::ZERO)));
         let number = self.add_group(COLLECTOR_GROUP, first);
         self.walk(number);
         for block in self.graph.blocks().ids() {

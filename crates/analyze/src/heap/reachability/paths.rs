@@ -11,6 +11,8 @@
 //! its class, and by that to all that the class has. Paths without such steps count first, from all roots with a name; then those
 //! with one of them, and so on.
 
+use heaplens_format::Bytes;
+
 use super::tops::tops;
 use crate::heap::memory::BlockId;
 use crate::heap::scan::{Content, Edge, Graph, Holder, RootEdge, RootOrigin};
@@ -66,11 +68,11 @@ impl Paths {
             }
         }
         for block in tops(graph, |block| search.parents[block.index()] != NONE) {
-            search.reach(Edge::new(block, 0), COLLECTOR);
+            search.reach(Edge::new(block, Bytes::ZERO), COLLECTOR);
         }
         search.spread();
         for block in graph.blocks().ids().filter(|block| graph.is_tracked(*block)) {
-            search.reach(Edge::new(block, 0), COLLECTOR);
+            search.reach(Edge::new(block, Bytes::ZERO), COLLECTOR);
             search.spread();
         }
         Self { parents: search.parents, heads: search.heads }

@@ -9,6 +9,7 @@
 //! long list would be all that is kept, and growth would be traced to its last node.
 
 use heaplens_format::recording::Amount;
+use heaplens_format::{Addr, Bytes};
 
 use super::dominators::{Dominators, Node};
 use super::nodes::Number;
@@ -17,7 +18,7 @@ use crate::heap::scan::Graph;
 /// Nodes that are kept at most: 4 MB.
 const MOST: usize = 50_000;
 /// A block that holds no other is kept from this size on: what grows is what holds others, or is large.
-const LEAST_LEAF: u64 = 4096;
+const LEAST_LEAF: Bytes = Bytes::new(4096);
 /// So many levels up the last node of the same kind is looked for: between two nodes of a list of Python's lies what
 /// keeps their attributes.
 const LEVELS: usize = 3;
@@ -48,7 +49,7 @@ pub struct SummaryNode {
     /// How many nodes it dominates directly: elements, where it is a container.
     pub elements: u64,
     /// Where it lay, 0 for groups.
-    pub(crate) address: u64,
+    pub(crate) address: Addr,
     pub(crate) kind: BlockKind,
     /// The next node above it that was kept. The first node is everything, and its own parent.
     pub(crate) parent: u32,
@@ -100,7 +101,7 @@ impl<'a, K: FnMut(Node) -> BlockKind> Draft<'a, K> {
             let node = dominators.node(number as Number);
             if let Node::Block(block) = node {
                 let BlockKind { class, site } = (draft.kind)(node);
-                draft.shapes[number] = shape(class, site, graph.blocks().get(block).size.get());
+                draft.shapes[number] = shape(class, site, graph.blocks().get(block).size);
                 draft.runs[number] = if site != 0 { HAS_SITE } else { 0 };
             }
             if number > 0 {
@@ -180,8 +181,8 @@ impl<'a, K: FnMut(Node) -> BlockKind> Draft<'a, K> {
     fn node(&mut self, number: usize, parent: u32) -> SummaryNode {
         let node = self.dominators.node(number as Number);
         let (address, kind) = match node {
-            Node::Block(block) => (self.graph.blocks().get(block).address.get(), (self.kind)(node)),
-            _ => (0, BlockKind::default()),
+            Node::Block(block) => (self.graph.blocks().get(block).address, (self.kind)(node)),
+            _ => (Addr::default(), BlockKind::default()),
         };
         let retained = self.dominators.amount(number as Number);
         let is_chain = self.runs[number] & IN_CHAIN != 0;
@@ -189,27 +190,27 @@ impl<'a, K: FnMut(Node) -> BlockKind> Draft<'a, K> {
     }
 
     /// What counts when it is decided whether a node is kept; 0 if it is not.
-    fn weight(&self, number: usize) -> u64 {
-        let bytes = self.dominators.amount(number as Number).bytes.get();
+    fn weight(&self, number: usize) -> Bytes {
+        let bytes = self.dominators.amount(number as Number).bytes;
         let is_light = self.runs[number] & HOLDS == 0 && bytes < LEAST_LEAF;
-        if is_light || self.is_folded(number) { 0 } else { bytes }
+        if is_light || self.is_folded(number) { Bytes::ZERO } else { bytes }
     }
 
     /// The weight from which on not too many are kept.
-    fn least(&self) -> u64 {
+    fn least(&self) -> Bytes {
         let weights = (0..self.runs.len()).map(|number| self.weight(number));
-        let mut weights: Vec<u64> = weights.filter(|weight| *weight > 0).collect();
+        let mut weights: Vec<Bytes> = weights.filter(|weight| *weight > Bytes::ZERO).collect();
         if weights.len() <= MOST {
-            return 1;
+            return Bytes::new(1);
         }
         let at = weights.len() - MOST;
-        *weights.select_nth_unstable(at).1 + 1
+        *weights.select_nth_unstable(at).1 + Bytes::new(1)
     }
 }
 
 /// Never 0.
-fn shape(class: u32, site: u32, size: u64) -> u32 {
-    let mixed = (u64::from(class) << 32 | u64::from(site)) ^ size.rotate_left(40);
+fn shape(class: u32, site: u32, size: Bytes) -> u32 {
+    let mixed = (u64::from(class) << 32 | u64::from(site)) ^ size.get().rotate_left(40);
     let mixed = mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     ((mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 32) as u32 | 1
 }

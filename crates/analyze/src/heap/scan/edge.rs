@@ -1,5 +1,7 @@
 //! A pointer to a block in four bytes, and what of the block decides how good a pointer it is.
 
+use heaplens_format::Bytes;
+
 use super::links::{Links, Payload};
 use crate::heap::memory::{BlockId, ID_BITS};
 
@@ -24,8 +26,8 @@ enum PointerOffset {
 }
 
 impl Edge {
-    pub(crate) fn new(block: BlockId, offset: u64) -> Self {
-        let place = match offset {
+    pub(crate) fn new(block: BlockId, offset: Bytes) -> Self {
+        let target = match offset.get() {
             // No program points into the first word of a block; it keeps a tag in the low bits of a pointer to its start.
             0..8 => PointerOffset::Start,
             8 => PointerOffset::AfterWord,
@@ -34,7 +36,7 @@ impl Edge {
             32 => PointerOffset::AfterPrefix,
             _ => PointerOffset::Inside,
         };
-        Self((place as u32) << ID_BITS | block.raw())
+        Self((target as u32) << ID_BITS | block.raw())
     }
 
     pub(crate) fn block(self) -> BlockId {
@@ -80,10 +82,10 @@ impl Header {
     const VECTOR_PAYLOAD: u8 = 64;
     const STRING_PAYLOAD: u8 = 128;
 
-    pub(crate) fn of(size: u64, words: &[[u8; 8]]) -> Self {
+    pub(crate) fn of(size: Bytes, words: &[[u8; 8]]) -> Self {
         let word = |at: usize| words.get(at).map(|word| u64::from_le_bytes(*word));
         let mut bits = Self::ANY;
-        if let (Some(count), Some(rest)) = (word(0), size.checked_sub(8))
+        if let (Some(count), Some(rest)) = (word(0), size.get().checked_sub(8))
             && count > 0
             && (rest == count || count < rest && rest.is_multiple_of(count))
         {
@@ -91,7 +93,7 @@ impl Header {
         }
         if let (Some(length), Some(capacity), Some(_)) = (word(0), word(1), word(2))
             && length <= capacity
-            && capacity.checked_add(25) == Some(size)
+            && capacity.checked_add(25) == Some(size.get())
         {
             bits |= Self::STRING;
         }

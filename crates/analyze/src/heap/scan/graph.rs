@@ -3,7 +3,8 @@
 
 use std::ops::Range;
 
-use heaplens_snapshot::{Block, ReadMemory, RootRange, RootRegister};
+use heaplens_format::{Addr, Bytes};
+use heaplens_snapshot::{Block, ReadMemory, RootRange, RootRegister, Span};
 
 use super::edge::{Edge, Header};
 use super::links::{Links, NonOwningPart, Payload};
@@ -12,6 +13,9 @@ use super::pointer_scanner::PointerScanner;
 use super::root_edges::RootEdges;
 use super::roots::{RootOrigin, Roots};
 use crate::heap::memory::{BlockId, BlockReader, BlockSet, Blocks, ReadWindow};
+
+/// Of a root that does not lie in memory.
+const NOWHERE: Addr = Addr::new(0);
 
 /// The heap.
 #[derive(Debug)]
@@ -70,22 +74,23 @@ impl Graph {
     /// first part on are the last ones.
     fn find_non_owning<M: ReadMemory>(
         &self,
-        parts: &[(BlockId, (u64, u64))],
+        parts: &[(BlockId, Span)],
         window: &mut ReadWindow<'_, M>,
         scanner: &mut PointerScanner,
         gone: &mut Vec<Range<usize>>,
     ) {
-        let Some(&(block, (start, _))) = parts.first() else { return };
+        let Some(&(block, first_part)) = parts.first() else { return };
         let (mut left, mut count, mut found) = (parts.iter().map(|part| part.1).peekable(), 0, Vec::new());
-        window.each_piece(start, self.blocks.range(block).1, |address, words| {
+        let rest = Span::new(first_part.start, self.blocks.span(block).end);
+        window.each_piece(rest, |address, words| {
             scanner.look_up(&self.blocks, words);
             scanner.each(&self.blocks, words, |at, pointer| {
-                let (target, here) = (pointer.edge.block(), address + 8 * at as u64);
+                let (target, here) = (pointer.edge.block(), address + word(at));
                 if target == block || self.sole.contains(target) {
                     return;
                 }
-                while left.next_if(|(_, end)| *end <= here).is_some() {}
-                found.extend(left.peek().filter(|(start, _)| *start <= here).map(|_| count));
+                while left.next_if(|part| part.end <= here).is_some() {}
+                found.extend(left.peek().filter(|part| part.start <= here).map(|_| count));
                 count += 1;
             });
         });
@@ -96,9 +101,9 @@ impl Graph {
     }
 
     /// The block that begins with the memory a part is of, and the part.
-    fn known_part(&self, part: &NonOwningPart) -> Option<(BlockId, (u64, u64))> {
-        let (block, offset) = self.blocks.find(part.whole.0)?;
-        let fits = offset == 0 && part.whole.1 <= self.blocks.range(block).1;
+    fn known_part(&self, part: &NonOwningPart) -> Option<(BlockId, Span)> {
+        let (block, offset) = self.blocks.find(part.whole.start)?;
+        let fits = offset == Bytes::ZERO && part.whole.end <= self.blocks.span(block).end;
         fits.then_some((block, part.non_owning))
     }
 
@@ -195,7 +200,7 @@ impl Graph {
                 if piece.is_first {
                     let block = blocks.get(id);
                     links = links_of(id, block, own);
-                    headers[id.index()].merge(Header::of(block.size.get(), own).with(links));
+                    headers[id.index()].merge(Header::of(block.size, own).with(links));
                 }
                 scanner.each_in(blocks, words, piece.words(), |at, pointer| {
                     let target = pointer.edge.block();
@@ -215,10 +220,10 @@ impl Graph {
     fn read_roots(&mut self, roots: &Roots, memory: &impl ReadMemory) {
         for root in &roots.named {
             self.roots.begin(RootOrigin::Named { id: root.id }, root.rank);
-            self.add_root(root.address, 0);
+            self.add_root(root.address, NOWHERE);
         }
         for range in &roots.mappings {
-            let start = range.span.start.get();
+            let start = range.span.start;
             self.roots.begin(RootOrigin::Word { address: start, kind: range.kind }, range.kind.rank());
             self.add_root(start, start);
         }
@@ -231,12 +236,12 @@ impl Graph {
         }
         for register in &roots.registers {
             self.roots.begin(RootOrigin::Register { thread: register.thread }, RootRegister::RANK);
-            self.add_root(register.word, 0);
+            self.add_root(Addr::new(register.word), NOWHERE);
         }
         self.roots.sort();
     }
 
-    fn add_root(&mut self, word: u64, address: u64) {
+    fn add_root(&mut self, word: Addr, address: Addr) {
         if let Some((block, offset)) = self.blocks.find(word) {
             self.roots.add(Edge::new(block, offset), address);
         }
@@ -248,14 +253,14 @@ impl Graph {
         range: &RootRange,
         window: &mut ReadWindow<'_, M>,
         scanner: &mut PointerScanner,
-        is_pointer: impl Fn(&Blocks, u64, u64) -> bool,
+        is_pointer: impl Fn(&Blocks, Addr, Addr) -> bool,
     ) {
         let Self { blocks, headers, roots, .. } = self;
-        roots.begin(RootOrigin::Word { address: 0, kind: range.kind }, range.kind.rank());
-        window.each_piece(range.span.start.get(), range.span.end.get(), |address, words| {
+        roots.begin(RootOrigin::Word { address: NOWHERE, kind: range.kind }, range.kind.rank());
+        window.each_piece(range.span, |address, words| {
             scanner.look_up(blocks, words);
             scanner.each(blocks, words, |at, pointer| {
-                let at = address + 8 * at as u64;
+                let at = address + word(at);
                 if !is_pointer(blocks, at, pointer.word) {
                     return;
                 }
@@ -268,17 +273,22 @@ impl Graph {
     }
 }
 
+/// How far it is to a word.
+fn word(number: usize) -> Bytes {
+    Bytes::new(8 * number as u64)
+}
+
 /// Those parts, in order, that meet no other.
-fn apart(mut parts: Vec<(BlockId, (u64, u64))>) -> Vec<(BlockId, (u64, u64))> {
+fn apart(mut parts: Vec<(BlockId, Span)>) -> Vec<(BlockId, Span)> {
     parts.sort_unstable_by_key(|&(_, part)| part);
-    let mut known_to = 0;
+    let mut known_to = Addr::default();
     let mut alone = Vec::with_capacity(parts.len());
-    for (at, &(block, (start, end))) in parts.iter().enumerate() {
-        let next = parts.get(at + 1).map_or(u64::MAX, |&(_, (start, _))| start);
-        if known_to <= start && end <= next {
-            alone.push((block, (start, end)));
+    for (at, &(block, part)) in parts.iter().enumerate() {
+        let is_before_next = parts.get(at + 1).is_none_or(|&(_, next)| part.end <= next.start);
+        if known_to <= part.start && is_before_next {
+            alone.push((block, part));
         }
-        known_to = known_to.max(end);
+        known_to = known_to.max(part.end);
     }
     alone
 }

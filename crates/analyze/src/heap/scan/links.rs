@@ -1,12 +1,14 @@
 //! What is known of a block besides its words: which of them are non-owning pointers, and whose memory it is.
 
-/// Memory that an object says is its own, and the part of it in which old pointers lie: each from one address to another.
+use heaplens_snapshot::Span;
+
+/// Memory that an object says is its own, and the part of it in which pointers own nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NonOwningPart {
     /// All that it has there; a block begins with it.
-    pub whole: (u64, u64),
-    /// What of it holds nothing.
-    pub non_owning: (u64, u64),
+    pub whole: Span,
+    /// The part.
+    pub non_owning: Span,
 }
 
 /// What is known of a block besides its words.

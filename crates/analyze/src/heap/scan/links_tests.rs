@@ -2,7 +2,7 @@
 
 use heaplens_format::recording::LeakKind;
 use heaplens_format::{Addr, Bytes};
-use heaplens_snapshot::{Block, Rank};
+use heaplens_snapshot::{Block, Rank, Span};
 
 use crate::heap::synthetic::{Words, id_at};
 use crate::heap::{
@@ -27,7 +27,7 @@ fn graph_and_memory(words: &[(u64, u64, u64)], links: impl Fn(u64) -> Links) -> 
     }
     memory.0.extend(words.iter().map(|&(block, number, value)| (block + 8 * number, value)));
     let block = |start: u64| Block { address: Addr::new(start), size: Bytes::new(96), site: 1 };
-    let named = vec![NamedRoot { rank: Rank::MainModule, id: 7, address: FIRST, is_sole: false }];
+    let named = vec![NamedRoot { rank: Rank::MainModule, id: 7, address: Addr::new(FIRST), is_sole: false }];
     let roots = Roots { named, ..Roots::default() };
     let blocks = Blocks::new(blocks.map(block).to_vec()).unwrap();
     let graph = Graph::with_links(blocks, &roots, &memory, |_, block, words| {
@@ -60,9 +60,9 @@ type Part = ((u64, u64), (u64, u64));
 /// How many blocks each block holds when these parts are left out.
 fn held_without(words: &[(u64, u64, u64)], parts: &[Part]) -> [usize; 3] {
     let (mut graph, memory) = graph_and_memory(words, |_| Links::default());
-    let parts: Vec<NonOwningPart> =
-        parts.iter().map(|&(whole, non_owning)| NonOwningPart { whole, non_owning }).collect();
-    graph.forget(&parts, &memory);
+    let span = |(start, end)| Span::new(Addr::new(start), Addr::new(end));
+    let part = |&(whole, rest): &Part| NonOwningPart { whole: span(whole), non_owning: span(rest) };
+    graph.forget(&parts.iter().map(part).collect::<Vec<_>>(), &memory);
     [FIRST, SECOND, THIRD].map(|block| graph.targets(id_at(&graph, block)).count())
 }
 

@@ -8,13 +8,15 @@
 
 use std::ops::Range;
 
+use heaplens_format::{Addr, Bytes};
+
 use super::edge::Edge;
 use super::links::Payload;
 use crate::heap::memory::{BlockId, Blocks, Near, Spot};
 
 /// A word that points to a block.
 pub(crate) struct Pointer {
-    pub(crate) word: u64,
+    pub(crate) word: Addr,
     pub(crate) edge: Edge,
     /// What the block is, if the words behind this one are those of a header.
     pub(crate) payload: Option<Payload>,
@@ -46,13 +48,13 @@ struct Target {
 impl Target {
     const NOTHING: Self = Self { block: u32::MAX, offset: 0 };
 
-    fn new(block: BlockId, offset: u64) -> Self {
-        Self { block: block.raw(), offset: u32::try_from(offset).unwrap_or(u32::MAX) }
+    fn new(block: BlockId, offset: Bytes) -> Self {
+        Self { block: block.raw(), offset: u32::try_from(offset.get()).unwrap_or(u32::MAX) }
     }
 
     #[inline]
-    fn get(self) -> Option<(BlockId, u64)> {
-        (self.block != u32::MAX).then(|| (BlockId::new(self.block as usize), self.offset.into()))
+    fn get(self) -> Option<(BlockId, Bytes)> {
+        (self.block != u32::MAX).then(|| (BlockId::new(self.block as usize), Bytes::new(self.offset.into())))
     }
 }
 
@@ -61,7 +63,7 @@ impl PointerScanner {
     pub(crate) fn look_up(&mut self, blocks: &Blocks, words: &[[u8; 8]]) {
         self.select(blocks, words);
         let Self { numbers, count, spots, targets, behind, .. } = self;
-        let word = |number: u32| u64::from_le_bytes(words[number as usize]);
+        let word = |number: u32| address(&words[number as usize]);
         let numbers = &numbers[..*count];
         spots.clear();
         spots.extend(numbers.iter().map(|&number| blocks.spot(word(number))));
@@ -70,10 +72,10 @@ impl PointerScanner {
         targets.extend((0..).zip(numbers).zip(&*spots).map(|((at, &number), &spot)| {
             match blocks.near(word(number), spot) {
                 Near::Nothing => Target::NOTHING,
-                Near::Start(block) => Target::new(block, 0),
+                Near::Start(block) => Target::new(block, Bytes::ZERO),
                 Near::Behind(block) => {
                     behind.push(at);
-                    Target::new(block, 0)
+                    Target::new(block, Bytes::ZERO)
                 }
             }
         }));
@@ -95,7 +97,7 @@ impl PointerScanner {
         let mut count = 0;
         for (number, word) in (0..).zip(words) {
             self.numbers[count] = number;
-            count += usize::from(blocks.may_hold(u64::from_le_bytes(*word)));
+            count += usize::from(blocks.may_hold(address(word)));
         }
         self.count = count;
     }
@@ -140,22 +142,29 @@ const TAGS: u64 = 8;
 /// Whether what points into the middle of a block is a number and no pointer. A program that is loaded at a fixed address has its heap
 /// below 4 GiB, where any number of 32 bits may lead, a hash above all; pointers into the middle are to multiples of four but for
 /// those to characters, and a block that nothing else leads to is hardly ever held by such a one.
-fn is_number(word: u64, offset: u64) -> bool {
-    word < 1 << 32 && offset >= TAGS && !word.is_multiple_of(4)
+fn is_number(word: Addr, offset: Bytes) -> bool {
+    word.get() < 1 << 32 && offset.get() >= TAGS && !word.get().is_multiple_of(4)
+}
+
+/// A word, taken for a pointer.
+#[inline]
+fn address(word: &[u8; 8]) -> Addr {
+    Addr::new(u64::from_le_bytes(*word))
 }
 
 /// The first of these words as a pointer.
 #[inline]
-fn pointer(blocks: &Blocks, words: &[[u8; 8]], (block, offset): (BlockId, u64)) -> Pointer {
-    let (word, behind) = (u64::from_le_bytes(words[0]), &words[1..]);
-    let is_table = matches!(offset, 8 | 16) && is_followed(blocks, behind, (block, offset));
-    let payload = if offset == 0 { payload(word, || blocks.range(block).1, behind) } else { None };
-    Pointer { word, edge: Edge::new(block, if is_table { 0 } else { offset }), payload }
+fn pointer(blocks: &Blocks, words: &[[u8; 8]], (block, offset): (BlockId, Bytes)) -> Pointer {
+    let (word, behind) = (address(&words[0]), &words[1..]);
+    let is_table = matches!(offset.get(), 8 | 16) && is_followed(blocks, behind, (block, offset));
+    let payload = if offset == Bytes::ZERO { payload(word, || blocks.span(block).end, behind) } else { None };
+    Pointer { word, edge: Edge::new(block, if is_table { Bytes::ZERO } else { offset }), payload }
 }
+
 /// Hash tables of Abseil, which TensorFlow is full of, keep one block with a word or two of their own, control bytes and
 /// slots; who has a table has a pointer to the control bytes and behind it one to the slots.
-fn is_followed(blocks: &Blocks, behind: &[[u8; 8]], (block, offset): (BlockId, u64)) -> bool {
-    let next = behind.first().and_then(|word| blocks.find(u64::from_le_bytes(*word)));
+fn is_followed(blocks: &Blocks, behind: &[[u8; 8]], (block, offset): (BlockId, Bytes)) -> bool {
+    let next = behind.first().and_then(|word| blocks.find(address(word)));
     next.is_some_and(|(same, farther)| same == block && farther > offset)
 }
 
@@ -165,7 +174,7 @@ fn is_followed(blocks: &Blocks, behind: &[[u8; 8]], (block, offset): (BlockId, u
 /// ```text
 ///   vector │ block │ end of elements │ end of block │     string │ block │ length │ size of block - 1 │
 /// ```
-fn payload(start: u64, end: impl FnOnce() -> u64, behind: &[[u8; 8]]) -> Option<Payload> {
+fn payload(start: Addr, end: impl FnOnce() -> Addr, behind: &[[u8; 8]]) -> Option<Payload> {
     /// Shorter strings lie in their header.
     const SHORTEST: u64 = 16;
     /// Longer vectors and strings there are none.
@@ -175,10 +184,10 @@ fn payload(start: u64, end: impl FnOnce() -> u64, behind: &[[u8; 8]]) -> Option<
     // Where a block ends is looked up last: of all that is asked here it alone may not be in the cache.
     if first > second {
         None
-    } else if start < first && second - start < LONGEST {
-        (second == end()).then_some(Payload::Vector)
+    } else if start.get() < first && second - start.get() < LONGEST {
+        (Addr::new(second) == end()).then_some(Payload::Vector)
     } else if (SHORTEST..LONGEST).contains(&second) {
-        (second + 1 == end() - start).then_some(Payload::String)
+        (Bytes::new(second + 1) == end() - start).then_some(Payload::String)
     } else {
         None
     }
@@ -189,8 +198,9 @@ mod tests {
     use super::*;
 
     fn payload_of(size: u64, words: [u64; 2]) -> Option<Payload> {
-        let end = 0x7000_0000_1000 + size;
-        payload(0x7000_0000_1000, || end, &words.map(u64::to_le_bytes))
+        let start = Addr::new(0x7000_0000_1000);
+        let end = start + Bytes::new(size);
+        payload(start, || end, &words.map(u64::to_le_bytes))
     }
 
     #[test]
@@ -210,8 +220,6 @@ mod tests {
     /// What the words of a root lead to, in two blocks of the same size below 4 GiB and above.
     #[test]
     fn a_number_below_four_gib_that_no_pointer_would_be_leads_nowhere() {
-        use heaplens_format::{Addr, Bytes};
-
         use heaplens_snapshot::Block;
 
         let (low, high) = (0x1723_f510, 0x7000_0000_1000);

@@ -1,5 +1,6 @@
 //! Pointers from roots to blocks, in the order in which roots are asked for a path.
 
+use heaplens_format::Addr;
 use heaplens_snapshot::Rank;
 
 use super::edge::Edge;
@@ -12,7 +13,7 @@ pub(crate) struct RootEdge {
     /// Which of the ranges, registers or names; they are numbered in this order.
     source: u32,
     /// Of the word, where it lies in memory.
-    address: u64,
+    address: Addr,
 }
 
 /// All pointers from roots, sorted by rank; of one rank those that the caller named first come first.
@@ -34,7 +35,7 @@ impl RootEdges {
         self.sources.push(Source { origin, rank });
     }
 
-    pub(crate) fn add(&mut self, edge: Edge, address: u64) {
+    pub(crate) fn add(&mut self, edge: Edge, address: Addr) {
         self.edges.push(RootEdge { edge, source: self.sources.len() as u32 - 1, address });
     }
 

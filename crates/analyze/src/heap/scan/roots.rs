@@ -1,6 +1,7 @@
 //! What points into the heap from outside, and where each such pointer lies, so that a path can begin with a name.
 
-use heaplens_snapshot::{Rank, RootKind, RootRange, RootRegister};
+use heaplens_format::Addr;
+use heaplens_snapshot::{Rank, RootKind, RootRange, RootRegister, Span};
 
 use crate::heap::memory::BlockId;
 
@@ -12,7 +13,7 @@ pub struct NamedRoot {
     /// Finds the name again.
     pub id: u32,
     /// The object that it holds.
-    pub address: u64,
+    pub address: Addr,
     /// Whether nothing else leads to the object: a path to what a module holds begins at this module, whichever others import
     /// it.
     pub is_sole: bool,
@@ -34,14 +35,14 @@ pub struct Roots {
     /// Objects that are known by name.
     pub named: Vec<NamedRoot>,
     /// Parts of `ranges` in which no pointers are, in order.
-    pub constants: Vec<(u64, u64)>,
+    pub constants: Vec<Span>,
 }
 
 impl Roots {
     /// Whether a word can be no pointer.
-    pub(crate) fn is_constant(&self, address: u64) -> bool {
-        let behind = self.constants.partition_point(|&(start, _)| start <= address);
-        behind > 0 && address < self.constants[behind - 1].1
+    pub(crate) fn is_constant(&self, address: Addr) -> bool {
+        let after = self.constants.partition_point(|span| span.start <= address);
+        after > 0 && address < self.constants[after - 1].end
     }
 }
 
@@ -51,7 +52,7 @@ pub enum RootOrigin {
     /// A word of memory.
     Word {
         /// Where it lies.
-        address: u64,
+        address: Addr,
         /// In what kind of memory.
         kind: RootKind,
     },

@@ -11,7 +11,8 @@
 
 use std::collections::HashMap;
 
-use heaplens_snapshot::ReadMemory;
+use heaplens_format::{Addr, Bytes};
+use heaplens_snapshot::{ReadMemory, Span};
 
 use crate::heap::memory::Pages;
 use crate::symbols::demangle_class;
@@ -37,25 +38,25 @@ impl CppClass {
 pub struct CppClasses<'m, M> {
     pages: Pages<'m, M>,
     /// Memory of files, sorted.
-    images: Vec<(u64, u64)>,
+    files: Vec<Span>,
     /// By the address of a table of virtual functions, or of something else that lies in a file.
-    known: HashMap<u64, u32>,
+    known: HashMap<Addr, u32>,
     by_name: HashMap<String, u32>,
     names: Vec<String>,
 }
 
 impl<'m, M: ReadMemory> CppClasses<'m, M> {
-    /// `images` are the mappings of files that can be read, as ranges of addresses.
-    pub fn new(memory: &'m M, mut images: Vec<(u64, u64)>) -> Self {
-        images.sort_unstable();
-        images.dedup_by(|next, last| {
-            let is_near = next.0 <= last.1;
-            last.1 = if is_near { last.1.max(next.1) } else { last.1 };
+    /// `files` are the mappings of files that can be read.
+    pub fn new(memory: &'m M, mut files: Vec<Span>) -> Self {
+        files.sort_unstable();
+        files.dedup_by(|next, last| {
+            let is_near = next.start <= last.end;
+            last.end = if is_near { last.end.max(next.end) } else { last.end };
             is_near
         });
         Self {
             pages: Pages::new(memory),
-            images,
+            files,
             known: HashMap::new(),
             by_name: HashMap::new(),
             names: Vec::new(),
@@ -64,12 +65,13 @@ impl<'m, M: ReadMemory> CppClasses<'m, M> {
 
     /// The class of an object that begins with this word.
     pub fn of(&mut self, first_word: u64) -> Option<CppClass> {
-        if !self.is_in_file(first_word) {
+        let table = Addr::new(first_word);
+        if !self.is_in_file(table) {
             return None;
         }
-        let class = match self.known.get(&first_word) {
+        let class = match self.known.get(&table) {
             Some(&class) => class,
-            None => self.meet(first_word),
+            None => self.meet(table),
         };
         (class != NO_CLASS).then_some(CppClass(class))
     }
@@ -79,7 +81,7 @@ impl<'m, M: ReadMemory> CppClasses<'m, M> {
         &self.names[class.index()]
     }
 
-    fn meet(&mut self, table: u64) -> u32 {
+    fn meet(&mut self, table: Addr) -> u32 {
         let class = self.name_in(table).map_or(NO_CLASS, |name| self.number(name));
         self.known.insert(table, class);
         class
@@ -95,13 +97,13 @@ impl<'m, M: ReadMemory> CppClasses<'m, M> {
         class
     }
 
-    fn name_in(&mut self, table: u64) -> Option<String> {
-        if self.pages.word(table.wrapping_sub(16))? != 0 {
+    fn name_in(&mut self, table: Addr) -> Option<String> {
+        if self.pages.word(before(table, 16))? != 0 {
             return None;
         }
         let info = self.info_of(table)?;
         // In a program that is not moved the table of the ABI's class may be a copy, which lies in no file.
-        let table_of_info = self.pages.word(info)?;
+        let table_of_info = Addr::new(self.pages.word(info)?);
         let meta = self.info_of(table_of_info)?;
         if !self.raw_name(meta)?.trim_start_matches('*').starts_with(OF_THE_ABI) {
             return None;
@@ -109,22 +111,26 @@ impl<'m, M: ReadMemory> CppClasses<'m, M> {
         demangle_class(&self.raw_name(info)?)
     }
 
-    fn info_of(&mut self, table: u64) -> Option<u64> {
-        let info = self.pages.word(table.wrapping_sub(8))?;
+    fn info_of(&mut self, table: Addr) -> Option<Addr> {
+        let info = Addr::new(self.pages.word(before(table, 8))?);
         self.is_in_file(info).then_some(info)
     }
 
-    fn raw_name(&mut self, info: u64) -> Option<String> {
+    fn raw_name(&mut self, info: Addr) -> Option<String> {
         // Where names are compared by their characters the highest bit is set (ARM).
-        let name = self.pages.word(info.wrapping_add(8))? & !(1 << 63);
-        let bytes = self.pages.text(name, LONGEST_NAME)?;
+        let name = self.pages.word(info + Bytes::new(8))? & !(1 << 63);
+        let bytes = self.pages.text(Addr::new(name), LONGEST_NAME)?;
         let is_plain = bytes.iter().all(|byte| (0x21..0x7f).contains(byte));
         if is_plain { String::from_utf8(bytes).ok() } else { None }
     }
 
     #[inline]
-    fn is_in_file(&self, address: u64) -> bool {
-        let behind = self.images.partition_point(|image| image.0 <= address);
-        address & 7 == 0 && behind > 0 && address < self.images[behind - 1].1
+    fn is_in_file(&self, address: Addr) -> bool {
+        let after = self.files.partition_point(|file| file.start <= address);
+        address.get() & 7 == 0 && after > 0 && address < self.files[after - 1].end
     }
+}
+
+fn before(address: Addr, bytes: u64) -> Addr {
+    Addr::new(address.get().wrapping_sub(bytes))
 }

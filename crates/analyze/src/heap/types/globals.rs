@@ -5,24 +5,25 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use heaplens_snapshot::Mapping;
+use heaplens_format::{Addr, Bytes};
+use heaplens_snapshot::{Mapping, Span};
 
 use crate::symbols::{Image, Variables};
 
-/// A place in a variable.
+/// A location in a variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Global {
     /// The variable, readable.
     pub name: String,
     /// Where it begins.
-    pub start: u64,
-    /// How far behind that the place lies.
-    pub offset: u64,
+    pub start: Addr,
+    /// How far into it the location is.
+    pub offset: Bytes,
 }
 
 impl fmt::Display for Global {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.offset {
+        match self.offset.get() {
             0 => write!(to, "{}", self.name),
             offset => write!(to, "{}+{offset}", self.name),
         }
@@ -37,9 +38,9 @@ pub struct Globals {
 
 struct Module {
     path: PathBuf,
-    bias: u64,
-    start: u64,
-    end: u64,
+    /// What is added to an address of the file.
+    bias: Bytes,
+    span: Span,
     variables: Option<Option<Variables>>,
 }
 
@@ -54,46 +55,52 @@ impl Globals {
         }
         let modules = by_path.into_iter().filter_map(|(path, mappings)| Module::new(path, &mappings));
         let mut modules: Vec<Module> = modules.collect();
-        modules.sort_by_key(|module| module.start);
+        modules.sort_by_key(|module| module.span.start);
         Self { modules }
     }
 
     /// The object file that an address belongs to, its data without initial values included.
-    pub fn file(&self, address: u64) -> Option<&Path> {
+    pub fn file(&self, address: Addr) -> Option<&Path> {
         self.modules.get(self.module(address)?).map(|module| &*module.path)
     }
 
     /// The variable that an address lies in.
-    pub fn find(&mut self, address: u64) -> Option<Global> {
+    pub fn find(&mut self, address: Addr) -> Option<Global> {
         let module = self.module(address)?;
         let Module { path, bias, variables, .. } = &mut self.modules[module];
         let variables = variables.get_or_insert_with(|| Variables::open(path)).as_ref()?;
-        let (name, start) = variables.at(address.wrapping_sub(*bias))?;
-        let start = start.wrapping_add(*bias);
+        let (name, start) = variables.at(in_file(address, *bias))?;
+        let start = Addr::new(start) + *bias;
         Some(Global { name, start, offset: address - start })
     }
 
     /// Where the variable begins that an address lies in; else where its file does, less one so that it is no variable's, or 0.
     /// Nothing is read to find a name.
-    pub(crate) fn beginning(&mut self, address: u64) -> u64 {
-        let Some(module) = self.module(address) else { return 0 };
-        let Module { path, bias, variables, start, .. } = &mut self.modules[module];
+    pub(crate) fn beginning(&mut self, address: Addr) -> Addr {
+        let Some(module) = self.module(address) else { return Addr::default() };
+        let Module { path, bias, variables, span, .. } = &mut self.modules[module];
         let variables = variables.get_or_insert_with(|| Variables::open(path)).as_ref();
-        let variable = variables.and_then(|variables| variables.beginning(address.wrapping_sub(*bias)));
-        variable.map_or(start.wrapping_sub(1), |variable| variable.wrapping_add(*bias))
+        let variable = variables.and_then(|variables| variables.beginning(in_file(address, *bias)));
+        let no_variable = Addr::new(span.start.get().wrapping_sub(1));
+        variable.map_or(no_variable, |variable| Addr::new(variable) + *bias)
     }
 
-    fn module(&self, address: u64) -> Option<usize> {
-        let last = self.modules.partition_point(|module| module.start <= address).checked_sub(1)?;
-        (address < self.modules[last].end).then_some(last)
+    fn module(&self, address: Addr) -> Option<usize> {
+        let last = self.modules.partition_point(|module| module.span.start <= address).checked_sub(1)?;
+        (address < self.modules[last].span.end).then_some(last)
     }
 }
 
 impl Module {
     fn new(path: &Path, mappings: &[(u64, u64)]) -> Option<Self> {
         let image = Image::read(path)?;
-        let (bias, extent) = (image.bias(mappings)?, image.extent()?);
-        let (start, end) = (extent.start.wrapping_add(bias), extent.end.wrapping_add(bias));
-        Some(Self { path: path.to_owned(), bias, start, end, variables: None })
+        let (bias, extent) = (Bytes::new(image.bias(mappings)?), image.extent()?);
+        let span = Span::new(Addr::new(extent.start) + bias, Addr::new(extent.end) + bias);
+        Some(Self { path: path.to_owned(), bias, span, variables: None })
     }
+}
+
+/// An address as the symbols of its file have it.
+fn in_file(address: Addr, bias: Bytes) -> u64 {
+    address.get().wrapping_sub(bias.get())
 }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use heaplens_format::Addr;
 use heaplens_snapshot::Mapping;
 
 use crate::symbols::Image;
@@ -9,7 +10,7 @@ use crate::symbols::Image;
 const STATE: &str = "_PyRuntime";
 
 /// Its address, by what the process has mapped; the first file is the program itself.
-pub(crate) fn of_python(mappings: &[Mapping]) -> Option<u64> {
+pub(crate) fn of_python(mappings: &[Mapping]) -> Option<Addr> {
     let is_named_so =
         |path: &&Path| path.file_name().is_some_and(|name| name.to_string_lossy().contains("python"));
     let paths = mappings.iter().filter_map(Mapping::file);
@@ -20,6 +21,6 @@ pub(crate) fn of_python(mappings: &[Mapping]) -> Option<u64> {
         let own = mappings.iter().filter(|mapping| mapping.file() == Some(path));
         let starts: Vec<(u64, u64)> = own.map(|mapping| (mapping.span.start.get(), mapping.offset)).collect();
         let image = Image::read(path)?;
-        Some(image.bias(&starts)?.wrapping_add(Image::variable(path, STATE)?))
+        Some(Addr::new(image.bias(&starts)?.wrapping_add(Image::variable(path, STATE)?)))
     })
 }

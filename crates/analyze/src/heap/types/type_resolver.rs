@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use heaplens_format::Addr;
 use heaplens_snapshot::{Block, ReadMemory};
 
 use super::arenas::Arenas;
@@ -28,7 +29,7 @@ pub(crate) struct TypeResolver<'a, 'm, M> {
     /// Numbers of Python's classes.
     known: HashMap<ClassId, u32>,
     /// Addresses of what objects keep for later use.
-    spare: Vec<u64>,
+    spare: Vec<Addr>,
     /// Parts of blocks whose pointers own nothing.
     non_owning: Vec<NonOwningPart>,
     /// Blocks that are mappings, and the class of those.
@@ -101,7 +102,7 @@ impl<'a, 'm, M: ReadMemory> TypeResolver<'a, 'm, M> {
         self.classes[id.index()] = *self.known.entry(object.class).or_insert_with(number);
         Links {
             non_owning: object.non_owning_words,
-            object_at: (object.address - block.address.get()) as u8,
+            object_at: (object.address - block.address).get() as u8,
             is_tracked: object.is_tracked,
         }
     }
@@ -125,6 +126,5 @@ pub(crate) fn object_in<M: ReadMemory>(
     block: Block,
     words: &[u64],
 ) -> Option<PythonObject> {
-    let (start, size) = (block.address.get(), block.size.get());
-    if arenas.may_hold(start, size) { python.object_in(start, size, words) } else { None }
+    if arenas.may_hold(block) { python.object_in(block, words) } else { None }
 }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use heaplens_format::recording::{Amount, ClassRow, GrowingNode, HeapView, Holder};
+use heaplens_format::{Addr, Bytes};
 use heaplens_snapshot::{Block, Memory};
 
 use super::namer::Namer;
@@ -26,7 +27,7 @@ pub(crate) struct History {
     names: Interner,
     earlier: Option<Summary>,
     /// How many elements containers of Python's had, by their addresses.
-    lengths: HashMap<u64, u64>,
+    lengths: HashMap<Addr, u64>,
 }
 
 impl History {
@@ -167,10 +168,14 @@ impl<'a, 'm> ViewBuilder<'a, 'm> {
     }
 
     /// Containers say themselves how many elements they have, now and at the snapshot before; those of now, by their addresses.
-    fn count_elements(&self, lengths: &HashMap<u64, u64>, grown: &mut [GrowingNode]) -> HashMap<u64, u64> {
-        let length = |address: u64| self.heap.python()?.length(address);
-        let addresses = self.recorded.addresses().map(|(_, address)| address).filter(|&address| address != 0);
-        let now: HashMap<u64, u64> =
+    fn count_elements(&self, lengths: &HashMap<Addr, u64>, grown: &mut [GrowingNode]) -> HashMap<Addr, u64> {
+        let length = |address: Addr| self.heap.python()?.length(address);
+        let addresses = self
+            .recorded
+            .addresses()
+            .map(|(_, address)| address)
+            .filter(|&address| address != Addr::default());
+        let now: HashMap<Addr, u64> =
             addresses.filter_map(|address| Some((address, length(address)?))).collect();
         for growing in grown {
             let address = self.recorded.address(growing.node);
@@ -209,7 +214,7 @@ fn class_rows(heap: &TypedHeap<'_>, names: &mut Interner) -> Vec<ClassRow> {
         let block = heap.graph().blocks().get(id);
         let class = match (heap.class(id), heap.graph().payload(id)) {
             (0, Some(payload)) => names.number(payload.words()),
-            (0, None) => names.number(size_class(block.size.get())),
+            (0, None) => names.number(size_class(block.size)),
             (class, _) => class,
         };
         *sums.entry(class).or_default() += of_one(block);
@@ -225,8 +230,8 @@ fn of_one(block: Block) -> Amount {
     Amount { bytes: block.size, blocks: 1 }
 }
 
-fn size_class(bytes: u64) -> &'static str {
-    match bytes {
+fn size_class(size: Bytes) -> &'static str {
+    match size.get() {
         0..=64 => "blocks up to 64 B",
         65..=512 => "blocks up to 512 B",
         513..=4096 => "blocks up to 4 KiB",

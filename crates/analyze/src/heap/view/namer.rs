@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use heaplens_format::recording::Step;
+use heaplens_format::{Addr, Bytes};
 use heaplens_snapshot::{ReadMemory, RootKind};
 
 use super::reference_paths::NamedStep;
@@ -33,9 +34,9 @@ pub(crate) struct Namer<'a, 'm, M> {
 #[derive(Default)]
 struct At {
     /// The object of Python's.
-    object: Option<u64>,
+    object: Option<Addr>,
     /// Memory that belongs to it.
-    parts: Vec<u64>,
+    parts: Vec<Addr>,
     /// Whether it is a dict of variables.
     is_namespace: bool,
     /// The variable whose cell it is.
@@ -64,20 +65,20 @@ impl<M: ReadMemory> Namer<'_, '_, M> {
 
     fn go_on(&self, mut at: At, blocks: &[BlockId], steps: &mut Vec<NamedStep>) {
         for &block in blocks {
-            let (start, end) = self.graph.blocks().range(block);
-            if at.parts.iter().any(|part| (start..end).contains(part)) {
+            let span = self.graph.blocks().span(block);
+            if at.parts.iter().any(|&part| span.contains(part)) {
                 continue;
             }
             match self.object_in(block) {
-                Some(object) => self.to_object(&mut at, object, end - start, steps),
+                Some(object) => self.to_object(&mut at, object, span.length(), steps),
                 None => {
                     let class = self.class(block);
                     steps.push(NamedStep {
                         step: Step::Pointer,
                         name: "".into(),
                         class,
-                        address: start,
-                        size: end - start,
+                        address: span.start,
+                        size: span.length(),
                     });
                     at = At::default();
                 }
@@ -104,12 +105,12 @@ impl<M: ReadMemory> Namer<'_, '_, M> {
                 let address = self.globals.borrow_mut().beginning(address);
                 RootOrigin::Word { address, kind: RootKind::Data }
             }
-            RootOrigin::Word { kind, .. } => RootOrigin::Word { address: 0, kind },
+            RootOrigin::Word { kind, .. } => RootOrigin::Word { address: Addr::default(), kind },
             other => other,
         }
     }
 
-    fn to_object(&self, at: &mut At, object: PythonObject, size: u64, steps: &mut Vec<NamedStep>) {
+    fn to_object(&self, at: &mut At, object: PythonObject, size: Bytes, steps: &mut Vec<NamedStep>) {
         let Some(python) = self.python else { return };
         let before = std::mem::take(at);
         at.object = Some(object.address);
@@ -173,12 +174,12 @@ impl<M: ReadMemory> Namer<'_, '_, M> {
         if self.mappings.contains(block) {
             return None;
         }
-        let (start, end) = self.graph.blocks().range(block);
+        let block = self.graph.blocks().get(block);
         let mut bytes = [0; 8 * WORDS];
-        let length = self.memory.read(start, &mut bytes).min((end - start) as usize);
+        let length = self.memory.read(block.address.get(), &mut bytes).min(block.size.get() as usize);
         let words: Vec<u64> =
             bytes[..length].as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word)).collect();
-        object_in(self.python?, self.arenas, self.graph.blocks().get(block), &words)
+        object_in(self.python?, self.arenas, block, &words)
     }
 
     /// What native code calls a block; empty where it is not known.
@@ -190,7 +191,7 @@ impl<M: ReadMemory> Namer<'_, '_, M> {
     }
 
     /// The variable that an address of a file's data lies in, or the file.
-    fn data(&self, address: u64) -> (Step, Arc<str>) {
+    fn data(&self, address: Addr) -> (Step, Arc<str>) {
         let mut globals = self.globals.borrow_mut();
         if let Some(global) = globals.find(address) {
             return (Step::Global, global.name.into());

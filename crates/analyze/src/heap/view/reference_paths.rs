@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use heaplens_format::Bytes;
 use heaplens_format::recording::{Amount, PathNode, Step};
+use heaplens_format::{Addr, Bytes};
 
 /// One step, named.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,14 +15,14 @@ pub(crate) struct NamedStep {
     /// Empty where it is not known.
     pub(crate) class: Arc<str>,
     /// 0 for a root.
-    pub(crate) address: u64,
-    pub(crate) size: u64,
+    pub(crate) address: Addr,
+    pub(crate) size: Bytes,
 }
 
 impl NamedStep {
     /// A step without a block.
     pub(crate) fn without_block(step: Step, name: &str) -> Self {
-        Self { step, name: name.into(), class: "".into(), address: 0, size: 0 }
+        Self { step, name: name.into(), class: "".into(), address: Addr::default(), size: Bytes::ZERO }
     }
 }
 
@@ -30,7 +30,7 @@ impl NamedStep {
 #[derive(Debug, Default)]
 pub(crate) struct ReferencePaths {
     nodes: Vec<PathNode>,
-    known: HashMap<(Option<u32>, Step, u64, Arc<str>), u32>,
+    known: HashMap<(Option<u32>, Step, Addr, Arc<str>), u32>,
 }
 
 impl ReferencePaths {
@@ -47,8 +47,8 @@ impl ReferencePaths {
                 step: named.step,
                 name: named.name.clone(),
                 class: named.class.clone(),
-                address: named.address,
-                size: Bytes::new(named.size),
+                address: named.address.get(),
+                size: named.size,
                 retained: Amount::default(),
             });
             self.nodes.len() as u32 - 1
@@ -61,13 +61,13 @@ impl ReferencePaths {
     }
 
     /// Where the block of a step begins; 0 for a root.
-    pub(crate) fn addresses(&self) -> impl Iterator<Item = (u32, u64)> + '_ {
-        (0..).zip(self.nodes.iter().map(|node| node.address))
+    pub(crate) fn addresses(&self) -> impl Iterator<Item = (u32, Addr)> + '_ {
+        (0..).zip(self.nodes.iter().map(|node| Addr::new(node.address)))
     }
 
     /// Where the block of one step begins; 0 for a root.
-    pub(crate) fn address(&self, node: u32) -> u64 {
-        self.nodes[node as usize].address
+    pub(crate) fn address(&self, node: u32) -> Addr {
+        Addr::new(self.nodes[node as usize].address)
     }
 
     pub(crate) fn finish(self) -> Vec<PathNode> {
@@ -106,7 +106,13 @@ mod tests {
     use super::*;
 
     fn named(step: Step, name: &str, address: u64) -> NamedStep {
-        NamedStep { step, name: name.into(), class: "list".into(), address, size: 8 }
+        NamedStep {
+            step,
+            name: name.into(),
+            class: "list".into(),
+            address: Addr::new(address),
+            size: Bytes::new(8),
+        }
     }
 
     #[test]

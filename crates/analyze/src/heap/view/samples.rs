@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use heaplens_format::{Addr, Bytes};
+
 use crate::heap::memory::{BlockId, Blocks};
 
 /// Sites that are looked at: those with most bytes.
@@ -22,7 +24,7 @@ pub(crate) struct Samples {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct SiteSum {
-    bytes: u64,
+    bytes: Bytes,
     blocks: u64,
     is_of_objects: bool,
 }
@@ -32,15 +34,14 @@ impl Samples {
     pub(crate) fn of(
         blocks: &Blocks,
         is_wanted: impl Fn(u32) -> bool,
-        is_object: impl Fn(u64) -> bool,
+        is_object: impl Fn(Addr) -> bool,
     ) -> Self {
         let mut sums: HashMap<u32, SiteSum> = HashMap::new();
         for block in blocks.ids().map(|id| blocks.get(id)).filter(|block| is_wanted(block.site)) {
-            let sum = sums.entry(block.site).or_insert_with(|| SiteSum {
-                is_of_objects: is_object(block.address.get()),
-                ..SiteSum::default()
-            });
-            sum.bytes += block.size.get();
+            let sum = sums
+                .entry(block.site)
+                .or_insert_with(|| SiteSum { is_of_objects: is_object(block.address), ..SiteSum::default() });
+            sum.bytes += block.size;
             sum.blocks += 1;
         }
         let mut order: Vec<(u32, SiteSum)> = sums.into_iter().collect();
@@ -78,7 +79,6 @@ impl Samples {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use heaplens_format::{Addr, Bytes};
     use heaplens_snapshot::Block;
 
     #[test]
@@ -98,7 +98,7 @@ mod tests {
             |at: u64, size, site| Block { address: Addr::new(0x1000 * at), size: Bytes::new(size), site };
         let large = (0..300).map(|at| block(1 + at, 1024, at as u32));
         let blocks = Blocks::new(large.chain([block(9000, 32, 999)]).collect()).unwrap();
-        let samples = Samples::of(&blocks, |_| true, |address| address == 9000 * 0x1000);
+        let samples = Samples::of(&blocks, |_| true, |address| address == Addr::new(9000 * 0x1000));
         assert_eq!(samples.sites().filter(|(site, _)| *site == 999).count(), 1);
         assert_eq!(samples.sites().count(), SITES + 1);
     }

@@ -40,7 +40,7 @@ impl<'m> TypedHeap<'m> {
         let python = interpreter(snapshot);
         let Contents { blocks, ranges, mapped: own, arenas } = Contents::of(snapshot, python.as_ref());
         let blocks = Blocks::new(blocks)?;
-        let mapped = BlockSet::of(own.iter().map(|range| range.span.start.get()), &blocks);
+        let mapped = BlockSet::of(own.iter().map(|range| range.span.start), &blocks);
         let (named, root_names) = python.as_ref().map(named_roots).unwrap_or_default();
         let constants = python.as_ref().map(|python| constants(python, mappings, &ranges));
         let roots = Roots {
@@ -51,7 +51,7 @@ impl<'m> TypedHeap<'m> {
             named,
             constants: constants.unwrap_or_default(),
         };
-        let cpp = CppClasses::new(memory, files(mappings).map(|file| pair(&file.span)).collect());
+        let cpp = CppClasses::new(memory, files(mappings).map(|file| file.span).collect());
         let mut resolver = TypeResolver::new(python.as_ref(), &arenas, cpp, &mapped, names, blocks.len());
         let mut graph =
             Graph::with_links(blocks, &roots, memory, |id, block, words| resolver.resolve(id, block, words));
@@ -66,7 +66,7 @@ impl<'m> TypedHeap<'m> {
     pub(crate) fn lost(&self) -> Vec<LostSite> {
         let content = self.content();
         let is_given = |block: BlockId| {
-            let is_small = || self.is_small(self.graph.blocks().get(block).address.get());
+            let is_small = || self.is_small(self.graph.blocks().get(block).address);
             content(block) != Content::Unknown
                 || self.mapped.contains(block)
                 || self.types.spare.contains(&block)
@@ -91,7 +91,7 @@ impl<'m> TypedHeap<'m> {
     }
 
     /// Whether a small object of Python lies there.
-    pub(crate) fn is_small(&self, address: u64) -> bool {
+    pub(crate) fn is_small(&self, address: Addr) -> bool {
         self.arenas.contains(address)
     }
 
@@ -149,7 +149,7 @@ impl Contents {
                 // Objects that cannot be distinguished count as reached.
                 None => ranges.extend(of.arenas.iter().map(|&span| unknown(span))),
             }
-            arenas = Arenas::new(of.arenas.iter().map(pair).collect());
+            arenas = Arenas::new(of.arenas.clone());
         }
         let mapped: Vec<RootRange> = ranges.extract_if(.., |range| is_mapped(range)).collect();
         blocks.extend(mapped.iter().map(mapped_block));
@@ -169,10 +169,6 @@ fn files(mappings: &[Mapping]) -> impl Iterator<Item = &Mapping> {
 /// Memory of which nothing is known but that it may lead to blocks.
 fn unknown(span: Span) -> RootRange {
     RootRange { span, kind: RootKind::Anonymous }
-}
-
-fn pair(span: &Span) -> (u64, u64) {
-    (span.start.get(), span.end.get())
 }
 
 fn is_mapped(range: &RootRange) -> bool {
@@ -206,26 +202,25 @@ fn named_roots(python: &Python<'_, Memory>) -> (Vec<NamedRoot>, Vec<RootName>) {
 }
 
 /// What is no pointer in the data of the interpreter.
-fn constants(python: &Python<'_, Memory>, mappings: &[Mapping], ranges: &[RootRange]) -> Vec<(u64, u64)> {
-    let runtime = Addr::new(python.runtime());
+fn constants(python: &Python<'_, Memory>, mappings: &[Mapping], ranges: &[RootRange]) -> Vec<Span> {
+    let runtime = python.runtime();
     let Some(own) = files(mappings).find(|file| file.span.contains(runtime)) else { return Vec::new() };
     let is_own = |range: &&RootRange| {
         files(mappings).any(|file| file.name == own.name && file.span.contains(range.span.start))
     };
-    let mut parts: Vec<(u64, u64)> = Vec::new();
-    ranges.iter().filter(is_own).for_each(|range| parts.extend(python.constants(pair(&range.span))));
+    let mut parts: Vec<Span> = Vec::new();
+    ranges.iter().filter(is_own).for_each(|range| parts.extend(python.constants(range.span)));
     parts.sort_unstable();
     parts
 }
 
 /// Small objects, with the sites of those that were sampled.
 fn small_blocks(python: &Python<'_, Memory>, arenas: &[Span], sampled: &[Block]) -> Vec<Block> {
-    let sites: HashMap<u64, u32> = sampled.iter().map(|block| (block.address.get(), block.site)).collect();
-    let block = |(address, size): (u64, u64)| Block {
-        address: Addr::new(address),
-        size: Bytes::new(size),
+    let sites: HashMap<Addr, u32> = sampled.iter().map(|block| (block.address, block.site)).collect();
+    let block = |(address, size): (Addr, Bytes)| Block {
+        address,
+        size,
         site: sites.get(&address).copied().unwrap_or(NO_SITE),
     };
-    let arenas: Vec<(u64, u64)> = arenas.iter().map(pair).collect();
-    python.small_blocks(&arenas).into_iter().map(block).collect()
+    python.small_blocks(arenas).into_iter().map(block).collect()
 }
