@@ -201,13 +201,13 @@ fn measure(graph: &Graph, time: impl Fn(&str, f64)) {
 /// Seconds that this process spent on a processor.
 fn busy() -> f64 {
     let times = fs::read_to_string("/proc/self/schedstat").expect("Linux");
-    let nanos = times.split(' ').next().and_then(|word| word.parse::<f64>().ok()).expect("Linux tells");
+    let nanos = times.split(' ').next().and_then(|word| word.parse::<f64>().ok()).expect("Linux reports it");
     nanos / 1e9
 }
 
 /// The most memory that this process ever had.
 fn peak() -> u64 {
     let status = fs::read_to_string("/proc/self/status").expect("Linux");
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("Linux tells");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("Linux reports it");
     1024 * line.trim().trim_end_matches("kB").trim().parse::<u64>().expect("a number")
 }

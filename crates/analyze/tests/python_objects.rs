@@ -1,4 +1,4 @@
-//! Names of Python's objects against what interpreters say of themselves: a program builds objects, tells what they are called,
+//! Names of Python's objects against what interpreters say of themselves: a program builds objects, prints what they are called,
 //! and is stopped; reading its memory must give the same.
 
 mod python;
@@ -111,8 +111,8 @@ type Local = (String, String, u32, String, u32, u64);
 #[test]
 fn names_begin_at_modules_and_at_variables_of_functions_that_run() {
     in_every_version("names_begin_at_modules_and_at_variables_of_functions_that_run", |stopped, python| {
-        let told: BTreeSet<Local> = rows(&stopped.truth, "roots").iter().map(local).collect();
-        let functions: BTreeSet<&str> = told.iter().map(|local| local.0.as_str()).collect();
+        let expected: BTreeSet<Local> = rows(&stopped.truth, "roots").iter().map(local).collect();
+        let functions: BTreeSet<&str> = expected.iter().map(|local| local.0.as_str()).collect();
         let (mut modules, mut locals, mut dicts) = (Vec::new(), BTreeSet::new(), 0);
         for root in python.roots() {
             match root.name {
@@ -136,11 +136,12 @@ fn names_begin_at_modules_and_at_variables_of_functions_that_run() {
                 RootName::Local { .. } | RootName::Temporary { .. } | RootName::Interpreter(_) => {}
             }
         }
-        assert_eq!(locals, told, "{:?}", stopped.version());
+        assert_eq!(locals, expected, "{:?}", stopped.version());
         assert_eq!(dicts, 1, "the dict that code was executed in");
-        let told = rows(&stopped.truth, "modules").iter();
-        let told: Vec<(String, u64)> = told.map(|row| (text(&row[0]).into(), number(&row[1]))).collect();
-        assert_eq!(modules, told);
+        let expected = rows(&stopped.truth, "modules").iter();
+        let expected: Vec<(String, u64)> =
+            expected.map(|row| (text(&row[0]).into(), number(&row[1]))).collect();
+        assert_eq!(modules, expected);
     });
 }
 
@@ -288,18 +289,18 @@ fn memory_beside_an_object_is_as_long_as_the_object_says() {
     });
 }
 
-/// Words of a small block, each with whether it is idle.
+/// Words of a small block, each with whether it is a non-owning pointer.
 fn words_of(stopped: &Stopped, python: &Python<Memory>, block: (u64, u64)) -> Vec<(u64, bool)> {
     let mut bytes = vec![0; block.1 as usize];
     assert_eq!(stopped.memory.read(block.0, &mut bytes), bytes.len());
-    let idle = object_at(&stopped.memory, python, block.0, block.1).unwrap().non_owning_words;
+    let non_owning = object_at(&stopped.memory, python, block.0, block.1).unwrap().non_owning_words;
     let words = bytes.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word));
-    words.enumerate().map(|(at, word)| (word, idle >> at & 1 == 1)).collect()
+    words.enumerate().map(|(at, word)| (word, non_owning >> at & 1 == 1)).collect()
 }
 
 #[test]
-fn what_points_without_holding_is_idle_and_what_holds_is_not() {
-    in_every_version("what_points_without_holding_is_idle_and_what_holds_is_not", |stopped, python| {
+fn what_points_without_holding_is_non_owning_and_what_holds_is_not() {
+    in_every_version("what_points_without_holding_is_non_owning_and_what_holds_is_not", |stopped, python| {
         let blocks = small_blocks(stopped, python);
         for row in rows(&stopped.truth, "weak") {
             let ids = [number(&row[0]), number(&row[1])];
@@ -307,7 +308,7 @@ fn what_points_without_holding_is_idle_and_what_holds_is_not() {
                 let words = words_of(stopped, python, block_of(&blocks, from).unwrap());
                 let pointing: Vec<bool> =
                     words.iter().filter(|word| word.0 == to).map(|word| word.1).collect();
-                assert!(pointing.iter().all(|&is_idle| is_idle), "{:?}", stopped.version());
+                assert!(pointing.iter().all(|&is_non_owning| is_non_owning), "{:?}", stopped.version());
                 assert!(from == ids[1] || !pointing.is_empty(), "a reference knows what it refers to");
             }
         }
@@ -320,9 +321,9 @@ fn what_points_without_holding_is_idle_and_what_holds_is_not() {
         for row in rows(&stopped.truth, "ends") {
             let (object, length) = (number(&row[0]), number(&row[1]));
             let block = block_of(&blocks, object).expect("a small one");
-            let behind = (object + length - block.0).div_ceil(8) as usize;
+            let end = (object + length - block.0).div_ceil(8) as usize;
             let words = words_of(stopped, python, block);
-            assert!(words[behind..].iter().all(|word| word.1), "{:?}: {row} of {block:?}", stopped.version());
+            assert!(words[end..].iter().all(|word| word.1), "{:?}: {row} of {block:?}", stopped.version());
         }
         for row in rows(&stopped.truth, "idle") {
             let object = object_of(stopped, python, number(&row[0])).expect("an object");
@@ -355,8 +356,8 @@ fn constants_of_the_interpreter_are_no_pointers() {
         let parts: Vec<Span> = stopped.data().into_iter().flat_map(|range| python.constants(range)).collect();
         let has = |address: u64| parts.iter().any(|part| part.contains(Addr::new(address)));
         for row in rows(&stopped.truth, "frozen") {
-            let (code, behind) = (number(&row[0]), number(&row[1]));
-            assert!(has(code + behind) && !has(code + behind - 8), "{:?}: {code:x}", stopped.version());
+            let (code, end) = (number(&row[0]), number(&row[1]));
+            assert!(has(code + end) && !has(code + end - 8), "{:?}: {code:x}", stopped.version());
         }
         let blocks: BTreeSet<u64> = small_blocks(stopped, python).into_iter().map(|block| block.0).collect();
         for part in parts {
@@ -391,7 +392,7 @@ fn small_blocks_are_those_that_the_allocator_counts_and_have_the_objects_that_th
             let near = &blocks[..blocks.partition_point(|block| block.0 <= id)];
             let found = match near.last().filter(lies_in) {
                 Some(_) => objects.get(&id).copied(),
-                // From `malloc`: the block begins at one of three places.
+                // From `malloc`: the block begins at one of three offsets.
                 None => [0, 16, 32]
                     .iter()
                     .find_map(|lead| object_at(&stopped.memory, python, id - lead, 1 << 20))

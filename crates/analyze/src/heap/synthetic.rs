@@ -80,7 +80,7 @@ impl Heap {
         address
     }
 
-    /// The next word of `from` points so far behind the start of `to`.
+    /// The next word of `from` points so far into `to`.
     pub(crate) fn point_into(&mut self, from: u64, to: u64, offset: u64) {
         let at = self.next_word.get_mut(&from).expect("a block");
         let end = from + self.blocks[&from].size.get();
@@ -93,7 +93,7 @@ impl Heap {
         self.point_into(from, to, 0);
     }
 
-    /// A root with a name, which is asked as the one in this place of all ranks.
+    /// A root with a name, which is asked in the order of this rank.
     pub(crate) fn name(&mut self, rank: u8, id: u32, address: u64) {
         let rank = Rank::ALL[usize::from(rank)];
         let address = Addr::new(address);

@@ -5,7 +5,7 @@ pub(crate) const ID_BITS: u32 = 29;
 /// The most blocks that a graph can have.
 pub(crate) const MOST_BLOCKS: usize = 1 << ID_BITS;
 
-/// A block by its place in the order of addresses.
+/// A block by its position in the order of addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BlockId(u32);
 

@@ -41,7 +41,7 @@ pub(crate) struct BlockReader<'a, M> {
     /// The block that comes next, and how much of it was read.
     next: usize,
     done: Bytes,
-    /// Where the blocks close behind it end.
+    /// Where the blocks close after it end.
     near: Addr,
 }
 
@@ -135,7 +135,7 @@ impl<'a, M: ReadMemory> BlockReader<'a, M> {
     }
 }
 
-/// Where the blocks that lie close behind a block end.
+/// Where the blocks that lie close after a block end.
 fn end_of_run(blocks: &Blocks, from: BlockId) -> Addr {
     let mut run = blocks.span(from);
     for number in from.index() + 1..blocks.len() {

@@ -1,11 +1,11 @@
-//! A few of the blocks, told apart by a bit for each.
+//! A set of blocks, with a bit for each block of the heap. It keeps nothing else about them.
 
 use heaplens_format::Addr;
 
 use super::block_id::BlockId;
 use super::blocks::Blocks;
 
-/// Blocks that something is known of.
+/// A set of blocks.
 #[derive(Debug, Default)]
 pub(crate) struct BlockSet(Vec<u64>);
 

@@ -71,13 +71,14 @@ impl Blocks {
     }
 
     /// Where a block begins and ends.
+    #[inline]
     pub(crate) fn span(&self, block: BlockId) -> Span {
         let extent = self.extents[block.index()];
         Span::new(extent.start, end_of(extent.start, extent.size))
     }
 
     /// Whether a chunk of glibc's may begin at an address that lies in a block: a block may use the first word of the chunk
-    /// behind its own.
+    /// after its own.
     pub(crate) fn is_next_chunk(&self, address: Addr) -> bool {
         const HEADER: u64 = 16;
         self.find(address).is_some_and(|(block, offset)| {
@@ -86,13 +87,13 @@ impl Blocks {
         })
     }
 
-    /// The block that an address lies in, and how far behind its beginning. The beginning of an empty block is in it.
+    /// The block that an address lies in, and the offset in it. The beginning of an empty block is in it.
     #[inline]
     pub fn find(&self, address: Addr) -> Option<(BlockId, Bytes)> {
         match self.near(address, self.spot(address)) {
             Near::Nothing => None,
             Near::Start(block) => Some((block, Bytes::ZERO)),
-            Near::Behind(block) => self.settle(address, block),
+            Near::After(block) => self.settle(address, block),
         }
     }
 
@@ -102,13 +103,13 @@ impl Blocks {
         address - self.first < self.length
     }
 
-    /// The first step of [`Self::find`]: where the index tells of an address.
+    /// The first step of [`Self::find`]: where the index describes an address.
     #[inline]
     pub(crate) fn spot(&self, address: Addr) -> Spot {
         self.index.spot(address)
     }
 
-    /// The second: what it tells.
+    /// The second: what the index says.
     #[inline]
     pub(crate) fn near(&self, address: Addr, spot: Spot) -> Near {
         self.index.last_up_to(address, spot)
@@ -124,6 +125,7 @@ impl Blocks {
 }
 
 /// Where something of a size ends.
+#[inline]
 fn end_of(start: Addr, size: Bytes) -> Addr {
     Addr::new(start.get().saturating_add(size.get()))
 }
@@ -167,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_of_many_regions_is_found_in_its_middle_and_behind_a_neighbour() {
+    fn a_block_of_many_regions_is_found_in_its_middle_and_before_a_neighbour() {
         let (start, size) = (0x10_0000_1000, 5 << 30);
         let blocks = Blocks::new(vec![block(start, size), block(start + size + 8, 8)]).unwrap();
         for offset in [0, 0xf000, 0x1_0000, 1 << 30, (4 << 30) + 77, size - 1] {
@@ -178,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn the_chunk_behind_a_block_begins_in_its_last_word_if_at_all() {
+    fn the_chunk_after_a_block_begins_in_its_last_word_if_at_all() {
         let of = |size: u64, offset: u64| {
             Blocks::new(vec![block(0x1000, size)]).unwrap().is_next_chunk(Addr::new(0x1000 + offset))
         };

@@ -29,7 +29,7 @@ pub(crate) struct Extent {
     pub(crate) size: Bytes,
 }
 
-/// Where the index tells of an address: the number of a word of a leaf, or [`SPOT_COVERED`] and a block.
+/// Where the index describes an address: the number of a word of a leaf, or [`SPOT_COVERED`] and a block.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spot(u64);
 
@@ -42,8 +42,8 @@ pub(crate) enum Near {
     Nothing,
     /// A block begins there.
     Start(BlockId),
-    /// The last block that begins there or before; it may reach so far.
-    Behind(BlockId),
+    /// The last block that begins before it; it may reach so far.
+    After(BlockId),
 }
 
 /// Where blocks begin. Area 0 and leaf 0 are those of no block: nothing is ever put into them.
@@ -140,7 +140,7 @@ impl Index {
     #[inline]
     pub(crate) fn last_up_to(&self, address: Addr, spot: Spot) -> Near {
         if spot.0 >= SPOT_COVERED {
-            return Near::Behind(BlockId::new((spot.0 & !SPOT_COVERED) as usize));
+            return Near::After(BlockId::new((spot.0 & !SPOT_COVERED) as usize));
         }
         let (word, bit) = (self.leaves[spot.0 as usize], self.bit_of(address));
         let up_to = word.begins & (u64::MAX >> (63 - bit));
@@ -149,7 +149,7 @@ impl Index {
         if is_first_byte && word.begins >> bit & 1 == 1 && self.is_aligned {
             Near::Start(BlockId::new(number as usize - 1))
         } else if number > 0 {
-            Near::Behind(BlockId::new(number as usize - 1))
+            Near::After(BlockId::new(number as usize - 1))
         } else {
             Near::Nothing
         }
@@ -172,6 +172,7 @@ impl Index {
     }
 }
 
+#[inline]
 fn region_of(address: Addr) -> usize {
     (address.get() >> REGION_BITS) as usize % REGIONS_PER_AREA
 }

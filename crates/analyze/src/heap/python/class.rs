@@ -64,7 +64,7 @@ pub(super) struct Class {
     pub kind: ClassKind,
     /// Bytes of a block before the object.
     pub lead: u64,
-    /// Words of a block that hold nothing, though they point somewhere: a bit each.
+    /// Words of a block that are non-owning pointers: a bit each.
     pub non_owning_words: u64,
 }
 
@@ -127,7 +127,7 @@ pub(super) struct ClassTable {
 }
 
 impl ClassTable {
-    /// What was found at an address; `None` where it was not looked at yet.
+    /// What was found at an address; `None` where it was not judged yet.
     #[inline]
     pub(super) fn verdict(&self, address: u64) -> Option<Option<ClassId>> {
         self.verdicts.borrow().get(&address).copied()
@@ -162,7 +162,7 @@ impl ClassTable {
     }
 }
 
-/// Addresses are spread well by one multiplication; a million of them are looked up in one view.
+/// Addresses are spread well by one multiplication; a million of them are looked up for one snapshot.
 #[derive(Default)]
 struct AddressHasher(u64);
 

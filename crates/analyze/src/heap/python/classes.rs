@@ -17,7 +17,7 @@ use super::objects::PythonObject;
 const MOST_METACLASSES: u32 = 4;
 const MOST_BASES: usize = 64;
 const LONGEST_NAME: usize = 200;
-/// Words of a weak reference that hold nothing: what it refers to, and its neighbours in the list of that object.
+/// Words of a weak reference that are non-owning pointers: what it refers to, and its neighbours in the list of that object.
 const WEAK_WORDS: [u64; 3] = [weakref::OBJECT, weakref::PREVIOUS, weakref::NEXT];
 
 impl<M: ReadMemory> Python<'_, M> {
@@ -84,7 +84,7 @@ impl<M: ReadMemory> Python<'_, M> {
     fn non_owning_words(&self, class: &Class) -> u64 {
         let weak_offset = class.type_object.weaklistoffset;
         let mut non_owning = 0u64;
-        // The last one would stand for all words behind it.
+        // The last one would stand for all words after it.
         let mut set =
             |byte: u64| non_owning |= 1u64.checked_shl((byte / 8) as u32).unwrap_or(0) & (u64::MAX >> 1);
         if class.has(type_flag::HAVE_GC) {
@@ -112,7 +112,7 @@ impl<M: ReadMemory> Python<'_, M> {
         if class.kind == ClassKind::Code { self.layout.code.spare } else { &[] }
     }
 
-    /// What an object keeps for later use, though it holds nothing: a way must not lead through it, but it is not lost.
+    /// What an object keeps for later use, though it holds nothing: a reference path must not lead through it, but it is not lost.
     pub fn spare(&self, object: PythonObject) -> impl Iterator<Item = Addr> + '_ {
         let words = self.known(object.class).map_or(&[][..], |class| self.cached_frame_words(&class));
         words.iter().filter_map(move |word| self.reader.pointer(object.address.get() + word).map(Addr::new))

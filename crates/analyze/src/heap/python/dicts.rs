@@ -56,16 +56,16 @@ impl<M: ReadMemory> Python<'_, M> {
     ) -> ControlFlow<()> {
         let entries = self.layout.keys.entries(&self.reader, keys);
         let Some(entries) = entries else { return ControlFlow::Continue(()) };
-        let mut told = |number: u64, key: u64, value: u64| {
+        let mut visit_key = |number: u64, key: u64, value: u64| {
             if is_address(key) { visit(number, key, value) } else { ControlFlow::Continue(()) }
         };
         match entries.has_hashes {
-            true => self
-                .reader
-                .each_row(entries.start, entries.count, |number, [_, key, value]| told(number, key, value)),
+            true => self.reader.each_row(entries.start, entries.count, |number, [_, key, value]| {
+                visit_key(number, key, value)
+            }),
             false => self
                 .reader
-                .each_row(entries.start, entries.count, |number, [key, value]| told(number, key, value)),
+                .each_row(entries.start, entries.count, |number, [key, value]| visit_key(number, key, value)),
         }
     }
 

@@ -9,7 +9,7 @@ use super::class::ClassKind;
 use super::interpreter::Python;
 use super::text::LONGEST_NAME;
 
-/// Variables of a function beyond this many are not looked at.
+/// Variables of a function beyond this many are not read.
 const MOST_VARIABLES: u64 = 1 << 14;
 /// Characters of a file's path.
 const LONGEST_PATH: usize = 4096;

@@ -7,7 +7,7 @@
 //!                                 start                                                     object
 //! ```
 //!
-//! Of the words before an object which are there is told by its type. Where everything lies is known by `heaplens_cpython`: 3.8 to
+//! Which of the words before an object are there follows from its type. Where everything lies is known by `heaplens_cpython`: 3.8 to
 //! 3.14 on x86-64, without debugging and with the global lock.
 
 mod class;

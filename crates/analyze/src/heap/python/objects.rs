@@ -25,7 +25,7 @@ pub struct PythonObject {
     pub class: ClassId,
     /// Whether the collector has it in its lists.
     pub is_tracked: bool,
-    /// Words of the block, from its start, that point somewhere and hold nothing: bit n is word n. The collector's links, lists
+    /// Words of the block, from its start, that are non-owning pointers: bit n is word n. The collector's links, lists
     /// of weak references, and what a weak reference refers to.
     pub non_owning_words: u64,
 }
@@ -66,7 +66,7 @@ impl<M: ReadMemory> Python<'_, M> {
     }
 
     /// How long an object of the interpreter's own is, as far as references can be in it, by its first words. Blocks come in steps of
-    /// 16 bytes, and what lies behind is old. `None` where that is not known.
+    /// 16 bytes, and what follows is old. `None` where that is not known.
     fn used(&self, class: &Class, words: &[u64]) -> Option<u64> {
         if class.has(type_flag::HEAP_TYPE) {
             return None; // its instances may have more than their type says

@@ -19,7 +19,7 @@ use super::objects::PythonObject;
 use super::reader::span;
 use crate::heap::scan::NonOwningPart;
 
-/// Nodes of an OrderedDict beyond this many are not looked at.
+/// Nodes of an OrderedDict beyond this many are not read.
 const MOST_NODES: usize = 1 << 24;
 
 impl<M: ReadMemory> Python<'_, M> {
@@ -131,13 +131,13 @@ impl<M: ReadMemory> Python<'_, M> {
             into.push(dict);
             self.add_tables(dict, into);
         }
-        // Values behind the object are in its own block, whoever points to them.
+        // Values after the object are in its own block, whoever points to them.
         let TypeObject { flags, basicsize, .. } = class.type_object;
         let inline = self.layout.attributes.inline_values(object, flags, basicsize);
         into.retain(|&part| Some(part) != inline);
     }
 
-    /// Memory of an object that holds nothing, though pointers seem to lie there: room that a list has for more items, the frame of
+    /// Memory of an object that holds nothing, though pointers seem to lie there: the spare capacity of a list, the frame of
     /// a generator that is over, hashes of keys, the order of attributes. Asked for every object of a heap.
     pub fn non_owning_parts(&self, object: PythonObject) -> Vec<NonOwningPart> {
         let Some(class) = self.known(object.class) else { return Vec::new() };
@@ -166,24 +166,24 @@ impl<M: ReadMemory> Python<'_, M> {
 
     fn spare_capacity_of_list(&self, list: u64) -> Option<NonOwningPart> {
         let items = self.reader.pointer(list + list::ITEMS)?;
-        let (used, room) = (self.reader.word(list + SIZE)?, self.reader.word(list + list::ALLOCATED)?);
-        let end = (used < room && room < 1 << 40).then(|| items.checked_add(8 * room))??;
+        let (used, capacity) = (self.reader.word(list + SIZE)?, self.reader.word(list + list::ALLOCATED)?);
+        let end = (used < capacity && capacity < 1 << 40).then(|| items.checked_add(8 * capacity))??;
         Some(NonOwningPart { whole: span(items, end), non_owning: span(items + 8 * used, end) })
     }
 
-    /// Before the first item and behind the last.
+    /// Before the first item and after the last.
     fn spare_capacity_of_deque(&self, deque: u64) -> Vec<NonOwningPart> {
         let blocks: Vec<u64> = self.deque_blocks(deque).collect();
-        let place = |at: u64| self.reader.word(deque + at).filter(|&at| at < deque_block::LENGTH);
+        let index = |at: u64| self.reader.word(deque + at).filter(|&at| at < deque_block::LENGTH);
         let (Some(first), Some(last)) = (blocks.first(), blocks.last()) else { return Vec::new() };
         let part = |block: u64, from: u64, to: u64| {
             let item = |at: u64| block + deque_block::DATA + 8 * at;
             let whole = span(block, item(deque_block::LENGTH));
             (from < to).then(|| NonOwningPart { whole, non_owning: span(item(from), item(to)) })
         };
-        let before = place(deque::LEFTINDEX).and_then(|at| part(*first, 0, at));
-        let behind = place(deque::RIGHTINDEX).and_then(|at| part(*last, at + 1, deque_block::LENGTH));
-        before.into_iter().chain(behind).collect()
+        let before = index(deque::LEFTINDEX).and_then(|at| part(*first, 0, at));
+        let after = index(deque::RIGHTINDEX).and_then(|at| part(*last, at + 1, deque_block::LENGTH));
+        before.into_iter().chain(after).collect()
     }
 
     fn finished_frame(&self, generator: PythonObject) -> Option<NonOwningPart> {

@@ -107,7 +107,7 @@ impl<'m, M: ReadMemory> Reader<'m, M> {
         None
     }
 
-    /// The memory behind it, for what is read in other ways.
+    /// The memory that it reads, for what is read in large pieces.
     pub(super) fn memory(&self) -> &'m M {
         self.memory
     }

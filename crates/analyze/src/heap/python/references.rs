@@ -1,4 +1,4 @@
-//! What an object holds, each with the way to say it. A reference that lies in memory which belongs to the object counts as its
+//! What an object holds, each with how it is written. A reference that lies in memory which belongs to the object counts as its
 //! own: an item of a list, a value of a dict, an attribute.
 
 use std::ops::ControlFlow;
@@ -16,11 +16,11 @@ use super::class::{Class, ClassKind};
 use super::interpreter::Python;
 use super::numpy::ndarray;
 
-/// Items of a list beyond this many are not looked at, nor blocks of a deque.
+/// Items of a list beyond this many are not read, nor blocks of a deque.
 const MOST_ITEMS: u64 = 1 << 26;
 const MOST_MEMBERS: u64 = 512;
 
-/// How a reference is said; names are addresses until somebody asks.
+/// How a reference is written; names are addresses until somebody asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Label {
     Item(u64),

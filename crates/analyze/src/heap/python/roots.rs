@@ -17,7 +17,7 @@ const MOST_INTERPRETERS: usize = 256;
 const MOST_THREADS: usize = 1 << 16;
 /// Of all threads together.
 const MOST_FRAMES: usize = 1 << 20;
-/// Words of an interpreter's state among which its modules are looked for, where the table is wrong.
+/// Words of an interpreter's state among which its modules are searched for, where the table is wrong.
 const STATE_WORDS: u64 = 1 << 13;
 /// In glibc's descriptor of a thread, whose address is its `pthread_t`: the kernel's number. Stable since 2.3.
 const KERNEL_THREAD: u64 = 720;
@@ -91,7 +91,7 @@ impl<M: ReadMemory> Python<'_, M> {
         frames
     }
 
-    /// What a word leads to, and then the word so far behind the start of each, until one comes again.
+    /// What a word leads to, and then the word so far into each, until one comes again.
     fn chain(&self, first: u64, next: u64, most: usize) -> Vec<u64> {
         let (mut found, mut seen) = (Vec::new(), HashSet::new());
         let mut at = self.reader.pointer(first);
@@ -118,7 +118,7 @@ impl<M: ReadMemory> Python<'_, M> {
         });
     }
 
-    /// What stands for a module: its dict, or whatever a program put in its place.
+    /// What stands for a module: its dict, or whatever a program put there instead.
     fn module_dict(&self, module: u64) -> u64 {
         let is_module = self.is(module, ClassKind::Module);
         self.reader.pointer(module + module::DICT).filter(|_| is_module).unwrap_or(module)
@@ -164,14 +164,14 @@ impl<M: ReadMemory> Python<'_, M> {
         }
     }
 
-    /// `type`, by way of the modules of the first interpreter. Where other words lie between (patch releases differ), the
-    /// modules are looked for.
+    /// `type`, through the modules of the first interpreter. Where other words lie between (patch releases differ), the
+    /// modules are searched for.
     pub(super) fn find_type_type(&mut self) -> Option<()> {
         let interpreter =
             self.reader.pointer(self.runtime.get().checked_add(self.layout.runtime.interpreters)?)?;
-        let told = self.layout.interpreter.modules;
+        let expected = self.layout.interpreter.modules;
         let near = (0..STATE_WORDS).map(|word| 8 * word);
-        let modules = std::iter::once(told).chain(near).find(|&offset| {
+        let modules = std::iter::once(expected).chain(near).find(|&offset| {
             let type_type =
                 self.reader.pointer(interpreter + offset).and_then(|dict| self.type_of_dict(dict));
             self.type_type = type_type.unwrap_or(0);

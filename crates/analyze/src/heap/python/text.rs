@@ -7,13 +7,13 @@ use heaplens_cpython::unicode::{State, Text};
 use super::class::ClassKind;
 use super::interpreter::Python;
 
-/// Characters of a key that are told.
+/// Characters of a key that are reported.
 const LONGEST_KEY: usize = 40;
 /// Characters of a name of Python's: longer ones are no names.
 pub(super) const LONGEST_NAME: usize = 200;
 
 impl<M: ReadMemory> Python<'_, M> {
-    /// A string, cut behind so many characters.
+    /// A string, cut after so many characters.
     pub(super) fn text(&self, object: u64, most: usize) -> Option<String> {
         if !self.class_of(object)?.has(type_flag::STR) {
             return None;
@@ -29,10 +29,10 @@ impl<M: ReadMemory> Python<'_, M> {
         Some(text)
     }
 
-    /// A key of a dict as it is told: texts in quotes, numbers, `True`, `None`; of any other its type, in angle brackets.
+    /// A key of a dict as it is reported: texts in quotes, numbers, `True`, `None`; of any other its type, in angle brackets.
     pub(super) fn key(&self, object: u64) -> Option<String> {
         let class = self.class_of(object)?;
-        let told = match class.kind {
+        let written = match class.kind {
             ClassKind::Text => self.text(object, LONGEST_KEY).map(|text| format!("'{text}'")),
             ClassKind::Integer => self.integer(object).map(|number| number.to_string()),
             ClassKind::Boolean => {
@@ -41,7 +41,7 @@ impl<M: ReadMemory> Python<'_, M> {
             ClassKind::Nothing => Some("None".into()),
             _ => None,
         };
-        Some(told.unwrap_or_else(|| format!("<{}>", self.class_name(class.id))))
+        Some(written.unwrap_or_else(|| format!("<{}>", self.class_name(class.id))))
     }
 
     fn integer(&self, object: u64) -> Option<i128> {

@@ -10,7 +10,7 @@
 //! as well, so that a variable that happens to point to an element takes nothing from the list.
 //!
 //! The tree is found by semi-NCA (Georgiadis, Tarjan, Werneck 2006), not by iterating over the graph: a `std::list` of a million
-//! elements would make that take a million rounds. Arrays are reused: no stack for the search, and the places of the
+//! elements would make that take a million rounds. Arrays are reused: no stack for the search, and the positions of the
 //! reversed pointers lie where semidominators will be.
 
 use heaplens_format::Bytes;
@@ -42,7 +42,7 @@ pub struct Dominators {
 }
 
 impl Dominators {
-    /// Looks at every pointer three times. `group` puts a root into a group.
+    /// Follows every pointer three times. `group` puts a root into a group.
     pub fn of(graph: &Graph, group: impl FnMut(RootOrigin) -> u32) -> Result<Self, TooManyPointers> {
         let pointers = graph.pointers() + graph.roots().all().len();
         if u32::try_from(pointers).is_err() {
@@ -99,16 +99,16 @@ impl Dominators {
 
 /// Semidominators, from the last node to the first.
 struct SemiDominators {
-    /// Up the tree of the search, shortened.
+    /// Up the tree of the search, compressed.
     ancestors: Vec<Number>,
-    /// The node on the way up that has the smallest semidominator.
+    /// The node on the path up that has the smallest semidominator.
     labels: Vec<Number>,
     /// Before a node is come to: where the pointers to the next one begin in `sources`.
     semis: Vec<u32>,
     sources: Vec<Number>,
 }
 
-/// Where a way down ends.
+/// Where a path down ends.
 const BOTTOM: Number = u32::MAX;
 
 impl SemiDominators {
@@ -150,7 +150,7 @@ impl SemiDominators {
             let via = if from < node {
                 from
             } else {
-                let best = self.best_on_way(from, node);
+                let best = self.best_on_path(from, node);
                 self.semis[best as usize]
             };
             semi = semi.min(via);
@@ -158,10 +158,10 @@ impl SemiDominators {
         semi
     }
 
-    /// Of a node and those above it, as far as they come behind `node`: the one with the smallest semidominator. The way is
-    /// shortened: it leads up by `ancestors` and, turned round in the same array, down again, since a long list would need a stack
+    /// Of a node and those above it, as far as they come after `node`: the one with the smallest semidominator. The path is
+    /// compressed: it leads up by `ancestors` and, turned round in the same array, down again, since a long list would need a stack
     /// as long as itself.
-    fn best_on_way(&mut self, from: Number, node: Number) -> Number {
+    fn best_on_path(&mut self, from: Number, node: Number) -> Number {
         let (mut at, mut below) = (from, BOTTOM);
         while self.ancestors[at as usize] > node {
             let above = std::mem::replace(&mut self.ancestors[at as usize], below);

@@ -223,7 +223,7 @@ fn a_long_path_is_its_beginning_and_its_end() {
     }
 }
 
-/// A path of four objects and one of three blocks lead to the same place.
+/// A path of four objects and one of three blocks lead to the same block.
 #[test]
 fn a_path_by_objects_counts_and_not_a_shorter_one_through_memory_of_no_type() {
     let pointers = [(0, 1), (1, 2), (2, 3), (3, 6), (0, 4), (4, 5), (5, 6)].map(|(from, to)| (from, to, 0));
@@ -243,7 +243,7 @@ fn a_path_by_objects_counts_and_not_a_shorter_one_through_memory_of_no_type() {
     assert_eq!(path_to_last(&[4, 5, 1, 2, 3]), 4, "neither is better");
 }
 
-/// What an object of an early root has by way of its class is named after a later root that has it itself.
+/// What an object of an early root has through its class is named after a later root that has it itself.
 #[test]
 fn an_object_does_not_hold_what_its_class_has() {
     let pointers = vec![(0, 1, 0), (1, 2, 0), (3, 2, 0)];

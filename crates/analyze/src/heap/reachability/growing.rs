@@ -8,7 +8,7 @@
 //! ```
 //!
 //! A node is a point of accumulation when what it gained apart from those children that are followed is a share that counts. The
-//! share is as small as possible with no more points than were asked for: of two lists in a dict both are told, of a thousand the
+//! share is as small as possible with no more points than were asked for: of two lists in a dict both are reported, of a thousand the
 //! dict. (Following the child with the most, as Eclipse MAT does, finds one of several; counting new children, as LeakCanary
 //! does, finds a list, but no buffer and no text that grows.)
 //!
@@ -193,7 +193,7 @@ fn group_of(node: &SummaryNode) -> Option<u32> {
 
 type MatchKey = (Option<u32>, Addr, BlockKind);
 
-/// Pairs nodes of one key, in the order in which they come, the heaviest first; tells which of the old ones are left.
+/// Pairs nodes of one key, in the order in which they come, the heaviest first; returns those of the old ones that are left.
 fn match_by(old: &[u32], new: &[u32], matches: &mut [u32], key: impl Fn(u32, bool) -> MatchKey) -> Vec<u32> {
     let mut waiting: HashMap<MatchKey, Vec<u32>> = HashMap::new();
     for &child in old.iter().rev() {

@@ -113,7 +113,7 @@ fn table(counts: &[u64]) -> Heap {
 }
 
 #[test]
-fn of_several_lists_in_a_dict_those_that_grow_are_told() {
+fn of_several_lists_in_a_dict_those_that_grow_are_reported() {
     let make = |more| table(&[50, 40 + 2 * more, 60, 10 + more, 70]);
     let (later, points) = between(make, 0, 20);
     assert_eq!(
@@ -123,7 +123,7 @@ fn of_several_lists_in_a_dict_those_that_grow_are_told() {
 }
 
 #[test]
-fn of_many_lists_that_grow_alike_the_dict_is_told() {
+fn of_many_lists_that_grow_alike_the_dict_is_reported() {
     let make = |more| table(&[20 + more; 30]);
     let (later, points) = between(make, 0, 5);
     assert_eq!(nodes(&points), [later.block(BASE + 0x100)]);
@@ -136,9 +136,9 @@ fn linked(count: u64, is_circular: bool, grows_in_front: bool) -> Heap {
     heap.name(0, 1, other);
     let holder = heap.block(BASE, 32, 4);
     heap.name(0, 2, holder);
-    let place = |number: u64| if grows_in_front { 1_000_000 - number } else { number };
+    let position = |number: u64| if grows_in_front { 1_000_000 - number } else { number };
     let nodes: Vec<u64> =
-        (0..count).map(|number| heap.block(BASE + 0x100 + place(number) * 96, 64, 5)).collect();
+        (0..count).map(|number| heap.block(BASE + 0x100 + position(number) * 96, 64, 5)).collect();
     let order: Vec<u64> = if grows_in_front { nodes.into_iter().rev().collect() } else { nodes };
     heap.point(holder, order[0]);
     for pair in order.windows(2) {
@@ -282,7 +282,7 @@ fn a_container_that_was_too_small_to_be_kept_is_followed() {
 }
 
 #[test]
-fn what_grows_is_told_beside_what_shrinks_more() {
+fn what_grows_is_reported_beside_what_shrinks_more() {
     let make = |more| table(&[1000 - 40 * more, 40 + more, 60]);
     let (later, points) = between(make, 0, 20);
     assert_eq!(nodes(&points), [later.block(BASE + (2 << 24) + 0x100)]);
@@ -290,7 +290,7 @@ fn what_grows_is_told_beside_what_shrinks_more() {
 }
 
 #[test]
-fn the_largest_of_one_look_are_its_lists() {
+fn the_largest_of_one_snapshot_are_its_lists() {
     let later = Taken::at(&table(&[200, 10, 300]));
     let points = largest(&later.summary, 8);
     assert_eq!(

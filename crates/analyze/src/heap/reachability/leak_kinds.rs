@@ -1,4 +1,4 @@
-//! Whether a program can still reach a block, told as Memcheck tells it:
+//! Whether a program can still reach a block, in the terms of Memcheck:
 //!
 //! ```text
 //!   still reachable   a chain of pointers to starts leads from a root to it
@@ -24,7 +24,7 @@ pub struct LeakKinds {
 }
 
 impl LeakKinds {
-    /// Looks at every edge a few times at most.
+    /// Follows every edge a few times at most.
     pub fn of(graph: &Graph) -> Self {
         Self::with(graph, |_| false)
     }
@@ -146,36 +146,36 @@ impl Frontier {
     }
 }
 
-/// Every lost block, in the order of addresses, leads whatever can be reached from it and is not led yet. A later leader may
-/// reach an earlier one, never the other way round: so the later ones go first when the blocks are divided for good. (Memcheck
+/// Every lost block, in the order of addresses, takes whatever can be reached from it and is not taken yet. A later one may
+/// reach an earlier one, never the reverse: so the later ones go first when the blocks are divided for good. (Memcheck
 /// divides once: where two blocks point to each other and a third to the later of them, it calls the first definitely lost.)
 fn divide_lost(graph: &Graph, kinds: &mut [Option<LeakKind>]) -> HashMap<BlockId, Amount> {
     let lost: Vec<BlockId> = graph.blocks().ids().filter(|block| kinds[block.index()].is_none()).collect();
-    let mut leaders = Vec::new();
+    let mut tops = Vec::new();
     for &block in &lost {
         if kinds[block.index()].is_none() {
-            lead(graph, block, kinds);
-            leaders.push(block);
+            take_lost(graph, block, kinds);
+            tops.push(block);
         }
     }
     for &block in &lost {
         kinds[block.index()] = None;
     }
-    let mut led = HashMap::new();
-    for leader in leaders.into_iter().rev() {
-        if kinds[leader.index()].is_none() {
-            let amount = lead(graph, leader, kinds);
-            kinds[leader.index()] = Some(LeakKind::DefinitelyLost);
-            led.insert(leader, amount);
+    let mut lost_with = HashMap::new();
+    for top in tops.into_iter().rev() {
+        if kinds[top.index()].is_none() {
+            let amount = take_lost(graph, top, kinds);
+            kinds[top.index()] = Some(LeakKind::DefinitelyLost);
+            lost_with.insert(top, amount);
         }
     }
-    led
+    lost_with
 }
 
 /// Takes whatever can be reached from a lost block and is not taken yet: so much was lost with it.
-fn lead(graph: &Graph, leader: BlockId, kinds: &mut [Option<LeakKind>]) -> Amount {
-    let (mut sum, mut open) = (Amount::default(), vec![leader]);
-    kinds[leader.index()] = Some(LeakKind::IndirectlyLost);
+fn take_lost(graph: &Graph, top: BlockId, kinds: &mut [Option<LeakKind>]) -> Amount {
+    let (mut sum, mut open) = (Amount::default(), vec![top]);
+    kinds[top.index()] = Some(LeakKind::IndirectlyLost);
     while let Some(block) = open.pop() {
         for target in graph.targets(block) {
             if kinds[target.index()].is_none() {

@@ -1,4 +1,4 @@
-//! Heaps drawn by chance, and their leak kinds found the slow way: from the definitions, by the closure of all pointers.
+//! Heaps drawn by chance, and their leak kinds found naively: from the definitions, by the closure of all pointers.
 
 use heaplens_format::recording::{Amount, LeakKind};
 use heaplens_format::{Addr, Bytes};
@@ -11,7 +11,7 @@ use crate::heap::{Blocks, Graph, LeakKinds, Roots};
 const HEAP: u64 = 0x5555_5555_0000;
 const DATA: u64 = 0x5555_0000_0000;
 
-/// A pointer: from which block (`None`: from a root) to which, and how far behind its start.
+/// A pointer: from which block (`None`: from a root) to which, and the offset in it.
 type Pointer = (Option<usize>, usize, u64);
 
 #[derive(Debug)]
@@ -57,7 +57,7 @@ impl Drawn {
         Graph::new(blocks, &Roots { ranges: vec![data(DATA, end)], registers, ..Roots::default() }, &memory)
     }
 
-    /// Which blocks can be reached from which by pointers that pass.
+    /// Which blocks can be reached from which by pointers that `passes` accepts.
     fn closure(&self, passes: impl Fn(&Pointer) -> bool) -> Vec<Vec<bool>> {
         let count = self.sizes.len();
         let mut reaches = vec![vec![false; count]; count];
@@ -76,7 +76,7 @@ impl Drawn {
         reaches
     }
 
-    /// Blocks that can be reached from a root by pointers that pass.
+    /// Blocks that can be reached from a root by pointers that `passes` accepts.
     fn reached(&self, passes: impl Fn(&Pointer) -> bool + Copy) -> Vec<bool> {
         let closure = self.closure(passes);
         let roots: Vec<usize> = self
@@ -112,7 +112,7 @@ impl Drawn {
 fn drawn() -> impl Strategy<Value = Drawn> {
     (1usize..10).prop_flat_map(|count| {
         let sizes = prop::collection::vec((12u64..40).prop_map(|words| 8 * words), count);
-        // 8, 16 and 24 are left out: behind a header, or before a second pointer to the same block, a pointer may point there
+        // 8, 16 and 24 are left out: after a header, or before a second pointer to the same block, a pointer may point there
         // for a good reason.
         let offset = prop_oneof![3 => Just(0u64), 1 => Just(32u64), 1 => Just(48u64)];
         let from = prop::option::weighted(0.9, 0..count);
@@ -124,7 +124,7 @@ fn drawn() -> impl Strategy<Value = Drawn> {
 proptest! {
     #[test]
     fn kinds_are_what_the_definitions_say(drawn in drawn()) {
-        // A block has room for eleven pointers.
+        // A block can hold eleven pointers.
         prop_assume!((0..drawn.sizes.len()).all(|block| {
             drawn.pointers.iter().filter(|pointer| pointer.0 == Some(block)).count() < 11
         }));
@@ -143,7 +143,7 @@ proptest! {
 }
 
 /// Two blocks, the first of them lost or not; `header` are the first words of the second, and one root points into it.
-fn kind_behind_header(size: u64, header: &[u64], offset: u64) -> LeakKind {
+fn kind_after_header(size: u64, header: &[u64], offset: u64) -> LeakKind {
     let mut memory = Words::default();
     memory.0.extend((0..size).step_by(8).map(|at| (HEAP + at, 0)));
     memory.0.extend((0..).step_by(8).map(|at| HEAP + at).zip(header.iter().copied()));
@@ -154,16 +154,16 @@ fn kind_behind_header(size: u64, header: &[u64], offset: u64) -> LeakKind {
 }
 
 #[test]
-fn a_pointer_behind_a_header_that_programs_write_is_as_good_as_one_to_the_start() {
+fn a_pointer_past_a_header_that_programs_write_is_as_good_as_one_to_the_start() {
     let (reachable, possibly) = (LeakKind::StillReachable, LeakKind::PossiblyLost);
-    assert_eq!(kind_behind_header(8 + 5 * 24, &[5], 8), reachable, "five objects of new[]");
-    assert_eq!(kind_behind_header(8 + 5 * 24, &[7], 8), possibly, "seven do not fit");
-    assert_eq!(kind_behind_header(8 + 5 * 24, &[0], 8), possibly);
-    assert_eq!(kind_behind_header(8 + 5 * 24, &[5], 16), possibly);
-    assert_eq!(kind_behind_header(64, &[56], 8), reachable, "a length in bytes");
-    assert_eq!(kind_behind_header(24 + 31 + 1, &[12, 31, 0], 24), reachable, "a string");
-    assert_eq!(kind_behind_header(24 + 31 + 1, &[32, 31, 0], 24), possibly, "longer than there is room");
-    assert_eq!(kind_behind_header(24 + 40 + 1, &[12, 31, 0], 24), possibly);
+    assert_eq!(kind_after_header(8 + 5 * 24, &[5], 8), reachable, "five objects of new[]");
+    assert_eq!(kind_after_header(8 + 5 * 24, &[7], 8), possibly, "seven do not fit");
+    assert_eq!(kind_after_header(8 + 5 * 24, &[0], 8), possibly);
+    assert_eq!(kind_after_header(8 + 5 * 24, &[5], 16), possibly);
+    assert_eq!(kind_after_header(64, &[56], 8), reachable, "a length in bytes");
+    assert_eq!(kind_after_header(24 + 31 + 1, &[12, 31, 0], 24), reachable, "a string");
+    assert_eq!(kind_after_header(24 + 31 + 1, &[32, 31, 0], 24), possibly, "longer than its capacity");
+    assert_eq!(kind_after_header(24 + 40 + 1, &[12, 31, 0], 24), possibly);
 }
 
 /// Two adjacent words that point so far into a block of 96 bytes.
@@ -177,14 +177,14 @@ fn kind_of_table(control: u64, slots: u64) -> LeakKind {
 fn a_hash_table_is_held_by_its_control_bytes_and_its_slots() {
     assert_eq!(kind_of_table(8, 32), LeakKind::StillReachable);
     assert_eq!(kind_of_table(16, 40), LeakKind::StillReachable, "with a word for statistics");
-    assert_eq!(kind_of_table(16, 16), LeakKind::PossiblyLost, "slots lie behind");
+    assert_eq!(kind_of_table(16, 16), LeakKind::PossiblyLost, "slots follow");
     assert_eq!(kind_of_table(40, 16), LeakKind::PossiblyLost);
-    assert_eq!(kind_of_table(32, 48), LeakKind::PossiblyLost, "so far behind the start there is no table");
+    assert_eq!(kind_of_table(32, 48), LeakKind::PossiblyLost, "so far into a block there is no table");
 }
 
 #[test]
-fn what_an_earlier_block_led_goes_to_the_one_that_points_to_it() {
-    // 0 leads 1; then 2 points to 0.
+fn what_an_earlier_block_took_goes_to_the_one_that_points_to_it() {
+    // 0 takes 1; then 2 points to 0.
     let drawn = Drawn { sizes: vec![96, 104, 112], pointers: vec![(Some(0), 1, 0), (Some(2), 0, 16)] };
     let graph = drawn.graph();
     let kinds = LeakKinds::of(&graph);

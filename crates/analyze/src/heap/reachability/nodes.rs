@@ -7,7 +7,7 @@ use super::tops::tops;
 use crate::heap::memory::BlockId;
 use crate::heap::scan::{Edge, Graph, RootOrigin};
 
-/// The place of a node in the order of the search.
+/// The position of a node in the order of the search.
 pub(crate) type Number = u32;
 
 /// The group of what Python's collector alone knows.
@@ -49,7 +49,7 @@ pub(crate) struct SearchTree {
     /// Where the search came from.
     pub(crate) parents: Vec<Number>,
     /// How many pointers lead to each node besides the one that the search went along: as many as
-    /// [`Nodes::each_pointer`] tells of.
+    /// [`Nodes::each_pointer`] visits.
     pub(crate) counts: Vec<u32>,
     /// An array of the same length, to be used again.
     pub(crate) spare: Vec<u32>,
@@ -94,13 +94,13 @@ impl Nodes {
         self.groups.iter().map(|group| (group.number, group.id))
     }
 
-    /// Tells of every pointer that counts besides those that the search went along. What is reached in a later rank does not
+    /// Visits every pointer that counts besides those that the search went along. What is reached in a later rank does not
     /// hold what an earlier one reaches.
     pub(crate) fn each_pointer(
         &self,
         graph: &Graph,
         parents: &[Number],
-        mut tell: impl FnMut(Number, Number),
+        mut visit: impl FnMut(Number, Number),
     ) {
         let mut ranks = self.ranks.iter().copied().peekable();
         let mut rank = 0;
@@ -111,7 +111,7 @@ impl Nodes {
             for edge in self.edges(graph, from) {
                 let to = self.numbers[edge.block().index()];
                 if to != UNREACHED && is_other(from, to, rank, parents) {
-                    tell(from, to);
+                    visit(from, to);
                 }
             }
         }
@@ -136,7 +136,7 @@ fn is_other(from: Number, to: Number, rank: Number, parents: &[Number]) -> bool 
     to >= rank && !(to > from && parents[to as usize] == from)
 }
 
-/// The search. It has no stack: the way back is in `parents`, and how far a node was gone through in `cursors`.
+/// The search. It has no stack: the path back is in `parents`, and how far a node was gone through in `cursors`.
 struct Walk<'a> {
     graph: &'a Graph,
     nodes: Nodes,

@@ -1,5 +1,5 @@
 //! The shortest path from a root to each block. Roots are asked rank by rank: whatever can be reached from rank 0 is reached
-//! from there, however long the path, since a name is worth more than a step; only what is left is looked for from rank 1.
+//! from there, however long the path, since a name is worth more than a step; only what is left is searched for from rank 1.
 //!
 //! ```text
 //!   rank 0: named roots ─▶ all that they lead to
@@ -21,16 +21,16 @@ use crate::heap::scan::{Content, Edge, Graph, Holder, RootEdge, RootOrigin};
 const NONE: u32 = u32::MAX >> 1;
 /// The collector alone knows the block.
 const COLLECTOR: u32 = NONE - 1;
-/// The block was found on this level, and not by its start: a better pointer of the same level takes its place.
+/// The block was found on this level, and not by its start: a better pointer of the same level replaces it.
 const INSIDE: u32 = 1 << 31;
 
-/// Blocks of a path that are told, at its beginning and at its end: a list of ten million links is no path that anybody reads.
-const TOLD: usize = 32;
+/// Blocks of a path that are reported, at its beginning and at its end: a list of ten million links is no path that anybody reads.
+const REPORTED: usize = 32;
 
 /// For each block, the one before it on its path.
 #[derive(Debug)]
 pub struct Paths {
-    /// The number of a block, or, counted behind those, of a pointer from a root.
+    /// The number of a block, or, counted after those, of a pointer from a root.
     parents: Vec<u32>,
     /// The last block of the beginning of each block's path; the block itself where it is a part of that.
     heads: Vec<u32>,
@@ -48,12 +48,12 @@ pub struct Path {
 }
 
 impl Paths {
-    /// The shortest ones. Looks at every pointer once.
+    /// The shortest ones. Follows every pointer once.
     pub fn of(graph: &Graph) -> Self {
         Self::through(graph, |_| Content::Object)
     }
 
-    /// Through objects where there is such a path, and not by way of their classes.
+    /// Through objects where there is such a path, and not through their classes.
     pub fn through(graph: &Graph, content: impl Fn(BlockId) -> Content) -> Self {
         let mut search = PathSearch::new(graph, content);
         let mut ranks = graph.roots().ranks().peekable();
@@ -97,7 +97,7 @@ impl Paths {
         let head = BlockId::new(self.heads[block.index()] as usize);
         let mut last = Vec::new();
         let mut at = block;
-        while at != head && last.len() < TOLD {
+        while at != head && last.len() < REPORTED {
             last.push(at);
             let Holder::Block(before) = self.holder(graph, at)? else { break };
             at = before;
@@ -124,7 +124,7 @@ struct PathSearch<'a, F> {
     content: F,
     parents: Vec<u32>,
     heads: Vec<u32>,
-    /// Steps from the root to each block, at most [`TOLD`].
+    /// Steps from the root to each block, at most [`REPORTED`].
     depths: Vec<u8>,
     level: Vec<BlockId>,
     next: Vec<BlockId>,
@@ -167,10 +167,10 @@ impl<'a, F: Fn(BlockId) -> Content> PathSearch<'a, F> {
             return;
         }
         let depth =
-            self.depths.get(from as usize).map_or(0, |&depth| depth.saturating_add(1).min(TOLD as u8));
+            self.depths.get(from as usize).map_or(0, |&depth| depth.saturating_add(1).min(REPORTED as u8));
         self.depths[block.index()] = depth;
-        let is_told = usize::from(depth) < TOLD;
-        self.heads[block.index()] = if is_told { block.raw() } else { self.heads[from as usize] };
+        let is_reported = usize::from(depth) < REPORTED;
+        self.heads[block.index()] = if is_reported { block.raw() } else { self.heads[from as usize] };
     }
 
     fn spread(&mut self) {

@@ -19,7 +19,7 @@ use crate::heap::scan::Graph;
 const MOST: usize = 50_000;
 /// A block that holds no other is kept from this size on: what grows is what holds others, or is large.
 const LEAST_LEAF: Bytes = Bytes::new(4096);
-/// So many levels up the last node of the same kind is looked for: between two nodes of a list of Python's lies what
+/// So many levels up the last node of the same kind is searched for: between two nodes of a list of Python's lies what
 /// keeps their attributes.
 const LEVELS: usize = 3;
 /// So many nodes of one kind below each other are a chain if the stack that allocated them is known …
@@ -64,7 +64,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// `kind` tells the kind of each block; it is asked once for each.
+    /// `kind` gives the kind of each block; it is asked once for each.
     pub fn of(graph: &Graph, dominators: &Dominators, kind: impl FnMut(Node) -> BlockKind) -> Self {
         let mut draft = Draft::new(graph, dominators, kind);
         draft.find_chains();
@@ -90,7 +90,7 @@ const HAS_SITE: u8 = 16;
 const IN_CHAIN: u8 = 32;
 /// It holds another node.
 const HOLDS: u8 = 64;
-/// It has a place in the summary, its own or that of the chain.
+/// It has a node in the summary, its own or that of the chain.
 const KEPT: u8 = 128;
 
 impl<'a, K: FnMut(Node) -> BlockKind> Draft<'a, K> {
@@ -111,7 +111,7 @@ impl<'a, K: FnMut(Node) -> BlockKind> Draft<'a, K> {
         draft
     }
 
-    /// Marks the nodes of chains: a run is counted downwards, and that it was long enough is told upwards.
+    /// Marks the nodes of chains: a run is counted downwards, and that it was long enough is passed upwards.
     fn find_chains(&mut self) {
         for number in 1..self.runs.len() {
             if let Some(above) = self.same_above(number) {
@@ -156,17 +156,17 @@ impl<'a, K: FnMut(Node) -> BlockKind> Draft<'a, K> {
         let least = self.least();
         let mut summary = Summary::default();
         // The node of the summary that a node is, or lies under.
-        let mut places = vec![0u32; self.runs.len()];
+        let mut kept_as = vec![0u32; self.runs.len()];
         for number in 0..self.runs.len() {
             let parent = self.dominators.parent(number as Number) as usize;
-            let above = places[parent];
+            let above = kept_as[parent];
             if number > 0 && self.runs[parent] & KEPT != 0 {
                 summary.nodes[above as usize].elements += 1;
             }
             let top = self.same_above(number).filter(|_| self.is_folded(number));
-            places[number] = if let Some(top) = top {
+            kept_as[number] = if let Some(top) = top {
                 self.runs[number] |= self.runs[top] & KEPT;
-                places[top]
+                kept_as[top]
             } else if number == 0 || self.weight(number) >= least {
                 self.runs[number] |= KEPT;
                 summary.nodes.push(self.node(number, above));

@@ -9,18 +9,18 @@ use crate::heap::memory::{BlockId, ID_BITS};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Edge(u32);
 
-/// Where in a block a pointer points to, as far as it matters.
+/// How far into a block a pointer points, as far as it matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 enum PointerOffset {
     Start = 0,
-    /// Eight bytes behind it: behind a length.
+    /// Eight bytes: after a length.
     AfterWord = 1,
-    /// Two words behind it: behind the collector's links.
+    /// Two words: after the collector's links.
     AfterLinks = 2,
-    /// Three words behind it: behind the header of a string that is copied when it is written to.
+    /// Three words: after the header of a string that is copied when it is written to.
     AfterString = 3,
-    /// Four words behind it: behind the collector's links and two words of Python's before them.
+    /// Four words: after the collector's links and two words of Python's before them.
     AfterPrefix = 4,
     Inside = 5,
 }
@@ -43,7 +43,7 @@ impl Edge {
         BlockId::new((self.0 & ((1 << ID_BITS) - 1)) as usize)
     }
 
-    /// Whether the header of its block need not be looked at: it points to the start.
+    /// Whether the header of its block need not be read: it points to the start.
     pub(crate) fn is_plain(self) -> bool {
         self.0 >> ID_BITS == PointerOffset::Start as u32
     }
@@ -62,7 +62,7 @@ impl Edge {
     }
 }
 
-/// What the first words of a block look like. Programs keep pointers behind such headers, and nowhere else. Also, in the bits
+/// What the first words of a block look like. Programs keep pointers to what follows such headers, and nowhere else. Also, in the bits
 /// that are left, what else is known of a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Header(u8);
@@ -73,9 +73,9 @@ impl Header {
     const COUNTED: u8 = 2;
     /// Length, capacity and count of references, as strings of the old ABI have them.
     const STRING: u8 = 4;
-    /// An object of Python's behind two words of the collector's.
+    /// A Python object after the two links of the collector.
     const LINKED: u8 = 8;
-    /// The same behind two words more.
+    /// The same after two more words.
     const PREFIXED: u8 = 16;
     /// Python's collector knows it.
     const TRACKED: u8 = 32;

@@ -1,4 +1,4 @@
-//! Which block points to which, and what points in from outside. One pass over all memory in the order of addresses; what is
+//! Which block points to which, and what points in from outside. Memory is read once, in the order of addresses; what is
 //! kept is four bytes for each pointer.
 
 use std::ops::Range;
@@ -274,6 +274,7 @@ impl Graph {
 }
 
 /// How far it is to a word.
+#[inline]
 fn word(number: usize) -> Bytes {
     Bytes::new(8 * number as u64)
 }

@@ -14,10 +14,10 @@ pub struct NonOwningPart {
 /// What is known of a block besides its words.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Links {
-    /// Non-owning pointers: words of the block that do not count, bit n for word n and the last one for all behind it: the collector's links
-    /// to its neighbours, weak references, what lies behind an object.
+    /// Non-owning pointers: words of the block that do not count, bit n for word n and the last one for all after it: the collector's links
+    /// to its neighbours, weak references, what follows an object.
     pub non_owning: u64,
-    /// How many bytes behind the start of the block its object begins, to which others point: 0, 16 or 32.
+    /// How many bytes after the start of the block its object begins, to which others point: 0, 16 or 32.
     pub object_at: u8,
     /// Whether the collector knows it.
     pub is_tracked: bool,
@@ -41,7 +41,7 @@ pub enum Content {
     Class,
 }
 
-/// Whose memory a block is, told by the words that point to it.
+/// Whose memory a block is, inferred from the words that point to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Payload {
     /// The elements of a `std::vector`.

@@ -31,7 +31,7 @@ fn graph_and_memory(words: &[(u64, u64, u64)], links: impl Fn(u64) -> Links) -> 
     let roots = Roots { named, ..Roots::default() };
     let blocks = Blocks::new(blocks.map(block).to_vec()).unwrap();
     let graph = Graph::with_links(blocks, &roots, &memory, |_, block, words| {
-        assert_eq!(words.len(), 12, "all words are at hand");
+        assert_eq!(words.len(), 12, "all words are passed");
         links(block.address.get())
     });
     (graph, memory)
@@ -76,7 +76,7 @@ fn what_lies_in_a_part_that_is_not_in_use_holds_nothing() {
     assert_eq!(held(&[(first, (FIRST + 32, FIRST + 48))]), [1, 1, 0]);
     assert_eq!(held(&[(first, (FIRST + 40, FIRST + 96))]), [2, 1, 0]);
     let two = [(first, (FIRST + 32, FIRST + 40)), (first, (FIRST + 40, FIRST + 48))];
-    assert_eq!(held(&two), [1, 1, 0], "before the items of a deque and behind them");
+    assert_eq!(held(&two), [1, 1, 0], "before the items of a deque and after them");
     assert_eq!(held(&[(second, second), (first, (FIRST, FIRST + 40))]), [1, 0, 0]);
     assert_eq!(held(&[(first, (FIRST + 48, FIRST + 96)), ((0, 8), (0, 8))]), [3, 1, 0], "nothing is there");
 }
@@ -85,16 +85,16 @@ fn what_lies_in_a_part_that_is_not_in_use_holds_nothing() {
 fn what_only_looks_like_an_object_takes_no_pointer_from_another() {
     let words = [(FIRST, 2, SECOND), (FIRST, 4, THIRD)];
     let held = |parts: &[Part]| held_without(&words, parts)[0];
-    let (own, behind) = ((FIRST, FIRST + 96), (FIRST + 24, FIRST + 96));
-    assert_eq!(held(&[(own, behind)]), 1);
-    assert_eq!(held(&[(behind, behind)]), 2, "its items would begin inside a block");
+    let (own, rest) = ((FIRST, FIRST + 96), (FIRST + 24, FIRST + 96));
+    assert_eq!(held(&[(own, rest)]), 1);
+    assert_eq!(held(&[(rest, rest)]), 2, "its items would begin inside a block");
     assert_eq!(held(&[((FIRST, FIRST + 104), (FIRST + 24, FIRST + 104))]), 2, "they would not fit");
-    assert_eq!(held(&[(own, behind), (own, (FIRST + 32, FIRST + 40))]), 2, "two say that it is theirs");
-    assert_eq!(held(&[(own, behind), (own, behind)]), 2, "two say that it is theirs");
+    assert_eq!(held(&[(own, rest), (own, (FIRST + 32, FIRST + 40))]), 2, "two say that it is theirs");
+    assert_eq!(held(&[(own, rest), (own, rest)]), 2, "two say that it is theirs");
 }
 
 #[test]
-fn a_pointer_to_an_object_behind_the_links_of_the_collector_is_one_to_its_start() {
+fn a_pointer_to_an_object_after_the_links_of_the_collector_is_one_to_its_start() {
     let kind = |offset: u64, object_at: u8| {
         let graph = graph(&[(FIRST, 2, SECOND + offset)], |_| Links { object_at, ..Links::default() });
         LeakKinds::of(&graph).get(id_at(&graph, SECOND))

@@ -1,5 +1,5 @@
 //! From words to pointers: every aligned word of every block and every root is read once, and the graph of those that point to a
-//! block is kept. Which words do not count, and what a block is, is told from outside (`Links`); what the graph is asked for is not
+//! block is kept. Which words do not count, and what a block is, is decided by the caller (`Links`); what the graph is asked for is not
 //! known here.
 //!
 //! ```text

@@ -3,7 +3,7 @@
 /// Blocks that share a base.
 const SHIFT: u32 = 8;
 
-/// One offset for each block and one behind the last. Within a group of 256 blocks they are kept relative to the group's first;
+/// One offset for each block and one after the last. Within a group of 256 blocks they are kept relative to the group's first;
 /// should such a group have more than 4 G pointers (32 GiB full of them), those beyond count with the group's last block.
 #[derive(Debug)]
 pub(crate) struct Offsets {
@@ -37,7 +37,7 @@ impl Offsets {
         self.start(block)..self.start(block + 1)
     }
 
-    /// Where they begin; of the number behind the last block, where all end.
+    /// Where they begin; of the number after the last block, where all end.
     #[inline]
     pub(crate) fn start(&self, block: usize) -> usize {
         (self.bases[block >> SHIFT] + u64::from(self.relative[block])) as usize

@@ -1,5 +1,5 @@
 //! Words that point to blocks, and what the words beside a pointer say about the block. Many words are looked up at a time, one
-//! step of the look-up for all of them before the next: no word waits for another, so the processor fetches many parts of the
+//! step of the lookup for all of them before the next: no word waits for another, so the processor fetches many parts of the
 //! index at once, and who points to what is asked for when it is in the cache.
 //!
 //! ```text
@@ -18,7 +18,7 @@ use crate::heap::memory::{BlockId, Blocks, Near, Spot};
 pub(crate) struct Pointer {
     pub(crate) word: Addr,
     pub(crate) edge: Edge,
-    /// What the block is, if the words behind this one are those of a header.
+    /// What the block is, if the words after this one are those of a header.
     pub(crate) payload: Option<Payload>,
 }
 
@@ -31,14 +31,14 @@ pub(crate) struct PointerScanner {
     spots: Vec<Spot>,
     /// The block that each of them points to, and where in it.
     targets: Vec<Target>,
-    /// Those that point behind the beginning of a block, if it reaches so far.
-    behind: Vec<u32>,
+    /// Those that point past the beginning of a block, if it reaches so far.
+    inside: Vec<u32>,
     /// The first that was not reported, and where the part ended that was reported last.
     next: usize,
     reported: usize,
 }
 
-/// A block, and how far behind its beginning; an offset beyond 4 G counts as 4 G.
+/// A block, and the offset in it; one beyond 4 G counts as 4 G.
 #[derive(Clone, Copy)]
 struct Target {
     block: u32,
@@ -62,24 +62,24 @@ impl PointerScanner {
     /// Looks up words, fewer than 4 G of them.
     pub(crate) fn look_up(&mut self, blocks: &Blocks, words: &[[u8; 8]]) {
         self.select(blocks, words);
-        let Self { numbers, count, spots, targets, behind, .. } = self;
+        let Self { numbers, count, spots, targets, inside, .. } = self;
         let word = |number: u32| address(&words[number as usize]);
         let numbers = &numbers[..*count];
         spots.clear();
         spots.extend(numbers.iter().map(|&number| blocks.spot(word(number))));
         targets.clear();
-        behind.clear();
+        inside.clear();
         targets.extend((0..).zip(numbers).zip(&*spots).map(|((at, &number), &spot)| {
             match blocks.near(word(number), spot) {
                 Near::Nothing => Target::NOTHING,
                 Near::Start(block) => Target::new(block, Bytes::ZERO),
-                Near::Behind(block) => {
-                    behind.push(at);
+                Near::After(block) => {
+                    inside.push(at);
                     Target::new(block, Bytes::ZERO)
                 }
             }
         }));
-        for &at in &*behind {
+        for &at in &*inside {
             let target = &mut targets[at as usize];
             let word = word(numbers[at as usize]);
             let found = blocks.settle(word, BlockId::new(target.block as usize));
@@ -155,31 +155,31 @@ fn address(word: &[u8; 8]) -> Addr {
 /// The first of these words as a pointer.
 #[inline]
 fn pointer(blocks: &Blocks, words: &[[u8; 8]], (block, offset): (BlockId, Bytes)) -> Pointer {
-    let (word, behind) = (address(&words[0]), &words[1..]);
-    let is_table = matches!(offset.get(), 8 | 16) && is_followed(blocks, behind, (block, offset));
-    let payload = if offset == Bytes::ZERO { payload(word, || blocks.span(block).end, behind) } else { None };
+    let (word, next) = (address(&words[0]), &words[1..]);
+    let is_table = matches!(offset.get(), 8 | 16) && is_followed(blocks, next, (block, offset));
+    let payload = if offset == Bytes::ZERO { payload(word, || blocks.span(block).end, next) } else { None };
     Pointer { word, edge: Edge::new(block, if is_table { Bytes::ZERO } else { offset }), payload }
 }
 
 /// Hash tables of Abseil, which TensorFlow is full of, keep one block with a word or two of their own, control bytes and
-/// slots; who has a table has a pointer to the control bytes and behind it one to the slots.
-fn is_followed(blocks: &Blocks, behind: &[[u8; 8]], (block, offset): (BlockId, Bytes)) -> bool {
-    let next = behind.first().and_then(|word| blocks.find(address(word)));
+/// slots; who has a table has a pointer to the control bytes and after it one to the slots.
+fn is_followed(blocks: &Blocks, next: &[[u8; 8]], (block, offset): (BlockId, Bytes)) -> bool {
+    let next = next.first().and_then(|word| blocks.find(address(word)));
     next.is_some_and(|(same, farther)| same == block && farther > offset)
 }
 
 /// What a block is that the word before these points to. Both headers fit the size of the block to the byte, so chance finds
-/// none. (libstdc++'s; a vector that has no element cannot be told from a `std::deque`.)
+/// none. (libstdc++'s; a vector that has no element cannot be distinguished from a `std::deque`.)
 ///
 /// ```text
 ///   vector │ block │ end of elements │ end of block │     string │ block │ length │ size of block - 1 │
 /// ```
-fn payload(start: Addr, end: impl FnOnce() -> Addr, behind: &[[u8; 8]]) -> Option<Payload> {
+fn payload(start: Addr, end: impl FnOnce() -> Addr, next: &[[u8; 8]]) -> Option<Payload> {
     /// Shorter strings lie in their header.
     const SHORTEST: u64 = 16;
     /// Longer vectors and strings there are none.
     const LONGEST: u64 = 1 << 40;
-    let [first, second, ..] = *behind else { return None };
+    let [first, second, ..] = *next else { return None };
     let (first, second) = (u64::from_le_bytes(first), u64::from_le_bytes(second));
     // Where a block ends is looked up last: of all that is asked here it alone may not be in the cache.
     if first > second {
@@ -209,10 +209,10 @@ mod tests {
         assert_eq!(payload_of(80, [at(8), at(80)]), Some(Payload::Vector));
         assert_eq!(payload_of(80, [at(80), at(80)]), Some(Payload::Vector), "full");
         assert_eq!(payload_of(80, [at(0), at(80)]), None, "empty");
-        assert_eq!(payload_of(80, [at(88), at(80)]), None, "ends behind its memory");
+        assert_eq!(payload_of(80, [at(88), at(80)]), None, "ends after its memory");
         assert_eq!(payload_of(80, [at(8), at(72)]), None, "memory is left over");
         assert_eq!(payload_of(31, [17, 30]), Some(Payload::String));
-        assert_eq!(payload_of(31, [31, 30]), None, "longer than there is room");
+        assert_eq!(payload_of(31, [31, 30]), None, "longer than its capacity");
         assert_eq!(payload_of(32, [17, 30]), None);
         assert_eq!(payload_of(16, [3, 15]), None, "so short a string has no block");
     }

@@ -1,4 +1,4 @@
-//! What each block is while the graph is made: an object of Python's, an object of a class of C++'s, or not known.
+//! What each block is while the graph is made: a Python object, an object of a C++ class, or not known.
 
 use std::collections::{HashMap, HashSet};
 
@@ -119,7 +119,7 @@ pub(crate) struct Types {
     pub(crate) spare: HashSet<BlockId>,
 }
 
-/// The object of Python's in a block.
+/// The Python object in a block.
 pub(crate) fn object_in<M: ReadMemory>(
     python: &Python<'_, M>,
     arenas: &Arenas,

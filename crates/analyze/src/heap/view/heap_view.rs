@@ -121,8 +121,8 @@ impl<'a, 'm> ViewBuilder<'a, 'm> {
         Some(DominatorTree { dominators: dominators.ok()?, groups })
     }
 
-    /// Where a point is.
-    fn place(&self, tree: &DominatorTree, point: &Growing) -> Option<Vec<NamedStep>> {
+    /// The path to a point.
+    fn path_to_point(&self, tree: &DominatorTree, point: &Growing) -> Option<Vec<NamedStep>> {
         match point.node {
             Node::Block(block) => self.path_to(block),
             Node::Group(group) => tree.groups.get(&group).cloned(),
@@ -151,7 +151,7 @@ impl<'a, 'm> ViewBuilder<'a, 'm> {
 
     /// The node of a point, with what it holds.
     fn point(&mut self, tree: &DominatorTree, point: &Growing) -> Option<u32> {
-        let node = self.recorded.add(&self.place(tree, point)?)?;
+        let node = self.recorded.add(&self.path_to_point(tree, point)?)?;
         self.recorded.set_retained(node, point.after);
         Some(node)
     }

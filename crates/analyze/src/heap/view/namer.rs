@@ -55,7 +55,7 @@ impl<M: ReadMemory> Namer<'_, '_, M> {
     pub(crate) fn steps(&self, path: &Path) -> Vec<NamedStep> {
         let (root, at) = self.root(path.root);
         let mut steps = vec![root];
-        self.go_on(at, self.behind_root(path.root, &path.first), &mut steps);
+        self.go_on(at, self.after_root(path.root, &path.first), &mut steps);
         if !path.last.is_empty() {
             steps.push(NamedStep::without_block(Step::More, ""));
             self.go_on(At::default(), &path.last, &mut steps);
@@ -86,8 +86,8 @@ impl<M: ReadMemory> Namer<'_, '_, M> {
         }
     }
 
-    /// A mapping that nothing leads to is a root, not a step behind one.
-    fn behind_root<'b>(&self, origin: RootOrigin, blocks: &'b [BlockId]) -> &'b [BlockId] {
+    /// A mapping that nothing leads to is a root, not a step after one.
+    fn after_root<'b>(&self, origin: RootOrigin, blocks: &'b [BlockId]) -> &'b [BlockId] {
         match (origin, blocks) {
             (RootOrigin::Word { kind: RootKind::Mapped { .. }, .. }, [first, rest @ ..])
                 if self.mappings.contains(*first) && !rest.is_empty() =>
@@ -131,7 +131,7 @@ impl<M: ReadMemory> Namer<'_, '_, M> {
             (_, _, Some(ReferenceName::Key(key))) if before.is_namespace => {
                 (Step::Variable, key.trim_matches('\'').to_owned())
             }
-            (_, _, Some(step)) => told(step),
+            (_, _, Some(step)) => recorded(step),
             (_, _, None) => (Step::Pointer, String::new()),
         };
         let class = Arc::from(&*python.class_name(object.class));
@@ -158,9 +158,9 @@ impl<M: ReadMemory> Namer<'_, '_, M> {
         match &self.names[id as usize] {
             RootName::Module(name) => (named(Step::Module, name), namespace),
             RootName::Interpreter(what) => (named(Step::Interpreter, what), At::default()),
-            RootName::Temporary { running, .. } => (named(Step::Frame, &place(running)), At::default()),
+            RootName::Temporary { running, .. } => (named(Step::Frame, &location(running)), At::default()),
             RootName::Local { running, variable, .. } => {
-                let frame = named(Step::Frame, &place(running));
+                let frame = named(Step::Frame, &location(running));
                 match variable.as_str() {
                     "locals()" => (frame, namespace),
                     _ => (frame, At { variable: Some(variable.clone()), ..At::default() }),
@@ -202,12 +202,12 @@ impl<M: ReadMemory> Namer<'_, '_, M> {
 }
 
 /// `train (shop/train.py:12)`, with the last part of the path.
-fn place(running: &Running) -> String {
+fn location(running: &Running) -> String {
     let file = running.file.rsplit('/').next().unwrap_or_default();
     format!("{} ({file}:{})", running.function, running.first_line)
 }
 
-fn told(step: ReferenceName) -> (Step, String) {
+fn recorded(step: ReferenceName) -> (Step, String) {
     match step {
         ReferenceName::Attribute(name) => (Step::Attribute, name),
         ReferenceName::Key(key) => (Step::Key, key),

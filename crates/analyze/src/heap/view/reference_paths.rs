@@ -75,7 +75,7 @@ impl ReferencePaths {
     }
 }
 
-/// What of a path is the same for all elements of a container: the numbers of items and what lies behind a pointer do not matter.
+/// What of a path is the same for all elements of a container: the numbers of items and what lies past a pointer do not matter.
 pub(crate) fn shape(path: &[NamedStep]) -> Vec<(Step, Arc<str>, Arc<str>)> {
     let of = |named: &NamedStep| match named.step {
         Step::Item | Step::Key | Step::Pointer => (named.step, Arc::from(""), named.class.clone()),

@@ -6,17 +6,17 @@ use heaplens_format::{Addr, Bytes};
 
 use crate::heap::memory::{BlockId, Blocks};
 
-/// Sites that are looked at: those with most bytes.
+/// Sites whose blocks are inspected: those with most bytes.
 const SITES: usize = 256;
-/// Sites of Python's small objects that are: of these few have a site at all, so that their bytes tell little.
+/// Sites of Python's small objects that are: of these few have a site at all, so that their bytes say little.
 const SITES_OF_OBJECTS: usize = 64;
-/// Sites of which more blocks are looked at.
+/// Sites of which more blocks are inspected.
 const FIRST: usize = 32;
 /// Blocks of each of these, and of each of the others.
 const MANY: u64 = 12;
 const FEW: u64 = 2;
 
-/// The blocks that are looked at.
+/// The blocks that are inspected.
 #[derive(Debug)]
 pub(crate) struct Samples {
     sites: Vec<(u32, Vec<BlockId>)>,
@@ -30,7 +30,7 @@ struct SiteSum {
 }
 
 impl Samples {
-    /// Of those sites that `is_wanted`; `is_object` tells Python's small objects by their addresses.
+    /// Of those sites that `is_wanted`; `is_object` recognises small Python objects by their addresses.
     pub(crate) fn of(
         blocks: &Blocks,
         is_wanted: impl Fn(u32) -> bool,
@@ -52,17 +52,17 @@ impl Samples {
             seen[usize::from(sum.is_of_objects)] <= if sum.is_of_objects { SITES_OF_OBJECTS } else { SITES }
         });
         let most =
-            |place: usize, is_of_objects: bool| if place < FIRST || is_of_objects { MANY } else { FEW };
+            |position: usize, is_of_objects: bool| if position < FIRST || is_of_objects { MANY } else { FEW };
         // Every n-th block of a site is taken.
         let mut steps: HashMap<u32, (usize, u64, u64)> = HashMap::new();
-        for (place, (site, sum)) in order.iter().enumerate() {
-            steps.insert(*site, (place, sum.blocks.div_ceil(most(place, sum.is_of_objects)), 0));
+        for (position, (site, sum)) in order.iter().enumerate() {
+            steps.insert(*site, (position, sum.blocks.div_ceil(most(position, sum.is_of_objects)), 0));
         }
         let mut sites: Vec<(u32, Vec<BlockId>)> = order.iter().map(|&(site, _)| (site, Vec::new())).collect();
         for id in blocks.ids() {
-            if let Some((place, step, seen)) = steps.get_mut(&blocks.get(id).site) {
+            if let Some((position, step, seen)) = steps.get_mut(&blocks.get(id).site) {
                 if seen.is_multiple_of(*step) {
-                    sites[*place].1.push(id);
+                    sites[*position].1.push(id);
                 }
                 *seen += 1;
             }

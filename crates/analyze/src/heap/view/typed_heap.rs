@@ -61,7 +61,7 @@ impl<'m> TypedHeap<'m> {
     }
 
     /// Objects of Python's are left out, and count as reached: of one that nothing seems to lead to it is not known whether the
-    /// interpreter keeps it in a way that is not read here. So do mappings, as with Memcheck: a program may well know where they are
+    /// interpreter keeps it where it is not read. So do mappings, as with Memcheck: a program may well know where they are
     /// without a pointer.
     pub(crate) fn lost(&self) -> Vec<LostSite> {
         let content = self.content();
