@@ -1,4 +1,4 @@
-//! Code objects: their instructions, and what tells one from another.
+//! Code objects: their instructions, and what distinguishes one from another.
 
 use crate::fixed::bytes;
 use crate::layout::{Instructions, Layout, Position};

@@ -1,4 +1,4 @@
-//! What an interpreter says of its own layout (`_Py_DebugOffsets`, 3.13 and later): words at the beginning of `_PyRuntime`, behind a
+//! What an interpreter says of its own layout (`_Py_DebugOffsets`, 3.13 and later): words at the beginning of `_PyRuntime`, after a
 //! cookie and its version. Patch releases move what is in the states of interpreters and threads; this is where they say so.
 
 use crate::generated;

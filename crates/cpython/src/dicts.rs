@@ -46,7 +46,7 @@ impl Entries {
 }
 
 impl Keys {
-    /// Bytes of a header that are looked at.
+    /// Bytes of a header that are read.
     const HEADER: usize = 40;
 
     /// The entries of a table of keys; `None` where it is none.
@@ -85,7 +85,7 @@ fn index_width(length: u64) -> u64 {
 }
 
 impl Attributes {
-    /// Where an object's attributes are that have no dict: the values behind it or before it. Told by its type's flags and how
+    /// Where an object's attributes are that have no dict: the values after it or before it. Known by its type's flags and how
     /// long its objects are.
     pub fn values_of<M: ReadMemory>(
         &self,
@@ -112,7 +112,7 @@ impl Attributes {
         }
     }
 
-    /// Where an object has room for attributes in its own block, behind itself, be it in use or not.
+    /// Where an object keeps attributes in its own block, after itself, whether in use or not.
     pub fn inline_values(&self, object: u64, flags: u64, basicsize: u64) -> Option<u64> {
         let is_inline =
             matches!(self.managed, ManagedDict::Inline { .. }) && flags & type_flag::INLINE_VALUES != 0;
@@ -135,7 +135,7 @@ impl Attributes {
                 let length = memory.byte(values.checked_sub(1)?)?;
                 Some((values.checked_sub(length.into())?, values))
             }
-            // They lie behind the values, of which the first byte says how many there may be.
+            // They lie after the values, of which the first byte says how many there may be.
             ManagedDict::Inline { .. } => {
                 let most = u64::from(memory.byte(values)?);
                 let start = values.checked_add(self.first_value + 8 * most)?;

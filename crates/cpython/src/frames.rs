@@ -18,7 +18,7 @@ impl Layout {
         }
     }
 
-    /// The code of a frame, if any runs in it: whoever asks looks whether it is code.
+    /// The code of a frame, if any runs in it: whoever asks checks that it is code.
     #[inline(always)]
     pub fn code_of_frame<M: ReadMemory>(&self, memory: &M, frame: u64) -> Option<u64> {
         Some(memory.word(frame + self.frame.code)? & !Frame::MOST_TAGS)
@@ -52,25 +52,25 @@ impl Layout {
         }
     }
 
-    /// The frame of a generator or coroutine that is not over.
+    /// The frame of a generator or coroutine that has not finished.
     pub fn frame_of_generator<M: ReadMemory>(&self, memory: &M, generator: u64) -> Option<u64> {
         match self.generator {
             Generator::Object(word) => memory.pointer(generator + word),
             Generator::Inside { frame, state } => {
-                (!is_over(memory.byte(generator + state)?)).then_some(generator + frame)
+                (!is_finished(memory.byte(generator + state)?)).then_some(generator + frame)
             }
         }
     }
 
-    /// Where the frame of a generator begins that is over, if it lies in the generator.
-    pub fn frame_that_is_over<M: ReadMemory>(&self, memory: &M, generator: u64) -> Option<u64> {
+    /// Where the frame of a finished generator begins, if it lies in the generator.
+    pub fn finished_frame<M: ReadMemory>(&self, memory: &M, generator: u64) -> Option<u64> {
         let Generator::Inside { frame, state } = self.generator else { return None };
-        is_over(memory.byte(generator + state)?).then_some(generator + frame)
+        is_finished(memory.byte(generator + state)?).then_some(generator + frame)
     }
 }
 
 /// By the state of a generator: `FRAME_COMPLETED` and what is beyond.
-fn is_over(state: u8) -> bool {
+fn is_finished(state: u8) -> bool {
     state as i8 > 0
 }
 
@@ -103,7 +103,7 @@ impl Frame {
         self.owner.is_some_and(|owner| memory.byte(frame + owner).is_none_or(is_of_c))
     }
 
-    /// Whether a frame is the last of a run that one C frame executes, where the frame itself tells.
+    /// Whether a frame is the last of a run that one C frame executes, where the frame itself says so.
     pub fn ends_run<M: ReadMemory>(&self, memory: &M, frame: u64) -> bool {
         match self.runs {
             Runs::Single | Runs::SingleRecorded => true,

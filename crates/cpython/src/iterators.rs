@@ -1,7 +1,7 @@
 //! How far an iterator is: the built-in ones keep an index or what is left, in a word that can be read, also at the moment
 //! when the iterator is about to be freed.
 //!
-//! Objects are read whole, as far as they are looked at: whoever asks may have to pay for each time that memory is read.
+//! Objects are read whole, as far as they are needed: whoever asks may have to pay for each time that memory is read.
 
 use core::ffi::CStr;
 
@@ -16,7 +16,7 @@ pub struct Progress {
     pub iterator: u64,
     /// A number that rises by one with each item.
     pub count: u64,
-    /// Items taken so far, as well as can be told from one look.
+    /// Items taken so far, as well as can be inferred from one reading.
     pub first: u64,
     /// Whether that is sure.
     pub is_whole: bool,
@@ -39,14 +39,14 @@ pub struct Counter {
     sequence: u64,
     /// How long that was.
     length: u64,
-    /// Whether it may have taken an item for a pass that was never made.
+    /// Whether it may have taken an item for an iteration that was never made.
     pub runs_ahead: bool,
 }
 
 /// What an object may be.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
-    /// An iterator that tells how far it is.
+    /// An iterator whose progress can be read.
     Telling(Progress),
     /// Another iterator.
     Silent,
@@ -101,7 +101,7 @@ impl Words {
         (self.references() as u32).wrapping_sub(1)
     }
 
-    /// Whether it has references. What was freed has none, or in their place the address of the next free block: bits that an
+    /// Whether it has references. What was freed has none, or instead the address of the next free block: bits that an
     /// object has only with more than 2^32 references.
     fn is_alive(&self) -> bool {
         self.references() as u32 != 0 && (self.references() >> 32) as u16 == 0
@@ -143,7 +143,7 @@ impl Types {
         match words.kind() {
             0 => Kind::Other,
             _ if !words.is_alive() => Kind::Other,
-            kind if self.tells(kind) => match self.progress(memory, &words) {
+            kind if self.is_countable(kind) => match self.progress(memory, &words) {
                 Some(progress) => Kind::Telling(Progress { iterator: object, ..progress }),
                 None => Kind::Silent,
             },
@@ -154,7 +154,7 @@ impl Types {
         }
     }
 
-    fn tells(&self, kind: u64) -> bool {
+    fn is_countable(&self, kind: u64) -> bool {
         self.is_simple(kind) || [self.enumerate, self.zip].contains(&kind) || self.dictionary.contains(&kind)
     }
 
@@ -175,14 +175,14 @@ impl Types {
     }
 
     fn progress<M: ReadMemory>(&self, memory: &M, words: &Words) -> Option<Progress> {
-        let told = match words.kind() {
+        let progress = match words.kind() {
             kind if kind == self.enumerate => self.of_enumerate(memory, words),
             kind if kind == self.zip => self.of_zip(memory, words),
             kind if self.dictionary.contains(&kind) => of_dictionary(words),
             _ => return self.simple(memory, words),
         };
         // Where others have what is inside it, it does not matter who has the iterator.
-        told.map(|progress| Progress {
+        progress.map(|progress| Progress {
             others: if progress.others == 0 { words.others() } else { u32::MAX },
             ..progress
         })
@@ -218,7 +218,7 @@ impl Types {
             }
             RangeIterator::CountsDown { start, step, left } => {
                 let (next, step, left) = (words.at(start)?, words.at(step)?, words.at(left)?);
-                // Of `range(n)` the next item tells how many were taken; that it began at 0 is sure only with the first one,
+                // Of `range(n)` the next item says how many were taken; that it began at 0 is sure only with the first one,
                 // and where the next item is 2 it is more likely the first one of `range(1, n)`.
                 let taken = next
                     .checked_div(step)

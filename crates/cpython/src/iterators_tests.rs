@@ -23,14 +23,15 @@ const SINCE_3_14: Types = Types { has_free_lists: true, ..SINCE_3_12 };
 const START: u64 = 1 << 20;
 const LENGTH: u64 = 56;
 
-/// Objects of seven words, one behind another.
+/// Objects of seven words, one after another.
 #[derive(Default)]
 struct Objects(Vec<[u64; 7]>);
 
 impl ReadMemory for Objects {
     fn read(&self, address: u64, into: &mut [u8]) -> usize {
-        let place = address.checked_sub(START).map(|far| (far / LENGTH, far % LENGTH));
-        let found = place.and_then(|(number, within)| Some((self.0.get(number as usize)?, within as usize)));
+        let position = address.checked_sub(START).map(|far| (far / LENGTH, far % LENGTH));
+        let found =
+            position.and_then(|(number, within)| Some((self.0.get(number as usize)?, within as usize)));
         let Some((object, within)) = found else { return 0 };
         let bytes = object.iter().flat_map(|word| word.to_le_bytes()).skip(within);
         bytes.zip(into).map(|(byte, into)| *into = byte).count()
@@ -55,8 +56,8 @@ impl Objects {
         }
     }
 
-    /// The passes that an iterator made from one state to its last one.
-    fn passes(&mut self, types: Types, kind: u64, seen: [u64; 5], last: [u64; 5]) -> Option<u64> {
+    /// The iterations that an iterator made from one state to its last one.
+    fn iterations(&mut self, types: Types, kind: u64, seen: [u64; 5], last: [u64; 5]) -> Option<u64> {
         let iterator = self.add(kind, seen);
         let seen = self.progress(types, iterator);
         self.words(iterator)[2..].copy_from_slice(&last);
@@ -69,10 +70,10 @@ fn the_last_count_is_read_from_an_iterator_that_is_about_to_be_freed() {
     let mut objects = Objects::default();
     let list = objects.add(0, [100, 0, 0, 0, 0]);
     let at = |index| [index, list, 0, 0, 0];
-    assert_eq!(objects.passes(TYPES, TYPES.list, at(40), at(60)), Some(20), "left by break");
-    assert_eq!(objects.passes(TYPES, TYPES.tuple, at(40), [100, 0, 0, 0, 0]), Some(60));
+    assert_eq!(objects.iterations(TYPES, TYPES.list, at(40), at(60)), Some(20), "left by break");
+    assert_eq!(objects.iterations(TYPES, TYPES.tuple, at(40), [100, 0, 0, 0, 0]), Some(60));
     let minus_one = [u64::MAX, 0, 0, 0, 0];
-    assert_eq!(objects.passes(TYPES, TYPES.list, at(40), minus_one), Some(60), "since 3.13");
+    assert_eq!(objects.iterations(TYPES, TYPES.list, at(40), minus_one), Some(60), "since 3.13");
     let shrinks = objects.add(0, [41, 0, 0, 0, 0]);
     let iterator = objects.add(TYPES.list, [40, shrinks, 0, 0, 0]);
     let seen = objects.progress(TYPES, iterator).counter;
@@ -80,11 +81,11 @@ fn the_last_count_is_read_from_an_iterator_that_is_about_to_be_freed() {
     assert_eq!(TYPES.last_count(&objects, seen), Some(41));
     assert_eq!(TYPES.last_count(&objects, Counter { length: 42, ..seen }), None, "it became shorter");
     let range = |index| [index, 0, 1, 100, 0];
-    assert_eq!(objects.passes(TYPES, TYPES.range, range(40), range(41)), Some(1));
+    assert_eq!(objects.iterations(TYPES, TYPES.range, range(40), range(41)), Some(1));
     let range = |left| [100 - left, 1, left, 0, 0];
-    assert_eq!(objects.passes(SINCE_3_12, TYPES.range, range(40), range(0)), Some(40));
+    assert_eq!(objects.iterations(SINCE_3_12, TYPES.range, range(40), range(0)), Some(40));
     let (items, changed) = ([7, 50, 0, 0, 30], [0, u64::MAX, 0, 0, 25]);
-    assert_eq!(objects.passes(TYPES, TYPES.dictionary[1], items, changed), Some(5));
+    assert_eq!(objects.iterations(TYPES, TYPES.dictionary[1], items, changed), Some(5));
 }
 
 #[test]
@@ -96,7 +97,7 @@ fn enumerate_tells_its_own_index_when_what_it_goes_through_is_gone() {
     let iterator = objects.add(TYPES.enumerate, at(-1));
     let found = objects.progress(TYPES, iterator);
     assert_eq!((found.first, found.left, found.others), (4, 5, 0));
-    assert_eq!(objects.passes(TYPES, TYPES.enumerate, at(-1), [2, 0, 0, 0, 0]), Some(3));
+    assert_eq!(objects.iterations(TYPES, TYPES.enumerate, at(-1), [2, 0, 0, 0, 0]), Some(3));
 }
 
 #[test]

@@ -82,13 +82,13 @@ pub struct Frame {
     pub instruction: u64,
     /// What that is.
     pub position: Position,
-    /// How the runs of frames that one C frame executes are told apart.
+    /// How the runs of frames that one C frame executes are distinguished.
     pub runs: Runs,
     /// The byte that says who owns it: from [`crate::fixed::frame::OWNED_BY_C`] on it runs no code, and lies in a C frame.
     pub owner: Option<u64>,
     /// The byte that says that it is the outermost of its run.
     pub is_entry: Option<u64>,
-    /// The word that leads to the stack which instructions work on; `None` where that lies behind the variables.
+    /// The word that leads to the stack which instructions work on; `None` where that lies after the variables.
     pub stack: Option<u64>,
     /// The dict of its global variables.
     pub globals: u64,
@@ -102,7 +102,7 @@ pub struct Frame {
     pub of_object: Option<u64>,
 }
 
-/// How the runs of frames that one C frame executes are told apart, and where on the stack that C frame is.
+/// How the runs of frames that one C frame executes are distinguished, and where on the stack that C frame is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Runs {
     /// One C frame executes one Python frame; it is known by its code. (3.8, 3.9)
@@ -196,7 +196,7 @@ pub enum RangeIterator {
     CountsDown {
         /// The next item.
         start: u64,
-        /// The distance to the one behind it.
+        /// The distance to the next one.
         step: u64,
         /// How many there are still.
         left: u64,
@@ -268,18 +268,18 @@ pub struct Exception {
 pub enum Integer {
     /// As a number that is negative where the `int` is.
     Signed,
-    /// As a number behind some bits that tell the sign. (3.12 and later)
+    /// As a number above some bits that are the sign. (3.12 and later)
     Tagged {
         /// How many bits.
         shift: u32,
-        /// Those that tell the sign.
+        /// Those that are the sign.
         sign_mask: u64,
         /// What they say of a negative one.
         negative: u64,
     },
 }
 
-/// In the keys of a dict. The entries lie behind the indices.
+/// In the keys of a dict. The entries lie after the indices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keys {
     /// Entries of three words: hash, key and value. (before 3.11)
@@ -324,7 +324,7 @@ pub enum ManagedDict {
     TwoWords,
     /// One or the other in one word; values have the lowest bit set. (3.12)
     OneWord,
-    /// A dict in a word before it, values behind it. (3.13 and later)
+    /// A dict in a word before it, values after it. (3.13 and later)
     Inline {
         /// In the values: a byte that is 1 while they are in use.
         valid: u64,

@@ -2,13 +2,13 @@
 //! a table of any bytes gives a line or 0, and each step takes at least one byte of it.
 //!
 //! ```text
-//!   3.8, 3.9  co_lnotab      (bytes u8 │ lines i8)*                          the line changes behind so many bytes
+//!   3.8, 3.9  co_lnotab      (bytes u8 │ lines i8)*                          the line changes after so many bytes
 //!   3.10      co_linetable   (bytes u8 │ lines i8, -128: no line)*           the next so many bytes are of this line
 //!   3.11 …    co_linetable   (1 │ kind:4 │ units − 1:3, then by kind)*       the next so many units are of this line
 //! ```
 //!
-//! The last one is told by kind in CPython's `Objects/locations.md`; here only the line is wanted. Bytes of an entry
-//! behind its first have the top bit clear, so the next entry is always found.
+//! The last one is described in CPython's `Objects/locations.md`; here only the line is wanted. Bytes of an entry
+//! after its first have the top bit clear, so the next entry is always found.
 
 /// How an interpreter writes lines down. Instructions are counted in units of two bytes in all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,26 +87,26 @@ impl Lines<'_> {
     fn by_locations(&self, wanted: u64) -> Option<i64> {
         let (mut line, mut end) = (i64::from(self.first_line), 0);
         let mut rest = self.table;
-        while let [first, behind @ ..] = rest {
-            let length = behind.iter().take_while(|&&byte| byte & 0x80 == 0).count();
-            let lines = line_delta(first >> 3 & 0xf, &behind[..length]);
+        while let [first, following @ ..] = rest {
+            let length = following.iter().take_while(|&&byte| byte & 0x80 == 0).count();
+            let lines = line_delta(first >> 3 & 0xf, &following[..length]);
             line = line.wrapping_add(lines.unwrap_or(0));
             end += u64::from(first & 7) + 1;
             if wanted < end {
                 return lines.map(|_| line);
             }
-            rest = &behind[length..];
+            rest = &following[length..];
         }
         None
     }
 }
 
-/// By how many lines an entry lies behind the one before; `None` where it has no line.
-fn line_delta(kind: u8, behind: &[u8]) -> Option<i64> {
+/// By how many lines an entry lies after the one before; `None` where it has no line.
+fn line_delta(kind: u8, following: &[u8]) -> Option<i64> {
     match kind {
         0..=9 => Some(0),
         10..=12 => Some(i64::from(kind) - 10),
-        13 | 14 => Some(signed(behind)),
+        13 | 14 => Some(signed(following)),
         _ => None,
     }
 }

@@ -2,10 +2,10 @@
 
 /// Memory of a process, by address.
 pub trait ReadMemory {
-    /// Fills `into` with what lies at `address`, as far as it can be read from there on; tells how many bytes that is.
+    /// Fills `into` with what lies at `address`, as far as it can be read from there on; returns how many bytes that is.
     fn read(&self, address: u64, into: &mut [u8]) -> usize;
 
-    /// Fills all of it, or tells that it cannot.
+    /// Fills all of it; false where it cannot.
     #[inline(always)]
     fn fill(&self, address: u64, into: &mut [u8]) -> bool {
         self.read(address, into) == into.len()

@@ -43,7 +43,7 @@ fn ask_frames(memory: &Noise, layout: &Layout, at: u64) {
     let position = layout.frame.position_of(memory, at).unwrap_or(u64::MAX);
     let _ = (frame, code, layout.instruction(at, position), layout.stack_of_frame(memory, at, 1 << 32));
     let _ = (layout.frame_of_object(memory, at), layout.frame_of_generator(memory, at));
-    let _ = (layout.frame_that_is_over(memory, at), layout.frame.object(position));
+    let _ = (layout.finished_frame(memory, at), layout.frame.object(position));
     let _ = (layout.frame.is_of_c(memory, at), layout.frame.ends_run(memory, at));
     let _ = (layout.instructions(memory, at), layout.is_of_a_call(memory, at));
 }

@@ -52,7 +52,7 @@ pub struct Header {
     pub count: u64,
     /// Bytes of a block.
     pub block: u64,
-    /// Blocks that the pool has room for.
+    /// The capacity of the pool, in blocks.
     pub blocks: u64,
     /// From here on no block was ever in use.
     untouched: u64,

@@ -38,7 +38,7 @@ pub fn recognise<M: ReadMemory>(
     (version, layout)
 }
 
-/// Said by the interpreter since 3.11, before that known by what it exports; minor 0 where even that does not tell.
+/// Said by the interpreter since 3.11, before that known by what it exports; minor 0 where even that does not say.
 fn version<M: ReadMemory>(memory: &M, find: &impl Fn(&CStr) -> Option<u64>) -> Version {
     if let Some(hex) = find(VERSION).and_then(|address| memory.word(address)) {
         return Version::from_hex(hex);

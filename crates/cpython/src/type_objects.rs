@@ -130,7 +130,7 @@ impl Member {
     /// Bytes from one description to the next.
     pub const LENGTH: u64 = member::LENGTH;
 
-    /// The description at an address; `None` behind the last, or where it cannot be read.
+    /// The description at an address; `None` after the last, or where it cannot be read.
     pub fn read<M: ReadMemory>(memory: &M, address: u64) -> Option<Self> {
         let described: [u8; 24] = memory.bytes(address)?;
         let word = |at: u64| {

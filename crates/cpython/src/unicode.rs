@@ -16,7 +16,7 @@ impl State {
         Self(bits)
     }
 
-    /// Whether the characters lie behind the head of the string.
+    /// Whether the characters follow the head of the string.
     #[inline(always)]
     pub fn is_compact(self) -> bool {
         u64::from(self.0) & COMPACT != 0
@@ -59,7 +59,7 @@ pub struct Text {
     pub length: u64,
     /// How wide each is.
     pub width: Width,
-    /// Whether they lie behind its head.
+    /// Whether they follow its head.
     pub is_compact: bool,
 }
 

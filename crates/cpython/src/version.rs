@@ -5,7 +5,7 @@
 pub struct Version {
     /// 3.
     pub major: u8,
-    /// The part behind the first point.
+    /// The part after the first point.
     pub minor: u8,
 }
 

@@ -1,5 +1,5 @@
-//! Instructions of a code object, and where they jump to. They are units of two bytes. Since 3.11 some have inline caches behind
-//! them whose contents look like anything, so each version says how many.
+//! Instructions of a code object, and where they jump to. They are units of two bytes. Since 3.11 some are followed by
+//! inline caches whose contents look like anything, so each version says how many.
 
 /// How a version writes its instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,7 +12,7 @@ pub struct Opcodes {
     pub absolute: &'static [u8],
     /// Jumps backwards by a distance. Those of `await`, which cannot be interrupted, are no loops of the user's.
     pub backward: &'static [u8],
-    /// What begins a handler of exceptions: since 3.12 these stand behind everything else and jump back from there.
+    /// What begins a handler of exceptions: since 3.12 these stand after everything else and jump back from there.
     pub handler: Option<u8>,
     /// Jumps forwards by a distance.
     pub forward: &'static [u8],
@@ -20,7 +20,7 @@ pub struct Opcodes {
     pub terminal: &'static [u8],
     /// How many bytes a unit of a jump's argument is: 1 before 3.10.
     pub bytes_per_unit: u32,
-    /// (first, last, units of cache behind it) of all instructions; empty where there are no caches.
+    /// (first, last, units of cache after it) of all instructions; empty where there are no caches.
     pub caches: &'static [(u8, u8, u8)],
 }
 
@@ -37,12 +37,12 @@ pub(super) struct Instruction {
 
 /// The instructions of a code object up to its handlers of exceptions. The last is `None` when one is not known.
 pub(super) fn instructions(opcodes: &Opcodes, code: &[u8]) -> impl Iterator<Item = Option<Instruction>> {
-    let (mut at, mut is_over) = (0, false);
+    let (mut at, mut is_done) = (0, false);
     core::iter::from_fn(move || {
         let (begin, mut argument) = (at as u32, 0u32);
-        while let Some(&[opcode, low]) = code.get(2 * at..2 * at + 2).filter(|_| !is_over) {
+        while let Some(&[opcode, low]) = code.get(2 * at..2 * at + 2).filter(|_| !is_done) {
             let Some(caches) = opcodes.caches_of(opcode) else {
-                is_over = true;
+                is_done = true;
                 return Some(None);
             };
             if opcodes.handler == Some(opcode) {

@@ -11,13 +11,13 @@ pub struct CodeLoop {
     pub first: u32,
     /// Where this part of it begins.
     pub begin: u32,
-    /// The first instruction behind this part.
+    /// The first instruction after this part.
     pub end: u32,
     /// 1 for a `for` loop, whose iterator lies on the frame's stack meanwhile; 0 for any other.
     pub has_iterator: u32,
 }
 
-/// A loop with more jumps is taken for one that does not tell its passes.
+/// A loop with more jumps is taken for one whose iterations cannot be counted.
 const MOST_JUMPS: usize = 192;
 
 /// An instruction that does not simply go on to the next one. Everything from the one before it up to it fares alike.
@@ -33,8 +33,8 @@ struct Jump {
 
 /// Gives the parts of a loop to `take`, in order.
 pub fn parts(opcodes: &Opcodes, code: &[u8], one: CodeLoop, mut take: impl FnMut(CodeLoop)) {
-    let mut room = [Jump::default(); MOST_JUMPS];
-    let Some(jumps) = jumps(opcodes, code, one, &mut room) else {
+    let mut buffer = [Jump::default(); MOST_JUMPS];
+    let Some(jumps) = jumps(opcodes, code, one, &mut buffer) else {
         return take(CodeLoop { has_iterator: 0, ..one });
     };
     while spread(jumps, one) {}
@@ -56,7 +56,7 @@ fn jumps<'a>(
     opcodes: &Opcodes,
     code: &[u8],
     one: CodeLoop,
-    room: &'a mut [Jump; MOST_JUMPS],
+    buffer: &'a mut [Jump; MOST_JUMPS],
 ) -> Option<&'a mut [Jump]> {
     let mut count = 0;
     let inside = |begin: u32| (one.first..one.end).contains(&begin);
@@ -67,10 +67,10 @@ fn jumps<'a>(
         }
         let is_live = instruction.begin == one.first;
         let target = target.unwrap_or(u32::MAX);
-        *room.get_mut(count)? = Jump { next: instruction.next, target, falls_through, is_live };
+        *buffer.get_mut(count)? = Jump { next: instruction.next, target, falls_through, is_live };
         count += 1;
     }
-    Some(&mut room[..count])
+    Some(&mut buffer[..count])
 }
 
 /// Finds more of them from which the loop can go on; whether there were any. From the last to the first, since most jumps
@@ -90,7 +90,7 @@ fn spread(jumps: &mut [Jump], one: CodeLoop) -> bool {
     has_changed
 }
 
-/// Whether an instruction fares as the first jump at or behind it does.
+/// Whether an instruction fares as the first jump at or after it does.
 fn is_live_at(jumps: &[Jump], target: u32) -> bool {
     let next = jumps.partition_point(|jump| jump.next <= target);
     jumps.get(next).is_some_and(|jump| jump.is_live)

@@ -187,7 +187,7 @@ impl<M: ReadMemory> Python<'_, M> {
     }
 
     fn finished_frame(&self, generator: PythonObject) -> Option<NonOwningPart> {
-        let frame = self.layout.frame_that_is_over(&self.reader, generator.address.get())?;
+        let frame = self.layout.finished_frame(&self.reader, generator.address.get())?;
         let words = self.reader.word(generator.address.get() + SIZE)?;
         let non_owning = span(frame, frame + 8 * words.min(1 << 20));
         Some(NonOwningPart { whole: Span::new(generator.block, non_owning.end), non_owning })
