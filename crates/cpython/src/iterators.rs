@@ -47,9 +47,9 @@ pub struct Counter {
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
     /// An iterator whose progress can be read.
-    Telling(Progress),
+    Countable(Progress),
     /// Another iterator.
-    Silent,
+    Uncountable,
     /// Something else.
     Other,
 }
@@ -144,11 +144,11 @@ impl Types {
             0 => Kind::Other,
             _ if !words.is_alive() => Kind::Other,
             kind if self.is_countable(kind) => match self.progress(memory, &words) {
-                Some(progress) => Kind::Telling(Progress { iterator: object, ..progress }),
-                None => Kind::Silent,
+                Some(progress) => Kind::Countable(Progress { iterator: object, ..progress }),
+                None => Kind::Uncountable,
             },
             kind => match memory.word(kind + type_object::ITERNEXT) {
-                Some(next) if next != 0 => Kind::Silent,
+                Some(next) if next != 0 => Kind::Uncountable,
                 _ => Kind::Other,
             },
         }

@@ -51,7 +51,7 @@ impl Objects {
 
     fn progress(&self, types: Types, object: u64) -> Progress {
         match types.kind(self, object) {
-            Kind::Telling(progress) => progress,
+            Kind::Countable(progress) => progress,
             kind => panic!("{kind:?}"),
         }
     }
@@ -118,7 +118,7 @@ fn other_references_are_counted_also_those_to_what_is_inside() {
 fn an_iterator_that_was_freed_is_none() {
     let mut objects = Objects::default();
     let range = objects.add(TYPES.range, [4, 0, 1, 9, 0]);
-    assert!(matches!(TYPES.kind(&objects, range), Kind::Telling(_)));
+    assert!(matches!(TYPES.kind(&objects, range), Kind::Countable(_)));
     objects.words(range)[0] = 0;
     assert!(matches!(TYPES.kind(&objects, range), Kind::Other));
     objects.words(range)[0] = 0x7f12_3456_7890;

@@ -43,7 +43,7 @@ impl Running {
     pub(super) fn ask(&mut self, known: &Known, tables: Tables<'_>) {
         let iterator = self.iterator.and_then(|around| known.iterator(self.frame, self.address, around));
         self.is_left = self.iterator.is_some() && iterator.is_none();
-        let Some(Kind::Telling(mut progress)) = iterator else { return };
+        let Some(Kind::Countable(mut progress)) = iterator else { return };
         if !tables.samples.hears_ends() {
             progress.counter.block = 0;
         }
