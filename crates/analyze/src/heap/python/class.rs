@@ -7,6 +7,7 @@ use std::rc::Rc;
 
 use heaplens_cpython::fixed::type_flag;
 use heaplens_cpython::type_objects::TypeObject;
+use heaplens_format::{Addr, Bytes};
 
 /// A type, by the order in which types were met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -57,13 +58,13 @@ pub(super) enum ClassKind {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Class {
     pub id: ClassId,
-    pub address: u64,
+    pub address: Addr,
     pub type_object: TypeObject,
     /// No object is smaller: a string has only a part of what its type says.
-    pub least_size: u64,
+    pub least_size: Bytes,
     pub kind: ClassKind,
     /// Bytes of a block before the object.
-    pub lead: u64,
+    pub lead: Bytes,
     /// Words of a block that are non-owning pointers: a bit each.
     pub non_owning_words: u64,
 }
@@ -121,7 +122,7 @@ impl ClassKind {
 /// The types that were met, and what was found at every address that was asked for one.
 #[derive(Default)]
 pub(super) struct ClassTable {
-    verdicts: RefCell<HashMap<u64, Option<ClassId>, BuildHasherDefault<AddressHasher>>>,
+    verdicts: RefCell<HashMap<Addr, Option<ClassId>, BuildHasherDefault<AddressHasher>>>,
     known: RefCell<Vec<Class>>,
     names: RefCell<Vec<Option<Rc<str>>>>,
 }
@@ -129,7 +130,7 @@ pub(super) struct ClassTable {
 impl ClassTable {
     /// What was found at an address; `None` where it was not judged yet.
     #[inline]
-    pub(super) fn verdict(&self, address: u64) -> Option<Option<ClassId>> {
+    pub(super) fn verdict(&self, address: Addr) -> Option<Option<ClassId>> {
         self.verdicts.borrow().get(&address).copied()
     }
 
@@ -139,7 +140,7 @@ impl ClassTable {
     }
 
     /// Keeps what was found at an address: a type, or none.
-    pub(super) fn insert(&self, address: u64, class: Option<Class>) -> Option<ClassId> {
+    pub(super) fn insert(&self, address: Addr, class: Option<Class>) -> Option<ClassId> {
         let verdict = class.map(|class| {
             let mut known = self.known.borrow_mut();
             let id = ClassId(known.len() as u32);

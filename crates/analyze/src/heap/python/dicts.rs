@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use heaplens_cpython::dicts::{Entries, Tables};
 use heaplens_cpython::fixed::type_flag;
 use heaplens_cpython::{ReadMemory, is_address};
+use heaplens_format::Addr;
 
 use super::interpreter::Python;
 use super::reader::span;
@@ -22,14 +23,14 @@ impl<M: ReadMemory> Python<'_, M> {
     /// Keys and values of a dict.
     pub(super) fn each_entry(
         &self,
-        dict: u64,
-        mut visit: impl FnMut(u64, u64) -> ControlFlow<()>,
+        dict: Addr,
+        mut visit: impl FnMut(Addr, Addr) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         let Some(Tables { keys, values }) = self.tables(dict) else { return ControlFlow::Continue(()) };
         match values {
-            Some(values) => self.each_shared(keys, values, visit),
-            None => self.each_combined(keys, |_, key, value| {
-                if value == 0 { ControlFlow::Continue(()) } else { visit(key, value) }
+            Some(values) => self.each_shared(Addr::new(keys), Addr::new(values), visit),
+            None => self.each_combined(Addr::new(keys), |_, key, value| {
+                if value == 0 { ControlFlow::Continue(()) } else { visit(key, Addr::new(value)) }
             }),
         }
     }
@@ -37,53 +38,55 @@ impl<M: ReadMemory> Python<'_, M> {
     /// Keys of a table that objects share, with the values of one of them.
     pub(super) fn each_shared(
         &self,
-        keys: u64,
-        values: u64,
-        mut visit: impl FnMut(u64, u64) -> ControlFlow<()>,
+        keys: Addr,
+        values: Addr,
+        mut visit: impl FnMut(Addr, Addr) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         self.each_combined(keys, |number, key, _| {
             let value = (number < MOST_SHARED)
-                .then(|| self.layout.attributes.value(&self.reader, values, number))
+                .then(|| self.layout.attributes.value(&self.reader, values.get(), number))
                 .flatten();
-            value.map_or(ControlFlow::Continue(()), |value| visit(key, value))
+            value.map_or(ControlFlow::Continue(()), |value| visit(key, Addr::new(value)))
         })
     }
 
     fn each_combined(
         &self,
-        keys: u64,
-        mut visit: impl FnMut(u64, u64, u64) -> ControlFlow<()>,
+        keys: Addr,
+        mut visit: impl FnMut(u64, Addr, u64) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        let entries = self.layout.keys.entries(&self.reader, keys);
+        let entries = self.layout.keys.entries(&self.reader, keys.get());
         let Some(entries) = entries else { return ControlFlow::Continue(()) };
         let mut visit_key = |number: u64, key: u64, value: u64| {
-            if is_address(key) { visit(number, key, value) } else { ControlFlow::Continue(()) }
+            if is_address(key) { visit(number, Addr::new(key), value) } else { ControlFlow::Continue(()) }
         };
         match entries.has_hashes {
-            true => self.reader.each_row(entries.start, entries.count, |number, [_, key, value]| {
+            true => {
+                self.reader.each_row(Addr::new(entries.start), entries.count, |number, [_, key, value]| {
+                    visit_key(number, key, value)
+                })
+            }
+            false => self.reader.each_row(Addr::new(entries.start), entries.count, |number, [key, value]| {
                 visit_key(number, key, value)
             }),
-            false => self
-                .reader
-                .each_row(entries.start, entries.count, |number, [key, value]| visit_key(number, key, value)),
         }
     }
 
     /// A dict's keys, and its values where they are apart.
-    pub(super) fn tables(&self, dict: u64) -> Option<Tables> {
-        self.class_of(dict)?.has(type_flag::DICT).then(|| Tables::of(&self.reader, dict))?
+    pub(super) fn tables(&self, dict: Addr) -> Option<Tables> {
+        self.class_of(dict)?.has(type_flag::DICT).then(|| Tables::of(&self.reader, dict.get()))?
     }
 
     /// Hashes in a dict's own table that look like pointers: that of a number is the number itself, and programs have objects under
     /// what `id()` says, often because they must not hold them.
-    pub(super) fn hashes(&self, dict: u64) -> Vec<NonOwningPart> {
+    pub(super) fn hashes(&self, dict: Addr) -> Vec<NonOwningPart> {
         let mut parts = Vec::new();
         let Some(Tables { keys, values: None }) = self.tables(dict) else { return parts };
         let entries = self.layout.keys.entries(&self.reader, keys);
         let Some(Entries { start, count, has_hashes: true }) = entries else { return parts };
         if count <= MOST_HASHES {
             let whole = span(keys, start + Entries::WITH_HASH * count);
-            let _ = self.reader.each_row(start, count, |number, [hash, _, _]| {
+            let _ = self.reader.each_row(Addr::new(start), count, |number, [hash, _, _]| {
                 let at = start + Entries::WITH_HASH * number;
                 parts.extend(is_address(hash).then(|| NonOwningPart { whole, non_owning: span(at, at + 8) }));
                 ControlFlow::Continue(())
@@ -93,7 +96,7 @@ impl<M: ReadMemory> Python<'_, M> {
     }
 
     /// The value that a dict has under a name.
-    pub(super) fn value_of(&self, dict: u64, name: &str) -> Option<u64> {
+    pub(super) fn value_of(&self, dict: Addr, name: &str) -> Option<Addr> {
         let (mut found, mut left) = (None, MOST_NAMES);
         let _ = self.each_entry(dict, |key, value| {
             left -= 1;
@@ -110,10 +113,10 @@ impl<M: ReadMemory> Python<'_, M> {
     }
 
     /// Memory of a dict beside its own: shared keys are not.
-    pub(super) fn add_tables(&self, dict: u64, into: &mut Vec<u64>) {
+    pub(super) fn add_tables(&self, dict: Addr, into: &mut Vec<Addr>) {
         match self.tables(dict) {
-            Some(Tables { values: Some(values), .. }) => into.push(values),
-            Some(Tables { keys, values: None }) => into.push(keys),
+            Some(Tables { values: Some(values), .. }) => into.push(Addr::new(values)),
+            Some(Tables { keys, values: None }) => into.push(Addr::new(keys)),
             None => {}
         }
     }

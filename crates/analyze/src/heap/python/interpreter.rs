@@ -13,7 +13,7 @@ pub struct Python<'m, M> {
     pub(super) reader: Reader<'m, M>,
     pub(super) layout: Layout,
     pub(super) runtime: Addr,
-    pub(super) type_type: u64,
+    pub(super) type_type: Addr,
     pub(super) classes: ClassTable,
 }
 
@@ -22,7 +22,8 @@ impl<'m, M: ReadMemory> Python<'m, M> {
     pub fn open(memory: &'m M, (major, minor): (u8, u8), runtime: Addr) -> Option<Self> {
         let reader = Reader::new(memory);
         let layout = Layout::read(&reader, Version::new(major, minor), runtime.get()).ok()?;
-        let mut python = Self { reader, layout, runtime, type_type: 0, classes: ClassTable::default() };
+        let mut python =
+            Self { reader, layout, runtime, type_type: Addr::default(), classes: ClassTable::default() };
         python.find_type_type()?;
         // What was judged while looking for `type` was judged without it.
         python.classes = ClassTable::default();

@@ -45,9 +45,9 @@ impl<M: ReadMemory> Python<'_, M> {
         if count == 0 || count > MOST_REFERENCES || !is_address(class) {
             return None;
         }
-        let class = self.class_at(class)?;
-        let before = 8 * lead as u64;
-        let fits = class.lead == before && before + class.least_size <= block.size.get();
+        let class = self.class_at(Addr::new(class))?;
+        let before = Bytes::new(8 * lead as u64);
+        let fits = class.lead == before && before + class.least_size <= block.size;
         if !fits || self.is_pair(references) {
             return None;
         }
@@ -59,9 +59,8 @@ impl<M: ReadMemory> Python<'_, M> {
             return None;
         }
         let is_tracked = class.has(type_flag::HAVE_GC) && words[lead - 2] != 0;
-        let unused = self.used(&class, &words[lead..]).map_or(0, |used| old_words(before + used));
-        let (address, non_owning_words) =
-            (block.address + Bytes::new(before), class.non_owning_words | unused);
+        let unused = self.used(&class, &words[lead..]).map_or(0, |used| old_words(before.get() + used));
+        let (address, non_owning_words) = (block.address + before, class.non_owning_words | unused);
         Some(PythonObject { address, block: block.address, class: class.id, is_tracked, non_owning_words })
     }
 
@@ -90,7 +89,7 @@ impl<M: ReadMemory> Python<'_, M> {
     /// Whether what should count references is an address of an object itself: then this is a row of pointers, one of them to a
     /// type. Programs that are not moved when they are loaded have their objects at such small addresses.
     fn is_pair(&self, references: u64) -> bool {
-        is_address(references) && self.class_of(references).is_some()
+        is_address(references) && self.class_of(Addr::new(references)).is_some()
     }
 }
 

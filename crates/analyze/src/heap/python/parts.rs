@@ -16,7 +16,7 @@ use super::class::{Class, ClassKind};
 use super::interpreter::Python;
 use super::numpy::ndarray;
 use super::objects::PythonObject;
-use super::reader::span;
+use super::reader::{after, span};
 use crate::heap::scan::NonOwningPart;
 
 /// Nodes of an OrderedDict beyond this many are not read.
@@ -26,17 +26,17 @@ impl<M: ReadMemory> Python<'_, M> {
     /// Memory that belongs to an object: an address in each block, which need not be its beginning. The `__dict__` of an object
     /// and the tuple of a function's closure are parts of it, shared keys are not.
     pub fn parts(&self, object: Addr) -> Vec<Addr> {
-        let (mut parts, object) = (Vec::new(), object.get());
+        let mut parts = Vec::new();
         if let Some(class) = self.class_of(object) {
             self.add_by_kind(object, &class, &mut parts);
             self.add_attributes(object, &class, &mut parts);
         }
-        parts.into_iter().map(Addr::new).collect()
+        parts
     }
 
-    fn add_by_kind(&self, object: u64, class: &Class, into: &mut Vec<u64>) {
+    fn add_by_kind(&self, object: Addr, class: &Class, into: &mut Vec<Addr>) {
         match class.kind {
-            ClassKind::List => self.add(object + list::ITEMS, into),
+            ClassKind::List => self.add(object, list::ITEMS, into),
             ClassKind::Dict => self.add_tables(object, into),
             ClassKind::OrderedDict => self.add_ordered(object, into),
             ClassKind::Set => self.add_set_table(object, into),
@@ -45,87 +45,87 @@ impl<M: ReadMemory> Python<'_, M> {
             ClassKind::Generator => self.add_frame(object, into),
             ClassKind::Class => self.add_class(object, into),
             ClassKind::Module => {
-                self.add_dict(object + module::DICT, into);
-                self.add(object + module::STATE, into);
+                self.add_dict(object, module::DICT, into);
+                self.add(object, module::STATE, into);
             }
-            ClassKind::Cache => self.add_dict(object + lru_cache::CACHE, into),
+            ClassKind::Cache => self.add_dict(object, lru_cache::CACHE, into),
             ClassKind::NumpyArray => self.add_array(object, into),
-            ClassKind::ByteArray => self.add(object + bytearray::BYTES, into),
-            ClassKind::Array => self.add(object + array::ITEMS, into),
+            ClassKind::ByteArray => self.add(object, bytearray::BYTES, into),
+            ClassKind::Array => self.add(object, array::ITEMS, into),
             ClassKind::Text => self.add_text(object, into),
             _ => {}
         }
     }
 
-    /// What a word leads to.
-    fn add(&self, address: u64, into: &mut Vec<u64>) {
-        into.extend(self.reader.pointer(address));
+    /// What a word of an object leads to.
+    fn add(&self, object: Addr, offset: u64, into: &mut Vec<Addr>) {
+        into.extend(self.reader.pointer_in(object, offset));
     }
 
-    /// The dict that a word leads to, and its tables.
-    fn add_dict(&self, address: u64, into: &mut Vec<u64>) {
-        if let Some(dict) = self.reader.pointer(address) {
+    /// The dict that a word of an object leads to, and its tables.
+    fn add_dict(&self, object: Addr, offset: u64, into: &mut Vec<Addr>) {
+        if let Some(dict) = self.reader.pointer_in(object, offset) {
             into.push(dict);
             self.add_tables(dict, into);
         }
     }
 
-    fn add_ordered(&self, object: u64, into: &mut Vec<u64>) {
+    fn add_ordered(&self, object: Addr, into: &mut Vec<Addr>) {
         self.add_tables(object, into);
-        self.add(object + ordered_dict::FAST_NODES, into);
-        let most = self.reader.word(object + dict::USED).unwrap_or(0);
-        let next = |node: &u64| self.reader.pointer(node + ordered_dict::NODE_NEXT);
-        let first = self.reader.pointer(object + ordered_dict::FIRST);
+        self.add(object, ordered_dict::FAST_NODES, into);
+        let most = self.reader.word_in(object, dict::USED).unwrap_or(0);
+        let next = |node: &Addr| self.reader.pointer_in(*node, ordered_dict::NODE_NEXT);
+        let first = self.reader.pointer_in(object, ordered_dict::FIRST);
         into.extend(std::iter::successors(first, next).take((most as usize).min(MOST_NODES)));
     }
 
-    fn add_set_table(&self, set: u64, into: &mut Vec<u64>) {
-        let table = self.reader.pointer(set + set::TABLE);
-        into.extend(table.filter(|&table| table != set + set::SMALLTABLE));
+    fn add_set_table(&self, set: Addr, into: &mut Vec<Addr>) {
+        let table = self.reader.pointer_in(set, set::TABLE);
+        into.extend(table.filter(|&table| table != after(set, set::SMALLTABLE)));
     }
 
-    fn add_function(&self, function: u64, into: &mut Vec<u64>) {
-        self.add(function + self.layout.function.closure, into);
-        self.add(function + self.layout.function.defaults, into);
-        self.add_dict(function + self.layout.function.kwdefaults, into);
+    fn add_function(&self, function: Addr, into: &mut Vec<Addr>) {
+        self.add(function, self.layout.function.closure, into);
+        self.add(function, self.layout.function.defaults, into);
+        self.add_dict(function, self.layout.function.kwdefaults, into);
     }
 
     /// The frame of a generator, where it is an object of its own.
-    fn add_frame(&self, generator: u64, into: &mut Vec<u64>) {
+    fn add_frame(&self, generator: Addr, into: &mut Vec<Addr>) {
         if let Generator::Object(word) = self.layout.generator {
-            self.add(generator + word, into);
+            self.add(generator, word, into);
         }
     }
 
-    fn add_class(&self, object: u64, into: &mut Vec<u64>) {
-        self.add_dict(object + type_object::DICT, into);
+    fn add_class(&self, object: Addr, into: &mut Vec<Addr>) {
+        self.add_dict(object, type_object::DICT, into);
         if self.class_at(object).is_some_and(|class| class.has(type_flag::HEAP_TYPE)) {
-            self.add(object + self.layout.heap_type.cached_keys, into);
-            self.add(object + type_object::DOC, into);
+            self.add(object, self.layout.heap_type.cached_keys, into);
+            self.add(object, type_object::DOC, into);
         }
     }
 
-    fn add_array(&self, array: u64, into: &mut Vec<u64>) {
-        let flags = self.reader.half(array + ndarray::FLAGS).unwrap_or(0);
+    fn add_array(&self, array: Addr, into: &mut Vec<Addr>) {
+        let flags = self.reader.half_in(array, ndarray::FLAGS).unwrap_or(0);
         if flags & ndarray::OWNS_DATA != 0 {
-            self.add(array + ndarray::DATA, into);
+            self.add(array, ndarray::DATA, into);
         }
-        self.add(array + ndarray::DIMENSIONS, into);
+        self.add(array, ndarray::DIMENSIONS, into);
     }
 
     /// Characters of a string that has them apart, and its copy in UTF-8. A string of ASCII has neither, but its characters
     /// lie where others have the address.
-    fn add_text(&self, text: u64, into: &mut Vec<u64>) {
-        let Some(state) = self.reader.half(text + unicode::STATE).map(State::new) else { return };
+    fn add_text(&self, text: Addr, into: &mut Vec<Addr>) {
+        let Some(state) = self.reader.half_in(text, unicode::STATE).map(State::new) else { return };
         if !state.is_compact() {
-            self.add(text + self.layout.unicode.compact, into);
+            self.add(text, self.layout.unicode.compact, into);
         }
         if !state.is_ascii() {
-            self.add(text + self.layout.unicode.utf8, into);
+            self.add(text, self.layout.unicode.utf8, into);
         }
     }
 
-    fn add_attributes(&self, object: u64, class: &Class, into: &mut Vec<u64>) {
+    fn add_attributes(&self, object: Addr, class: &Class, into: &mut Vec<Addr>) {
         into.extend(self.values_of(object, class));
         if let Some(dict) = self.dict_of(object, class) {
             into.push(dict);
@@ -133,8 +133,8 @@ impl<M: ReadMemory> Python<'_, M> {
         }
         // Values after the object are in its own block, whoever points to them.
         let TypeObject { flags, basicsize, .. } = class.type_object;
-        let inline = self.layout.attributes.inline_values(object, flags, basicsize);
-        into.retain(|&part| Some(part) != inline);
+        let inline = self.layout.attributes.inline_values(object.get(), flags, basicsize);
+        into.retain(|&part| Some(part.get()) != inline);
     }
 
     /// Memory of an object that holds nothing, though pointers seem to lie there: the spare capacity of a list, the frame of
@@ -142,10 +142,10 @@ impl<M: ReadMemory> Python<'_, M> {
     pub fn non_owning_parts(&self, object: PythonObject) -> Vec<NonOwningPart> {
         let Some(class) = self.known(object.class) else { return Vec::new() };
         let mut parts = match class.kind {
-            ClassKind::List => self.spare_capacity_of_list(object.address.get()).into_iter().collect(),
-            ClassKind::Deque => self.spare_capacity_of_deque(object.address.get()),
+            ClassKind::List => self.spare_capacity_of_list(object.address).into_iter().collect(),
+            ClassKind::Deque => self.spare_capacity_of_deque(object.address),
             ClassKind::Generator => self.finished_frame(object).into_iter().collect(),
-            ClassKind::Dict => self.hashes(object.address.get()),
+            ClassKind::Dict => self.hashes(object.address),
             _ => Vec::new(),
         };
         parts.extend(self.order_of_values(object, &class));
@@ -154,8 +154,8 @@ impl<M: ReadMemory> Python<'_, M> {
 
     /// The order in which attributes were set, which lies beside their values.
     fn order_of_values(&self, object: PythonObject, class: &Class) -> Option<NonOwningPart> {
-        let values = self.values_of(object.address.get(), class)?;
-        let (start, end) = self.layout.attributes.order_of(&self.reader, values)?;
+        let values = self.values_of(object.address, class)?;
+        let (start, end) = self.layout.attributes.order_of(&self.reader, values.get())?;
         let non_owning = span(start, end);
         let TypeObject { flags, basicsize, .. } = class.type_object;
         let is_inline =
@@ -164,22 +164,27 @@ impl<M: ReadMemory> Python<'_, M> {
         Some(NonOwningPart { whole: Span::new(start, non_owning.end), non_owning })
     }
 
-    fn spare_capacity_of_list(&self, list: u64) -> Option<NonOwningPart> {
-        let items = self.reader.pointer(list + list::ITEMS)?;
-        let (used, capacity) = (self.reader.word(list + SIZE)?, self.reader.word(list + list::ALLOCATED)?);
-        let end = (used < capacity && capacity < 1 << 40).then(|| items.checked_add(8 * capacity))??;
-        Some(NonOwningPart { whole: span(items, end), non_owning: span(items + 8 * used, end) })
+    fn spare_capacity_of_list(&self, list: Addr) -> Option<NonOwningPart> {
+        let items = self.reader.pointer_in(list, list::ITEMS)?;
+        let (used, capacity) =
+            (self.reader.word_in(list, SIZE)?, self.reader.word_in(list, list::ALLOCATED)?);
+        let end =
+            (used < capacity && capacity < 1 << 40).then(|| items.get().checked_add(8 * capacity))??;
+        Some(NonOwningPart {
+            whole: Span::new(items, Addr::new(end)),
+            non_owning: Span::new(after(items, 8 * used), Addr::new(end)),
+        })
     }
 
     /// Before the first item and after the last.
-    fn spare_capacity_of_deque(&self, deque: u64) -> Vec<NonOwningPart> {
-        let blocks: Vec<u64> = self.deque_blocks(deque).collect();
-        let index = |at: u64| self.reader.word(deque + at).filter(|&at| at < deque_block::LENGTH);
+    fn spare_capacity_of_deque(&self, deque: Addr) -> Vec<NonOwningPart> {
+        let blocks: Vec<Addr> = self.deque_blocks(deque).collect();
+        let index = |at: u64| self.reader.word_in(deque, at).filter(|&at| at < deque_block::LENGTH);
         let (Some(first), Some(last)) = (blocks.first(), blocks.last()) else { return Vec::new() };
-        let part = |block: u64, from: u64, to: u64| {
-            let item = |at: u64| block + deque_block::DATA + 8 * at;
-            let whole = span(block, item(deque_block::LENGTH));
-            (from < to).then(|| NonOwningPart { whole, non_owning: span(item(from), item(to)) })
+        let part = |block: Addr, from: u64, to: u64| {
+            let item = |at: u64| after(block, deque_block::DATA + 8 * at);
+            let whole = Span::new(block, item(deque_block::LENGTH));
+            (from < to).then(|| NonOwningPart { whole, non_owning: Span::new(item(from), item(to)) })
         };
         let before = index(deque::LEFTINDEX).and_then(|at| part(*first, 0, at));
         let after = index(deque::RIGHTINDEX).and_then(|at| part(*last, at + 1, deque_block::LENGTH));
@@ -188,25 +193,24 @@ impl<M: ReadMemory> Python<'_, M> {
 
     fn finished_frame(&self, generator: PythonObject) -> Option<NonOwningPart> {
         let frame = self.layout.finished_frame(&self.reader, generator.address.get())?;
-        let words = self.reader.word(generator.address.get() + SIZE)?;
+        let words = self.reader.word_in(generator.address, SIZE)?;
         let non_owning = span(frame, frame + 8 * words.min(1 << 20));
         Some(NonOwningPart { whole: Span::new(generator.block, non_owning.end), non_owning })
     }
 
     /// How many elements a container has.
     pub fn length(&self, object: Addr) -> Option<u64> {
-        let object = object.get();
         let count = match self.class_of(object)?.kind {
             ClassKind::List
             | ClassKind::Tuple
             | ClassKind::Deque
             | ClassKind::ByteArray
-            | ClassKind::Array => self.reader.word(object + SIZE),
-            ClassKind::Dict | ClassKind::OrderedDict => self.reader.word(object + dict::USED),
-            ClassKind::Set => self.reader.word(object + set::USED),
-            ClassKind::Cache => self.length(self.reader.pointer(object + lru_cache::CACHE).map(Addr::new)?),
-            ClassKind::NumpyArray if self.reader.half(object + ndarray::AXES)? > 0 => {
-                self.reader.word(self.reader.pointer(object + ndarray::DIMENSIONS)?)
+            | ClassKind::Array => self.reader.word_in(object, SIZE),
+            ClassKind::Dict | ClassKind::OrderedDict => self.reader.word_in(object, dict::USED),
+            ClassKind::Set => self.reader.word_in(object, set::USED),
+            ClassKind::Cache => self.length(self.reader.pointer_in(object, lru_cache::CACHE)?),
+            ClassKind::NumpyArray if self.reader.half_in(object, ndarray::AXES)? > 0 => {
+                self.reader.word_in(self.reader.pointer_in(object, ndarray::DIMENSIONS)?, 0)
             }
             _ => None,
         };

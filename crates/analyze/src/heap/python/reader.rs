@@ -5,13 +5,19 @@ use std::cell::RefCell;
 use std::ops::ControlFlow;
 
 use heaplens_cpython::ReadMemory;
-use heaplens_format::Addr;
+use heaplens_format::{Addr, Bytes};
 use heaplens_snapshot::Span;
 
 const PAGE: u64 = 4096;
 const PAGES: usize = 256;
 /// The most bytes of a row that are read at a time.
 const PIECE: usize = 64 << 10;
+
+/// An address so far into an object.
+#[inline]
+pub(super) fn after(object: Addr, offset: u64) -> Addr {
+    object + Bytes::new(offset)
+}
 
 /// From one address up to another.
 pub(super) fn span(start: u64, end: u64) -> Span {
@@ -66,10 +72,25 @@ impl<'m, M: ReadMemory> Reader<'m, M> {
         found.inspect(|bytes| into.copy_from_slice(bytes)).is_some()
     }
 
+    /// The word so far into an object.
+    pub(super) fn word_in(&self, object: Addr, offset: u64) -> Option<u64> {
+        self.word(after(object, offset).get())
+    }
+
+    /// The half word so far into an object.
+    pub(super) fn half_in(&self, object: Addr, offset: u64) -> Option<u32> {
+        self.half(after(object, offset).get())
+    }
+
+    /// The pointer so far into an object.
+    pub(super) fn pointer_in(&self, object: Addr, offset: u64) -> Option<Addr> {
+        self.pointer(after(object, offset).get()).map(Addr::new)
+    }
+
     /// Rows of so many words, as far as they can be read; each with its number.
     pub(super) fn each_row<const N: usize>(
         &self,
-        start: u64,
+        start: Addr,
         count: u64,
         mut visit: impl FnMut(u64, [u64; N]) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
@@ -79,7 +100,7 @@ impl<'m, M: ReadMemory> Reader<'m, M> {
         while done < count {
             let rows = (count - done).min(rows_at_a_time);
             let piece = &mut buffer[..rows as usize * 8 * N];
-            let Some(address) = (8 * N as u64).checked_mul(done).and_then(|far| start.checked_add(far))
+            let Some(address) = (8 * N as u64).checked_mul(done).and_then(|far| start.get().checked_add(far))
             else {
                 break;
             };
@@ -95,9 +116,9 @@ impl<'m, M: ReadMemory> Reader<'m, M> {
     }
 
     /// A text of C, if it is short and of printable ASCII.
-    pub(super) fn c_text(&self, address: u64, most: usize) -> Option<String> {
+    pub(super) fn c_text(&self, address: Addr, most: usize) -> Option<String> {
         let mut text = String::new();
-        for at in address..address.checked_add(most as u64)? {
+        for at in address.get()..address.get().checked_add(most as u64)? {
             match self.byte(at)? {
                 0 => return (!text.is_empty()).then_some(text),
                 byte @ 0x20..0x7f => text.push(char::from(byte)),

@@ -36,8 +36,8 @@ impl<M: ReadMemory> Python<'_, M> {
     /// How one object leads to another, by a pointer in itself or in memory that belongs to it.
     pub fn step(&self, from: Addr, to: Addr) -> Option<ReferenceName> {
         let mut found = None;
-        let _ = self.each_reference(from.get(), &mut |target, label| {
-            if target != to.get() {
+        let _ = self.each_reference(from, &mut |target, label| {
+            if target != to {
                 return ControlFlow::Continue(());
             }
             found = Some(label);
@@ -47,7 +47,7 @@ impl<M: ReadMemory> Python<'_, M> {
     }
 
     fn say(&self, label: Label) -> Option<ReferenceName> {
-        let name = |object: u64| self.text(object, LONGEST_NAME);
+        let name = |object: Addr| self.text(object, LONGEST_NAME);
         Some(match label {
             Label::Item(index) => ReferenceName::Item(index),
             Label::Entry(key) => ReferenceName::Key(self.key(key)?),

@@ -71,15 +71,15 @@ impl<M: ReadMemory> Python<'_, M> {
         roots
     }
 
-    fn interpreters(&self) -> Vec<u64> {
-        let first = self.runtime.get() + self.layout.runtime.interpreters;
+    fn interpreters(&self) -> Vec<Addr> {
+        let first = self.reader.pointer_in(self.runtime, self.layout.runtime.interpreters);
         self.chain(first, self.layout.interpreter.next, MOST_INTERPRETERS)
     }
 
     /// Frames of all threads of an interpreter, each with the number of its thread.
-    fn frames(&self, interpreter: u64) -> Vec<(Option<u32>, u64)> {
+    fn frames(&self, interpreter: Addr) -> Vec<(Option<u32>, Addr)> {
         let (mut frames, mut seen) = (Vec::new(), HashSet::new());
-        let first = interpreter + self.layout.interpreter.threads;
+        let first = self.reader.pointer_in(interpreter, self.layout.interpreter.threads);
         for thread in self.chain(first, self.layout.thread.next, MOST_THREADS) {
             let number = self.thread_number(thread);
             let mut next = self.innermost_frame(thread);
@@ -91,55 +91,52 @@ impl<M: ReadMemory> Python<'_, M> {
         frames
     }
 
-    /// What a word leads to, and then the word so far into each, until one comes again.
-    fn chain(&self, first: u64, next: u64, most: usize) -> Vec<u64> {
+    /// A linked list: its first element, and then what the word so far into each leads to, until one comes again.
+    fn chain(&self, first: Option<Addr>, next: u64, most: usize) -> Vec<Addr> {
         let (mut found, mut seen) = (Vec::new(), HashSet::new());
-        let mut at = self.reader.pointer(first);
+        let mut at = first;
         while let Some(here) = at.filter(|&here| found.len() < most && seen.insert(here)) {
             found.push(here);
-            at = self.reader.pointer(here + next);
+            at = self.reader.pointer_in(here, next);
         }
         found
     }
 
-    fn add_modules(&self, interpreter: u64, into: &mut Vec<PythonRoot>) {
-        let Some(modules) = self.reader.pointer(interpreter + self.layout.interpreter.modules) else {
+    fn add_modules(&self, interpreter: Addr, into: &mut Vec<PythonRoot>) {
+        let Some(modules) = self.reader.pointer_in(interpreter, self.layout.interpreter.modules) else {
             return;
         };
-        into.push(PythonRoot { name: RootName::Interpreter("sys.modules"), object: Addr::new(modules) });
+        into.push(PythonRoot { name: RootName::Interpreter("sys.modules"), object: modules });
         let _ = self.each_entry(modules, |name, module| {
             if let Some(name) = self.text(name, LONGEST_NAME) {
-                into.push(PythonRoot {
-                    name: RootName::Module(name),
-                    object: Addr::new(self.module_dict(module)),
-                });
+                into.push(PythonRoot { name: RootName::Module(name), object: self.module_dict(module) });
             }
             ControlFlow::Continue(())
         });
     }
 
     /// What stands for a module: its dict, or whatever a program put there instead.
-    fn module_dict(&self, module: u64) -> u64 {
+    fn module_dict(&self, module: Addr) -> Addr {
         let is_module = self.is(module, ClassKind::Module);
-        self.reader.pointer(module + module::DICT).filter(|_| is_module).unwrap_or(module)
+        self.reader.pointer_in(module, module::DICT).filter(|_| is_module).unwrap_or(module)
     }
 
-    fn thread_number(&self, state: u64) -> Option<u32> {
+    fn thread_number(&self, state: Addr) -> Option<u32> {
         let number = match self.layout.thread.native_thread_id {
-            Some(at) => self.reader.word(state + at)?,
+            Some(at) => self.reader.word_in(state, at)?,
             None => {
-                let descriptor = self.reader.pointer(state + self.layout.thread.thread_id)?;
-                self.reader.half(descriptor + KERNEL_THREAD)?.into()
+                let descriptor = self.reader.pointer_in(state, self.layout.thread.thread_id)?;
+                self.reader.half_in(descriptor, KERNEL_THREAD)?.into()
             }
         };
         u32::try_from(number).ok().filter(|&number| number > 0)
     }
 
-    fn add_variables(&self, frame: u64, thread: Option<u32>, into: &mut Vec<PythonRoot>) {
+    fn add_variables(&self, frame: Addr, thread: Option<u32>, into: &mut Vec<PythonRoot>) {
         let Some(running) = self.running(frame) else { return };
-        let mut add = |variable: String, object: u64| {
+        let mut add = |variable: String, object: Addr| {
             let name = RootName::Local { running: running.clone(), variable, thread };
-            into.push(PythonRoot { name, object: Addr::new(object) });
+            into.push(PythonRoot { name, object });
         };
         let _ = self.each_variable(frame, |name, value| {
             if let Some(name) = self.text(name, LONGEST_NAME) {
@@ -152,14 +149,14 @@ impl<M: ReadMemory> Python<'_, M> {
         }
         self.each_temporary(frame, |object| {
             let name = RootName::Temporary { running: running.clone(), thread };
-            into.push(PythonRoot { name, object: Addr::new(object) });
+            into.push(PythonRoot { name, object });
         });
     }
 
-    fn add_own(&self, interpreter: u64, into: &mut Vec<PythonRoot>) {
+    fn add_own(&self, interpreter: Addr, into: &mut Vec<PythonRoot>) {
         for offset in self.layout.interpreter.codecs {
-            let object = self.reader.pointer(interpreter + offset);
-            let object = object.filter(|&object| self.class_of(object).is_some()).map(Addr::new);
+            let object = self.reader.pointer_in(interpreter, offset);
+            let object = object.filter(|&object| self.class_of(object).is_some());
             into.extend(object.map(|object| PythonRoot { name: RootName::Interpreter("codecs"), object }));
         }
     }
@@ -167,33 +164,35 @@ impl<M: ReadMemory> Python<'_, M> {
     /// `type`, through the modules of the first interpreter. Where other words lie between (patch releases differ), the
     /// modules are searched for.
     pub(super) fn find_type_type(&mut self) -> Option<()> {
-        let interpreter =
-            self.reader.pointer(self.runtime.get().checked_add(self.layout.runtime.interpreters)?)?;
+        let interpreter = self.reader.pointer_in(self.runtime, self.layout.runtime.interpreters)?;
         let expected = self.layout.interpreter.modules;
         let near = (0..STATE_WORDS).map(|word| 8 * word);
         let modules = std::iter::once(expected).chain(near).find(|&offset| {
             let type_type =
-                self.reader.pointer(interpreter + offset).and_then(|dict| self.type_of_dict(dict));
-            self.type_type = type_type.unwrap_or(0);
-            type_type.is_some() && self.has_modules(interpreter + offset)
+                self.reader.pointer_in(interpreter, offset).and_then(|dict| self.type_of_dict(dict));
+            self.type_type = type_type.unwrap_or_default();
+            type_type.is_some() && self.has_modules(interpreter, offset)
         })?;
         self.layout.interpreter.modules = modules;
         Some(())
     }
 
     /// `type`, if this is a dict: the type of its type, which is its own type.
-    fn type_of_dict(&self, dict: u64) -> Option<u64> {
-        let class = self.reader.pointer(dict + TYPE)?;
-        let meta = self.reader.pointer(class + TYPE)?;
-        let name = |class: u64| self.reader.c_text(self.reader.word(class + type_object::NAME)?, 8);
-        let is_dict = self.reader.pointer(meta + TYPE)? == meta
+    fn type_of_dict(&self, dict: Addr) -> Option<Addr> {
+        let class = self.reader.pointer_in(dict, TYPE)?;
+        let meta = self.reader.pointer_in(class, TYPE)?;
+        let name = |class: Addr| {
+            self.reader.c_text(self.reader.word_in(class, type_object::NAME).map(Addr::new)?, 8)
+        };
+        let is_dict = self.reader.pointer_in(meta, TYPE)? == meta
             && name(meta).as_deref() == Some("type")
             && name(class).as_deref() == Some("dict");
         is_dict.then_some(meta)
     }
 
-    fn has_modules(&self, word: u64) -> bool {
-        let sys = self.reader.pointer(word).and_then(|modules| self.value_of(modules, "sys"));
+    fn has_modules(&self, interpreter: Addr, offset: u64) -> bool {
+        let sys =
+            self.reader.pointer_in(interpreter, offset).and_then(|modules| self.value_of(modules, "sys"));
         sys.is_some_and(|sys| self.is(sys, ClassKind::Module))
     }
 }

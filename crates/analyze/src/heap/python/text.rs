@@ -3,6 +3,7 @@
 use heaplens_cpython::ReadMemory;
 use heaplens_cpython::fixed::type_flag;
 use heaplens_cpython::unicode::{State, Text};
+use heaplens_format::Addr;
 
 use super::class::ClassKind;
 use super::interpreter::Python;
@@ -14,11 +15,11 @@ pub(super) const LONGEST_NAME: usize = 200;
 
 impl<M: ReadMemory> Python<'_, M> {
     /// A string, cut after so many characters.
-    pub(super) fn text(&self, object: u64, most: usize) -> Option<String> {
+    pub(super) fn text(&self, object: Addr, most: usize) -> Option<String> {
         if !self.class_of(object)?.has(type_flag::STR) {
             return None;
         }
-        let Text { start, length, width, .. } = Text::of(&self.reader, &self.layout.unicode, object)?;
+        let Text { start, length, width, .. } = Text::of(&self.reader, &self.layout.unicode, object.get())?;
         let count = (length as usize).min(most);
         let mut bytes = vec![0; count * width as usize];
         let is_read = self.reader.fill(start, &mut bytes);
@@ -30,7 +31,7 @@ impl<M: ReadMemory> Python<'_, M> {
     }
 
     /// A key of a dict as it is reported: texts in quotes, numbers, `True`, `None`; of any other its type, in angle brackets.
-    pub(super) fn key(&self, object: u64) -> Option<String> {
+    pub(super) fn key(&self, object: Addr) -> Option<String> {
         let class = self.class_of(object)?;
         let written = match class.kind {
             ClassKind::Text => self.text(object, LONGEST_KEY).map(|text| format!("'{text}'")),
@@ -44,8 +45,8 @@ impl<M: ReadMemory> Python<'_, M> {
         Some(written.unwrap_or_else(|| format!("<{}>", self.class_name(class.id))))
     }
 
-    fn integer(&self, object: u64) -> Option<i128> {
-        self.layout.integer.value(&self.reader, object)
+    fn integer(&self, object: Addr) -> Option<i128> {
+        self.layout.integer.value(&self.reader, object.get())
     }
 }
 
