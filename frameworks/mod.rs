@@ -8,9 +8,9 @@
 use core::ffi::CStr;
 
 #[cfg(not(feature = "inside"))]
-use crate::growth::Rule;
+use crate::analysis::RemarkKind;
 #[cfg(not(feature = "inside"))]
-use crate::remarks::RemarkKind;
+use crate::diagnose::Rule;
 
 /// What is known of a framework inside the program.
 #[cfg(feature = "inside")]

@@ -15,7 +15,7 @@ fn main() -> io::Result<()> {
 
 /// The folders of rules, and what the list of each is called: `rules.rs`, and `NAME_rules.rs` of each framework.
 fn folders(package: &Path) -> io::Result<Vec<(PathBuf, String)>> {
-    let mut folders = vec![(package.join("src/rules"), "rules.rs".to_owned())];
+    let mut folders = vec![(package.join("src/diagnose/rules"), "rules.rs".to_owned())];
     let frameworks = package.join("../../frameworks");
     println!("cargo::rerun-if-changed={}", frameworks.display());
     for entry in fs::read_dir(&frameworks)? {
@@ -45,6 +45,6 @@ fn listed(folder: &Path) -> io::Result<String> {
         rules.iter().map(|(name, path)| format!("#[path = {path:?}]\npub(crate) mod {name};\n")).collect();
     let names: String = rules.iter().map(|(name, _)| format!("    &{name}::RULE,\n")).collect();
     Ok(format!(
-        "{modules}\n/// Every rule of this folder.\npub(crate) const RULES: &[&crate::growth::Rule] = &[\n{names}];\n"
+        "{modules}\n/// Every rule of this folder.\npub(crate) const RULES: &[&crate::diagnose::Rule] = &[\n{names}];\n"
     ))
 }

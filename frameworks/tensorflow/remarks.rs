@@ -1,8 +1,9 @@
 //! The outcome of finalizing a graph at the user's request (`--finalize-graph`).
 
 use super::counters::FINALIZED_GRAPH_GREW;
-use crate::profile::{Profile, StackId};
-use crate::remarks::{Remark, RemarkKind};
+use crate::Profile;
+use crate::profile::StackId;
+use crate::analysis::{Remark, RemarkKind};
 
 pub(crate) const FINALIZED: RemarkKind = RemarkKind { key: "graph_finalized", of: finalized };
 

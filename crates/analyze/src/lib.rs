@@ -2,22 +2,20 @@
 //! files are at hand and [`settle_loop_lines`] loops theirs, [`profile()`] merges, chooses and sums, [`diff`] compares two of them. It formats nothing and never reaches for a running process by itself.
 #![forbid(unsafe_code)]
 
+mod analysis;
+pub mod diagnose;
 #[cfg(test)]
 mod dice;
 pub mod diff;
 #[path = "../../../frameworks/mod.rs"]
 mod frameworks;
-pub mod growth;
 pub mod heap;
-mod loops;
 pub mod packages;
 pub mod profile;
-mod remarks;
-pub mod rules;
 pub mod suppressions;
 mod symbols;
+mod trend;
 
-pub use loops::settle_loop_lines;
-pub use profile::{NoSuchProcess, Profile, profile};
-pub use remarks::{Remark, remarks};
-pub use symbols::{CodeSegment, code_segments, resolve_symbols};
+pub use analysis::{Profile, Remark, profile, profile_by, remarks};
+pub use profile::NoSuchProcess;
+pub use symbols::{CodeSegment, code_segments, resolve_symbols, settle_loop_lines};

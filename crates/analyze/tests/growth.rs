@@ -1,6 +1,6 @@
 //! From recordings made by hand to what grows in them: findings, shares, and the one word for the run.
 
-use heaplens_analyze::growth::{How, Shape, Verdict};
+use heaplens_analyze::diagnose::{How, Shape, Verdict};
 use heaplens_analyze::{Profile, profile};
 use heaplens_format::recording::{
     Amount, Change, Code, CountUntil, CounterRow, Decoded, Frame, FrameSymbol, Function, History,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use heaplens_analyze::Profile;
-use heaplens_analyze::growth::{How, Verdict};
+use heaplens_analyze::diagnose::{How, Verdict};
 use heaplens_format::Bytes;
 use heaplens_format::recording::Exit;
 use heaplens_report::baseline::Baseline;

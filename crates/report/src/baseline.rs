@@ -4,7 +4,7 @@
 use std::io::{self, Write};
 
 use heaplens_analyze::Profile;
-use heaplens_analyze::growth::Finding;
+use heaplens_analyze::diagnose::Finding;
 
 use crate::label::{file_name, label};
 use crate::rules;

@@ -11,7 +11,7 @@ mod returns;
 
 use std::io::{self, Write};
 
-use heaplens_analyze::growth::Verdict;
+use heaplens_analyze::diagnose::Verdict;
 use heaplens_analyze::profile::{
     Category, Cost, Margin, Measure, ProcessRow, SiteProfile, StackFrame, StackId, Totals,
 };

@@ -1,7 +1,7 @@
 //! What is said about findings in every output alike, beside the words of their rules. Only what was measured is said.
 
 use heaplens_analyze::Profile;
-use heaplens_analyze::growth::{CountedLine, Finding, How, Shape, Slowing, Trend};
+use heaplens_analyze::diagnose::{CountedLine, Finding, How, Shape, Slowing, Trend};
 use heaplens_analyze::profile::Layer;
 use heaplens_format::Bytes;
 use heaplens_format::memory::Sampling;

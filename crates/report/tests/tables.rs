@@ -4,7 +4,7 @@
 mod sample;
 
 use heaplens_analyze::diff::{Moment, Side, of_recordings};
-use heaplens_analyze::profile::profile_by;
+use heaplens_analyze::profile_by;
 use heaplens_analyze::{Profile, profile};
 use heaplens_format::Bytes;
 use heaplens_format::memory::{Colour, LINES, Line, LineRow, SPACES, Space, SpaceKind, SpaceRow, Tables};

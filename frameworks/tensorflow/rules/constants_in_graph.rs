@@ -3,7 +3,7 @@
 //! constants is growth by operations, and C1 reports it.
 
 use super::retrace;
-use crate::growth::{Course, Rule, Text, Within};
+use crate::diagnose::{Course, Rule, Text, Within};
 use crate::profile::{Frames, StackFrame};
 
 pub(crate) static RULE: Rule = Rule {

@@ -3,9 +3,9 @@
 
 use heaplens_format::arena::counter::COLLECTOR_HELD;
 
-use crate::growth::{Evidence, Finding, Outcome, Reads, Returned, Rule, Text};
+use crate::diagnose::{Evidence, Finding, Outcome, Reads, Returned, Rule, Text};
 use crate::profile::{StackFrame, StackId, Stacks};
-use crate::rules::gc_cycle::{self, UNTIL_COLLECTED};
+use crate::diagnose::rules::gc_cycle::{self, UNTIL_COLLECTED};
 
 pub(crate) static RULE: Rule = Rule {
     title: Text::Plain("Each call of a Keras trainer method leaves reference cycles"),
@@ -61,7 +61,7 @@ mod tests {
     use rustc_hash::FxHashMap;
 
     use super::*;
-    use crate::growth::testing::{LENGTH, MIB, growth};
+    use crate::diagnose::testing::{LENGTH, MIB, growth};
 
     #[test]
     fn cycles_are_the_trainers_where_most_of_them_are() {

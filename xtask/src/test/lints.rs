@@ -44,7 +44,7 @@ pub fn run(options: &TestOptions, phases: &mut Phases) -> Count {
 
 /// Files of rules and of frameworks, which no other file names: `cargo fmt` does not find them.
 fn listed_by_no_one() -> Vec<PathBuf> {
-    ["crates/analyze/src/rules", "frameworks"]
+    ["crates/analyze/src/diagnose/rules", "frameworks"]
         .iter()
         .flat_map(|folder| sources(&root().join(folder)))
         .collect()

@@ -14,7 +14,7 @@
 
 use std::collections::BTreeMap;
 
-use super::places::Place;
+use super::lines::Place;
 use crate::profile::StackFrame;
 
 /// A line of either side, by its index there.

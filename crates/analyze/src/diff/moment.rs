@@ -4,7 +4,8 @@ use heaplens_format::memory::Tables;
 use heaplens_format::recording::{Decoded, Ledger, MarkKind, Process};
 use heaplens_format::{Bytes, LoopId, Nanos, Pid};
 
-use crate::profile::{HeldAt, NoSuchProcess, Profile, profile, profile_at};
+use crate::analysis::{Profile, profile, profile_at};
+use crate::profile::{HeldAt, NoSuchProcess};
 
 /// A moment of a run, as it is named.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,7 +4,15 @@
 use heaplens_format::Pid;
 use heaplens_format::recording::{Process, ProcessEnd};
 
-use super::NoSuchProcess;
+/// The process that was asked for is not in the recording.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("process {pid} was not recorded")]
+pub struct NoSuchProcess {
+    /// What was asked for.
+    pub pid: Pid,
+    /// What there is.
+    pub known: Vec<Pid>,
+}
 
 /// Programs whose work is to start another: shells first, then wrappers.
 const STARTERS: &[&str] = &[
@@ -16,15 +24,15 @@ const STARTERS: &[&str] = &[
 
 /// Indices into the processes of the recording.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Choice {
+pub(crate) struct Choice {
     /// The process the report is about; `None` when nothing was recorded.
-    pub(super) shown: Option<usize>,
+    pub(crate) shown: Option<usize>,
     /// One image for each pid worth naming, in the order in which they began.
-    pub(super) visible: Vec<usize>,
+    pub(crate) visible: Vec<usize>,
 }
 
 /// Chooses; `pid` overrules.
-pub(super) fn choose(processes: &[Process], pid: Option<Pid>) -> Result<Choice, NoSuchProcess> {
+pub(crate) fn choose(processes: &[Process], pid: Option<Pid>) -> Result<Choice, NoSuchProcess> {
     let images = images(processes);
     let programs: Vec<usize> = images.iter().copied().filter(|&at| !is_starter(&processes[at])).collect();
     let mut visible = if programs.is_empty() { images.clone() } else { programs };

@@ -22,7 +22,7 @@ struct Row {
 }
 
 impl Counts {
-    pub(super) fn of(process: &Process, stacks: &Stacks) -> Self {
+    pub(crate) fn of(process: &Process, stacks: &Stacks) -> Self {
         let counted = process.counters.rows.iter().filter(|row| row.count > 0);
         let rows = counted.map(|row| Row {
             counter: row.counter.clone(),

@@ -31,7 +31,7 @@ pub struct HeldBy<'a> {
 }
 
 impl Holders {
-    pub(super) fn of(process: &Process, stacks: &Stacks) -> Self {
+    pub(crate) fn of(process: &Process, stacks: &Stacks) -> Self {
         let by_stack = |view: &HeapView| {
             let mut first = FxHashMap::default();
             for (at, holder) in view.holders.iter().enumerate() {

@@ -35,7 +35,7 @@ pub struct NamedMark {
 }
 
 /// The loop that counts ([`main_loop`]), else the one with most passes. A loop that made one pass is none.
-pub(super) fn iterations(process: &Process) -> Option<Iterations> {
+pub(crate) fn iterations(process: &Process) -> Option<Iterations> {
     let turns: Vec<Turns> = process.loops.iter().map(turns).collect();
     let most = || {
         let repeated = (0..turns.len()).filter(|&at| turns[at].passes > 1);
@@ -67,7 +67,7 @@ fn turns(one: &Loop) -> Turns {
 }
 
 /// The marks of the user's own, and the end of the script.
-pub(super) fn named_marks(process: &Process) -> Vec<NamedMark> {
+pub(crate) fn named_marks(process: &Process) -> Vec<NamedMark> {
     let named = process.marks.iter().filter_map(|mark| {
         let label = match &mark.kind {
             MarkKind::Pass { .. } | MarkKind::Test { .. } | MarkKind::Interval | MarkKind::Run { .. } => {

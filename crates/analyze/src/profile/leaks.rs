@@ -42,7 +42,7 @@ pub fn total(records: &[LeakRecord], kind: LeakKind) -> Amount {
 }
 
 /// One record for all of a kind whose stacks have the same key.
-pub(super) fn merged<K: Ord>(records: Vec<LeakRecord>, key: impl Fn(StackId) -> K) -> Vec<LeakRecord> {
+pub(crate) fn merged<K: Ord>(records: Vec<LeakRecord>, key: impl Fn(StackId) -> K) -> Vec<LeakRecord> {
     let mut merged: BTreeMap<(LeakKind, K), LeakRecord> = BTreeMap::new();
     for record in records {
         // The largest comes first, and lends its stack.
@@ -63,7 +63,7 @@ fn sort(records: &mut [LeakRecord]) {
     records.sort_by_key(|record| (record.kind, Reverse(record.bytes())));
 }
 
-pub(super) fn of(process: &Process, stacks: &Stacks) -> Option<Leaks> {
+pub(crate) fn of(process: &Process, stacks: &Stacks) -> Option<Leaks> {
     let lost = match process.leaks.as_ref()? {
         LeakCheck::NotDone(reason) => return Some(Leaks::NotDone(reason.clone())),
         LeakCheck::Done(lost) => lost,

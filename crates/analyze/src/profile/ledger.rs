@@ -6,9 +6,8 @@ use heaplens_format::memory::{Line, Space, SpaceKind, Tables};
 use heaplens_format::recording::{Ledger, LedgerMoment, Process, Rss, SpaceLedgers};
 use heaplens_format::{Bytes, Nanos};
 
-use super::Profile;
 use super::iterations::Iterations;
-use super::stacks::{StackFrame, StackId, Stacks};
+use super::stacks::{StackId, Stacks};
 
 /// Where the bytes of the process were in one space: of the host's, the resident ones.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,8 +64,8 @@ pub struct MappingProfile {
     pub name: String,
     /// Resident bytes.
     pub bytes: Moments,
-    /// The stack that mapped it, for [`Profile::mapping_stack`].
-    stack: Option<StackId>,
+    /// The stack that mapped it, for [`crate::Profile::mapping_stack`].
+    pub(crate) stack: Option<StackId>,
 }
 
 impl LedgerProfile {
@@ -86,15 +85,8 @@ impl LedgerProfile {
     }
 }
 
-impl Profile {
-    /// The stack that made a mapping, innermost frame first; empty where that was not seen.
-    pub fn mapping_stack(&self, mapping: &MappingProfile) -> impl Iterator<Item = &StackFrame> + Clone {
-        self.stacks.frames(mapping.stack.unwrap_or_default())
-    }
-}
-
 /// The spaces beside the host's that a process has ledgers of; those that the tables do not know are left out.
-pub(super) fn of_spaces(
+pub(crate) fn of_spaces(
     process: &Process,
     stacks: &Stacks,
     iterations: Option<&Iterations>,
@@ -110,7 +102,7 @@ pub(super) fn of_spaces(
 }
 
 /// The ledger of a process, by all that were taken of one space; `None` when none was.
-pub(super) fn of(
+pub(crate) fn of(
     process: &Process,
     (space, all): (Space, &[Ledger]),
     stacks: &Stacks,
@@ -137,7 +129,7 @@ fn beginning(process: &Process, iterations: &Iterations) -> Option<Nanos> {
 }
 
 /// The resident memory that the report quotes: start and end are those of the ledger, so that its lines add up to them.
-pub(super) fn rss(process: &Process, ledger: Option<&LedgerProfile>) -> Option<Rss> {
+pub(crate) fn rss(process: &Process, ledger: Option<&LedgerProfile>) -> Option<Rss> {
     let Some(ledger) = ledger else { return process.rss };
     let program = ledger.moments(Ledger::program);
     let read = process.rss.unwrap_or_default();

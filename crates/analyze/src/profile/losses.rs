@@ -21,7 +21,7 @@ pub struct LossLine {
 }
 
 /// The losses of a process, the gravest kinds of the agent first.
-pub(super) fn losses(process: &Process, sites: &[SiteProfile], stacks: &Stacks) -> Vec<LossLine> {
+pub(crate) fn losses(process: &Process, sites: &[SiteProfile], stacks: &Stacks) -> Vec<LossLine> {
     let counted = process.losses.iter().filter(|(loss, count)| *count > 0 && !is_cut(*loss));
     let mut lines: Vec<_> =
         counted.map(|&(loss, count)| LossLine { what: loss.words().to_owned(), count, of: None }).collect();

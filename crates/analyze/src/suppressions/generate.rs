@@ -5,7 +5,7 @@ use std::fmt;
 
 use heaplens_format::recording::LeakKind;
 
-use super::called::Called;
+use super::valgrind_names::Called;
 
 /// What Valgrind calls a suppression that nobody has named yet.
 pub const UNNAMED: &str = "insert_a_suppression_name_here";

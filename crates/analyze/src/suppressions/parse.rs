@@ -7,7 +7,7 @@ use heaplens_format::recording::LeakKind;
 use thiserror::Error;
 
 use super::glob::Glob;
-use super::{Caller, Function, Stack, Suppression};
+use super::suppression::{Caller, Function, Stack, Suppression};
 use crate::symbols::demangle;
 
 /// A line that makes no sense.

@@ -9,6 +9,7 @@ mod debug_file;
 mod demangle;
 mod image;
 mod lines;
+mod loop_lines;
 mod object_file;
 mod segments;
 mod strings;
@@ -21,6 +22,7 @@ use heaplens_format::recording::{Frame, FrameSymbol, Function, Module, Process, 
 
 pub(crate) use demangle::{demangle, demangle_class};
 pub(crate) use image::Image;
+pub use loop_lines::settle_loop_lines;
 pub(crate) use object_file::{Variables, build_id_of};
 pub use segments::{CodeSegment, code_segments};
 

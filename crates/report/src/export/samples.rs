@@ -211,7 +211,7 @@ impl<'a> Samples<'a> {
     /// Whether growth is known for single stacks: it is told per iteration alone.
     pub fn knows_growth(&self) -> bool {
         let growth = &self.profile.growth;
-        growth.how != heaplens_analyze::growth::How::Time && growth.verdict.is_some()
+        growth.how != heaplens_analyze::diagnose::How::Time && growth.verdict.is_some()
     }
 
     /// Whether a frame of Python is in them.

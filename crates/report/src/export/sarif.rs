@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
 
 use heaplens_analyze::Profile;
-use heaplens_analyze::growth::Finding;
+use heaplens_analyze::diagnose::Finding;
 use heaplens_analyze::profile::{LeakRecord, Leaks, StackFrame};
 use heaplens_format::recording::LeakKind;
 use serde_json::{Value, json};

@@ -1,7 +1,7 @@
 //! What grows: each finding with its source, who holds it as a small tree, and the facts.
 
 use heaplens_analyze::Profile;
-use heaplens_analyze::growth::Finding;
+use heaplens_analyze::diagnose::Finding;
 use heaplens_analyze::profile::HeldBy;
 use heaplens_format::recording::PathNode;
 

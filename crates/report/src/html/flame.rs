@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 
 use heaplens_analyze::Profile;
-use heaplens_analyze::growth::How;
+use heaplens_analyze::diagnose::How;
 use heaplens_analyze::profile::{Origin, SiteProfile, StackFrame};
 use serde::Serialize;
 

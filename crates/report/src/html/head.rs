@@ -1,7 +1,7 @@
 //! The top of the page and its foot: what ran, the verdict, the figures, and what Heaplens took.
 
 use heaplens_analyze::Profile;
-use heaplens_analyze::growth::{How, Verdict};
+use heaplens_analyze::diagnose::{How, Verdict};
 use heaplens_analyze::profile::{Category, Measure};
 
 use super::markup::Markup;

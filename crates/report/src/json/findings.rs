@@ -1,6 +1,6 @@
 //! What grows: the slopes of resident memory, and the findings.
 
-use heaplens_analyze::growth::{Finding, Shape, Verdict};
+use heaplens_analyze::diagnose::{Finding, Shape, Verdict};
 use heaplens_analyze::profile::SiteProfile;
 use heaplens_analyze::{Profile, Remark};
 

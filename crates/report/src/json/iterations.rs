@@ -1,7 +1,7 @@
 //! What an iteration is, and the marks that have a name.
 
 use heaplens_analyze::Profile;
-use heaplens_analyze::growth::How;
+use heaplens_analyze::diagnose::How;
 use heaplens_analyze::profile::NamedMark;
 
 /// What all values "per iteration" are per.

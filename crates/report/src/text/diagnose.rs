@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::io::{self, Write};
 
 use heaplens_analyze::Profile;
-use heaplens_analyze::growth::{Finding, How};
+use heaplens_analyze::diagnose::{Finding, How};
 use heaplens_analyze::packages::{Package, packages};
 use heaplens_analyze::profile::StackFrame;
 use heaplens_format::recording::{Ledger, PathNode, Step};

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use heaplens_analyze::growth::{Ending, Finding, How, MeasuredBy, Outcome, Shape, Trend, Verdict};
+use heaplens_analyze::diagnose::{Ending, Finding, How, MeasuredBy, Outcome, Shape, Trend, Verdict};
 use heaplens_analyze::profile::StackFrame;
 use heaplens_analyze::{Profile, remarks};
 use heaplens_format::recording::LeakKind;

@@ -18,7 +18,7 @@ pub(crate) mod sites;
 use std::io::{self, Write};
 
 use heaplens_analyze::Profile;
-use heaplens_analyze::growth::How;
+use heaplens_analyze::diagnose::How;
 use heaplens_analyze::profile::{Category, Iterations, LossLine, Measure, ProcessRow};
 use heaplens_format::Bytes;
 use heaplens_format::recording::{Amount, Exit, Interpreter, ProcessEnd, Reading};

@@ -1,0 +1,288 @@
+//! What a rule states, all of it in one place: how it is called and what is said about it, what it reads, when it holds, and
+//! which memory it explains. A rule is one file with one static [`Rule`] (see `crate::rules`). The engine asks rules and knows
+//! none of them by name, but for those that hold for any program.
+
+use std::fmt;
+
+use super::findings::Finding;
+use super::growing_sites::Course;
+use super::judge::Known;
+use super::reclaim_test::Returned;
+use super::thread_growth::Threads;
+use crate::Profile;
+use crate::profile::{Frames, Layer, StackFrame};
+use crate::trend::Trend;
+
+/// What does not grow, and why that is known.
+pub type Excluded = fn(&Profile) -> Option<(String, String)>;
+
+/// A cause of growth. Two are the same if their identifiers are.
+pub struct Rule {
+    /// By which it is known in every output, and by which its page in `docs/rules` is called.
+    pub id: &'static str,
+    /// Its name, which is also that of its file.
+    pub name: &'static str,
+    /// Rules are asked in the order of this number: of two that could explain the same, the first has it.
+    pub(crate) order: u16,
+
+    /// The headline.
+    pub(crate) title: Text,
+    /// The word for one finding.
+    pub(crate) verdict: Text,
+    /// What to do, as far as it is known.
+    pub(crate) fix: Text,
+    /// What it makes of a run.
+    pub outcome: Outcome,
+    /// The layer that it is about, where that is another than that of the memory.
+    pub(crate) layer: Option<&'static str>,
+    /// What can be read about it in public.
+    pub references: &'static [&'static str],
+    /// Who holds what grows, step by step, where that is known without looking at the heap.
+    pub holder: &'static [&'static str],
+    /// What a finding is measured by.
+    pub measured_by: MeasuredBy,
+    /// What was noted about this says why; else what was noted about the events.
+    pub noted: Option<&'static str>,
+    /// What was looked at besides and does not grow, with the reason.
+    pub excludes: Option<Excluded>,
+    /// The line that it is told for, where that is another than that of the site.
+    pub(crate) line: Option<LineOf>,
+
+    /// What must have been recorded for it to be asked at all.
+    pub(crate) reads: &'static [Reads],
+    /// Holds for a line that grows like this, and that starts threads whose number grows, or none.
+    pub(crate) of_line: Option<fn(&Trend, Option<&Threads>) -> bool>,
+    /// Holds while events go on with the iterations.
+    pub(crate) events: Option<Events>,
+    /// Holds for a line where memory grows whose stack shows it.
+    pub(crate) shown_by: Option<fn(Frames<'_>) -> bool>,
+    /// Holds where it has most of what another one explains.
+    pub(crate) within: Option<Within>,
+    /// Looks at all findings once more, with what was tried and seen at the end: gives them another rule, adds or drops some.
+    pub(crate) review: Option<fn(&Evidence<'_>, &mut Vec<Finding>)>,
+    /// The memory that it explains besides that of its own lines.
+    pub(crate) claims: Claims,
+}
+
+impl Rule {
+    /// A leak of which nothing is known but its name.
+    pub(crate) const fn new(id: &'static str, name: &'static str, order: u16) -> Self {
+        Self {
+            id,
+            name,
+            order,
+            title: Text::Plain(""),
+            verdict: Text::Plain(""),
+            fix: Text::Plain(""),
+            outcome: Outcome::Leak,
+            layer: None,
+            references: &[],
+            holder: &[],
+            measured_by: MeasuredBy::Pace,
+            noted: None,
+            excludes: None,
+            line: None,
+            reads: &[],
+            of_line: None,
+            events: None,
+            shown_by: None,
+            within: None,
+            review: None,
+            claims: Claims::NONE,
+        }
+    }
+
+    /// Whether all that it reads was recorded of a process.
+    pub(super) fn can_judge(&self, known: Known<'_>) -> bool {
+        self.reads.iter().all(|reads| reads.is_in(known))
+    }
+
+    /// Whether what it finds grows and does not stop.
+    pub(crate) fn is_leak(&self) -> bool {
+        matches!(self.outcome, Outcome::Leak)
+    }
+}
+
+impl PartialEq for Rule {
+    fn eq(&self, other: &Self) -> bool {
+        self.id == other.id
+    }
+}
+
+impl Eq for Rule {}
+
+impl fmt::Debug for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.id, self.name)
+    }
+}
+
+/// Words about a finding.
+pub(crate) enum Text {
+    /// The same for each.
+    Plain(&'static str),
+    /// They depend on it.
+    By(fn(&Profile, &Finding) -> &'static str),
+}
+
+impl Text {
+    fn of(&self, profile: &Profile, finding: &Finding) -> &'static str {
+        match self {
+            Self::Plain(text) => text,
+            Self::By(choose) => choose(profile, finding),
+        }
+    }
+}
+
+/// What a rule makes of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It grows and does not stop.
+    Leak,
+    /// It grows for a reason that ends, or that is no leak: which.
+    Ends(Ending),
+    /// It grows, and nobody knows why.
+    Unexplained,
+}
+
+/// What the verdict on a run says of growth that ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// Behind what grows and how fast.
+    After(&'static str),
+    /// Instead of that.
+    Instead(&'static str),
+}
+
+/// What a finding is measured by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MeasuredBy {
+    /// How fast it grows.
+    Pace,
+    /// What came back when it was asked for.
+    Returned,
+}
+
+/// What a rule needs to know besides what lines hold at marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reads {
+    /// Events that libraries were counted to cause.
+    Counters,
+    /// What Python's collector freed when it was run as a test.
+    Collection,
+    /// What the allocator gave back when it was asked.
+    Trim,
+    /// Who holds what, as the heap was seen to be.
+    Holders,
+}
+
+impl Reads {
+    /// Whether a process has it.
+    fn is_in(self, known: Known<'_>) -> bool {
+        use heaplens_format::recording::Stage;
+        match self {
+            Self::Counters => !known.process.counters.rows.is_empty(),
+            Self::Collection => super::reclaim_test::last(known.process, Stage::Collected).is_some(),
+            Self::Trim => known.trimmed.is_some(),
+            Self::Holders => !known.process.heap.views.is_empty(),
+        }
+    }
+}
+
+/// The frame of a stack whose line a finding is told for.
+pub(crate) type LineOf = for<'a> fn(Frames<'a>) -> Option<&'a StackFrame>;
+
+/// Events that go on with the iterations, at the lines that cause them.
+pub(crate) struct Events {
+    /// What is counted.
+    pub(crate) counter: &'static str,
+    /// What takes it back. Where something does, what is left is alive, and costs something be it ever so little.
+    pub(crate) undone_by: Option<&'static str>,
+    /// What must not go on as well: then it is a part of another cause.
+    pub(crate) unless: Option<&'static str>,
+    /// Whether what is counted may be garbage that Python's collector had not come to yet: then it is nobody's leak.
+    pub(crate) may_be_garbage: bool,
+    /// Rules that would tell a part of it.
+    pub(crate) instead_of: &'static [&'static Rule],
+}
+
+impl Events {
+    pub(crate) const fn of(counter: &'static str) -> Self {
+        Self { counter, undone_by: None, unless: None, may_be_garbage: false, instead_of: &[] }
+    }
+}
+
+/// A part of what another rule explains.
+pub(crate) struct Within {
+    /// That rule.
+    pub(crate) rule: &'static Rule,
+    /// By how many bytes a site of it rose for this reason.
+    pub(crate) rise: fn(Frames<'_>, &Course) -> f64,
+    /// It is told instead where it has more than this part of all.
+    pub(crate) least: f64,
+}
+
+/// Memory that a rule explains besides that of its own lines.
+pub(crate) struct Claims {
+    /// Files of a library below which it is allocated, in whatever line: parts of their paths.
+    pub(crate) inside: &'static [&'static str],
+    /// Native functions below which it is allocated, in whatever line: parts of their names.
+    pub(crate) through: &'static [&'static str],
+    /// These count only on threads that run this function: a part of its name.
+    pub(crate) on_threads: Option<&'static str>,
+    /// Of its own lines only what is allocated below this function; all of it, where that is not said.
+    pub(crate) below: Option<&'static str>,
+    /// Classes of Python and attributes through which it is held, wherever it was allocated: it belongs to the one line of the
+    /// rule, where there is one.
+    pub(crate) held_through: &'static [&'static str],
+}
+
+impl Claims {
+    /// Nothing besides.
+    pub(crate) const NONE: Self =
+        Self { inside: &[], through: &[], on_threads: None, below: None, held_through: &[] };
+}
+
+/// What was tried and seen at the end of a run.
+pub(crate) struct Evidence<'a> {
+    /// The process.
+    pub(crate) known: Known<'a>,
+    /// What came back.
+    pub(crate) returned: &'a Returned,
+    /// What resident memory does.
+    pub(crate) rss: Option<&'a Trend>,
+    /// What was resident at most.
+    pub(crate) resident: f64,
+}
+
+/// What its rule says of a finding.
+impl Finding {
+    /// The headline.
+    pub fn title(&self, profile: &Profile) -> &'static str {
+        self.rule.title.of(profile, self)
+    }
+
+    /// The word for it.
+    pub fn verdict(&self, profile: &Profile) -> &'static str {
+        self.rule.verdict.of(profile, self)
+    }
+
+    /// What to do, as far as it is known.
+    pub fn fix(&self, profile: &Profile) -> &'static str {
+        self.rule.fix.of(profile, self)
+    }
+
+    /// The layer that it is about; `None` where that is not known.
+    pub fn layer_name(&self) -> Option<&'static str> {
+        self.rule.layer.or_else(|| self.layer.map(Layer::name))
+    }
+
+    /// The line that it is about.
+    pub fn line<'a>(&self, profile: &'a Profile) -> Option<&'a StackFrame> {
+        match (self.leader.map(|leader| &profile.sites[leader]), self.rule.line) {
+            (Some(site), Some(line)) => line(profile.stack(site)),
+            (Some(site), None) => profile.line(site),
+            (None, _) => profile.line_of(self.counting.as_ref()?.lines.first()?.stack),
+        }
+    }
+}

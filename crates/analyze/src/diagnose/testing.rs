@@ -1,0 +1,52 @@
+//! Findings and what came back, made by hand: what tests of rules that look at findings once more begin with.
+
+use heaplens_format::memory::Tables;
+use heaplens_format::recording::Process;
+
+use super::findings::{Finding, unexplained};
+use super::judge::Known;
+use super::reclaim_test::Returned;
+use super::rule::{Evidence, Rule};
+use super::rules::site_growth;
+use crate::profile::Stacks;
+use crate::trend::Slope;
+use crate::trend::{Shape, Trend};
+
+pub(crate) const MIB: f64 = (1 << 20) as f64;
+/// How many iterations there are, where it matters.
+pub(crate) const LENGTH: f64 = 100.0;
+
+pub(crate) fn rising(shape: Shape, rise: f64) -> Trend {
+    Trend { shape, rise, ..Trend::FLAT }
+}
+
+/// A line that grows evenly, all the while.
+pub(crate) fn growth(site: usize, rise: f64) -> Finding {
+    let pace = rise / LENGTH;
+    let slope = Slope { value: pace, low: pace, high: pace };
+    let trend = Trend { slope, ..rising(Shape::Linear, rise) };
+    Finding { rule: &site_growth::RULE, sites: vec![site], ..unexplained(trend) }
+}
+
+/// What a rule makes of findings in a process of 500 MiB: their identifiers. It must read nothing of the process itself.
+pub(crate) fn reviewed(
+    rule: &Rule,
+    returned: &Returned,
+    mut findings: Vec<Finding>,
+    rss: Trend,
+) -> Vec<&'static str> {
+    let (process, stacks) = (Process::default(), Stacks::default());
+    let known = Known {
+        process: &process,
+        stacks: &stacks,
+        sites: &[],
+        iterations: None,
+        heap_interval: None,
+        object_interval: None,
+        trimmed: None,
+        tables: Tables::default(),
+    };
+    let evidence = Evidence { known, returned, rss: Some(&rss), resident: 500.0 * MIB };
+    rule.review.expect("it looks at findings")(&evidence, &mut findings);
+    findings.iter().map(|finding| finding.rule.id).collect()
+}

@@ -1,0 +1,87 @@
+//! The lines of one side of a comparison, each with what it holds in every layer. As with growth, all sites that one line is
+//! named for are one.
+
+use std::collections::HashMap;
+
+use super::compare::Sources;
+use crate::Profile;
+use crate::profile::{Category, Layer, Measure, StackFrame};
+
+/// A line.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Place {
+    /// `None` for sites without a stack.
+    pub(super) frame: Option<StackFrame>,
+    /// Its text, where that is to be had.
+    pub(super) text: Option<String>,
+    pub(super) measures: Vec<(Layer, Measure)>,
+}
+
+impl Place {
+    /// What it holds in a layer.
+    pub(super) fn of(&self, layer: Layer) -> Measure {
+        self.measures.iter().find(|(known, _)| *known == layer).map_or_else(Measure::default, |(_, sum)| *sum)
+    }
+
+    /// Layers that it holds something in.
+    pub(super) fn layers(&self) -> impl Iterator<Item = Layer> {
+        self.measures.iter().map(|&(layer, _)| layer)
+    }
+
+    pub(super) fn find_text(&mut self, profile: &Profile, sources: Sources<'_>) {
+        self.text = self.frame.as_ref().and_then(|frame| sources(profile, frame));
+    }
+
+    fn hold(&mut self, layer: Layer, measure: Measure) {
+        match self.measures.iter_mut().find(|(known, _)| *known == layer) {
+            Some((_, sum)) => add(sum, measure),
+            None => self.measures.push((layer, measure)),
+        }
+    }
+}
+
+/// Adds an amount to another, and their margins.
+pub(super) fn add(sum: &mut Measure, other: Measure) {
+    sum.bytes += other.bytes;
+    sum.blocks = sum.blocks.wrapping_add(other.blocks);
+    sum.margin = match (sum.margin, other.margin) {
+        (Some(one), Some(other)) => Some(one.with(other)),
+        (one, other) => one.or(other),
+    };
+}
+
+/// What tells one line from another on the same side. The address of code without a name means something only within one
+/// run: across runs all such code of an object file is one place.
+type Key<'a> = (Option<&'a str>, Option<&'a str>, Option<u32>, Option<&'a str>, u64);
+
+fn key(frame: &StackFrame, knows_addresses: bool) -> Key<'_> {
+    let offset = if is_named(frame) || !knows_addresses { 0 } else { frame.offset };
+    (frame.function.as_deref(), frame.file.as_deref(), frame.line, frame.module.as_deref(), offset)
+}
+
+fn is_named(frame: &StackFrame) -> bool {
+    frame.function.is_some() || frame.file.is_some()
+}
+
+/// The frame that a place is known by; offset 0 where it stands for all code without a name.
+fn shown(frame: &StackFrame, knows_addresses: bool) -> StackFrame {
+    let offset = if is_named(frame) || knows_addresses { frame.offset } else { 0 };
+    StackFrame { offset, ..frame.clone() }
+}
+
+/// The lines of a profile that held something, in the order of their heaviest sites.
+pub(super) fn of(profile: &Profile, knows_addresses: bool, counts: impl Fn(Category) -> bool) -> Vec<Place> {
+    let mut places: Vec<Place> = Vec::new();
+    let mut known = HashMap::new();
+    let held = profile.sites.iter().filter(|site| site.held.bytes.get() > 0 || site.held.blocks > 0);
+    for site in held.filter(|site| counts(site.category()) && !profile.is_pool(site)) {
+        let frame = profile.line(site);
+        let at = *known.entry(frame.map(|frame| key(frame, knows_addresses))).or_insert_with(|| {
+            let frame = frame.map(|frame| shown(frame, knows_addresses));
+            places.push(Place { frame, ..Place::default() });
+            places.len() - 1
+        });
+        places[at].hold(site.layer, site.held);
+    }
+    places
+}

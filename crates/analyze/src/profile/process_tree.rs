@@ -1,0 +1,96 @@
+//! The memory of processes that lived at the same time. Pages that several of them have are in the resident memory of each;
+//! proportional memory counts them once, so that memory shared with workers is not taken for theirs.
+
+use heaplens_format::recording::{Ledger, Process};
+use heaplens_format::{Bytes, Nanos};
+
+/// What is shared must be this part of resident memory to be worth a line, and so many bytes.
+const LEAST_SHARE: u64 = 20;
+const LEAST_SHARED: Bytes = Bytes::new(1 << 20);
+
+/// Memory of several processes together, with Heaplens's own: it is not known which of its pages the recorder has, too.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tree {
+    /// When, since the start of the run: when it was most.
+    pub at: Nanos,
+    /// Processes that were looked at.
+    pub processes: usize,
+    /// Resident memory, pages that several have counted for each.
+    pub rss: Bytes,
+    /// The same, each page counted once for all that have it.
+    pub pss: Bytes,
+    /// Pages that no other process has.
+    pub uss: Bytes,
+}
+
+/// The tree when several lived and their memory was most; `None` where there was but one process, or next to nothing shared.
+pub(crate) fn tree(processes: &[Process]) -> Option<Tree> {
+    let looked_at: Vec<&Process> = processes.iter().filter(|process| !process.ledgers.is_empty()).collect();
+    let moments = looked_at.iter().flat_map(|process| &process.ledgers).map(|ledger| ledger.at);
+    let trees = moments.map(|at| tree_at(&looked_at, at)).filter(|tree| tree.processes > 1);
+    let most = trees.max_by_key(|tree| tree.pss)?;
+    let shared = most.rss.saturating_sub(most.pss);
+    let matters = shared >= LEAST_SHARED && shared.get() >= most.rss.get() / LEAST_SHARE;
+    matters.then_some(most)
+}
+
+/// What each had before the youngest of them began is of another tree: what it shared with none then, it may share now.
+fn tree_at(processes: &[&Process], at: Nanos) -> Tree {
+    let living = || processes.iter().filter(|process| process.start <= at && at <= process.finish);
+    let youngest = living().map(|process| process.start).max().unwrap_or_default();
+    let ledgers = living().filter_map(|process| latest(&process.ledgers, youngest, at));
+    ledgers.fold(Tree { at, ..Tree::default() }, |sum, ledger| Tree {
+        at,
+        processes: sum.processes + 1,
+        rss: sum.rss + ledger.rss,
+        pss: sum.pss + ledger.pss,
+        uss: sum.uss + ledger.uss,
+    })
+}
+
+fn latest(ledgers: &[Ledger], from: Nanos, to: Nanos) -> Option<&Ledger> {
+    ledgers.iter().rev().find(|ledger| ledger.at <= to).filter(|ledger| ledger.at >= from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    fn process(start: u64, finish: u64, ledgers: &[(u64, [u64; 3])]) -> Process {
+        let ledger = |&(at, [rss, pss, uss]): &(u64, [u64; 3])| Ledger {
+            at: Nanos::new(at),
+            rss: Bytes::new(rss * MIB),
+            pss: Bytes::new(pss * MIB),
+            uss: Bytes::new(uss * MIB),
+            ..Ledger::default()
+        };
+        let ledgers = ledgers.iter().map(ledger).collect();
+        Process { start: Nanos::new(start), finish: Nanos::new(finish), ledgers, ..Process::default() }
+    }
+
+    #[test]
+    fn processes_that_live_at_once_are_added_when_they_have_most() {
+        let parent = process(0, 100, &[(10, [50, 50, 50]), (60, [80, 45, 10]), (95, [90, 90, 90])]);
+        let worker = process(50, 90, &[(70, [78, 44, 9])]);
+        let earlier = process(0, 40, &[(10, [90, 20, 20])]);
+        let mib = |mib: u64| Bytes::new(mib * MIB);
+        let expected = Tree { at: Nanos::new(70), processes: 2, rss: mib(158), pss: mib(89), uss: mib(19) };
+        assert_eq!(tree(&[parent, worker, earlier]), Some(expected));
+    }
+
+    #[test]
+    fn what_a_parent_had_before_the_fork_is_not_added_to_its_worker() {
+        let parent = process(0, 100, &[(10, [80, 80, 80])]);
+        let worker = process(50, 90, &[(70, [78, 40, 4])]);
+        assert_eq!(tree(&[parent, worker]), None);
+    }
+
+    #[test]
+    fn one_process_and_processes_that_share_nothing_are_no_tree() {
+        assert_eq!(tree(&[process(0, 9, &[(5, [80, 40, 40])])]), None);
+        assert_eq!(tree(&[process(0, 9, &[(5, [80, 79, 79])]), process(0, 9, &[(5, [80, 79, 79])])]), None);
+        assert_eq!(tree(&[]), None);
+    }
+}

@@ -1,0 +1,123 @@
+//! Which frame of a native stack a site is named by: not the allocator, nor the standard library that calls it.
+
+use super::table::StackFrame;
+
+/// Functions that allocate for others.
+const ALLOCATORS: &[&str] = &[
+    "malloc",
+    "calloc",
+    "realloc",
+    "reallocarray",
+    "posix_memalign",
+    "aligned_alloc",
+    "memalign",
+    "valloc",
+    "pvalloc",
+    "mmap",
+    "mmap64",
+    "mremap",
+    "brk",
+    "sbrk",
+    "strdup",
+    "strndup",
+    "__strdup",
+    "__strndup",
+    "__rust_alloc",
+    "__rust_alloc_zeroed",
+    "__rust_realloc",
+    "__rdl_alloc",
+    "__rdl_alloc_zeroed",
+    "__rdl_realloc",
+    "getdelim",
+];
+/// How names of allocating library code begin.
+const LIBRARIES: &[&str] = &[
+    "operator new",
+    "std::",
+    "__gnu_cxx::",
+    "alloc::",
+    "core::",
+    "hashbrown::",
+    "<alloc::",
+    "<core::",
+    "<std::",
+    "<hashbrown::",
+    "__rustc::",
+];
+/// What the C library's function that starts a thread is called, with its symbols and without.
+const THREAD_STARTS: &[&str] = &["pthread_create", "__pthread_create", "__pthread_create_2_1", "thrd_create"];
+/// What starting a thread allocates lies so many frames below it, at most.
+const BELOW_THREAD_START: usize = 8;
+
+/// The frame that a site is named by: the innermost one that is not library code, else the innermost.
+pub fn headline<'a>(stack: impl Iterator<Item = &'a StackFrame> + Clone) -> Option<&'a StackFrame> {
+    stack.clone().find(|frame| !is_library(frame)).or_else(|| stack.clone().next())
+}
+
+/// The innermost frame whose source is known and that is not library code: the user compiled it. Else the headline. What
+/// starting a thread allocates is named by who started it, though the C library's own sources may be known.
+pub(crate) fn own_line<'a>(stack: impl Iterator<Item = &'a StackFrame> + Clone) -> Option<&'a StackFrame> {
+    let below = thread_start(stack.clone()).map_or(0, |at| at + 1);
+    let stack = stack.skip(below);
+    let own = stack.clone().find(|frame| frame.file.is_some() && !is_library(frame) && !is_c_library(frame));
+    own.or_else(|| headline(stack))
+}
+
+/// The place of the frame that starts a thread, in a stack of what that allocates.
+pub(crate) fn thread_start<'a>(stack: impl Iterator<Item = &'a StackFrame>) -> Option<usize> {
+    // A symbol may have a version behind its name.
+    let is_start = |name: &str| {
+        let rest = |start: &&str| name.strip_prefix(*start);
+        THREAD_STARTS.iter().filter_map(rest).any(|rest| rest.is_empty() || rest.starts_with('@'))
+    };
+    stack.take(BELOW_THREAD_START).position(|frame| frame.function.as_deref().is_some_and(is_start))
+}
+
+/// Whether a frame is the C library's own: what stands below every thread, or calls back.
+fn is_c_library(frame: &StackFrame) -> bool {
+    let name = frame.module.as_deref().and_then(|module| module.rsplit('/').next()).unwrap_or_default();
+    ["libc.so.", "libc-", "libpthread"].iter().any(|prefix| name.starts_with(prefix))
+}
+
+/// Whether a function allocates for others or belongs to the standard library.
+pub fn is_library(frame: &StackFrame) -> bool {
+    frame.function.as_deref().is_some_and(|name| {
+        ALLOCATORS.contains(&name) || LIBRARIES.iter().any(|prefix| name.starts_with(prefix))
+    })
+}
+
+/// Whether the object file of a frame is the Python interpreter.
+pub fn is_interpreter(frame: &StackFrame) -> bool {
+    let name = frame.module.as_deref().and_then(|module| module.rsplit('/').next()).unwrap_or_default();
+    name == "python" || ["python2", "python3", "libpython"].iter().any(|prefix| name.starts_with(prefix))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::Origin;
+
+    fn frame(function: &str, file: Option<&str>, module: &str) -> StackFrame {
+        StackFrame {
+            origin: Origin::Native,
+            function: Some(function.into()),
+            file: file.map(Into::into),
+            line: file.map(|_| 1),
+            module: Some(module.into()),
+            offset: 16,
+        }
+    }
+
+    #[test]
+    fn where_only_the_c_library_has_sources_nobody_else_is_blamed_on_it() {
+        let inner =
+            [frame("operator new", None, "/lib/libstdc++.so.6"), frame("xla::Allocate", None, "/x.so")];
+        let thread = frame("start_thread", Some("pthread_create.c"), "/usr/lib/libc.so.6");
+        let own = frame("pool::run", Some("pool.cpp"), "/opt/libpool.so");
+        let line = |stack: &[StackFrame]| own_line(stack.iter()).and_then(|frame| frame.function.clone());
+        let with =
+            |others: &[&StackFrame]| inner.iter().chain(others.iter().copied()).cloned().collect::<Vec<_>>();
+        assert_eq!(line(&with(&[&thread])).as_deref(), Some("xla::Allocate"));
+        assert_eq!(line(&with(&[&own, &thread])).as_deref(), Some("pool::run"));
+    }
+}

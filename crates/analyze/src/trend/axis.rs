@@ -1,0 +1,264 @@
+//! What growth is told per: the passes of the main loop, else the marks that the user made, else the runs of a framework, else
+//! seconds, at the moments when the recorder looked.
+
+use heaplens_format::arena::marks::ENOUGH_PASSES;
+use heaplens_format::recording::{Ledger, MarkKind, Process, Sample};
+use heaplens_format::{Bytes, Nanos};
+
+use super::series::{Point, Series, evenly};
+use super::shape::LEAST_POINTS;
+use crate::frameworks;
+use crate::profile::Iterations;
+
+/// The most moments that the values of sites are looked at.
+const MOST_MOMENTS: usize = 256;
+
+/// The part of the run that moments must reach to.
+const COVERED: f64 = 0.8;
+
+/// What x counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum How {
+    /// Passes of the loop that iterations are counted by.
+    Loop,
+    /// Marks of the user's own, or runs that a framework marked.
+    Marks,
+    /// Seconds.
+    #[default]
+    Time,
+}
+
+/// What runs of frameworks are called. A mark does not say whose run it is: the first that marks any is meant.
+fn framework_runs() -> Option<&'static str> {
+    frameworks::ALL.iter().find_map(|framework| framework.runs)
+}
+
+/// The moments that sites are known at, each with its x.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Axis {
+    pub(crate) how: How,
+    /// Iterations that were counted; 0 for seconds.
+    pub(crate) count: u64,
+    /// What the marks are called where they are runs that a framework marked.
+    pub(crate) runs: Option<&'static str>,
+    pub(crate) moments: Vec<Moment>,
+}
+
+/// A mark on the axis.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Moment {
+    /// Its index among the marks of the process.
+    pub(crate) mark: usize,
+    pub(crate) x: f64,
+    pub(crate) at: Nanos,
+}
+
+impl Axis {
+    pub(crate) fn of(process: &Process, iterations: Option<&Iterations>) -> Self {
+        let by_marks = || {
+            let of_users = Self::new(How::Marks, process, users_number);
+            let of_runs = || Self { runs: framework_runs(), ..Self::new(How::Marks, process, runs_number) };
+            of_users.filter_enough().unwrap_or_else(of_runs)
+        };
+        match iterations {
+            Some(found) if found.count >= ENOUGH_PASSES => Self::by_loop(process, found),
+            Some(found) => by_marks().filter_enough().unwrap_or_else(|| Self::by_loop(process, found)),
+            None => by_marks().filter_enough().unwrap_or_else(|| Self::by_time(process)),
+        }
+    }
+
+    fn by_loop(process: &Process, found: &Iterations) -> Self {
+        let axis = Self::new(How::Loop, process, |kind| match kind {
+            MarkKind::Pass { of_loop, passes } if *of_loop == found.of_loop => Some(*passes),
+            _ => None,
+        });
+        Self { count: found.count, ..axis }
+    }
+
+    fn new(how: How, process: &Process, number: impl Fn(&MarkKind) -> Option<u64>) -> Self {
+        let marks = process.marks.iter().enumerate();
+        let numbered = marks.filter_map(|(index, mark)| Some((index, mark, number(&mark.kind)?)));
+        let moments: Vec<Moment> = numbered
+            .map(|(index, mark, number)| Moment { mark: index, x: number as f64, at: mark.at })
+            .collect();
+        let count = moments.last().map_or(0, |last| last.x as u64);
+        Self { how, count, runs: None, moments: thinned(moments) }
+    }
+
+    fn by_time(process: &Process) -> Self {
+        let marks = process.marks.iter().enumerate().filter(|(_, mark)| mark.kind == MarkKind::Interval);
+        let moments = marks.filter_map(|(index, mark)| {
+            let since = mark.at.get().checked_sub(process.start.get())?;
+            Some(Moment { mark: index, x: since as f64 / 1e9, at: mark.at })
+        });
+        Self { how: How::Time, moments: thinned(moments.collect()), ..Self::default() }
+    }
+
+    /// Whether sites are known from moments all over the time that readings cover, and not of a part of it only.
+    pub(crate) fn covers(&self, readings: &Series) -> bool {
+        let first = readings.points().first().map_or(0.0, |point| point.x);
+        let reaches = |last: &Moment| last.x - first >= COVERED * readings.length();
+        self.moments.len() >= LEAST_POINTS && self.moments.last().is_some_and(reaches)
+    }
+
+    fn filter_enough(self) -> Option<Self> {
+        Some(self).filter(|axis| axis.count >= ENOUGH_PASSES)
+    }
+
+    /// How long an iteration took on average.
+    pub(crate) fn seconds_per_iteration(&self) -> Option<f64> {
+        let (first, last) = (self.moments.first()?, self.moments.last()?);
+        let seconds = last.at.get().saturating_sub(first.at.get()) as f64 / 1e9;
+        (last.x > first.x).then(|| seconds / (last.x - first.x))
+    }
+
+    /// A value of the time-line over x.
+    pub(crate) fn timeline(&self, process: &Process, value: impl Fn(&Sample) -> u64) -> Series {
+        self.readings(&process.timeline, process.start, value)
+    }
+
+    /// The same of some of its readings.
+    pub(crate) fn readings(
+        &self,
+        samples: &[Sample],
+        start: Nanos,
+        value: impl Fn(&Sample) -> u64,
+    ) -> Series {
+        let points = samples
+            .iter()
+            .filter_map(|sample| Some(Point { x: self.x_at(sample.at, start)?, y: value(sample) as f64 }));
+        Series::new(points.collect())
+    }
+
+    /// A value of the ledgers over x.
+    pub(crate) fn ledgers(&self, process: &Process, value: impl Fn(&Ledger) -> Bytes) -> Series {
+        self.some_ledgers(&process.ledgers, process.start, value)
+    }
+
+    /// The same of some ledgers.
+    pub(crate) fn some_ledgers(
+        &self,
+        ledgers: &[Ledger],
+        start: Nanos,
+        value: impl Fn(&Ledger) -> Bytes,
+    ) -> Series {
+        let points = ledgers.iter().filter_map(|ledger| {
+            Some(Point { x: self.x_at(ledger.at, start)?, y: value(ledger).get() as f64 })
+        });
+        Series::new(points.collect())
+    }
+
+    /// Where a moment of time lies, or the mark that is nearest to it.
+    pub(crate) fn x_near(&self, at: Nanos, start: Nanos) -> f64 {
+        let is_before = self.moments.first().is_some_and(|first| at < first.at);
+        let nearest = if is_before { self.moments.first() } else { self.moments.last() };
+        self.x_at(at, start).unwrap_or_else(|| nearest.map_or(0.0, |moment| moment.x))
+    }
+
+    /// Where a moment of time lies; `None` before the first mark and behind the last.
+    pub(crate) fn x_at(&self, at: Nanos, start: Nanos) -> Option<f64> {
+        if self.how == How::Time {
+            return Some(at.get().checked_sub(start.get())? as f64 / 1e9);
+        }
+        let next = self.moments.partition_point(|moment| moment.at <= at);
+        let (before, after) = (self.moments.get(next.checked_sub(1)?)?, self.moments.get(next)?);
+        let part = (at.get() - before.at.get()) as f64 / (after.at.get() - before.at.get()) as f64;
+        Some(before.x + part * (after.x - before.x))
+    }
+}
+
+/// Every site has a value at each of them: hundreds of thousands of sites shall fit in memory.
+fn thinned(moments: Vec<Moment>) -> Vec<Moment> {
+    if moments.len() <= MOST_MOMENTS {
+        return moments;
+    }
+    let xs: Vec<Point> = moments.iter().map(|moment| Point { x: moment.x, y: 0.0 }).collect();
+    evenly(&xs, MOST_MOMENTS).into_iter().map(|at| moments[at]).collect()
+}
+
+fn users_number(kind: &MarkKind) -> Option<u64> {
+    match kind {
+        MarkKind::User { number, .. } => Some(*number),
+        _ => None,
+    }
+}
+
+fn runs_number(kind: &MarkKind) -> Option<u64> {
+    match kind {
+        MarkKind::Run { number } => Some(*number),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use heaplens_format::LoopId;
+    use heaplens_format::recording::Mark;
+
+    fn mark(at: u64, kind: MarkKind) -> Mark {
+        Mark { at: Nanos::new(at), live: Bytes::ZERO, kind }
+    }
+
+    fn pass(at: u64, of_loop: u32, passes: u64) -> Mark {
+        mark(at, MarkKind::Pass { of_loop: LoopId::new(of_loop), passes })
+    }
+
+    fn users(at: u64, number: u64) -> Mark {
+        mark(at, MarkKind::User { number, label: String::new() })
+    }
+
+    fn iterations(count: u64) -> Iterations {
+        Iterations {
+            of_loop: LoopId::new(1),
+            count,
+            is_exact: true,
+            file: "a".into(),
+            line: 1,
+            function: "f".into(),
+        }
+    }
+
+    fn with_marks(marks: Vec<Mark>) -> Process {
+        Process { marks, ..Process::default() }
+    }
+
+    #[test]
+    fn passes_of_the_main_loop_come_before_marks_and_these_before_a_loop_with_few_passes() {
+        let marks: Vec<Mark> = (1..=30)
+            .flat_map(|n| [users(10 * n, n), pass(10 * n + 5, 1, n), pass(10 * n + 6, 2, n)])
+            .collect();
+        let process = with_marks(marks);
+        let axis = Axis::of(&process, Some(&iterations(30)));
+        assert_eq!((axis.how, axis.count, axis.moments.len()), (How::Loop, 30, 30));
+        assert_eq!(Axis::of(&process, Some(&iterations(5))).how, How::Marks);
+        assert_eq!(Axis::of(&process, None).how, How::Marks);
+        assert_eq!(Axis::of(&with_marks(vec![users(1, 1)]), None).how, How::Time);
+    }
+
+    #[test]
+    fn without_any_the_moments_are_those_at_which_the_recorder_looked() {
+        let second = 1_000_000_000;
+        let looks = (1..=30).map(|n| mark((10 + n) * second, MarkKind::Interval));
+        let marks = std::iter::once(users(12 * second, 1)).chain(looks).collect();
+        let process = Process { start: Nanos::new(10 * second), ..with_marks(marks) };
+        let axis = Axis::of(&process, None);
+        let first = axis.moments[0];
+        assert_eq!((axis.how, axis.moments.len(), first.mark, first.x), (How::Time, 30, 1, 1.0));
+        let until = |x: u32| Series::new((0..=x).map(|x| Point { x: f64::from(x), y: 0.0 }).collect());
+        assert!(axis.covers(&until(35)), "most of the run");
+        assert!(!axis.covers(&until(40)), "the last quarter is missing");
+    }
+
+    #[test]
+    fn readings_between_marks_lie_between_their_numbers() {
+        let sample = |at| Sample { at: Nanos::new(at), rss: Bytes::new(at), ..Sample::default() };
+        let timeline = [50, 100, 150, 200, 250, 290, 400].map(sample).to_vec();
+        let process =
+            Process { timeline, ..with_marks((1..=30).map(|n| users(100 * n, 2 * n)).take(3).collect()) };
+        let axis = Axis::new(How::Marks, &process, users_number);
+        let series = axis.timeline(&process, |sample| sample.rss.get());
+        let found: Vec<(f64, f64)> = series.points().iter().map(|point| (point.x, point.y)).collect();
+        assert_eq!(found, [(2.0, 100.0), (3.0, 150.0), (4.0, 200.0), (5.0, 250.0), (5.8, 290.0)]);
+    }
+}

@@ -1,0 +1,283 @@
+//! Series of programs that never ran, by the hundred: those that grow are found with their slope, the others are left in
+//! peace.
+
+use crate::dice::Dice;
+use proptest::prelude::*;
+
+use super::series::{Point, Series};
+use super::shape::{Demands, Shape, Trend, trend};
+
+const DEMANDS: Demands = crate::diagnose::OF_ITERATIONS;
+
+/// A program: how many passes it makes, and the bytes that it holds at the beginning of each.
+#[derive(Clone, Debug)]
+struct Program {
+    passes: usize,
+    seed: u64,
+    /// Bytes a pass.
+    rate: f64,
+    what: Kind,
+}
+
+#[derive(Clone, Debug)]
+enum Kind {
+    /// With sizes that vary by up to so much of themselves.
+    Jitter(f64),
+    /// A rise every so many passes.
+    Period(usize),
+    /// A rise with this probability.
+    Chance(f64),
+    /// Another pace for this part of the run.
+    WarmUp { part: f64, pace: f64 },
+    /// Under noise of this part of the whole rise.
+    Noise(f64),
+    /// Under garbage that is collected so often, up to this part of the whole rise.
+    Garbage { teeth: f64, part: f64 },
+    /// Stands still, with noise.
+    Still { is_heavy: bool },
+    /// Grows for this part of the run only.
+    Stops(f64),
+    /// Rises a few times.
+    Once(Vec<f64>),
+    /// Remembers what it sees, out of so many things for each pass.
+    Memory(f64),
+    /// Collects garbage so often and keeps nothing.
+    OnlyGarbage(f64),
+}
+
+impl Program {
+    /// What it holds at the beginning of each pass.
+    fn values(&self) -> Vec<f64> {
+        let mut dice = Dice(!self.seed | 1);
+        let passing = (0..self.passes).map(|pass| self.passing(pass, &mut dice));
+        self.kept().iter().zip(passing).map(|(kept, passing)| kept + passing).collect()
+    }
+
+    /// Of this, what it never gives back.
+    fn kept(&self) -> Vec<f64> {
+        let mut dice = Dice(self.seed | 1);
+        let mut seen = vec![false; 1 + 8 * self.passes];
+        let mut held = 10_000.0;
+        let add = |pass| {
+            let before = held;
+            held += self.keeps(pass, &mut dice, &mut seen);
+            before
+        };
+        (0..self.passes).map(add).collect()
+    }
+
+    fn whole(&self) -> f64 {
+        self.passes as f64 * self.rate
+    }
+
+    fn passing(&self, pass: usize, dice: &mut Dice) -> f64 {
+        let tooth = |teeth: f64| (pass as f64 / self.passes as f64 * teeth).fract();
+        match self.what {
+            Kind::Noise(amount) => dice.roll() * amount * self.whole(),
+            Kind::Garbage { teeth, part } => tooth(teeth) * part * self.whole(),
+            Kind::Still { is_heavy: true } => -dice.roll().max(1e-9).ln() * 3.0 * self.rate,
+            Kind::Still { is_heavy: false } => dice.roll() * self.whole(),
+            Kind::OnlyGarbage(teeth) => tooth(teeth) * self.whole() / teeth,
+            _ => 0.0,
+        }
+    }
+
+    fn keeps(&self, pass: usize, dice: &mut Dice, seen: &mut [bool]) -> f64 {
+        let (passes, rate) = (self.passes as f64, self.rate);
+        let part = pass as f64 / passes;
+        let times = |times: bool, bytes: f64| if times { bytes } else { 0.0 };
+        match &self.what {
+            Kind::Jitter(amount) => rate * (1.0 + amount * (2.0 * dice.roll() - 1.0)),
+            Kind::Period(period) => times((pass + 1).is_multiple_of(*period), rate * *period as f64),
+            Kind::Chance(chance) => times(dice.roll() < *chance, rate / chance),
+            Kind::WarmUp { part: warm, pace } => {
+                if part < *warm {
+                    rate * pace
+                } else {
+                    rate
+                }
+            }
+            Kind::Noise(_) | Kind::Garbage { .. } => rate,
+            Kind::Stops(at) => times(part < *at, rate),
+            Kind::Once(at) => {
+                at.iter().filter(|at| (**at * passes) as usize == pass).count() as f64 * self.whole()
+            }
+            Kind::Memory(things) => {
+                let thing = (dice.roll() * things * passes) as usize;
+                times(!std::mem::replace(&mut seen[thing], true), rate)
+            }
+            Kind::Still { .. } | Kind::OnlyGarbage(_) => 0.0,
+        }
+    }
+
+    /// As it is seen: the first 64 passes make a mark each, then half as many every 64 marks.
+    fn series(&self) -> Series {
+        let values = self.values();
+        let (mut pass, mut marks, mut points) = (0, 0, Vec::new());
+        while pass < self.passes {
+            points.push(Point { x: (pass + 1) as f64, y: values[pass] });
+            marks += 1;
+            pass += 1 << (marks / 64);
+        }
+        Series::new(points)
+    }
+
+    fn trend(&self) -> Trend {
+        trend(&self.series(), DEMANDS)
+    }
+}
+
+/// Programs of a kind; what it draws depends on how many passes there are.
+fn programs<K: Strategy<Value = Kind>>(
+    least: usize,
+    kind: impl Fn(usize) -> K,
+) -> impl Strategy<Value = Program> {
+    (least..3000usize)
+        .prop_flat_map(move |passes| (Just(passes), any::<u64>(), 100.0..100_000.0, kind(passes)))
+        .prop_map(|(passes, seed, rate, what)| Program { passes, seed, rate, what })
+}
+
+/// Bytes a pass behind any warm-up: what was drawn where it is drawn, else what was meant.
+fn truth(program: &Program) -> f64 {
+    let kept = program.kept();
+    match program.what {
+        Kind::Jitter(_) => (kept[kept.len() - 1] - kept[0]) / (kept.len() - 1) as f64,
+        _ => program.rate,
+    }
+}
+
+fn is_found_with_its_slope(program: &Program, within: f64) -> Result<(), TestCaseError> {
+    let (trend, truth) = (program.trend(), truth(program));
+    prop_assert_eq!(trend.shape, Shape::Linear, "{:?}", trend);
+    prop_assert!(
+        (trend.slope.value / truth - 1.0).abs() <= within,
+        "{:?} is not near {}",
+        trend.slope,
+        truth
+    );
+    Ok(())
+}
+
+fn does_not_grow(program: &Program) -> Result<(), TestCaseError> {
+    let trend = program.trend();
+    prop_assert!(trend.shape != Shape::Linear, "{:?}", trend);
+    Ok(())
+}
+
+proptest! {
+    #[test]
+    fn growth_by_sizes_that_vary_has_its_slope(program in programs(100, |_| (0.0..0.5).prop_map(Kind::Jitter))) {
+        is_found_with_its_slope(&program, 0.05)?;
+    }
+
+    #[test]
+    fn growth_every_so_many_passes_is_growth(
+        program in programs(200, |passes| (2..passes / 16).prop_map(Kind::Period))
+    ) {
+        is_found_with_its_slope(&program, 0.05)?;
+    }
+
+    #[test]
+    fn warm_up_is_left_out(
+        program in programs(100, |_| (0.0..0.3, 0.0..8.0).prop_map(|(part, pace)| Kind::WarmUp { part, pace }))
+    ) {
+        is_found_with_its_slope(&program, 0.05)?;
+    }
+
+    #[test]
+    fn growth_under_noise_has_its_slope(program in programs(200, |_| (0.0..0.1).prop_map(Kind::Noise))) {
+        is_found_with_its_slope(&program, 0.05)?;
+    }
+
+    #[test]
+    fn growth_under_garbage_has_its_slope(
+        program in programs(500, |_| (10.0..40.0, 0.0..0.1).prop_map(|(teeth, part)| Kind::Garbage { teeth, part }))
+    ) {
+        is_found_with_its_slope(&program, 0.05)?;
+    }
+
+    #[test]
+    fn noise_is_no_growth(program in programs(20, |_| any::<bool>().prop_map(|is_heavy| Kind::Still { is_heavy }))) {
+        does_not_grow(&program)?;
+    }
+
+    #[test]
+    fn what_stops_is_no_growth(program in programs(20, |_| (0.05..0.75).prop_map(Kind::Stops))) {
+        does_not_grow(&program)?;
+    }
+
+    #[test]
+    fn a_few_steps_are_no_growth(
+        program in programs(20, |_| prop::collection::vec(0.0..1.0, 1..4).prop_map(Kind::Once))
+    ) {
+        does_not_grow(&program)?;
+    }
+
+    #[test]
+    fn garbage_alone_is_no_growth(program in programs(30, |_| (1.5..30.0).prop_map(Kind::OnlyGarbage))) {
+        does_not_grow(&program)?;
+    }
+}
+
+fn program(passes: usize, what: Kind) -> Program {
+    Program { passes, seed: 5, rate: 1000.0, what }
+}
+
+#[test]
+fn a_plateau_is_called_a_plateau_and_warm_up_is_none() {
+    assert_eq!(program(600, Kind::Stops(1.0 / 3.0)).trend().shape, Shape::Plateau);
+    assert_eq!(program(600, Kind::Stops(0.08)).trend().shape, Shape::Flat);
+    assert_eq!(program(600, Kind::Stops(0.0)).trend().shape, Shape::Flat);
+}
+
+#[test]
+fn a_cache_that_fills_tells_where_it_will_stop() {
+    let Shape::Filling { level } = program(2000, Kind::Memory(0.7)).trend().shape else { panic!("it fills") };
+    let truth = 10_000.0 + 0.7 * 2000.0 * 1000.0;
+    assert!((level / truth - 1.0).abs() < 0.15, "{level} is not near {truth}");
+}
+
+/// How many of a thousand programs, drawn from the same dice in each run, grow as it seems.
+fn grow(kind: impl Fn(&mut Dice) -> Kind) -> usize {
+    let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
+    let mut draw = || Program {
+        passes: 500 + (dice.roll() * 2500.0) as usize,
+        seed: dice.roll().to_bits(),
+        rate: 1000.0,
+        what: kind(&mut dice),
+    };
+    (0..1000).filter(|_| draw().trend().shape == Shape::Linear).count()
+}
+
+#[test]
+fn growth_by_chance_is_growth() {
+    let found = grow(|dice| Kind::Chance(0.1 + 0.9 * dice.roll()));
+    assert!(found >= 990, "{found} of 1,000");
+}
+
+#[test]
+fn a_memory_that_has_seen_most_things_is_no_growth() {
+    let found = grow(|dice| Kind::Memory(0.1 + 0.4 * dice.roll()));
+    assert!(found <= 20, "{found} of 1,000");
+}
+
+#[test]
+fn few_readings_say_nothing() {
+    assert_eq!(program(9, Kind::Jitter(0.0)).trend().shape, Shape::TooShort);
+    assert_eq!(program(20, Kind::Jitter(0.0)).trend().shape, Shape::Linear);
+}
+
+#[test]
+fn what_is_too_little_to_matter_is_no_growth() {
+    assert_eq!(Program { rate: 1.0, ..program(1000, Kind::Jitter(0.0)) }.trend().shape, Shape::Flat);
+}
+
+#[test]
+fn sampled_growth_needs_enough_samples() {
+    let sampled = Demands { grain: 4096.0, ..DEMANDS };
+    let of = |rate| trend(&Program { rate, ..program(1000, Kind::Jitter(0.0)) }.series(), sampled);
+    assert_eq!(of(20.0).shape, Shape::Flat, "five samples");
+    let found = of(1000.0);
+    assert_eq!(found.shape, Shape::Linear);
+    assert!(found.slope.high - found.slope.value > 100.0, "the bounds say that it was sampled: {found:?}");
+}

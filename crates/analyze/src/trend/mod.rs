@@ -1,0 +1,20 @@
+//! Numbers over the iterations of a program, or over its seconds: what they are counted by, what they do, how fast they rise,
+//! and how sure that is. It knows no site, no rule and no finding.
+
+mod axis;
+#[cfg(test)]
+mod generated;
+mod series;
+mod shape;
+mod slope;
+mod slowing;
+
+pub use axis::How;
+pub(crate) use axis::{Axis, Moment};
+pub(crate) use series::{Point, Series};
+pub(crate) use shape::{Demands, LEAST_POINTS, of_ledgers, trend};
+pub use shape::{Shape, Trend};
+pub use slope::Slope;
+pub(crate) use slope::slope;
+pub use slowing::Slowing;
+pub(crate) use slowing::slowing;

@@ -1,0 +1,326 @@
+//! What a series does: grow on and on, fill up, stand still.
+//!
+//! It is judged by what is retained ([`Series::retained`]), which only ever rises. Where it rises is a distribution over x:
+//!
+//! ```text
+//!   growth            a straight line: the rise is spread evenly over the run
+//!   warm-up           a part at the beginning has more than its share; without it the rest is even
+//!   plateau           no rise in the last part
+//!   a one-time step   all of the rise at one x
+//!   sawtooth garbage  all of the rise behind the last fall, and no more than fell then
+//!   noise             the same, many times over
+//!   a cache filling   spread over the run, but less in each part than in the one before
+//! ```
+//!
+//! So growth needs a part of at least half of the run over which the rise is spread evenly (the distance of Kolmogorov
+//! between the two is small), made of several single rises, larger than what ever fell, and still going on at the end.
+
+use heaplens_format::arena::marks::ENOUGH_TO_JUDGE;
+
+use super::series::{Point, Series};
+use super::slope::{Slope, mean_and_deviation, slope};
+
+/// Fewer readings say nothing.
+pub const LEAST_POINTS: usize = ENOUGH_TO_JUDGE as usize;
+/// The same for ledgers, which are few and far between, and the rises that there must be.
+const LEAST_LEDGERS: usize = 6;
+const LEAST_RISES_OF_LEDGERS: f64 = 3.0;
+/// At the end what is retained is not known yet: the next fall may come. So much of the run is not judged by it.
+const UNJUDGED: f64 = 0.1;
+/// How much of the run may be warm-up, and in what steps it is tried.
+const WARM_UPS: [f64; 11] = [0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5];
+/// Distances that differ by less are the same.
+const SAME_DISTANCE: f64 = 0.03;
+/// Rises behind this part of the run are no warm-up any more.
+const WARM: f64 = 0.15;
+/// A part without a rise this long at the end of the run is a plateau.
+const STILL: f64 = 0.2;
+/// A sample counts as one rise; fewer of them than this may be chance.
+const LEAST_SAMPLES: f64 = 8.0;
+
+/// The part of a sampled slope that must be left at its lower bound.
+const SURELY: f64 = 0.25;
+
+/// What a series does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Shape {
+    /// It grows, at the same pace until the end.
+    Linear,
+    /// It grows ever slower, as a cache does that sees the same things again.
+    Filling {
+        /// The bytes at which it will stop, where it goes on like that.
+        level: f64,
+    },
+    /// It grew and stopped.
+    Plateau,
+    /// It rose in a few steps; whether more will come cannot be told.
+    Steps,
+    /// It does not grow.
+    Flat,
+    /// There are too few readings to say.
+    TooShort,
+}
+
+impl Shape {
+    /// Its name in every output.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Linear => "linear",
+            Self::Filling { .. } | Self::Plateau => "plateau",
+            Self::Steps => "steps",
+            Self::Flat => "flat",
+            Self::TooShort => "too-short",
+        }
+    }
+}
+
+/// What it takes to be believed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Demands {
+    /// A rise of fewer bytes does not matter.
+    pub least_rise: f64,
+    /// Bytes that one sample stands for; 0 where every block was recorded.
+    pub grain: f64,
+    /// How unevenly the rise may be spread over the run, 0 to 1.
+    pub most_uneven: f64,
+    /// Single rises that there must be.
+    pub least_rises: f64,
+    /// Readings that there must be.
+    pub least_points: usize,
+}
+
+impl Demands {
+    /// The same for what was recorded whole, with another least rise.
+    pub(crate) fn of_exact(self, least_rise: f64) -> Self {
+        Self { least_rise, grain: 0.0, ..self }
+    }
+}
+
+/// The same for what only ledgers know.
+pub(crate) fn of_ledgers(demands: Demands) -> Demands {
+    let least_rises = demands.least_rises.min(LEAST_RISES_OF_LEDGERS);
+    Demands { least_points: LEAST_LEDGERS, least_rises, grain: 0.0, ..demands }
+}
+
+/// What a series does, and how fast.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Trend {
+    /// What it does.
+    pub shape: Shape,
+    /// How fast, behind the warm-up.
+    pub slope: Slope,
+    /// Bytes retained since the beginning of the series.
+    pub rise: f64,
+    /// Bytes at its beginning.
+    pub first: f64,
+    /// Bytes at its end.
+    pub level: f64,
+}
+
+impl Trend {
+    /// Of what never changed.
+    pub const FLAT: Self = Self {
+        shape: Shape::Flat,
+        slope: Slope { value: 0.0, low: 0.0, high: 0.0 },
+        rise: 0.0,
+        first: 0.0,
+        level: 0.0,
+    };
+
+    /// Bytes per iteration that it goes on by: none where it does not grow, `None` where that cannot be told.
+    pub fn pace(&self) -> Option<f64> {
+        match self.shape {
+            Shape::Linear | Shape::Filling { .. } => Some(self.slope.value),
+            Shape::Flat | Shape::Plateau => Some(0.0),
+            Shape::Steps | Shape::TooShort => None,
+        }
+    }
+}
+
+/// Judges a series.
+pub fn trend(series: &Series, demands: Demands) -> Trend {
+    let rise = rise(series);
+    let of = |shape, slope| Trend { shape, slope, rise, first: series.first(), level: series.last() };
+    if series.points().len() < demands.least_points {
+        return of(Shape::TooShort, slope(series.points()));
+    }
+    match growth(series, demands) {
+        Some((window, slope)) => of(filling(series, window).unwrap_or(Shape::Linear), slope),
+        None => of(standing(series, rise, demands), slope(still_part(series))),
+    }
+}
+
+/// Points by index, the last one included.
+#[derive(Clone, Copy, Debug)]
+struct Window {
+    from: usize,
+    to: usize,
+}
+
+/// How the rise of a window is spread.
+#[derive(Clone, Copy, Debug)]
+struct Spread {
+    /// Bytes.
+    rise: f64,
+    /// As if it were made of so many equal rises.
+    rises: f64,
+    /// Kolmogorov's distance from an even spread.
+    distance: f64,
+}
+
+/// The part of the series that grows evenly, and how fast; `None` where there is none.
+fn growth(series: &Series, demands: Demands) -> Option<(Window, Slope)> {
+    let retained: Vec<Point> = series.retained().collect();
+    let to = index_at(series, 1.0 - UNJUDGED).min(retained.len() - 2);
+    let windows = WARM_UPS.map(|part| Window { from: index_at(series, part), to });
+    let spreads = windows.map(|window| (window, spread(&retained[window.from..=window.to])));
+    let believed = || spreads.iter().filter(|(window, spread)| is_growth(series, *window, *spread, demands));
+    let least = believed().map(|(_, spread)| spread.distance).fold(f64::INFINITY, f64::min);
+    let chosen = believed().find(|(_, spread)| spread.distance <= least + SAME_DISTANCE);
+    let (window, _) =
+        *chosen.filter(|(window, _)| !has_stopped(&retained[window.from..], series.length()))?;
+    let slope = within(window_slope(series, window), demands, window, series);
+    // Samples that came and went by chance leave a slope that may as well be none.
+    (demands.grain == 0.0 || slope.low > SURELY * slope.value).then_some((window, slope))
+}
+
+fn is_growth(series: &Series, window: Window, spread: Spread, demands: Demands) -> bool {
+    let rises =
+        if demands.grain > 0.0 { spread.rises.min(spread.rise / demands.grain) } else { spread.rises };
+    let fall = series.fall();
+    // Behind several falls the next one would have come, too; behind one or two nothing is known but how deep they were.
+    let outgrown = if series.falls(window.from, fall / 2.0) >= 4 { 0.5 * fall } else { 1.5 * fall };
+    let uneven = (1.0 / rises.max(1.0).sqrt()).clamp(demands.most_uneven, 1.75 * demands.most_uneven);
+    spread.rise >= demands.least_rise
+        && spread.rise >= LEAST_SAMPLES * demands.grain
+        && spread.rise > outgrown
+        && rises >= demands.least_rises
+        && spread.distance <= uneven
+}
+
+fn spread(retained: &[Point]) -> Spread {
+    let (first, last) = (retained[0], retained[retained.len() - 1]);
+    let rise = last.y - first.y;
+    if rise <= 0.0 {
+        return Spread { rise: 0.0, rises: 0.0, distance: 1.0 };
+    }
+    let squares: f64 = retained.windows(2).map(|pair| (pair[1].y - pair[0].y).powi(2)).sum();
+    let even = |point: &Point| (point.x - first.x) / (last.x - first.x);
+    let distances = retained.iter().map(|point| ((point.y - first.y) / rise - even(point)).abs());
+    Spread { rise, rises: rise * rise / squares, distance: distances.fold(0.0, f64::max) }
+}
+
+/// Whether the last rise is much longer ago than the rises before it were apart.
+fn has_stopped(retained: &[Point], length: f64) -> bool {
+    let rise = retained[retained.len() - 1].y - retained[0].y;
+    let is_rise = |pair: &&[Point]| pair[1].y - pair[0].y > rise / 1000.0;
+    let at: Vec<f64> = retained.windows(2).filter(is_rise).map(|pair| pair[1].x).collect();
+    let gap = at.windows(2).map(|pair| pair[1] - pair[0]).fold(0.0, f64::max);
+    let end = retained[retained.len() - 1].x;
+    at.last().is_none_or(|last| end - last > (2.0 * gap).max(UNJUDGED * length))
+}
+
+/// A rise that falls off: over the run from quarter to quarter, the first left out since it may be warm-up; over the part that
+/// grows from third to third; or, behind a faster beginning, over the halves of that part, where the burden of proof is on
+/// the growth.
+fn filling(series: &Series, window: Window) -> Option<Shape> {
+    let retained: Vec<Point> = series.retained().collect();
+    let (run, part) = (&retained[..=window.to], &retained[window.from..=window.to]);
+    let [_, second, third, fourth] = parts::<4>(run);
+    let [early, middle, late] = parts::<3>(part);
+    let [first_half, second_half] = parts::<2>(part);
+    let over_the_run = is_less(&fourth, &second, 0.8, 3.0) && is_less(&fourth, &third, 0.92, 1.5);
+    let over_the_part = is_less(&late, &early, 0.75, 3.0) && is_less(&late, &middle, 0.95, 0.0);
+    let is_slower = window.from > 0 && pace(&retained[..=window.from]) > 1.4 * pace(part);
+    let behind_the_start = is_slower && is_less(&second_half, &first_half, 0.8, 0.0);
+    (over_the_run || over_the_part || behind_the_start)
+        .then(|| Shape::Filling { level: stops_at(series, part) })
+}
+
+/// Where a series comes to that loses the same share of its pace in equal times.
+fn stops_at(series: &Series, part: &[Point]) -> f64 {
+    let [first, second] = parts::<2>(part).map(|rates| mean_and_deviation(&rates).0);
+    let factor = (second / first).clamp(0.0, 0.95);
+    let half = (part[part.len() - 1].x - part[0].x) / 2.0;
+    series.last() + second * half * factor / (1.0 - factor)
+}
+
+fn pace(points: &[Point]) -> f64 {
+    let (first, last) = (points[0], points[points.len() - 1]);
+    (last.y - first.y) / (last.x - first.x)
+}
+
+/// The rates of equal parts.
+fn parts<const PARTS: usize>(points: &[Point]) -> [Vec<f64>; PARTS] {
+    let last = points.len() - 1;
+    std::array::from_fn(|part| rates(&points[part * last / PARTS..=(part + 1) * last / PARTS]))
+}
+
+fn rates(points: &[Point]) -> Vec<f64> {
+    points.windows(2).map(|pair| (pair[1].y - pair[0].y) / (pair[1].x - pair[0].x)).collect()
+}
+
+/// Whether the mean of some rates is below that of others by this ratio at least, and not by chance (Welch's test).
+fn is_less(some: &[f64], others: &[f64], ratio: f64, deviations: f64) -> bool {
+    let ((mean, spread), (others_mean, others_spread)) =
+        (mean_and_deviation(some), mean_and_deviation(others));
+    let error =
+        (spread * spread / some.len() as f64 + others_spread * others_spread / others.len() as f64).sqrt();
+    mean <= ratio * others_mean && others_mean - mean > deviations * error
+}
+
+/// The slope of the growing part. Garbage that is collected a few times only would tilt it: then of what is retained.
+fn window_slope(series: &Series, window: Window) -> Slope {
+    let retained: Vec<Point> = series.retained().collect();
+    let judged = &retained[window.from..=window.to];
+    let rise = judged[judged.len() - 1].y - judged[0].y;
+    let is_tilted = series.fall() > 0.2 * rise && series.falls(window.from, series.fall() / 2.0) < 8;
+    if is_tilted { slope(judged) } else { slope(&series.points()[window.from..]) }
+}
+
+/// Widens the bounds to what sampling leaves open.
+fn within(slope: Slope, demands: Demands, window: Window, series: &Series) -> Slope {
+    let points = &series.points()[window.from..];
+    let length = points[points.len() - 1].x - points[0].x;
+    let half = 1.96 * (demands.grain * slope.value.max(0.0) / length).sqrt();
+    Slope { low: slope.low.min(slope.value - half), high: slope.high.max(slope.value + half), ..slope }
+}
+
+/// What a series does that does not grow.
+fn standing(series: &Series, rise: f64, demands: Demands) -> Shape {
+    let matters = rise >= demands.least_rise && rise >= LEAST_SAMPLES * demands.grain && rise > series.fall();
+    if !matters {
+        return Shape::Flat;
+    }
+    let base = series.retained().next().map_or(0.0, |point| point.y);
+    let start = series.points()[0].x;
+    let reached = |part: f64| {
+        let point = series.retained().find(|point| point.y - base >= part * rise);
+        point.map_or(1.0, |point| (point.x - start) / series.length())
+    };
+    match reached(0.95) {
+        ..=WARM => Shape::Flat,
+        at if at <= 1.0 - STILL => Shape::Plateau,
+        _ => Shape::Steps,
+    }
+}
+
+/// What lies behind any rise of a series that does not grow: at most its second half.
+fn still_part(series: &Series) -> &[Point] {
+    &series.points()[index_at(series, 0.5)..]
+}
+
+fn rise(series: &Series) -> f64 {
+    let judged = series.points().len().min(index_at(series, 1.0 - UNJUDGED) + 1);
+    let mut values = series.retained().take(judged).map(|point| point.y);
+    let first = values.next().unwrap_or(0.0);
+    values.last().map_or(0.0, |last| last - first)
+}
+
+/// The first point at or behind this part of the series.
+fn index_at(series: &Series, part: f64) -> usize {
+    let points = series.points();
+    let Some(first) = points.first() else { return 0 };
+    let x = first.x + part * series.length();
+    points.partition_point(|point| point.x < x - 1e-9 * series.length()).min(points.len() - 1)
+}
