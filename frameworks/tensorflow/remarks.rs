@@ -2,8 +2,8 @@
 
 use super::counters::FINALIZED_GRAPH_GREW;
 use crate::Profile;
-use crate::profile::StackId;
 use crate::analysis::{Remark, RemarkKind};
+use crate::profile::StackId;
 
 pub(crate) const FINALIZED: RemarkKind = RemarkKind { key: "graph_finalized", of: finalized };
 

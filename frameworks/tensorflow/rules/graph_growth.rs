@@ -1,8 +1,8 @@
 //! C1: operations are added to a TensorFlow graph on every iteration.
 
 use super::{SESSION, counters};
-use crate::diagnose::{Claims, Events, Reads, Rule, Text};
 use crate::Profile;
+use crate::diagnose::{Claims, Events, Reads, Rule, Text};
 
 pub(crate) static RULE: Rule = Rule {
     title: Text::Plain("A TensorFlow graph grows on every iteration"),

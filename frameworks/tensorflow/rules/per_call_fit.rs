@@ -3,9 +3,9 @@
 
 use heaplens_format::arena::counter::COLLECTOR_HELD;
 
+use crate::diagnose::rules::gc_cycle::{self, UNTIL_COLLECTED};
 use crate::diagnose::{Evidence, Finding, Outcome, Reads, Returned, Rule, Text};
 use crate::profile::{StackFrame, StackId, Stacks};
-use crate::diagnose::rules::gc_cycle::{self, UNTIL_COLLECTED};
 
 pub(crate) static RULE: Rule = Rule {
     title: Text::Plain("Each call of a Keras trainer method leaves reference cycles"),

@@ -12,11 +12,11 @@ use heaplens_format::recording::{
 use heaplens_format::{Bytes, Pid};
 
 use crate::diagnose::{Finding, Growth, Known, Verdict, growth};
-use crate::profile::sites::{Intervals, Threads};
+use crate::profile::sites::{Intervals, SiteThreads};
 use crate::profile::{
     Category, Cost, Counts, Cut, Frames, HeldAt, HeldBy, Holders, Import, Iterations, Leaks, LedgerProfile,
-    LossLine, MappingProfile, NamedMark, NoSuchProcess, ProcessRow, Resident, Returns, SiteKind, SiteProfile,
-    SpaceProfile, StackFrame, StackId, StackStep, Stacks, ThreadPart, Totals, Tree, choice, is_interpreter,
+    LossLine, MappingProfile, NamedMark, NoSuchProcess, ProcessRow, Resident, Returns, SiteProfile,
+    SpaceProfile, StackFrame, StackId, StackStep, Stacks, ThreadPart, Totals, Tree, choice, is_python_pool,
     iterations, leaked, leaks, ledger, losses, process_tree, processes, reclaim_test, sites,
 };
 use crate::suppressions::{Names, Suppression};
@@ -83,7 +83,7 @@ pub struct Profile {
     /// Sums over sites, by category.
     totals: Vec<Totals>,
     stacks: Stacks,
-    threads: Threads,
+    threads: SiteThreads,
 }
 
 /// Analyses one process: the main one, or the one with this pid.
@@ -284,7 +284,7 @@ impl Profile {
 
     /// Whether a mapping is the memory that Python cuts small objects out of, which are sites themselves.
     pub fn is_pool(&self, site: &SiteProfile) -> bool {
-        site.kind == SiteKind::AnonymousMapping && self.stack(site).next().is_some_and(is_interpreter)
+        is_python_pool(site, &self.stacks)
     }
 
     /// The process shown.

@@ -6,7 +6,8 @@ use rustc_hash::FxHashMap;
 
 use super::causes::{self, Cause};
 use crate::profile::{
-    Category, Layer, Measure, SiteProfile, StackFrame, StackId, Stacks, is_interpreter, thread_start,
+    Category, Layer, Measure, SiteProfile, StackFrame, StackId, Stacks, is_python_pool, site_numbers,
+    thread_start,
 };
 use crate::trend::{Axis, Moment};
 use crate::trend::{Demands, Shape, Trend, trend};
@@ -143,7 +144,7 @@ impl<'a> Places<'a> {
             let site = &sites[at];
             let own = Demands { grain: grain(site.kind), ..demands };
             places.slopes.insert((site.stack, site.kind), slope_of(&course, axis, own));
-            if is_pool(site, stacks) {
+            if is_python_pool(site, stacks) {
                 continue;
             }
             let line = stacks.line(site.stack).map(key);
@@ -198,11 +199,6 @@ pub(super) fn held_by_lines(stacks: &Stacks, sites: &[SiteProfile]) -> Vec<(Meas
         line.2.push(at);
     }
     lines.into_values().collect()
-}
-
-/// Whether a mapping is the memory that Python cuts small objects out of, which are sites themselves.
-fn is_pool(site: &SiteProfile, stacks: &Stacks) -> bool {
-    site.kind == SiteKind::AnonymousMapping && stacks.frames(site.stack).next().is_some_and(is_interpreter)
 }
 
 /// Whether a block was made by the C library for a thread that it starts. It makes one for each stack, which is given back
@@ -276,11 +272,6 @@ fn rise(parts: &[Part<'_>], axis: &Axis) -> f64 {
     let [Some(first), Some(last)] = [axis.moments.first(), axis.moments.last()] else { return 0.0 };
     let bytes = |part: &Part<'_>, moment: &Moment| part.at(moment).bytes.get() as i64 as f64;
     parts.iter().map(|part| bytes(part, last) - bytes(part, first)).sum()
-}
-
-/// The index of each site in the profile.
-pub(crate) fn site_numbers(sites: &[SiteProfile]) -> FxHashMap<(StackId, SiteKind), usize> {
-    sites.iter().enumerate().map(|(at, site)| ((site.stack, site.kind), at)).collect()
 }
 
 fn course(part: &Part<'_>, axis: &Axis) -> Course {

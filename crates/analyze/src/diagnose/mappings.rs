@@ -7,9 +7,9 @@ use heaplens_format::Bytes;
 use heaplens_format::memory::{Judged, Line};
 use heaplens_format::recording::{Ledger, LedgerMapping, Process};
 
-use super::growing_sites::site_numbers;
 use super::judge::Known;
 use super::thread_growth::times;
+use crate::profile::site_numbers;
 use crate::trend::Axis;
 use crate::trend::{Demands, Shape, Trend, of_ledgers, trend};
 

@@ -29,7 +29,7 @@ pub use crate::trend::{How, Shape, Slope, Slowing, Trend};
 
 /// What rules are written with.
 pub(crate) use findings::{Line as GrowthLine, unexplained};
-pub(crate) use growing_sites::{Course, site_numbers};
+pub(crate) use growing_sites::Course;
 #[cfg(test)]
 pub(crate) use judge::OF_ITERATIONS;
 pub(crate) use judge::{LEAST_OF_LINE, LEAST_TO_STOP};

@@ -7,9 +7,8 @@ use heaplens_format::recording::{Ledger, Line, MarkKind, Process, Stage};
 use rustc_hash::FxHashMap;
 
 use super::findings::Finding;
-use super::growing_sites::site_numbers;
 use super::judge::Known;
-use crate::profile::{SiteProfile, Stacks};
+use crate::profile::{SiteProfile, Stacks, site_numbers};
 use crate::trend::Axis;
 
 /// Bytes that came back; nothing where nothing was asked for.

@@ -3,138 +3,15 @@
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
+use heaplens_format::Bytes;
 use heaplens_format::memory::{Line, SpaceKind};
 use heaplens_format::recording::Ledger;
-use heaplens_format::{Bytes, Nanos};
 
-use super::lines::{self, Place};
+use super::change::{Change, Diff, LedgerChange, LineChange, ResidentChange, Total};
+use super::lines::{self, HeldLine, Sources};
 use super::moment::Side;
-use super::note::Note;
 use super::{matching, note};
-use crate::Profile;
-use crate::profile::{Category, Layer, Margin, Measure, StackFrame};
-
-/// How a caller finds the text of a line, where its file still says what it said when the program ran.
-pub type Sources<'a> = &'a mut dyn FnMut(&Profile, &StackFrame) -> Option<String>;
-
-/// What changed.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Diff {
-    /// What could not be compared, or not as it should be.
-    pub notes: Vec<Note>,
-    /// The sums, those that neither side has left out.
-    pub totals: Vec<(Total, Change)>,
-    /// Lines that changed by more than their margin, the largest change first.
-    pub lines: Vec<LineChange>,
-    /// Lines that did not, or not for sure.
-    pub unchanged: usize,
-    /// Where resident bytes were; `None` where that cannot be compared.
-    pub ledger: Option<LedgerChange>,
-}
-
-/// What is summed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Total {
-    /// Resident memory of the program.
-    Rss,
-    /// What the sites of a category hold.
-    Of(Category),
-}
-
-/// An amount on either side.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Change {
-    /// Before.
-    pub from: Measure,
-    /// After.
-    pub to: Measure,
-}
-
-impl Change {
-    /// Bytes more, or less.
-    pub fn bytes(&self) -> i64 {
-        difference(self.from.bytes.get(), self.to.bytes.get())
-    }
-
-    /// Blocks more, or less.
-    pub fn blocks(&self) -> i64 {
-        difference(self.from.blocks, self.to.blocks)
-    }
-
-    /// How far from the truth the difference may be; `None`: exact.
-    pub fn margin(&self) -> Option<Margin> {
-        match (self.from.margin, self.to.margin) {
-            (Some(from), Some(to)) => Some(from.with(to)),
-            (from, to) => from.or(to),
-        }
-    }
-
-    /// Whether there is a difference that is not chance.
-    fn is_sure(&self) -> bool {
-        let margin = self.margin().unwrap_or_default();
-        self.bytes().unsigned_abs() > margin.bytes.get() || self.blocks().unsigned_abs() > margin.blocks
-    }
-
-    fn add(&mut self, other: Self) {
-        lines::add(&mut self.from, other.from);
-        lines::add(&mut self.to, other.to);
-    }
-}
-
-fn difference(from: u64, to: u64) -> i64 {
-    to.wrapping_sub(from) as i64
-}
-
-/// A line that holds more, or less.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct LineChange {
-    /// The line before; `None` where it held nothing, or has no stack.
-    pub from: Option<StackFrame>,
-    /// The line after.
-    pub to: Option<StackFrame>,
-    /// Its text, where that is to be had.
-    pub source: Option<String>,
-    /// All that it holds.
-    pub change: Change,
-    /// The same by layer; those of no bytes on either side are left out.
-    pub layers: Vec<(Layer, Change)>,
-}
-
-impl LineChange {
-    /// The line, as the later side knows it where it does.
-    pub fn line(&self) -> Option<&StackFrame> {
-        self.to.as_ref().or(self.from.as_ref())
-    }
-}
-
-/// Where resident bytes were.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct LedgerChange {
-    /// Lines that changed, the largest change first.
-    pub lines: Vec<(Line, Resident)>,
-    /// Lines that did not, those of no bytes left out.
-    pub unchanged: usize,
-    /// Resident memory of the program.
-    pub rss: Resident,
-    /// When the two ledgers were read.
-    pub at: [Nanos; 2],
-}
-
-/// Resident bytes on either side.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Resident {
-    /// Before.
-    pub from: Bytes,
-    /// After.
-    pub to: Bytes,
-}
-
-impl Resident {
-    /// Bytes more, or less.
-    pub fn bytes(&self) -> i64 {
-        difference(self.from.get(), self.to.get())
-    }
-}
+use crate::profile::{Category, Layer, Measure};
 
 /// Compares two recordings, each at its moment.
 pub fn of_recordings(from: &Side, to: &Side, sources: Sources<'_>) -> Diff {
@@ -168,14 +45,14 @@ impl Compare<'_> {
     }
 
     fn lines(self, sources: Sources<'_>) -> (Vec<LineChange>, usize) {
-        let places = |side: &Side, sources: Sources<'_>| {
-            let mut places = lines::of(&side.profile, self.is_one_run, |category| self.counts(category));
+        let held = |side: &Side, sources: Sources<'_>| {
+            let mut lines = lines::of(&side.profile, self.is_one_run, |category| self.counts(category));
             if !self.is_one_run {
-                places.iter_mut().for_each(|place| place.find_text(&side.profile, sources));
+                lines.iter_mut().for_each(|line| line.find_text(&side.profile, sources));
             }
-            places
+            lines
         };
-        let (from, to) = (places(self.from, sources), places(self.to, sources));
+        let (from, to) = (held(self.from, sources), held(self.to, sources));
         let pairs = matching::pairs(&from, &to);
         let all = pairs.len();
         let changes = pairs
@@ -230,7 +107,7 @@ impl Compare<'_> {
         // By number: of lines that changed as much as each other the order is that.
         let lines: BTreeSet<Line> = counted.collect();
         let rows =
-            lines.into_iter().map(|line| (line, Resident { from: from.line(line), to: to.line(line) }));
+            lines.into_iter().map(|line| (line, ResidentChange { from: from.line(line), to: to.line(line) }));
         let there = rows.filter(|(_, row)| row.from > Bytes::ZERO || row.to > Bytes::ZERO);
         let (mut changed, unchanged): (Vec<_>, Vec<_>) = there.partition(|(_, row)| row.bytes() != 0);
         changed.sort_by_key(|(_, row)| Reverse(row.bytes().unsigned_abs()));
@@ -238,15 +115,15 @@ impl Compare<'_> {
         Some(LedgerChange {
             lines: changed,
             unchanged: unchanged.len(),
-            rss: Resident { from: program(from), to: program(to) },
+            rss: ResidentChange { from: program(from), to: program(to) },
             at: [from.at, to.at],
         })
     }
 }
 
-fn line_change(from: Option<&Place>, to: Option<&Place>) -> LineChange {
-    let of = |place: Option<&Place>, layer| place.map_or_else(Measure::default, |place| place.of(layer));
-    let mut layers: Vec<Layer> = [from, to].into_iter().flatten().flat_map(Place::layers).collect();
+fn line_change(from: Option<&HeldLine>, to: Option<&HeldLine>) -> LineChange {
+    let of = |line: Option<&HeldLine>, layer| line.map_or_else(Measure::default, |line| line.of(layer));
+    let mut layers: Vec<Layer> = [from, to].into_iter().flatten().flat_map(HeldLine::layers).collect();
     layers.sort_unstable();
     layers.dedup();
     let parts = layers.into_iter().map(|layer| (layer, Change { from: of(from, layer), to: of(to, layer) }));
@@ -254,9 +131,9 @@ fn line_change(from: Option<&Place>, to: Option<&Place>) -> LineChange {
     let mut change = Change::default();
     layers.iter().for_each(|&(_, part)| change.add(part));
     LineChange {
-        from: from.and_then(|place| place.frame.clone()),
-        to: to.and_then(|place| place.frame.clone()),
-        source: to.and_then(|place| place.text.clone()).or_else(|| from.and_then(|place| place.text.clone())),
+        from: from.and_then(|line| line.frame.clone()),
+        to: to.and_then(|line| line.frame.clone()),
+        source: to.and_then(|line| line.text.clone()).or_else(|| from.and_then(|line| line.text.clone())),
         change,
         layers,
     }

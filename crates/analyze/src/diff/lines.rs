@@ -3,13 +3,15 @@
 
 use std::collections::HashMap;
 
-use super::compare::Sources;
 use crate::Profile;
-use crate::profile::{Category, Layer, Measure, StackFrame};
+use crate::profile::{Category, Layer, LineKey, Measure, StackFrame};
+
+/// How a caller finds the text of a line, where its file still says what it said when the program ran.
+pub type Sources<'a> = &'a mut dyn FnMut(&Profile, &StackFrame) -> Option<String>;
 
 /// A line.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Place {
+pub(super) struct HeldLine {
     /// `None` for sites without a stack.
     pub(super) frame: Option<StackFrame>,
     /// Its text, where that is to be had.
@@ -17,7 +19,7 @@ pub(super) struct Place {
     pub(super) measures: Vec<(Layer, Measure)>,
 }
 
-impl Place {
+impl HeldLine {
     /// What it holds in a layer.
     pub(super) fn of(&self, layer: Layer) -> Measure {
         self.measures.iter().find(|(known, _)| *known == layer).map_or_else(Measure::default, |(_, sum)| *sum)
@@ -34,54 +36,45 @@ impl Place {
 
     fn hold(&mut self, layer: Layer, measure: Measure) {
         match self.measures.iter_mut().find(|(known, _)| *known == layer) {
-            Some((_, sum)) => add(sum, measure),
+            Some((_, sum)) => sum.add(measure),
             None => self.measures.push((layer, measure)),
         }
     }
 }
 
-/// Adds an amount to another, and their margins.
-pub(super) fn add(sum: &mut Measure, other: Measure) {
-    sum.bytes += other.bytes;
-    sum.blocks = sum.blocks.wrapping_add(other.blocks);
-    sum.margin = match (sum.margin, other.margin) {
-        (Some(one), Some(other)) => Some(one.with(other)),
-        (one, other) => one.or(other),
-    };
-}
-
 /// What tells one line from another on the same side. The address of code without a name means something only within one
-/// run: across runs all such code of an object file is one place.
-type Key<'a> = (Option<&'a str>, Option<&'a str>, Option<u32>, Option<&'a str>, u64);
-
-fn key(frame: &StackFrame, knows_addresses: bool) -> Key<'_> {
-    let offset = if is_named(frame) || !knows_addresses { 0 } else { frame.offset };
-    (frame.function.as_deref(), frame.file.as_deref(), frame.line, frame.module.as_deref(), offset)
+/// run: across runs all such code of an object file is one line.
+fn key(frame: &StackFrame, knows_addresses: bool) -> LineKey<'_> {
+    frame.line_key(if is_named(frame) || !knows_addresses { 0 } else { frame.offset })
 }
 
 fn is_named(frame: &StackFrame) -> bool {
     frame.function.is_some() || frame.file.is_some()
 }
 
-/// The frame that a place is known by; offset 0 where it stands for all code without a name.
+/// The frame that a line is known by; offset 0 where it stands for all code without a name.
 fn shown(frame: &StackFrame, knows_addresses: bool) -> StackFrame {
     let offset = if is_named(frame) || knows_addresses { frame.offset } else { 0 };
     StackFrame { offset, ..frame.clone() }
 }
 
 /// The lines of a profile that held something, in the order of their heaviest sites.
-pub(super) fn of(profile: &Profile, knows_addresses: bool, counts: impl Fn(Category) -> bool) -> Vec<Place> {
-    let mut places: Vec<Place> = Vec::new();
+pub(super) fn of(
+    profile: &Profile,
+    knows_addresses: bool,
+    counts: impl Fn(Category) -> bool,
+) -> Vec<HeldLine> {
+    let mut lines: Vec<HeldLine> = Vec::new();
     let mut known = HashMap::new();
     let held = profile.sites.iter().filter(|site| site.held.bytes.get() > 0 || site.held.blocks > 0);
     for site in held.filter(|site| counts(site.category()) && !profile.is_pool(site)) {
         let frame = profile.line(site);
         let at = *known.entry(frame.map(|frame| key(frame, knows_addresses))).or_insert_with(|| {
             let frame = frame.map(|frame| shown(frame, knows_addresses));
-            places.push(Place { frame, ..Place::default() });
-            places.len() - 1
+            lines.push(HeldLine { frame, ..HeldLine::default() });
+            lines.len() - 1
         });
-        places[at].hold(site.layer, site.held);
+        lines[at].hold(site.layer, site.held);
     }
-    places
+    lines
 }

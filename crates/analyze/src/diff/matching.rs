@@ -14,14 +14,14 @@
 
 use std::collections::BTreeMap;
 
-use super::lines::Place;
+use super::lines::HeldLine;
 use crate::profile::StackFrame;
 
 /// A line of either side, by its index there.
 pub(super) type Pair = (Option<usize>, Option<usize>);
 
 /// Pairs lines; each of both sides is in one pair.
-pub(super) fn pairs(from: &[Place], to: &[Place]) -> Vec<Pair> {
+pub(super) fn pairs(from: &[HeldLine], to: &[HeldLine]) -> Vec<Pair> {
     let mut partners = Partners { of_from: vec![None; from.len()], of_to: vec![None; to.len()] };
     for level in LEVELS {
         partners.pair(level, from, to);
@@ -33,7 +33,7 @@ pub(super) fn pairs(from: &[Place], to: &[Place]) -> Vec<Pair> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Key<'a> {
+struct MatchKey<'a> {
     function: Option<&'a str>,
     file: Option<&'a str>,
     by: By<'a>,
@@ -47,26 +47,34 @@ enum By<'a> {
     File,
 }
 
-type Level = fn(&Place) -> Option<Key<'_>>;
+type Level = fn(&HeldLine) -> Option<MatchKey<'_>>;
 
 const LEVELS: [Level; 4] = [
-    |place| key(place, path, by_text(place)?),
-    |place| key(place, name, by_text(place)?),
-    |place| key(place, path, by_line(place)),
-    |place| key(place, name, by_line(place)),
+    |line| key(line, path, by_text(line)?),
+    |line| key(line, name, by_text(line)?),
+    |line| key(line, path, by_line(line)),
+    |line| key(line, name, by_line(line)),
 ];
 
-fn key<'a>(place: &'a Place, file: fn(&'a StackFrame) -> Option<&'a str>, by: By<'a>) -> Option<Key<'a>> {
-    let frame = place.frame.as_ref();
-    Some(Key { function: frame.and_then(|frame| frame.function.as_deref()), file: frame.and_then(file), by })
+fn key<'a>(
+    line: &'a HeldLine,
+    file: fn(&'a StackFrame) -> Option<&'a str>,
+    by: By<'a>,
+) -> Option<MatchKey<'a>> {
+    let frame = line.frame.as_ref();
+    Some(MatchKey {
+        function: frame.and_then(|frame| frame.function.as_deref()),
+        file: frame.and_then(file),
+        by,
+    })
 }
 
-fn by_text(place: &Place) -> Option<By<'_>> {
-    place.text.as_deref().map(By::Text)
+fn by_text(line: &HeldLine) -> Option<By<'_>> {
+    line.text.as_deref().map(By::Text)
 }
 
-fn by_line(place: &Place) -> By<'_> {
-    let frame = place.frame.as_ref();
+fn by_line(line: &HeldLine) -> By<'_> {
+    let frame = line.frame.as_ref();
     let nameless = frame.filter(|frame| frame.function.is_none() && frame.file.is_none());
     By::Line(frame.and_then(|frame| frame.line), nameless.map_or(0, |frame| frame.offset))
 }
@@ -80,12 +88,12 @@ fn name(frame: &StackFrame) -> Option<&str> {
 }
 
 /// Two known texts that differ are two lines.
-fn may_be_one(from: &Place, to: &Place) -> bool {
+fn may_be_one(from: &HeldLine, to: &HeldLine) -> bool {
     from.text.is_none() || to.text.is_none() || from.text == to.text
 }
 
 /// Whether the file of one of them was changed since, so that its line numbers mean nothing any more.
-fn was_changed_since(from: &Place, to: &Place) -> bool {
+fn was_changed_since(from: &HeldLine, to: &HeldLine) -> bool {
     from.text.is_some() != to.text.is_some()
 }
 
@@ -95,11 +103,11 @@ struct Partners {
 }
 
 /// Lines of the two sides that have the same key.
-type Groups<'a> = BTreeMap<Key<'a>, [Vec<usize>; 2]>;
+type Groups<'a> = BTreeMap<MatchKey<'a>, [Vec<usize>; 2]>;
 
 impl Partners {
     /// Pairs what has the same key, in the order of line numbers.
-    fn pair(&mut self, level: Level, from: &[Place], to: &[Place]) {
+    fn pair(&mut self, level: Level, from: &[HeldLine], to: &[HeldLine]) {
         for [froms, tos] in self.groups(level, from, to).into_values() {
             let mut left = tos;
             for before in froms {
@@ -110,8 +118,8 @@ impl Partners {
         }
     }
 
-    fn pair_single(&mut self, from: &[Place], to: &[Place]) {
-        let level: Level = |place| place.frame.as_ref().and(key(place, name, By::File));
+    fn pair_single(&mut self, from: &[HeldLine], to: &[HeldLine]) {
+        let level: Level = |line| line.frame.as_ref().and(key(line, name, By::File));
         for [froms, tos] in self.groups(level, from, to).into_values() {
             if let ([before], [after]) = (froms.as_slice(), tos.as_slice())
                 && was_changed_since(&from[*before], &to[*after])
@@ -121,13 +129,13 @@ impl Partners {
         }
     }
 
-    fn groups<'a>(&self, level: Level, from: &'a [Place], to: &'a [Place]) -> Groups<'a> {
+    fn groups<'a>(&self, level: Level, from: &'a [HeldLine], to: &'a [HeldLine]) -> Groups<'a> {
         let mut groups = Groups::new();
-        for (side, (places, partners)) in [(from, &self.of_from), (to, &self.of_to)].into_iter().enumerate() {
-            let mut left: Vec<usize> = (0..places.len()).filter(|&at| partners[at].is_none()).collect();
-            left.sort_by_key(|&at| places[at].frame.as_ref().and_then(|frame| frame.line));
+        for (side, (lines, partners)) in [(from, &self.of_from), (to, &self.of_to)].into_iter().enumerate() {
+            let mut left: Vec<usize> = (0..lines.len()).filter(|&at| partners[at].is_none()).collect();
+            left.sort_by_key(|&at| lines[at].frame.as_ref().and_then(|frame| frame.line));
             for at in left {
-                if let Some(key) = level(&places[at]) {
+                if let Some(key) = level(&lines[at]) {
                     groups.entry(key).or_default()[side].push(at);
                 }
             }
@@ -148,7 +156,7 @@ mod tests {
     use super::*;
     use crate::profile::Origin;
 
-    fn place(path: &str, function: &str, line: u32, text: Option<&str>) -> Place {
+    fn held_line(path: &str, function: &str, line: u32, text: Option<&str>) -> HeldLine {
         let frame = StackFrame {
             origin: Origin::User,
             function: Some(function.into()),
@@ -157,10 +165,10 @@ mod tests {
             module: None,
             offset: 0,
         };
-        Place { frame: Some(frame), text: text.map(str::to_owned), ..Place::default() }
+        HeldLine { frame: Some(frame), text: text.map(str::to_owned), ..HeldLine::default() }
     }
 
-    fn native(module: &str, function: &str) -> Place {
+    fn native(module: &str, function: &str) -> HeldLine {
         let frame = StackFrame {
             origin: Origin::Native,
             function: Some(function.into()),
@@ -169,7 +177,7 @@ mod tests {
             module: Some(module.into()),
             offset: 77,
         };
-        Place { frame: Some(frame), ..Place::default() }
+        HeldLine { frame: Some(frame), ..HeldLine::default() }
     }
 
     const BOTH: &[Pair] = &[(Some(0), Some(0))];
@@ -177,37 +185,42 @@ mod tests {
 
     #[test]
     fn a_line_that_moved_is_known_by_its_text() {
-        let from = [place("/a/x.py", "f", 3, Some("rows.append(row)"))];
-        let to = [place("/b/x.py", "f", 9, Some("rows.append(row)"))];
+        let from = [held_line("/a/x.py", "f", 3, Some("rows.append(row)"))];
+        let to = [held_line("/b/x.py", "f", 9, Some("rows.append(row)"))];
         assert_eq!(pairs(&from, &to), BOTH);
     }
 
     #[test]
     fn a_line_whose_text_was_changed_is_another() {
-        let from = [place("/a/x.py", "f", 3, Some("rows.append(row)"))];
-        assert_eq!(pairs(&from, &[place("/a/x.py", "f", 3, Some("rows = [row]"))]), APART);
+        let from = [held_line("/a/x.py", "f", 3, Some("rows.append(row)"))];
+        assert_eq!(pairs(&from, &[held_line("/a/x.py", "f", 3, Some("rows = [row]"))]), APART);
     }
 
     #[test]
     fn where_the_text_is_not_to_be_had_the_number_counts() {
-        let from = [place("/a/x.py", "f", 3, None), place("/a/x.py", "f", 4, None)];
-        let to = [place("/a/x.py", "f", 4, Some("b()")), place("/a/x.py", "f", 3, Some("a()"))];
+        let from = [held_line("/a/x.py", "f", 3, None), held_line("/a/x.py", "f", 4, None)];
+        let to = [held_line("/a/x.py", "f", 4, Some("b()")), held_line("/a/x.py", "f", 3, Some("a()"))];
         assert_eq!(pairs(&from, &to), [(Some(0), Some(1)), (Some(1), Some(0))]);
     }
 
     #[test]
     fn the_only_line_of_a_function_that_is_left_is_the_same() {
-        let from = [place("/a/x.py", "f", 3, None)];
-        assert_eq!(pairs(&from, &[place("/b/x.py", "f", 8, Some("a()"))]), BOTH);
-        assert_eq!(pairs(&from, &[place("/b/x.py", "f", 8, None)]), APART, "it may be another line as well");
-        let two = [place("/b/x.py", "f", 8, Some("a()")), place("/b/x.py", "f", 9, Some("b()"))];
+        let from = [held_line("/a/x.py", "f", 3, None)];
+        assert_eq!(pairs(&from, &[held_line("/b/x.py", "f", 8, Some("a()"))]), BOTH);
+        assert_eq!(
+            pairs(&from, &[held_line("/b/x.py", "f", 8, None)]),
+            APART,
+            "it may be another line as well"
+        );
+        let two = [held_line("/b/x.py", "f", 8, Some("a()")), held_line("/b/x.py", "f", 9, Some("b()"))];
         assert_eq!(pairs(&from, &two).len(), 3, "nobody knows which of the two it is");
     }
 
     #[test]
     fn files_of_one_name_in_two_folders_are_told_apart_by_their_paths() {
-        let line = |folder: &str| place(&format!("/{folder}/__init__.py"), "<module>", 1, Some("import x"));
-        let (from, to) = ([line("one"), line("two")], [line("two"), line("one")]);
+        let in_folder =
+            |folder: &str| held_line(&format!("/{folder}/__init__.py"), "<module>", 1, Some("import x"));
+        let (from, to) = ([in_folder("one"), in_folder("two")], [in_folder("two"), in_folder("one")]);
         assert_eq!(pairs(&from, &to), [(Some(0), Some(1)), (Some(1), Some(0))]);
     }
 
@@ -222,14 +235,14 @@ mod tests {
 
     #[test]
     fn what_has_no_stack_is_one_on_either_side() {
-        assert_eq!(pairs(&[Place::default()], &[Place::default()]), BOTH);
+        assert_eq!(pairs(&[HeldLine::default()], &[HeldLine::default()]), BOTH);
     }
 
     /// Compares each line with each, level by level.
-    fn naive(from: &[Place], to: &[Place]) -> Vec<Pair> {
-        let order = |places: &[Place]| {
-            let mut order: Vec<usize> = (0..places.len()).collect();
-            order.sort_by_key(|&at| places[at].frame.as_ref().and_then(|frame| frame.line));
+    fn naive(from: &[HeldLine], to: &[HeldLine]) -> Vec<Pair> {
+        let order = |lines: &[HeldLine]| {
+            let mut order: Vec<usize> = (0..lines.len()).collect();
+            order.sort_by_key(|&at| lines[at].frame.as_ref().and_then(|frame| frame.line));
             order
         };
         let mut married: Vec<(usize, usize)> = Vec::new();
@@ -244,15 +257,15 @@ mod tests {
                 }
             }
         }
-        let function = |place: &Place| {
-            let frame = place.frame.clone().unwrap();
+        let function = |line: &HeldLine| {
+            let frame = line.frame.clone().unwrap();
             (frame.function.clone(), name(&frame).map(str::to_owned))
         };
         let stage = married.clone();
         let left_of_from = |at: &usize| stage.iter().all(|&(one, _)| one != *at);
         let left_of_to = |at: &usize| stage.iter().all(|&(_, other)| other != *at);
         for before in (0..from.len()).filter(left_of_from) {
-            let alike = |places: &[Place], at: &usize| function(&places[*at]) == function(&from[before]);
+            let alike = |lines: &[HeldLine], at: &usize| function(&lines[*at]) == function(&from[before]);
             let rivals = (0..from.len()).filter(left_of_from).filter(|at| alike(from, at)).count();
             let found: Vec<usize> = (0..to.len()).filter(left_of_to).filter(|at| alike(to, at)).collect();
             if rivals == 1 && found.len() == 1 && was_changed_since(&from[before], &to[found[0]]) {
@@ -264,7 +277,7 @@ mod tests {
         (0..from.len()).map(|at| (Some(at), partner(at))).chain(new.map(|at| (None, Some(at)))).collect()
     }
 
-    fn any_places() -> impl Strategy<Value = Vec<Place>> {
+    fn any_lines() -> impl Strategy<Value = Vec<HeldLine>> {
         let path = prop::sample::select(vec!["/a/x.py", "/b/x.py", "/b/y.py"]);
         let function = prop::sample::select(vec!["f", "g"]);
         let text = prop::option::of(prop::sample::select(vec!["one()", "two()"]));
@@ -272,20 +285,20 @@ mod tests {
             let mut seen = std::collections::BTreeSet::new();
             let fresh =
                 lines.into_iter().filter(|&(path, function, line, _)| seen.insert((path, function, line)));
-            fresh.map(|(path, function, line, text)| place(path, function, line, text)).collect()
+            fresh.map(|(path, function, line, text)| held_line(path, function, line, text)).collect()
         })
     }
 
     proptest! {
         #[test]
-        fn lines_are_paired_as_by_comparing_each_with_each(from in any_places(), to in any_places()) {
+        fn lines_are_paired_as_by_comparing_each_with_each(from in any_lines(), to in any_lines()) {
             prop_assert_eq!(pairs(&from, &to), naive(&from, &to));
         }
 
         #[test]
-        fn a_side_compared_with_itself_is_paired_with_itself(places in any_places()) {
-            let same: Vec<Pair> = (0..places.len()).map(|at| (Some(at), Some(at))).collect();
-            prop_assert_eq!(pairs(&places, &places), same);
+        fn a_side_compared_with_itself_is_paired_with_itself(lines in any_lines()) {
+            let same: Vec<Pair> = (0..lines.len()).map(|at| (Some(at), Some(at))).collect();
+            prop_assert_eq!(pairs(&lines, &lines), same);
         }
     }
 }

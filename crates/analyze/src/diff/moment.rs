@@ -145,7 +145,7 @@ impl Side {
     }
 }
 
-struct Found {
+struct FoundMoment {
     held_at: HeldAt,
     name: String,
     at: Option<Nanos>,
@@ -157,8 +157,8 @@ fn find(
     of_loop: Option<(LoopId, u64)>,
     moment: &Moment,
     which: Which,
-) -> Result<Found, NoSuchMoment> {
-    let edge = |held_at, name: &str| Found { held_at, name: name.to_owned(), at: None, missed: None };
+) -> Result<FoundMoment, NoSuchMoment> {
+    let edge = |held_at, name: &str| FoundMoment { held_at, name: name.to_owned(), at: None, missed: None };
     match moment {
         Moment::Start => Ok(edge(HeldAt::Start, "start")),
         Moment::End => Ok(edge(HeldAt::End, "end")),
@@ -168,7 +168,11 @@ fn find(
 }
 
 /// The pass whose mark was kept and that is nearest: of many passes not all are kept.
-fn find_pass(process: &Process, (of_loop, passes): (LoopId, u64), pass: u64) -> Result<Found, NoSuchMoment> {
+fn find_pass(
+    process: &Process,
+    (of_loop, passes): (LoopId, u64),
+    pass: u64,
+) -> Result<FoundMoment, NoSuchMoment> {
     let none = NoSuchMoment::Pass { pass, passes };
     if !(1..=passes).contains(&pass) {
         return Err(none);
@@ -181,16 +185,16 @@ fn find_pass(process: &Process, (of_loop, passes): (LoopId, u64), pass: u64) -> 
     let kept = kept.filter_map(|(at, mark)| Some((at, mark, number(&mark.kind)?)));
     let (at, mark, number) = kept.min_by_key(|(_, _, number)| number.abs_diff(pass)).ok_or(none)?;
     let missed = (number != pass).then_some(pass);
-    Ok(Found { held_at: HeldAt::Mark(at), name: format!("pass {number}"), at: Some(mark.at), missed })
+    Ok(FoundMoment { held_at: HeldAt::Mark(at), name: format!("pass {number}"), at: Some(mark.at), missed })
 }
 
-fn find_label(process: &Process, wanted: &str, which: Which) -> Result<Found, NoSuchMoment> {
+fn find_label(process: &Process, wanted: &str, which: Which) -> Result<FoundMoment, NoSuchMoment> {
     let label = |kind: &MarkKind| matches!(kind, MarkKind::User { label, .. } if label == wanted);
     let mut marked = process.marks.iter().enumerate().filter(|(_, mark)| label(&mark.kind));
     let found = if which == Which::First { marked.next() } else { marked.next_back() };
     let (at, mark) = found
         .ok_or_else(|| NoSuchMoment::Label { label: wanted.to_owned(), known: known_labels(process) })?;
-    Ok(Found { held_at: HeldAt::Mark(at), name: wanted.to_owned(), at: Some(mark.at), missed: None })
+    Ok(FoundMoment { held_at: HeldAt::Mark(at), name: wanted.to_owned(), at: Some(mark.at), missed: None })
 }
 
 fn known_labels(process: &Process) -> Vec<String> {

@@ -27,9 +27,9 @@ pub use losses::LossLine;
 pub use process_tree::Tree;
 pub use processes::{Cost, ProcessRow};
 pub use reclaim_test::{Collected, Resident, Returns};
-pub(crate) use sites::HeldAt;
+pub(crate) use sites::{HeldAt, is_python_pool, site_numbers};
 pub use sites::{Margin, Measure, SiteProfile, ThreadPart, Totals};
 pub use stacks::{
     Cut, Frames, Import, Origin, StackFrame, StackId, StackStep, headline, is_interpreter, is_library,
 };
-pub(crate) use stacks::{Stacks, own_line, thread_start};
+pub(crate) use stacks::{LineKey, Stacks, own_line, thread_start};

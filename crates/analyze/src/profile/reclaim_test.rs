@@ -41,7 +41,7 @@ impl Resident {
 }
 
 /// A stage that a test has come to: the number of its mark, and what was resident.
-type Step = (usize, Bytes);
+type StageMark = (usize, Bytes);
 
 pub(crate) fn returns(process: &Process) -> Option<Returns> {
     let first = process.marks.iter().rposition(|mark| at(mark, Stage::Before).is_some())?;
@@ -51,7 +51,7 @@ pub(crate) fn returns(process: &Process) -> Option<Returns> {
     };
     let before = step(Stage::Before)?;
     let collected = step(Stage::Collected);
-    let resident = |from: Step, to: Step| Resident { before: from.1, after: to.1 };
+    let resident = |from: StageMark, to: StageMark| Resident { before: from.1, after: to.1 };
     Some(Returns {
         collected: collected.map(|after| Collected {
             heap: freed(process, before, after, Category::Heap),
@@ -70,12 +70,12 @@ fn at(mark: &Mark, wanted: Stage) -> Option<Bytes> {
 }
 
 /// The difference of what sites had at two marks. Most sites did not change in between, and those without a history never.
-fn freed(process: &Process, before: Step, after: Step, category: Category) -> Bytes {
+fn freed(process: &Process, before: StageMark, after: StageMark, category: Category) -> Bytes {
     let mut freed = 0i128;
     for history in &process.histories {
         let Some(site) = process.sites.get(history.site as usize) else { continue };
         if site.kind.category() == category {
-            let live = |step: Step| i128::from(history.at(step.0).unwrap_or(site.live).bytes.get());
+            let live = |step: StageMark| i128::from(history.at(step.0).unwrap_or(site.live).bytes.get());
             freed += live(before) - live(after);
         }
     }

@@ -7,7 +7,7 @@ use heaplens_format::recording::LeakKind;
 use thiserror::Error;
 
 use super::glob::Glob;
-use super::suppression::{Caller, Function, Stack, Suppression};
+use super::suppression::{Caller, FunctionPattern, Stack, Suppression};
 use crate::symbols::demangle;
 
 /// A line that makes no sense.
@@ -117,9 +117,12 @@ fn caller(line: &str) -> Option<Caller> {
 }
 
 /// Valgrind's files have C++ names as the linker sees them; frames here have them as people do.
-fn function(pattern: &str) -> Function {
+fn function(pattern: &str) -> FunctionPattern {
     let is_mangled = pattern.starts_with("_Z") && !pattern.contains(['*', '?']);
-    Function { pattern: Glob::whole(pattern), readable: is_mangled.then(|| Glob::whole(&demangle(pattern))) }
+    FunctionPattern {
+        pattern: Glob::whole(pattern),
+        readable: is_mangled.then(|| Glob::whole(&demangle(pattern))),
+    }
 }
 
 fn source(pattern: &str) -> Caller {

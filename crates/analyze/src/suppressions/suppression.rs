@@ -5,21 +5,8 @@ use std::collections::BTreeSet;
 use heaplens_format::recording::LeakKind;
 
 use super::glob::Glob;
-use super::parse::parse;
 use super::valgrind_names::Called;
-use crate::frameworks;
 use crate::profile::StackFrame;
-
-/// Those that come with Heaplens, in files: leaks that healthy programs are full of, each with its reason.
-pub fn built_in_files() -> impl Iterator<Item = &'static str> {
-    let of_frameworks = frameworks::ALL.iter().map(|framework| framework.suppressions);
-    std::iter::once(include_str!("built_in.supp")).chain(of_frameworks)
-}
-
-/// The same, read.
-pub fn built_in() -> Vec<Suppression> {
-    built_in_files().flat_map(|file| parse(file).expect("a test reads them")).collect()
-}
 
 /// Functions that allocate, as they and the linker call them.
 const ALLOCATORS: [&str; 14] = [
@@ -61,7 +48,7 @@ pub(super) enum Stack {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Caller {
-    Function(Function),
+    Function(FunctionPattern),
     Object(Glob),
     /// A file, and a line where one is named.
     Source(Glob, Option<u32>),
@@ -71,13 +58,13 @@ pub(super) enum Caller {
 
 /// A pattern for the name of a function.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Function {
+pub(super) struct FunctionPattern {
     pub(super) pattern: Glob,
     /// The same as people read it, where the pattern is one name of the linker's.
     pub(super) readable: Option<Glob>,
 }
 
-impl Function {
+impl FunctionPattern {
     fn matches(&self, called: &Called<'_>) -> bool {
         let known = called.frame.function.as_deref();
         let readable = self.readable.as_ref().filter(|_| called.name.is_none());
@@ -169,6 +156,8 @@ impl Caller {
 
 #[cfg(test)]
 mod tests {
+    use super::super::built_in::built_in;
+    use super::super::parse::parse;
     use super::super::valgrind_names::Names;
     use super::*;
     use crate::profile::Origin;

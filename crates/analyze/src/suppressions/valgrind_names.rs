@@ -10,11 +10,11 @@ use crate::symbols::{LinkerSymbol, linker_symbols};
 
 /// The linker's names of the frames of some stacks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Names(HashMap<Arc<str>, Object>);
+pub struct Names(HashMap<Arc<str>, ObjectNames>);
 
 /// An object file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Object {
+struct ObjectNames {
     /// Its path without links.
     path: Option<String>,
     /// By return address.
@@ -47,7 +47,7 @@ impl Names {
             let real = std::fs::canonicalize(&*module).ok();
             let path = real.map(|path| path.to_string_lossy().into_owned()).filter(|path| **path != *module);
             let symbols = linker_symbols(&module, &addresses);
-            (module, Object { path, symbols })
+            (module, ObjectNames { path, symbols })
         };
         Self(wanted.into_iter().map(look_up).collect())
     }

@@ -5,16 +5,9 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use super::object_file::build_id_of;
+use super::headers::{Clues, build_id_of};
 
 const SYSTEM: &str = "/usr/lib/debug";
-
-/// What the stripped file says about its debug file.
-pub(super) struct Clues {
-    pub(super) build_id: Vec<u8>,
-    /// Name and CRC-32 of the debug file.
-    pub(super) link: Option<(PathBuf, u32)>,
-}
 
 /// The debug file of the object file at `path`.
 pub(super) fn find(path: &Path, clues: &Clues) -> Option<PathBuf> {

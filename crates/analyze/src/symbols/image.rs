@@ -8,7 +8,7 @@ use object::elf::{PT_LOAD, ProgramHeader64};
 use object::read::elf::{ElfFile64, ProgramHeader};
 use object::{Endianness, Object, ObjectSymbol};
 
-use super::object_file::open_cache;
+use super::headers::open_cache;
 
 const PAGE: u64 = 4096;
 

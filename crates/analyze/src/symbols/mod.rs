@@ -1,4 +1,4 @@
-//! Names and lines of frames, from the object files that the program ran. A name is given only where the file is the
+//! NamedAddresses and lines of frames, from the object files that the program ran. A name is given only where the file is the
 //! one that ran (its build id says so) and a function covers the address; what is not known stays unknown.
 //!
 //! All addresses of one object file, over all processes, are looked up together, then the file is closed again: a
@@ -7,6 +7,7 @@
 mod covering;
 mod debug_file;
 mod demangle;
+mod headers;
 mod image;
 mod lines;
 mod loop_lines;
@@ -21,9 +22,10 @@ use heaplens_format::ModuleId;
 use heaplens_format::recording::{Frame, FrameSymbol, Function, Module, Process, Recording};
 
 pub(crate) use demangle::{demangle, demangle_class};
+pub(crate) use headers::build_id_of;
 pub(crate) use image::Image;
 pub use loop_lines::settle_loop_lines;
-pub(crate) use object_file::{Variables, build_id_of};
+pub(crate) use object_file::Variables;
 pub use segments::{CodeSegment, code_segments};
 
 use strings::Strings;
@@ -31,7 +33,7 @@ use strings::Strings;
 /// An object file as recorded: path and build id.
 type FileKey = (String, Vec<u8>);
 /// The functions at each return address of an object file that has any.
-type Names = HashMap<u64, Vec<Function>>;
+type NamedAddresses = HashMap<u64, Vec<Function>>;
 
 /// Whether the file of a module is still the one that ran.
 pub(crate) fn has_build_id(module: &Module) -> bool {
@@ -107,9 +109,9 @@ fn key_of(module: &Module) -> FileKey {
     (module.path.clone(), module.build_id.clone())
 }
 
-fn look_up((path, build_id): &FileKey, addresses: &BTreeSet<u64>, strings: &mut Strings) -> Names {
+fn look_up((path, build_id): &FileKey, addresses: &BTreeSet<u64>, strings: &mut Strings) -> NamedAddresses {
     let Some(mut file) = object_file::ObjectFile::open(Path::new(path), build_id) else {
-        return Names::new();
+        return NamedAddresses::new();
     };
     let named = addresses.iter().filter_map(|&address| {
         let functions = file.functions(call_before(address), strings);
@@ -118,7 +120,7 @@ fn look_up((path, build_id): &FileKey, addresses: &BTreeSet<u64>, strings: &mut 
     named.collect()
 }
 
-fn hand_out(process: &mut Process, names: &HashMap<FileKey, Names>) {
+fn hand_out(process: &mut Process, names: &HashMap<FileKey, NamedAddresses>) {
     let mut symbols = Vec::new();
     for (id, offset) in code_frames(process) {
         let names = module_of(process, id).and_then(|module| names.get(&key_of(module)));

@@ -2,25 +2,20 @@
 //! never the whole file: some libraries have hundreds of megabytes.
 
 use std::cmp::Reverse;
-use std::ffi::OsStr;
-use std::fs::File;
-use std::io::BufReader;
-use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use heaplens_format::recording::Function;
+use object::Endianness;
 use object::elf::{self, Sym64};
-use object::read::ReadCache;
 use object::read::elf::{ElfFile64, SectionHeader, Sym, SymbolTable};
-use object::{Endianness, Object};
 
 use super::covering::{Covering, Span};
-use super::debug_file::{self, Clues};
+use super::debug_file;
 use super::demangle::demangle;
+use super::headers::{Cache, Facts, open_cache};
 use super::lines::Lines;
 use super::strings::Strings;
 
-type Cache = ReadCache<BufReader<File>>;
 type Elf<'a> = ElfFile64<'a, Endianness, &'a Cache>;
 type Symbols<'a> = SymbolTable<'a, elf::FileHeader64<Endianness>, &'a Cache>;
 
@@ -105,11 +100,6 @@ impl Variables {
     }
 }
 
-/// The build id of the file at `path`: empty when it has none, `None` when it is no object file.
-pub(crate) fn build_id_of(path: &Path) -> Option<Vec<u8>> {
-    Facts::read(path).map(|facts| facts.clues.build_id)
-}
-
 fn open_lines(path: &Path, facts: &Facts) -> Option<Lines> {
     if !facts.has_lines {
         return None;
@@ -117,39 +107,6 @@ fn open_lines(path: &Path, facts: &Facts) -> Option<Lines> {
     let supplement = facts.supplement.as_ref();
     let supplement = supplement.and_then(|(name, id)| debug_file::find_supplement(path, name, id));
     Lines::open(path, supplement.as_deref())
-}
-
-/// What the section headers say.
-struct Facts {
-    clues: Clues,
-    has_lines: bool,
-    /// Name and build id of the file with shared debug information.
-    supplement: Option<(PathBuf, Vec<u8>)>,
-}
-
-impl Facts {
-    fn read(path: &Path) -> Option<Self> {
-        let cache = open_cache(path)?;
-        let file = object::File::parse(&cache).ok()?;
-        let build_id = file.build_id().ok().flatten().unwrap_or_default().to_vec();
-        let link = file.gnu_debuglink().ok().flatten();
-        let supplement = file.gnu_debugaltlink().ok().flatten();
-        Some(Self {
-            clues: Clues { build_id, link: link.map(|(name, crc)| (path_from(name), crc)) },
-            has_lines: file.section_by_name(".debug_info").is_some(),
-            supplement: supplement.map(|(name, id)| (path_from(name), id.to_vec())),
-        })
-    }
-}
-
-pub(super) fn open_cache(path: &Path) -> Option<Cache> {
-    let file = File::open(path).ok()?;
-    let plain = file.metadata().ok()?.is_file();
-    plain.then(|| ReadCache::new(BufReader::new(file)))
-}
-
-fn path_from(name: &[u8]) -> PathBuf {
-    PathBuf::from(OsStr::from_bytes(name))
 }
 
 /// Functions or variables of the symbol tables of one file. Names are few hundred bytes each and a file may have a million, so

@@ -6,7 +6,7 @@ use heaplens_format::recording::Module;
 use object::read::elf::{ElfFile64, ProgramHeader};
 use object::{Endianness, elf};
 
-use super::object_file::{build_id_of, open_cache};
+use super::headers::{build_id_of, open_cache};
 
 /// The code of an object file as the loader mapped it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

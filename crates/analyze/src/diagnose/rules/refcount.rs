@@ -6,8 +6,8 @@ use heaplens_format::recording::{HeapMoment, HeapView, Holder, Step};
 use rustc_hash::FxHashSet;
 
 use super::site_growth;
-use crate::diagnose::{Evidence, Finding, Known, Reads, Rule, Text, site_numbers};
-use crate::profile::path;
+use crate::diagnose::{Evidence, Finding, Known, Reads, Rule, Text};
+use crate::profile::{path, site_numbers};
 
 pub(crate) static RULE: Rule = Rule {
     title: Text::Plain("Reference leak: objects without referrers are not freed"),

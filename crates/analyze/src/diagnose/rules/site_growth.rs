@@ -1,7 +1,7 @@
 //! G1: memory allocated at a line grows at a steady rate until the end. A more specific rule replaces it where one applies.
 
-use crate::diagnose::{Finding, Rule, Shape, Text};
 use crate::Profile;
+use crate::diagnose::{Finding, Rule, Shape, Text};
 use crate::profile::{Origin, StackFrame};
 
 pub(crate) static RULE: Rule = Rule {

@@ -8,8 +8,9 @@ use heaplens_format::memory::{Category, Layer, Sampling, SiteKind};
 use heaplens_format::recording::{Amount, History, MarkKind, Process, Site, ThreadOf};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
-use super::margin::{Margin, Variance};
-use super::threads::{Shares, Threads};
+use super::margin::Variance;
+use super::site::{Measure, SiteProfile, Totals};
+use super::threads::{Shares, SiteThreads};
 use crate::profile::stacks::{StackFrame, StackId, Stacks};
 
 /// The mean distances of samples in a run.
@@ -35,58 +36,6 @@ impl Intervals {
 
     fn of_category(self, category: Category) -> Option<Bytes> {
         self.by(category.row().sampling)
-    }
-}
-
-/// An amount, with its margin when it was sampled.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Measure {
-    /// Bytes.
-    pub bytes: Bytes,
-    /// Blocks.
-    pub blocks: u64,
-    /// How far from the truth, at 95 %; `None`: exact.
-    pub margin: Option<Margin>,
-}
-
-/// Sums over sites.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Totals {
-    /// Live at the end.
-    pub live: Measure,
-    /// Live when the script was through; where that is not known, at the end.
-    pub held: Measure,
-    /// Live at the heap's peak.
-    pub peak: Measure,
-    /// Allocated in the whole run.
-    pub allocated: Measure,
-}
-
-/// A stack that allocated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SiteProfile {
-    /// What its blocks are.
-    pub kind: SiteKind,
-    /// Who its bytes belong to.
-    pub layer: Layer,
-    /// Live at the end.
-    pub live: Measure,
-    /// Live when the script was through; where that is not known, at the end.
-    pub held: Measure,
-    /// Live at the heap's peak.
-    pub peak: Measure,
-    /// Allocated in the whole run.
-    pub allocated: Measure,
-    /// The stack, for [`crate::Profile::stack`].
-    pub stack: StackId,
-    /// Who allocated it, where that was threads of one name: see [`crate::Profile::by_thread`].
-    pub(crate) thread: ThreadOf,
-}
-
-impl SiteProfile {
-    /// What its bytes are counted with.
-    pub fn category(&self) -> Category {
-        self.kind.category()
     }
 }
 
@@ -119,26 +68,26 @@ pub(crate) fn merge(
     stacks: &Stacks,
     intervals: Intervals,
     held_at: HeldAt,
-) -> (Vec<SiteProfile>, Threads) {
+) -> (Vec<SiteProfile>, SiteThreads) {
     let mut known = FxHashMap::with_capacity_and_hasher(process.sites.len(), FxBuildHasher);
-    let mut merged: Vec<((StackId, SiteKind), Sum)> = Vec::with_capacity(process.sites.len());
+    let mut merged: Vec<((StackId, SiteKind), SiteTotals)> = Vec::with_capacity(process.sites.len());
     let mut histories = process.histories.iter().peekable();
     for (at, site) in process.sites.iter().enumerate() {
         let history = histories.next_if(|history| history.site as usize == at);
         let held = held_at.of(process, site, history);
         let key = (stacks.of(site.node), site.kind);
         let number = *known.entry(key).or_insert_with(|| {
-            merged.push((key, Sum::default()));
+            merged.push((key, SiteTotals::default()));
             merged.len() - 1
         });
         merged[number].1.add(site, held, process.threads.of(at));
     }
-    let by_weight = |((stack, kind), sum): &((StackId, SiteKind), Sum)| {
+    let by_weight = |((stack, kind), sum): &((StackId, SiteKind), SiteTotals)| {
         let bytes = (sum.held.bytes, sum.live.bytes, sum.peak.bytes, sum.allocated.bytes);
         (Reverse(bytes), *stack, *kind)
     };
     merged.sort_unstable_by_key(by_weight);
-    let mut threads = Threads { names: process.threads.names.clone(), ..Threads::default() };
+    let mut threads = SiteThreads { names: process.threads.names.clone(), ..SiteThreads::default() };
     let sites = merged.into_iter().map(|((stack, kind), mut sum)| {
         let layer = kind.layer(stacks.frames(stack).next().and_then(layer_of_code));
         let thread = std::mem::take(&mut sum.shares).finish().unwrap_or_else(|shares| {
@@ -186,7 +135,7 @@ fn sum(measures: impl Iterator<Item = Measure>, interval: Option<Bytes>) -> Meas
     let mut sum = Amount::default();
     let mut variance = Variance::default();
     for measure in measures {
-        let amount = Amount { bytes: measure.bytes, blocks: measure.blocks };
+        let amount = measure.amount();
         add(&mut sum, amount);
         variance.add(interval.map_or_else(Variance::default, |interval| Variance::of(amount, interval)));
     }
@@ -199,7 +148,7 @@ fn add(to: &mut Amount, amount: Amount) {
 }
 
 #[derive(Default)]
-struct Sum {
+struct SiteTotals {
     live: Amount,
     held: Amount,
     peak: Amount,
@@ -207,7 +156,7 @@ struct Sum {
     shares: Shares,
 }
 
-impl Sum {
+impl SiteTotals {
     fn add(&mut self, site: &Site, held: Amount, thread: ThreadOf) {
         self.shares.add(thread, [held, site.allocated], [self.held, self.allocated]);
         add(&mut self.live, site.live);

@@ -2,10 +2,12 @@
 
 mod margin;
 mod merge;
+mod site;
 mod threads;
 
 pub use margin::Margin;
 pub(crate) use merge::{HeldAt, Intervals, end_of_script, merge, totals};
-pub use merge::{Measure, SiteProfile, Totals};
+pub use site::{Measure, SiteProfile, Totals};
+pub(crate) use site::{is_python_pool, site_numbers};
+pub(crate) use threads::SiteThreads;
 pub use threads::ThreadPart;
-pub(crate) use threads::Threads;

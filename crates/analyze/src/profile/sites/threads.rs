@@ -4,7 +4,7 @@
 use heaplens_format::recording::{Amount, SiteKind, ThreadOf};
 use rustc_hash::FxHashMap;
 
-use super::merge::SiteProfile;
+use super::site::SiteProfile;
 use crate::profile::stacks::StackId;
 
 /// What more than one thread allocated, where what each had is not known.
@@ -12,7 +12,7 @@ const SEVERAL: &str = "several";
 
 /// The threads of a process.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Threads {
+pub(crate) struct SiteThreads {
     pub(crate) names: Vec<String>,
     /// Of stacks that are not all of one name.
     pub(crate) shares: FxHashMap<(StackId, SiteKind), Vec<Share>>,
@@ -38,7 +38,7 @@ pub struct ThreadPart<'a> {
     pub allocated: Amount,
 }
 
-impl Threads {
+impl SiteThreads {
     /// A site by its threads.
     pub(crate) fn parts(&self, site: &SiteProfile) -> Vec<ThreadPart<'_>> {
         let part = |share: &Share| ThreadPart {
@@ -49,9 +49,7 @@ impl Threads {
         match self.shares.get(&(site.stack, site.kind)) {
             Some(shares) => shares.iter().map(part).collect(),
             None => {
-                let amount =
-                    |measure: super::Measure| Amount { bytes: measure.bytes, blocks: measure.blocks };
-                let (held, allocated) = (amount(site.held), amount(site.allocated));
+                let (held, allocated) = (site.held.amount(), site.allocated.amount());
                 vec![part(&Share { of: site.thread, held, allocated })]
             }
         }

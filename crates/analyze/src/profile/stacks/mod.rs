@@ -1,12 +1,15 @@
 //! The stacks of one process: each path once, frames with their names, whose code each of them is, and which frame or line a
 //! stack is named by.
 
+mod frame;
 mod naming;
 mod origin;
 mod table;
 
+pub(crate) use frame::LineKey;
+pub use frame::StackFrame;
 pub use naming::{headline, is_interpreter, is_library};
 pub(crate) use naming::{own_line, thread_start};
 pub use origin::Origin;
 pub(crate) use table::Stacks;
-pub use table::{Cut, Frames, Import, StackFrame, StackId, StackStep};
+pub use table::{Cut, Frames, Import, StackId, StackStep};

@@ -1,6 +1,6 @@
 //! Which frame of a native stack a site is named by: not the allocator, nor the standard library that calls it.
 
-use super::table::StackFrame;
+use super::frame::StackFrame;
 
 /// Functions that allocate for others.
 const ALLOCATORS: &[&str] = &[

@@ -11,37 +11,9 @@ use heaplens_format::recording::{Frame, Function, Process};
 use heaplens_format::{CodeId, ModuleId, NodeId};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
+use super::frame::StackFrame;
 use super::naming::own_line;
 use super::origin::{Origin, Trail};
-
-/// One function of a stack, inlined ones included.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StackFrame {
-    /// Whose code it is.
-    pub origin: Origin,
-    /// Its name, the qualified one of a Python function; `None` where no symbol covers the address.
-    pub function: Option<Arc<str>>,
-    /// Its source file; `None` without DWARF.
-    pub file: Option<Arc<str>>,
-    /// The line; `None` without DWARF.
-    pub line: Option<u32>,
-    /// Path of the object file; `None` for code that no object file covers, hence for Python.
-    pub module: Option<Arc<str>>,
-    /// Return address: in the object file, or in the process where there is none; 0 for Python.
-    pub offset: u64,
-}
-
-impl StackFrame {
-    /// Whether it is a Python frame.
-    pub fn is_python(&self) -> bool {
-        self.origin != Origin::Native
-    }
-
-    /// What it is written in, as every output calls it.
-    pub fn language(&self) -> &'static str {
-        if self.is_python() { "python" } else { "native" }
-    }
-}
 
 /// Why a stack does not reach its outermost frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
