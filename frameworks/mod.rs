@@ -8,9 +8,9 @@
 use core::ffi::CStr;
 
 #[cfg(not(feature = "inside"))]
-use crate::analysis::RemarkKind;
+use crate::diagnose::remark::RemarkKind;
 #[cfg(not(feature = "inside"))]
-use crate::diagnose::Rule;
+use crate::diagnose::rule::Rule;
 
 /// What is known of a framework inside the program.
 #[cfg(feature = "inside")]

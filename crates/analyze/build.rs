@@ -45,6 +45,6 @@ fn listed(folder: &Path) -> io::Result<String> {
         rules.iter().map(|(name, path)| format!("#[path = {path:?}]\npub(crate) mod {name};\n")).collect();
     let names: String = rules.iter().map(|(name, _)| format!("    &{name}::RULE,\n")).collect();
     Ok(format!(
-        "{modules}\n/// Every rule of this folder.\npub(crate) const RULES: &[&crate::diagnose::Rule] = &[\n{names}];\n"
+        "{modules}\n/// Every rule of this folder.\npub(crate) const RULES: &[&crate::diagnose::rule::Rule] = &[\n{names}];\n"
     ))
 }

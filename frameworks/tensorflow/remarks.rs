@@ -1,16 +1,15 @@
 //! The outcome of finalizing a graph at the user's request (`--finalize-graph`).
 
 use super::counters::FINALIZED_GRAPH_GREW;
-use crate::Profile;
-use crate::analysis::{Remark, RemarkKind};
-use crate::profile::StackId;
+use crate::diagnose::remark::{Remark, RemarkKind};
+use crate::profile::{Counts, StackId, Stacks};
 
 pub(crate) const FINALIZED: RemarkKind = RemarkKind { key: "graph_finalized", of: finalized };
 
-fn finalized(profile: &Profile) -> Option<Remark> {
-    let when = profile.counts.notes(FINALIZED_GRAPH_GREW).next()?.to_owned();
-    let stack = profile.counts.first_at(FINALIZED_GRAPH_GREW);
-    let text = match (stack.and_then(|stack| location(profile, stack)), stack) {
+fn finalized(counts: &Counts, stacks: &Stacks) -> Option<Remark> {
+    let when = counts.notes(FINALIZED_GRAPH_GREW).next()?.to_owned();
+    let stack = counts.first_at(FINALIZED_GRAPH_GREW);
+    let text = match (stack.and_then(|stack| location(stacks, stack)), stack) {
         (Some(location), _) => {
             format!("The graph was finalized {when}; {location} tried to add an operation, and raised.")
         }
@@ -25,8 +24,8 @@ fn finalized(profile: &Profile) -> Option<Remark> {
 }
 
 /// `train.py:12`.
-fn location(profile: &Profile, stack: StackId) -> Option<String> {
-    let frame = profile.line_of(stack)?;
+fn location(stacks: &Stacks, stack: StackId) -> Option<String> {
+    let frame = stacks.line(stack)?;
     let file = frame.file.as_deref()?.rsplit('/').next()?;
     Some(format!("{file}:{}", frame.line?))
 }

@@ -16,6 +16,7 @@ pub mod suppressions;
 mod symbols;
 mod trend;
 
-pub use analysis::{Profile, Remark, profile, profile_by, remarks};
+pub use analysis::{Profile, profile, profile_by, remarks};
+pub use diagnose::Remark;
 pub use profile::NoSuchProcess;
 pub use symbols::{CodeSegment, code_segments, resolve_symbols, settle_loop_lines};

@@ -88,7 +88,7 @@ fn what_a_line_keeps_in_several_layers_is_one_finding() {
     let shares: Vec<f64> = profile.growth.findings.iter().filter_map(|finding| finding.share).collect();
     assert!((shares[0] - 0.75).abs() < 0.01 && (shares[1] - 0.25).abs() < 0.01, "{shares:?}");
     let finding = &profile.growth.findings[1];
-    let line = profile.line(&profile.sites[finding.leader.unwrap()]).and_then(|frame| frame.line);
+    let line = profile.line(&profile.sites[finding.representative.unwrap()]).and_then(|frame| frame.line);
     assert_eq!((line, finding.sites.len()), (Some(3), 2));
     assert_eq!(
         finding.live,

@@ -3,8 +3,9 @@
 //! constants is growth by operations, and C1 reports it.
 
 use super::retrace;
-use crate::diagnose::{Course, Rule, Text, Within};
+use crate::diagnose::rule::{Rule, Text, Within};
 use crate::profile::{Frames, StackFrame};
+use crate::trend::TimeSeries;
 
 pub(crate) static RULE: Rule = Rule {
     title: Text::Plain("Each new trace of a tf.function retains large constants"),
@@ -31,9 +32,9 @@ const MAKING: &str = "/tensorflow/python/framework/constant_op.py";
 /// buffers, and the kernel. Nothing else in a definition is this large.
 const HOLDING: [&str; 3] = ["google::protobuf::", "upb_Decode", "tensorflow::ConstantOp::"];
 
-/// How many bytes more of large constants a site has; frames and course are the site's.
-fn rise(mut frames: Frames<'_>, course: &Course) -> f64 {
-    let (bytes, blocks) = (course.changed(), course.changed_blocks());
+/// How many bytes more of large constants a site has; frames and values are the site's.
+fn rise(mut frames: Frames<'_>, values: &TimeSeries) -> f64 {
+    let (bytes, blocks) = (values.changed(), values.changed_blocks());
     let is_large = blocks > 0.0 && bytes >= LARGE * blocks;
     if is_large && frames.any(is_of_constant) { bytes } else { 0.0 }
 }

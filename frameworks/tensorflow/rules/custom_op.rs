@@ -1,6 +1,6 @@
 //! C19: a custom op leaks memory on every call: its kernel is not TensorFlow's, but in a library that the program loads.
 
-use crate::diagnose::{Rule, Text};
+use crate::diagnose::rule::{Rule, Text};
 use crate::profile::{Frames, StackFrame, own_line};
 
 pub(crate) static RULE: Rule = Rule {

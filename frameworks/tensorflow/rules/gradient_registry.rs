@@ -1,7 +1,7 @@
 //! C4: gradients are registered for each new model, and retain its traced functions.
 
 use super::{COMPILING, KERAS, TRACING, counters, keras_state, retrace};
-use crate::diagnose::{Claims, Events, Reads, Rule, Text};
+use crate::diagnose::rule::{Claims, Events, Reads, Rule, Text};
 
 pub(crate) static RULE: Rule = Rule {
     title: Text::Plain("TensorFlow's gradient registry retains each model's functions"),

@@ -1,8 +1,8 @@
 //! C1: operations are added to a TensorFlow graph on every iteration.
 
 use super::{SESSION, counters};
-use crate::Profile;
-use crate::diagnose::{Claims, Events, Reads, Rule, Text};
+use crate::diagnose::rule::{Claims, Events, Reads, Rule, Text};
+use crate::profile::Counts;
 
 pub(crate) static RULE: Rule = Rule {
     title: Text::Plain("A TensorFlow graph grows on every iteration"),
@@ -27,8 +27,8 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 /// Rules out sessions by their counts.
-fn sessions(profile: &Profile) -> Option<(String, String)> {
+fn sessions(counts: &Counts) -> Option<(String, String)> {
     let [made, closed] =
-        [counters::SESSION_MADE, counters::SESSION_CLOSED].map(|counter| profile.counts.total(counter));
+        [counters::SESSION_MADE, counters::SESSION_CLOSED].map(|counter| counts.total(counter));
     (made > 0).then(|| ("sessions".to_owned(), format!("{made} opened, {closed} closed")))
 }

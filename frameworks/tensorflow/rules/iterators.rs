@@ -1,7 +1,7 @@
 //! C13: tf.data iterators are created and never released.
 
 use super::{PIPELINES, counters};
-use crate::diagnose::{Claims, Events, Reads, Rule, Text};
+use crate::diagnose::rule::{Claims, Events, Reads, Rule, Text};
 
 pub(crate) static RULE: Rule = Rule {
     title: Text::Plain("tf.data iterators are created and never released"),

@@ -1,7 +1,7 @@
 //! C5: Keras models are created and never released.
 
 use super::{KERAS, counters};
-use crate::diagnose::{Claims, Events, Reads, Rule, Text};
+use crate::diagnose::rule::{Claims, Events, Reads, Rule, Text};
 
 pub(crate) static RULE: Rule = Rule {
     title: Text::Plain("Keras models are created and never released"),

@@ -3,8 +3,10 @@
 
 use heaplens_format::arena::counter::COLLECTOR_HELD;
 
+use crate::diagnose::evidence::Evidence;
+use crate::diagnose::reclaim_test::Reclaimed;
+use crate::diagnose::rule::{Finding, Outcome, Reads, Rule, Text};
 use crate::diagnose::rules::gc_cycle::{self, UNTIL_COLLECTED};
-use crate::diagnose::{Evidence, Finding, Outcome, Reads, Returned, Rule, Text};
 use crate::profile::{StackFrame, StackId, Stacks};
 
 pub(crate) static RULE: Rule = Rule {
@@ -35,12 +37,12 @@ fn review(evidence: &Evidence<'_>, findings: &mut [Finding]) {
     let is_of_trainer = |site: usize| allocates(stacks, sites[site].stack);
     let cycles = findings.iter_mut().filter(|finding| *finding.rule == gc_cycle::RULE);
     cycles
-        .filter(|finding| is_mostly(evidence.returned, finding, is_of_trainer))
+        .filter(|finding| is_mostly(evidence.reclaimed, finding, is_of_trainer))
         .for_each(|finding| finding.rule = &RULE);
 }
 
-fn is_mostly(returned: &Returned, finding: &Finding, is_own: impl Fn(usize) -> bool) -> bool {
-    returned.freed_at(finding, is_own) > HALF * returned.freed(finding)
+fn is_mostly(reclaimed: &Reclaimed, finding: &Finding, is_own: impl Fn(usize) -> bool) -> bool {
+    reclaimed.freed_at(&finding.sites, is_own) > HALF * reclaimed.freed(&finding.sites)
 }
 
 /// Whether the memory of a stack was allocated by a call of the trainer, with no line of the user's in between.
@@ -65,10 +67,10 @@ mod tests {
 
     #[test]
     fn cycles_are_the_trainers_where_most_of_them_are() {
-        let collected = Returned {
+        let collected = Reclaimed {
             by_collection: FxHashMap::from_iter([(0, 6.0 * MIB), (1, 3.0 * MIB)]),
             length: LENGTH,
-            ..Returned::default()
+            ..Reclaimed::default()
         };
         let grows = Finding { sites: vec![0, 1], ..growth(0, 9.0 * MIB) };
         assert!(is_mostly(&collected, &grows, |site| site == 0));

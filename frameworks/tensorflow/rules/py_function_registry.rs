@@ -1,7 +1,7 @@
 //! C12: Python functions are registered for each new pipeline, and the graph retains them.
 
 use super::{PIPELINES, counters, iterators};
-use crate::diagnose::{Claims, Events, Reads, Rule, Text};
+use crate::diagnose::rule::{Claims, Events, Reads, Rule, Text};
 
 pub(crate) static RULE: Rule = Rule {
     title: Text::Plain("TensorFlow retains the Python functions of each new pipeline"),

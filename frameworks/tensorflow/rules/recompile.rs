@@ -1,7 +1,7 @@
 //! C6: a Keras model is compiled repeatedly.
 
 use super::{COMPILING, KERAS, TRACING, counters, gradient_registry, retrace};
-use crate::diagnose::{Claims, Events, Reads, Rule, Text};
+use crate::diagnose::rule::{Claims, Events, Reads, Rule, Text};
 
 pub(crate) static RULE: Rule = Rule {
     title: Text::Plain("A Keras model is compiled repeatedly"),

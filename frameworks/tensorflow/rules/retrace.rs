@@ -1,7 +1,7 @@
 //! C3: a `tf.function` is retraced repeatedly.
 
 use super::{COMPILING, TRACING, counters};
-use crate::diagnose::{Claims, Events, Reads, Rule, Text};
+use crate::diagnose::rule::{Claims, Events, Reads, Rule, Text};
 
 pub(crate) static RULE: Rule = Rule {
     title: Text::Plain("A tf.function is retraced repeatedly"),

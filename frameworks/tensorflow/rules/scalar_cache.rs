@@ -1,7 +1,7 @@
 //! C35: TensorFlow caches every distinct Python scalar that is converted to a tensor.
 
 use super::has_function;
-use crate::diagnose::{Claims, Rule, Text};
+use crate::diagnose::rule::{Claims, Rule, Text};
 
 pub(crate) static RULE: Rule = Rule {
     title: Text::Plain("TensorFlow caches every distinct Python scalar forever"),

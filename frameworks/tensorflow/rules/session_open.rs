@@ -1,7 +1,7 @@
 //! C2: TensorFlow sessions are created and never closed.
 
 use super::{SESSION, counters};
-use crate::diagnose::{Claims, Events, Reads, Rule, Text};
+use crate::diagnose::rule::{Claims, Events, Reads, Rule, Text};
 
 pub(crate) static RULE: Rule = Rule {
     title: Text::Plain("TensorFlow sessions are created and never closed"),

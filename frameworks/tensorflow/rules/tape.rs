@@ -1,7 +1,7 @@
 //! C20: gradient tapes, and the tensors they recorded, stay alive.
 
 use super::{TENSOR, counters};
-use crate::diagnose::{Claims, Events, Reads, Rule, Text};
+use crate::diagnose::rule::{Claims, Events, Reads, Rule, Text};
 
 pub(crate) static RULE: Rule = Rule {
     title: Text::Plain("Gradient tapes, and the tensors they recorded, stay alive"),

@@ -1,7 +1,7 @@
 //! C8: tensors created at a line are never released.
 
 use super::{TENSOR, has_function};
-use crate::diagnose::{Claims, Rule, Text};
+use crate::diagnose::rule::{Claims, Rule, Text};
 
 pub(crate) static RULE: Rule = Rule {
     title: Text::Plain("Tensors created at this line are never released"),

@@ -1,6 +1,6 @@
 //! TOY1: models are registered, and stay in the registry.
 
-use crate::diagnose::{Claims, Events, Reads, Rule, Text};
+use crate::diagnose::rule::{Claims, Events, Reads, Rule, Text};
 
 pub(crate) static RULE: Rule = Rule {
     title: Text::Plain("Toy models are registered and never removed"),

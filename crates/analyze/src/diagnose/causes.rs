@@ -8,29 +8,30 @@ use std::sync::Arc;
 use heaplens_format::recording::Process;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::counted::{Counted, CountedLine};
-use super::growing_sites::{Course, Key, Sum, key};
-use super::judge::Known;
+use super::counted::Counted;
+use super::counting::Counting;
+use super::known::Known;
 use super::rule::{Events, Rule, Within};
 use super::rules;
-use crate::profile::{StackFrame, StackId, Stacks, held_through};
-use crate::trend::Axis;
+use super::site_sum::{SiteSum, line_key};
+use crate::profile::{LineKey, StackFrame, StackId, Stacks, held_through};
+use crate::trend::{Axis, TimeSeries};
 
 /// A cause that is at work, with the memory that it costs.
 #[derive(Debug)]
 pub(super) struct Cause<'a> {
     rule: &'static Rule,
     pub(super) counting: Option<Counting>,
-    pub(super) sum: Sum,
+    pub(super) sum: SiteSum,
     /// The blocks of it that stand for one thread each.
-    pub(super) threads: Course,
-    keys: Vec<Option<Key<'a>>>,
+    pub(super) threads: TimeSeries,
+    keys: Vec<Option<LineKey<'a>>>,
     /// Stacks of blocks that are held by what it keeps, wherever they were allocated.
     held: FxHashSet<StackId>,
     /// Frames by their place, and what each is to it.
     looked_at: RefCell<FxHashMap<*const StackFrame, Seen>>,
     /// The line that it is told for instead of them, where its rule finds one in the stack itself.
-    told_at: Option<Key<'a>>,
+    told_at: Option<LineKey<'a>>,
     /// Whether what was counted is alive: it costs something, be it ever so little.
     pub(super) is_alive: bool,
     /// Of the sites at its own lines the one that rose most, and by how much.
@@ -62,17 +63,6 @@ impl Seen {
     fn is_inside(self) -> bool {
         self.file || self.function && self.thread
     }
-}
-
-/// What was counted for a finding.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Counting {
-    /// What.
-    pub counter: &'static str,
-    /// Events per iteration, without those that were taken back.
-    pub per_iteration: f64,
-    /// By line, those with most of it first.
-    pub lines: Vec<CountedLine>,
 }
 
 impl<'a> Cause<'a> {
@@ -113,8 +103,8 @@ impl<'a> Cause<'a> {
         Self {
             rule,
             counting: None,
-            sum: Sum::default(),
-            threads: Course::default(),
+            sum: SiteSum::default(),
+            threads: TimeSeries::default(),
             held: FxHashSet::default(),
             looked_at: RefCell::default(),
             keys: Vec::new(),
@@ -128,16 +118,16 @@ impl<'a> Cause<'a> {
     /// By what the memory of a stack gave away.
     fn shown(rule: &'static Rule, stacks: &'a Stacks, stack: StackId) -> Self {
         let (keys, told_at) = match rule.line {
-            None => (vec![stacks.line(stack).map(key)], None),
-            Some(line) => (Vec::new(), line(stacks.frames(stack)).map(key)),
+            None => (vec![stacks.line(stack).map(line_key)], None),
+            Some(line) => (Vec::new(), line(stacks.frames(stack)).map(line_key)),
         };
         Self { keys, told_at, ..Self::new(rule) }
     }
 
     /// Whether the memory of a stack at this line is its own.
-    fn has_line(&self, stacks: &Stacks, line: Option<Key<'_>>, stack: StackId) -> bool {
+    fn has_line(&self, stacks: &Stacks, line: Option<LineKey<'_>>, stack: StackId) -> bool {
         if let (Some(told_at), Some(line)) = (self.told_at, self.rule.line) {
-            return line(stacks.frames(stack)).map(key) == Some(told_at);
+            return line(stacks.frames(stack)).map(line_key) == Some(told_at);
         }
         let mut functions = stacks.frames(stack).filter_map(|frame| frame.function.as_deref());
         let below = self.rule.claims.below;
@@ -171,7 +161,7 @@ impl<'a> Cause<'a> {
 
     /// Whether it explains the memory of a stack.
     fn explains(&self, stacks: &'a Stacks, stack: StackId) -> bool {
-        self.has_line(stacks, stacks.line(stack).map(key), stack) || self.has_inside(stacks, stack)
+        self.has_line(stacks, stacks.line(stack).map(line_key), stack) || self.has_inside(stacks, stack)
     }
 
     /// Remembers a site at one of its own lines.
@@ -182,15 +172,15 @@ impl<'a> Cause<'a> {
     }
 
     /// Remembers what of a site is explained better by the rules that are parts of its own.
-    pub(super) fn note_parts(&mut self, stacks: &Stacks, stack: StackId, course: &Course) {
+    pub(super) fn note_parts(&mut self, stacks: &Stacks, stack: StackId, values: &TimeSeries) {
         for (part, sum) in &mut self.parts {
-            *sum += part.within.as_ref().map_or(0.0, |within| (within.rise)(stacks.frames(stack), course));
+            *sum += part.within.as_ref().map_or(0.0, |within| (within.rise)(stacks.frames(stack), values));
         }
     }
 
     /// What it is told as.
     pub(super) fn rule(&self) -> &'static Rule {
-        let all = self.sum.course.changed();
+        let all = self.sum.values.changed();
         let is_most = |within: &Within, rise: f64| rise > within.least * all;
         let has_most = |(part, rise): &&(&'static Rule, f64)| {
             part.within.as_ref().is_some_and(|within| is_most(within, *rise))
@@ -199,8 +189,8 @@ impl<'a> Cause<'a> {
     }
 
     /// The site that its line is told by: at a line where it is counted, if memory was allocated at one.
-    pub(super) fn leader(&self) -> Option<usize> {
-        self.most.map(|(site, _)| site).or(self.sum.leader())
+    pub(super) fn representative(&self) -> Option<usize> {
+        self.most.map(|(site, _)| site).or(self.sum.representative())
     }
 }
 
@@ -243,7 +233,7 @@ pub(super) fn add_shown<'a>(
 pub(super) fn claim<'c, 'a>(
     causes: &'c mut [Cause<'a>],
     stacks: &'a Stacks,
-    (line, stack): (Option<Key<'_>>, StackId),
+    (line, stack): (Option<LineKey<'_>>, StackId),
     (site, rise): (usize, f64),
 ) -> Option<&'c mut Cause<'a>> {
     if let Some(at) = causes.iter().position(|cause| cause.has_line(stacks, line, stack)) {

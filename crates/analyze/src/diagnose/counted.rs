@@ -3,13 +3,12 @@
 use heaplens_format::recording::{Process, Stage};
 use rustc_hash::FxHashMap;
 
-use super::growing_sites::{Key, key};
-use super::reclaim_test;
+use super::counting::CountedLine;
 use super::rule::Events;
-use crate::profile::{StackId, Stacks};
-use crate::trend::Axis;
-use crate::trend::{Demands, LEAST_POINTS, Shape, trend};
-use crate::trend::{Point, Series};
+use super::site_sum::line_key;
+use crate::profile::reclaim_test::last_mark;
+use crate::profile::{LineKey, StackId, Stacks};
+use crate::trend::{Axis, LEAST_POINTS, Point, Series, Shape, Thresholds, trend};
 
 /// Events that a line must have had more at the end than at the beginning.
 const LEAST_EVENTS: f64 = 6.0;
@@ -17,7 +16,7 @@ const LEAST_EVENTS: f64 = 6.0;
 /// The part of a rise that a run of the collector takes back for it to have been garbage.
 const COLLECTED: f64 = 0.5;
 
-const OF_EVENTS: Demands = Demands {
+const OF_EVENTS: Thresholds = Thresholds {
     least_rise: LEAST_EVENTS,
     grain: 0.0,
     most_uneven: 0.2,
@@ -25,19 +24,10 @@ const OF_EVENTS: Demands = Demands {
     least_points: LEAST_POINTS,
 };
 
-/// Events of one line that go on with the iterations.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct CountedLine {
-    /// A stack that the line is named by.
-    pub stack: StackId,
-    /// Events per iteration.
-    pub per_iteration: f64,
-}
-
 /// Everything that was counted in a process.
 #[derive(Debug, Default)]
 pub(super) struct Counted<'a> {
-    lines: FxHashMap<(&'a str, Option<Key<'a>>), LineEvents>,
+    lines: FxHashMap<(&'a str, Option<LineKey<'a>>), LineEvents>,
 }
 
 #[derive(Debug, Default)]
@@ -51,12 +41,12 @@ struct LineEvents {
 
 impl<'a> Counted<'a> {
     pub(super) fn of(process: &'a Process, stacks: &'a Stacks, axis: &Axis) -> Self {
-        let tests = [Stage::Before, Stage::Collected].map(|stage| reclaim_test::last(process, stage));
+        let tests = [Stage::Before, Stage::Collected].map(|stage| last_mark(process, stage));
         let tests = if tests[0] < tests[1] { tests } else { [None; 2] };
         let mut counted = Self::default();
         for row in &process.counters.rows {
             let stack = stacks.of(row.node);
-            let line = counted.lines.entry((&*row.counter, stacks.line(stack).map(key))).or_default();
+            let line = counted.lines.entry((&*row.counter, stacks.line(stack).map(line_key))).or_default();
             line.stack = stack;
             line.values.resize(axis.moments.len(), 0.0);
             for (value, moment) in line.values.iter_mut().zip(&axis.moments) {
@@ -70,9 +60,9 @@ impl<'a> Counted<'a> {
     }
 
     /// Lines where this goes on with the iterations, those with most of it first.
-    pub(super) fn growing(&self, counter: &str, axis: &Axis) -> Vec<(Option<Key<'a>>, CountedLine)> {
+    pub(super) fn growing(&self, counter: &str, axis: &Axis) -> Vec<(Option<LineKey<'a>>, CountedLine)> {
         let of_counter = self.lines.iter().filter(|((known, _), _)| *known == counter);
-        let mut growing: Vec<(Option<Key<'a>>, CountedLine)> = of_counter
+        let mut growing: Vec<(Option<LineKey<'a>>, CountedLine)> = of_counter
             .filter_map(|((_, key), events)| {
                 let per_iteration = pace(&events.values, axis)?;
                 Some((*key, CountedLine { stack: events.stack, per_iteration }))

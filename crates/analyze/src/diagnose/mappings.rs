@@ -7,11 +7,9 @@ use heaplens_format::Bytes;
 use heaplens_format::memory::{Judged, Line};
 use heaplens_format::recording::{Ledger, LedgerMapping, Process};
 
-use super::judge::Known;
-use super::thread_growth::times;
+use super::known::Known;
 use crate::profile::site_numbers;
-use crate::trend::Axis;
-use crate::trend::{Demands, Shape, Trend, of_ledgers, trend};
+use crate::trend::{Axis, Shape, Thresholds, Trend, trend};
 
 /// Of what resident memory grew by, a mapping must have so much to be named for it where there are few ledgers.
 const MOST: f64 = 0.5;
@@ -27,9 +25,9 @@ pub(super) struct GrowingMapping {
 }
 
 /// What tells mappings apart: the name, and the site by its number in the recording.
-type Key<'a> = (&'a str, Option<u32>);
+type MappingKey<'a> = (&'a str, Option<u32>);
 
-fn key(mapping: &LedgerMapping) -> Key<'_> {
+fn key(mapping: &LedgerMapping) -> MappingKey<'_> {
     (&mapping.name, mapping.site)
 }
 
@@ -37,7 +35,7 @@ fn key(mapping: &LedgerMapping) -> Key<'_> {
 pub(super) fn growing(
     known: Known<'_>,
     axis: &Axis,
-    demands: Demands,
+    thresholds: Thresholds,
     whole: Option<&Trend>,
 ) -> Vec<GrowingMapping> {
     let is_judged = |judged: Judged| match judged {
@@ -56,8 +54,8 @@ pub(super) fn growing(
     };
     let mut growing: Vec<GrowingMapping> = most_of_each(ledgers, lines)
         .into_iter()
-        .filter(|(_, most)| most.get() as f64 >= demands.least_rise)
-        .filter_map(|(key, _)| Some((key, judged(known, axis, demands, whole, key, lines)?)))
+        .filter(|(_, most)| most.get() as f64 >= thresholds.least_rise)
+        .filter_map(|(key, _)| Some((key, judged(known, axis, thresholds, whole, key, lines)?)))
         .map(|((name, site), trend)| GrowingMapping {
             name: name.to_owned(),
             maker: site.and_then(maker),
@@ -69,7 +67,7 @@ pub(super) fn growing(
 }
 
 /// The most that each of them ever had.
-fn most_of_each<'a>(ledgers: &'a [Ledger], lines: &[Line]) -> BTreeMap<Key<'a>, Bytes> {
+fn most_of_each<'a>(ledgers: &'a [Ledger], lines: &[Line]) -> BTreeMap<MappingKey<'a>, Bytes> {
     let mut most = BTreeMap::new();
     for ledger in ledgers {
         for mapping in ledger.mappings.iter().filter(|mapping| lines.contains(&mapping.line)) {
@@ -83,21 +81,21 @@ fn most_of_each<'a>(ledgers: &'a [Ledger], lines: &[Line]) -> BTreeMap<Key<'a>, 
 fn judged(
     known: Known<'_>,
     axis: &Axis,
-    demands: Demands,
+    thresholds: Thresholds,
     whole: Option<&Trend>,
-    wanted: Key<'_>,
+    wanted: MappingKey<'_>,
     lines: &[Line],
 ) -> Option<Trend> {
     let bytes = |ledger: &Ledger| {
         let own = ledger.mappings.iter().filter(|one| lines.contains(&one.line) && key(one) == wanted);
         own.map(|mapping| mapping.bytes).sum::<Bytes>()
     };
-    let found = trend(&axis.ledgers(known.process, bytes), of_ledgers(demands));
+    let found = trend(&axis.ledgers(known.process, bytes), thresholds.of_ledgers());
     match found.shape {
         Shape::Linear => Some(found),
         Shape::Flat | Shape::Plateau => None,
         Shape::Filling { .. } | Shape::Steps | Shape::TooShort => {
-            by_share(known.process, axis, bytes, demands, whole?)
+            by_share(known.process, axis, bytes, thresholds, whole?)
         }
     }
 }
@@ -107,14 +105,14 @@ fn by_share(
     process: &Process,
     axis: &Axis,
     bytes: impl Fn(&Ledger) -> Bytes,
-    demands: Demands,
+    thresholds: Thresholds,
     whole: &Trend,
 ) -> Option<Trend> {
     let first = process.ledgers.iter().find(|ledger| axis.x_at(ledger.at, process.start).is_some())?;
     let last = process.ledgers.iter().max_by_key(|ledger| bytes(ledger))?;
     let rise = |value: &dyn Fn(&Ledger) -> Bytes| value(last).saturating_sub(value(first)).get() as f64;
     let (own, all) = (rise(&bytes), rise(&Ledger::program));
-    let is_most = own >= demands.least_rise && own >= MOST * all && all > 0.0;
+    let is_most = own >= thresholds.least_rise && own >= MOST * all && all > 0.0;
     (is_most && whole.shape == Shape::Linear)
-        .then(|| Trend { level: bytes(last).get() as f64, ..times(whole, (own / all).min(1.0)) })
+        .then(|| Trend { level: bytes(last).get() as f64, ..whole.times((own / all).min(1.0)) })
 }

@@ -1,37 +1,41 @@
 //! What grows, why, and what a run comes to: rules, the evidence that they are asked with, their findings, and the verdict.
 //! It reads the profile of a process and the trends of its numbers; it formats nothing.
+//!
+//! ```text
+//!   known, reclaim_test ─▶ evidence ─▶ rule ─▶ rules, one file each ─▶ causes ─▶ growing_sites ─▶ findings ─▶ judge
+//! ```
 
 mod causes;
 mod counted;
+mod counting;
+mod diagnosis;
+pub(crate) mod evidence;
 mod findings;
 mod growing_sites;
+mod held_lines;
 mod judge;
+pub(crate) mod known;
 mod mappings;
-mod reclaim_test;
-mod rule;
+mod plateau;
+pub(crate) mod reclaim_test;
+pub(crate) mod remark;
+pub(crate) mod rule;
 pub mod rules;
+mod site_sum;
 #[cfg(test)]
 pub(crate) mod testing;
 mod thread_growth;
 mod verdict;
+mod wholes;
 
-pub use causes::Counting;
-pub use counted::CountedLine;
-pub use findings::Finding;
-pub use judge::Growth;
-pub(crate) use judge::{Known, growth};
-pub use rule::{Ending, MeasuredBy, Outcome, Rule};
-pub use rules::warm_up::Plateau;
-pub use thread_growth::Threads;
+pub use counting::{CountedLine, Counting};
+pub use diagnosis::Diagnosis;
+pub(crate) use judge::diagnose;
+pub(crate) use known::Known;
+pub use plateau::Plateau;
+pub use remark::Remark;
+pub use rule::{Ending, Finding, MeasuredBy, Outcome, Rule};
+pub use thread_growth::ThreadGrowth;
 pub use verdict::Verdict;
 
 pub use crate::trend::{How, Shape, Slope, Slowing, Trend};
-
-/// What rules are written with.
-pub(crate) use findings::{Line as GrowthLine, unexplained};
-pub(crate) use growing_sites::Course;
-#[cfg(test)]
-pub(crate) use judge::OF_ITERATIONS;
-pub(crate) use judge::{LEAST_OF_LINE, LEAST_TO_STOP};
-pub(crate) use reclaim_test::Returned;
-pub(crate) use rule::{Claims, Events, Evidence, Reads, Text, Within};

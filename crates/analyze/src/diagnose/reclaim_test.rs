@@ -6,14 +6,14 @@ use heaplens_format::arena::counter::COLLECTOR_HELD;
 use heaplens_format::recording::{Ledger, Line, MarkKind, Process, Stage};
 use rustc_hash::FxHashMap;
 
-use super::findings::Finding;
-use super::judge::Known;
+use super::known::Known;
+use crate::profile::reclaim_test::last_mark;
 use crate::profile::{SiteProfile, Stacks, site_numbers};
 use crate::trend::Axis;
 
 /// Bytes that came back; nothing where nothing was asked for.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Returned {
+pub(crate) struct Reclaimed {
     /// What Python's collector freed, by the index of the site in the profile.
     pub(crate) by_collection: FxHashMap<usize, f64>,
     /// Resident bytes that the allocator gave back.
@@ -26,17 +26,18 @@ pub(crate) struct Returned {
     pub(crate) length: f64,
 }
 
-impl Returned {
+impl Reclaimed {
     /// By the last test of a process, of which it is known what a trim gave back and what was live while it still grew. What
     /// was freed between that moment and the trim, be it by the collection of the test itself, was no free memory then.
     pub(super) fn of(known: Known<'_>, axis: &Axis, live: f64, length: f64) -> Self {
         let Known { process, stacks, sites, trimmed, .. } = known;
-        let collection = last(process, Stage::Before).zip(last(process, Stage::Collected));
+        let collection = last_mark(process, Stage::Before).zip(last_mark(process, Stage::Collected));
         let by_collection = match collection.filter(|(before, after)| before < after) {
             Some(marks) => collected(process, stacks, sites, marks),
             None => FxHashMap::default(),
         };
-        let at_test = last(process, Stage::Before).map_or(live, |mark| process.marks[mark].live.get() as f64);
+        let at_test =
+            last_mark(process, Stage::Before).map_or(live, |mark| process.marks[mark].live.get() as f64);
         let freed = Bytes::new((live - at_test).max(0.0) as u64) + freed_and_resident(process);
         let is_held_off = process.counters.notes.iter().any(|note| *note.counter == *COLLECTOR_HELD);
         let by_trim = trimmed.map(|bytes| bytes.saturating_sub(freed));
@@ -44,14 +45,14 @@ impl Returned {
         Self { by_collection, by_trim, by_ledger, is_held_off, length }
     }
 
-    /// What the collection freed of it.
-    pub(crate) fn freed(&self, finding: &Finding) -> f64 {
-        finding.sites.iter().filter_map(|site| self.by_collection.get(site)).sum()
+    /// What the collection freed of these sites.
+    pub(crate) fn freed(&self, sites: &[usize]) -> f64 {
+        sites.iter().filter_map(|site| self.by_collection.get(site)).sum()
     }
 
-    /// The same of those of its sites that are meant.
-    pub(crate) fn freed_at(&self, finding: &Finding, is_meant: impl Fn(usize) -> bool) -> f64 {
-        let own = finding.sites.iter().filter(|&&site| is_meant(site));
+    /// The same of those that are meant.
+    pub(crate) fn freed_at(&self, sites: &[usize], is_meant: impl Fn(usize) -> bool) -> f64 {
+        let own = sites.iter().filter(|&&site| is_meant(site));
         own.filter_map(|site| self.by_collection.get(site)).sum()
     }
 }
@@ -59,7 +60,7 @@ impl Returned {
 /// What the collection of the last test freed and did not give back to the system by itself: a trim does.
 fn freed_and_resident(process: &Process) -> Bytes {
     let at = |stage| {
-        let mark = &process.marks[last(process, stage)?];
+        let mark = &process.marks[last_mark(process, stage)?];
         match mark.kind {
             MarkKind::Test { rss, .. } => Some((mark.live, rss)),
             _ => None,
@@ -86,14 +87,6 @@ fn no_blocks(process: &Process, axis: &Axis) -> f64 {
     };
     let first = ledgers.next().map_or(0.0, bytes);
     ledgers.next_back().map_or(0.0, |last| bytes(last) - first)
-}
-
-/// The last mark of a stage, by its index.
-pub(super) fn last(process: &Process, wanted: Stage) -> Option<usize> {
-    process
-        .marks
-        .iter()
-        .rposition(|mark| matches!(mark.kind, MarkKind::Test { stage, .. } if stage == wanted))
 }
 
 fn collected(
@@ -133,6 +126,6 @@ mod tests {
         assert_eq!(after(400, 5000), Bytes::new(600), "all of it stayed");
         assert_eq!(after(400, 4800), Bytes::new(400), "some went back at once");
         assert_eq!((after(1000, 5000), after(400, 4000)), (Bytes::ZERO, Bytes::ZERO));
-        assert_eq!(freed_and_resident(&Process::default()), Bytes::ZERO, "nothing was tried");
+        assert_eq!(freed_and_resident(&Process::default()), Bytes::ZERO, "there was no test");
     }
 }

@@ -1,20 +1,23 @@
-//! What a rule states, all of it in one place: how it is called and what is said about it, what it reads, when it holds, and
-//! which memory it explains. A rule is one file with one static [`Rule`] (see `crate::rules`). The engine asks rules and knows
-//! none of them by name, but for those that hold for any program.
+//! What a rule states, all of it in one file: how it is called and what is said about it, what it reads, when it holds, and
+//! which memory it explains; and what it finds, since a finding names its rule and rules review findings. A rule is one file with
+//! one static [`Rule`] (see [`super::rules`]). The engine asks rules and knows none of them by name, but for those that hold for any
+//! program.
 
 use std::fmt;
 
-use super::findings::Finding;
-use super::growing_sites::Course;
-use super::judge::Known;
-use super::reclaim_test::Returned;
-use super::thread_growth::Threads;
-use crate::Profile;
-use crate::profile::{Frames, Layer, StackFrame};
-use crate::trend::Trend;
+use heaplens_format::Bytes;
+use heaplens_format::recording::{Amount, Stage};
+
+use super::counting::Counting;
+use super::evidence::Evidence;
+use super::known::Known;
+use super::thread_growth::ThreadGrowth;
+use crate::profile::reclaim_test::last_mark;
+use crate::profile::{Counts, Frames, Layer, Measure, StackFrame};
+use crate::trend::{Shape, TimeSeries, Trend};
 
 /// What does not grow, and why that is known.
-pub type Excluded = fn(&Profile) -> Option<(String, String)>;
+pub type Excluded = fn(&Counts) -> Option<(String, String)>;
 
 /// A cause of growth. Two are the same if their identifiers are.
 pub struct Rule {
@@ -51,7 +54,7 @@ pub struct Rule {
     /// What must have been recorded for it to be asked at all.
     pub(crate) reads: &'static [Reads],
     /// Holds for a line that grows like this, and that starts threads whose number grows, or none.
-    pub(crate) of_line: Option<fn(&Trend, Option<&Threads>) -> bool>,
+    pub(crate) of_line: Option<fn(&Trend, Option<&ThreadGrowth>) -> bool>,
     /// Holds while events go on with the iterations.
     pub(crate) events: Option<Events>,
     /// Holds for a line where memory grows whose stack shows it.
@@ -121,15 +124,16 @@ impl fmt::Debug for Rule {
 pub(crate) enum Text {
     /// The same for each.
     Plain(&'static str),
-    /// They depend on it.
-    By(fn(&Profile, &Finding) -> &'static str),
+    /// They depend on it, and on its line.
+    By(fn(&Finding, Option<&StackFrame>) -> &'static str),
 }
 
 impl Text {
-    fn of(&self, profile: &Profile, finding: &Finding) -> &'static str {
+    /// Of a finding about this line.
+    pub(crate) fn of(&self, finding: &Finding, line: Option<&StackFrame>) -> &'static str {
         match self {
             Self::Plain(text) => text,
-            Self::By(choose) => choose(profile, finding),
+            Self::By(choose) => choose(finding, line),
         }
     }
 }
@@ -160,7 +164,7 @@ pub enum MeasuredBy {
     /// How fast it grows.
     Pace,
     /// What came back when it was asked for.
-    Returned,
+    Reclaimed,
 }
 
 /// What a rule needs to know besides what lines hold at marks.
@@ -179,10 +183,9 @@ pub(crate) enum Reads {
 impl Reads {
     /// Whether a process has it.
     fn is_in(self, known: Known<'_>) -> bool {
-        use heaplens_format::recording::Stage;
         match self {
             Self::Counters => !known.process.counters.rows.is_empty(),
-            Self::Collection => super::reclaim_test::last(known.process, Stage::Collected).is_some(),
+            Self::Collection => last_mark(known.process, Stage::Collected).is_some(),
             Self::Trim => known.trimmed.is_some(),
             Self::Holders => !known.process.heap.views.is_empty(),
         }
@@ -217,7 +220,7 @@ pub(crate) struct Within {
     /// That rule.
     pub(crate) rule: &'static Rule,
     /// By how many bytes a site of it rose for this reason.
-    pub(crate) rise: fn(Frames<'_>, &Course) -> f64,
+    pub(crate) rise: fn(Frames<'_>, &TimeSeries) -> f64,
     /// It is told instead where it has more than this part of all.
     pub(crate) least: f64,
 }
@@ -243,46 +246,67 @@ impl Claims {
         Self { inside: &[], through: &[], on_threads: None, below: None, held_through: &[] };
 }
 
-/// What was tried and seen at the end of a run.
-pub(crate) struct Evidence<'a> {
-    /// The process.
-    pub(crate) known: Known<'a>,
-    /// What came back.
-    pub(crate) returned: &'a Returned,
-    /// What resident memory does.
-    pub(crate) rss: Option<&'a Trend>,
-    /// What was resident at most.
-    pub(crate) resident: f64,
+/// What a rule found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finding {
+    /// The rule.
+    pub rule: &'static Rule,
+    /// Whose memory it is; `None` where that is not known.
+    pub layer: Option<Layer>,
+    /// How it grows.
+    pub trend: Trend,
+    /// Its part of all growth, 0 to 1; `None` where that is not known.
+    pub share: Option<f64>,
+    /// Blocks per iteration; `None` where that is not known.
+    pub blocks_per_iteration: Option<f64>,
+    /// Live while the program still ran, at the last iteration that is known.
+    pub live: Amount,
+    /// Of the same sites when the script was through, or at the end where that is not known.
+    pub held: Measure,
+    /// Bytes that came back when they were asked for: the proof of a rule that has one.
+    pub returned: Option<Bytes>,
+    /// How threads become more, where these are what grows.
+    pub threads: Option<ThreadGrowth>,
+    /// What was counted, where the rule is one of a library's.
+    pub counting: Option<Counting>,
+    /// The name of the mapping that grows, where it is one that nobody was seen to make; empty where it has none.
+    pub mapping: Option<String>,
+    /// The site that grows most, by its index in the profile; its line is the finding's.
+    pub representative: Option<usize>,
+    /// All sites of that line, by their indices.
+    pub sites: Vec<usize>,
 }
 
-/// What its rule says of a finding.
 impl Finding {
-    /// The headline.
-    pub fn title(&self, profile: &Profile) -> &'static str {
-        self.rule.title.of(profile, self)
+    /// Where it will stop, where that can be told.
+    pub fn stops_at(&self) -> Option<Bytes> {
+        match self.trend.shape {
+            Shape::Filling { level } if level.is_finite() => Some(Bytes::new(level.max(0.0) as u64)),
+            _ => None,
+        }
     }
 
-    /// The word for it.
-    pub fn verdict(&self, profile: &Profile) -> &'static str {
-        self.rule.verdict.of(profile, self)
-    }
-
-    /// What to do, as far as it is known.
-    pub fn fix(&self, profile: &Profile) -> &'static str {
-        self.rule.fix.of(profile, self)
+    /// Growth of which no more is known than a rule, and how it goes on.
+    pub(crate) fn new(rule: &'static Rule, trend: Trend) -> Self {
+        Self {
+            rule,
+            layer: None,
+            trend,
+            share: None,
+            blocks_per_iteration: None,
+            live: Amount::default(),
+            held: Measure::default(),
+            returned: None,
+            threads: None,
+            counting: None,
+            mapping: None,
+            representative: None,
+            sites: Vec::new(),
+        }
     }
 
     /// The layer that it is about; `None` where that is not known.
     pub fn layer_name(&self) -> Option<&'static str> {
         self.rule.layer.or_else(|| self.layer.map(Layer::name))
-    }
-
-    /// The line that it is about.
-    pub fn line<'a>(&self, profile: &'a Profile) -> Option<&'a StackFrame> {
-        match (self.leader.map(|leader| &profile.sites[leader]), self.rule.line) {
-            (Some(site), Some(line)) => line(profile.stack(site)),
-            (Some(site), None) => profile.line(site),
-            (None, _) => profile.line_of(self.counting.as_ref()?.lines.first()?.stack),
-        }
     }
 }

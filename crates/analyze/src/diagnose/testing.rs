@@ -3,14 +3,13 @@
 use heaplens_format::memory::Tables;
 use heaplens_format::recording::Process;
 
-use super::findings::{Finding, unexplained};
-use super::judge::Known;
-use super::reclaim_test::Returned;
-use super::rule::{Evidence, Rule};
-use super::rules::site_growth;
+use super::evidence::Evidence;
+use super::known::Known;
+use super::reclaim_test::Reclaimed;
+use super::rule::{Finding, Rule};
+use super::rules::{growth_unexplained, site_growth};
 use crate::profile::Stacks;
-use crate::trend::Slope;
-use crate::trend::{Shape, Trend};
+use crate::trend::{Shape, Slope, Trend};
 
 pub(crate) const MIB: f64 = (1 << 20) as f64;
 /// How many iterations there are, where it matters.
@@ -28,10 +27,15 @@ pub(crate) fn growth(site: usize, rise: f64) -> Finding {
     Finding { rule: &site_growth::RULE, sites: vec![site], ..unexplained(trend) }
 }
 
+/// Growth that no line explains.
+pub(crate) fn unexplained(trend: Trend) -> Finding {
+    Finding::new(&growth_unexplained::RULE, trend)
+}
+
 /// What a rule makes of findings in a process of 500 MiB: their identifiers. It must read nothing of the process itself.
 pub(crate) fn reviewed(
     rule: &Rule,
-    returned: &Returned,
+    reclaimed: &Reclaimed,
     mut findings: Vec<Finding>,
     rss: Trend,
 ) -> Vec<&'static str> {
@@ -46,7 +50,7 @@ pub(crate) fn reviewed(
         trimmed: None,
         tables: Tables::default(),
     };
-    let evidence = Evidence { known, returned, rss: Some(&rss), resident: 500.0 * MIB };
+    let evidence = Evidence { known, reclaimed, rss: Some(&rss), resident: 500.0 * MIB };
     rule.review.expect("it looks at findings")(&evidence, &mut findings);
     findings.iter().map(|finding| finding.rule.id).collect()
 }

@@ -4,10 +4,7 @@
 
 use heaplens_format::recording::{Ledger, Line, Process};
 
-use crate::trend::Axis;
-use crate::trend::Slope;
-use crate::trend::{Demands, Shape, Trend, of_ledgers, trend};
-use crate::trend::{Point, Series};
+use crate::trend::{Axis, Point, Series, Shape, Thresholds, Trend, trend};
 
 /// Fewer threads than this are a pool.
 const LEAST: f64 = 8.0;
@@ -18,7 +15,7 @@ const RUNNING: f64 = 0.5;
 
 /// How the threads of a process, or those that one line starts, become more.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Threads {
+pub struct ThreadGrowth {
     /// More per iteration, or per second.
     pub per_iteration: f64,
     /// Stacks of threads at the last moment that is known.
@@ -29,13 +26,13 @@ pub struct Threads {
 
 /// What is known of the threads of a process.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Crowd<'a> {
+pub(super) struct ThreadCounts<'a> {
     pub(super) process: &'a Process,
     pub(super) axis: &'a Axis,
-    pub(super) demands: Demands,
+    pub(super) thresholds: Thresholds,
 }
 
-impl Crowd<'_> {
+impl ThreadCounts<'_> {
     /// Threads that run, by the time-line. When the program ends they do, too: what follows the most of them is left out where
     /// that is the end.
     pub(super) fn running(self) -> Series {
@@ -50,8 +47,8 @@ impl Crowd<'_> {
 
     /// Whether a number of threads, or of their stacks, grows and does not stop.
     pub(super) fn growing(self, counts: &Series) -> Option<Trend> {
-        let demands = Demands { least_rise: LEAST, grain: 0.0, ..self.demands };
-        Some(trend(counts, demands)).filter(|trend| trend.shape == Shape::Linear)
+        let thresholds = Thresholds { least_rise: LEAST, grain: 0.0, ..self.thresholds };
+        Some(trend(counts, thresholds)).filter(|trend| trend.shape == Shape::Linear)
     }
 
     /// Resident bytes of one stack: by how much the ledger's line of stacks differs between those with the fewest and the
@@ -72,44 +69,16 @@ impl Crowd<'_> {
     pub(super) fn by_ledgers(self, left: u64) -> Option<(Trend, f64)> {
         let stacks = self.axis.ledgers(self.process, |ledger| ledger.line(Line::THREAD_STACKS));
         let one = stacks.last() / left as f64;
-        let demands = Demands { least_rise: LEAST * one, ..of_ledgers(self.demands) };
-        let found = Some(trend(&stacks, demands)).filter(|trend| trend.shape == Shape::Linear)?;
-        (left as f64 >= LEAST).then(|| (times(&found, 1.0 / one), one))
+        let thresholds = Thresholds { least_rise: LEAST * one, ..self.thresholds.of_ledgers() };
+        let found = Some(trend(&stacks, thresholds)).filter(|trend| trend.shape == Shape::Linear)?;
+        (left as f64 >= LEAST).then(|| (found.times(1.0 / one), one))
     }
 
-    /// What is told of threads whose number grows so.
-    pub(super) fn told(self, counts: &Trend) -> Threads {
+    /// What is reported of threads whose number grows so.
+    pub(super) fn growth(self, counts: &Trend) -> ThreadGrowth {
         let most = self.process.timeline.iter().map(|sample| sample.threads).max().unwrap_or_default();
         let have_ended = most > 0 && f64::from(most) < RUNNING * counts.level;
-        Threads { per_iteration: counts.slope.value, count: counts.level.max(0.0) as u64, have_ended }
-    }
-}
-
-/// What so many threads cost, from what one does; or the other way round.
-pub(super) fn times(trend: &Trend, factor: f64) -> Trend {
-    let Slope { value, low, high } = trend.slope;
-    Trend {
-        shape: trend.shape,
-        slope: Slope { value: factor * value, low: factor * low, high: factor * high },
-        rise: factor * trend.rise,
-        first: factor * trend.first,
-        level: factor * trend.level,
-    }
-}
-
-/// Two things that grow, as one.
-pub(super) fn sum(one: &Trend, other: &Trend) -> Trend {
-    let slope = |of: fn(&Slope) -> f64| of(&one.slope) + of(&other.slope).max(0.0);
-    Trend {
-        shape: one.shape,
-        slope: Slope {
-            value: slope(|one| one.value),
-            low: slope(|one| one.low),
-            high: slope(|one| one.high),
-        },
-        rise: one.rise + other.rise,
-        first: one.first + other.first,
-        level: one.level + other.level,
+        ThreadGrowth { per_iteration: counts.slope.value, count: counts.level.max(0.0) as u64, have_ended }
     }
 }
 

@@ -1,7 +1,6 @@
 //! The one word that a run gets.
 
-use super::findings::Finding;
-use super::rule::Outcome;
+use super::rule::{Finding, Outcome};
 use crate::trend::Shape;
 
 /// What a run comes to.
@@ -40,14 +39,14 @@ impl Verdict {
 
 /// What the verdict rests on beside the findings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Grounds {
+pub(super) struct VerdictBasis {
     /// Something that matters grew and stopped.
     pub(super) stopped: bool,
     /// Memory rose, in fewer iterations than it takes to judge it.
     pub(super) too_short: bool,
 }
 
-pub(super) fn verdict(findings: &[Finding], grounds: Grounds) -> Verdict {
+pub(super) fn verdict(findings: &[Finding], basis: VerdictBasis) -> Verdict {
     let has = |is_it: fn(Outcome) -> bool| findings.iter().any(|finding| is_it(finding.rule.outcome));
     if has(|outcome| outcome == Outcome::Leak) {
         Verdict::Leak
@@ -55,9 +54,9 @@ pub(super) fn verdict(findings: &[Finding], grounds: Grounds) -> Verdict {
         Verdict::GrowthUnexplained
     } else if !findings.is_empty() {
         Verdict::Growth
-    } else if grounds.too_short {
+    } else if basis.too_short {
         Verdict::TooShort
-    } else if grounds.stopped {
+    } else if basis.stopped {
         Verdict::Plateau
     } else {
         Verdict::Clean

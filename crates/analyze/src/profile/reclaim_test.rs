@@ -44,7 +44,7 @@ impl Resident {
 type StageMark = (usize, Bytes);
 
 pub(crate) fn returns(process: &Process) -> Option<Returns> {
-    let first = process.marks.iter().rposition(|mark| at(mark, Stage::Before).is_some())?;
+    let first = last_mark(process, Stage::Before)?;
     let step = |stage| {
         let rest = process.marks.iter().enumerate().skip(first);
         rest.filter_map(|(number, mark)| at(mark, stage).map(|rss| (number, rss))).next()
@@ -60,6 +60,11 @@ pub(crate) fn returns(process: &Process) -> Option<Returns> {
         }),
         trimmed: step(Stage::Trimmed).map(|after| resident(collected.unwrap_or(before), after)),
     })
+}
+
+/// The last mark of a stage, by its index.
+pub(crate) fn last_mark(process: &Process, wanted: Stage) -> Option<usize> {
+    process.marks.iter().rposition(|mark| at(mark, wanted).is_some())
 }
 
 fn at(mark: &Mark, wanted: Stage) -> Option<Bytes> {

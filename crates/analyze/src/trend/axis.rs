@@ -6,8 +6,7 @@ use heaplens_format::recording::{Ledger, MarkKind, Process, Sample};
 use heaplens_format::{Bytes, Nanos};
 
 use super::series::{Point, Series, evenly};
-use super::shape::LEAST_POINTS;
-use crate::frameworks;
+use super::thresholds::LEAST_POINTS;
 use crate::profile::Iterations;
 
 /// The most moments that the values of sites are looked at.
@@ -28,25 +27,20 @@ pub enum How {
     Time,
 }
 
-/// What runs of frameworks are called. A mark does not say whose run it is: the first that marks any is meant.
-fn framework_runs() -> Option<&'static str> {
-    frameworks::ALL.iter().find_map(|framework| framework.runs)
-}
-
 /// The moments that sites are known at, each with its x.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Axis {
     pub(crate) how: How,
     /// Iterations that were counted; 0 for seconds.
     pub(crate) count: u64,
-    /// What the marks are called where they are runs that a framework marked.
-    pub(crate) runs: Option<&'static str>,
-    pub(crate) moments: Vec<Moment>,
+    /// Whether the marks are runs that a framework marked.
+    pub(crate) is_of_runs: bool,
+    pub(crate) moments: Vec<AxisMark>,
 }
 
 /// A mark on the axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Moment {
+pub(crate) struct AxisMark {
     /// Its index among the marks of the process.
     pub(crate) mark: usize,
     pub(crate) x: f64,
@@ -57,7 +51,7 @@ impl Axis {
     pub(crate) fn of(process: &Process, iterations: Option<&Iterations>) -> Self {
         let by_marks = || {
             let of_users = Self::new(How::Marks, process, users_number);
-            let of_runs = || Self { runs: framework_runs(), ..Self::new(How::Marks, process, runs_number) };
+            let of_runs = || Self { is_of_runs: true, ..Self::new(How::Marks, process, runs_number) };
             of_users.filter_enough().unwrap_or_else(of_runs)
         };
         match iterations {
@@ -78,18 +72,18 @@ impl Axis {
     fn new(how: How, process: &Process, number: impl Fn(&MarkKind) -> Option<u64>) -> Self {
         let marks = process.marks.iter().enumerate();
         let numbered = marks.filter_map(|(index, mark)| Some((index, mark, number(&mark.kind)?)));
-        let moments: Vec<Moment> = numbered
-            .map(|(index, mark, number)| Moment { mark: index, x: number as f64, at: mark.at })
+        let moments: Vec<AxisMark> = numbered
+            .map(|(index, mark, number)| AxisMark { mark: index, x: number as f64, at: mark.at })
             .collect();
         let count = moments.last().map_or(0, |last| last.x as u64);
-        Self { how, count, runs: None, moments: thinned(moments) }
+        Self { how, count, is_of_runs: false, moments: thinned(moments) }
     }
 
     fn by_time(process: &Process) -> Self {
         let marks = process.marks.iter().enumerate().filter(|(_, mark)| mark.kind == MarkKind::Interval);
         let moments = marks.filter_map(|(index, mark)| {
             let since = mark.at.get().checked_sub(process.start.get())?;
-            Some(Moment { mark: index, x: since as f64 / 1e9, at: mark.at })
+            Some(AxisMark { mark: index, x: since as f64 / 1e9, at: mark.at })
         });
         Self { how: How::Time, moments: thinned(moments.collect()), ..Self::default() }
     }
@@ -97,7 +91,7 @@ impl Axis {
     /// Whether sites are known from moments all over the time that readings cover, and not of a part of it only.
     pub(crate) fn covers(&self, readings: &Series) -> bool {
         let first = readings.points().first().map_or(0.0, |point| point.x);
-        let reaches = |last: &Moment| last.x - first >= COVERED * readings.length();
+        let reaches = |last: &AxisMark| last.x - first >= COVERED * readings.length();
         self.moments.len() >= LEAST_POINTS && self.moments.last().is_some_and(reaches)
     }
 
@@ -168,7 +162,7 @@ impl Axis {
 }
 
 /// Every site has a value at each of them: hundreds of thousands of sites shall fit in memory.
-fn thinned(moments: Vec<Moment>) -> Vec<Moment> {
+fn thinned(moments: Vec<AxisMark>) -> Vec<AxisMark> {
     if moments.len() <= MOST_MOMENTS {
         return moments;
     }

@@ -5,9 +5,10 @@ use crate::dice::Dice;
 use proptest::prelude::*;
 
 use super::series::{Point, Series};
-use super::shape::{Demands, Shape, Trend, trend};
+use super::shape::{Shape, Trend, trend};
+use super::thresholds::Thresholds;
 
-const DEMANDS: Demands = crate::diagnose::OF_ITERATIONS;
+const THRESHOLDS: Thresholds = Thresholds::OF_ITERATIONS;
 
 /// A program: how many passes it makes, and the bytes that it holds at the beginning of each.
 #[derive(Clone, Debug)]
@@ -123,7 +124,7 @@ impl Program {
     }
 
     fn trend(&self) -> Trend {
-        trend(&self.series(), DEMANDS)
+        trend(&self.series(), THRESHOLDS)
     }
 }
 
@@ -274,7 +275,7 @@ fn what_is_too_little_to_matter_is_no_growth() {
 
 #[test]
 fn sampled_growth_needs_enough_samples() {
-    let sampled = Demands { grain: 4096.0, ..DEMANDS };
+    let sampled = Thresholds { grain: 4096.0, ..THRESHOLDS };
     let of = |rate| trend(&Program { rate, ..program(1000, Kind::Jitter(0.0)) }.series(), sampled);
     assert_eq!(of(20.0).shape, Shape::Flat, "five samples");
     let found = of(1000.0);

@@ -15,16 +15,10 @@
 //! So growth needs a part of at least half of the run over which the rise is spread evenly (the distance of Kolmogorov
 //! between the two is small), made of several single rises, larger than what ever fell, and still going on at the end.
 
-use heaplens_format::arena::marks::ENOUGH_TO_JUDGE;
-
 use super::series::{Point, Series};
 use super::slope::{Slope, mean_and_deviation, slope};
+use super::thresholds::Thresholds;
 
-/// Fewer readings say nothing.
-pub const LEAST_POINTS: usize = ENOUGH_TO_JUDGE as usize;
-/// The same for ledgers, which are few and far between, and the rises that there must be.
-const LEAST_LEDGERS: usize = 6;
-const LEAST_RISES_OF_LEDGERS: f64 = 3.0;
 /// At the end what is retained is not known yet: the next fall may come. So much of the run is not judged by it.
 const UNJUDGED: f64 = 0.1;
 /// How much of the run may be warm-up, and in what steps it is tried.
@@ -74,34 +68,6 @@ impl Shape {
     }
 }
 
-/// What it takes to be believed.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Demands {
-    /// A rise of fewer bytes does not matter.
-    pub least_rise: f64,
-    /// Bytes that one sample stands for; 0 where every block was recorded.
-    pub grain: f64,
-    /// How unevenly the rise may be spread over the run, 0 to 1.
-    pub most_uneven: f64,
-    /// Single rises that there must be.
-    pub least_rises: f64,
-    /// Readings that there must be.
-    pub least_points: usize,
-}
-
-impl Demands {
-    /// The same for what was recorded whole, with another least rise.
-    pub(crate) fn of_exact(self, least_rise: f64) -> Self {
-        Self { least_rise, grain: 0.0, ..self }
-    }
-}
-
-/// The same for what only ledgers know.
-pub(crate) fn of_ledgers(demands: Demands) -> Demands {
-    let least_rises = demands.least_rises.min(LEAST_RISES_OF_LEDGERS);
-    Demands { least_points: LEAST_LEDGERS, least_rises, grain: 0.0, ..demands }
-}
-
 /// What a series does, and how fast.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trend {
@@ -135,24 +101,52 @@ impl Trend {
             Shape::Steps | Shape::TooShort => None,
         }
     }
+
+    /// The same of so many times as much.
+    pub(crate) fn times(&self, factor: f64) -> Self {
+        let Slope { value, low, high } = self.slope;
+        Self {
+            shape: self.shape,
+            slope: Slope { value: factor * value, low: factor * low, high: factor * high },
+            rise: factor * self.rise,
+            first: factor * self.first,
+            level: factor * self.level,
+        }
+    }
+
+    /// It and another thing that grows, as one.
+    pub(crate) fn with(&self, other: &Self) -> Self {
+        let slope = |of: fn(&Slope) -> f64| of(&self.slope) + of(&other.slope).max(0.0);
+        Self {
+            shape: self.shape,
+            slope: Slope {
+                value: slope(|one| one.value),
+                low: slope(|one| one.low),
+                high: slope(|one| one.high),
+            },
+            rise: self.rise + other.rise,
+            first: self.first + other.first,
+            level: self.level + other.level,
+        }
+    }
 }
 
 /// Judges a series.
-pub fn trend(series: &Series, demands: Demands) -> Trend {
+pub fn trend(series: &Series, thresholds: Thresholds) -> Trend {
     let rise = rise(series);
     let of = |shape, slope| Trend { shape, slope, rise, first: series.first(), level: series.last() };
-    if series.points().len() < demands.least_points {
+    if series.points().len() < thresholds.least_points {
         return of(Shape::TooShort, slope(series.points()));
     }
-    match growth(series, demands) {
+    match growth(series, thresholds) {
         Some((window, slope)) => of(filling(series, window).unwrap_or(Shape::Linear), slope),
-        None => of(standing(series, rise, demands), slope(still_part(series))),
+        None => of(standing(series, rise, thresholds), slope(still_part(series))),
     }
 }
 
 /// Points by index, the last one included.
 #[derive(Clone, Copy, Debug)]
-struct Window {
+struct PointRange {
     from: usize,
     to: usize,
 }
@@ -169,32 +163,33 @@ struct Spread {
 }
 
 /// The part of the series that grows evenly, and how fast; `None` where there is none.
-fn growth(series: &Series, demands: Demands) -> Option<(Window, Slope)> {
+fn growth(series: &Series, thresholds: Thresholds) -> Option<(PointRange, Slope)> {
     let retained: Vec<Point> = series.retained().collect();
     let to = index_at(series, 1.0 - UNJUDGED).min(retained.len() - 2);
-    let windows = WARM_UPS.map(|part| Window { from: index_at(series, part), to });
+    let windows = WARM_UPS.map(|part| PointRange { from: index_at(series, part), to });
     let spreads = windows.map(|window| (window, spread(&retained[window.from..=window.to])));
-    let believed = || spreads.iter().filter(|(window, spread)| is_growth(series, *window, *spread, demands));
+    let believed =
+        || spreads.iter().filter(|(window, spread)| is_growth(series, *window, *spread, thresholds));
     let least = believed().map(|(_, spread)| spread.distance).fold(f64::INFINITY, f64::min);
     let chosen = believed().find(|(_, spread)| spread.distance <= least + SAME_DISTANCE);
     let (window, _) =
         *chosen.filter(|(window, _)| !has_stopped(&retained[window.from..], series.length()))?;
-    let slope = within(window_slope(series, window), demands, window, series);
+    let slope = within(window_slope(series, window), thresholds, window, series);
     // Samples that came and went by chance leave a slope that may as well be none.
-    (demands.grain == 0.0 || slope.low > SURELY * slope.value).then_some((window, slope))
+    (thresholds.grain == 0.0 || slope.low > SURELY * slope.value).then_some((window, slope))
 }
 
-fn is_growth(series: &Series, window: Window, spread: Spread, demands: Demands) -> bool {
+fn is_growth(series: &Series, window: PointRange, spread: Spread, thresholds: Thresholds) -> bool {
     let rises =
-        if demands.grain > 0.0 { spread.rises.min(spread.rise / demands.grain) } else { spread.rises };
+        if thresholds.grain > 0.0 { spread.rises.min(spread.rise / thresholds.grain) } else { spread.rises };
     let fall = series.fall();
     // Behind several falls the next one would have come, too; behind one or two nothing is known but how deep they were.
     let outgrown = if series.falls(window.from, fall / 2.0) >= 4 { 0.5 * fall } else { 1.5 * fall };
-    let uneven = (1.0 / rises.max(1.0).sqrt()).clamp(demands.most_uneven, 1.75 * demands.most_uneven);
-    spread.rise >= demands.least_rise
-        && spread.rise >= LEAST_SAMPLES * demands.grain
+    let uneven = (1.0 / rises.max(1.0).sqrt()).clamp(thresholds.most_uneven, 1.75 * thresholds.most_uneven);
+    spread.rise >= thresholds.least_rise
+        && spread.rise >= LEAST_SAMPLES * thresholds.grain
         && spread.rise > outgrown
-        && rises >= demands.least_rises
+        && rises >= thresholds.least_rises
         && spread.distance <= uneven
 }
 
@@ -223,7 +218,7 @@ fn has_stopped(retained: &[Point], length: f64) -> bool {
 /// A rise that falls off: over the run from quarter to quarter, the first left out since it may be warm-up; over the part that
 /// grows from third to third; or, behind a faster beginning, over the halves of that part, where the burden of proof is on
 /// the growth.
-fn filling(series: &Series, window: Window) -> Option<Shape> {
+fn filling(series: &Series, window: PointRange) -> Option<Shape> {
     let retained: Vec<Point> = series.retained().collect();
     let (run, part) = (&retained[..=window.to], &retained[window.from..=window.to]);
     let [_, second, third, fourth] = parts::<4>(run);
@@ -270,7 +265,7 @@ fn is_less(some: &[f64], others: &[f64], ratio: f64, deviations: f64) -> bool {
 }
 
 /// The slope of the growing part. Garbage that is collected a few times only would tilt it: then of what is retained.
-fn window_slope(series: &Series, window: Window) -> Slope {
+fn window_slope(series: &Series, window: PointRange) -> Slope {
     let retained: Vec<Point> = series.retained().collect();
     let judged = &retained[window.from..=window.to];
     let rise = judged[judged.len() - 1].y - judged[0].y;
@@ -279,16 +274,17 @@ fn window_slope(series: &Series, window: Window) -> Slope {
 }
 
 /// Widens the bounds to what sampling leaves open.
-fn within(slope: Slope, demands: Demands, window: Window, series: &Series) -> Slope {
+fn within(slope: Slope, thresholds: Thresholds, window: PointRange, series: &Series) -> Slope {
     let points = &series.points()[window.from..];
     let length = points[points.len() - 1].x - points[0].x;
-    let half = 1.96 * (demands.grain * slope.value.max(0.0) / length).sqrt();
+    let half = 1.96 * (thresholds.grain * slope.value.max(0.0) / length).sqrt();
     Slope { low: slope.low.min(slope.value - half), high: slope.high.max(slope.value + half), ..slope }
 }
 
 /// What a series does that does not grow.
-fn standing(series: &Series, rise: f64, demands: Demands) -> Shape {
-    let matters = rise >= demands.least_rise && rise >= LEAST_SAMPLES * demands.grain && rise > series.fall();
+fn standing(series: &Series, rise: f64, thresholds: Thresholds) -> Shape {
+    let matters =
+        rise >= thresholds.least_rise && rise >= LEAST_SAMPLES * thresholds.grain && rise > series.fall();
     if !matters {
         return Shape::Flat;
     }

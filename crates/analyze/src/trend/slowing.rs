@@ -1,7 +1,7 @@
 //! Iterations that become slower over the run: evidence that something is searched, copied or walked that grows. Work that
 //! differs from one iteration to the next shows as much, so it is never a finding by itself.
 
-use super::axis::{Axis, Moment};
+use super::axis::{Axis, AxisMark};
 use super::slope::median;
 
 /// Fewer distances between marks say nothing.
@@ -39,14 +39,14 @@ pub(crate) fn slowing(axis: &Axis) -> Option<Slowing> {
 }
 
 /// How long one iteration took between two marks.
-fn seconds(from: &Moment, to: &Moment) -> Option<f64> {
+fn seconds(from: &AxisMark, to: &AxisMark) -> Option<f64> {
     let time = to.at.get().checked_sub(from.at.get())? as f64 / 1e9;
     (to.x > from.x).then(|| time / (to.x - from.x))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::How;
+    use super::super::axis::How;
     use super::*;
     use heaplens_format::Nanos;
 
@@ -55,7 +55,7 @@ mod tests {
         let mut at = 0;
         let moments = (0..200).map(|pass| {
             at += micros(pass);
-            Moment { mark: pass as usize, x: pass as f64, at: Nanos::new(1000 * at) }
+            AxisMark { mark: pass as usize, x: pass as f64, at: Nanos::new(1000 * at) }
         });
         slowing(&Axis { how: How::Loop, count: 200, moments: moments.collect(), ..Axis::default() })
     }

@@ -49,7 +49,7 @@ pub(super) fn plateau(profile: &Profile) -> Option<PlateauFields<'_>> {
         name: plateau.rule.name,
         rise_bytes: plateau.rise.get(),
         live_bytes: plateau.level.get(),
-        location: profile.line(&profile.sites[plateau.leader]).map(frame),
+        location: profile.line(&profile.sites[plateau.representative]).map(frame),
     })
 }
 
@@ -118,7 +118,8 @@ pub(super) fn findings(profile: &Profile) -> Option<Vec<FindingFields<'_>>> {
 }
 
 fn finding<'a>(profile: &'a Profile, finding: &'a Finding) -> FindingFields<'a> {
-    let leader: Option<&SiteProfile> = finding.leader.map(|leader| &profile.sites[leader]);
+    let representative: Option<&SiteProfile> =
+        finding.representative.map(|representative| &profile.sites[representative]);
     let slope = finding.trend.slope;
     FindingFields {
         rule: finding.rule.id,
@@ -134,7 +135,7 @@ fn finding<'a>(profile: &'a Profile, finding: &'a Finding) -> FindingFields<'a> 
         live_blocks: finding.live.blocks,
         location: location(profile, finding),
         mapping: rules::mapping(finding),
-        stack: leader.map_or_else(Vec::new, |site| profile.stack(site).map(frame).collect()),
+        stack: representative.map_or_else(Vec::new, |site| profile.stack(site).map(frame).collect()),
         holder: holder(profile, finding),
         evidence: evidence(profile, finding),
         reasons: rules::reasons(profile, finding),
@@ -191,7 +192,7 @@ fn evidence(profile: &Profile, finding: &Finding) -> Vec<EvidenceFields> {
     let counted = counted.map(|(what, value)| EvidenceFields { what, value });
     let others = [
         known("blocks per iteration", finding.blocks_per_iteration),
-        known("stacks that meet in this line", finding.leader.map(|_| finding.sites.len() as f64)),
+        known("stacks that meet in this line", finding.representative.map(|_| finding.sites.len() as f64)),
         known("threads per iteration", finding.threads.map(|threads| threads.per_iteration)),
         known("threads whose stacks are left", finding.threads.map(|threads| threads.count as f64)),
         known("bytes that came back when asked for", finding.returned.map(|bytes| bytes.get() as f64)),

@@ -115,9 +115,12 @@ fn without_key(step: &PathNode) -> PathNode {
 }
 
 fn write_stack(profile: &Profile, finding: &Finding, out: &mut dyn Write) -> io::Result<()> {
-    let Some(leader) = finding.leader.map(|leader| &profile.sites[leader]) else { return Ok(()) };
-    let stack: Vec<&StackFrame> = profile.stack(leader).collect();
-    let lines = match profile.python_line(leader) {
+    let Some(representative) = finding.representative.map(|representative| &profile.sites[representative])
+    else {
+        return Ok(());
+    };
+    let stack: Vec<&StackFrame> = profile.stack(representative).collect();
+    let lines = match profile.python_line(representative) {
         Some(line) => mixed::fold(&stack, line, FRAMES),
         None => fold::fold(&stack, FRAMES).frames.into_iter().map(Line::Frame).collect(),
     };

@@ -92,7 +92,7 @@ pub(crate) fn judgement(profile: &Profile, verdict: Verdict) -> String {
 /// `grew and stopped: shop/rates.py:12 keeps 24.0 MiB`.
 fn stopped(profile: &Profile) -> String {
     let owner = profile.growth.plateau.and_then(|plateau| {
-        let line = profile.line(&profile.sites[plateau.leader])?;
+        let line = profile.line(&profile.sites[plateau.representative])?;
         Some(format!(": {} keeps {}", location(line)?, size(plateau.level)))
     });
     format!("grew and stopped{}", owner.unwrap_or_default())
@@ -159,7 +159,7 @@ pub(crate) fn share_words(finding: &Finding) -> Option<String> {
 
 /// `1.48 MiB/iteration`.
 pub(crate) fn amount(profile: &Profile, finding: &Finding) -> String {
-    match finding.returned.filter(|_| finding.rule.measured_by == MeasuredBy::Returned) {
+    match finding.returned.filter(|_| finding.rule.measured_by == MeasuredBy::Reclaimed) {
         Some(free) => format!("{} free", size(free)),
         None => format!("{}/{}", size(bytes(finding.trend.slope.value)), rules::per(profile)),
     }
@@ -199,7 +199,7 @@ pub(crate) fn facts(profile: &Profile, finding: &Finding) -> Vec<(&'static str, 
 /// The line with its source, and how the program came there.
 fn where_it_is(profile: &Profile, page: &mut Page<'_>, finding: &Finding) -> io::Result<()> {
     let room = page.options.width.saturating_sub(INDENT);
-    let Some(line) = finding.leader.and_then(|_| finding.line(profile)) else { return Ok(()) };
+    let Some(line) = finding.representative.and_then(|_| finding.line(profile)) else { return Ok(()) };
     page.line(&format!("         {}", place(line, room)))?;
     if let Some(source) = rules::source(profile, finding) {
         page.line(&format!("             {}", one_line(&source)))?;
@@ -232,10 +232,13 @@ pub(super) fn excluded(profile: &Profile, finding: &Finding) -> String {
 
 /// How the program came to the line of a finding: the stack without that line, folded, innermost first.
 pub(crate) fn way_there(profile: &Profile, finding: &Finding, room: usize) -> Vec<String> {
-    let Some(leader) = finding.leader.map(|leader| &profile.sites[leader]) else { return Vec::new() };
-    let Some(line) = profile.line(leader) else { return Vec::new() };
-    let stack: Vec<&StackFrame> = profile.stack(leader).collect();
-    let lines = match profile.python_line(leader) {
+    let Some(representative) = finding.representative.map(|representative| &profile.sites[representative])
+    else {
+        return Vec::new();
+    };
+    let Some(line) = profile.line(representative) else { return Vec::new() };
+    let stack: Vec<&StackFrame> = profile.stack(representative).collect();
+    let lines = match profile.python_line(representative) {
         Some(line) => mixed::fold(&stack, line, FRAMES),
         None => fold::fold(&stack, FRAMES).frames.into_iter().map(Line::Frame).collect(),
     };
@@ -257,7 +260,7 @@ pub(super) fn threads(profile: &Profile, finding: &Finding) -> String {
 }
 
 pub(super) fn live(profile: &Profile, finding: &Finding) -> String {
-    if finding.leader.is_none() || finding.threads.is_some() {
+    if finding.representative.is_none() || finding.threads.is_some() {
         return String::new();
     }
     let live = finding.live;
@@ -305,7 +308,7 @@ fn held_by(profile: &Profile, finding: &Finding) -> String {
 /// How sure the slope is, where that is less than sure.
 pub(super) fn bound(profile: &Profile, finding: &Finding) -> String {
     let slope = finding.trend.slope;
-    if finding.rule.measured_by == MeasuredBy::Returned || slope.high - slope.low <= 0.02 * slope.value {
+    if finding.rule.measured_by == MeasuredBy::Reclaimed || slope.high - slope.low <= 0.02 * slope.value {
         return String::new();
     }
     let (low, high) = (size(bytes(slope.low)), size(bytes(slope.high)));

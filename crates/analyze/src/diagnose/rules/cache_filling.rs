@@ -1,6 +1,7 @@
 //! G2: memory allocated at a line grows at a decreasing rate: a cache that will stop growing.
 
-use crate::diagnose::{Ending, Outcome, Rule, Shape, Text};
+use crate::diagnose::rule::{Ending, Outcome, Rule, Text};
+use crate::trend::Shape;
 
 pub(crate) static RULE: Rule = Rule {
     title: Text::Plain("A cache is filling at this line, at a decreasing rate"),

@@ -3,9 +3,9 @@
 use heaplens_format::Bytes;
 
 use super::growth_unexplained;
-use crate::diagnose::{
-    Ending, Evidence, Finding, MeasuredBy, Outcome, Reads, Rule, Shape, Text, Trend, unexplained,
-};
+use crate::diagnose::evidence::Evidence;
+use crate::diagnose::rule::{Ending, Finding, MeasuredBy, Outcome, Reads, Rule, Text};
+use crate::trend::{Shape, Trend};
 
 pub(crate) static RULE: Rule = Rule {
     title: Text::Plain("Fragmentation: the allocator retains freed memory"),
@@ -15,7 +15,7 @@ pub(crate) static RULE: Rule = Rule {
         "call malloc_trim(0) when the program is idle, which returned the memory here; preloading jemalloc may also help",
     ),
     outcome: Outcome::Ends(Ending::Instead("freed memory retained by the allocator between live blocks")),
-    measured_by: MeasuredBy::Returned,
+    measured_by: MeasuredBy::Reclaimed,
     reads: &[Reads::Trim],
     review: Some(review),
     ..Rule::new("C25", "fragmentation", 280)
@@ -29,10 +29,12 @@ const HALF: f64 = 0.5;
 /// Replaces unexplained growth.
 fn review(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     let least = LEAST_TRIMMED.max(evidence.resident / 10.0);
-    let Some(trimmed) = evidence.returned.by_trim.filter(|bytes| bytes.get() as f64 >= least) else { return };
+    let Some(trimmed) = evidence.reclaimed.by_trim.filter(|bytes| bytes.get() as f64 >= least) else {
+        return;
+    };
     if let Some(rss) = evidence.rss.filter(|rss| rose(rss, trimmed)) {
         findings.retain(|finding| *finding.rule != growth_unexplained::RULE);
-        findings.push(Finding { rule: &RULE, returned: Some(trimmed), ..unexplained(*rss) });
+        findings.push(Finding { returned: Some(trimmed), ..Finding::new(&RULE, *rss) });
     }
 }
 
@@ -48,13 +50,13 @@ fn rose(rss: &Trend, trimmed: Bytes) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diagnose::Returned;
-    use crate::diagnose::testing::{MIB, reviewed, rising};
+    use crate::diagnose::reclaim_test::Reclaimed;
+    use crate::diagnose::testing::{MIB, reviewed, rising, unexplained};
 
     #[test]
     fn resident_memory_that_a_trim_gives_back_is_fragmentation() {
         let rules = |mib: u64, findings, rss| {
-            let trimmed = Returned { by_trim: Some(Bytes::new(mib << 20)), ..Returned::default() };
+            let trimmed = Reclaimed { by_trim: Some(Bytes::new(mib << 20)), ..Reclaimed::default() };
             reviewed(&RULE, &trimmed, findings, rss)
         };
         let of = |shape| rising(shape, 100.0 * MIB);

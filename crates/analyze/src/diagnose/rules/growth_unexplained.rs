@@ -1,6 +1,7 @@
 //! G7: resident memory or the live heap grows, and no line accounts for it. The engine reports it when no other rule applies.
 
-use crate::diagnose::{Evidence, Finding, Outcome, Rule, Text};
+use crate::diagnose::evidence::Evidence;
+use crate::diagnose::rule::{Finding, Outcome, Rule, Text};
 
 pub(crate) static RULE: Rule = Rule {
     title: Text::Plain("Memory grows, and no allocation site accounts for it"),
@@ -17,10 +18,11 @@ const MOST: f64 = 0.8;
 /// Unexplained growth next to a leak is not a finding if it is free memory of the allocator between leaked blocks, or
 /// file pages: a trim confirmed it, or the ledgers count it.
 fn leave_out_free(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
-    let returned = evidence.returned;
-    let known = returned.by_trim.map_or(0.0, |bytes| bytes.get() as f64).max(returned.by_ledger);
+    let reclaimed = evidence.reclaimed;
+    let known = reclaimed.by_trim.map_or(0.0, |bytes| bytes.get() as f64).max(reclaimed.by_ledger);
     // Without the warm-up, which consists of one-time allocations.
-    let grew = |finding: &Finding| finding.share.unwrap_or(1.0) * finding.trend.slope.value * returned.length;
+    let grew =
+        |finding: &Finding| finding.share.unwrap_or(1.0) * finding.trend.slope.value * reclaimed.length;
     if findings.iter().any(|finding| finding.rule.is_leak()) {
         findings.retain(|finding| *finding.rule != RULE || known < MOST * grew(finding));
     }
@@ -31,25 +33,26 @@ mod tests {
     use heaplens_format::Bytes;
 
     use super::*;
-    use crate::diagnose::testing::{LENGTH, MIB, growth, reviewed, rising};
-    use crate::diagnose::{Returned, Shape, Slope, Trend, unexplained};
+    use crate::diagnose::reclaim_test::Reclaimed;
+    use crate::diagnose::testing::{LENGTH, MIB, growth, reviewed, rising, unexplained};
+    use crate::trend::{Shape, Slope, Trend};
 
     #[test]
     fn free_memory_between_what_leaks_is_no_finding_of_its_own() {
-        let trimmed = |mib: u64| Returned {
+        let trimmed = |mib: u64| Reclaimed {
             by_trim: Some(Bytes::new(mib << 20)),
             length: LENGTH,
-            ..Returned::default()
+            ..Reclaimed::default()
         };
         let slope = Slope { value: MIB, low: MIB, high: MIB };
         let whole = Trend { slope, ..rising(Shape::Linear, 300.0 * MIB) };
         let left = || Finding { share: Some(0.1), ..unexplained(whole) };
         let leaks = || vec![growth(0, 90.0 * MIB), left()];
-        let rules = |returned: &Returned, findings| reviewed(&RULE, returned, findings, whole);
+        let rules = |reclaimed: &Reclaimed, findings| reviewed(&RULE, reclaimed, findings, whole);
         assert_eq!(rules(&trimmed(9), leaks()), ["G1"]);
         assert_eq!(rules(&trimmed(4), leaks()), ["G1", "G7"], "most of it is elsewhere");
         assert_eq!(rules(&trimmed(9), vec![left()]), ["G7"]);
-        let by_ledger = Returned { by_ledger: 9.0 * MIB, ..trimmed(4) };
+        let by_ledger = Reclaimed { by_ledger: 9.0 * MIB, ..trimmed(4) };
         assert_eq!(rules(&by_ledger, leaks()), ["G1"], "the ledgers count it");
     }
 }

@@ -1,6 +1,6 @@
 //! G6: a mapping grows whose creation was not intercepted. The engine reports it when the ledgers show it.
 
-use crate::diagnose::{Outcome, Rule, Text};
+use crate::diagnose::rule::{Outcome, Rule, Text};
 
 pub(crate) static RULE: Rule = Rule {
     title: Text::Plain("A mapping grows, but its creation was not intercepted"),

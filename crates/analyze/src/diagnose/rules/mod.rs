@@ -4,7 +4,7 @@
 
 use std::sync::LazyLock;
 
-use crate::diagnose::Rule;
+use crate::diagnose::rule::Rule;
 use crate::frameworks;
 
 include!(concat!(env!("OUT_DIR"), "/rules.rs"));

@@ -6,7 +6,9 @@ use heaplens_format::recording::{HeapMoment, HeapView, Holder, Step};
 use rustc_hash::FxHashSet;
 
 use super::site_growth;
-use crate::diagnose::{Evidence, Finding, Known, Reads, Rule, Text};
+use crate::diagnose::evidence::Evidence;
+use crate::diagnose::known::Known;
+use crate::diagnose::rule::{Finding, Reads, Rule, Text};
 use crate::profile::{path, site_numbers};
 
 pub(crate) static RULE: Rule = Rule {
@@ -35,7 +37,7 @@ fn review(evidence: &Evidence<'_>, findings: &mut [Finding]) {
         let held = |site: &usize| known.sites[*site].held.bytes.get() as f64;
         let all: f64 = finding.sites.iter().map(held).sum();
         let of_nobody: f64 = finding.sites.iter().filter(|site| forgotten.contains(site)).map(held).sum();
-        let (rise, freed) = (finding.trend.rise, evidence.returned.freed(finding));
+        let (rise, freed) = (finding.trend.rise, evidence.reclaimed.freed(&finding.sites));
         of_nobody > HALF * all && all >= MOST * rise && freed <= LITTLE * rise
     };
     let plain = findings.iter_mut().filter(|finding| *finding.rule == site_growth::RULE);

@@ -1,13 +1,13 @@
 //! G1: memory allocated at a line grows at a steady rate until the end. A more specific rule replaces it where one applies.
 
-use crate::Profile;
-use crate::diagnose::{Finding, Rule, Shape, Text};
+use crate::diagnose::rule::{Finding, Rule, Text};
 use crate::profile::{Origin, StackFrame};
+use crate::trend::Shape;
 
 pub(crate) static RULE: Rule = Rule {
     title: Text::Plain("Memory allocated at this line keeps growing"),
     verdict: Text::By(by_owner),
-    fix: Text::By(|profile, finding| match finding.line(profile).is_some_and(StackFrame::is_python) {
+    fix: Text::By(|_, line| match line.is_some_and(StackFrame::is_python) {
         true => "clear or limit the container that holds it, or allocate it once, before the loop",
         false => "free it, or limit the size of the container that holds it",
     }),
@@ -16,8 +16,8 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 /// The verdict for a leak, by the owner of its line: the user's Python files, and native code with source, are the user's.
-pub(crate) fn by_owner(profile: &Profile, finding: &Finding) -> &'static str {
-    let is_own = finding.line(profile).is_some_and(|frame| match frame.origin {
+pub(crate) fn by_owner(_: &Finding, line: Option<&StackFrame>) -> &'static str {
+    let is_own = line.is_some_and(|frame| match frame.origin {
         Origin::User | Origin::Generated => true,
         Origin::Native => frame.file.is_some(),
         Origin::Library(_) | Origin::Import => false,

@@ -2,17 +2,17 @@
 //! timeline or the ledgers show the growth.
 
 use super::site_growth::by_owner;
-use crate::diagnose::{Finding, Rule, Text};
+use crate::diagnose::rule::{Finding, Rule, Text};
 use crate::profile::StackFrame;
 
 pub(crate) static RULE: Rule = Rule {
-    title: Text::By(|_, finding| match have_ended(finding) {
+    title: Text::By(|finding, _| match have_ended(finding) {
         true => "Finished threads are never joined and keep their stacks",
         false => "Thread growth: threads are started and do not exit",
     }),
     verdict: Text::By(by_owner),
-    fix: Text::By(|profile, finding| {
-        let is_python = finding.line(profile).is_some_and(StackFrame::is_python);
+    fix: Text::By(|finding, line| {
+        let is_python = line.is_some_and(StackFrame::is_python);
         match (have_ended(finding), is_python) {
             (true, _) => "join each thread, or detach it when you start it",
             (false, true) => {

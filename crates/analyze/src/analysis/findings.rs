@@ -1,0 +1,77 @@
+//! What is said of findings: the words of their rules, their lines, who holds what they are about; and what frameworks have to say
+//! besides.
+
+use heaplens_format::recording::LeakKind;
+
+use super::profile::Profile;
+use crate::diagnose::remark::Remark;
+use crate::diagnose::{Finding, Verdict};
+use crate::frameworks;
+use crate::profile::{HeldBy, StackFrame, StackId};
+
+/// All that there may be to say, by what it is called in the JSON report.
+pub fn remarks(profile: &Profile) -> impl Iterator<Item = (&'static str, Option<Remark>)> {
+    let kinds = frameworks::ALL.iter().flat_map(|framework| framework.remarks);
+    kinds.map(move |kind| (kind.key, (kind.of)(&profile.counts, &profile.stacks)))
+}
+
+impl Profile {
+    /// The one word for the run; `None` where nothing was recorded.
+    pub fn verdict(&self) -> Option<Verdict> {
+        let verdict = self.growth.verdict?;
+        let is_harmless = matches!(verdict, Verdict::Clean | Verdict::Plateau | Verdict::TooShort);
+        let has_lost = self.lost(LeakKind::DefinitelyLost).blocks > 0;
+        Some(if is_harmless && has_lost { Verdict::Lost } else { verdict })
+    }
+
+    /// Who holds what a finding is about: what grows, not what was made once at the same line.
+    pub fn held_by(&self, finding: &Finding) -> Option<HeldBy<'_>> {
+        let sites = finding.sites.iter().map(|&site| &self.sites[site]);
+        let mut growing: Vec<(f64, StackId)> =
+            sites.clone().filter_map(|site| Some((self.growth.of_site(site)?, site.stack))).collect();
+        growing.sort_by(|one, other| other.0.total_cmp(&one.0));
+        let half = growing.iter().map(|(slope, _)| slope.max(0.0)).sum::<f64>() / 2.0;
+        if half == 0.0 {
+            let stacks: Vec<StackId> = sites.map(|site| site.stack).collect();
+            return self.holders.of_stacks(&stacks);
+        }
+        let mut told = 0.0;
+        for (slope, stack) in growing {
+            if told >= half {
+                break;
+            }
+            told += slope;
+            if let Some(held) = self.holders.of_stacks(&[stack]) {
+                return Some(held);
+            }
+        }
+        None
+    }
+}
+
+/// What its rule says of a finding.
+impl Finding {
+    /// The headline.
+    pub fn title(&self, profile: &Profile) -> &'static str {
+        self.rule.title.of(self, self.line(profile))
+    }
+
+    /// The word for it.
+    pub fn verdict(&self, profile: &Profile) -> &'static str {
+        self.rule.verdict.of(self, self.line(profile))
+    }
+
+    /// What to do, as far as it is known.
+    pub fn fix(&self, profile: &Profile) -> &'static str {
+        self.rule.fix.of(self, self.line(profile))
+    }
+
+    /// The line that it is about.
+    pub fn line<'a>(&self, profile: &'a Profile) -> Option<&'a StackFrame> {
+        match (self.representative.map(|site| &profile.sites[site]), self.rule.line) {
+            (Some(site), Some(line)) => line(profile.stack(site)),
+            (Some(site), None) => profile.line(site),
+            (None, _) => profile.line_of(self.counting.as_ref()?.lines.first()?.stack),
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! Blocks that the program could no longer reach at its end: taken together, left out where they are known, and summed.
+
+use std::collections::BTreeMap;
+
+use heaplens_format::recording::{Amount, LeakKind};
+
+use super::profile::Profile;
+use crate::diagnose::Finding;
+use crate::profile::leaks::merged;
+use crate::profile::{Leaks, StackFrame, StackId, leaked};
+use crate::suppressions::{Names, Suppression};
+
+impl Profile {
+    /// Tells of leaks as one that share their kind and so many callers, and keeps the largest one's stack.
+    pub fn merge_leaks(&mut self, callers: usize) {
+        let Some(Leaks::Done(records)) = &mut self.leaks else { return };
+        *records = merged(std::mem::take(records), |stack| {
+            let place =
+                |frame: &StackFrame| (frame.module.clone(), frame.offset, frame.file.clone(), frame.line);
+            self.stacks.frames(stack).take(callers).map(place).collect::<Vec<_>>()
+        });
+    }
+
+    /// Leaves out the leaks that are known; `names` are what Valgrind calls their frames, as far as that is known.
+    pub fn suppress(&mut self, known: &[Suppression], names: &Names) {
+        let Some(Leaks::Done(records)) = &mut self.leaks else { return };
+        let (stacks, mut sums) = (&self.stacks, BTreeMap::<&str, Amount>::new());
+        records.retain(|record| {
+            // Most blocks are reachable, and hardly a suppression means those: their stacks are not looked at.
+            let mut for_kind = known.iter().filter(|one| one.is_for(record.kind)).peekable();
+            if for_kind.peek().is_none() {
+                return true;
+            }
+            let stack: Vec<&StackFrame> = stacks.frames(record.stack).collect();
+            let called = names.called(&stack);
+            let by = for_kind.find(|one| one.matches(&called));
+            by.map(|one| *sums.entry(&one.name).or_default() += record.direct).is_none()
+        });
+        self.suppressed.extend(sums.into_iter().map(|(name, amount)| (name.to_owned(), amount)));
+    }
+
+    /// Blocks of a kind at the end, without those that are known; none where they were not looked at.
+    pub fn lost(&self, kind: LeakKind) -> Amount {
+        match &self.leaks {
+            Some(Leaks::Done(records)) => leaked(records, kind),
+            Some(Leaks::NotDone(_)) | None => Amount::default(),
+        }
+    }
+
+    /// What a finding is about and the program could no longer reach at its end.
+    pub fn lost_of(&self, finding: &Finding) -> Amount {
+        let Some(Leaks::Done(records)) = &self.leaks else { return Amount::default() };
+        let stacks: Vec<StackId> = finding.sites.iter().map(|&site| self.sites[site].stack).collect();
+        let is_lost = |kind| matches!(kind, LeakKind::DefinitelyLost | LeakKind::IndirectlyLost);
+        let own = records.iter().filter(|record| is_lost(record.kind) && stacks.contains(&record.stack));
+        own.map(|record| record.direct).sum()
+    }
+}

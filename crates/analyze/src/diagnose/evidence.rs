@@ -1,0 +1,17 @@
+//! What rules review findings by.
+
+use super::known::Known;
+use super::reclaim_test::Reclaimed;
+use crate::trend::Trend;
+
+/// What was tested and seen at the end of a run.
+pub(crate) struct Evidence<'a> {
+    /// The process.
+    pub(crate) known: Known<'a>,
+    /// What came back.
+    pub(crate) reclaimed: &'a Reclaimed,
+    /// What resident memory does.
+    pub(crate) rss: Option<&'a Trend>,
+    /// What was resident at most.
+    pub(crate) resident: f64,
+}

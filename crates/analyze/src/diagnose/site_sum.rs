@@ -1,0 +1,49 @@
+//! Sites taken together, as those of one line, of one layer or of one cause.
+
+use crate::profile::{LineKey, StackFrame};
+use crate::trend::{Axis, Thresholds, TimeSeries, Trend, trend};
+
+/// What is known of all sites together that one line is named for, or that one layer has.
+#[derive(Clone, Debug, Default)]
+pub(super) struct SiteSum {
+    pub(super) values: TimeSeries,
+    /// Their indices in the profile.
+    pub(super) sites: Vec<usize>,
+    /// Rises, each times the bytes that a sample of it stands for.
+    weighted: f64,
+    rises: f64,
+    /// The site that rose most, and by how much.
+    most: Option<(usize, f64)>,
+}
+
+impl SiteSum {
+    pub(super) fn add(&mut self, site: usize, values: &TimeSeries, grain: f64) {
+        let rise = values.changed();
+        self.values.add(values);
+        self.sites.push(site);
+        self.weighted += grain * rise.max(0.0);
+        self.rises += rise.max(0.0);
+        if self.most.is_none_or(|(_, most)| rise > most) {
+            self.most = Some((site, rise));
+        }
+    }
+
+    /// The site that rose most.
+    pub(super) fn representative(&self) -> Option<usize> {
+        self.most.map(|(site, _)| site)
+    }
+
+    /// Bytes that one sample stands for, on average over the rise.
+    pub(super) fn grain(&self) -> f64 {
+        if self.rises > 0.0 { self.weighted / self.rises } else { 0.0 }
+    }
+
+    pub(super) fn trend(&self, axis: &Axis, thresholds: Thresholds) -> Trend {
+        trend(&self.values.bytes(axis), Thresholds { grain: self.grain(), ..thresholds })
+    }
+}
+
+/// The line of a frame: one without a function is told from others by its address.
+pub(super) fn line_key(frame: &StackFrame) -> LineKey<'_> {
+    frame.line_key(if frame.function.is_some() { 0 } else { frame.offset })
+}
