@@ -1,4 +1,4 @@
-//! Events that go on with the iterations, as a finding has them.
+//! What is counted besides bytes, as a finding has it: events that go on with the iterations, threads that become more.
 
 use crate::profile::StackId;
 
@@ -20,4 +20,15 @@ pub struct CountedLine {
     pub stack: StackId,
     /// Events per iteration.
     pub per_iteration: f64,
+}
+
+/// How the threads of a process, or those that one line starts, become more.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ThreadGrowth {
+    /// More per iteration, or per second.
+    pub per_iteration: f64,
+    /// Stacks of threads at the last moment that is known.
+    pub count: u64,
+    /// Whether they have ended and were never joined; else they run.
+    pub have_ended: bool,
 }

@@ -4,19 +4,18 @@
 
 use heaplens_format::arena::marks::ENOUGH_PASSES;
 
-use super::causes::Cause;
 use super::diagnosis::Diagnosis;
 use super::evidence::Evidence;
-use super::findings::{self, GrowingLine};
-use super::growing_sites::GrowingSites;
-use super::held_lines::{held_by_lines, most_threads};
+use super::growing::{
+    Cause, GrowingLine, GrowingSites, ThreadCounts, given_up, growing_mappings, held_by_lines, lines,
+    most_threads, of_lines, of_mapping, of_seconds, of_threads, together,
+};
 use super::known::Known;
 use super::plateau::plateau;
 use super::reclaim_test::Reclaimed;
 use super::rule::Finding;
-use super::thread_growth::ThreadCounts;
+use super::rules;
 use super::verdict::{self, VerdictBasis};
-use super::{mappings, rules};
 use crate::frameworks;
 use crate::trend::{
     Axis, How, LEAST_OF_LINE, LEAST_OF_WHOLE, LEAST_POINTS, LEAST_TO_STOP, Shape, Thresholds, Trend, slowing,
@@ -54,13 +53,13 @@ impl Known<'_> {
         let mut causes = Cause::all(self, axis);
         let growing = GrowingSites::of(self, (axis, thresholds), &mut causes);
         let counted = ThreadCounts { process: self.process, axis, thresholds: Thresholds::OF_ITERATIONS };
-        let lines = findings::lines(&growing, &causes, counted, thresholds);
+        let lines = lines(&growing, &causes, counted, thresholds);
         let rss = self.of_rss(axis, Thresholds::OF_ITERATIONS);
         let live = trend(&self.live_at(axis), thresholds);
         let has_threads = lines.iter().any(GrowingLine::starts_threads);
         let others = if has_threads { None } else { self.more_threads(counted) };
         let others = (others, self.growing_mappings(axis, Thresholds::OF_ITERATIONS, rss.as_ref()));
-        let mut findings = findings::of_lines(&lines, others, rss.as_ref(), self.sites, axis);
+        let mut findings = of_lines(&lines, others, rss.as_ref(), self.sites, axis);
         let reclaimed = Reclaimed::of(self, axis, live.level, self.live_at(axis).length());
         self.review(&reclaimed, rss.as_ref(), &mut findings);
         let stops = |trend: &Trend| verdict::is_stopped(trend.shape) && trend.rise >= self.least_to_stop();
@@ -100,15 +99,14 @@ impl Known<'_> {
             self.lines_per_second(counted, rss.as_ref(), grows(&rss).or(grows(&live)))
         } else {
             let threads = if is_long { self.more_threads(counted) } else { None };
-            let of_heap = grows(&live).map(|trend| {
-                findings::of_seconds(trend, &held_by_lines(self.stacks, self.sites), self.sites)
-            });
+            let of_heap = grows(&live)
+                .map(|trend| of_seconds(trend, &held_by_lines(self.stacks, self.sites), self.sites));
             let mappings = if is_long {
                 self.growing_mappings(axis, Thresholds::OF_SECONDS, rss.as_ref())
             } else {
                 Vec::new()
             };
-            findings::together(threads, of_heap, mappings, grows(&rss))
+            together(threads, of_heap, mappings, grows(&rss))
         };
         let reclaimed = Reclaimed::of(self, axis, live_series.last(), live_series.length());
         self.review(&reclaimed, rss.as_ref(), &mut findings);
@@ -138,15 +136,15 @@ impl Known<'_> {
         let thresholds =
             Thresholds { least_rise: LEAST_TO_STOP.max(self.resident() / 2000.0), ..Thresholds::OF_SECONDS };
         let growing = GrowingSites::of(self, (axis, thresholds), &mut Vec::new());
-        let mut lines = findings::lines(&growing, &[], counted, thresholds);
+        let mut lines = lines(&growing, &[], counted, thresholds);
         // What one line takes over from others, while the heap stays as it is, is no growth.
-        let given_up = findings::given_up(&growing, axis, thresholds);
+        let given_up = given_up(&growing, axis, thresholds);
         let is_its_own = |line: &GrowingLine<'_>| given_up <= TAKEN_OVER * line.trend().slope.value;
         lines.retain(|line| line.starts_threads() || is_its_own(line));
         let has_threads = lines.iter().any(GrowingLine::starts_threads);
         let threads = if has_threads { None } else { self.more_threads(counted) };
         let others = (threads, self.growing_mappings(axis, Thresholds::OF_SECONDS, rss));
-        findings::of_lines(&lines, others, whole.as_ref(), self.sites, axis)
+        of_lines(&lines, others, whole.as_ref(), self.sites, axis)
     }
 
     /// Lets rules look at all findings, as far as what they read was recorded.
@@ -163,7 +161,7 @@ impl Known<'_> {
         let running = counted.growing(&running).map(|counts| (counts, counted.bytes_of_one(&running)));
         let left = starter.as_ref().map_or(0, |(_, _, left)| *left);
         let (counts, one) = running.or_else(|| counted.by_ledgers(left))?;
-        Some(findings::of_threads(counted, &counts, one, starter, self.sites))
+        Some(of_threads(counted, &counts, one, starter, self.sites))
     }
 
     /// Mappings that grow by the ledgers. Readings of resident memory are more than ledgers are, and know better.
@@ -172,7 +170,7 @@ impl Known<'_> {
             return Vec::new();
         }
         let thresholds = Thresholds { least_rise: self.least_of_whole(), ..thresholds };
-        let mappings = mappings::growing(self, axis, thresholds, rss);
-        mappings.into_iter().map(|mapping| findings::of_mapping(mapping, self.sites)).collect()
+        let mappings = growing_mappings(self, axis, thresholds, rss);
+        mappings.into_iter().map(|mapping| of_mapping(mapping, self.sites)).collect()
     }
 }

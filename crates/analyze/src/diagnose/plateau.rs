@@ -2,7 +2,7 @@
 
 use heaplens_format::Bytes;
 
-use super::findings::GrowingLine;
+use super::growing::GrowingLine;
 use super::rule::Rule;
 use super::rules::warm_up::RULE;
 use crate::trend::Shape;

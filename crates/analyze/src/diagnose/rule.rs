@@ -8,10 +8,9 @@ use std::fmt;
 use heaplens_format::Bytes;
 use heaplens_format::recording::{Amount, Stage};
 
-use super::counting::Counting;
+use super::counting::{Counting, ThreadGrowth};
 use super::evidence::Evidence;
 use super::known::Known;
-use super::thread_growth::ThreadGrowth;
 use crate::profile::reclaim_test::last_mark;
 use crate::profile::{Counts, Frames, Layer, Measure, StackFrame};
 use crate::trend::{Shape, TimeSeries, Trend};

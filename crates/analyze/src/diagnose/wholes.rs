@@ -3,7 +3,7 @@
 use heaplens_format::memory::{Line, Space};
 use heaplens_format::recording::Ledger;
 
-use super::growing_sites::GrowingSites;
+use super::growing::GrowingSites;
 use super::known::Known;
 use crate::profile::Layer;
 use crate::trend::{Axis, Shape, Slope, Thresholds, Trend, trend};

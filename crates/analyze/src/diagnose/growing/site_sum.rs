@@ -5,10 +5,10 @@ use crate::trend::{Axis, Thresholds, TimeSeries, Trend, trend};
 
 /// What is known of all sites together that one line is named for, or that one layer has.
 #[derive(Clone, Debug, Default)]
-pub(super) struct SiteSum {
-    pub(super) values: TimeSeries,
+pub(crate) struct SiteSum {
+    pub(crate) values: TimeSeries,
     /// Their indices in the profile.
-    pub(super) sites: Vec<usize>,
+    pub(crate) sites: Vec<usize>,
     /// Rises, each times the bytes that a sample of it stands for.
     weighted: f64,
     rises: f64,
@@ -17,7 +17,7 @@ pub(super) struct SiteSum {
 }
 
 impl SiteSum {
-    pub(super) fn add(&mut self, site: usize, values: &TimeSeries, grain: f64) {
+    pub(crate) fn add(&mut self, site: usize, values: &TimeSeries, grain: f64) {
         let rise = values.changed();
         self.values.add(values);
         self.sites.push(site);
@@ -29,21 +29,21 @@ impl SiteSum {
     }
 
     /// The site that rose most.
-    pub(super) fn representative(&self) -> Option<usize> {
+    pub(crate) fn representative(&self) -> Option<usize> {
         self.most.map(|(site, _)| site)
     }
 
     /// Bytes that one sample stands for, on average over the rise.
-    pub(super) fn grain(&self) -> f64 {
+    pub(crate) fn grain(&self) -> f64 {
         if self.rises > 0.0 { self.weighted / self.rises } else { 0.0 }
     }
 
-    pub(super) fn trend(&self, axis: &Axis, thresholds: Thresholds) -> Trend {
+    pub(crate) fn trend(&self, axis: &Axis, thresholds: Thresholds) -> Trend {
         trend(&self.values.bytes(axis), Thresholds { grain: self.grain(), ..thresholds })
     }
 }
 
 /// The line of a frame: one without a function is told from others by its address.
-pub(super) fn line_key(frame: &StackFrame) -> LineKey<'_> {
+pub(crate) fn line_key(frame: &StackFrame) -> LineKey<'_> {
     frame.line_key(if frame.function.is_some() { 0 } else { frame.offset })
 }

@@ -6,8 +6,8 @@ use rustc_hash::FxHashMap;
 
 use super::causes::{self, Cause, Shown};
 use super::held_lines::starts_thread;
-use super::known::Known;
 use super::site_sum::{SiteSum, line_key};
+use crate::diagnose::known::Known;
 use crate::profile::{Layer, LineKey, SiteProfile, StackId, Stacks, is_python_pool, site_numbers};
 use crate::trend::{Axis, AxisMark, Shape, Thresholds, TimeSeries, trend};
 
@@ -16,17 +16,17 @@ const LEAST_SHOWN: f64 = 512.0;
 
 /// All sites that changed while the axis ran, by line and by layer, and how fast each grows.
 #[derive(Debug, Default)]
-pub(super) struct GrowingSites<'a> {
-    pub(super) lines: FxHashMap<Option<LineKey<'a>>, SiteSum>,
+pub(crate) struct GrowingSites<'a> {
+    pub(crate) lines: FxHashMap<Option<LineKey<'a>>, SiteSum>,
     /// Of lines that start threads, the blocks that stand for one thread each.
-    pub(super) threads: FxHashMap<Option<LineKey<'a>>, TimeSeries>,
-    pub(super) layers: Vec<(Layer, SiteSum)>,
-    pub(super) slopes: FxHashMap<(StackId, SiteKind), f64>,
+    pub(crate) threads: FxHashMap<Option<LineKey<'a>>, TimeSeries>,
+    pub(crate) layers: Vec<(Layer, SiteSum)>,
+    pub(crate) slopes: FxHashMap<(StackId, SiteKind), f64>,
 }
 
 impl<'a> GrowingSites<'a> {
     /// Of all sites of a process; what a cause explains goes to it.
-    pub(super) fn of(
+    pub(crate) fn of(
         known: Known<'a>,
         (axis, thresholds): (&Axis, Thresholds),
         causes: &mut Vec<Cause<'a>>,
@@ -77,7 +77,7 @@ impl<'a> GrowingSites<'a> {
     }
 
     /// Blocks that stand for one thread each, of all lines and causes.
-    pub(super) fn all_threads(&self, causes: &[Cause<'_>]) -> TimeSeries {
+    pub(crate) fn all_threads(&self, causes: &[Cause<'_>]) -> TimeSeries {
         let mut all = TimeSeries::default();
         let of_causes = causes.iter().map(|cause| &cause.threads);
         self.threads.values().chain(of_causes).for_each(|values| all.add(values));

@@ -3,9 +3,9 @@
 use heaplens_format::recording::{Process, Stage};
 use rustc_hash::FxHashMap;
 
-use super::counting::CountedLine;
-use super::rule::Events;
 use super::site_sum::line_key;
+use crate::diagnose::counting::CountedLine;
+use crate::diagnose::rule::Events;
 use crate::profile::reclaim_test::last_mark;
 use crate::profile::{LineKey, StackId, Stacks};
 use crate::trend::{Axis, LEAST_POINTS, Point, Series, Shape, Thresholds, trend};
@@ -26,7 +26,7 @@ const OF_EVENTS: Thresholds = Thresholds {
 
 /// Everything that was counted in a process.
 #[derive(Debug, Default)]
-pub(super) struct Counted<'a> {
+pub(crate) struct Counted<'a> {
     lines: FxHashMap<(&'a str, Option<LineKey<'a>>), LineEvents>,
 }
 
@@ -40,7 +40,7 @@ struct LineEvents {
 }
 
 impl<'a> Counted<'a> {
-    pub(super) fn of(process: &'a Process, stacks: &'a Stacks, axis: &Axis) -> Self {
+    pub(crate) fn of(process: &'a Process, stacks: &'a Stacks, axis: &Axis) -> Self {
         let tests = [Stage::Before, Stage::Collected].map(|stage| last_mark(process, stage));
         let tests = if tests[0] < tests[1] { tests } else { [None; 2] };
         let mut counted = Self::default();
@@ -60,7 +60,7 @@ impl<'a> Counted<'a> {
     }
 
     /// Lines where this goes on with the iterations, those with most of it first.
-    pub(super) fn growing(&self, counter: &str, axis: &Axis) -> Vec<(Option<LineKey<'a>>, CountedLine)> {
+    pub(crate) fn growing(&self, counter: &str, axis: &Axis) -> Vec<(Option<LineKey<'a>>, CountedLine)> {
         let of_counter = self.lines.iter().filter(|((known, _), _)| *known == counter);
         let mut growing: Vec<(Option<LineKey<'a>>, CountedLine)> = of_counter
             .filter_map(|((_, key), events)| {
@@ -75,7 +75,7 @@ impl<'a> Counted<'a> {
     }
 
     /// Events per iteration of all lines together, without those that others took back; `None` where they do not go on.
-    pub(super) fn pace(&self, wanted: &Events, axis: &Axis) -> Option<f64> {
+    pub(crate) fn pace(&self, wanted: &Events, axis: &Axis) -> Option<f64> {
         let (mut sum, mut tested) = (vec![0.0; axis.moments.len()], [0.0; 2]);
         for ((known, _), events) in &self.lines {
             let sign = match *known {

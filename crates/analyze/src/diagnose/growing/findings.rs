@@ -5,12 +5,15 @@ use heaplens_format::Bytes;
 use heaplens_format::recording::Amount;
 
 use super::causes::Cause;
-use super::growing_sites::GrowingSites;
 use super::mappings::GrowingMapping;
-use super::rule::{Finding, Rule};
-use super::rules::{self, growth_unexplained, mapping_growth, site_growth, threads as threads_rule};
 use super::site_sum::SiteSum;
-use super::thread_growth::{ThreadCounts, ThreadGrowth};
+use super::sites::GrowingSites;
+use super::threads::ThreadCounts;
+use crate::diagnose::counting::ThreadGrowth;
+use crate::diagnose::rule::{Finding, Rule};
+use crate::diagnose::rules::{
+    self, growth_unexplained, mapping_growth, site_growth, threads as threads_rule,
+};
 use crate::profile::{Layer, Measure, SiteProfile};
 use crate::trend::{Axis, Shape, Thresholds, TimeSeries, Trend, slope};
 
@@ -34,7 +37,7 @@ pub(crate) struct GrowingLine<'a> {
 
 /// The lines that rose enough to matter, with what they do. The stacks of threads are the lines' that start them.
 /// What a library was counted to keep is believed however little it costs.
-pub(super) fn lines<'a>(
+pub(crate) fn lines<'a>(
     growing: &'a GrowingSites<'_>,
     causes: &'a [Cause<'a>],
     counted: ThreadCounts<'_>,
@@ -74,7 +77,7 @@ pub(super) fn lines<'a>(
 }
 
 /// Bytes that lines give up per iteration or second, steadily: what they had, others may have now.
-pub(super) fn given_up(growing: &GrowingSites<'_>, axis: &Axis, thresholds: Thresholds) -> f64 {
+pub(crate) fn given_up(growing: &GrowingSites<'_>, axis: &Axis, thresholds: Thresholds) -> f64 {
     let values = growing.lines.values().map(|sum| sum.values.bytes(axis));
     let falling = values.filter(|series| series.first() - series.last() >= thresholds.least_rise);
     falling.map(|series| -slope(series.points()).value).filter(|&pace| pace > 0.0).sum()
@@ -90,7 +93,7 @@ impl GrowingLine<'_> {
         self.cause.map_or_else(|| self.sum.representative(), Cause::representative)
     }
 
-    pub(super) fn starts_threads(&self) -> bool {
+    pub(crate) fn starts_threads(&self) -> bool {
         self.threads.is_some()
     }
 
@@ -134,7 +137,7 @@ fn held(of: &[usize], sites: &[SiteProfile]) -> Measure {
 }
 
 /// Growth of lines, the fastest first, then what else is known to grow, then growth that nothing explains.
-pub(super) fn of_lines(
+pub(crate) fn of_lines(
     lines: &[GrowingLine<'_>],
     (threads, mappings): (Option<Finding>, Vec<Finding>),
     whole: Option<&Trend>,
@@ -167,7 +170,7 @@ pub(super) fn of_lines(
 }
 
 /// A mapping that grows: its maker's line, or its name where nobody was seen to make it.
-pub(super) fn of_mapping(mapping: GrowingMapping, sites: &[SiteProfile]) -> Finding {
+pub(crate) fn of_mapping(mapping: GrowingMapping, sites: &[SiteProfile]) -> Finding {
     let GrowingMapping { name, maker, trend } = mapping;
     let bytes = Bytes::new(trend.level.max(0.0) as u64);
     let found = Finding::new(&growth_unexplained::RULE, trend);
@@ -209,7 +212,7 @@ fn unaccounted(mappings: Vec<Finding>, explained: f64, whole: Option<&Trend>) ->
 
 /// Threads whose number grows by the time-line. They are told for the line that started most of those that are left, where
 /// it is known.
-pub(super) fn of_threads(
+pub(crate) fn of_threads(
     counted: ThreadCounts<'_>,
     counts: &Trend,
     one: f64,
@@ -239,7 +242,7 @@ fn slopes<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> f64 {
 
 /// What grows per second: threads, what the heap grows by unless that is theirs, mappings, and what none of them explains of
 /// the whole.
-pub(super) fn together(
+pub(crate) fn together(
     threads: Option<Finding>,
     heap: Option<Finding>,
     mappings: Vec<Finding>,
@@ -264,7 +267,7 @@ pub(super) fn together(
 
 /// What the growth per second comes from, where no moments are known at which sites had how much: the line that holds most
 /// of what the heap grew by, if one does.
-pub(super) fn of_seconds(
+pub(crate) fn of_seconds(
     trend: Trend,
     held_by_lines: &[(Measure, usize, Vec<usize>)],
     sites: &[SiteProfile],

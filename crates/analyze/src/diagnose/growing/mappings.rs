@@ -7,7 +7,7 @@ use heaplens_format::Bytes;
 use heaplens_format::memory::{Judged, Line};
 use heaplens_format::recording::{Ledger, LedgerMapping, Process};
 
-use super::known::Known;
+use crate::diagnose::known::Known;
 use crate::profile::site_numbers;
 use crate::trend::{Axis, Shape, Thresholds, Trend, trend};
 
@@ -16,12 +16,12 @@ const MOST: f64 = 0.5;
 
 /// Mappings of one name, or of one maker, that grow.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct GrowingMapping {
+pub(crate) struct GrowingMapping {
     /// What the kernel calls it; empty where it has no name.
-    pub(super) name: String,
+    pub(crate) name: String,
     /// Who mapped it, by the index of the site in the profile.
-    pub(super) maker: Option<usize>,
-    pub(super) trend: Trend,
+    pub(crate) maker: Option<usize>,
+    pub(crate) trend: Trend,
 }
 
 /// What tells mappings apart: the name, and the site by its number in the recording.
@@ -32,7 +32,7 @@ fn key(mapping: &LedgerMapping) -> MappingKey<'_> {
 }
 
 /// Those that grow, the fastest first. `whole` is what resident memory does: it judges where ledgers are too few.
-pub(super) fn growing(
+pub(crate) fn growing(
     known: Known<'_>,
     axis: &Axis,
     thresholds: Thresholds,

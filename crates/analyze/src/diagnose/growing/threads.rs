@@ -4,6 +4,7 @@
 
 use heaplens_format::recording::{Ledger, Line, Process};
 
+use crate::diagnose::counting::ThreadGrowth;
 use crate::trend::{Axis, Point, Series, Shape, Thresholds, Trend, trend};
 
 /// Fewer threads than this are a pool.
@@ -13,29 +14,18 @@ const ENDING: f64 = 0.1;
 /// Threads that run are fewer than this part of the stacks: the others have ended.
 const RUNNING: f64 = 0.5;
 
-/// How the threads of a process, or those that one line starts, become more.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ThreadGrowth {
-    /// More per iteration, or per second.
-    pub per_iteration: f64,
-    /// Stacks of threads at the last moment that is known.
-    pub count: u64,
-    /// Whether they have ended and were never joined; else they run.
-    pub have_ended: bool,
-}
-
 /// What is known of the threads of a process.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct ThreadCounts<'a> {
-    pub(super) process: &'a Process,
-    pub(super) axis: &'a Axis,
-    pub(super) thresholds: Thresholds,
+pub(crate) struct ThreadCounts<'a> {
+    pub(crate) process: &'a Process,
+    pub(crate) axis: &'a Axis,
+    pub(crate) thresholds: Thresholds,
 }
 
 impl ThreadCounts<'_> {
     /// Threads that run, by the time-line. When the program ends they do, too: what follows the most of them is left out where
     /// that is the end.
-    pub(super) fn running(self) -> Series {
+    pub(crate) fn running(self) -> Series {
         let all = &self.process.timeline;
         let most = all.iter().map(|sample| sample.threads).max();
         let most = all.iter().rposition(|sample| Some(sample.threads) == most);
@@ -46,14 +36,14 @@ impl ThreadCounts<'_> {
     }
 
     /// Whether a number of threads, or of their stacks, grows and does not stop.
-    pub(super) fn growing(self, counts: &Series) -> Option<Trend> {
+    pub(crate) fn growing(self, counts: &Series) -> Option<Trend> {
         let thresholds = Thresholds { least_rise: LEAST, grain: 0.0, ..self.thresholds };
         Some(trend(counts, thresholds)).filter(|trend| trend.shape == Shape::Linear)
     }
 
     /// Resident bytes of one stack: by how much the ledger's line of stacks differs between those with the fewest and the
     /// most of it, for each thread that came in between. 0 where that is not known.
-    pub(super) fn bytes_of_one(self, counts: &Series) -> f64 {
+    pub(crate) fn bytes_of_one(self, counts: &Series) -> f64 {
         let stacks = |ledger: &&Ledger| ledger.line(Line::THREAD_STACKS);
         let (few, many) =
             (self.process.ledgers.iter().min_by_key(stacks), self.process.ledgers.iter().max_by_key(stacks));
@@ -66,7 +56,7 @@ impl ThreadCounts<'_> {
     }
 
     /// Threads by the memory of their stacks, where so many stacks are left at the end and where ledgers say that they grew.
-    pub(super) fn by_ledgers(self, left: u64) -> Option<(Trend, f64)> {
+    pub(crate) fn by_ledgers(self, left: u64) -> Option<(Trend, f64)> {
         let stacks = self.axis.ledgers(self.process, |ledger| ledger.line(Line::THREAD_STACKS));
         let one = stacks.last() / left as f64;
         let thresholds = Thresholds { least_rise: LEAST * one, ..self.thresholds.of_ledgers() };
@@ -75,7 +65,7 @@ impl ThreadCounts<'_> {
     }
 
     /// What is reported of threads whose number grows so.
-    pub(super) fn growth(self, counts: &Trend) -> ThreadGrowth {
+    pub(crate) fn growth(self, counts: &Trend) -> ThreadGrowth {
         let most = self.process.timeline.iter().map(|sample| sample.threads).max().unwrap_or_default();
         let have_ended = most > 0 && f64::from(most) < RUNNING * counts.level;
         ThreadGrowth { per_iteration: counts.slope.value, count: counts.level.max(0.0) as u64, have_ended }

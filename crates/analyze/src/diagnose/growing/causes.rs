@@ -9,22 +9,22 @@ use heaplens_format::recording::Process;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::counted::Counted;
-use super::counting::Counting;
-use super::known::Known;
-use super::rule::{Events, Rule, Within};
-use super::rules;
 use super::site_sum::{SiteSum, line_key};
+use crate::diagnose::counting::Counting;
+use crate::diagnose::known::Known;
+use crate::diagnose::rule::{Events, Rule, Within};
+use crate::diagnose::rules;
 use crate::profile::{LineKey, StackFrame, StackId, Stacks, held_through};
 use crate::trend::{Axis, TimeSeries};
 
 /// A cause that is at work, with the memory that it costs.
 #[derive(Debug)]
-pub(super) struct Cause<'a> {
+pub(crate) struct Cause<'a> {
     rule: &'static Rule,
-    pub(super) counting: Option<Counting>,
-    pub(super) sum: SiteSum,
+    pub(crate) counting: Option<Counting>,
+    pub(crate) sum: SiteSum,
     /// The blocks of it that stand for one thread each.
-    pub(super) threads: TimeSeries,
+    pub(crate) threads: TimeSeries,
     keys: Vec<Option<LineKey<'a>>>,
     /// Stacks of blocks that are held by what it keeps, wherever they were allocated.
     held: FxHashSet<StackId>,
@@ -33,7 +33,7 @@ pub(super) struct Cause<'a> {
     /// The line that it is told for instead of them, where its rule finds one in the stack itself.
     told_at: Option<LineKey<'a>>,
     /// Whether what was counted is alive: it costs something, be it ever so little.
-    pub(super) is_alive: bool,
+    pub(crate) is_alive: bool,
     /// Of the sites at its own lines the one that rose most, and by how much.
     most: Option<(usize, f64)>,
     /// Rules that would be told instead if most of it were theirs, and bytes that they rose by.
@@ -68,7 +68,7 @@ impl Seen {
 impl<'a> Cause<'a> {
     /// All that are at work in a process, by what was counted, in the order in which they claim memory that two of them could
     /// explain.
-    pub(super) fn all(known: Known<'a>, axis: &Axis) -> Vec<Self> {
+    pub(crate) fn all(known: Known<'a>, axis: &Axis) -> Vec<Self> {
         let counted = Counted::of(known.process, known.stacks, axis);
         let asked = rules::all().iter().filter(|rule| rule.can_judge(known));
         let at_work = asked.filter_map(|rule| {
@@ -172,14 +172,14 @@ impl<'a> Cause<'a> {
     }
 
     /// Remembers what of a site is explained better by the rules that are parts of its own.
-    pub(super) fn note_parts(&mut self, stacks: &Stacks, stack: StackId, values: &TimeSeries) {
+    pub(crate) fn note_parts(&mut self, stacks: &Stacks, stack: StackId, values: &TimeSeries) {
         for (part, sum) in &mut self.parts {
             *sum += part.within.as_ref().map_or(0.0, |within| (within.rise)(stacks.frames(stack), values));
         }
     }
 
     /// What it is told as.
-    pub(super) fn rule(&self) -> &'static Rule {
+    pub(crate) fn rule(&self) -> &'static Rule {
         let all = self.sum.values.changed();
         let is_most = |within: &Within, rise: f64| rise > within.least * all;
         let has_most = |(part, rise): &&(&'static Rule, f64)| {
@@ -189,27 +189,27 @@ impl<'a> Cause<'a> {
     }
 
     /// The site that its line is told by: at a line where it is counted, if memory was allocated at one.
-    pub(super) fn representative(&self) -> Option<usize> {
+    pub(crate) fn representative(&self) -> Option<usize> {
         self.most.map(|(site, _)| site).or(self.sum.representative())
     }
 }
 
 /// What growing memory of a stack gives away.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Shown {
+pub(crate) struct Shown {
     rule: &'static Rule,
     stack: StackId,
 }
 
 /// `None` where it gives away nothing. The first rule that fits is it; those that explain a part of a line come before those
 /// that explain all of it.
-pub(super) fn shown_by(stacks: &Stacks, stack: StackId) -> Option<Shown> {
+pub(crate) fn shown_by(stacks: &Stacks, stack: StackId) -> Option<Shown> {
     let is_shown = |rule: &&&'static Rule| rule.shown_by.is_some_and(|is_in| is_in(stacks.frames(stack)));
     rules::all().iter().find(is_shown).map(|rule| Shown { rule, stack })
 }
 
 /// Adds the causes that memory gave away, but for memory that another cause explains.
-pub(super) fn add_shown<'a>(
+pub(crate) fn add_shown<'a>(
     causes: &mut Vec<Cause<'a>>,
     process: &Process,
     stacks: &'a Stacks,
@@ -230,7 +230,7 @@ pub(super) fn add_shown<'a>(
 }
 
 /// The cause that the memory of a stack is due to: that of its line, else one that allocates in a library.
-pub(super) fn claim<'c, 'a>(
+pub(crate) fn claim<'c, 'a>(
     causes: &'c mut [Cause<'a>],
     stacks: &'a Stacks,
     (line, stack): (Option<LineKey<'_>>, StackId),
