@@ -101,7 +101,7 @@ pub(crate) fn no_such_moment(error: &NoSuchMoment) -> Failure {
             Failure::new(error)
                 .hint(format!("marks: {}; start, end and pass:N can also be used", names.join(", ")))
         }
-        NoSuchMoment::Pass { .. } | NoSuchMoment::NoLoop => {
+        NoSuchMoment::Iteration { .. } | NoSuchMoment::NoLoop => {
             Failure::new(error).hint("start, end and labels of marks can also be used")
         }
     }

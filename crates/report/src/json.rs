@@ -68,7 +68,7 @@ impl Serialize for Report<'_> {
             map.serialize_entry("spaces", &spaces)?;
         }
         map.serialize_entry("lost", &lost::lost(profile))?;
-        map.serialize_entry("returns", &profile.returns.map(returns::returns))?;
+        map.serialize_entry("returns", &profile.reclaim_test.map(returns::returns))?;
         map.serialize_entry("totals", &totals(&profile.heap()))?;
         map.serialize_entry(
             "python_objects",

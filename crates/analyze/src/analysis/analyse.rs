@@ -61,7 +61,7 @@ fn of_process(process: &Process, recording: &Recording, tables: Tables, held_at:
     let intervals = Intervals::of(process, recording.run.sample_interval);
     let (sites, threads) = sites::merge(process, &stacks, intervals, held_at);
     let iterations = iterations::iterations(process);
-    let returns = reclaim_test::returns(process);
+    let reclaim_test = reclaim_test::reclaim_test(process);
     let growth = diagnose(Known {
         process,
         stacks: &stacks,
@@ -69,7 +69,7 @@ fn of_process(process: &Process, recording: &Recording, tables: Tables, held_at:
         iterations: iterations.as_ref(),
         heap_interval: intervals.heap,
         object_interval: intervals.objects,
-        trimmed: returns.and_then(|returns| returns.trimmed).map(Resident::returned),
+        trimmed: reclaim_test.and_then(|test| test.trimmed).map(Resident::returned),
         tables,
     });
     let ledger = ledger::of(process, (Space::HOST, &process.ledgers), &stacks, iterations.as_ref());
@@ -91,7 +91,7 @@ fn of_process(process: &Process, recording: &Recording, tables: Tables, held_at:
         counts: Counts::of(process, &stacks),
         modules: process.modules.clone(),
         marks: iterations::named_marks(process),
-        returns,
+        reclaim_test,
         losses: losses::losses(process, &sites, &stacks),
         sites,
         stacks,

@@ -8,8 +8,8 @@ use crate::diagnose::Diagnosis;
 use crate::profile::sites::SiteThreads;
 use crate::profile::{
     Category, Cost, Counts, Cut, Frames, Holders, Import, Iterations, Leaks, LedgerProfile, LossLine,
-    MappingProfile, NamedMark, ProcessRow, Returns, SiteProfile, SpaceProfile, StackFrame, StackId,
-    StackStep, Stacks, ThreadPart, Totals, Tree, is_python_pool,
+    MappingProfile, NamedMark, ProcessRow, ProcessTree, ReclaimTest, SiteProfile, SpaceProfile, StackFrame,
+    StackId, StackStep, Stacks, ThreadPart, Totals, is_python_pool,
 };
 
 /// What a report says.
@@ -48,7 +48,7 @@ pub struct Profile {
     /// Where its bytes were in other spaces than the host's.
     pub spaces: Vec<SpaceProfile>,
     /// Memory of the processes that lived together; `None` where one lived alone, or where they share nothing.
-    pub tree: Option<Tree>,
+    pub tree: Option<ProcessTree>,
     /// Which of its blocks could be reached at the end; `None` where that was not asked.
     pub leaks: Option<Leaks>,
     /// Leaks that are left out since they are known, by the name of the suppression.
@@ -62,7 +62,7 @@ pub struct Profile {
     /// Marks that are not passes of a loop.
     pub marks: Vec<NamedMark>,
     /// What came back when it was asked for; `None` where it was not.
-    pub returns: Option<Returns>,
+    pub reclaim_test: Option<ReclaimTest>,
     /// What was lost while the process ran.
     pub losses: Vec<LossLine>,
     /// What could not be read from the recording.

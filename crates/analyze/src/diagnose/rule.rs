@@ -263,7 +263,7 @@ pub struct Finding {
     /// Of the same sites when the script was through, or at the end where that is not known.
     pub held: Measure,
     /// Bytes that came back when they were asked for: the proof of a rule that has one.
-    pub returned: Option<Bytes>,
+    pub reclaimed: Option<Bytes>,
     /// How threads become more, where these are what grows.
     pub threads: Option<ThreadGrowth>,
     /// What was counted, where the rule is one of a library's.
@@ -295,7 +295,7 @@ impl Finding {
             blocks_per_iteration: None,
             live: Amount::default(),
             held: Measure::default(),
-            returned: None,
+            reclaimed: None,
             threads: None,
             counting: None,
             mapping: None,

@@ -1,4 +1,4 @@
-//! The moments that can be compared: marks of the user's by their label, passes of the main loop, the start and the end.
+//! The moments that can be compared: marks of the user's by their label, iterations of the main loop, the start and the end.
 
 use heaplens_format::memory::Tables;
 use heaplens_format::recording::{Decoded, Ledger, MarkKind, Process};
@@ -14,8 +14,8 @@ pub enum Moment {
     Start,
     /// When its script was through; where that is not known, when it ended.
     End,
-    /// When this pass of the loop that iterations are counted by began.
-    Pass(u64),
+    /// When this iteration of the main loop began.
+    Iteration(u64),
     /// A mark of the user's. Of several with one label the first is where a comparison begins, the last where it ends.
     Label(String),
 }
@@ -23,11 +23,11 @@ pub enum Moment {
 impl Moment {
     /// From `start`, `end`, `pass:120`, or a label; `mark:start` is the label `start`.
     pub fn named(text: &str) -> Self {
-        let pass = text.strip_prefix("pass:").and_then(|number| number.parse().ok());
-        match (text, pass) {
+        let iteration = text.strip_prefix("pass:").and_then(|number| number.parse().ok());
+        match (text, iteration) {
             ("start", _) => Self::Start,
             ("end", _) => Self::End,
-            (_, Some(pass)) => Self::Pass(pass),
+            (_, Some(iteration)) => Self::Iteration(iteration),
             _ => Self::Label(text.strip_prefix("mark:").unwrap_or(text).to_owned()),
         }
     }
@@ -48,15 +48,15 @@ pub enum NoSuchMoment {
         known: Vec<String>,
     },
     /// The loop did not come so far.
-    #[error("the loop made no pass {pass}: it made {passes}")]
-    Pass {
+    #[error("there is no iteration {iteration}: the loop made {iterations}")]
+    Iteration {
         /// What was asked for.
-        pass: u64,
+        iteration: u64,
         /// What there is.
-        passes: u64,
+        iterations: u64,
     },
-    /// There are no passes.
-    #[error("no loop was found whose passes could be counted")]
+    /// There are no iterations.
+    #[error("no loop was found whose iterations could be counted")]
     NoLoop,
 }
 
@@ -69,7 +69,7 @@ pub struct Side {
     pub name: String,
     /// When it was, since the start of the run; `None` for start and end.
     pub at: Option<Nanos>,
-    /// The pass that was asked for and is not kept.
+    /// The iteration that was asked for and is not kept.
     pub(super) missed: Option<u64>,
     is_start: bool,
 }
@@ -162,19 +162,19 @@ fn find(
     match moment {
         Moment::Start => Ok(edge(HeldAt::Start, "start")),
         Moment::End => Ok(edge(HeldAt::End, "end")),
-        Moment::Pass(pass) => find_pass(process, of_loop.ok_or(NoSuchMoment::NoLoop)?, *pass),
+        Moment::Iteration(wanted) => find_iteration(process, of_loop.ok_or(NoSuchMoment::NoLoop)?, *wanted),
         Moment::Label(label) => find_label(process, label, which),
     }
 }
 
-/// The pass whose mark was kept and that is nearest: of many passes not all are kept.
-fn find_pass(
+/// The iteration whose mark was kept and that is nearest: of many iterations not all are kept.
+fn find_iteration(
     process: &Process,
-    (of_loop, passes): (LoopId, u64),
-    pass: u64,
+    (of_loop, iterations): (LoopId, u64),
+    wanted: u64,
 ) -> Result<FoundMoment, NoSuchMoment> {
-    let none = NoSuchMoment::Pass { pass, passes };
-    if !(1..=passes).contains(&pass) {
+    let none = NoSuchMoment::Iteration { iteration: wanted, iterations };
+    if !(1..=iterations).contains(&wanted) {
         return Err(none);
     }
     let number = |kind: &MarkKind| match kind {
@@ -183,8 +183,8 @@ fn find_pass(
     };
     let kept = process.marks.iter().enumerate();
     let kept = kept.filter_map(|(at, mark)| Some((at, mark, number(&mark.kind)?)));
-    let (at, mark, number) = kept.min_by_key(|(_, _, number)| number.abs_diff(pass)).ok_or(none)?;
-    let missed = (number != pass).then_some(pass);
+    let (at, mark, number) = kept.min_by_key(|(_, _, number)| number.abs_diff(wanted)).ok_or(none)?;
+    let missed = (number != wanted).then_some(wanted);
     Ok(FoundMoment { held_at: HeldAt::Mark(at), name: format!("pass {number}"), at: Some(mark.at), missed })
 }
 
@@ -218,7 +218,7 @@ mod tests {
     fn moments_are_named_as_people_type_them() {
         assert_eq!(Moment::named("start"), Moment::Start);
         assert_eq!(Moment::named("end"), Moment::End);
-        assert_eq!(Moment::named("pass:120"), Moment::Pass(120));
+        assert_eq!(Moment::named("pass:120"), Moment::Iteration(120));
         assert_eq!(Moment::named("epoch 2"), Moment::Label("epoch 2".into()));
         assert_eq!(Moment::named("pass:first"), Moment::Label("pass:first".into()));
         assert_eq!(Moment::named("mark:end"), Moment::Label("end".into()));

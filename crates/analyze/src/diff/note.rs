@@ -46,9 +46,9 @@ pub enum Note {
         /// Whether it is the first's that is known.
         is_first: bool,
     },
-    /// What was held at a pass is not kept, and the nearest that is stands for it.
-    NearestPass {
-        /// The pass that was asked for.
+    /// What was held at an iteration is not kept, and the nearest that is stands for it.
+    NearestIteration {
+        /// The iteration that was asked for.
         asked: u64,
     },
     /// A recording is damaged, and what is lost seems to have shrunk.
@@ -69,7 +69,7 @@ pub(super) fn notes(from: &Side, to: &Side, is_one_run: bool) -> Vec<Note> {
     let of_two = [other_programs(from, to), sampling, objects, one_end_of_script(from, to)];
     let of_two = of_two.into_iter().flatten().filter(|_| !is_one_run);
     let missed = [from, to].into_iter().filter_map(|side| side.missed);
-    let nearest = missed.map(|asked| Note::NearestPass { asked });
+    let nearest = missed.map(|asked| Note::NearestIteration { asked });
     of_two.chain(nearest).chain(ledger(from, to, is_one_run)).chain(damaged(from, to)).collect()
 }
 

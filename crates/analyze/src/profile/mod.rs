@@ -24,9 +24,9 @@ pub use iterations::{Iterations, NamedMark};
 pub use leaks::{LeakRecord, Leaks, total as leaked};
 pub use ledger::{LedgerProfile, MappingProfile, Moments, SpaceProfile};
 pub use losses::LossLine;
-pub use process_tree::Tree;
+pub use process_tree::ProcessTree;
 pub use processes::{Cost, ProcessRow};
-pub use reclaim_test::{Collected, Resident, Returns};
+pub use reclaim_test::{Collected, ReclaimTest, Resident};
 pub(crate) use sites::{HeldAt, is_python_pool, site_numbers};
 pub use sites::{Margin, Measure, SiteProfile, ThreadPart, Totals};
 pub use stacks::{

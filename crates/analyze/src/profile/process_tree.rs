@@ -10,7 +10,7 @@ const LEAST_SHARED: Bytes = Bytes::new(1 << 20);
 
 /// Memory of several processes together, with Heaplens's own: it is not known which of its pages the recorder has, too.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tree {
+pub struct ProcessTree {
     /// When, since the start of the run: when it was most.
     pub at: Nanos,
     /// Processes that were looked at.
@@ -24,7 +24,7 @@ pub struct Tree {
 }
 
 /// The tree when several lived and their memory was most; `None` where there was but one process, or next to nothing shared.
-pub(crate) fn tree(processes: &[Process]) -> Option<Tree> {
+pub(crate) fn tree(processes: &[Process]) -> Option<ProcessTree> {
     let looked_at: Vec<&Process> = processes.iter().filter(|process| !process.ledgers.is_empty()).collect();
     let moments = looked_at.iter().flat_map(|process| &process.ledgers).map(|ledger| ledger.at);
     let trees = moments.map(|at| tree_at(&looked_at, at)).filter(|tree| tree.processes > 1);
@@ -35,11 +35,11 @@ pub(crate) fn tree(processes: &[Process]) -> Option<Tree> {
 }
 
 /// What each had before the youngest of them began is of another tree: what it shared with none then, it may share now.
-fn tree_at(processes: &[&Process], at: Nanos) -> Tree {
+fn tree_at(processes: &[&Process], at: Nanos) -> ProcessTree {
     let living = || processes.iter().filter(|process| process.start <= at && at <= process.finish);
     let youngest = living().map(|process| process.start).max().unwrap_or_default();
     let ledgers = living().filter_map(|process| latest(&process.ledgers, youngest, at));
-    ledgers.fold(Tree { at, ..Tree::default() }, |sum, ledger| Tree {
+    ledgers.fold(ProcessTree { at, ..ProcessTree::default() }, |sum, ledger| ProcessTree {
         at,
         processes: sum.processes + 1,
         rss: sum.rss + ledger.rss,
@@ -76,7 +76,8 @@ mod tests {
         let worker = process(50, 90, &[(70, [78, 44, 9])]);
         let earlier = process(0, 40, &[(10, [90, 20, 20])]);
         let mib = |mib: u64| Bytes::new(mib * MIB);
-        let expected = Tree { at: Nanos::new(70), processes: 2, rss: mib(158), pss: mib(89), uss: mib(19) };
+        let expected =
+            ProcessTree { at: Nanos::new(70), processes: 2, rss: mib(158), pss: mib(89), uss: mib(19) };
         assert_eq!(tree(&[parent, worker, earlier]), Some(expected));
     }
 

@@ -6,7 +6,7 @@ use heaplens_format::recording::{Mark, MarkKind, Process, Stage};
 
 /// The last test of a process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Returns {
+pub struct ReclaimTest {
     /// By Python's collector; `None` where none was run.
     pub collected: Option<Collected>,
     /// By the allocator; `None` where it was not asked.
@@ -43,7 +43,7 @@ impl Resident {
 /// A stage that a test has come to: the number of its mark, and what was resident.
 type StageMark = (usize, Bytes);
 
-pub(crate) fn returns(process: &Process) -> Option<Returns> {
+pub(crate) fn reclaim_test(process: &Process) -> Option<ReclaimTest> {
     let first = last_mark(process, Stage::Before)?;
     let step = |stage| {
         let rest = process.marks.iter().enumerate().skip(first);
@@ -52,7 +52,7 @@ pub(crate) fn returns(process: &Process) -> Option<Returns> {
     let before = step(Stage::Before)?;
     let collected = step(Stage::Collected);
     let resident = |from: StageMark, to: StageMark| Resident { before: from.1, after: to.1 };
-    Some(Returns {
+    Some(ReclaimTest {
         collected: collected.map(|after| Collected {
             heap: freed(process, before, after, Category::Heap),
             objects: freed(process, before, after, Category::Objects),
@@ -122,7 +122,7 @@ mod tests {
     #[test]
     fn what_sites_lost_between_two_stages_came_back() {
         let marks = vec![test(Stage::Before, 1000), test(Stage::Collected, 900), test(Stage::Trimmed, 300)];
-        let found = returns(&process(marks)).unwrap();
+        let found = reclaim_test(&process(marks)).unwrap();
         let rss = Resident { before: Bytes::new(1000), after: Bytes::new(900) };
         let collected = Collected { heap: Bytes::new(60), objects: Bytes::new(20), rss };
         assert_eq!(found.collected, Some(collected));
@@ -132,10 +132,10 @@ mod tests {
     #[test]
     fn a_native_program_is_only_trimmed() {
         let marks = vec![test(Stage::Before, 1000), test(Stage::Trimmed, 400)];
-        let found = returns(&process(marks)).unwrap();
+        let found = reclaim_test(&process(marks)).unwrap();
         assert_eq!(
             found,
-            Returns {
+            ReclaimTest {
                 collected: None,
                 trimmed: Some(Resident { before: Bytes::new(1000), after: Bytes::new(400) }),
             }
@@ -145,7 +145,7 @@ mod tests {
     #[test]
     fn the_last_test_counts_and_without_one_nothing_is_said() {
         let marks = vec![test(Stage::Before, 9), test(Stage::Trimmed, 8), test(Stage::Before, 7)];
-        assert_eq!(returns(&process(marks)), Some(Returns::default()));
-        assert_eq!(returns(&process(Vec::new())), None);
+        assert_eq!(reclaim_test(&process(marks)), Some(ReclaimTest::default()));
+        assert_eq!(reclaim_test(&process(Vec::new())), None);
     }
 }

@@ -189,7 +189,7 @@ fn subject(arguments: &ExportArguments) -> Result<Subject, Failure> {
     let base = arguments.base.as_deref().map(base).transpose()?;
     let iteration = match moment {
         Moment::End => side.profile.iterations.as_ref().map(|found| found.count),
-        Moment::Pass(requested) => nearest(&side.name, requested),
+        Moment::Iteration(requested) => nearest(&side.name, requested),
         Moment::Start | Moment::Label(_) => None,
     };
     Ok(Subject { profile: side.profile, base, iteration })

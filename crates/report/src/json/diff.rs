@@ -91,7 +91,7 @@ fn note(note: &Note) -> NoteFields {
         Note::NoLedgerBetween => "no-ledger-between",
         Note::OtherEnds => "other-ends",
         Note::OneEndOfScript { .. } => "one-end-of-script",
-        Note::NearestPass { .. } => "nearest-pass",
+        Note::NearestIteration { .. } => "nearest-pass",
         Note::Damaged { .. } => "damaged",
     };
     NoteFields { what, text: sentence(note) }

@@ -195,7 +195,7 @@ fn evidence(profile: &Profile, finding: &Finding) -> Vec<EvidenceFields> {
         known("stacks that meet in this line", finding.representative.map(|_| finding.sites.len() as f64)),
         known("threads per iteration", finding.threads.map(|threads| threads.per_iteration)),
         known("threads whose stacks are left", finding.threads.map(|threads| threads.count as f64)),
-        known("bytes that came back when asked for", finding.returned.map(|bytes| bytes.get() as f64)),
+        known("bytes that came back when asked for", finding.reclaimed.map(|bytes| bytes.get() as f64)),
         known("bytes that no pointer leads to at the end", lost.map(|bytes| bytes as f64)),
         known("seconds per iteration at first", slowing.map(|slowing| slowing.first)),
         known("seconds per iteration at last", slowing.map(|slowing| slowing.last)),

@@ -1,7 +1,9 @@
 //! The ledger: one row for each layer, and what the rows are made of.
 
 use heaplens_analyze::Profile;
-use heaplens_analyze::profile::{LedgerProfile, MappingProfile, Moments, SpaceProfile, StackFrame, Tree};
+use heaplens_analyze::profile::{
+    LedgerProfile, MappingProfile, Moments, ProcessTree, SpaceProfile, StackFrame,
+};
 use heaplens_format::memory::{Line, SpaceKind, Tables};
 use heaplens_format::recording::{Ledger, LedgerMoment};
 
@@ -129,7 +131,7 @@ struct TreeFields {
     uss: u64,
 }
 
-fn tree(tree: Tree) -> TreeFields {
+fn tree(tree: ProcessTree) -> TreeFields {
     TreeFields {
         at_seconds: tree.at.get() as f64 / 1e9,
         processes: tree.processes,

@@ -1,6 +1,6 @@
 //! What came back when it was asked for.
 
-use heaplens_analyze::profile::{Collected, Resident, Returns};
+use heaplens_analyze::profile::{Collected, ReclaimTest, Resident};
 
 #[derive(serde::Serialize)]
 pub(super) struct ReturnFields {
@@ -22,7 +22,7 @@ struct ResidentFields {
     rss_after: u64,
 }
 
-pub(super) fn returns(returns: Returns) -> ReturnFields {
+pub(super) fn returns(returns: ReclaimTest) -> ReturnFields {
     ReturnFields { collected: returns.collected.map(collected), trimmed: returns.trimmed.map(resident) }
 }
 

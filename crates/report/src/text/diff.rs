@@ -83,7 +83,7 @@ pub(crate) fn sentence(note: &Note) -> String {
             "the end of the script is known of the {} only: what Python frees between there and its exit is in the difference",
             side(*is_first)
         ),
-        Note::NearestPass { asked } => {
+        Note::NearestIteration { asked } => {
             format!("what was held at pass {asked} is not kept: the nearest pass that is stands for it")
         }
         Note::Damaged { from: true, to: true } => "both recordings are damaged: what is lost is in neither".to_owned(),

@@ -159,7 +159,7 @@ pub(crate) fn share_words(finding: &Finding) -> Option<String> {
 
 /// `1.48 MiB/iteration`.
 pub(crate) fn amount(profile: &Profile, finding: &Finding) -> String {
-    match finding.returned.filter(|_| finding.rule.measured_by == MeasuredBy::Reclaimed) {
+    match finding.reclaimed.filter(|_| finding.rule.measured_by == MeasuredBy::Reclaimed) {
         Some(free) => format!("{} free", size(free)),
         None => format!("{}/{}", size(bytes(finding.trend.slope.value)), rules::per(profile)),
     }
@@ -170,7 +170,7 @@ pub(crate) fn facts(profile: &Profile, finding: &Finding) -> Vec<(&'static str, 
     let mapping = rules::mapping(finding)
         .map(|mapping| format!("{} · {}", one_line(mapping), size(finding.live.bytes)));
     let proof =
-        finding.returned.map(|returned| format!("{} came back when it was asked for", size(returned)));
+        finding.reclaimed.map(|returned| format!("{} came back when it was asked for", size(returned)));
     let evidence = rules::slowing(profile, finding).map(|slowing| {
         let [first, last] =
             [slowing.first, slowing.last].map(|time| seconds(Nanos::new((time * 1e9) as u64)));

@@ -226,7 +226,7 @@ impl Page<'_> {
 
     /// What came back when it was asked for.
     fn returns(&mut self, profile: &Profile) -> io::Result<()> {
-        let Some(returns) = profile.returns else { return Ok(()) };
+        let Some(returns) = profile.reclaim_test else { return Ok(()) };
         let collected =
             returns.collected.map(|found| format!("gc.collect() freed {}", size(found.heap + found.objects)));
         let trimmed =

@@ -66,7 +66,7 @@ fn the_page_of_two_recordings_of_which_one_is_sampled_and_has_no_ledger() {
 #[test]
 fn the_page_of_two_passes() {
     let decoded = growing("/home/user/shop/train.py");
-    let side = |pass| Side::from(&decoded, None, &Moment::Pass(pass)).unwrap();
+    let side = |pass| Side::from(&decoded, None, &Moment::Iteration(pass)).unwrap();
     insta::assert_snapshot!(page(&side(20), &side(60), true));
 }
 
@@ -89,9 +89,9 @@ fn what_the_lines_changed_by_is_what_the_totals_changed_by() {
 fn a_moment_that_is_not_kept_is_the_nearest_that_is() {
     let mut decoded = growing("/home/user/shop/train.py");
     decoded.recording.processes[0].marks.truncate(50);
-    let side = Side::to(&decoded, None, &Moment::Pass(90)).unwrap();
+    let side = Side::to(&decoded, None, &Moment::Iteration(90)).unwrap();
     assert_eq!(side.name, "pass 50");
     assert!(side.at > Some(Nanos::new(0)));
-    let page = page(&Side::from(&decoded, None, &Moment::Pass(3)).unwrap(), &side, true);
+    let page = page(&Side::from(&decoded, None, &Moment::Iteration(3)).unwrap(), &side, true);
     assert!(page.contains("what was held at pass 90 is not kept"), "{page}");
 }

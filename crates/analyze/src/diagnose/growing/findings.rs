@@ -120,7 +120,7 @@ impl GrowingLine<'_> {
             blocks_per_iteration: Some(slope(half).value),
             live: Amount { bytes: Bytes::new(amount(self.trend.level)), blocks: amount(blocks.last()) },
             held: held(&self.sum.sites, sites),
-            returned: None,
+            reclaimed: None,
             threads: self.threads,
             counting: self.cause.and_then(|cause| cause.counting.clone()),
             mapping: None,

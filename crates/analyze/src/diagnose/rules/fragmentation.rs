@@ -34,7 +34,7 @@ fn review(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     };
     if let Some(rss) = evidence.rss.filter(|rss| rose(rss, trimmed)) {
         findings.retain(|finding| *finding.rule != growth_unexplained::RULE);
-        findings.push(Finding { returned: Some(trimmed), ..Finding::new(&RULE, *rss) });
+        findings.push(Finding { reclaimed: Some(trimmed), ..Finding::new(&RULE, *rss) });
     }
 }
 

@@ -51,7 +51,7 @@ fn explain(reclaimed: &Reclaimed, finding: &mut Finding) {
     let grew = grew(reclaimed, finding, finding.trend.slope.value);
     if freed > 0.0 && freed >= MOST * grew && freed > HALF * rise {
         finding.rule = &RULE;
-        finding.returned = Some(Bytes::new(freed as u64));
+        finding.reclaimed = Some(Bytes::new(freed as u64));
     }
 }
 
