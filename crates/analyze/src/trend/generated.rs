@@ -193,6 +193,7 @@ proptest! {
     #[test]
     fn growth_under_garbage_has_its_slope(
         program in programs(500, |_| (10.0..40.0, 0.0..0.1).prop_map(|(teeth, part)| Kind::Garbage { teeth, part }))
+            .prop_filter("readings in step with the garbage", |program| !is_in_step(program))
     ) {
         is_found_with_its_slope(&program, 0.05)?;
     }
@@ -220,6 +221,15 @@ proptest! {
     ) {
         does_not_grow(&program)?;
     }
+}
+
+/// Whether garbage is collected at every second reading, or nearly so. All readings then find it at the same two heights, which
+/// drift over the run: a tilt of up to half of the garbage, which is more than the slope is claimed to be exact to.
+fn is_in_step(program: &Program) -> bool {
+    let Kind::Garbage { teeth, .. } = program.what else { return false };
+    let series = program.series();
+    let gap = series.points().windows(2).map(|pair| pair[1].x - pair[0].x).fold(0.0, f64::max);
+    (gap * teeth / program.iterations as f64 - 0.5).abs() < 0.02
 }
 
 /// Garbage must take at least two iterations to be collected for its teeth to be seen as such. Where it takes a little less,
@@ -270,7 +280,7 @@ fn a_plateau_is_called_a_plateau_and_warm_up_is_none() {
 }
 
 #[test]
-fn a_cache_that_fills_tells_where_it_will_stop() {
+fn a_cache_that_fills_says_where_it_will_stop() {
     let Shape::Filling { level } = program(2000, Kind::Memory(0.7)).trend().shape else { panic!("it fills") };
     let truth = 10_000.0 + 0.7 * 2000.0 * 1000.0;
     assert!((level / truth - 1.0).abs() < 0.15, "{level} is not near {truth}");
