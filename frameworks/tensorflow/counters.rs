@@ -37,7 +37,7 @@ pub(crate) const FINALIZED_GRAPH_GREW: &str = "operations that a finalized graph
 
 #[cfg(test)]
 mod tests {
-    /// What stands between quotes behind this word.
+    /// What stands between quotes after this word.
     fn quoted<'a>(source: &'a str, word: &'a str) -> impl Iterator<Item = &'a str> {
         source.lines().filter_map(move |line| line.split_once(word)?.1.split('"').next())
     }

@@ -1,5 +1,11 @@
 //! From a recording to what a report says: [`resolve_symbols`] gives frames their names and lines while the object
-//! files are at hand and [`settle_loop_lines`] loops theirs, [`profile()`] merges, chooses and sums, [`diff`] compares two of them. It formats nothing and never reaches for a running process by itself.
+//! files exist and [`settle_loop_lines`] loops theirs, [`profile()`] merges, chooses, sums and diagnoses, [`diff`] compares two of them.
+//! It formats nothing and never reaches for a running process by itself.
+//!
+//! ```text
+//!   symbols ─▶ suppressions ────────────────────┐
+//!   profile ─▶ trend ─▶ diagnose ───────────────┴─▶ analysis (Profile) ─▶ diff          heap: one snapshot of a running process
+//! ```
 #![forbid(unsafe_code)]
 
 mod analysis;

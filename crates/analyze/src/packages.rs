@@ -1,4 +1,4 @@
-//! Which Python packages a process had loaded, and their versions: told only where the files are the very ones that it ran.
+//! Which Python packages a process had loaded, and their versions: known only where the files are the very ones that it ran.
 //!
 //! ```text
 //!   module  …/site-packages/tensorflow/libtensorflow_cc.so.2   its build id is that of the recording
@@ -13,7 +13,7 @@ use heaplens_format::recording::Module;
 use crate::symbols::has_build_id;
 
 /// Folders that packages are installed into.
-const PLACES: [&str; 2] = ["site-packages", "dist-packages"];
+const FOLDERS: [&str; 2] = ["site-packages", "dist-packages"];
 
 /// A package with native code.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,8 +32,8 @@ pub fn packages(modules: &[Module]) -> Vec<Package> {
             one_of_each.entry(home).or_insert(module);
         }
     }
-    let package = |((place, name), module): ((PathBuf, String), &Module)| {
-        let version = version_of(&place, &name).filter(|_| has_build_id(module))?;
+    let package = |((folder, name), module): ((PathBuf, String), &Module)| {
+        let version = version_of(&folder, &name).filter(|_| has_build_id(module))?;
         Some(Package { name, version })
     };
     one_of_each.into_iter().filter_map(package).collect()
@@ -41,21 +41,21 @@ pub fn packages(modules: &[Module]) -> Vec<Package> {
 
 /// The folder that a package is in, and its name.
 fn home_of(path: &Path) -> Option<(PathBuf, String)> {
-    let place = path
+    let folder = path
         .ancestors()
-        .find(|folder| folder.file_name().is_some_and(|name| PLACES.iter().any(|place| name == *place)))?;
-    let name = path.strip_prefix(place).ok()?.components().next()?;
+        .find(|folder| folder.file_name().is_some_and(|name| FOLDERS.iter().any(|known| name == *known)))?;
+    let name = path.strip_prefix(folder).ok()?.components().next()?;
     let name = name.as_os_str().to_str().filter(|name| !name.contains('.'))?;
-    Some((place.to_owned(), name.to_owned()))
+    Some((folder.to_owned(), name.to_owned()))
 }
 
-fn version_of(place: &Path, name: &str) -> Option<String> {
+fn version_of(folder: &Path, name: &str) -> Option<String> {
     let first = format!("{name}/__init__.py,");
     let is_its = |folder: &PathBuf| {
         let record = std::fs::read_to_string(folder.join("RECORD")).unwrap_or_default();
         record.lines().any(|line| line.starts_with(&first))
     };
-    let entries = std::fs::read_dir(place).ok()?.flatten().map(|entry| entry.path());
+    let entries = std::fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path());
     let mut infos: Vec<PathBuf> =
         entries.filter(|path| path.extension().is_some_and(|ending| ending == "dist-info")).collect();
     infos.sort();
@@ -68,8 +68,8 @@ fn version_of(place: &Path, name: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn installed(place: &Path, info: &str, version: &str, package: &str) {
-        let info = place.join(info);
+    fn installed(folder: &Path, info: &str, version: &str, package: &str) {
+        let info = folder.join(info);
         std::fs::create_dir_all(&info).unwrap();
         std::fs::write(info.join("RECORD"), format!("{package}/__init__.py,sha256=x,1\n")).unwrap();
         std::fs::write(info.join("METADATA"), format!("Name: x\nVersion: {version}\n\nVersion: no\n"))
@@ -79,22 +79,22 @@ mod tests {
     #[test]
     fn a_version_is_that_of_what_installed_the_package() {
         let folder = tempfile::tempdir().unwrap();
-        let place = folder.path().join("site-packages");
-        installed(&place, "tensor_cpu-2.21.0.dist-info", "2.21.0", "tensor");
-        installed(&place, "tensor_extras-1.0.dist-info", "1.0", "tensor_extras");
-        let library = place.join("tensor/deep/libtensor.so.2");
-        assert_eq!(home_of(&library), Some((place.clone(), "tensor".to_owned())));
-        assert_eq!(version_of(&place, "tensor"), Some("2.21.0".to_owned()));
-        assert_eq!(version_of(&place, "other"), None);
+        let folder = folder.path().join("site-packages");
+        installed(&folder, "tensor_cpu-2.21.0.dist-info", "2.21.0", "tensor");
+        installed(&folder, "tensor_extras-1.0.dist-info", "1.0", "tensor_extras");
+        let library = folder.join("tensor/deep/libtensor.so.2");
+        assert_eq!(home_of(&library), Some((folder.clone(), "tensor".to_owned())));
+        assert_eq!(version_of(&folder, "tensor"), Some("2.21.0".to_owned()));
+        assert_eq!(version_of(&folder, "other"), None);
         assert_eq!(home_of(Path::new("/usr/lib/libc.so.6")), None);
     }
 
     #[test]
-    fn a_file_that_is_another_by_now_tells_no_version() {
+    fn a_file_that_is_another_by_now_gives_no_version() {
         let folder = tempfile::tempdir().unwrap();
-        let place = folder.path().join("site-packages");
-        installed(&place, "tensor-2.0.dist-info", "2.0", "tensor");
-        let library = place.join("tensor/libtensor.so");
+        let folder = folder.path().join("site-packages");
+        installed(&folder, "tensor-2.0.dist-info", "2.0", "tensor");
+        let library = folder.join("tensor/libtensor.so");
         std::fs::create_dir_all(library.parent().unwrap()).unwrap();
         std::fs::copy(std::env::current_exe().unwrap(), &library).unwrap();
         let module =

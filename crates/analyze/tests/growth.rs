@@ -23,13 +23,13 @@ fn site(node: u32, kind: SiteKind) -> Site {
 }
 
 /// A script with a loop: its line 3 is node 1, its line 4 node 2, the interpreter below line 3 node 3.
-fn script(passes: u64) -> Process {
+fn script(iterations: u64) -> Process {
     let python = |line| Frame::Python { code: CodeId::new(1), line };
     let node = |parent, frame| Node { parent: NodeId::new(parent), frame };
-    let pass = |passes: u64| Mark {
-        at: Nanos::new(passes * 20_000_000),
-        live: Bytes::new(passes * MIB),
-        kind: MarkKind::Pass { of_loop: LoopId::new(1), passes },
+    let iteration = |iterations: u64| Mark {
+        at: Nanos::new(iterations * 20_000_000),
+        live: Bytes::new(iterations * MIB),
+        kind: MarkKind::Pass { of_loop: LoopId::new(1), passes: iterations },
     };
     Process {
         pid: Pid::new(7),
@@ -37,23 +37,30 @@ fn script(passes: u64) -> Process {
         rss: Some(Rss { start: Bytes::new(MIB), peak: Bytes::new(20 * MIB), end: Bytes::new(20 * MIB) }),
         modules: vec![Module { path: "/usr/bin/python3.11".into(), ..Module::default() }],
         codes: vec![Code { name: "main".into(), file: "/home/user/a.py".into(), first_line: 1 }],
-        loops: vec![Loop { code: CodeId::new(1), line: 2, passes, is_exact: true, ..Loop::default() }],
+        loops: vec![Loop {
+            code: CodeId::new(1),
+            line: 2,
+            passes: iterations,
+            is_exact: true,
+            ..Loop::default()
+        }],
         nodes: vec![
             node(0, python(3)),
             node(0, python(4)),
             node(1, Frame::Code { module: ModuleId::new(1), offset: 0x10 }),
         ],
-        marks: (1..=passes).map(pass).collect(),
+        marks: (1..=iterations).map(iteration).collect(),
         ..Process::default()
     }
 }
 
-/// Adds a site that has these bytes when so many passes are behind it.
+/// Adds a site that has these bytes after so many iterations.
 fn with(mut process: Process, mut site: Site, bytes: impl Fn(u64) -> u64) -> Process {
-    let passes = process.marks.len() as u64;
-    site.live = amount(bytes(passes));
-    let change = |pass: u64| Change { until: pass as u32, live: amount(bytes(pass - 1)) };
-    let history = History { site: process.sites.len() as u32, changes: (1..=passes).map(change).collect() };
+    let iterations = process.marks.len() as u64;
+    site.live = amount(bytes(iterations));
+    let change = |iteration: u64| Change { until: iteration as u32, live: amount(bytes(iteration - 1)) };
+    let history =
+        History { site: process.sites.len() as u32, changes: (1..=iterations).map(change).collect() };
     process.sites.push(site);
     process.histories.push(history);
     process
@@ -78,9 +85,9 @@ fn rules(profile: &Profile) -> Vec<&'static str> {
 
 #[test]
 fn what_a_line_keeps_in_several_layers_is_one_finding() {
-    let process = with(script(100), site(1, SiteKind::Heap), |passes| 3_000 * passes);
-    let process = with(process, site(3, SiteKind::PythonBlock), |passes| 1_000 * passes);
-    let process = with(process, site(2, SiteKind::Heap), |passes| 12_000 * passes);
+    let process = with(script(100), site(1, SiteKind::Heap), |iterations| 3_000 * iterations);
+    let process = with(process, site(3, SiteKind::PythonBlock), |iterations| 1_000 * iterations);
+    let process = with(process, site(2, SiteKind::Heap), |iterations| 12_000 * iterations);
     let profile = analysed(process);
     let slopes: Vec<f64> =
         profile.growth.findings.iter().map(|finding| finding.trend.slope.value.round()).collect();
@@ -93,15 +100,15 @@ fn what_a_line_keeps_in_several_layers_is_one_finding() {
     assert_eq!(
         finding.live,
         Amount { bytes: Bytes::new(99 * 4_000), blocks: 99 * 40 },
-        "at the last pass that began"
+        "at the last iteration that began"
     );
     assert_eq!(profile.growth.verdict, Some(Verdict::Leak));
 }
 
 #[test]
 fn the_memory_that_python_cuts_objects_out_of_is_not_counted_again() {
-    let process = with(script(100), site(1, SiteKind::PythonObject), |passes| 3_000 * passes);
-    let process = with(process, site(3, SiteKind::AnonymousMapping), |passes| passes / 20 * MIB);
+    let process = with(script(100), site(1, SiteKind::PythonObject), |iterations| 3_000 * iterations);
+    let process = with(process, site(3, SiteKind::AnonymousMapping), |iterations| iterations / 20 * MIB);
     let profile = analysed(process);
     assert_eq!(profile.growth.findings.len(), 1);
     assert!((profile.growth.findings[0].trend.slope.value - 3_000.0).abs() < 1.0);
@@ -109,7 +116,7 @@ fn the_memory_that_python_cuts_objects_out_of_is_not_counted_again() {
 
 #[test]
 fn sites_have_their_own_slopes_and_those_that_never_change_none() {
-    let mut process = with(script(100), site(1, SiteKind::Heap), |passes| 3_000 * passes);
+    let mut process = with(script(100), site(1, SiteKind::Heap), |iterations| 3_000 * iterations);
     process.sites.push(site(2, SiteKind::Heap));
     let profile = analysed(process);
     let slopes: Vec<f64> =
@@ -126,7 +133,7 @@ fn resident_memory_that_grows_though_no_line_does_is_unexplained() {
 
 #[test]
 fn a_line_that_explains_little_of_what_is_resident_does_not_explain_the_rest() {
-    let process = with(script(100), site(1, SiteKind::Heap), |passes| 100_000 * passes);
+    let process = with(script(100), site(1, SiteKind::Heap), |iterations| 100_000 * iterations);
     let profile = analysed(with_rss(process, |step| (50 + step) * MIB));
     assert_eq!(rules(&profile), ["G1", "G7"]);
     let shares: Vec<f64> = profile.growth.findings.iter().filter_map(|finding| finding.share).collect();
@@ -135,29 +142,30 @@ fn a_line_that_explains_little_of_what_is_resident_does_not_explain_the_rest() {
 
 #[test]
 fn a_cache_that_fills_and_stops_is_a_plateau_and_a_still_program_is_clean() {
-    let fills =
-        |passes: u64| with(script(passes), site(1, SiteKind::Heap), |passes| 50_000 * passes.min(100));
+    let fills = |iterations: u64| {
+        with(script(iterations), site(1, SiteKind::Heap), |iterations| 50_000 * iterations.min(100))
+    };
     assert_eq!(analysed(fills(300)).growth.verdict, Some(Verdict::Plateau));
-    let stands = with(script(300), site(1, SiteKind::Heap), |passes| passes % 2 * 50_000);
+    let stands = with(script(300), site(1, SiteKind::Heap), |iterations| iterations % 2 * 50_000);
     assert_eq!(analysed(stands).growth.verdict, Some(Verdict::Clean));
 }
 
 #[test]
-fn a_few_passes_are_too_few_and_it_is_said_how_many_would_do() {
-    let profile = analysed(with(script(7), site(1, SiteKind::Heap), |passes| MIB * passes));
+fn a_few_iterations_are_too_few_and_it_is_said_how_many_would_do() {
+    let profile = analysed(with(script(7), site(1, SiteKind::Heap), |iterations| MIB * iterations));
     assert_eq!((profile.growth.verdict, profile.growth.enough), (Some(Verdict::TooShort), Some(20)));
 }
 
 #[test]
-fn many_passes_of_which_few_allocate_are_not_too_few() {
-    let mut process = with(script(7), site(1, SiteKind::Heap), |passes| MIB * passes);
+fn many_iterations_of_which_few_allocate_are_not_too_few() {
+    let mut process = with(script(7), site(1, SiteKind::Heap), |iterations| MIB * iterations);
     process.loops[0].passes = 400;
     assert_eq!(analysed(process).growth.verdict, Some(Verdict::Clean));
 }
 
 #[test]
 fn marks_of_the_users_own_count_where_no_loop_is_seen() {
-    let mut process = with(script(60), site(1, SiteKind::Heap), |passes| 5_000 * passes);
+    let mut process = with(script(60), site(1, SiteKind::Heap), |iterations| 5_000 * iterations);
     process.loops.clear();
     for (number, mark) in (1..).zip(&mut process.marks) {
         mark.kind = MarkKind::User { number, label: "step".into() };
@@ -214,7 +222,7 @@ fn threads_that_explain_little_of_the_growth_leave_the_rest_unexplained() {
     assert_eq!(rules(&analysed(process)), ["C31", "G7"]);
 }
 
-/// A mapping that nobody was seen to make, in ledgers of every tenth pass and in resident memory.
+/// A mapping that nobody was seen to make, in ledgers of every tenth iteration and in resident memory.
 fn with_mapping(process: Process, bytes: impl Fn(u64) -> u64) -> Process {
     let mut process = with_rss(process, |step| 50 * MIB + bytes(step));
     let mapping = |step| LedgerMapping {
@@ -235,7 +243,7 @@ fn with_mapping(process: Process, bytes: impl Fn(u64) -> u64) -> Process {
 }
 
 #[test]
-fn a_mapping_that_grows_is_told_by_its_name_and_is_not_unexplained_too() {
+fn a_mapping_that_grows_is_reported_by_its_name_and_is_not_unexplained_too() {
     let profile = analysed(with_mapping(script(200), |step| step * MIB));
     let found: Vec<_> =
         profile.growth.findings.iter().map(|finding| (finding.rule.id, finding.mapping.as_deref())).collect();
@@ -248,7 +256,7 @@ fn a_mapping_that_grows_is_told_by_its_name_and_is_not_unexplained_too() {
 #[test]
 fn a_mapping_that_was_made_once_or_that_a_line_explains_is_no_finding() {
     assert_eq!(rules(&analysed(with_mapping(script(200), |step| 40 * MIB * (step / 20).min(1)))), NONE);
-    let lines = with(script(200), site(1, SiteKind::Heap), |passes| passes * MIB);
+    let lines = with(script(200), site(1, SiteKind::Heap), |iterations| iterations * MIB);
     assert_eq!(rules(&analysed(with_mapping(lines, |step| step * MIB))), ["G1"]);
 }
 
@@ -266,7 +274,7 @@ fn with_few_ledgers_a_mapping_is_named_where_it_is_most_of_the_growth() {
 }
 
 #[test]
-fn without_moments_growth_is_told_per_second_for_the_line_that_holds_most() {
+fn without_moments_growth_is_reported_per_second_for_the_line_that_holds_most() {
     let mut process = script(0);
     process.python = None;
     process.sites = vec![site(1, SiteKind::Heap), site(2, SiteKind::Heap)];
@@ -305,14 +313,15 @@ fn a_short_program_that_gave_everything_back_is_not_too_short() {
     process.sites[0].live = amount(8 * MIB);
     assert_eq!(analysed(process.clone()).growth.verdict, Some(Verdict::TooShort));
     process.timeline.truncate(1);
-    assert_eq!(analysed(process).growth.verdict, Some(Verdict::TooShort), "one reading tells nothing");
+    assert_eq!(analysed(process).growth.verdict, Some(Verdict::TooShort), "one reading says nothing");
 }
 
 #[test]
 fn growth_of_resident_memory_that_ledgers_do_not_see_is_our_own() {
-    let mut process = with_rss(script(100), |pass| (20 + pass / 10) * MIB + pass % 10 * MIB / 10);
-    let ledger = |pass: u64, rss: u64| Ledger {
-        at: Nanos::new(pass * 20_000_000),
+    let mut process =
+        with_rss(script(100), |iteration| (20 + iteration / 10) * MIB + iteration % 10 * MIB / 10);
+    let ledger = |iteration: u64, rss: u64| Ledger {
+        at: Nanos::new(iteration * 20_000_000),
         rss: Bytes::new(rss),
         ..Ledger::default()
     };
@@ -325,11 +334,13 @@ fn growth_of_resident_memory_that_ledgers_do_not_see_is_our_own() {
     assert_eq!(rules(&analysed(process)), ["G7"], "they saw the beginning alone");
 }
 
-/// Counts something once in each pass, for a node.
+/// Counts something once in each iteration, for a node.
 fn with_counted(mut process: Process, counter: &str, node: u32) -> Process {
-    let passes = process.marks.len() as u64;
-    let changes = (1..=passes).map(|pass| CountUntil { until: pass as u32, count: pass - 1 }).collect();
-    let row = CounterRow { counter: counter.into(), node: NodeId::new(node), count: passes, changes };
+    let iterations = process.marks.len() as u64;
+    let changes = (1..=iterations)
+        .map(|iteration| CountUntil { until: iteration as u32, count: iteration - 1 })
+        .collect();
+    let row = CounterRow { counter: counter.into(), node: NodeId::new(node), count: iterations, changes };
     process.counters.rows.push(row);
     process
 }
@@ -351,10 +362,10 @@ fn with_stack(process: &mut Process, functions: &[&str]) -> u32 {
 fn what_is_local_to_threads_is_the_iterators_only_where_tensorflow_runs_the_thread() {
     let pooled = "tsl::(anonymous namespace)::PThread::ThreadFn(void*)";
     let rules_with = |thread: &[&str]| {
-        let process = with(script(100), site(1, SiteKind::Heap), |passes| 3_000 * passes);
+        let process = with(script(100), site(1, SiteKind::Heap), |iterations| 3_000 * iterations);
         let mut process = with_counted(process, "dataset iterators made", 1);
         let node = with_stack(&mut process, thread);
-        rules(&analysed(with(process, site(node, SiteKind::Heap), |passes| 9_000 * passes)))
+        rules(&analysed(with(process, site(node, SiteKind::Heap), |iterations| 9_000 * iterations)))
     };
     assert_eq!(rules_with(&["clone3", "start_thread", pooled, "work", "__tls_get_addr"]), ["C13"]);
     assert_eq!(
@@ -374,10 +385,10 @@ fn traced(function: &str, bytes: u64) -> Process {
     let mut process = with_counted(script(100), "function traces", 1);
     let node = with_stack(&mut process, &[function]);
     process.nodes[node as usize - 1].parent = NodeId::new(1);
-    let process = with(process, site(1, SiteKind::Heap), |passes| 9_000 * passes);
-    let mut process = with(process, site(node, SiteKind::Heap), |passes| bytes * passes);
-    let (at, passes) = (process.sites.len() - 1, process.marks.len() as u64);
-    process.sites[at].live.blocks = passes;
+    let process = with(process, site(1, SiteKind::Heap), |iterations| 9_000 * iterations);
+    let mut process = with(process, site(node, SiteKind::Heap), |iterations| bytes * iterations);
+    let (at, iterations) = (process.sites.len() - 1, process.marks.len() as u64);
+    process.sites[at].live.blocks = iterations;
     for (change, blocks) in process.histories[at].changes.iter_mut().zip(0..) {
         change.live.blocks = blocks;
     }
@@ -385,11 +396,11 @@ fn traced(function: &str, bytes: u64) -> Process {
 }
 
 #[test]
-fn traces_that_keep_large_constants_are_told_as_these() {
+fn traces_that_keep_large_constants_are_reported_as_these() {
     let copy = "google::protobuf::internal::ArenaStringPtr::Set<>";
     assert_eq!(rules(&analysed(traced(copy, 80_000))), ["C32"]);
     assert_eq!(rules(&analysed(traced(copy, 60_000))), ["C3"], "none is large");
     assert_eq!(rules(&analysed(traced("tensorflow::Graph::Graph", 80_000))), ["C3"]);
-    let most = with(traced(copy, 80_000), site(1, SiteKind::PythonObject), |passes| 90_000 * passes);
+    let most = with(traced(copy, 80_000), site(1, SiteKind::PythonObject), |iterations| 90_000 * iterations);
     assert_eq!(rules(&analysed(most)), ["C3"], "most of it is something else");
 }

@@ -294,7 +294,7 @@ fn the_cost_is_that_of_the_whole_tree() {
 }
 
 #[test]
-fn where_the_recorder_saw_no_end_the_process_tells_it() {
+fn where_the_recorder_saw_no_end_the_process_has_it() {
     let process = Process { end: ProcessEnd::Ended(Exit::Code(3)), ..process(vec![], vec![]) };
     assert_eq!(analysed(process).exit, Some(Exit::Code(3)));
 }

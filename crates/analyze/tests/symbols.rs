@@ -180,7 +180,7 @@ fn a_file_without_a_recorded_build_id_is_taken_at_its_path() {
 }
 
 #[test]
-fn a_folder_or_a_text_in_place_of_the_file_gives_no_names() {
+fn a_folder_or_a_text_instead_of_the_file_gives_no_names() {
     let program = Program::compile(&["-g"]);
     std::fs::write(program.path(), "no object file").unwrap();
     assert_eq!(program.resolved_with(&[]).processes[0].symbols, []);

@@ -29,7 +29,7 @@ pub fn profile_by(decoded: &Decoded, pid: Option<Pid>, tables: Tables) -> Result
     profile_at(decoded, pid, tables, |_| HeldAt::End)
 }
 
-/// The same with what sites held at another moment of the process shown, in place of the end of its script.
+/// The same with what sites held at another moment of the process shown, instead of the end of its script.
 pub(crate) fn profile_at(
     decoded: &Decoded,
     pid: Option<Pid>,

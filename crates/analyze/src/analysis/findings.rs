@@ -35,12 +35,12 @@ impl Profile {
             let stacks: Vec<StackId> = sites.map(|site| site.stack).collect();
             return self.holders.of_stacks(&stacks);
         }
-        let mut told = 0.0;
+        let mut seen = 0.0;
         for (slope, stack) in growing {
-            if told >= half {
+            if seen >= half {
                 break;
             }
-            told += slope;
+            seen += slope;
             if let Some(held) = self.holders.of_stacks(&[stack]) {
                 return Some(held);
             }

@@ -11,13 +11,13 @@ use crate::profile::{Leaks, StackFrame, StackId, leaked};
 use crate::suppressions::{Names, Suppression};
 
 impl Profile {
-    /// Tells of leaks as one that share their kind and so many callers, and keeps the largest one's stack.
+    /// Merges leaks that share their kind and so many callers, and keeps the largest one's stack.
     pub fn merge_leaks(&mut self, callers: usize) {
         let Some(Leaks::Done(records)) = &mut self.leaks else { return };
         *records = merged(std::mem::take(records), |stack| {
-            let place =
+            let location =
                 |frame: &StackFrame| (frame.module.clone(), frame.offset, frame.file.clone(), frame.line);
-            self.stacks.frames(stack).take(callers).map(place).collect::<Vec<_>>()
+            self.stacks.frames(stack).take(callers).map(location).collect::<Vec<_>>()
         });
     }
 
@@ -26,7 +26,7 @@ impl Profile {
         let Some(Leaks::Done(records)) = &mut self.leaks else { return };
         let (stacks, mut sums) = (&self.stacks, BTreeMap::<&str, Amount>::new());
         records.retain(|record| {
-            // Most blocks are reachable, and hardly a suppression means those: their stacks are not looked at.
+            // Most blocks are reachable, and hardly a suppression means those: their stacks are not compared.
             let mut for_kind = known.iter().filter(|one| one.is_for(record.kind)).peekable();
             if for_kind.peek().is_none() {
                 return true;
@@ -39,7 +39,7 @@ impl Profile {
         self.suppressed.extend(sums.into_iter().map(|(name, amount)| (name.to_owned(), amount)));
     }
 
-    /// Blocks of a kind at the end, without those that are known; none where they were not looked at.
+    /// Blocks of a kind at the end, without those that are known; none where they were not searched.
     pub fn lost(&self, kind: LeakKind) -> Amount {
         match &self.leaks {
             Some(Leaks::Done(records)) => leaked(records, kind),

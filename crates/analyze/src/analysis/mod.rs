@@ -1,5 +1,5 @@
-//! What a report reads about one process of a run: its profile and its diagnosis as one, summed and sorted, and nothing about
-//! how it looks.
+//! What a report reads about one process of a run: its profile and its diagnosis as one, summed and sorted. It formats
+//! nothing.
 
 mod analyse;
 mod findings;

@@ -53,15 +53,15 @@ pub struct Profile {
     pub leaks: Option<Leaks>,
     /// Leaks that are left out since they are known, by the name of the suppression.
     pub suppressed: Vec<(String, Amount)>,
-    /// Who held its blocks, by the looks that were taken at its heap.
+    /// Who held its blocks, by the snapshots that were taken of its heap.
     pub holders: Holders,
     /// What libraries did in it that is no memory.
     pub counts: Counts,
     /// Object files that its code ran from.
     pub modules: Vec<Module>,
-    /// Marks that are not passes of a loop.
+    /// Marks that are not iterations of a loop.
     pub marks: Vec<NamedMark>,
-    /// What came back when it was asked for; `None` where it was not.
+    /// What the reclaim test gave; `None` where there was none.
     pub reclaim_test: Option<ReclaimTest>,
     /// What was lost while the process ran.
     pub losses: Vec<LossLine>,
@@ -121,12 +121,12 @@ impl Profile {
         self.stacks.import(site.stack)
     }
 
-    /// The line that growth is told for: the Python line of a site, else the innermost of native code whose source is known.
+    /// The line that growth is reported for: the Python line of a site, else the innermost of native code whose source is known.
     pub fn line(&self, site: &SiteProfile) -> Option<&StackFrame> {
         self.stacks.line(site.stack)
     }
 
-    /// The line that a stack is told for.
+    /// The line that a stack is reported for.
     pub fn line_of(&self, stack: StackId) -> Option<&StackFrame> {
         self.stacks.line(stack)
     }

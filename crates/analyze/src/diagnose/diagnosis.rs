@@ -12,13 +12,13 @@ use crate::trend::{How, Shape, Slowing, Trend};
 /// What is said of one process.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Diagnosis {
-    /// What it is told per.
+    /// What growth is counted by.
     pub how: How,
     /// Iterations that it was judged by; 0 for seconds.
     pub count: u64,
     /// What iterations are called where they are runs that a framework marked.
     pub runs: Option<&'static str>,
-    /// How long an iteration took on average; `None` where growth is told per second.
+    /// How long an iteration took on average; `None` where growth is counted per second.
     pub seconds_per_iteration: Option<f64>,
     /// Iterations that would be enough, where these were too few.
     pub enough: Option<u64>,

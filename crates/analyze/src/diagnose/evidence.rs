@@ -8,7 +8,7 @@ use crate::trend::Trend;
 pub(crate) struct Evidence<'a> {
     /// The process.
     pub(crate) known: Known<'a>,
-    /// What came back.
+    /// What the reclaim test gave back.
     pub(crate) reclaimed: &'a Reclaimed,
     /// What resident memory does.
     pub(crate) rss: Option<&'a Trend>,

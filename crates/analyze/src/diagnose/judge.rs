@@ -147,7 +147,7 @@ impl Known<'_> {
         of_lines(&lines, others, whole.as_ref(), self.sites, axis)
     }
 
-    /// Lets rules look at all findings, as far as what they read was recorded.
+    /// Lets rules review all findings, as far as what they read was recorded.
     fn review(self, reclaimed: &Reclaimed, rss: Option<&Trend>, findings: &mut Vec<Finding>) {
         let evidence = Evidence { known: self, reclaimed, rss, resident: self.resident() };
         let asked = rules::all().iter().filter(|rule| rule.can_judge(self));

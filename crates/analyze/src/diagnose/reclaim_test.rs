@@ -1,4 +1,4 @@
-//! What was proved at the end of a script by asking for memory back: garbage of cycles by a collection, free memory of the
+//! What the reclaim test proved at the end of a script: garbage of cycles by a collection, free memory of the
 //! allocator by a trim.
 
 use heaplens_format::Bytes;
@@ -11,7 +11,7 @@ use crate::profile::reclaim_test::last_mark;
 use crate::profile::{SiteProfile, Stacks, site_numbers};
 use crate::trend::Axis;
 
-/// Bytes that came back; nothing where nothing was asked for.
+/// Bytes that the reclaim test gave back; nothing where there was none.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Reclaimed {
     /// What Python's collector freed, by the index of the site in the profile.

@@ -39,15 +39,15 @@ pub struct Rule {
     pub(crate) layer: Option<&'static str>,
     /// What can be read about it in public.
     pub references: &'static [&'static str],
-    /// Who holds what grows, step by step, where that is known without looking at the heap.
+    /// Who holds what grows, step by step, where that is known without a heap snapshot.
     pub holder: &'static [&'static str],
     /// What a finding is measured by.
     pub measured_by: MeasuredBy,
     /// What was noted about this says why; else what was noted about the events.
     pub noted: Option<&'static str>,
-    /// What was looked at besides and does not grow, with the reason.
+    /// What was compared besides and does not grow, with the reason.
     pub excludes: Option<Excluded>,
-    /// The line that it is told for, where that is another than that of the site.
+    /// The line that it is reported for, where that is another than that of the site.
     pub(crate) line: Option<LineOf>,
 
     /// What must have been recorded for it to be asked at all.
@@ -60,7 +60,7 @@ pub struct Rule {
     pub(crate) shown_by: Option<fn(Frames<'_>) -> bool>,
     /// Holds where it has most of what another one explains.
     pub(crate) within: Option<Within>,
-    /// Looks at all findings once more, with what was tried and seen at the end: gives them another rule, adds or drops some.
+    /// Reviews all findings, with what was tested and seen at the end: gives them another rule, adds or drops some.
     pub(crate) review: Option<fn(&Evidence<'_>, &mut Vec<Finding>)>,
     /// The memory that it explains besides that of its own lines.
     pub(crate) claims: Claims,
@@ -151,7 +151,7 @@ pub enum Outcome {
 /// What the verdict on a run says of growth that ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// Behind what grows and how fast.
+    /// After what grows and how fast.
     After(&'static str),
     /// Instead of that.
     Instead(&'static str),
@@ -162,7 +162,7 @@ pub enum Ending {
 pub enum MeasuredBy {
     /// How fast it grows.
     Pace,
-    /// What came back when it was asked for.
+    /// What the reclaim test gave back.
     Reclaimed,
 }
 
@@ -191,7 +191,7 @@ impl Reads {
     }
 }
 
-/// The frame of a stack whose line a finding is told for.
+/// The frame of a stack whose line a finding is reported for.
 pub(crate) type LineOf = for<'a> fn(Frames<'a>) -> Option<&'a StackFrame>;
 
 /// Events that go on with the iterations, at the lines that cause them.
@@ -204,7 +204,7 @@ pub(crate) struct Events {
     pub(crate) unless: Option<&'static str>,
     /// Whether what is counted may be garbage that Python's collector had not come to yet: then it is nobody's leak.
     pub(crate) may_be_garbage: bool,
-    /// Rules that would tell a part of it.
+    /// Rules that would report a part of it.
     pub(crate) instead_of: &'static [&'static Rule],
 }
 
@@ -220,7 +220,7 @@ pub(crate) struct Within {
     pub(crate) rule: &'static Rule,
     /// By how many bytes a site of it rose for this reason.
     pub(crate) rise: fn(Frames<'_>, &TimeSeries) -> f64,
-    /// It is told instead where it has more than this part of all.
+    /// It is reported instead where it has more than this part of all.
     pub(crate) least: f64,
 }
 
@@ -262,7 +262,7 @@ pub struct Finding {
     pub live: Amount,
     /// Of the same sites when the script was through, or at the end where that is not known.
     pub held: Measure,
-    /// Bytes that came back when they were asked for: the proof of a rule that has one.
+    /// Bytes that the reclaim test gave back: the proof of a rule that has one.
     pub reclaimed: Option<Bytes>,
     /// How threads become more, where these are what grows.
     pub threads: Option<ThreadGrowth>,
@@ -277,7 +277,7 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// Where it will stop, where that can be told.
+    /// Where it will stop, where that is known.
     pub fn stops_at(&self) -> Option<Bytes> {
         match self.trend.shape {
             Shape::Filling { level } if level.is_finite() => Some(Bytes::new(level.max(0.0) as u64)),

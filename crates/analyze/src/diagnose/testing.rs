@@ -1,4 +1,4 @@
-//! Findings and what came back, made by hand: what tests of rules that look at findings once more begin with.
+//! Findings made by hand, for tests of rules that review findings.
 
 use heaplens_format::memory::Tables;
 use heaplens_format::recording::Process;
@@ -51,6 +51,6 @@ pub(crate) fn reviewed(
         tables: Tables::default(),
     };
     let evidence = Evidence { known, reclaimed, rss: Some(&rss), resident: 500.0 * MIB };
-    rule.review.expect("it looks at findings")(&evidence, &mut findings);
+    rule.review.expect("it reviews findings")(&evidence, &mut findings);
     findings.iter().map(|finding| finding.rule.id).collect()
 }

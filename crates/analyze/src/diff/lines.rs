@@ -42,7 +42,7 @@ impl HeldLine {
     }
 }
 
-/// What tells one line from another on the same side. The address of code without a name means something only within one
+/// What distinguishes one line from another on the same side. The address of code without a name means something only within one
 /// run: across runs all such code of an object file is one line.
 fn key(frame: &StackFrame, knows_addresses: bool) -> LineKey<'_> {
     frame.line_key(if is_named(frame) || !knows_addresses { 0 } else { frame.offset })

@@ -1,5 +1,5 @@
 //! Which line of one side is which line of the other. Paths differ from checkout to checkout and line numbers from edit to
-//! edit, so that ever weaker names are tried, each on what the stronger ones left:
+//! edit, so that ever weaker names are compared, each on what the stronger ones left:
 //!
 //! ```text
 //!   1  function, path,      text          the same file, wherever in it
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn files_of_one_name_in_two_folders_are_told_apart_by_their_paths() {
+    fn files_of_one_name_in_two_folders_differ_by_their_paths() {
         let in_folder =
             |folder: &str| held_line(&format!("/{folder}/__init__.py"), "<module>", 1, Some("import x"));
         let (from, to) = ([in_folder("one"), in_folder("two")], [in_folder("two"), in_folder("one")]);

@@ -63,11 +63,11 @@ fn image_of(processes: &[Process], images: &[usize], pid: Pid) -> Result<usize, 
 /// The image that stands for each pid: its last one that is a program of its own, else its last one.
 fn images(processes: &[Process]) -> Vec<usize> {
     let mut images: Vec<usize> = Vec::new();
-    let mut place = std::collections::HashMap::new();
+    let mut rows = std::collections::HashMap::new();
     for (at, process) in processes.iter().enumerate() {
-        match place.get(&process.pid) {
+        match rows.get(&process.pid) {
             None => {
-                place.insert(process.pid, images.len());
+                rows.insert(process.pid, images.len());
                 images.push(at);
             }
             Some(&row) if !is_passing(process) || is_passing(&processes[images[row]]) => images[row] = at,

@@ -1,4 +1,4 @@
-//! Who holds the blocks of a stack, out of the looks that were taken at the heap.
+//! Who holds the blocks of a stack, by the snapshots that were taken of the heap.
 
 use std::sync::Arc;
 
@@ -7,26 +7,26 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::stacks::{StackId, Stacks};
 
-/// The looks at the heap of the process shown.
+/// The heap snapshots of the process shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Holders {
     heap: Heap,
-    /// Of each look, the first holder that is named for a stack: its blocks hold most.
+    /// Of each snapshot, the first holder that is named for a stack: its blocks hold most.
     by_stack: Vec<FxHashMap<StackId, usize>>,
 }
 
-/// A way from a root to blocks.
+/// A reference path from a root to blocks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeldBy<'a> {
-    /// The look that saw it.
+    /// The snapshot that has it.
     pub view: &'a HeapView,
     /// From the root on.
     pub steps: Vec<&'a PathNode>,
-    /// Of the blocks whose way was looked up.
+    /// Of the blocks whose reference paths were inspected.
     pub looked_at: u32,
-    /// So many are held the same way.
+    /// So many are held by the same path.
     pub alike: u32,
-    /// The step that grew since the look before.
+    /// The step that grew since the snapshot before.
     pub growing: Option<&'a GrowingNode>,
 }
 
@@ -44,17 +44,17 @@ impl Holders {
         Self { heap: process.heap.clone(), by_stack }
     }
 
-    /// All looks, in the order of time.
+    /// All snapshots, in the order of time.
     pub fn views(&self) -> &[HeapView] {
         &self.heap.views
     }
 
-    /// Why the last look that was tried did not come about.
+    /// Why the last snapshot that was asked for was not taken.
     pub fn refusal(&self) -> Option<&Arc<str>> {
         self.heap.refusal.as_ref()
     }
 
-    /// Who holds the blocks of one of these stacks, if most of them are held alike: those of which most is held in the best look. That is the last one while
+    /// Who holds the blocks of one of these stacks, if most of them are held alike: those of which most is held in the best snapshot. That is the last one while
     /// the program ran: a local of a function that has returned is gone at the end.
     pub fn of_stacks(&self, stacks: &[StackId]) -> Option<HeldBy<'_>> {
         let is_running = |view: &HeapView| matches!(view.moment, HeapMoment::Running { .. });
@@ -92,7 +92,7 @@ fn held_by<'a>(view: &'a HeapView, holder: &Holder) -> HeldBy<'a> {
     HeldBy { view, steps, looked_at: holder.looked_at, alike: holder.alike, growing }
 }
 
-/// The way to a node, from its root on.
+/// The reference path to a node, from its root on.
 pub fn path(view: &HeapView, node: u32) -> Vec<&PathNode> {
     numbers(view, node).into_iter().map(|node| &view.nodes[node as usize]).collect()
 }

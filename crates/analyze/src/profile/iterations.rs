@@ -1,4 +1,4 @@
-//! What an iteration of the program is: one pass of the outermost loop of the user's that made enough passes.
+//! What an iteration of the program is: one of the outermost loop of the user's that made enough of them.
 
 use std::sync::Arc;
 
@@ -6,12 +6,12 @@ use heaplens_format::main_loop::{Turns, main_loop};
 use heaplens_format::recording::{Loop, MarkKind, Process};
 use heaplens_format::{Bytes, LoopId, Nanos};
 
-/// The loop whose passes are iterations.
+/// The main loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Iterations {
     /// Its number in the recording, by which its marks are known.
     pub of_loop: LoopId,
-    /// Passes that began.
+    /// Iterations that began.
     pub count: u64,
     /// Whether that is all of them for sure.
     pub is_exact: bool,
@@ -23,7 +23,7 @@ pub struct Iterations {
     pub function: Arc<str>,
 }
 
-/// A mark that is not the pass of a loop.
+/// A mark that is not an iteration of a loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedMark {
     /// What the user calls it; `None` for the end of the script.
@@ -34,7 +34,7 @@ pub struct NamedMark {
     pub live: Bytes,
 }
 
-/// The loop that counts ([`main_loop`]), else the one with most passes. A loop that made one pass is none.
+/// The loop that counts ([`main_loop`]), else the one with most iterations. A loop that made one iteration is none.
 pub(crate) fn iterations(process: &Process) -> Option<Iterations> {
     let turns: Vec<Turns> = process.loops.iter().map(turns).collect();
     let most = || {
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn the_outermost_loop_with_twenty_passes_counts() {
+    fn the_outermost_loop_with_twenty_iterations_counts() {
         assert_eq!(line_of(&[one(1, 0, 20, 50), one(2, 1, 4000, 50)]), Some((1, 20)));
         assert_eq!(line_of(&[one(1, 0, 19, 50), one(2, 1, 4000, 50)]), Some((2, 4000)));
     }
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn without_one_that_made_enough_the_one_with_most_passes_counts() {
+    fn without_one_that_made_enough_the_one_with_most_iterations_counts() {
         assert_eq!(line_of(&[one(1, 0, 5, 90), one(2, 1, 15, 50)]), Some((2, 15)));
         assert_eq!(line_of(&[one(1, 0, 1, 90)]), None);
         assert_eq!(line_of(&[]), None);

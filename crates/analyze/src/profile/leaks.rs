@@ -7,7 +7,7 @@ use heaplens_format::recording::{Amount, LeakCheck, LeakKind, Process};
 
 use super::stacks::{StackId, Stacks};
 
-/// What a look at all live blocks gave.
+/// What a search of all live blocks gave.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Leaks {
     /// None was possible, for this reason.
@@ -25,7 +25,7 @@ pub struct LeakRecord {
     pub direct: Amount,
     /// What is lost with them.
     pub indirect: Amount,
-    /// The stack, for [`super::Profile::frames`].
+    /// The stack, for [`crate::Profile::frames`].
     pub stack: StackId,
 }
 

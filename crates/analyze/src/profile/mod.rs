@@ -1,5 +1,5 @@
-//! What one process had, without any judgement: its stacks and sites, its ledgers, its loop, who held its blocks, what it lost
-//! and what came back when it was asked for. Nothing here says whether that is good or bad, or how it looks.
+//! What one process had, without any judgement: its stacks and sites, its ledgers, its loop, who held its blocks, what it lost,
+//! and what the reclaim test gave. Nothing here says whether that is good or bad, or formats it.
 
 pub(crate) mod choice;
 mod counts;

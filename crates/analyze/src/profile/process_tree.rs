@@ -13,7 +13,7 @@ const LEAST_SHARED: Bytes = Bytes::new(1 << 20);
 pub struct ProcessTree {
     /// When, since the start of the run: when it was most.
     pub at: Nanos,
-    /// Processes that were looked at.
+    /// Processes that ledgers were taken of.
     pub processes: usize,
     /// Resident memory, pages that several have counted for each.
     pub rss: Bytes,

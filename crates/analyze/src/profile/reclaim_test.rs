@@ -1,10 +1,10 @@
-//! What came back when it was asked for: by Python's collector, by the allocator.
+//! The reclaim test: what Python's collector freed and what the allocator gave back when a process was asked to.
 
 use heaplens_format::Bytes;
 use heaplens_format::memory::Category;
 use heaplens_format::recording::{Mark, MarkKind, Process, Stage};
 
-/// The last test of a process.
+/// The last reclaim test of a process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReclaimTest {
     /// By Python's collector; `None` where none was run.
@@ -40,7 +40,7 @@ impl Resident {
     }
 }
 
-/// A stage that a test has come to: the number of its mark, and what was resident.
+/// A stage that a reclaim test has come to: the number of its mark, and what was resident.
 type StageMark = (usize, Bytes);
 
 pub(crate) fn reclaim_test(process: &Process) -> Option<ReclaimTest> {

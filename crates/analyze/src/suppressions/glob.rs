@@ -37,9 +37,9 @@ impl Glob {
                     of += 1;
                 }
                 _ => match again {
-                    Some((behind, from)) => {
-                        again = Some((behind, from + 1));
-                        (at, of) = (behind, from + 1);
+                    Some((after, from)) => {
+                        again = Some((after, from + 1));
+                        (at, of) = (after, from + 1);
                     }
                     None => return false,
                 },
@@ -69,7 +69,7 @@ mod tests {
             Some((b'*', rest)) => (0..=name.len()).any(|skipped| naive(rest, &name[skipped..])),
             Some((wanted, rest)) => name
                 .split_first()
-                .is_some_and(|(first, behind)| (*wanted == b'?' || wanted == first) && naive(rest, behind)),
+                .is_some_and(|(first, after)| (*wanted == b'?' || wanted == first) && naive(rest, after)),
         }
     }
 

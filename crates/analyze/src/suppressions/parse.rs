@@ -1,4 +1,4 @@
-//! Reads files of suppressions. Entries that are not about leaks are passed over: they mean errors that are not looked for
+//! Reads files of suppressions. Entries that are not about leaks are skipped: they mean errors that are not searched for
 //! here.
 
 use std::collections::BTreeSet;
@@ -55,7 +55,7 @@ fn of_sanitizer(pattern: &str) -> Suppression {
     }
 }
 
-/// From behind `{` to `}`: a name, `Memcheck:Leak`, the kinds, the frames.
+/// From after `{` to `}`: a name, `Memcheck:Leak`, the kinds, the frames.
 fn entry<'a>(
     start: usize,
     lines: &mut impl Iterator<Item = (usize, &'a str)>,
@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn entries_of_other_errors_are_passed_over() {
+    fn entries_of_other_errors_are_skipped() {
         let text = "{\n a\n Memcheck:Cond\n fun:f\n}\n{\n b\n Memcheck,Addrcheck:Leak\n fun:g\n}\n";
         let names: Vec<String> = parse(text).unwrap().into_iter().map(|one| one.name).collect();
         assert_eq!(names, ["b"]);

@@ -25,7 +25,7 @@ const ALLOCATORS: [&str; 14] = [
     "_ZnwmRKSt9nothrow_t",
     "_ZnamRKSt9nothrow_t",
 ];
-/// Those whose frame Memcheck shows behind that of `memalign`.
+/// Those whose frame Memcheck shows after that of `memalign`.
 const ALIGNED: &[&str] = &["posix_memalign", "aligned_alloc"];
 
 /// A leak that is known.
@@ -40,7 +40,7 @@ pub struct Suppression {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Stack {
-    /// From the innermost frame on, each one; what comes behind does not matter.
+    /// From the innermost frame on, each one; what comes after them does not matter.
     Callers(Vec<Caller>),
     /// A frame anywhere.
     Anywhere(Glob),
@@ -95,7 +95,7 @@ impl Suppression {
             Stack::Anywhere(pattern) => stack.iter().any(|called| is_named(called.frame, pattern)),
             // Memcheck's stacks begin with the allocating function itself, ours with its caller.
             Stack::Callers(callers) => {
-                follow(callers, stack) || behind_allocator(callers).is_some_and(|rest| follow(rest, stack))
+                follow(callers, stack) || after_allocator(callers).is_some_and(|rest| follow(rest, stack))
             }
         }
     }
@@ -106,7 +106,7 @@ fn is_named(frame: &StackFrame, pattern: &Glob) -> bool {
 }
 
 /// What follows the frame that allocates. Memcheck has two frames of its own for aligned memory.
-fn behind_allocator(callers: &[Caller]) -> Option<&[Caller]> {
+fn after_allocator(callers: &[Caller]) -> Option<&[Caller]> {
     let (first, rest) = callers.split_first()?;
     let is_second =
         |caller: &Caller| matches!(caller, Caller::Function(function) if function.is_one_of(ALIGNED));
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn objects_and_lines_of_source_are_told_apart() {
+    fn objects_and_lines_of_source_are_distinguished() {
         assert!(meant("{\n x\n Memcheck:Leak\n obj:*/libx.so*\n}", KIND, &["f"]));
         assert!(!meant("{\n x\n Memcheck:Leak\n obj:*/liby.so*\n}", KIND, &["f"]));
         assert!(meant("{\n x\n Memcheck:Leak\n src:a.c:7\n}", KIND, &["f"]));
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_of_the_sanitizer_is_looked_for_everywhere() {
+    fn a_pattern_of_the_sanitizer_is_searched_everywhere() {
         assert!(meant("leak:outer", KIND, &["inner", "the_outer_one"]));
         assert!(meant("# a comment\nleak:libx.so", KIND, &["f"]));
         assert!(meant("leak:^inner$", KIND, &["inner", "main"]));

@@ -2,7 +2,7 @@
 //! there is no name. (In a library that exports few functions most code has no covering symbol, and the nearest one
 //! would be a lie.)
 
-/// A function's place in the file, and what finds its name again.
+/// A function's range in the file, and what finds its name again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Span<T> {
     pub(super) start: u64,
@@ -36,8 +36,8 @@ impl<T: Copy> Covering<T> {
 
     /// The symbols that cover an address, the one that begins last first.
     pub(super) fn at(&self, address: u64) -> impl Iterator<Item = &Span<T>> {
-        let behind = self.spans.partition_point(|span| span.start <= address);
-        let reach = self.spans[..behind].iter().zip(&self.furthest).rev();
+        let after = self.spans.partition_point(|span| span.start <= address);
+        let reach = self.spans[..after].iter().zip(&self.furthest).rev();
         let reach = reach.take_while(move |(_, furthest)| **furthest > address);
         reach.map(|(span, _)| span).filter(move |span| address < span.end())
     }

@@ -1,4 +1,4 @@
-//! Mangled names made readable: C++ without parameters and return types (the line tells overloads apart, and the
+//! Mangled names made readable: C++ without parameters and return types (the line distinguishes overloads, and the
 //! report is read by people), Rust without the hash.
 
 use cpp_demangle::{DemangleOptions, Symbol};

@@ -1,5 +1,5 @@
 //! What the headers of an object file say about the file as a whole: its build id, whether it has lines, and where its debug
-//! information may lie. It looks at no symbol and at no address.
+//! information may lie. It reads no symbol.
 
 use std::ffi::OsStr;
 use std::fs::File;

@@ -74,7 +74,7 @@ pub(crate) fn linker_symbols(path: &str, addresses: &BTreeSet<u64>) -> HashMap<u
 }
 
 /// The address of the call before a return address: the return address itself may belong to the next line, or to the
-/// next function where the call never returns. The only place that knows this rule.
+/// next function where the call never returns. Nothing else knows this rule.
 fn call_before(return_address: u64) -> u64 {
     return_address.saturating_sub(1)
 }

@@ -110,7 +110,7 @@ fn open_lines(path: &Path, facts: &Facts) -> Option<Lines> {
 }
 
 /// Functions or variables of the symbol tables of one file. Names are few hundred bytes each and a file may have a million, so
-/// only places are kept and a name is read when an address needs it.
+/// only offsets are kept and a name is read when an address needs it.
 struct Table {
     cache: Cache,
     covering: Covering<Name>,

@@ -13,7 +13,7 @@ use super::headers::{build_id_of, open_cache};
 pub struct CodeSegment {
     /// Its first address in the process.
     pub start: u64,
-    /// The address behind it.
+    /// The first address after it.
     pub end: u64,
     /// Where it begins in the file.
     pub offset: u64,

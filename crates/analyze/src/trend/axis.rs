@@ -1,5 +1,5 @@
-//! What growth is told per: the passes of the main loop, else the marks that the user made, else the runs of a framework, else
-//! seconds, at the moments when the recorder looked.
+//! What growth is counted by: the iterations of the main loop, else the marks that the user made, else the runs of a framework, else
+//! seconds, at the moments that the recorder marked.
 
 use heaplens_format::arena::marks::ENOUGH_PASSES;
 use heaplens_format::recording::{Ledger, MarkKind, Process, Sample};
@@ -9,7 +9,7 @@ use super::series::{Point, Series, evenly};
 use super::thresholds::LEAST_POINTS;
 use crate::profile::Iterations;
 
-/// The most moments that the values of sites are looked at.
+/// The most moments at which the values of sites are compared.
 const MOST_MOMENTS: usize = 256;
 
 /// The part of the run that moments must reach to.
@@ -18,7 +18,7 @@ const COVERED: f64 = 0.8;
 /// What x counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum How {
-    /// Passes of the loop that iterations are counted by.
+    /// Iterations of the main loop.
     Loop,
     /// Marks of the user's own, or runs that a framework marked.
     Marks,
@@ -149,7 +149,7 @@ impl Axis {
         self.x_at(at, start).unwrap_or_else(|| nearest.map_or(0.0, |moment| moment.x))
     }
 
-    /// Where a moment of time lies; `None` before the first mark and behind the last.
+    /// Where a moment of time lies; `None` before the first mark and after the last.
     pub(crate) fn x_at(&self, at: Nanos, start: Nanos) -> Option<f64> {
         if self.how == How::Time {
             return Some(at.get().checked_sub(start.get())? as f64 / 1e9);
@@ -194,7 +194,7 @@ mod tests {
         Mark { at: Nanos::new(at), live: Bytes::ZERO, kind }
     }
 
-    fn pass(at: u64, of_loop: u32, passes: u64) -> Mark {
+    fn iteration(at: u64, of_loop: u32, passes: u64) -> Mark {
         mark(at, MarkKind::Pass { of_loop: LoopId::new(of_loop), passes })
     }
 
@@ -218,9 +218,9 @@ mod tests {
     }
 
     #[test]
-    fn passes_of_the_main_loop_come_before_marks_and_these_before_a_loop_with_few_passes() {
+    fn iterations_of_the_main_loop_come_before_marks_and_these_before_a_loop_with_few_iterations() {
         let marks: Vec<Mark> = (1..=30)
-            .flat_map(|n| [users(10 * n, n), pass(10 * n + 5, 1, n), pass(10 * n + 6, 2, n)])
+            .flat_map(|n| [users(10 * n, n), iteration(10 * n + 5, 1, n), iteration(10 * n + 6, 2, n)])
             .collect();
         let process = with_marks(marks);
         let axis = Axis::of(&process, Some(&iterations(30)));
@@ -231,10 +231,10 @@ mod tests {
     }
 
     #[test]
-    fn without_any_the_moments_are_those_at_which_the_recorder_looked() {
+    fn without_any_the_moments_are_those_that_the_recorder_marked() {
         let second = 1_000_000_000;
-        let looks = (1..=30).map(|n| mark((10 + n) * second, MarkKind::Interval));
-        let marks = std::iter::once(users(12 * second, 1)).chain(looks).collect();
+        let intervals = (1..=30).map(|n| mark((10 + n) * second, MarkKind::Interval));
+        let marks = std::iter::once(users(12 * second, 1)).chain(intervals).collect();
         let process = Process { start: Nanos::new(10 * second), ..with_marks(marks) };
         let axis = Axis::of(&process, None);
         let first = axis.moments[0];

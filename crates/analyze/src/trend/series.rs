@@ -1,7 +1,7 @@
 //! A value over the iterations of a program (or over its seconds), and what of it was retained: never given back until the
 //! end of the series. Growth is judged by what is retained; garbage that comes and goes is not.
 
-/// The most points that are looked at: a slope is found by comparing all pairs.
+/// The most points that are kept: a slope is found by comparing all pairs.
 const MOST_POINTS: usize = 96;
 
 /// One reading.

@@ -7,7 +7,7 @@
 //!   warm-up           a part at the beginning has more than its share; without it the rest is even
 //!   plateau           no rise in the last part
 //!   a one-time step   all of the rise at one x
-//!   sawtooth garbage  all of the rise behind the last fall, and no more than fell then
+//!   sawtooth garbage  all of the rise after the last fall, and no more than fell then
 //!   noise             the same, many times over
 //!   a cache filling   spread over the run, but less in each part than in the one before
 //! ```
@@ -21,11 +21,11 @@ use super::thresholds::Thresholds;
 
 /// At the end what is retained is not known yet: the next fall may come. So much of the run is not judged by it.
 const UNJUDGED: f64 = 0.1;
-/// How much of the run may be warm-up, and in what steps it is tried.
+/// How much of the run may be warm-up, and in what steps it is assumed.
 const WARM_UPS: [f64; 11] = [0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5];
 /// Distances that differ by less are the same.
 const SAME_DISTANCE: f64 = 0.03;
-/// Rises behind this part of the run are no warm-up any more.
+/// Rises after this part of the run are no warm-up any more.
 const WARM: f64 = 0.15;
 /// A part without a rise this long at the end of the run is a plateau.
 const STILL: f64 = 0.2;
@@ -47,7 +47,7 @@ pub enum Shape {
     },
     /// It grew and stopped.
     Plateau,
-    /// It rose in a few steps; whether more will come cannot be told.
+    /// It rose in a few steps; whether more will come is not known.
     Steps,
     /// It does not grow.
     Flat,
@@ -73,7 +73,7 @@ impl Shape {
 pub struct Trend {
     /// What it does.
     pub shape: Shape,
-    /// How fast, behind the warm-up.
+    /// How fast, after the warm-up.
     pub slope: Slope,
     /// Bytes retained since the beginning of the series.
     pub rise: f64,
@@ -93,7 +93,7 @@ impl Trend {
         level: 0.0,
     };
 
-    /// Bytes per iteration that it goes on by: none where it does not grow, `None` where that cannot be told.
+    /// Bytes per iteration that it goes on by: none where it does not grow, `None` where that is not known.
     pub fn pace(&self) -> Option<f64> {
         match self.shape {
             Shape::Linear | Shape::Filling { .. } => Some(self.slope.value),
@@ -183,7 +183,7 @@ fn is_growth(series: &Series, window: PointRange, spread: Spread, thresholds: Th
     let rises =
         if thresholds.grain > 0.0 { spread.rises.min(spread.rise / thresholds.grain) } else { spread.rises };
     let fall = series.fall();
-    // Behind several falls the next one would have come, too; behind one or two nothing is known but how deep they were.
+    // After several falls the next one would have come, too; after one or two nothing is known but how deep they were.
     let outgrown = if series.falls(window.from, fall / 2.0) >= 4 { 0.5 * fall } else { 1.5 * fall };
     let uneven = (1.0 / rises.max(1.0).sqrt()).clamp(thresholds.most_uneven, 1.75 * thresholds.most_uneven);
     spread.rise >= thresholds.least_rise
@@ -216,7 +216,7 @@ fn has_stopped(retained: &[Point], length: f64) -> bool {
 }
 
 /// A rise that falls off: over the run from quarter to quarter, the first left out since it may be warm-up; over the part that
-/// grows from third to third; or, behind a faster beginning, over the halves of that part, where the burden of proof is on
+/// grows from third to third; or, after a faster beginning, over the halves of that part, where the burden of proof is on
 /// the growth.
 fn filling(series: &Series, window: PointRange) -> Option<Shape> {
     let retained: Vec<Point> = series.retained().collect();
@@ -227,8 +227,8 @@ fn filling(series: &Series, window: PointRange) -> Option<Shape> {
     let over_the_run = is_less(&fourth, &second, 0.8, 3.0) && is_less(&fourth, &third, 0.92, 1.5);
     let over_the_part = is_less(&late, &early, 0.75, 3.0) && is_less(&late, &middle, 0.95, 0.0);
     let is_slower = window.from > 0 && pace(&retained[..=window.from]) > 1.4 * pace(part);
-    let behind_the_start = is_slower && is_less(&second_half, &first_half, 0.8, 0.0);
-    (over_the_run || over_the_part || behind_the_start)
+    let after_the_start = is_slower && is_less(&second_half, &first_half, 0.8, 0.0);
+    (over_the_run || over_the_part || after_the_start)
         .then(|| Shape::Filling { level: stops_at(series, part) })
 }
 
@@ -301,7 +301,7 @@ fn standing(series: &Series, rise: f64, thresholds: Thresholds) -> Shape {
     }
 }
 
-/// What lies behind any rise of a series that does not grow: at most its second half.
+/// What comes after any rise of a series that does not grow: at most its second half.
 fn still_part(series: &Series) -> &[Point] {
     &series.points()[index_at(series, 0.5)..]
 }
@@ -313,7 +313,7 @@ fn rise(series: &Series) -> f64 {
     values.last().map_or(0.0, |last| last - first)
 }
 
-/// The first point at or behind this part of the series.
+/// The first point at or after this part of the series.
 fn index_at(series: &Series, part: f64) -> usize {
     let points = series.points();
     let Some(first) = points.first() else { return 0 };

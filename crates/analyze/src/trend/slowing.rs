@@ -17,13 +17,13 @@ const NOISE: f64 = 0.95;
 /// How long iterations took, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Slowing {
-    /// In the first part of the run, behind its warm-up.
+    /// In the first part of the run, after its warm-up.
     pub first: f64,
     /// In the last part.
     pub last: f64,
 }
 
-/// Whether iterations become slower; `None` where they do not, or where that cannot be told.
+/// Whether iterations become slower; `None` where they do not, or where that is not known.
 pub(crate) fn slowing(axis: &Axis) -> Option<Slowing> {
     let distances: Vec<f64> =
         axis.moments.windows(2).filter_map(|pair| seconds(&pair[0], &pair[1])).collect();
@@ -50,28 +50,32 @@ mod tests {
     use super::*;
     use heaplens_format::Nanos;
 
-    /// Of passes that take so many microseconds each.
+    /// Of iterations that take so many microseconds each.
     fn of(micros: impl Fn(u64) -> u64) -> Option<Slowing> {
         let mut at = 0;
-        let moments = (0..200).map(|pass| {
-            at += micros(pass);
-            AxisMark { mark: pass as usize, x: pass as f64, at: Nanos::new(1000 * at) }
+        let moments = (0..200).map(|iteration| {
+            at += micros(iteration);
+            AxisMark { mark: iteration as usize, x: iteration as f64, at: Nanos::new(1000 * at) }
         });
         slowing(&Axis { how: How::Loop, count: 200, moments: moments.collect(), ..Axis::default() })
     }
 
     #[test]
-    fn passes_that_take_ever_longer_are_told_with_both_times() {
-        let found = of(|pass| 1000 + 20 * pass).unwrap();
+    fn iterations_that_take_ever_longer_are_reported_with_both_times() {
+        let found = of(|iteration| 1000 + 20 * iteration).unwrap();
         assert!((found.first - 0.0018).abs() < 0.0002 && (found.last - 0.0045).abs() < 0.0003, "{found:?}");
     }
 
     #[test]
-    fn passes_that_only_differ_are_not() {
+    fn iterations_that_only_differ_are_not() {
         assert_eq!(of(|_| 1000), None);
-        assert_eq!(of(|pass| if pass % 10 == 9 { 90_000 } else { 1000 }), None);
-        assert_eq!(of(|pass| if pass < 30 { 1000 } else { 1400 }), None);
-        assert_eq!(of(|pass| if (100..150).contains(&pass) { 9000 } else { 1000 }), None, "a busy machine");
-        assert_eq!(of(|pass| 5000 - 20 * pass), None);
+        assert_eq!(of(|iteration| if iteration % 10 == 9 { 90_000 } else { 1000 }), None);
+        assert_eq!(of(|iteration| if iteration < 30 { 1000 } else { 1400 }), None);
+        assert_eq!(
+            of(|iteration| if (100..150).contains(&iteration) { 9000 } else { 1000 }),
+            None,
+            "a busy machine"
+        );
+        assert_eq!(of(|iteration| 5000 - 20 * iteration), None);
     }
 }

@@ -1,5 +1,5 @@
 //! Causes that are at work in a process: rules on what libraries were counted to do, or that the stacks of growing memory show.
-//! The memory of a cause is one finding, wherever it was allocated: it is told apart from that of other lines site by site.
+//! The memory of a cause is one finding, wherever it was allocated: it is separated from that of other lines site by site.
 //! Which causes there are is not known here, rules say it.
 
 use std::cell::RefCell;
@@ -28,15 +28,15 @@ pub(crate) struct Cause<'a> {
     keys: Vec<Option<LineKey<'a>>>,
     /// Stacks of blocks that are held by what it keeps, wherever they were allocated.
     held: FxHashSet<StackId>,
-    /// Frames by their place, and what each is to it.
-    looked_at: RefCell<FxHashMap<*const StackFrame, Seen>>,
-    /// The line that it is told for instead of them, where its rule finds one in the stack itself.
-    told_at: Option<LineKey<'a>>,
+    /// Frames by their address, and what each is to it.
+    known_frames: RefCell<FxHashMap<*const StackFrame, Seen>>,
+    /// The line that it is reported for instead of them, where its rule finds one in the stack itself.
+    reported_at: Option<LineKey<'a>>,
     /// Whether what was counted is alive: it costs something, be it ever so little.
     pub(crate) is_alive: bool,
     /// Of the sites at its own lines the one that rose most, and by how much.
     most: Option<(usize, f64)>,
-    /// Rules that would be told instead if most of it were theirs, and bytes that they rose by.
+    /// Rules that would be reported instead if most of it were theirs, and bytes that they rose by.
     parts: Vec<(&'static Rule, f64)>,
 }
 
@@ -106,9 +106,9 @@ impl<'a> Cause<'a> {
             sum: SiteSum::default(),
             threads: TimeSeries::default(),
             held: FxHashSet::default(),
-            looked_at: RefCell::default(),
+            known_frames: RefCell::default(),
             keys: Vec::new(),
-            told_at: None,
+            reported_at: None,
             is_alive: false,
             most: None,
             parts: rules::all().iter().filter(|part| is_part(part)).map(|part| (*part, 0.0)).collect(),
@@ -117,17 +117,17 @@ impl<'a> Cause<'a> {
 
     /// By what the memory of a stack gave away.
     fn shown(rule: &'static Rule, stacks: &'a Stacks, stack: StackId) -> Self {
-        let (keys, told_at) = match rule.line {
+        let (keys, reported_at) = match rule.line {
             None => (vec![stacks.line(stack).map(line_key)], None),
             Some(line) => (Vec::new(), line(stacks.frames(stack)).map(line_key)),
         };
-        Self { keys, told_at, ..Self::new(rule) }
+        Self { keys, reported_at, ..Self::new(rule) }
     }
 
     /// Whether the memory of a stack at this line is its own.
     fn has_line(&self, stacks: &Stacks, line: Option<LineKey<'_>>, stack: StackId) -> bool {
-        if let (Some(told_at), Some(line)) = (self.told_at, self.rule.line) {
-            return line(stacks.frames(stack)).map(line_key) == Some(told_at);
+        if let (Some(reported_at), Some(line)) = (self.reported_at, self.rule.line) {
+            return line(stacks.frames(stack)).map(line_key) == Some(reported_at);
         }
         let mut functions = stacks.frames(stack).filter_map(|frame| frame.function.as_deref());
         let below = self.rule.claims.below;
@@ -142,21 +142,21 @@ impl<'a> Cause<'a> {
 
     /// What the frames of a stack are to it, together.
     fn seen(&self, stacks: &'a Stacks, stack: StackId) -> Seen {
-        stacks.frames(stack).map(|frame| self.look(frame)).fold(Seen::default(), Seen::or)
+        stacks.frames(stack).map(|frame| self.seen_in(frame)).fold(Seen::default(), Seen::or)
     }
 
-    /// Frames are shared by many stacks, so each is looked at once.
-    fn look(&self, frame: &'a StackFrame) -> Seen {
+    /// Frames are shared by many stacks, so each is compared once.
+    fn seen_in(&self, frame: &'a StackFrame) -> Seen {
         let has = |text: &Option<Arc<str>>, parts: &[&str]| {
             text.as_deref().is_some_and(|text| parts.iter().any(|part| text.contains(part)))
         };
         let claims = &self.rule.claims;
-        let look = || Seen {
+        let compare = || Seen {
             file: has(&frame.file, claims.inside),
             function: has(&frame.function, claims.through),
             thread: claims.on_threads.is_none_or(|thread| has(&frame.function, &[thread])),
         };
-        *self.looked_at.borrow_mut().entry(std::ptr::from_ref(frame)).or_insert_with(look)
+        *self.known_frames.borrow_mut().entry(std::ptr::from_ref(frame)).or_insert_with(compare)
     }
 
     /// Whether it explains the memory of a stack.
@@ -178,7 +178,7 @@ impl<'a> Cause<'a> {
         }
     }
 
-    /// What it is told as.
+    /// What it is reported as.
     pub(crate) fn rule(&self) -> &'static Rule {
         let all = self.sum.values.changed();
         let is_most = |within: &Within, rise: f64| rise > within.least * all;
@@ -188,7 +188,7 @@ impl<'a> Cause<'a> {
         self.parts.iter().find(has_most).map_or(self.rule, |(part, _)| part)
     }
 
-    /// The site that its line is told by: at a line where it is counted, if memory was allocated at one.
+    /// The representative site, which its line is reported by: at a line where it is counted, if memory was allocated at one.
     pub(crate) fn representative(&self) -> Option<usize> {
         self.most.map(|(site, _)| site).or(self.sum.representative())
     }

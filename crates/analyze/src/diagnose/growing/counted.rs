@@ -35,7 +35,7 @@ struct LineEvents {
     stack: StackId,
     /// At each moment of the axis.
     values: Vec<f64>,
-    /// Before and behind the last run of Python's collector that was a test; twice the end where there was none.
+    /// Before and after the last run of Python's collector that was a test; twice the end where there was none.
     tested: [f64; 2],
 }
 

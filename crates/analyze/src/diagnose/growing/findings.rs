@@ -88,7 +88,7 @@ impl GrowingLine<'_> {
         &self.trend
     }
 
-    /// The site that its line is told by.
+    /// The representative site, which its line is reported by.
     pub(crate) fn representative(&self) -> Option<usize> {
         self.cause.map_or_else(|| self.sum.representative(), Cause::representative)
     }
@@ -152,8 +152,8 @@ pub(crate) fn of_lines(
     let explained = of_lines + slopes(&others);
     let all = explained.max(growth_of_whole.map_or(0.0, |trend| trend.slope.value));
     let share = |trend: &Trend| (all > 0.0).then(|| trend.slope.value / all);
-    let is_told = |line: &GrowingLine<'_>| line.threads.is_some() || line.cause.is_some();
-    let matters = |line: &GrowingLine<'_>| is_told(line) || line.trend.slope.value >= LEAST_SHARE * all;
+    let is_reported = |line: &GrowingLine<'_>| line.threads.is_some() || line.cause.is_some();
+    let matters = |line: &GrowingLine<'_>| is_reported(line) || line.trend.slope.value >= LEAST_SHARE * all;
     let mut findings: Vec<Finding> = growing()
         .filter(|(_, line)| matters(line))
         .map(|(rule, line)| Finding { share: share(&line.trend), ..line.finding(rule, sites, axis) })
@@ -210,7 +210,7 @@ fn unaccounted(mappings: Vec<Finding>, explained: f64, whole: Option<&Trend>) ->
     mappings.into_iter().filter(|finding| is_left(finding)).collect()
 }
 
-/// Threads whose number grows by the time-line. They are told for the line that started most of those that are left, where
+/// Threads whose number grows by the time-line. They are reported for the line that started most of those that are left, where
 /// it is known.
 pub(crate) fn of_threads(
     counted: ThreadCounts<'_>,

@@ -24,7 +24,7 @@ pub(crate) struct GrowingMapping {
     pub(crate) trend: Trend,
 }
 
-/// What tells mappings apart: the name, and the site by its number in the recording.
+/// What distinguishes mappings: the name, and the site by its number in the recording.
 type MappingKey<'a> = (&'a str, Option<u32>);
 
 fn key(mapping: &LedgerMapping) -> MappingKey<'_> {

@@ -28,7 +28,7 @@ impl SiteSum {
         }
     }
 
-    /// The site that rose most.
+    /// The representative site: the one that rose most.
     pub(crate) fn representative(&self) -> Option<usize> {
         self.most.map(|(site, _)| site)
     }
@@ -43,7 +43,7 @@ impl SiteSum {
     }
 }
 
-/// The line of a frame: one without a function is told from others by its address.
+/// The line of a frame: one without a function is distinguished by its address.
 pub(crate) fn line_key(frame: &StackFrame) -> LineKey<'_> {
     frame.line_key(if frame.function.is_some() { 0 } else { frame.offset })
 }

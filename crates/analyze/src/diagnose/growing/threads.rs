@@ -29,8 +29,8 @@ impl ThreadCounts<'_> {
         let all = &self.process.timeline;
         let most = all.iter().map(|sample| sample.threads).max();
         let most = all.iter().rposition(|sample| Some(sample.threads) == most);
-        let behind = most.map_or(0, |most| most + 1);
-        let (grown, ending) = all.split_at(behind);
+        let end = most.map_or(0, |most| most + 1);
+        let (grown, ending) = all.split_at(end);
         let is_end = ending.len() as f64 <= ENDING * all.len() as f64 + 1.0;
         self.axis.readings(if is_end { grown } else { all }, self.process.start, |one| one.threads.into())
     }

@@ -11,8 +11,8 @@
 //! ```
 //!
 //! A site gives B bytes in C blocks, not each s. **Bytes:** h rises as x − x²/2 + …, is concave up to its maximum
-//! h(1.5936) = 0.6476, and falls behind it. So with m = B/C/N, Jensen's inequality bounds the sum by C·h(m) up to that
-//! maximum, and by C·0.6476 behind it, whatever the sizes are:
+//! h(1.5936) = 0.6476, and falls beyond it. So with m = B/C/N, Jensen's inequality bounds the sum by C·h(m) up to that
+//! maximum, and by C·0.6476 beyond it, whatever the sizes are:
 //!
 //! ```text
 //!   Var(bytes) ≤ C N² h(min(B/C/N, 1.5936))

@@ -39,7 +39,7 @@ impl Intervals {
     }
 }
 
-/// The moment that `held` is told for.
+/// The moment of `held`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum HeldAt {
     /// Before the process allocated anything.

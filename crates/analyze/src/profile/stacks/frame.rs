@@ -1,4 +1,4 @@
-//! One function of a stack, and what tells its line from another.
+//! One function of a stack, and what distinguishes its line from others.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ impl StackFrame {
     }
 }
 
-/// What tells one line from another: function, file, line and object file, and the address where no name does.
+/// What distinguishes one line from another: function, file, line and object file, and the address where no name does.
 pub(crate) type LineKey<'a> = (Option<&'a str>, Option<&'a str>, Option<u32>, Option<&'a str>, u64);
 
 impl StackFrame {

@@ -63,9 +63,9 @@ pub(crate) fn own_line<'a>(stack: impl Iterator<Item = &'a StackFrame> + Clone) 
     own.or_else(|| headline(stack))
 }
 
-/// The place of the frame that starts a thread, in a stack of what that allocates.
+/// The position of the frame that starts a thread, in a stack of what that allocates.
 pub(crate) fn thread_start<'a>(stack: impl Iterator<Item = &'a StackFrame>) -> Option<usize> {
-    // A symbol may have a version behind its name.
+    // A symbol may have a version after its name.
     let is_start = |name: &str| {
         let rest = |start: &&str| name.strip_prefix(*start);
         THREAD_STARTS.iter().filter_map(rest).any(|rest| rest.is_empty() || rest.starts_with('@'))

@@ -124,7 +124,7 @@ impl Stacks {
         self.frame(self.node(stack)?.trail.line())
     }
 
-    /// The line that growth is told for: the Python line, else the innermost of native code whose source is known.
+    /// The line that growth is reported for: the Python line, else the innermost of native code whose source is known.
     pub(crate) fn line(&self, stack: StackId) -> Option<&StackFrame> {
         self.python_line(stack).or_else(|| own_line(self.frames(stack)))
     }
@@ -152,7 +152,7 @@ impl Stacks {
 #[derive(Clone, Debug)]
 pub struct Frames<'a> {
     stacks: &'a Stacks,
-    /// What is left of the node at hand, and the stack that called it.
+    /// What is left of the current node, and the stack that called it.
     rest: std::slice::Iter<'a, StackFrame>,
     caller: StackId,
 }
@@ -204,7 +204,7 @@ impl<'a> Builder<'a> {
 
     fn stack(&mut self, caller: StackId, frame: Frame) -> StackId {
         // What the blocks are is said by the kind of the site.
-        if matches!(frame, Frame::Pseudo(pseudo) if tells_the_kind(pseudo)) {
+        if matches!(frame, Frame::Pseudo(pseudo) if says_the_kind(pseudo)) {
             return caller;
         }
         let number = self.number(frame);
@@ -332,6 +332,6 @@ fn codes(process: &Process) -> Vec<CodeId> {
     numbered.map(|(id, code)| *first.entry(code).or_insert(id)).collect()
 }
 
-fn tells_the_kind(pseudo: Pseudo) -> bool {
+fn says_the_kind(pseudo: Pseudo) -> bool {
     SiteKind::of(pseudo).is_some() || matches!(pseudo, Pseudo::Counter(_))
 }
