@@ -11,17 +11,17 @@ use heaplens_format::arena::header::HEADER_SIZE;
 use heaplens_format::recording::{HeapMoment, Ledger, Process, Recording, Run, Sample};
 use heaplens_format::{Bytes, Nanos, Pid};
 
-use crate::agent_file;
+use crate::agent;
 use crate::arena::{self, Findings};
-use crate::kernel;
 use crate::ledger::{self, Ledgers, Subject};
-use crate::procfs;
+use crate::os::kernel;
+use crate::os::procfs;
+use crate::os::{Stopwatch, since};
 use crate::recorded_process::RecordedProcess;
 use crate::seal::{self, Known, Warning};
 use crate::session::{self, ArenaName};
 use crate::snapshot::{self, Examiner};
-use crate::stopwatch::{Stopwatch, since};
-use crate::watched::Readings;
+use crate::watch::Readings;
 
 /// Why nothing could be collected from a directory.
 #[derive(Debug, thiserror::Error)]
@@ -115,7 +115,7 @@ fn reading(name: ArenaName, path: &Path, start: Nanos) -> Option<Readings> {
 
 /// Where its resident bytes are now: one ledger, or none when the process may not be looked into.
 fn ledgers(process: Pid, path: &Path, arena: &File, reading: ledger::Reading) -> Vec<Ledger> {
-    let agent = procfs::mapped_file(process, agent_file::is_agent);
+    let agent = procfs::mapped_file(process, agent::is_agent);
     let own = [Some(path), agent.as_deref()].into_iter().flatten();
     let own = own.filter_map(|path| path.file_name()?.to_str().map(str::to_owned));
     let mut ledgers = Ledgers::new(Subject::new(process, own.collect()));

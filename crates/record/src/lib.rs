@@ -2,53 +2,35 @@
 //! recording. It never links the agent and never names a frame.
 //!
 //! ```text
-//!   lookup ─▶ inspect ─▶ session + agent_file ─▶ launch ─▶ watch ─▶ seal ─▶ Recording
-//!   (PATH)    (can it?)  (where arenas go)                 (20 ms)  (arenas)
-//!                                                          │
-//!                          kernel ◀─ memory ◀─ tracing ◀─ ledger ◀─ snapshot
+//!   run: launch ─▶ watch ─▶ seal ─▶ Recording        collect, recorded_process: the same for a session that another recorder began
+//!
+//!   which room imports which:   seal ─▶ watch ─▶ snapshot ─▶ ledger ─▶ address_space ─▶ arena ─▶ agent
+//!                               launch, tracing, and all of these ─▶ os
 //! ```
 
 pub mod arena;
 
-mod agent_cache;
-mod agent_file;
-mod codes;
+mod address_space;
+mod agent;
 mod collect;
-mod counters;
-mod inspect;
-mod intervals;
-mod kernel;
 mod launch;
 mod ledger;
-mod listeners;
-mod lookup;
-mod marks;
-mod memory;
-mod procfs;
-mod progress;
+mod os;
 mod recorded_process;
 mod run;
 mod seal;
 mod session;
 mod snapshot;
-mod stacks;
-mod stopwatch;
-mod threads;
-mod timeline;
 mod tracing;
-mod wake_up;
 mod watch;
-mod watched;
 
-pub use agent_file::{AgentFile, NoPlaceForAgent};
+pub use agent::{AgentFile, NoPlaceForAgent};
 pub use collect::{Asked, CollectError, collect, collect_with};
-pub use inspect::BareReason;
-pub use listeners::Listeners;
-pub use lookup::LookupError;
-pub use progress::{Audience, Progress};
+pub use launch::{BareReason, LookupError};
 pub use recorded_process::{NotRecorded, RecordedProcess, Unanswered};
 pub use run::{Outcome, Recorded, RunError, RunOptions, place_agent, run, run_with};
 pub use seal::Warning;
 pub use session::{Session, SessionError};
 pub use snapshot::{Examiner, SnapshotError};
 pub use tracing::NotStopped;
+pub use watch::{Audience, Listeners, Progress};

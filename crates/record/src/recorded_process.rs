@@ -11,8 +11,8 @@ use heaplens_format::arena::HeaderView;
 use heaplens_format::arena::header::{HEADER_SIZE, TESTS_WANTED_OFFSET};
 use heaplens_snapshot::Snapshot;
 
-use crate::agent_file;
-use crate::procfs;
+use crate::agent;
+use crate::os::procfs;
 use crate::snapshot::{self, Program, SnapshotError};
 use crate::tracing::TIMEOUT_ASKED;
 
@@ -93,7 +93,7 @@ impl RecordedProcess {
 
     /// Names of Heaplens's own files in it.
     fn own_files(&self) -> Vec<String> {
-        let agent = procfs::mapped_file(self.pid, agent_file::is_agent);
+        let agent = procfs::mapped_file(self.pid, agent::is_agent);
         let own = [Some(self.arena.as_path()), agent.as_deref()].into_iter().flatten();
         own.filter_map(|path| path.file_name()?.to_str().map(str::to_owned)).collect()
     }

@@ -9,17 +9,13 @@ use heaplens_format::environment::Objects;
 use heaplens_format::recording::{Exit, Recording, Run};
 use heaplens_format::{Bytes, Pid};
 
-use crate::agent_file::{self, AgentFile, Folders, NoPlaceForAgent};
-use crate::inspect::{BareReason, inspect};
-use crate::kernel::{self, HeldSignals};
-use crate::launch::{self, Preload};
-use crate::listeners::Listeners;
-use crate::lookup::{self, LookupError};
+use crate::agent::{self, AgentFile, Folders, NoPlaceForAgent};
+use crate::launch::{self, BareReason, LookupError, Preload};
+use crate::os::Stopwatch;
+use crate::os::kernel::{self, HeldSignals};
 use crate::seal::{self, Known, Warning};
-use crate::session::{self, Session, SessionError};
-use crate::stopwatch::Stopwatch;
-use crate::wake_up::WakeUpFifo;
-use crate::watch::{self, Ended, Place};
+use crate::session::{self, Session, SessionError, WakeUpFifo};
+use crate::watch::{self, Ended, Listeners, Place};
 
 /// What to run, and how.
 #[derive(Clone, Debug)]
@@ -122,7 +118,7 @@ pub fn run(options: RunOptions) -> Result<Outcome, RunError> {
 /// The same with listeners.
 pub fn run_with(options: RunOptions, listeners: Listeners<'_>) -> Result<Outcome, RunError> {
     let word = options.command.first().ok_or(RunError::NoCommand)?;
-    let program = lookup::find(word, env::var_os("PATH").as_deref())
+    let program = launch::find(word, env::var_os("PATH").as_deref())
         .map_err(|source| RunError::Program { program: word.into(), source })?;
     match bare_reason(&options, &program) {
         Some(reason) => run_bare(&options, &program, reason),
@@ -133,7 +129,7 @@ pub fn run_with(options: RunOptions, listeners: Listeners<'_>) -> Result<Outcome
 fn bare_reason(options: &RunOptions, program: &Path) -> Option<BareReason> {
     match options.agent {
         None => Some(BareReason::NoAgent),
-        Some(_) => inspect(program),
+        Some(_) => launch::inspect(program),
     }
 }
 
@@ -171,7 +167,7 @@ fn run_recorded(options: &RunOptions, program: &Path, listeners: Listeners<'_>) 
 /// When no folder can hold it.
 pub fn place_agent(agent: &[u8]) -> Result<AgentFile, NoPlaceForAgent> {
     let [cache, home, temporary] = ["XDG_CACHE_HOME", "HOME", "TMPDIR"].map(env::var_os);
-    agent_file::place(agent, &Folders { cache, home, temporary }.candidates())
+    agent::place(agent, &Folders { cache, home, temporary }.candidates())
 }
 
 fn run_to_end(

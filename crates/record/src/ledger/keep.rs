@@ -9,9 +9,9 @@ use heaplens_format::{Bytes, Nanos};
 
 use super::take::Subject;
 use crate::arena::{HeaderReading, read_header};
-use crate::kernel;
-use crate::stopwatch::since;
-use crate::timeline::drop_every_second;
+use crate::os::kernel;
+use crate::os::since;
+use crate::watch::drop_every_second;
 
 /// Room for those that are taken from time to time.
 const REGULAR: usize = 20;

@@ -6,8 +6,8 @@ use heaplens_cpython::pools::HEADER;
 use heaplens_format::recording::Interpreter;
 use heaplens_format::{Addr, Pid};
 
-use super::pages::PAGE;
-use crate::memory;
+use crate::address_space::PAGE;
+use crate::os::memory;
 
 /// How an interpreter lays its arenas out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

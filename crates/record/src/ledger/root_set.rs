@@ -13,15 +13,9 @@ use heaplens_snapshot::{
     Block as LiveBlock, Mapping, PythonHeap, RootKind, RootRange, RootRegister, RootSet, Span,
 };
 
-use super::areas::{self, Area};
-use super::blocks::{self, Block};
-use super::claim::Claim;
-use super::objects;
-use super::pages::Pagemap;
-use super::space::Space;
-use super::stacks;
-use super::tables::Tables;
 use super::take::Subject;
+use crate::address_space::{Area, Claim, Pagemap, Space, areas, objects, stacks};
+use crate::arena::{self, Block, Tables};
 use crate::tracing::StoppedThread;
 
 /// Bytes below the stack pointer that a function may use without moving it.
@@ -192,7 +186,7 @@ pub(crate) fn refusal(header: &HeaderView<'_>) -> Option<&'static str> {
 /// Live blocks of `malloc` and its kin, and small objects of Python.
 fn live_blocks(tables: &Tables<'_>, space: &mut Space) -> io::Result<(Vec<LiveBlock>, Vec<LiveBlock>)> {
     let (mut all, mut objects) = (Vec::new(), Vec::new());
-    blocks::each_of_all(tables, |block, family| {
+    arena::each_of_all(tables, |block, family| {
         if family.is_of_heap() {
             space.add_block(block.address, block.size, Layer::Native);
             all.push(live(block));

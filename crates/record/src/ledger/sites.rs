@@ -9,9 +9,7 @@ use heaplens_format::arena::table::{ModuleRecord, NodeRecord, SiteIdentity, Site
 use heaplens_format::arena::{MODULE_SIZE, NODE_SIZE, SITE_SIZE};
 use heaplens_format::memory::{Allocator, Category, Layer, SiteKind};
 
-use super::tables::Tables;
-use crate::arena::word;
-use crate::stacks::{Ground, ground_of};
+use crate::arena::{Ground, Tables, ground_of, word};
 
 /// What is read of the path of a module.
 const LONGEST_PATH: u64 = 4096;

@@ -14,15 +14,11 @@ use heaplens_format::memory::{Allocator, ClaimedBy, Layer, Line, LiveParts, Pool
 use heaplens_format::recording::{Interpreter, Ledger, LedgerMapping, LineBytes};
 use heaplens_format::{Bytes, Pid};
 
-use super::areas::{self, Area};
-use super::claim::Claim;
-use super::images::Images;
-use super::pages::Pagemap;
 use super::pools::Layout;
 use super::sites::Sites;
-use super::space::{Parts, PoolPart, Space};
-use super::tables::Tables;
-use super::{blocks, heaps, own, stacks};
+use crate::address_space::{Area, Claim, Images, Pagemap, Parts, PoolPart, Space};
+use crate::address_space::{areas, heaps, own, stacks};
+use crate::arena::{self, Tables};
 
 /// Mappings that are named in a ledger.
 const MOST_MAPPINGS: usize = 24;
@@ -69,7 +65,7 @@ impl Subject {
             }
         } else {
             let sites = &mut self.sites;
-            blocks::each(tables, |block| {
+            arena::each(tables, |block| {
                 space.add_block(block.address, block.size, sites.owner(tables, block.site));
             })?;
         }

@@ -5,7 +5,7 @@ use std::time::Instant;
 use heaplens_format::{Nanos, Pid};
 
 use super::error::SnapshotError;
-use crate::procfs;
+use crate::os::procfs;
 use crate::tracing::NotStopped;
 
 /// What it costs a program to write to a page that a copy of it has, too, in nanoseconds.

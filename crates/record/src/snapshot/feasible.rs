@@ -9,8 +9,9 @@ use heaplens_format::{Addr, Bytes, Pid};
 
 use super::error::SnapshotError;
 use super::headroom;
-use crate::ledger::{Copied, UNREADABLE, refusal};
-use crate::procfs;
+use crate::arena::Copied;
+use crate::ledger::{UNREADABLE, refusal};
+use crate::os::procfs;
 
 /// A program that runs, and what is known of it.
 #[derive(Debug)]

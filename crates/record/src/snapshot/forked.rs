@@ -21,7 +21,8 @@ use heaplens_snapshot::{Missing, Snapshot};
 use super::error::SnapshotError;
 use super::feasible::{Prepared, Program, prepare};
 use super::frozen::FrozenProcess;
-use crate::ledger::{Copied, SeenThreads, Subject, Tables, UNREADABLE};
+use crate::arena::{Copied, Tables};
+use crate::ledger::{SeenThreads, Subject, UNREADABLE};
 use crate::tracing::{Injector, Owner, StoppedThread, Task, Threads, Tracer, Trampoline};
 
 /// A stack that is nowhere: whoever runs on it ends at once. Nobody does.

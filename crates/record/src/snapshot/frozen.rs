@@ -5,7 +5,8 @@ use heaplens_snapshot::{Memory, Missing, Snapshot};
 
 use super::error::SnapshotError;
 use super::process_memory::{Keeper, ProcessMemory};
-use crate::ledger::{FrozenHeap, SeenThreads, Subject, Tables, incomplete};
+use crate::arena::Tables;
+use crate::ledger::{FrozenHeap, SeenThreads, Subject, incomplete};
 
 /// A frozen process: the program itself, or a copy of it.
 #[derive(Debug)]

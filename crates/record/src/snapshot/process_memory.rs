@@ -11,8 +11,8 @@ use std::sync::{Mutex, PoisonError};
 use heaplens_format::{Addr, Bytes, Pid};
 use heaplens_snapshot::{Mapping, ReadMemory};
 
-use crate::ledger::{PAGE, Pagemap};
-use crate::memory;
+use crate::address_space::{PAGE, Pagemap};
+use crate::os::memory;
 
 /// Whatever keeps a process frozen: it lets the process go, or ends the copy, when it is dropped.
 pub(super) trait Keeper: fmt::Debug + Send + Sync {}

@@ -7,7 +7,7 @@ use heaplens_snapshot::Snapshot;
 use super::error::SnapshotError;
 use super::feasible::Program;
 use super::{forked, self_forked};
-use crate::kernel;
+use crate::os::kernel;
 use crate::tracing::NotStopped;
 
 /// Takes a snapshot of a copy that is forked in the program, or, where nobody may stop its threads, of one that the program forks

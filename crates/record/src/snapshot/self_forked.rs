@@ -14,8 +14,9 @@ use heaplens_snapshot::{Missing, Snapshot};
 use super::error::SnapshotError;
 use super::feasible::{Program, prepare};
 use super::frozen::FrozenProcess;
-use crate::ledger::{SeenThreads, Subject, Tables, UNREADABLE};
-use crate::memory::{Connection, ServedMemory, wait};
+use crate::arena::Tables;
+use crate::ledger::{SeenThreads, Subject, UNREADABLE};
+use crate::os::{Connection, ServedMemory, wait};
 
 /// How long a program may take to fork the copy: it does when it allocates. It is not held up meanwhile.
 const TIMEOUT: Duration = Duration::from_secs(3);

@@ -8,7 +8,8 @@ use heaplens_snapshot::{Missing, Snapshot};
 
 use super::error::SnapshotError;
 use super::frozen::FrozenProcess;
-use crate::ledger::{SeenThreads, Subject, Tables, UNREADABLE};
+use crate::arena::Tables;
+use crate::ledger::{SeenThreads, Subject, UNREADABLE};
 use crate::tracing::{TIMEOUT_AT_END, Threads, Tracer};
 
 /// Stops a process and takes the snapshot.

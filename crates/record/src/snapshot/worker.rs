@@ -14,7 +14,7 @@ use super::cost::{Cost, Faults};
 use super::error::SnapshotError;
 use super::feasible::Program;
 use super::running::copy;
-use crate::kernel;
+use crate::os::kernel;
 use crate::session::ArenaName;
 use crate::tracing::TIMEOUT;
 

@@ -9,8 +9,8 @@ use heaplens_format::arena::trampoline::GENERAL_REGISTERS;
 use heaplens_format::{Addr, Pid};
 
 use super::ptrace::{self, Registers, Stop, Tid, Waited};
-use crate::kernel::is_refusal;
-use crate::procfs;
+use crate::os::kernel::is_refusal;
+use crate::os::procfs;
 
 /// How long threads of a running program may take to stop. One that waits for a child of `vfork`, or for a disk, does not.
 pub(crate) const TIMEOUT: Duration = Duration::from_millis(100);

@@ -9,7 +9,7 @@ use heaplens_format::{Addr, Bytes, Pid};
 
 use super::ptrace::{self, Registers, Tid};
 use super::threads::StoppedThread;
-use crate::memory;
+use crate::os::memory;
 
 /// "Begin again" of the kernel's `errno.h`, which no program ever sees: as it is, when no handler runs, and through a call for
 /// the rest of what was waited for.

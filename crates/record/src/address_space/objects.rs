@@ -1,0 +1,55 @@
+//! The sampled small objects of Python in a process, out of the table that the agent keeps there.
+
+use std::io;
+use std::mem::offset_of;
+
+use heaplens_format::arena::python::{OBJECT_SAMPLE_SIZE, OBJECT_SAMPLES, ObjectSample};
+use heaplens_format::{Addr, Pid};
+
+use super::pages::{PAGE, Pagemap};
+use crate::arena::{Block, word};
+use crate::os::memory;
+
+/// In place of a size: the object is on its way out.
+const GOES: u32 = u32::MAX;
+
+/// The objects in the table at an address of the process. Parts of it that were never touched are not brought in.
+pub(crate) fn read(process: Pid, pagemap: &mut Pagemap, table: u64) -> io::Result<Vec<Block>> {
+    let mut bytes = vec![0; OBJECT_SAMPLES * OBJECT_SAMPLE_SIZE];
+    let end = table + bytes.len() as u64;
+    for (from, to) in pagemap.touched(table / PAGE * PAGE, end.next_multiple_of(PAGE))? {
+        let (from, to) = (from.max(table), to.min(end));
+        let part = &mut bytes[(from - table) as usize..(to - table) as usize];
+        memory::read(process, Addr::new(from), part);
+    }
+    Ok(bytes.chunks_exact(OBJECT_SAMPLE_SIZE).filter_map(object).collect())
+}
+
+fn object(record: &[u8]) -> Option<Block> {
+    let address = word(record, offset_of!(ObjectSample, addr));
+    let site_and_size = word(record, offset_of!(ObjectSample, site));
+    let (site, size) = (site_and_size as u32, (site_and_size >> 32) as u32);
+    (address != 0 && size != GOES).then_some(Block { address, size: size.into(), site })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(address: u64, site: u32, size: u32) -> Vec<u8> {
+        [address.to_le_bytes().as_slice(), &site.to_le_bytes(), &size.to_le_bytes()].concat()
+    }
+
+    #[test]
+    fn free_places_and_what_goes_are_no_objects() {
+        assert_eq!(object(&record(64, 7, 48)), Some(Block { address: 64, size: 48, site: 7 }));
+        assert_eq!(object(&record(0, 7, 48)), None);
+        assert_eq!(object(&record(64, 7, GOES)), None);
+    }
+
+    #[test]
+    fn a_table_that_is_nowhere_has_none() {
+        let own = Pid::new(std::process::id());
+        assert_eq!(read(own, &mut Pagemap::open(own).unwrap(), 8).unwrap(), []);
+    }
+}

@@ -1,0 +1,260 @@
+//! The agent as a file that the dynamic linker can load: written once per version, named by its content, never trusted
+//! without comparing every byte. It knows nothing of what the agent does. When files go again is decided in `cache`.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{DirBuilder, File};
+use std::io::{self, Read, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::StatVfsMountFlags;
+
+use super::cache;
+
+/// How the file's name begins and ends; between them is the fingerprint of its bytes.
+const PREFIX: &str = "libheaplens-";
+const SUFFIX: &str = ".so";
+/// How it ends while the file is being written.
+const DRAFT_SUFFIX: &str = ".tmp";
+
+/// No folder can hold the agent.
+#[derive(Debug, thiserror::Error)]
+#[error("no folder can hold the agent library: {}", list(tried))]
+pub struct NoPlaceForAgent {
+    /// Each folder that was tried, with the reason against it.
+    pub tried: Vec<(PathBuf, String)>,
+}
+
+/// An agent that can be loaded. No recorder removes the file as long as this lives.
+#[derive(Debug)]
+pub struct AgentFile {
+    path: PathBuf,
+    _in_use: File,
+}
+
+impl AgentFile {
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Has it stay for good, for programs that preload it without a recorder.
+    pub fn keep(&self) {
+        // Where nothing can be written, nothing is removed.
+        cache::keep(&self.path).ok();
+    }
+}
+
+/// Where to look for a folder, in the order of preference.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Folders {
+    /// `$XDG_CACHE_HOME`.
+    pub(crate) cache: Option<OsString>,
+    /// `$HOME`.
+    pub(crate) home: Option<OsString>,
+    /// `$TMPDIR`.
+    pub(crate) temporary: Option<OsString>,
+}
+
+impl Folders {
+    /// The user's own cache first: shared folders are often mounted noexec. Root's programs change their user, who cannot
+    /// enter root's home and would hear of it from the dynamic linker: for root the folders that all can enter come first.
+    pub(crate) fn candidates(&self) -> Vec<PathBuf> {
+        self.candidates_of(rustix::process::getuid())
+    }
+
+    fn candidates_of(&self, user: rustix::process::Uid) -> Vec<PathBuf> {
+        let shared = format!("heaplens-{}", user.as_raw());
+        let path = |variable: &Option<OsString>| variable.as_ref().map(PathBuf::from);
+        let mut all = [
+            path(&self.cache).map(|folder| folder.join("heaplens")),
+            path(&self.home).map(|folder| folder.join(".cache/heaplens")),
+            path(&self.temporary).map(|folder| folder.join(&shared)),
+            Some(Path::new("/tmp").join(&shared)),
+            Some(Path::new("/var/tmp").join(&shared)),
+        ];
+        if user.is_root() {
+            all.rotate_left(3);
+        }
+        all.into_iter().flatten().collect()
+    }
+}
+
+/// A file with exactly these bytes, in the first folder that can hold it. Files there that nobody uses any more are removed.
+pub(crate) fn place(agent: &[u8], folders: &[PathBuf]) -> Result<AgentFile, NoPlaceForAgent> {
+    let mut tried = Vec::new();
+    for folder in folders {
+        match place_in(agent, folder) {
+            Ok(file) => {
+                cache::prune(folder);
+                return Ok(file);
+            }
+            Err(reason) => tried.push((folder.clone(), reason)),
+        }
+    }
+    Err(NoPlaceForAgent { tried })
+}
+
+/// Whether a path has the name of an agent's file.
+pub(crate) fn is_agent(path: &Path) -> bool {
+    let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+    name.starts_with(PREFIX) && name.ends_with(SUFFIX)
+}
+
+/// Whether a path has the name of one that is being written, or was when its recorder was killed.
+pub(crate) fn is_draft(path: &Path) -> bool {
+    let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+    name.starts_with(PREFIX) && name.ends_with(DRAFT_SUFFIX)
+}
+
+fn place_in(agent: &[u8], folder: &Path) -> Result<AgentFile, String> {
+    check_name(folder)?;
+    DirBuilder::new().recursive(true).mode(0o755).create(folder).map_err(|error| error.to_string())?;
+    check_folder(folder)?;
+    let path = folder.join(format!("{PREFIX}{:016x}{SUFFIX}", fingerprint(agent)));
+    if let Some(found) = find(agent, &path) {
+        return Ok(found);
+    }
+    write_whole(agent, &path).map_err(|error| error.to_string())?;
+    find(agent, &path).ok_or_else(|| "what is written there does not stay".into())
+}
+
+/// The file, if it is there and has these bytes.
+fn find(agent: &[u8], path: &Path) -> Option<AgentFile> {
+    let mut file = cache::open_for_use(path)?;
+    let mut found = Vec::with_capacity(agent.len());
+    file.read_to_end(&mut found).ok()?;
+    (found == agent).then(|| AgentFile { path: path.to_owned(), _in_use: file })
+}
+
+/// `LD_PRELOAD` is split at colons and blanks, and `$` begins a name that the linker expands: none of them can be quoted.
+fn check_name(folder: &Path) -> Result<(), String> {
+    let splits = |&byte: &u8| byte == b':' || byte == b'$' || byte.is_ascii_whitespace();
+    if !folder.is_absolute() {
+        return Err("it is not an absolute path".into());
+    }
+    match folder.as_os_str().as_bytes().iter().find(|byte| splits(byte)) {
+        Some(&byte) => Err(format!("its name has {:?} in it, which LD_PRELOAD cannot carry", byte as char)),
+        None => Ok(()),
+    }
+}
+
+/// A library in a folder that others can change would be their code in the user's program.
+fn check_folder(folder: &Path) -> Result<(), String> {
+    let about = std::fs::symlink_metadata(folder).map_err(|error| error.to_string())?;
+    let own = about.is_dir() && about.uid() == rustix::process::geteuid().as_raw();
+    if !own || about.mode() & 0o022 != 0 {
+        return Err("other users can change it".into());
+    }
+    let mount = rustix::fs::statvfs(folder).map_err(|error| error.to_string())?;
+    match mount.f_flag.contains(StatVfsMountFlags::NOEXEC) {
+        true => Err("it is mounted noexec".into()),
+        false => Ok(()),
+    }
+}
+
+/// Several recorders may do this at once: each writes a file of its own, and the last rename wins with the same bytes.
+fn write_whole(bytes: &[u8], path: &Path) -> io::Result<()> {
+    let draft = path.with_extension(format!("{}{DRAFT_SUFFIX}", std::process::id()));
+    let written = write_draft(bytes, &draft).and_then(|()| std::fs::rename(&draft, path));
+    if written.is_err() {
+        std::fs::remove_file(&draft).ok();
+    }
+    written
+}
+
+fn write_draft(bytes: &[u8], draft: &Path) -> io::Result<()> {
+    let mut file = File::create(draft)?;
+    file.write_all(bytes)?;
+    file.set_permissions(std::fs::Permissions::from_mode(0o755))
+}
+
+/// FNV-1a: names the content, proves nothing (the bytes are compared).
+fn fingerprint(bytes: &[u8]) -> u64 {
+    let step = |hash: u64, &byte: &u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, step)
+}
+
+fn list(tried: &[(PathBuf, String)]) -> String {
+    let entries: Vec<String> =
+        tried.iter().map(|(path, reason)| format!("{} ({reason})", path.display())).collect();
+    entries.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_agent_is_written_once_and_found_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let folders = [folder.path().join("cache")];
+        let first = place(b"library", &folders).unwrap();
+        let made = std::fs::metadata(first.path()).unwrap().ino();
+        assert_eq!(place(b"library", &folders).unwrap().path(), first.path());
+        assert_eq!(std::fs::metadata(first.path()).unwrap().ino(), made, "it was written again");
+        assert_eq!(std::fs::read_dir(&folders[0]).unwrap().count(), 1, "a draft was left behind");
+    }
+
+    #[test]
+    fn an_agent_is_told_by_its_name() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(is_agent(place(b"library", &[folder.path().to_owned()]).unwrap().path()));
+        assert!(!is_agent(Path::new("/usr/lib/libheaplens.so")) && !is_agent(Path::new("/")));
+    }
+
+    #[test]
+    fn a_file_with_other_bytes_under_the_same_name_is_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let folders = [folder.path().join("cache")];
+        let file = place(b"library", &folders).unwrap();
+        std::fs::write(file.path(), b"tampered").unwrap();
+        place(b"library", &folders).unwrap();
+        assert_eq!(std::fs::read(file.path()).unwrap(), b"library");
+    }
+
+    #[test]
+    fn agents_that_nobody_uses_any_more_go_when_another_is_placed() {
+        let folder = tempfile::tempdir().unwrap();
+        let folders = [folder.path().join("cache")];
+        let paths = [b"first", b"other"].map(|bytes| place(bytes, &folders).unwrap().path().to_owned());
+        let long_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(365 * 24 * 60 * 60);
+        for path in &paths {
+            let times = std::fs::FileTimes::new().set_accessed(long_ago).set_modified(long_ago);
+            File::open(path).unwrap().set_times(times).unwrap();
+        }
+        place(b"other", &folders).unwrap();
+        assert!(!paths[0].exists(), "nobody used it for a year");
+        assert!(paths[1].exists(), "it was used now");
+    }
+
+    #[test]
+    fn folders_that_the_linker_cannot_name_are_passed_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let folders =
+            ["with blank", "with:colon", "with$dollar", "good"].map(|name| folder.path().join(name));
+        assert_eq!(place(b"library", &folders).unwrap().path().parent().unwrap(), folders[3]);
+        assert!(!folders[0].exists());
+    }
+
+    #[test]
+    fn a_folder_that_others_can_write_is_passed_over() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
+        let error = place(b"library", &[folder.path().to_owned()]).unwrap_err();
+        assert_eq!(error.tried[0].1, "other users can change it");
+    }
+
+    #[test]
+    fn the_users_own_cache_comes_before_shared_folders() {
+        let folders =
+            Folders { cache: None, home: Some("/home/u".into()), temporary: Some("/scratch".into()) };
+        let candidates = folders.candidates_of(rustix::process::Uid::from_raw(1000));
+        assert_eq!(candidates[0], Path::new("/home/u/.cache/heaplens"));
+        assert!(candidates[1].starts_with("/scratch") && candidates[2].starts_with("/tmp"));
+        let of_root = folders.candidates_of(rustix::process::Uid::ROOT);
+        assert_eq!(of_root[0], Path::new("/tmp/heaplens-0"));
+        assert_eq!(of_root[2], Path::new("/home/u/.cache/heaplens"));
+    }
+}

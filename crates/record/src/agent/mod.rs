@@ -1,0 +1,8 @@
+//! The agent library as a file: its name, the file that the dynamic linker loads, and the cache folder that holds one for each version.
+//! This room never loads the agent and knows nothing of what it does.
+
+mod cache;
+mod file;
+
+pub use file::{AgentFile, NoPlaceForAgent};
+pub(crate) use file::{Folders, is_agent, place};

@@ -1,0 +1,230 @@
+//! Loops and marks of an arena, and what sites had at the marks. As with everything in an arena no number is trusted.
+
+use std::collections::HashMap;
+use std::mem::offset_of;
+
+use heaplens_format::arena::marks::{
+    CHANGE_SIZE, ChangeRecord, LOOP_COUNTED, LOOP_SHARED, LOOP_SIZE, LOOP_UNSURE, LoopRecord, MARK_SIZE,
+    MarkRecord, MarkTag, Moment,
+};
+use heaplens_format::recording::{Amount, Change, Frame, History, Loop, Mark, MarkKind, SiteKind, Stage};
+use heaplens_format::{Bytes, CodeId, LoopId, Nanos};
+
+use super::codes::Codes;
+use super::process::{Sum, string, word};
+
+/// The records that a site comes from, and what each has live now. The second is 0 where there is none.
+pub(crate) struct Records {
+    pub(crate) numbers: [u32; 2],
+    pub(crate) live: [Sum; 2],
+    pub(crate) kind: SiteKind,
+}
+
+/// The loops; record 0 stands for "none".
+pub(crate) fn loops(records: &[u8], codes: &mut Codes<'_>, since_start: impl Fn(u64) -> Nanos) -> Vec<Loop> {
+    let records: Vec<&[u8]> = records.chunks_exact(LOOP_SIZE).skip(1).collect();
+    let count = records.len() as u32;
+    let around = |number: u32| (1..=count).contains(&number).then(|| LoopId::new(number));
+    records.into_iter().map(|record| one_loop(record, codes, around, &since_start)).collect()
+}
+
+fn one_loop(
+    record: &[u8],
+    codes: &mut Codes<'_>,
+    around: impl Fn(u32) -> Option<LoopId>,
+    since_start: impl Fn(u64) -> Nanos,
+) -> Loop {
+    let field = |at: usize| word(record, at);
+    let place = field(offset_of!(LoopRecord, place));
+    let (code, first) = ((place >> 32) as u32, place as u32);
+    let last_and_flags = field(offset_of!(LoopRecord, last));
+    let (last, flags) = (last_and_flags as u32, (last_and_flags >> 32) as u32);
+    let parent_and_seat = field(offset_of!(LoopRecord, parent));
+    // A loop over an iterator begins with what takes the next item; of any other the condition may stand at its end.
+    let ends = if flags & LOOP_COUNTED != 0 { [first, first] } else { [first, last] };
+    let lines = ends.map(|instruction| line_of(codes, code, instruction));
+    Loop {
+        code: CodeId::new(if codes.has(code) { code } else { 0 }),
+        line: lines.into_iter().filter(|&line| line != 0).min().unwrap_or(0),
+        around: around(parent_and_seat as u32),
+        thread: (parent_and_seat >> 32) as u32,
+        passes: field(offset_of!(LoopRecord, passes)),
+        is_exact: flags & (LOOP_COUNTED | LOOP_UNSURE | LOOP_SHARED) == LOOP_COUNTED
+            && field(offset_of!(LoopRecord, left)) == 0,
+        first: since_start(field(offset_of!(LoopRecord, first_ns))),
+        last: since_start(field(offset_of!(LoopRecord, last_ns))),
+    }
+}
+
+fn line_of(codes: &mut Codes<'_>, code: u32, instruction: u32) -> u32 {
+    match codes.frame(code, instruction) {
+        Frame::Python { line, .. } => line,
+        _ => 0,
+    }
+}
+
+/// The marks in the order of time, and which of the arena's they are: the user's latest one is among them also where it
+/// was not kept, and then no site has a value for it.
+pub(crate) fn marks(
+    records: &[u8],
+    moment: Moment,
+    strings: &[u8],
+    loops: &[Loop],
+    since_start: impl Fn(u64) -> Nanos,
+) -> (Vec<Mark>, u32) {
+    let kept = (records.len() / MARK_SIZE).saturating_sub(1).min(moment.mark() as usize);
+    let read = |record: &[u8]| mark(record, strings, loops.len(), &since_start);
+    let records: Vec<&[u8]> = records.chunks_exact(MARK_SIZE).take(kept + 1).collect();
+    let mut marks: Vec<Mark> = Vec::with_capacity(kept + 1);
+    for record in records.iter().skip(1) {
+        let mark = read(record).unwrap_or_else(|| nameless(marks.last()));
+        marks.push(mark);
+    }
+    let latest = records.first().and_then(|record| read(record));
+    marks.extend(latest.filter(|latest| is_later(latest, &marks)).into_iter().collect::<Vec<_>>());
+    (marks, kept as u32)
+}
+
+/// A torn one stays as a moment without a name: numbers of marks must not move.
+fn nameless(before: Option<&Mark>) -> Mark {
+    let (at, live) = before.map_or_else(Default::default, |before| (before.at, before.live));
+    Mark { at, live, kind: MarkKind::User { number: 0, label: String::new() } }
+}
+
+/// The bytes that the records of so many marks take; those that the recorder made lie behind what the agent counts as used.
+pub(crate) fn length(moment: Moment) -> u64 {
+    (u64::from(moment.mark()) + 1) * MARK_SIZE as u64
+}
+
+/// Whether it has a higher number than all others of its kind.
+fn is_later(latest: &Mark, marks: &[Mark]) -> bool {
+    let number = |mark: &Mark| match (&mark.kind, &latest.kind) {
+        (MarkKind::User { number, .. }, MarkKind::User { .. })
+        | (MarkKind::Run { number }, MarkKind::Run { .. }) => Some(*number),
+        _ => None,
+    };
+    number(latest) > marks.iter().rev().find_map(number)
+}
+
+fn mark(record: &[u8], strings: &[u8], loops: usize, since_start: impl Fn(u64) -> Nanos) -> Option<Mark> {
+    let field = |at: usize| word(record, at);
+    let first = field(offset_of!(MarkRecord, kind));
+    let (kind, of_loop, pass) = (first as u32, (first >> 32) as u32, field(offset_of!(MarkRecord, pass)));
+    let kind = match MarkTag::from_number(kind)? {
+        MarkTag::Pass if (1..=loops).contains(&(of_loop as usize)) => {
+            MarkKind::Pass { of_loop: LoopId::new(of_loop), passes: pass }
+        }
+        MarkTag::Pass => return None,
+        MarkTag::User => {
+            let label = string(strings, field(offset_of!(MarkRecord, label)));
+            MarkKind::User { number: pass, label: String::from_utf8_lossy(label).into_owned() }
+        }
+        MarkTag::EndOfScript => MarkKind::EndOfScript,
+        MarkTag::BeforeTest => MarkKind::Test { stage: Stage::Before, rss: Bytes::new(pass) },
+        MarkTag::Collected => MarkKind::Test { stage: Stage::Collected, rss: Bytes::new(pass) },
+        MarkTag::Trimmed => MarkKind::Test { stage: Stage::Trimmed, rss: Bytes::new(pass) },
+        MarkTag::Interval => MarkKind::Interval,
+        MarkTag::Run => MarkKind::Run { number: pass },
+    };
+    Some(Mark {
+        at: since_start(field(offset_of!(MarkRecord, at_ns))),
+        live: Bytes::new(field(offset_of!(MarkRecord, live_bytes))),
+        kind,
+    })
+}
+
+/// What a record had until a mark.
+pub(crate) type Until = (u32, Sum);
+
+/// What sites had at marks: the sum of what their records had. `amount` is how the reader of sites tells a sum.
+pub(crate) fn histories(
+    changes: &[u8],
+    sites: &[Records],
+    marks: u32,
+    amount: impl Fn(Sum, SiteKind) -> Amount,
+) -> Vec<History> {
+    let by_record = by_record(changes, marks);
+    let of = |record: u32| by_record.get(&record).map_or(&[][..], Vec::as_slice);
+    let history = |(site, records): (u32, &Records)| {
+        let [own, second] = records.numbers;
+        let parts = [of(own), if second == 0 { &[] } else { of(second) }];
+        let changes = sums(parts, records.live);
+        let changes = changes.map(|(until, sum)| Change { until, live: amount(sum, records.kind) }).collect();
+        History { site, changes }
+    };
+    (0..).zip(sites).map(history).filter(|history| !history.changes.is_empty()).collect()
+}
+
+pub(crate) fn by_record(changes: &[u8], marks: u32) -> HashMap<u32, Vec<Until>> {
+    let mut by_record = HashMap::<u32, Vec<Until>>::new();
+    for change in changes.chunks_exact(CHANGE_SIZE) {
+        let field = |at: usize| word(change, at);
+        let bytes = field(offset_of!(ChangeRecord, live_bytes)) as i64;
+        let blocks = field(offset_of!(ChangeRecord, live_blocks)) as i64;
+        let numbers = field(offset_of!(ChangeRecord, record));
+        let (record, mark) = (numbers as u32, (numbers >> 32) as u32);
+        // Another is that of a mark that was made while this was being read, or an entry that was torn.
+        if (1..=marks).contains(&mark) {
+            by_record.entry(record).or_default().push((mark, Sum { bytes, blocks }));
+        }
+    }
+    // A thread that lost its core writes its entry behind that of a later mark.
+    for known in by_record.values_mut() {
+        known.sort_by_key(|&(mark, _)| mark);
+        known.dedup_by_key(|&mut (mark, _)| mark);
+    }
+    by_record
+}
+
+/// Two series as one: it changes wherever one of them does.
+pub(crate) fn sums(parts: [&[Until]; 2], now: [Sum; 2]) -> impl Iterator<Item = Until> {
+    let mut ends: Vec<u32> = parts.iter().flat_map(|part| part.iter().map(|&(until, _)| until)).collect();
+    ends.sort_unstable();
+    ends.dedup();
+    let at = |part: &[Until], now: Sum, mark: u32| {
+        let next = part.partition_point(|&(until, _)| until < mark);
+        part.get(next).map_or(now, |&(_, live)| live)
+    };
+    ends.into_iter().map(move |mark| (mark, at(parts[0], now[0], mark).plus(at(parts[1], now[1], mark))))
+}
+
+// The readers take both halves of one word.
+const _: () = assert!(offset_of!(LoopRecord, flags) == offset_of!(LoopRecord, last) + 4);
+const _: () = assert!(offset_of!(LoopRecord, seat) == offset_of!(LoopRecord, parent) + 4);
+const _: () = assert!(offset_of!(MarkRecord, of_loop) == offset_of!(MarkRecord, kind) + 4);
+const _: () = assert!(offset_of!(ChangeRecord, mark) == offset_of!(ChangeRecord, record) + 4);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn change(record: u32, mark: u32, live: u64) -> Vec<u8> {
+        let words = [live, live / 4, u64::from(mark) << 32 | u64::from(record)];
+        words.iter().flat_map(|word| word.to_le_bytes()).collect()
+    }
+
+    fn site(numbers: [u32; 2], live: [i64; 2]) -> Records {
+        Records { numbers, live: live.map(|bytes| Sum { bytes, blocks: bytes / 4 }), kind: SiteKind::Heap }
+    }
+
+    /// Until which mark so many bytes.
+    fn found(changes: &[u8], site: Records) -> Vec<(u32, u64)> {
+        let amount = |sum: Sum, _| Amount { bytes: Bytes::new(sum.bytes as u64), blocks: sum.blocks as u64 };
+        let histories = histories(changes, &[site], 3, amount);
+        let changes = histories.iter().flat_map(|history| &history.changes);
+        assert!(changes.clone().all(|change| change.live.blocks == change.live.bytes.get() / 4));
+        changes.map(|change| (change.until, change.live.bytes.get())).collect()
+    }
+
+    #[test]
+    fn a_site_with_two_records_has_their_sum_at_every_mark() {
+        let changes = [change(4, 1, 100), change(7, 2, 8), change(4, 3, 160), change(9, 2, 1)].concat();
+        assert_eq!(found(&changes, site([4, 7], [200, -20])), [(1, 108), (2, 168), (3, 140)]);
+    }
+
+    #[test]
+    fn entries_that_were_torn_or_come_from_later_marks_are_left_out() {
+        let changes = [change(4, 0, 100), change(4, 9, 8), change(4, 2, 8), change(4, 2, 12)].concat();
+        assert_eq!(found(&changes, site([4, 0], [200, 0])), [(2, 8)]);
+    }
+}

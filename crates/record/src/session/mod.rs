@@ -1,0 +1,9 @@
+//! The session of a run: its directory, the arenas in it, and the FIFO by which agents wake the recorder. This room never reads an
+//! arena.
+
+mod directory;
+mod wake_up;
+
+pub(crate) use directory::{ArenaName, Listing, arenas};
+pub use directory::{Session, SessionError};
+pub(crate) use wake_up::WakeUpFifo;

@@ -1,0 +1,247 @@
+//! One program image that is being watched: what is read of it, what its agent is asked and answered, and when snapshots of its heap
+//! are taken. Which images there are, is known elsewhere (`watch`).
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use heaplens_format::arena::End;
+use heaplens_format::arena::header::{LEDGER_GIVEN_OFFSET, MARKS_WANTED_OFFSET, SNAPSHOTS_TAKEN_OFFSET};
+use heaplens_format::arena::ledger::LARGE;
+use heaplens_format::recording::{HeapMoment, LedgerMoment, Sample};
+use heaplens_format::{Bytes, Nanos, Pid};
+use heaplens_snapshot::Snapshot;
+
+use super::intervals::Intervals;
+use super::progress;
+use super::timeline::Timeline;
+use crate::arena::{self, Findings};
+use crate::ledger::{Ledgers, Reading, Subject};
+use crate::os::kernel;
+use crate::os::procfs;
+use crate::os::since;
+use crate::session::ArenaName;
+use crate::snapshot::{self, Labels, Outcome, Request, Schedule, SnapshotError, Standing};
+
+/// What was read of one program image while it ran.
+#[derive(Debug)]
+pub(crate) struct Readings {
+    /// Readings over time.
+    pub(crate) timeline: Timeline,
+    /// The most resident memory that the kernel counted, Heaplens's own subtracted.
+    pub(crate) peak_rss: Bytes,
+    /// CPU time, 0 when it was never read.
+    pub(crate) cpu: Nanos,
+    /// What was found out by looking into it.
+    pub(crate) findings: Findings,
+}
+
+impl Default for Readings {
+    fn default() -> Self {
+        Self {
+            timeline: Timeline::new(),
+            peak_rss: Bytes::ZERO,
+            cpu: Nanos::default(),
+            findings: Findings::default(),
+        }
+    }
+}
+
+/// One program image that is being watched.
+pub(crate) struct Image {
+    /// Open while the image lives. Thousands of ended ones must not use up the descriptors.
+    pub(crate) file: Option<File>,
+    /// CPU time that the process had used before this image began.
+    cpu_before: Nanos,
+    pub(crate) readings: Readings,
+    /// Marks that were asked for.
+    marks_wanted: u32,
+    intervals: Intervals,
+    ledgers: Ledgers,
+    schedule: Schedule,
+    labels: Labels,
+    /// Whether a snapshot is wanted because of a mark.
+    is_marked: bool,
+    /// Snapshots that the program has asked for, and how many of these were begun or will not be.
+    snapshots_wanted: u32,
+    snapshots_begun: u32,
+    /// Whether the ledger at the end was asked for.
+    is_at_end: bool,
+}
+
+impl Image {
+    pub(crate) fn new(name: ArenaName, path: &Path, agent: &Path) -> Self {
+        // A program of another user keeps its arena to itself: then no mark can be asked for.
+        let file = File::options().read(true).write(true).open(path).or_else(|_| File::open(path)).ok();
+        let cpu_before = match name.execs {
+            0 => Nanos::default(),
+            _ => kernel::cpu_of(name.pid).unwrap_or_default(),
+        };
+        let own = [path, agent].into_iter().filter_map(|path| path.file_name()?.to_str().map(str::to_owned));
+        let ledgers = Ledgers::new(Subject::new(name.pid, own.collect()));
+        Self {
+            file,
+            cpu_before,
+            readings: Readings::default(),
+            marks_wanted: 0,
+            intervals: Intervals::default(),
+            ledgers,
+            schedule: Schedule::default(),
+            labels: Labels::default(),
+            is_marked: false,
+            snapshots_wanted: 0,
+            snapshots_begun: 0,
+            is_at_end: false,
+        }
+    }
+
+    /// Asks the agent for a mark; it looks from time to time. One that cannot be asked for is not made.
+    pub(crate) fn want_mark(&mut self) {
+        self.marks_wanted += 1;
+        if let Some(file) = &self.file {
+            file.write_all_at(&self.marks_wanted.to_le_bytes(), MARKS_WANTED_OFFSET as u64).ok();
+        }
+    }
+
+    /// What the agent waits for, if it does.
+    pub(crate) fn read(
+        &mut self,
+        pid: Pid,
+        now: Nanos,
+        is_main: bool,
+        snapshot_at: Option<&str>,
+    ) -> Option<LedgerMoment> {
+        let file = self.file.as_ref()?;
+        // An arena whose header is not written yet is asked again next time.
+        let header = arena::read_header(file).ok()?;
+        let Some(resident) = procfs::resident(pid) else {
+            self.file = None;
+            return None;
+        };
+        // Not closed: an `exec` that fails takes its word back.
+        if header.end != End::Unseen {
+            return None;
+        }
+        let rss = resident.now.saturating_sub(header.own_bytes);
+        // What is freed from then on was there until the end.
+        if !header.is_leaving {
+            let threads = resident.threads;
+            self.readings.timeline.push(Sample { at: now, rss, live: header.live, threads });
+            self.intervals.read(file, &header, now);
+        }
+        self.is_marked |= snapshot_at.is_some_and(|label| self.labels.has_new(file, &header, label));
+        self.snapshots_wanted = header.snapshots_wanted;
+        let peak = resident.peak.saturating_sub(header.own_bytes);
+        self.readings.peak_rss = self.readings.peak_rss.max(peak);
+        self.read_cpu(pid);
+        let reading = Reading { now, rss, loops: header.loops };
+        self.read_ledger(reading, header.ledger_wanted, is_main || rss >= Bytes::new(LARGE));
+        header.ledger_wanted
+    }
+
+    fn read_ledger(&mut self, reading: Reading, wanted: Option<LedgerMoment>, is_worth_it: bool) {
+        let Some(file) = &self.file else { return };
+        let Some(moment) = wanted else {
+            if is_worth_it && !self.is_at_end {
+                self.ledgers.read(file, reading);
+            }
+            return;
+        };
+        if is_worth_it && !self.is_at_end {
+            kernel::answer(file, LEDGER_GIVEN_OFFSET, LedgerMoment::BEGUN).ok();
+            self.ledgers.read_end(file, reading, moment);
+        }
+        self.is_at_end = true;
+    }
+
+    /// Stops a process that waits; `None` where there is no arena to look into. One that has timed out meanwhile is no longer
+    /// where it waited.
+    pub(crate) fn stop(&mut self, pid: Pid) -> Option<Result<Snapshot, SnapshotError>> {
+        let file = self.file.as_ref()?;
+        let waits = || arena::read_header(file).is_ok_and(|header| header.ledger_wanted.is_some());
+        let stopped = snapshot::stop(pid, self.ledgers.subject(), file);
+        Some(stopped.and_then(|snapshot| if waits() { Ok(snapshot) } else { Err(SnapshotError::GoneOn) }))
+    }
+
+    /// The snapshot that is due because the program grows, if any.
+    pub(crate) fn snapshot_when_due(
+        &mut self,
+        name: ArenaName,
+        now: Nanos,
+        sample: Sample,
+    ) -> Option<Request> {
+        let file = self.file.as_ref().filter(|_| !self.is_at_end && self.schedule.wants_point(now))?;
+        let passes = progress::passes_of(&arena::read_loops(file).unwrap_or_default());
+        let standing = Standing { now, passes, live: sample.live, rss: sample.rss };
+        if !self.schedule.is_due(standing) {
+            return None;
+        }
+        self.schedule.begin(standing);
+        self.request(name, HeapMoment::Running { passes: passes.unwrap_or(0) }, now)
+    }
+
+    /// The same at a mark, or where the program asked for it.
+    pub(crate) fn snapshot_when_asked(&mut self, name: ArenaName, now: Nanos) -> Option<Request> {
+        let is_marked = std::mem::take(&mut self.is_marked);
+        if self.is_at_end || !(is_marked || self.snapshots_wanted > self.snapshots_begun) {
+            return None;
+        }
+        self.snapshots_begun = self.snapshots_wanted;
+        self.request(name, HeapMoment::Asked, now)
+    }
+
+    /// None will be taken of the snapshots that the program has asked for: it need not wait.
+    pub(crate) fn refuse_snapshots(&mut self) {
+        if self.snapshots_wanted > self.snapshots_begun
+            && let Some(file) = &self.file
+        {
+            self.snapshots_begun = self.snapshots_wanted;
+            kernel::answer(file, SNAPSHOTS_TAKEN_OFFSET, self.snapshots_wanted).ok();
+        }
+    }
+
+    /// Whether it has ended as far as snapshots go.
+    pub(crate) fn is_at_end(&self) -> bool {
+        self.is_at_end
+    }
+
+    fn request(&mut self, name: ArenaName, moment: HeapMoment, at: Nanos) -> Option<Request> {
+        let arena = self.file.as_ref()?.try_clone().ok()?;
+        let own_files = self.ledgers.subject().own_files().to_vec();
+        Some(Request { name, arena, own_files, moment, at, answers: self.snapshots_begun })
+    }
+
+    /// Keeps what came of a snapshot.
+    pub(crate) fn keep(&mut self, outcome: Outcome) {
+        self.schedule.end(outcome.cost);
+        // What speaks against it now will do so later.
+        let is_for_good = |error: &SnapshotError| {
+            matches!(
+                error,
+                SnapshotError::Blocks(_) | SnapshotError::Restricted | SnapshotError::NoTrampoline
+            )
+        };
+        if outcome.found.as_ref().is_err_and(is_for_good) {
+            self.schedule.give_up();
+        }
+        snapshot::keep(&mut self.readings.findings, outcome.found, HeapMoment::Running { passes: 0 });
+    }
+
+    /// An agent that waits is answered, whether there was anything to look at or not.
+    pub(crate) fn answer(&self, moment: LedgerMoment) {
+        if let Some(file) = &self.file {
+            kernel::answer(file, LEDGER_GIVEN_OFFSET, moment as u32).ok();
+        }
+    }
+
+    pub(crate) fn finish(self) -> Readings {
+        let findings = Findings { ledgers: self.ledgers.kept(), ..self.readings.findings };
+        Readings { findings, ..self.readings }
+    }
+
+    pub(crate) fn read_cpu(&mut self, pid: Pid) {
+        if let Some(cpu) = kernel::cpu_of(pid) {
+            self.readings.cpu = since(self.cpu_before, cpu);
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! Marks at intervals, for programs that make none themselves: what each site has over time. The recorder makes them from the
+//! outside, so that a program which hardly allocates has them, too, and pays nothing but what every mark costs.
+//!
+//! Python programs have their loops and get none. Where a program marked since the last look, that moment has its mark.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+use heaplens_format::Nanos;
+use heaplens_format::arena::header::MOMENT_OFFSET;
+use heaplens_format::arena::marks::{MARK_SIZE, MarkTag, Moment};
+
+use crate::arena::HeaderReading;
+use crate::os::kernel;
+
+/// The first marks are so far apart, unless the recorder looks less often.
+const FIRST: u64 = 10_000_000;
+/// Behind so many marks the distance doubles.
+const CLOSE_MARKS: u32 = 64;
+/// It doubles, too, when the marks of one distance took this part of the room for what sites had at them.
+const PARTS: u64 = 24;
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Intervals {
+    distance: u64,
+    next: Nanos,
+    /// Marks of this distance.
+    close: u32,
+    /// The room that was used up when the distance became what it is.
+    used: u64,
+    /// The last mark that is known, whoever made it.
+    last: u32,
+    is_over: bool,
+}
+
+impl Default for Intervals {
+    fn default() -> Self {
+        Self { distance: FIRST, next: Nanos::default(), close: 0, used: 0, last: 0, is_over: false }
+    }
+}
+
+impl Intervals {
+    /// Makes a mark if it is time for one.
+    pub(crate) fn read(&mut self, file: &File, header: &HeaderReading, now: Nanos) {
+        if self.is_over || header.has_python || now < self.next {
+            return;
+        }
+        let is_marked = header.marks > self.last;
+        self.last = header.marks;
+        self.next = Nanos::new(now.get() + self.distance);
+        if is_marked {
+            return;
+        }
+        // The last part is left for marks that somebody asks for. What cannot be written has no marks: another user's, a full disk.
+        self.is_over = header.changes.used > header.changes.capacity / 4 * 3
+            || make(file, header).map(|number| self.count(number, header)).is_err();
+    }
+
+    fn count(&mut self, number: u32, header: &HeaderReading) {
+        self.last = number;
+        self.close += 1;
+        let taken = header.changes.used.saturating_sub(self.used);
+        if self.close == CLOSE_MARKS || taken > header.changes.capacity / PARTS {
+            self.distance *= 2;
+            (self.close, self.used) = (0, header.changes.used);
+        }
+    }
+}
+
+/// Takes the next number and then writes its record: nobody else does, since the number is ours.
+fn make(file: &File, header: &HeaderReading) -> io::Result<u32> {
+    // Others may take a few numbers at the same time.
+    const SPARE: u64 = 64;
+    let place = |number: u32| u64::from(number) * MARK_SIZE as u64;
+    if place(header.marks) + SPARE * MARK_SIZE as u64 > header.mark_records.capacity {
+        return Err(io::ErrorKind::StorageFull.into());
+    }
+    let at = kernel::monotonic();
+    let number = Moment::from_raw(kernel::add(file, MOMENT_OFFSET, Moment::ONE_MARK)?).mark() + 1;
+    file.write_all_at(&record(at, header.live.get()), header.mark_records.offset + place(number))?;
+    Ok(number)
+}
+
+/// As `heaplens_format::arena::marks::Mark` lies there.
+fn record(at: Nanos, live: u64) -> [u8; MARK_SIZE] {
+    let mut bytes = [0; MARK_SIZE];
+    let words = [MarkTag::Interval as u64, 0, at.get(), live, 0];
+    bytes.chunks_exact_mut(8).zip(words).for_each(|(to, word)| to.copy_from_slice(&word.to_le_bytes()));
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use heaplens_format::arena::End;
+    use heaplens_format::arena::header::RegionView;
+    use heaplens_format::{Bytes, Pid};
+
+    const MARKS_AT: u64 = 8192;
+
+    fn reading(marks: u32, changes: u64) -> HeaderReading {
+        let region = |offset, used| RegionView { offset, capacity: 1 << 20, reserved: 1 << 20, used };
+        HeaderReading {
+            pid: Pid::new(1),
+            parent: Pid::new(1),
+            live: Bytes::new(77),
+            peak: Bytes::ZERO,
+            own_bytes: Bytes::ZERO,
+            end: End::Unseen,
+            is_leaving: false,
+            start: Nanos::default(),
+            loops: 0,
+            has_python: false,
+            marks,
+            mark_records: region(MARKS_AT, 0),
+            changes: region(0, changes),
+            strings: region(0, 0),
+            ledger_wanted: None,
+            snapshots_wanted: 0,
+        }
+    }
+
+    fn arena() -> File {
+        let file = tempfile::tempfile().expect("a file");
+        file.set_len(1 << 20).expect("room");
+        file
+    }
+
+    fn marks_in(file: &File) -> u32 {
+        let mut bytes = [0; 8];
+        file.read_exact_at(&mut bytes, MOMENT_OFFSET as u64).expect("it is there");
+        Moment::from_raw(u64::from_le_bytes(bytes)).mark()
+    }
+
+    /// How many marks there are after these looks, 20 ms apart, in a program where each takes so many bytes of changes.
+    fn looked(file: &File, intervals: &mut Intervals, looks: std::ops::Range<u64>, changes: u64) -> u32 {
+        for look in looks {
+            let marks = marks_in(file);
+            intervals.read(file, &reading(marks, changes * u64::from(marks)), Nanos::new(look * 20_000_000));
+        }
+        marks_in(file)
+    }
+
+    #[test]
+    fn marks_become_half_as_many_with_every_sixty_four() {
+        let (file, mut intervals) = (arena(), Intervals::default());
+        assert_eq!(looked(&file, &mut intervals, 0..64, 0), 64);
+        assert_eq!(
+            looked(&file, &mut intervals, 64..128, 0),
+            128,
+            "the recorder looks no more often than that"
+        );
+        let hour = looked(&file, &mut intervals, 128..180_000, 0);
+        assert!((600..1200).contains(&hour), "{hour} marks in an hour");
+        let mut record = [0; MARK_SIZE];
+        file.read_exact_at(&mut record, MARKS_AT + 64 * MARK_SIZE as u64).expect("it is there");
+        assert_eq!((record[0], record[24]), (MarkTag::Interval as u8, 77));
+    }
+
+    #[test]
+    fn a_program_with_many_sites_gets_fewer_marks_and_none_when_room_is_short() {
+        let (file, mut intervals) = (arena(), Intervals::default());
+        let many = looked(&file, &mut intervals, 0..600, 4 << 10);
+        let few = looked(&arena(), &mut Intervals::default(), 0..600, 0);
+        assert!(many < few / 2, "{many} against {few}");
+        intervals.read(&file, &reading(many, 900_000), Nanos::new(1 << 50));
+        assert_eq!((marks_in(&file), intervals.is_over), (many, true));
+    }
+
+    #[test]
+    fn a_program_that_marks_itself_gets_none() {
+        let (file, mut intervals) = (arena(), Intervals::default());
+        for look in 1..50 {
+            intervals.read(&file, &reading(look, 0), Nanos::new(u64::from(look) * 20_000_000));
+        }
+        let python = HeaderReading { has_python: true, ..reading(49, 0) };
+        intervals.read(&file, &python, Nanos::new(u64::MAX / 2));
+        assert_eq!(marks_in(&file), 0);
+    }
+}

@@ -1,0 +1,15 @@
+//! Watching the process tree while it runs: readings of each process every 20 ms, its time line, marks at intervals, progress for
+//! whoever listens, and the moments at which ledgers and snapshots are taken. This room starts nothing and seals nothing.
+
+mod image;
+mod intervals;
+mod listeners;
+mod progress;
+mod timeline;
+mod tree;
+
+pub(crate) use image::Readings;
+pub use listeners::Listeners;
+pub use progress::{Audience, Progress};
+pub(crate) use timeline::drop_every_second;
+pub(crate) use tree::{Ended, Place, until_end};

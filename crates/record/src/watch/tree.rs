@@ -1,0 +1,312 @@
+//! Watching the process tree while it runs: a reading of each living process every 20 ms, signals passed on, orphans reaped.
+//! It changes nothing in the program and keeps what it read in bounded space; arenas are read whole only after the end.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use heaplens_format::recording::{Exit, HeapMoment, Sample};
+use heaplens_format::{Bytes, Nanos, Pid};
+
+use super::image::{Image, Readings};
+use super::listeners::Listeners;
+use super::progress::{self, Audience, Course};
+use crate::arena;
+use crate::os::Stopwatch;
+use crate::os::kernel::{self, Arrived, HeldSignals, Reaped};
+use crate::os::procfs;
+use crate::session::WakeUpFifo;
+use crate::session::{self, ArenaName, Listing};
+use crate::snapshot::{self, Examine, Examiner, Outcome, Worker};
+
+/// The distance of two readings: 50 a second cost the recorder some 0.2 % of one core.
+const INTERVAL: Nanos = Nanos::new(20_000_000);
+
+/// A shell has some hundred KiB live.
+const NEXT_TO_NOTHING: Bytes = Bytes::new(1 << 20);
+
+/// What is known when the command's own process has ended.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    /// The command's own process.
+    pub(crate) pid: Pid,
+    /// What the kernel said about it.
+    pub(crate) main: Reaped,
+    /// Whether `main.tree_peak_rss` is that of the process alone.
+    pub(crate) peak_is_its_own: bool,
+    /// How it and the orphans that were reaped ended.
+    pub(crate) exits: BTreeMap<Pid, Exit>,
+    /// CPU time of the whole tree as far as it was reaped.
+    pub(crate) cpu: Nanos,
+    /// How long it took.
+    pub(crate) wall: Nanos,
+    /// What was read of each image.
+    pub(crate) readings: BTreeMap<ArenaName, Readings>,
+}
+
+/// Where the agents of a run are, and what they leave.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place<'a> {
+    /// The session's directory.
+    pub(crate) directory: &'a Path,
+    /// The agent's own file.
+    pub(crate) agent: &'a Path,
+}
+
+/// Watches until the process `main` has ended; descendants may run on. `place` is `None` for a bare run, and so is
+/// `wake_up`, which is there since before the program began. Listeners are told how it goes.
+pub(crate) fn until_end(
+    main: Pid,
+    place: Option<Place<'_>>,
+    wake_up: Option<WakeUpFifo>,
+    clock: Stopwatch,
+    signals: &HeldSignals,
+    listeners: Listeners<'_>,
+) -> io::Result<Ended> {
+    let own_peak = kernel::own_peak_rss();
+    let Listeners { mut audience, examiner, snapshots: are_wanted, snapshot_at } = listeners;
+    let examine = examiner.map(|examiner| one_at_a_time(examiner));
+    let snapshots_when_asked = are_wanted && examine.is_some();
+    let mut watch = Watch { snapshot_at, snapshots_when_asked, ..Watch::new(main, place, wake_up, clock) };
+    std::thread::scope(|scope| {
+        let mut worker = Worker::new(scope, examine.as_deref());
+        while !kernel::has_ended(main) {
+            watch.reap_orphans(main)?;
+            watch.read_all(&mut worker);
+            watch.take_snapshots(&mut worker, are_wanted);
+            if let Some(audience) = &mut audience {
+                watch.tell(audience);
+            }
+            watch.wait_for_next(main, signals)?;
+        }
+        watch.keep(worker.wait());
+        watch.settle(main, own_peak)
+    })
+}
+
+/// For the thread that takes snapshots and the one that watches.
+fn one_at_a_time<'a>(examiner: Examiner<'a>) -> Box<Examine<'a>> {
+    let examiner = Mutex::new(examiner);
+    Box::new(move |snapshot, moment| {
+        let mut examiner = examiner.lock().unwrap_or_else(PoisonError::into_inner);
+        (*examiner)(snapshot, moment)
+    })
+}
+
+/// The process is not reaped yet, so the pid is still its own. A failure leaves nothing to be done: it has ended.
+fn pass_on(main: Pid, signal: i32) {
+    let pid = rustix::process::Pid::from_raw(main.get() as i32);
+    let signal = rustix::process::Signal::from_named_raw(signal);
+    if let (Some(pid), Some(signal)) = (pid, signal) {
+        rustix::process::kill_process(pid, signal).ok();
+    }
+}
+
+struct Watch<'a> {
+    main: Pid,
+    place: Option<Place<'a>>,
+    wake_up: Option<WakeUpFifo>,
+    clock: Stopwatch,
+    listing: Listing,
+    images: BTreeMap<ArenaName, Image>,
+    exits: BTreeMap<Pid, Exit>,
+    cpu: u64,
+    course: Course,
+    /// The image that the audience was told of.
+    told: Option<ArenaName>,
+    /// When the audience is told next.
+    tell_at: Nanos,
+    /// The label of marks at which a snapshot is wanted.
+    snapshot_at: Option<&'a str>,
+    /// Whether a snapshot is taken where the program asks for one.
+    snapshots_when_asked: bool,
+}
+
+impl<'a> Watch<'a> {
+    fn new(main: Pid, place: Option<Place<'a>>, wake_up: Option<WakeUpFifo>, clock: Stopwatch) -> Self {
+        let (images, exits) = (BTreeMap::new(), BTreeMap::new());
+        let (course, told, tell_at) = (Course::default(), None, progress::INTERVAL);
+        let listing = Listing::default();
+        Self {
+            main,
+            place,
+            wake_up,
+            clock,
+            listing,
+            images,
+            exits,
+            cpu: 0,
+            course,
+            told,
+            tell_at,
+            snapshot_at: None,
+            snapshots_when_asked: false,
+        }
+    }
+
+    /// Says how it goes, from time to time.
+    fn tell(&mut self, audience: &mut Audience<'_>) {
+        let now = self.clock.elapsed();
+        if now < self.tell_at {
+            return;
+        }
+        self.tell_at = Nanos::new(now.get() + progress::INTERVAL.get());
+        let Some((name, file, sample)) = self.told_of() else { return };
+        let loops = arena::read_loops(file).unwrap_or_default();
+        if self.told != Some(name) {
+            (self.told, self.course) = (Some(name), Course::default());
+        }
+        audience(&self.course.progress(now, sample, &loops));
+    }
+
+    /// The command's own process; where that holds next to nothing, as a shell does, the living one that holds most.
+    fn told_of(&self) -> Option<(ArenaName, &File, Sample)> {
+        let living =
+            self.images.iter().rev().filter_map(|(&name, image)| {
+                Some((name, image.file.as_ref()?, image.readings.timeline.last()?))
+            });
+        let is_worth_it = |&(name, _, sample): &(ArenaName, &File, Sample)| {
+            name.pid == self.main && sample.live >= NEXT_TO_NOTHING
+        };
+        living.clone().find(is_worth_it).or_else(|| living.max_by_key(|(_, _, sample)| sample.live))
+    }
+
+    /// Lets one interval pass, or less when a child ended or a signal arrived. SIGUSR2 is for the recorder: it wants a mark,
+    /// where there is an agent to make one.
+    fn wait_for_next(&mut self, main: Pid, signals: &HeldSignals) -> io::Result<()> {
+        match signals.wait(INTERVAL, self.wake_up.as_ref().map(WakeUpFifo::as_fd))? {
+            Some(Arrived::FromProcess(libc::SIGUSR2)) if self.place.is_some() => {
+                self.images.values_mut().for_each(Image::want_mark);
+            }
+            Some(Arrived::FromProcess(signal)) => pass_on(main, signal),
+            Some(Arrived::WakeUp) => self.wake_up.iter_mut().for_each(WakeUpFifo::rearm),
+            Some(Arrived::Child | Arrived::FromTerminal) | None => {}
+        }
+        Ok(())
+    }
+
+    fn read_all(&mut self, worker: &mut Worker<'_, '_>) {
+        self.discover();
+        let now = self.clock.elapsed();
+        let living = self.images.iter().filter(|(_, image)| image.file.is_some());
+        for name in living.map(|(name, _)| *name).collect::<Vec<_>>() {
+            let is_main = name.pid == self.main;
+            let Some(image) = self.images.get_mut(&name) else { continue };
+            if let Some(moment) = image.read(name.pid, now, is_main, self.snapshot_at) {
+                self.examine_end(name, worker);
+                self.images[&name].answer(moment);
+            }
+            self.answer_requests(name);
+        }
+    }
+
+    /// A program that asked for a snapshot does not wait for one that is not taken.
+    fn answer_requests(&mut self, name: ArenaName) {
+        if let Some(image) = self.images.get_mut(&name)
+            && (image.is_at_end() || !self.snapshots_when_asked)
+        {
+            image.refuse_snapshots();
+        }
+    }
+
+    /// Looks at all live blocks of a process that waits. It is stopped first: it must not time out while another snapshot is
+    /// still being examined.
+    fn examine_end(&mut self, name: ArenaName, worker: &mut Worker<'_, '_>) {
+        let (Some(examine), at) = (worker.examine(), self.clock.elapsed()) else { return };
+        let Some(stopped) = self.images.get_mut(&name).and_then(|image| image.stop(name.pid)) else { return };
+        self.keep(worker.wait());
+        let found = stopped.map(|stopped| snapshot::examine(&stopped, HeapMoment::Exit, at, examine));
+        if let Some(image) = self.images.get_mut(&name) {
+            snapshot::keep(&mut image.readings.findings, found, HeapMoment::Exit);
+        }
+    }
+
+    /// Begins a snapshot of a program at whose mark that was wanted, or that grows, where the time has come.
+    fn take_snapshots(&mut self, worker: &mut Worker<'_, '_>, at_growth: bool) {
+        self.keep(worker.finished());
+        let now = self.clock.elapsed();
+        if worker.is_busy() || worker.examine().is_none() {
+            return;
+        }
+        let asked = self.images.iter_mut().find_map(|(name, image)| image.snapshot_when_asked(*name, now));
+        let wanted = asked.or_else(|| {
+            let (name, _, sample) = self.told_of().filter(|_| at_growth)?;
+            self.images.get_mut(&name)?.snapshot_when_due(name, now, sample)
+        });
+        wanted.into_iter().for_each(|request| worker.begin(request));
+    }
+
+    fn keep(&mut self, outcome: Option<Outcome>) {
+        let Some(outcome) = outcome else { return };
+        if let Some(image) = self.images.get_mut(&outcome.name) {
+            image.keep(outcome);
+        }
+    }
+
+    /// Takes up new arenas. A directory that cannot be listed now is listed again at the next reading and at the end.
+    fn discover(&mut self) {
+        let Some(place) = self.place else { return };
+        if !self.listing.is_due(place.directory) {
+            return;
+        }
+        for (name, path) in session::arenas(place.directory).unwrap_or_default() {
+            if !self.images.contains_key(&name) {
+                self.retire_before(name);
+                self.images.insert(name, Image::new(name, &path, place.agent));
+            }
+        }
+    }
+
+    /// A newer image of the same process has taken the place of the older ones.
+    fn retire_before(&mut self, name: ArenaName) {
+        let oldest = ArenaName { pid: name.pid, execs: 0 };
+        self.images.range_mut(oldest..name).for_each(|(_, image)| image.file = None);
+    }
+
+    fn reap_orphans(&mut self, main: Pid) -> io::Result<()> {
+        while let Some(child) = kernel::ended_child().filter(|&child| child != main) {
+            match kernel::reap(child) {
+                Ok(reaped) => self.note(child, &reaped),
+                // A copy of a process, which the thread that keeps it reaped first.
+                Err(error) if error.raw_os_error() == Some(libc::ECHILD) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, child: Pid, reaped: &Reaped) {
+        self.exits.insert(child, reaped.exit);
+        self.cpu += reaped.tree_cpu.get();
+    }
+
+    /// Reads what a zombie still tells, reaps it, and then the orphans that it left.
+    fn settle(mut self, main: Pid, own_peak: Bytes) -> io::Result<Ended> {
+        self.discover();
+        self.read_last_cpu(main);
+        let alone = !procfs::waited_for_children(main);
+        let reaped = kernel::reap(main)?;
+        self.note(main, &reaped);
+        self.reap_orphans(main)?;
+        let readings = self.images.into_iter().map(|(name, image)| (name, image.finish())).collect();
+        Ok(Ended {
+            pid: main,
+            main: reaped,
+            // The kernel's peak begins with the recorder's own copy between fork and exec.
+            peak_is_its_own: alone && reaped.tree_peak_rss > own_peak,
+            exits: self.exits,
+            cpu: Nanos::new(self.cpu),
+            wall: self.clock.elapsed(),
+            readings,
+        })
+    }
+
+    fn read_last_cpu(&mut self, main: Pid) {
+        let last = self.images.iter_mut().rev().find(|(name, _)| name.pid == main);
+        if let Some((_, image)) = last {
+            image.read_cpu(main);
+        }
+    }
+}
