@@ -14,7 +14,7 @@ use heaplens_format::{Bytes, Nanos, Pid};
 use crate::agent;
 use crate::arena::{self, Findings};
 use crate::ledger::{self, Ledgers, Subject};
-use crate::os::kernel;
+use crate::os::clocks;
 use crate::os::procfs;
 use crate::os::{Stopwatch, since};
 use crate::recorded_process::RecordedProcess;
@@ -92,7 +92,7 @@ fn examine(asked: Asked<'_>, known: &mut Known) {
     let newest = known.readings.iter_mut().rev().find(|(name, _)| name.pid == asked.process.pid());
     let Some((_, readings)) = newest else { return };
     let found = asked.process.snapshot().map(|snapshot| {
-        let at = since(start, kernel::monotonic());
+        let at = since(start, clocks::monotonic());
         snapshot::examine(&snapshot, HeapMoment::Asked, at, asked.examiner)
     });
     snapshot::keep(&mut readings.findings, found, HeapMoment::Asked);
@@ -104,12 +104,12 @@ fn reading(name: ArenaName, path: &Path, start: Nanos) -> Option<Readings> {
     let file = File::open(path).ok()?;
     let header = arena::read_header(&file).ok()?;
     let own = |bytes: Bytes| bytes.saturating_sub(header.own_bytes);
-    let (now, rss) = (since(start, kernel::monotonic()), own(resident.now));
+    let (now, rss) = (since(start, clocks::monotonic()), own(resident.now));
     let ledgers = ledgers(name.pid, path, &file, ledger::Reading { now, rss, loops: header.loops });
     let findings = Findings { ledgers, ..Findings::default() };
     let mut readings = Readings { peak_rss: own(resident.peak), findings, ..Readings::default() };
     readings.timeline.push(Sample { at: now, rss, live: header.live, threads: resident.threads });
-    readings.cpu = kernel::cpu_of(name.pid).filter(|_| name.execs == 0).unwrap_or_default();
+    readings.cpu = clocks::cpu_of(name.pid).filter(|_| name.execs == 0).unwrap_or_default();
     Some(readings)
 }
 

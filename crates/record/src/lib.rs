@@ -21,6 +21,7 @@ mod run;
 mod seal;
 mod session;
 mod snapshot;
+mod thinning;
 mod tracing;
 mod watch;
 

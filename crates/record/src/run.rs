@@ -12,7 +12,7 @@ use heaplens_format::{Bytes, Pid};
 use crate::agent::{self, AgentFile, Folders, NoPlaceForAgent};
 use crate::launch::{self, BareReason, LookupError, Preload};
 use crate::os::Stopwatch;
-use crate::os::kernel::{self, HeldSignals};
+use crate::os::{HeldSignals, children};
 use crate::seal::{self, Known, Warning};
 use crate::session::{self, Session, SessionError, WakeUpFifo};
 use crate::watch::{self, Ended, Listeners, Place};
@@ -177,7 +177,7 @@ fn run_to_end(
     listeners: Listeners<'_>,
 ) -> Result<(Ended, Stopwatch), RunError> {
     let signals = HeldSignals::hold().map_err(RunError::Unready)?;
-    kernel::adopt_orphans().map_err(RunError::Unready)?;
+    children::adopt_orphans().map_err(RunError::Unready)?;
     let place = preload.map(|preload| Place { directory: &preload.directory, agent: &preload.agent });
     let wake_up = place.and_then(|place| WakeUpFifo::create(place.directory).ok());
     let clock = Stopwatch::start();

@@ -42,7 +42,7 @@ const ALLOWED_INSIDE: &[&str] = &["libc", "framehop", "hashbrown", "arrayvec"];
 
 /// Files of a crate that import each other in circles. Nobody may add one; whoever cuts one lowers the number.
 const IN_CIRCLES: &[(&str, usize)] =
-    &[("heaplens-tracker", 44), ("heaplens-record", 7), ("heaplens-analyze", 27), ("heaplens-report", 4)];
+    &[("heaplens-tracker", 44), ("heaplens-analyze", 27), ("heaplens-report", 4)];
 
 /// Names of types that mean more than one thing inside their crate. Nobody may add one; whoever renames one lowers the number.
 const AMBIGUOUS: &[(&str, usize)] = &[

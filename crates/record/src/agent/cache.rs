@@ -17,7 +17,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use super::file::{is_agent, is_draft};
+use super::name::{is_agent, is_draft};
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// After so long without use a file may be removed.

@@ -1,7 +1,7 @@
 //! The agent as a file that the dynamic linker can load: written once per version, named by its content, never trusted
 //! without comparing every byte. It knows nothing of what the agent does. When files go again is decided in `cache`.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs::{DirBuilder, File};
 use std::io::{self, Read, Write};
 use std::os::unix::ffi::OsStrExt;
@@ -11,12 +11,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::StatVfsMountFlags;
 
 use super::cache;
-
-/// How the file's name begins and ends; between them is the fingerprint of its bytes.
-const PREFIX: &str = "libheaplens-";
-const SUFFIX: &str = ".so";
-/// How it ends while the file is being written.
-const DRAFT_SUFFIX: &str = ".tmp";
+use super::name::{draft_of, file_name};
 
 /// No folder can hold the agent.
 #[derive(Debug, thiserror::Error)]
@@ -96,23 +91,11 @@ pub(crate) fn place(agent: &[u8], folders: &[PathBuf]) -> Result<AgentFile, NoPl
     Err(NoPlaceForAgent { tried })
 }
 
-/// Whether a path has the name of an agent's file.
-pub(crate) fn is_agent(path: &Path) -> bool {
-    let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
-    name.starts_with(PREFIX) && name.ends_with(SUFFIX)
-}
-
-/// Whether a path has the name of one that is being written, or was when its recorder was killed.
-pub(crate) fn is_draft(path: &Path) -> bool {
-    let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
-    name.starts_with(PREFIX) && name.ends_with(DRAFT_SUFFIX)
-}
-
 fn place_in(agent: &[u8], folder: &Path) -> Result<AgentFile, String> {
     check_name(folder)?;
     DirBuilder::new().recursive(true).mode(0o755).create(folder).map_err(|error| error.to_string())?;
     check_folder(folder)?;
-    let path = folder.join(format!("{PREFIX}{:016x}{SUFFIX}", fingerprint(agent)));
+    let path = folder.join(file_name(agent));
     if let Some(found) = find(agent, &path) {
         return Ok(found);
     }
@@ -156,7 +139,7 @@ fn check_folder(folder: &Path) -> Result<(), String> {
 
 /// Several recorders may do this at once: each writes a file of its own, and the last rename wins with the same bytes.
 fn write_whole(bytes: &[u8], path: &Path) -> io::Result<()> {
-    let draft = path.with_extension(format!("{}{DRAFT_SUFFIX}", std::process::id()));
+    let draft = draft_of(path);
     let written = write_draft(bytes, &draft).and_then(|()| std::fs::rename(&draft, path));
     if written.is_err() {
         std::fs::remove_file(&draft).ok();
@@ -168,12 +151,6 @@ fn write_draft(bytes: &[u8], draft: &Path) -> io::Result<()> {
     let mut file = File::create(draft)?;
     file.write_all(bytes)?;
     file.set_permissions(std::fs::Permissions::from_mode(0o755))
-}
-
-/// FNV-1a: names the content, proves nothing (the bytes are compared).
-fn fingerprint(bytes: &[u8]) -> u64 {
-    let step = |hash: u64, &byte: &u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, step)
 }
 
 fn list(tried: &[(PathBuf, String)]) -> String {
@@ -195,13 +172,6 @@ mod tests {
         assert_eq!(place(b"library", &folders).unwrap().path(), first.path());
         assert_eq!(std::fs::metadata(first.path()).unwrap().ino(), made, "it was written again");
         assert_eq!(std::fs::read_dir(&folders[0]).unwrap().count(), 1, "a draft was left behind");
-    }
-
-    #[test]
-    fn an_agent_is_told_by_its_name() {
-        let folder = tempfile::tempdir().unwrap();
-        assert!(is_agent(place(b"library", &[folder.path().to_owned()]).unwrap().path()));
-        assert!(!is_agent(Path::new("/usr/lib/libheaplens.so")) && !is_agent(Path::new("/")));
     }
 
     #[test]

@@ -3,6 +3,8 @@
 
 mod cache;
 mod file;
+mod name;
 
 pub use file::{AgentFile, NoPlaceForAgent};
-pub(crate) use file::{Folders, is_agent, place};
+pub(crate) use file::{Folders, place};
+pub(crate) use name::is_agent;

@@ -13,7 +13,7 @@ use heaplens_format::arena::python::{CODE_SIZE, CodeRecord, NO_INSTRUCTION};
 use heaplens_format::python_file::PROBE_FILE;
 use heaplens_format::recording::{Code, Frame};
 
-use crate::arena::{string, word};
+use super::records::{string, word};
 
 /// The code objects; number n is entry n − 1.
 #[derive(Default)]

@@ -11,7 +11,8 @@ use heaplens_format::arena::counter::{LONGEST_NAME, LONGEST_NOTE, NOTE_SIZE, Not
 use heaplens_format::recording::{CountUntil, CounterRow, Note};
 
 use super::marks;
-use super::process::{Sum, string, word};
+use super::records::{string, word};
+use super::site_counters::Sum;
 
 /// A counter of one stack, and the records that it comes from.
 pub(crate) struct CounterRecords {

@@ -11,7 +11,8 @@ use heaplens_format::recording::{Amount, Change, Frame, History, Loop, Mark, Mar
 use heaplens_format::{Bytes, CodeId, LoopId, Nanos};
 
 use super::codes::Codes;
-use super::process::{Sum, string, word};
+use super::records::{string, word};
+use super::site_counters::Sum;
 
 /// The records that a site comes from, and what each has live now. The second is 0 where there is none.
 pub(crate) struct Records {

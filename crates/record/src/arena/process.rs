@@ -6,144 +6,30 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-use heaplens_format::arena::header::{FLAG_FORKED, FLAG_LEAVING, HEADER_SIZE, RegionView};
-use heaplens_format::arena::marks::{LOOP_SIZE, Moment};
+use heaplens_format::arena::header::{FLAG_FORKED, RegionView};
 use heaplens_format::arena::table::{ModuleRecord, SAMPLED_BLOCK, SiteIdentity, SiteRecord};
 use heaplens_format::arena::{CounterId, End, HeaderView, MODULE_SIZE, Region, SITE_SIZE};
 use heaplens_format::loss::LOSS_SLOTS;
 use heaplens_format::memory::Sampling;
 use heaplens_format::recording::{
-    Amount, Counters, Exit, Heap, Interpreter, LeakCheck, Ledger, LedgerMoment, Module, Node, Process,
-    ProcessEnd, Rss, Site, SiteKind, Threads,
+    Amount, Counters, Exit, Interpreter, Module, Node, Process, ProcessEnd, Rss, Site, SiteKind, Threads,
 };
 use heaplens_format::{Addr, Bytes, Loss, Nanos, NodeId, Pid};
 
 use super::codes::Codes;
 use super::counters::{CounterRecords, Names};
+use super::error::ArenaError;
+use super::findings::Findings;
+use super::header::header_bytes;
 use super::marks;
+use super::records::{string, word};
+use super::site_counters::{SiteCounters, Sum};
 use super::stacks::{Ground, Trie};
 use super::threads::Seats;
-
-/// Why an arena cannot be read.
-#[derive(Debug, thiserror::Error)]
-pub enum ArenaError {
-    /// The file could not be read.
-    #[error("cannot read the arena: {0}")]
-    Io(#[from] std::io::Error),
-    /// The file is empty as yet: the process ended before its arena was ready.
-    #[error("the arena is empty: its process ended before it was ready")]
-    Unborn,
-    /// The file does not begin as an arena does.
-    #[error("the file is not an arena of this version")]
-    NotAnArena,
-    /// A region says that it reaches beyond the file.
-    #[error(
-        "the arena's region {region:?} claims {claimed} bytes at offset {offset}, beyond the end of the file"
-    )]
-    OutOfFile {
-        /// Which region.
-        region: Region,
-        /// Its offset.
-        offset: u64,
-        /// Its length as the header says.
-        claimed: u64,
-    },
-}
-
-/// The counters of an arena at one moment.
-#[derive(Clone, Copy, Debug)]
-pub struct HeaderReading {
-    /// The process.
-    pub pid: Pid,
-    /// Its parent when the arena was made.
-    pub parent: Pid,
-    /// Live heap bytes.
-    pub live: Bytes,
-    /// Their peak.
-    pub peak: Bytes,
-    /// Heaplens's own resident memory in the process.
-    pub own_bytes: Bytes,
-    /// How the program image ended.
-    pub end: End,
-    /// Whether the program is taking itself down.
-    pub is_leaving: bool,
-    /// When it began, on the monotonic clock.
-    pub start: Nanos,
-    /// Loops of Python that were found so far.
-    pub loops: u32,
-    /// Whether it runs an interpreter.
-    pub has_python: bool,
-    /// How many marks there are.
-    pub marks: u32,
-    /// Where their records are.
-    pub mark_records: RegionView,
-    /// Where it is kept what sites had at them.
-    pub changes: RegionView,
-    /// Where texts are, such as labels of marks.
-    pub strings: RegionView,
-    /// The moment of the ledger that the agent waits for; `None` when it waits for none.
-    pub ledger_wanted: Option<LedgerMoment>,
-    /// Heap snapshots that it has asked for so far.
-    pub snapshots_wanted: u32,
-}
-
-/// Reads the counters alone: one `pread` of the header.
-pub fn read_header(file: &File) -> Result<HeaderReading, ArenaError> {
-    let bytes = header_bytes(file)?;
-    let header = HeaderView::new(&bytes).ok_or(ArenaError::NotAnArena)?;
-    Ok(HeaderReading {
-        pid: Pid::new(header.pid()),
-        parent: Pid::new(header.parent()),
-        live: Bytes::new(header.live_bytes()),
-        peak: Bytes::new(header.peak_bytes()),
-        own_bytes: Bytes::new(header.reserved_bytes().saturating_add(header.private_bytes())),
-        end: header.end(),
-        is_leaving: header.flags() & FLAG_LEAVING != 0,
-        start: Nanos::new(header.start_ns()),
-        loops: (header.region(Region::Loops).used / LOOP_SIZE as u64) as u32,
-        has_python: header.python() != 0,
-        marks: header.moment().mark(),
-        mark_records: header.region(Region::Marks),
-        changes: header.region(Region::Changes),
-        strings: header.region(Region::Strings),
-        ledger_wanted: ledger_wanted(&header),
-        snapshots_wanted: header.snapshots_wanted(),
-    })
-}
-
-/// More loops than these are not looked at while the program runs.
-const MOST_LOOPS: u64 = 4096;
-
-/// The records of the first loops, as they are now.
-pub(crate) fn read_loops(file: &File) -> Result<Vec<u8>, ArenaError> {
-    let bytes = header_bytes(file)?;
-    let header = HeaderView::new(&bytes).ok_or(ArenaError::NotAnArena)?;
-    let RegionView { offset, used, .. } = header.region(Region::Loops);
-    let mut records = vec![0; used.min(MOST_LOOPS * LOOP_SIZE as u64) as usize];
-    file.read_exact_at(&mut records, offset)?;
-    Ok(records)
-}
-
-fn ledger_wanted(header: &HeaderView<'_>) -> Option<LedgerMoment> {
-    let wanted = header.ledger_wanted();
-    let moment = LedgerMoment::from_number(wanted.into()).filter(|&moment| moment != LedgerMoment::Running);
-    moment.filter(|_| wanted != header.ledger_given())
-}
 
 /// Reads a whole arena. CPU time, time-line, symbols and an end that the process did not see are left to the caller.
 pub fn read_process(file: &File, start_of_run: Nanos, ticks_per_second: f64) -> Result<Process, ArenaError> {
     read_with_findings(file, start_of_run, ticks_per_second, Findings::default())
-}
-
-/// What was found out while a process lived. Sites are numbered as its arena does it.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Findings {
-    /// Where its resident bytes were.
-    pub(crate) ledgers: Vec<Ledger>,
-    /// Which blocks it could reach when it ended; `None` where that was not asked.
-    pub(crate) leaks: Option<LeakCheck>,
-    /// What snapshots of its heap gave.
-    pub(crate) heap: Heap,
 }
 
 /// The same with what was found out.
@@ -179,7 +65,7 @@ pub(crate) fn read_with_findings(
     let Found { nodes, sites, records, counted, threads } =
         reader.stacks(&sites, &nodes?, Seats::new(&seats?), &modules, &mut codes);
     let amount = |sum, kind| reader.amount(sum, kind);
-    number_sites(&mut findings, &records);
+    findings.number_sites(&records);
     let changes = changes?;
     let histories = marks::histories(&changes, &records, kept, amount);
     let names = Names::new(&names?, &strings);
@@ -221,38 +107,6 @@ pub(crate) fn read_with_findings(
     })
 }
 
-/// From the numbers of the arena to those of the recording.
-fn number_sites(findings: &mut Findings, records: &[marks::Records]) {
-    let Findings { ledgers, leaks, heap } = findings;
-    let index_of = |number: u32| {
-        let index = records.binary_search_by_key(&number, |record| record.numbers[0]).ok()?;
-        u32::try_from(index).ok()
-    };
-    for mapping in ledgers.iter_mut().flat_map(|ledger| &mut ledger.mappings) {
-        mapping.site = mapping.site.and_then(index_of);
-    }
-    if let Some(LeakCheck::Done(lost)) = leaks {
-        lost.retain_mut(|lost| index_of(lost.site).map(|index| lost.site = index).is_some());
-    }
-    for view in &mut heap.views {
-        view.holders.retain_mut(|held| index_of(held.site).map(|index| held.site = index).is_some());
-    }
-}
-
-fn header_bytes(file: &File) -> Result<Vec<u8>, ArenaError> {
-    let mut bytes = vec![0; HEADER_SIZE];
-    match file.read_exact_at(&mut bytes, 0) {
-        Ok(()) if word(&bytes, 0) == 0 => Err(ArenaError::Unborn),
-        Ok(()) => Ok(bytes),
-        Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => short_file(file),
-        Err(error) => Err(error.into()),
-    }
-}
-
-fn short_file(file: &File) -> Result<Vec<u8>, ArenaError> {
-    Err(if file.metadata()?.len() == 0 { ArenaError::Unborn } else { ArenaError::NotAnArena })
-}
-
 fn end_of(header: &HeaderView<'_>) -> ProcessEnd {
     match header.end() {
         End::Unseen => ProcessEnd::Unknown,
@@ -273,17 +127,6 @@ fn rss_of(header: &HeaderView<'_>) -> Option<Rss> {
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
-}
-
-/// A string of STRINGS: its offset in the high, its length in the low half of the word.
-pub(crate) fn string(strings: &[u8], word: u64) -> &[u8] {
-    let start = (word >> 32) as usize;
-    strings.get(start..start + word as u32 as usize).unwrap_or_default()
-}
-
-/// A word of a record, by its offset.
-pub(crate) fn word(record: &[u8], at: usize) -> u64 {
-    record.get(at..at + 8).and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_le_bytes)
 }
 
 /// Stacks and sites as the recording numbers them, with the records that each site comes from.
@@ -364,7 +207,10 @@ impl Reader<'_> {
             match self.site(identity, record, sites, &mut trie) {
                 Some(Sited::Memory(site, live)) => {
                     found.push(site);
-                    seats.add(identity.seat(), Line::at(sites, identity.second()).allocated().blocks != 0);
+                    seats.add(
+                        identity.seat(),
+                        SiteCounters::at(sites, identity.second()).allocated().blocks != 0,
+                    );
                     records.push(marks::Records { numbers, live, kind: site.kind });
                 }
                 Some(Sited::Counter(counter, node, live)) => {
@@ -382,7 +228,7 @@ impl Reader<'_> {
 
     /// The site; `None` where it never counted anything.
     fn site(&self, identity: SiteIdentity, record: &[u8], all: &[u8], trie: &mut Trie<'_>) -> Option<Sited> {
-        let (owner, shared) = (Line(record), Line::at(all, identity.second()));
+        let (owner, shared) = (SiteCounters::new(record), SiteCounters::at(all, identity.second()));
         let allocated = owner.allocated().plus(shared.allocated());
         if allocated.blocks == 0 {
             return None;
@@ -426,66 +272,6 @@ impl Reader<'_> {
             counted.saturating_add(if loss == Loss::TornEntry { self.torn } else { 0 })
         };
         Loss::ALL.iter().map(|&loss| (loss, count(loss))).filter(|&(_, count)| count > 0).collect()
-    }
-}
-
-/// Signed sums: one side of a site frees what the other allocated.
-#[derive(Clone, Copy)]
-pub(crate) struct Sum {
-    pub(crate) bytes: i64,
-    pub(crate) blocks: i64,
-}
-
-impl Sum {
-    pub(crate) fn plus(self, other: Self) -> Self {
-        Self { bytes: self.bytes.wrapping_add(other.bytes), blocks: self.blocks.wrapping_add(other.blocks) }
-    }
-}
-
-/// One record of counters of a site.
-struct Line<'a>(&'a [u8]);
-
-impl<'a> Line<'a> {
-    /// The record with this number; one that counted nothing where there is none.
-    fn at(all: &'a [u8], number: u32) -> Self {
-        const NONE: &[u8] = &[0; SITE_SIZE];
-        let start = number as usize * SITE_SIZE;
-        Self(if number == 0 { NONE } else { all.get(start..start + SITE_SIZE).unwrap_or(NONE) })
-    }
-
-    fn get(&self, at: usize) -> i64 {
-        word(self.0, at) as i64
-    }
-
-    fn allocated(&self) -> Sum {
-        Sum {
-            bytes: self.get(std::mem::offset_of!(SiteRecord, allocated_bytes)),
-            blocks: self.get(std::mem::offset_of!(SiteRecord, allocated_blocks)),
-        }
-    }
-
-    fn live(&self) -> Sum {
-        let allocated = self.allocated();
-        Sum {
-            bytes: allocated.bytes.wrapping_sub(self.get(std::mem::offset_of!(SiteRecord, freed_bytes))),
-            blocks: allocated.blocks.wrapping_sub(self.get(std::mem::offset_of!(SiteRecord, freed_blocks))),
-        }
-    }
-
-    /// Of its last change.
-    fn moment(&self) -> Moment {
-        Moment::from_raw(word(self.0, std::mem::offset_of!(SiteRecord, moment)))
-    }
-
-    /// The live value at the peak: the kept one where something changed since, else the present one.
-    fn at_peak(&self, peak: u64) -> Sum {
-        if self.moment().peak() != peak {
-            return self.live();
-        }
-        Sum {
-            bytes: self.get(std::mem::offset_of!(SiteRecord, peak_bytes)),
-            blocks: self.get(std::mem::offset_of!(SiteRecord, peak_blocks)),
-        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::mem::offset_of;
 
 use heaplens_format::arena::MAGIC;
-use heaplens_format::arena::header::{Header, RegionExtent};
+use heaplens_format::arena::header::{HEADER_SIZE, Header, RegionExtent};
 
 use super::*;
 

@@ -8,7 +8,7 @@ use heaplens_format::recording::{Frame, Module, Node, SiteKind};
 use heaplens_format::{Addr, ModuleId, NodeId};
 
 use super::codes::Codes;
-use super::process::word;
+use super::records::word;
 use crate::agent;
 
 /// What a node of the arena becomes in the recording.

@@ -10,7 +10,7 @@ use heaplens_format::arena::table::MappingRecord;
 use heaplens_format::arena::{HeaderView, MAPPING_SIZE};
 
 use super::copied::Copied;
-use super::process::word;
+use super::records::word;
 
 /// How often a table is read again that was changed meanwhile.
 const ATTEMPTS: usize = 4;

@@ -9,9 +9,9 @@ use heaplens_format::{Bytes, Nanos};
 
 use super::take::Subject;
 use crate::arena::{HeaderReading, read_header};
-use crate::os::kernel;
+use crate::os::clocks;
 use crate::os::since;
-use crate::watch::drop_every_second;
+use crate::thinning::drop_every_second;
 
 /// Room for those that are taken from time to time.
 const REGULAR: usize = 20;
@@ -118,9 +118,9 @@ impl Ledgers {
     }
 
     fn take(&mut self, arena: &File, reading: Reading, moment: LedgerMoment) {
-        let before = kernel::own_cpu();
+        let before = clocks::own_cpu();
         let Some(ledger) = self.subject.take(arena) else { return };
-        let took = since(before, kernel::own_cpu());
+        let took = since(before, clocks::own_cpu());
         // An agent that lost patience meanwhile went on.
         let waits = |header: HeaderReading| header.ledger_wanted == Some(moment);
         let moment = match read_header(arena) {

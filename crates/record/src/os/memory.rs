@@ -3,7 +3,8 @@
 
 use heaplens_format::{Addr, Pid};
 
-use super::{kernel, served};
+use super::refusal::is_refusal;
+use super::served;
 
 /// Addresses of one call (`IOV_MAX`).
 const AT_ONCE: usize = 1024;
@@ -51,5 +52,5 @@ fn read_some(process: Pid, from: &[u64], each: usize, into: &mut [u8]) -> usize 
 }
 
 fn is_refused() -> bool {
-    kernel::is_refusal(&std::io::Error::last_os_error())
+    is_refusal(&std::io::Error::last_os_error())
 }

@@ -2,7 +2,7 @@
 
 use heaplens_format::Nanos;
 
-use super::kernel;
+use super::clocks;
 
 /// Over less than this the rate of the counter is not known well: reading both clocks takes ~50 ns.
 const SHORTEST: Nanos = Nanos::new(2_000_000);
@@ -17,7 +17,7 @@ pub(crate) struct Stopwatch {
 impl Stopwatch {
     /// Starts it.
     pub(crate) fn start() -> Self {
-        Self { start: kernel::monotonic(), start_ticks: kernel::ticks() }
+        Self { start: clocks::monotonic(), start_ticks: clocks::ticks() }
     }
 
     /// When it was started, on the monotonic clock.
@@ -27,7 +27,7 @@ impl Stopwatch {
 
     /// Time since the start.
     pub(crate) fn elapsed(&self) -> Nanos {
-        since(self.start, kernel::monotonic())
+        since(self.start, clocks::monotonic())
     }
 
     /// The rate of the time stamp counter; waits for two milliseconds to have passed since the start.
@@ -35,7 +35,7 @@ impl Stopwatch {
         while self.elapsed() < SHORTEST {
             std::hint::spin_loop();
         }
-        let (elapsed, ticks) = (self.elapsed(), kernel::ticks().wrapping_sub(self.start_ticks));
+        let (elapsed, ticks) = (self.elapsed(), clocks::ticks().wrapping_sub(self.start_ticks));
         ticks as f64 * 1e9 / elapsed.get() as f64
     }
 }

@@ -1,6 +1,10 @@
 //! From arenas and readings to the processes of a recording. This room watches nothing.
 
+mod known;
+mod lifetime;
 mod processes;
+mod resident;
 
+pub(crate) use known::Known;
 pub use processes::Warning;
-pub(crate) use processes::{Known, processes, unix_time_of};
+pub(crate) use processes::{processes, unix_time_of};

@@ -1,15 +1,13 @@
 //! The directory of a session, where every process of the tree puts its arena. It never reads an arena, and it removes the
 //! directory only when told to: what is there is all that is left of a run when the recorder fails.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs::DirBuilder;
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
 
-use heaplens_format::environment::ARENA_SUFFIX;
-use heaplens_format::{Bytes, Pid};
+use heaplens_format::Bytes;
 use rustix::rand::{GetRandomFlags, getrandom};
 
 /// Memory-backed space with less room than this is left alone: a container's default is 64 MiB, and a full one makes
@@ -57,58 +55,6 @@ impl Session {
     /// Removes it with all arenas. A process that still runs keeps the arena that it has mapped.
     pub fn remove(self) -> io::Result<()> {
         std::fs::remove_dir_all(&self.path)
-    }
-}
-
-/// Whose arena a file is. The images of one process sort by the order in which they ran.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct ArenaName {
-    /// The process.
-    pub(crate) pid: Pid,
-    /// How many times the process had called `exec` before.
-    pub(crate) execs: u32,
-}
-
-impl ArenaName {
-    fn parse(name: &OsStr) -> Option<Self> {
-        let (pid, execs) = name.to_str()?.strip_suffix(ARENA_SUFFIX)?.split_once('.')?;
-        Some(Self { pid: Pid::new(pid.parse().ok()?), execs: execs.parse().ok()? })
-    }
-}
-
-/// The arenas that are in a directory now, in the order of their names; other files are passed over.
-pub(crate) fn arenas(directory: &Path) -> io::Result<Vec<(ArenaName, PathBuf)>> {
-    let mut arenas = Vec::new();
-    for entry in std::fs::read_dir(directory)? {
-        let entry = entry?;
-        arenas.extend(ArenaName::parse(&entry.file_name()).map(|name| (name, entry.path())));
-    }
-    arenas.sort();
-    Ok(arenas)
-}
-
-/// Two changes of a directory within this time may have the same date: the kernel's coarse clock ticks every 10 ms at most.
-const SAME_DATE: Duration = Duration::from_millis(50);
-
-/// Whether a directory has to be listed: its date costs a tenth of that.
-#[derive(Debug, Default)]
-pub(crate) struct Listing {
-    /// The date of the last change that all files of then were listed after.
-    listed: Option<SystemTime>,
-}
-
-impl Listing {
-    /// Says so before it is listed: what is made after that has another date.
-    pub(crate) fn is_due(&mut self, directory: &Path) -> bool {
-        let Ok(changed) = std::fs::metadata(directory).and_then(|about| about.modified()) else {
-            return true;
-        };
-        if self.listed == Some(changed) {
-            return false;
-        }
-        let is_past = SystemTime::now().duration_since(changed).is_ok_and(|age| age > SAME_DATE);
-        self.listed = is_past.then_some(changed);
-        true
     }
 }
 
@@ -187,32 +133,6 @@ mod tests {
         std::fs::write(session.path().join("1.0.arena"), b"x").unwrap();
         session.remove().unwrap();
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
-    }
-
-    #[test]
-    fn only_files_named_like_arenas_are_listed() {
-        let folder = tempfile::tempdir().unwrap();
-        for name in ["12.1.arena", "12.0.arena", "7.0.arena", "x.0.arena", "7.arena", "notes"] {
-            std::fs::write(folder.path().join(name), "").unwrap();
-        }
-        let found = arenas(folder.path()).unwrap();
-        let names: Vec<_> = found.iter().map(|(name, _)| (name.pid.get(), name.execs)).collect();
-        assert_eq!(names, [(7, 0), (12, 0), (12, 1)]);
-    }
-
-    #[test]
-    fn a_directory_is_listed_until_its_last_change_is_past_and_after_the_next_one() {
-        let folder = tempfile::tempdir().unwrap();
-        let date = |age: Duration| {
-            let file = std::fs::File::open(folder.path()).unwrap();
-            file.set_modified(SystemTime::now() - age).unwrap();
-        };
-        let mut listing = Listing::default();
-        date(Duration::from_secs(1));
-        assert!(listing.is_due(folder.path()));
-        assert!(!listing.is_due(folder.path()));
-        date(Duration::ZERO);
-        assert!(listing.is_due(folder.path()) && listing.is_due(folder.path()));
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! The session of a run: its directory, the arenas in it, and the FIFO by which agents wake the recorder. This room never reads an
 //! arena.
 
+mod arenas;
 mod directory;
 mod wake_up;
 
-pub(crate) use directory::{ArenaName, Listing, arenas};
+pub(crate) use arenas::{ArenaName, Listing, arenas};
 pub use directory::{Session, SessionError};
 pub(crate) use wake_up::WakeUpFifo;

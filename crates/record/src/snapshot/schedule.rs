@@ -8,7 +8,7 @@
 use heaplens_format::{Bytes, Nanos};
 
 use super::cost::Cost;
-use crate::watch::drop_every_second;
+use crate::thinning::drop_every_second;
 
 /// The part of the run that snapshots may cost, as a divisor: 2 %.
 const PART: u64 = 50;

@@ -14,7 +14,7 @@ use super::cost::{Cost, Faults};
 use super::error::SnapshotError;
 use super::feasible::Program;
 use super::running::copy;
-use crate::os::kernel;
+use crate::os::shared_words;
 use crate::session::ArenaName;
 use crate::tracing::TIMEOUT;
 
@@ -115,7 +115,7 @@ fn take(request: Request, examiner: &Examine<'_>) -> Outcome {
     let program = Program { process: name.pid, recorder, own_files, arena: &arena };
     let taken = copy(&program, TIMEOUT);
     // Whether there is a snapshot or not: whoever waits for it goes on.
-    kernel::answer(&arena, SNAPSHOTS_TAKEN_OFFSET, answers).ok();
+    shared_words::answer(&arena, SNAPSHOTS_TAKEN_OFFSET, answers).ok();
     let snapshot = match taken {
         Ok(snapshot) => snapshot,
         Err(error) => return Outcome { name, cost: Cost::of_failure(&error), found: Err(error) },

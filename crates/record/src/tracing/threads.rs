@@ -9,7 +9,7 @@ use heaplens_format::arena::trampoline::GENERAL_REGISTERS;
 use heaplens_format::{Addr, Pid};
 
 use super::ptrace::{self, Registers, Stop, Tid, Waited};
-use crate::os::kernel::is_refusal;
+use crate::os::is_refusal;
 use crate::os::procfs;
 
 /// How long threads of a running program may take to stop. One that waits for a child of `vfork`, or for a disk, does not.

@@ -14,38 +14,14 @@ use heaplens_snapshot::Snapshot;
 
 use super::intervals::Intervals;
 use super::progress;
-use super::timeline::Timeline;
+use super::readings::Readings;
 use crate::arena::{self, Findings};
 use crate::ledger::{Ledgers, Reading, Subject};
-use crate::os::kernel;
 use crate::os::procfs;
 use crate::os::since;
+use crate::os::{clocks, shared_words};
 use crate::session::ArenaName;
 use crate::snapshot::{self, Labels, Outcome, Request, Schedule, SnapshotError, Standing};
-
-/// What was read of one program image while it ran.
-#[derive(Debug)]
-pub(crate) struct Readings {
-    /// Readings over time.
-    pub(crate) timeline: Timeline,
-    /// The most resident memory that the kernel counted, Heaplens's own subtracted.
-    pub(crate) peak_rss: Bytes,
-    /// CPU time, 0 when it was never read.
-    pub(crate) cpu: Nanos,
-    /// What was found out by looking into it.
-    pub(crate) findings: Findings,
-}
-
-impl Default for Readings {
-    fn default() -> Self {
-        Self {
-            timeline: Timeline::new(),
-            peak_rss: Bytes::ZERO,
-            cpu: Nanos::default(),
-            findings: Findings::default(),
-        }
-    }
-}
 
 /// One program image that is being watched.
 pub(crate) struct Image {
@@ -75,7 +51,7 @@ impl Image {
         let file = File::options().read(true).write(true).open(path).or_else(|_| File::open(path)).ok();
         let cpu_before = match name.execs {
             0 => Nanos::default(),
-            _ => kernel::cpu_of(name.pid).unwrap_or_default(),
+            _ => clocks::cpu_of(name.pid).unwrap_or_default(),
         };
         let own = [path, agent].into_iter().filter_map(|path| path.file_name()?.to_str().map(str::to_owned));
         let ledgers = Ledgers::new(Subject::new(name.pid, own.collect()));
@@ -148,7 +124,7 @@ impl Image {
             return;
         };
         if is_worth_it && !self.is_at_end {
-            kernel::answer(file, LEDGER_GIVEN_OFFSET, LedgerMoment::BEGUN).ok();
+            shared_words::answer(file, LEDGER_GIVEN_OFFSET, LedgerMoment::BEGUN).ok();
             self.ledgers.read_end(file, reading, moment);
         }
         self.is_at_end = true;
@@ -196,7 +172,7 @@ impl Image {
             && let Some(file) = &self.file
         {
             self.snapshots_begun = self.snapshots_wanted;
-            kernel::answer(file, SNAPSHOTS_TAKEN_OFFSET, self.snapshots_wanted).ok();
+            shared_words::answer(file, SNAPSHOTS_TAKEN_OFFSET, self.snapshots_wanted).ok();
         }
     }
 
@@ -230,7 +206,7 @@ impl Image {
     /// An agent that waits is answered, whether there was anything to look at or not.
     pub(crate) fn answer(&self, moment: LedgerMoment) {
         if let Some(file) = &self.file {
-            kernel::answer(file, LEDGER_GIVEN_OFFSET, moment as u32).ok();
+            shared_words::answer(file, LEDGER_GIVEN_OFFSET, moment as u32).ok();
         }
     }
 
@@ -240,7 +216,7 @@ impl Image {
     }
 
     pub(crate) fn read_cpu(&mut self, pid: Pid) {
-        if let Some(cpu) = kernel::cpu_of(pid) {
+        if let Some(cpu) = clocks::cpu_of(pid) {
             self.readings.cpu = since(self.cpu_before, cpu);
         }
     }

@@ -12,7 +12,7 @@ use heaplens_format::arena::header::MOMENT_OFFSET;
 use heaplens_format::arena::marks::{MARK_SIZE, MarkTag, Moment};
 
 use crate::arena::HeaderReading;
-use crate::os::kernel;
+use crate::os::{clocks, shared_words};
 
 /// The first marks are so far apart, unless the recorder looks less often.
 const FIRST: u64 = 10_000_000;
@@ -77,8 +77,8 @@ fn make(file: &File, header: &HeaderReading) -> io::Result<u32> {
     if place(header.marks) + SPARE * MARK_SIZE as u64 > header.mark_records.capacity {
         return Err(io::ErrorKind::StorageFull.into());
     }
-    let at = kernel::monotonic();
-    let number = Moment::from_raw(kernel::add(file, MOMENT_OFFSET, Moment::ONE_MARK)?).mark() + 1;
+    let at = clocks::monotonic();
+    let number = Moment::from_raw(shared_words::add(file, MOMENT_OFFSET, Moment::ONE_MARK)?).mark() + 1;
     file.write_all_at(&record(at, header.live.get()), header.mark_records.offset + place(number))?;
     Ok(number)
 }

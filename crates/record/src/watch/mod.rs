@@ -5,11 +5,11 @@ mod image;
 mod intervals;
 mod listeners;
 mod progress;
+mod readings;
 mod timeline;
 mod tree;
 
-pub(crate) use image::Readings;
 pub use listeners::Listeners;
 pub use progress::{Audience, Progress};
-pub(crate) use timeline::drop_every_second;
+pub(crate) use readings::Readings;
 pub(crate) use tree::{Ended, Place, until_end};

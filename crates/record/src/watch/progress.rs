@@ -8,8 +8,8 @@ use heaplens_format::main_loop::{Turns, main_loop};
 use heaplens_format::recording::Sample;
 use heaplens_format::{Bytes, Nanos};
 
-use super::timeline::drop_every_second;
 use crate::arena::word;
+use crate::thinning::drop_every_second;
 
 /// The distance of two tellings.
 pub(crate) const INTERVAL: Nanos = Nanos::new(500_000_000);

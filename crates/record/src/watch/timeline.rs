@@ -6,6 +6,8 @@
 
 use heaplens_format::recording::Sample;
 
+use crate::thinning::drop_every_second;
+
 /// The most readings that a time-line hands out.
 pub(crate) const LIMIT: usize = 1024;
 
@@ -79,15 +81,6 @@ impl Timeline {
         drop_every_second(&mut self.regular);
         self.stride *= 2;
     }
-}
-
-/// Makes room in a list that must stay bounded: the first one stays, the next goes, and so on.
-pub(crate) fn drop_every_second<T>(list: &mut Vec<T>) {
-    let mut stays = false;
-    list.retain(|_| {
-        stays = !stays;
-        stays
-    });
 }
 
 #[cfg(test)]

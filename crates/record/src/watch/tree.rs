@@ -10,13 +10,14 @@ use std::sync::{Mutex, PoisonError};
 use heaplens_format::recording::{Exit, HeapMoment, Sample};
 use heaplens_format::{Bytes, Nanos, Pid};
 
-use super::image::{Image, Readings};
+use super::image::Image;
 use super::listeners::Listeners;
 use super::progress::{self, Audience, Course};
+use super::readings::Readings;
 use crate::arena;
 use crate::os::Stopwatch;
-use crate::os::kernel::{self, Arrived, HeldSignals, Reaped};
 use crate::os::procfs;
+use crate::os::{Arrived, HeldSignals, Reaped, children};
 use crate::session::WakeUpFifo;
 use crate::session::{self, ArenaName, Listing};
 use crate::snapshot::{self, Examine, Examiner, Outcome, Worker};
@@ -65,14 +66,14 @@ pub(crate) fn until_end(
     signals: &HeldSignals,
     listeners: Listeners<'_>,
 ) -> io::Result<Ended> {
-    let own_peak = kernel::own_peak_rss();
+    let own_peak = children::own_peak_rss();
     let Listeners { mut audience, examiner, snapshots: are_wanted, snapshot_at } = listeners;
     let examine = examiner.map(|examiner| one_at_a_time(examiner));
     let snapshots_when_asked = are_wanted && examine.is_some();
     let mut watch = Watch { snapshot_at, snapshots_when_asked, ..Watch::new(main, place, wake_up, clock) };
     std::thread::scope(|scope| {
         let mut worker = Worker::new(scope, examine.as_deref());
-        while !kernel::has_ended(main) {
+        while !children::has_ended(main) {
             watch.reap_orphans(main)?;
             watch.read_all(&mut worker);
             watch.take_snapshots(&mut worker, are_wanted);
@@ -266,8 +267,8 @@ impl<'a> Watch<'a> {
     }
 
     fn reap_orphans(&mut self, main: Pid) -> io::Result<()> {
-        while let Some(child) = kernel::ended_child().filter(|&child| child != main) {
-            match kernel::reap(child) {
+        while let Some(child) = children::ended_child().filter(|&child| child != main) {
+            match children::reap(child) {
                 Ok(reaped) => self.note(child, &reaped),
                 // A copy of a process, which the thread that keeps it reaped first.
                 Err(error) if error.raw_os_error() == Some(libc::ECHILD) => {}
@@ -287,7 +288,7 @@ impl<'a> Watch<'a> {
         self.discover();
         self.read_last_cpu(main);
         let alone = !procfs::waited_for_children(main);
-        let reaped = kernel::reap(main)?;
+        let reaped = children::reap(main)?;
         self.note(main, &reaped);
         self.reap_orphans(main)?;
         let readings = self.images.into_iter().map(|(name, image)| (name, image.finish())).collect();

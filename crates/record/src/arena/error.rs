@@ -1,0 +1,29 @@
+//! Why an arena cannot be read.
+
+use heaplens_format::arena::Region;
+
+/// Why an arena cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ArenaError {
+    /// The file could not be read.
+    #[error("cannot read the arena: {0}")]
+    Io(#[from] std::io::Error),
+    /// The file is empty as yet: the process ended before its arena was ready.
+    #[error("the arena is empty: its process ended before it was ready")]
+    Unborn,
+    /// The file does not begin as an arena does.
+    #[error("the file is not an arena of this version")]
+    NotAnArena,
+    /// A region says that it reaches beyond the file.
+    #[error(
+        "the arena's region {region:?} claims {claimed} bytes at offset {offset}, beyond the end of the file"
+    )]
+    OutOfFile {
+        /// Which region.
+        region: Region,
+        /// Its offset.
+        offset: u64,
+        /// Its length as the header says.
+        claimed: u64,
+    },
+}

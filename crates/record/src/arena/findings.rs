@@ -1,0 +1,36 @@
+//! What was found out about a process while it lived, with sites as its arena numbers them, and how the recording numbers these.
+
+use heaplens_format::recording::{Heap, LeakCheck, Ledger};
+
+use super::marks::Records;
+
+/// What was found out while a process lived. Sites are numbered as its arena does it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Findings {
+    /// Where its resident bytes were.
+    pub(crate) ledgers: Vec<Ledger>,
+    /// Which blocks it could reach when it ended; `None` where that was not asked.
+    pub(crate) leaks: Option<LeakCheck>,
+    /// What snapshots of its heap gave.
+    pub(crate) heap: Heap,
+}
+
+impl Findings {
+    /// From the numbers of the arena to those of the recording.
+    pub(super) fn number_sites(&mut self, records: &[Records]) {
+        let Self { ledgers, leaks, heap } = self;
+        let index_of = |number: u32| {
+            let index = records.binary_search_by_key(&number, |record| record.numbers[0]).ok()?;
+            u32::try_from(index).ok()
+        };
+        for mapping in ledgers.iter_mut().flat_map(|ledger| &mut ledger.mappings) {
+            mapping.site = mapping.site.and_then(index_of);
+        }
+        if let Some(LeakCheck::Done(lost)) = leaks {
+            lost.retain_mut(|lost| index_of(lost.site).map(|index| lost.site = index).is_some());
+        }
+        for view in &mut heap.views {
+            view.holders.retain_mut(|held| index_of(held.site).map(|index| held.site = index).is_some());
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! The environment by which the agent is loaded and gets its options. It is set for the child alone.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use heaplens_format::Bytes;
+use heaplens_format::environment::{
+    AGENT, DIRECTORY, FINALIZE, NO_FOLLOW, NO_FRAMEWORKS, OBJECTS, Objects, PASSIVE, PRELOAD, SAMPLE,
+};
+
+/// What the agent is told through the environment.
+#[derive(Debug)]
+pub(crate) struct Preload {
+    /// The library.
+    pub(crate) agent: PathBuf,
+    /// Where arenas go.
+    pub(crate) directory: PathBuf,
+    /// Mean distance of samples; `None`: every allocation.
+    pub(crate) sample: Option<Bytes>,
+    /// Which small objects of Python are recorded.
+    pub(crate) objects: Objects,
+    /// Whether programs that the command starts are recorded too.
+    pub(crate) follow: bool,
+    /// Whether nothing is tried in the program.
+    pub(crate) passive: bool,
+    /// Whether anything is known of TensorFlow.
+    pub(crate) frameworks: bool,
+    /// After how many runs of a session its graph is finalized.
+    pub(crate) finalize_graph: Option<u32>,
+    /// Whether blocks come without what was in their memory before.
+    pub(crate) clean_blocks: bool,
+}
+
+/// glibc's own switches. `perturb` is a number with which it fills what is freed, and with whose complement it fills what it hands
+/// out; blocks of its caches for threads are left as they are, so there are none.
+const TUNABLES: &str = "GLIBC_TUNABLES";
+const CLEAN_BLOCKS: &str = "glibc.malloc.perturb=255:glibc.malloc.tcache_count=0";
+
+pub(super) fn set_environment(command: &mut Command, preload: &Preload, before: Option<OsString>) {
+    command.env(PRELOAD, preload_list(&preload.agent, before.as_deref()));
+    command.env(AGENT, &preload.agent).env(DIRECTORY, &preload.directory);
+    match preload.sample {
+        Some(interval) => command.env(SAMPLE, interval.get().to_string()),
+        None => command.env_remove(SAMPLE),
+    };
+    match preload.objects {
+        Objects::Sampled => command.env_remove(OBJECTS),
+        objects => command.env(OBJECTS, objects.word()),
+    };
+    match preload.follow {
+        true => command.env_remove(NO_FOLLOW),
+        false => command.env(NO_FOLLOW, "1"),
+    };
+    match preload.passive {
+        true => command.env(PASSIVE, "1"),
+        false => command.env_remove(PASSIVE),
+    };
+    match preload.frameworks {
+        true => command.env_remove(NO_FRAMEWORKS),
+        false => command.env(NO_FRAMEWORKS, "1"),
+    };
+    match preload.finalize_graph {
+        Some(runs) => command.env(FINALIZE, runs.to_string()),
+        None => command.env_remove(FINALIZE),
+    };
+    if preload.clean_blocks {
+        // Of two values the later one counts: the user's.
+        let own = std::env::var_os(TUNABLES).unwrap_or_default();
+        let parts = [OsStr::new(CLEAN_BLOCKS), &own].into_iter().filter(|part| !part.is_empty());
+        command.env(TUNABLES, parts.collect::<Vec<_>>().join(OsStr::new(":")));
+    }
+}
+
+/// The agent comes first, so that its `malloc` is the one that the program finds; what the user preloads stays behind it.
+fn preload_list(agent: &Path, before: Option<&OsStr>) -> OsString {
+    let mut list = agent.as_os_str().to_owned();
+    let splits = |&byte: &u8| byte == b':' || byte == b' ';
+    let libraries = before.unwrap_or_default().as_bytes().split(splits);
+    for library in libraries.filter(|library| !library.is_empty() && *library != agent.as_os_str().as_bytes())
+    {
+        list.push(":");
+        list.push(OsStr::from_bytes(library));
+    }
+    list
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(before: Option<&str>) -> OsString {
+        preload_list(Path::new("/a/agent.so"), before.map(OsStr::new))
+    }
+
+    #[test]
+    fn the_agent_comes_before_what_the_user_preloads() {
+        assert_eq!(list(Some("/x.so /y.so:/z.so")), "/a/agent.so:/x.so:/y.so:/z.so");
+    }
+
+    #[test]
+    fn without_another_library_the_agent_stands_alone() {
+        assert_eq!(list(None), "/a/agent.so");
+        assert_eq!(list(Some("")), "/a/agent.so");
+    }
+
+    #[test]
+    fn the_agent_is_not_listed_twice() {
+        assert_eq!(list(Some("/a/agent.so:/x.so")), "/a/agent.so:/x.so");
+    }
+
+    #[test]
+    fn options_that_are_off_do_not_leak_in_from_outside() {
+        let mut command = Command::new("x");
+        let preload = Preload {
+            agent: "/a.so".into(),
+            directory: "/d".into(),
+            sample: None,
+            objects: Objects::Sampled,
+            follow: true,
+            passive: false,
+            frameworks: true,
+            finalize_graph: None,
+            clean_blocks: false,
+        };
+        set_environment(&mut command, &preload, None);
+        let removed: Vec<_> =
+            command.get_envs().filter(|(_, value)| value.is_none()).map(|(name, _)| name).collect();
+        assert_eq!(removed, [FINALIZE, NO_FOLLOW, NO_FRAMEWORKS, OBJECTS, PASSIVE, SAMPLE].map(OsStr::new));
+    }
+}

@@ -1,0 +1,30 @@
+//! What was read of one program image while it ran. It reads nothing by itself.
+
+use heaplens_format::{Bytes, Nanos};
+
+use super::timeline::Timeline;
+use crate::arena::Findings;
+
+/// What was read of one program image while it ran.
+#[derive(Debug)]
+pub(crate) struct Readings {
+    /// Readings over time.
+    pub(crate) timeline: Timeline,
+    /// The most resident memory that the kernel counted, Heaplens's own subtracted.
+    pub(crate) peak_rss: Bytes,
+    /// CPU time, 0 when it was never read.
+    pub(crate) cpu: Nanos,
+    /// What was found out by looking into it.
+    pub(crate) findings: Findings,
+}
+
+impl Default for Readings {
+    fn default() -> Self {
+        Self {
+            timeline: Timeline::new(),
+            peak_rss: Bytes::ZERO,
+            cpu: Nanos::default(),
+            findings: Findings::default(),
+        }
+    }
+}
