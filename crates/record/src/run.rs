@@ -15,7 +15,7 @@ use crate::os::Stopwatch;
 use crate::os::{HeldSignals, children};
 use crate::seal::{self, Known, Warning};
 use crate::session::{self, Session, SessionError, WakeUpFifo};
-use crate::watch::{self, Ended, Listeners, Place};
+use crate::watch::{self, Ended, Listeners, RunPaths};
 
 /// What to run, and how.
 #[derive(Clone, Debug)]
@@ -178,14 +178,14 @@ fn run_to_end(
 ) -> Result<(Ended, Stopwatch), RunError> {
     let signals = HeldSignals::hold().map_err(RunError::Unready)?;
     children::adopt_orphans().map_err(RunError::Unready)?;
-    let place = preload.map(|preload| Place { directory: &preload.directory, agent: &preload.agent });
-    let wake_up = place.and_then(|place| WakeUpFifo::create(place.directory).ok());
+    let paths = preload.map(|preload| RunPaths { directory: &preload.directory, agent: &preload.agent });
+    let wake_up = paths.and_then(|paths| WakeUpFifo::create(paths.directory).ok());
     let clock = Stopwatch::start();
     let main = launch::spawn(program, &options.command, preload, &signals)
         .map_err(|source| RunError::Start { program: program.to_owned(), source })?;
     let directory = preload.map(|preload| preload.directory.as_path());
     let lost = |source| RunError::Lost { session: directory.map(Path::to_owned), source };
-    let ended = watch::until_end(main, place, wake_up, clock, &signals, listeners).map_err(lost)?;
+    let ended = watch::until_end(main, paths, wake_up, clock, &signals, listeners).map_err(lost)?;
     Ok((ended, clock))
 }
 

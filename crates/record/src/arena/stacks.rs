@@ -33,7 +33,7 @@ pub(crate) enum Ground {
 pub(crate) struct Trie<'a> {
     records: &'a [u8],
     modules: &'a [Module],
-    paths: Vec<Standing>,
+    paths: Vec<PathState>,
     /// The agent, whose one frame between `main` and libc is left out.
     agent: Option<u16>,
     wanted: Vec<bool>,
@@ -43,7 +43,7 @@ pub(crate) struct Trie<'a> {
 /// What the path from the root down to a node says. Found once for all nodes: stacks may be thousands deep and have a
 /// site at every depth.
 #[derive(Clone, Copy, Default)]
-struct Standing {
+struct PathState {
     ground: Option<Ground>,
     is_torn: bool,
 }
@@ -56,22 +56,22 @@ impl<'a> Trie<'a> {
         let agent = agent.and_then(|at| u16::try_from(at + 1).ok());
         let mut trie = Self { records, modules, paths, agent, wanted: vec![false; count], torn: 0 };
         for number in 0..count as u32 {
-            let standing = trie.standing(number);
-            trie.paths.push(standing);
+            let state = trie.state(number);
+            trie.paths.push(state);
         }
         trie
     }
 
     /// Needs those of the nodes before it, among which its parent is.
-    fn standing(&self, number: u32) -> Standing {
+    fn state(&self, number: u32) -> PathState {
         if number == 0 {
-            return Standing::default();
+            return PathState::default();
         }
         let Some((frame, parent)) = self.node(number) else {
-            return Standing { ground: None, is_torn: true };
+            return PathState { ground: None, is_torn: true };
         };
         let above = self.paths[parent as usize];
-        Standing { ground: above.ground.or_else(|| ground_of(frame)), ..above }
+        PathState { ground: above.ground.or_else(|| ground_of(frame)), ..above }
     }
 
     /// Hash, frame and parent of a node; `None` for the root and for what is torn.
@@ -85,11 +85,11 @@ impl<'a> Trie<'a> {
 
     /// Marks the path of a site; its kind is what stands below the outermost frame.
     pub(crate) fn enter(&mut self, number: u32) -> Option<Path> {
-        let Some(&standing) = self.paths.get(number as usize) else {
+        let Some(&state) = self.paths.get(number as usize) else {
             self.torn += 1;
             return None;
         };
-        self.torn += u64::from(standing.is_torn);
+        self.torn += u64::from(state.is_torn);
         let mut at = number;
         while at != 0
             && !self.wanted[at as usize]
@@ -98,7 +98,7 @@ impl<'a> Trie<'a> {
             self.wanted[at as usize] = true;
             at = parent;
         }
-        let ground = standing.ground.unwrap_or(Ground::Memory(SiteKind::Heap));
+        let ground = state.ground.unwrap_or(Ground::Memory(SiteKind::Heap));
         Some(Path { node: NodeId::new(number), ground })
     }
 

@@ -22,13 +22,13 @@ pub(super) struct Sites {
     /// By node: the module of its own frame.
     modules: Vec<u16>,
     /// By site, as far as it was looked up.
-    sites: Vec<Option<Known>>,
+    sites: Vec<Option<KnownSite>>,
     /// By module: what its file is.
     files: Vec<File>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Known {
+struct KnownSite {
     kind: SiteKind,
     file: File,
 }
@@ -82,7 +82,7 @@ impl Sites {
         Ok(())
     }
 
-    fn site(&self, record: &[u8]) -> Option<Known> {
+    fn site(&self, record: &[u8]) -> Option<KnownSite> {
         let identity = SiteIdentity::from_raw(word(record, std::mem::offset_of!(SiteRecord, identity)))?;
         let node = identity.node() as usize;
         let kind = match self.kinds.get(node)?.unwrap_or(Ground::Memory(SiteKind::Heap)) {
@@ -91,11 +91,11 @@ impl Sites {
         };
         let module = usize::from(*self.modules.get(node)?);
         let file = module.checked_sub(1).and_then(|at| self.files.get(at));
-        Some(Known { kind, file: file.copied().unwrap_or_default() })
+        Some(KnownSite { kind, file: file.copied().unwrap_or_default() })
     }
 
     /// What is known of a site; one that was not whole before is looked at again.
-    fn get(&mut self, tables: &Tables<'_>, site: u32) -> Option<Known> {
+    fn get(&mut self, tables: &Tables<'_>, site: u32) -> Option<KnownSite> {
         let at = site as usize;
         if let Some(Some(known)) = self.sites.get(at) {
             return Some(*known);

@@ -60,34 +60,34 @@ impl Session {
 
 /// A directory in which a session may be made.
 #[derive(Clone, Debug)]
-struct Place {
+struct CandidateDirectory {
     path: PathBuf,
     free: Bytes,
 }
 
-fn measured(temporary: Option<OsString>) -> Vec<Place> {
+fn measured(temporary: Option<OsString>) -> Vec<CandidateDirectory> {
     let temporary = temporary.map(PathBuf::from).filter(|path| path.is_absolute());
     let paths = [Some(PathBuf::from(MEMORY)), temporary, Some(PathBuf::from("/tmp"))];
     paths.into_iter().flatten().filter_map(measure).collect()
 }
 
-fn measure(path: PathBuf) -> Option<Place> {
+fn measure(path: PathBuf) -> Option<CandidateDirectory> {
     let space = rustix::fs::statvfs(&path).ok()?;
     let free = Bytes::new(space.f_bavail.saturating_mul(space.f_frsize));
-    Some(Place { path, free })
+    Some(CandidateDirectory { path, free })
 }
 
 /// Memory first where it has enough, then by free space; memory that has not enough comes last.
-fn ranked(places: &[Place]) -> Vec<PathBuf> {
-    let in_memory = |place: &Place| place.path == Path::new(MEMORY);
-    let rank = |place: &Place| match in_memory(place) {
-        true if place.free >= ENOUGH_MEMORY => 0,
+fn ranked(directories: &[CandidateDirectory]) -> Vec<PathBuf> {
+    let in_memory = |directory: &CandidateDirectory| directory.path == Path::new(MEMORY);
+    let rank = |directory: &CandidateDirectory| match in_memory(directory) {
+        true if directory.free >= ENOUGH_MEMORY => 0,
         true => 2,
         false => 1,
     };
-    let mut places = places.to_vec();
-    places.sort_by_key(|place| (rank(place), std::cmp::Reverse(place.free)));
-    places.into_iter().map(|place| place.path).collect()
+    let mut directories = directories.to_vec();
+    directories.sort_by_key(|directory| (rank(directory), std::cmp::Reverse(directory.free)));
+    directories.into_iter().map(|directory| directory.path).collect()
 }
 
 fn create_in(parent: &Path) -> io::Result<Session> {
@@ -105,23 +105,23 @@ mod tests {
 
     use super::*;
 
-    fn place(path: &str, mebibytes: u64) -> Place {
-        Place { path: path.into(), free: Bytes::new(mebibytes << 20) }
+    fn directory(path: &str, mebibytes: u64) -> CandidateDirectory {
+        CandidateDirectory { path: path.into(), free: Bytes::new(mebibytes << 20) }
     }
 
-    fn first(places: &[Place]) -> PathBuf {
-        ranked(places).remove(0)
+    fn first(directories: &[CandidateDirectory]) -> PathBuf {
+        ranked(directories).remove(0)
     }
 
     #[test]
     fn memory_is_taken_while_it_has_512_mebibytes() {
-        assert_eq!(first(&[place("/tmp", 90_000), place(MEMORY, 512)]), Path::new(MEMORY));
+        assert_eq!(first(&[directory("/tmp", 90_000), directory(MEMORY, 512)]), Path::new(MEMORY));
     }
 
     #[test]
     fn scarce_memory_gives_way_to_the_roomiest_disk() {
-        let places = [place(MEMORY, 64), place("/scratch", 100), place("/tmp", 900)];
-        assert_eq!(ranked(&places), [Path::new("/tmp"), Path::new("/scratch"), Path::new(MEMORY)]);
+        let directories = [directory(MEMORY, 64), directory("/scratch", 100), directory("/tmp", 900)];
+        assert_eq!(ranked(&directories), [Path::new("/tmp"), Path::new("/scratch"), Path::new(MEMORY)]);
     }
 
     #[test]
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn a_relative_temporary_directory_is_not_used() {
-        let places = measured(Some("relative".into()));
-        assert!(places.iter().all(|place| place.path.is_absolute()));
+        let directories = measured(Some("relative".into()));
+        assert!(directories.iter().all(|directory| directory.path.is_absolute()));
     }
 }

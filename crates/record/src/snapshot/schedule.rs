@@ -33,7 +33,7 @@ const FIRST_COST: u64 = 2_000_000;
 const COST_OF_BYTES: u64 = 50;
 /// How a program stands.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Standing {
+pub(crate) struct ProgramState {
     /// Since the start of the run.
     pub(crate) now: Nanos,
     /// Passes of its main loop; `None` where there is none.
@@ -44,7 +44,7 @@ pub(crate) struct Standing {
     pub(crate) rss: Bytes,
 }
 
-impl Standing {
+impl ProgramState {
     /// What is counted: passes, else time.
     fn progress(&self) -> u64 {
         self.passes.unwrap_or(self.now.get())
@@ -83,26 +83,25 @@ impl Schedule {
     }
 
     /// Whether a snapshot is due.
-    pub(crate) fn is_due(&mut self, standing: Standing) -> bool {
-        self.next_point =
-            Nanos::new(standing.now.get() + CLOSEST.get().max(standing.now.get() / POINTS_PART));
+    pub(crate) fn is_due(&mut self, state: ProgramState) -> bool {
+        self.next_point = Nanos::new(state.now.get() + CLOSEST.get().max(state.now.get() / POINTS_PART));
         // Points of a loop and those of time cannot be compared, nor can those of two loops.
-        let restarts = self.points.last().is_some_and(|last| standing.progress() < last.progress);
-        if self.has_passes != standing.passes.is_some() || restarts {
+        let restarts = self.points.last().is_some_and(|last| state.progress() < last.progress);
+        if self.has_passes != state.passes.is_some() || restarts {
             (self.points, self.next) = (Vec::new(), None);
-            self.has_passes = standing.passes.is_some();
+            self.has_passes = state.passes.is_some();
         }
-        self.keep(standing);
+        self.keep(state);
         let is_time = match self.next {
-            Some(next) => standing.progress() >= next,
-            None => standing.is_far_enough() && self.grows(),
+            Some(next) => state.progress() >= next,
+            None => state.is_far_enough() && self.grows(),
         };
-        is_time && self.is_cheap(standing)
+        is_time && self.is_cheap(state)
     }
 
     /// One was begun.
-    pub(crate) fn begin(&mut self, standing: Standing) {
-        self.next = Some(standing.progress().saturating_mul(2).max(1));
+    pub(crate) fn begin(&mut self, state: ProgramState) {
+        self.next = Some(state.progress().saturating_mul(2).max(1));
     }
 
     /// It is done.
@@ -116,12 +115,12 @@ impl Schedule {
         self.is_over = true;
     }
 
-    fn keep(&mut self, standing: Standing) {
+    fn keep(&mut self, state: ProgramState) {
         if self.points.len() == MOST_POINTS {
             drop_every_second(&mut self.points);
         }
-        let (live, rss) = (standing.live.get(), standing.rss.get());
-        self.points.push(Point { progress: standing.progress(), live, rss });
+        let (live, rss) = (state.live.get(), state.rss.get());
+        self.points.push(Point { progress: state.progress(), live, rss });
     }
 
     fn grows(&self) -> bool {
@@ -152,9 +151,9 @@ impl Schedule {
         Some([least(0)?, least(1)?, least(2)?])
     }
 
-    fn is_cheap(&self, standing: Standing) -> bool {
-        let expected = self.last.unwrap_or(FIRST_COST + standing.rss.get() / COST_OF_BYTES);
-        self.spent.saturating_add(expected) <= standing.now.get() / PART
+    fn is_cheap(&self, state: ProgramState) -> bool {
+        let expected = self.last.unwrap_or(FIRST_COST + state.rss.get() / COST_OF_BYTES);
+        self.spent.saturating_add(expected) <= state.now.get() / PART
     }
 }
 
@@ -164,17 +163,22 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
-    fn standing(at_ms: u64, passes: Option<u64>, live: u64, rss: u64) -> Standing {
-        Standing { now: Nanos::new(at_ms * 1_000_000), passes, live: Bytes::new(live), rss: Bytes::new(rss) }
+    fn state(at_ms: u64, passes: Option<u64>, live: u64, rss: u64) -> ProgramState {
+        ProgramState {
+            now: Nanos::new(at_ms * 1_000_000),
+            passes,
+            live: Bytes::new(live),
+            rss: Bytes::new(rss),
+        }
     }
 
     /// The passes at which snapshots of a program are due, whose live bytes are a function of its passes, ten of them every 50 ms.
     fn due(passes: u64, live: impl Fn(u64) -> u64, cost: Cost) -> Vec<u64> {
         let (mut schedule, mut all) = (Schedule::default(), Vec::new());
         for pass in (0..passes).step_by(10) {
-            let standing = standing(1000 + pass * 5, Some(pass), live(pass), 30 * MIB);
-            if schedule.wants_point(standing.now) && schedule.is_due(standing) {
-                schedule.begin(standing);
+            let state = state(1000 + pass * 5, Some(pass), live(pass), 30 * MIB);
+            if schedule.wants_point(state.now) && schedule.is_due(state) {
+                schedule.begin(state);
                 schedule.end(cost);
                 all.push(pass);
             }
@@ -212,7 +216,7 @@ mod tests {
     fn resident_memory_outside_of_the_heap_counts_too() {
         let mut schedule = Schedule::default();
         let mut is_due = |second: u64| {
-            let at = standing(second * 1000, None, MIB, 30 * MIB + second * MIB);
+            let at = state(second * 1000, None, MIB, 30 * MIB + second * MIB);
             schedule.wants_point(at.now) && schedule.is_due(at)
         };
         assert!((0..60).any(&mut is_due));

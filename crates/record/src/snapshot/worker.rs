@@ -40,7 +40,7 @@ pub(crate) struct Request {
 
 /// What came of it.
 #[derive(Debug)]
-pub(crate) struct Outcome {
+pub(crate) struct SnapshotOutcome {
     /// The program.
     pub(crate) name: ArenaName,
     /// What was found, or why nothing was.
@@ -53,7 +53,7 @@ pub(crate) struct Outcome {
 pub(crate) struct Worker<'scope, 'env> {
     scope: &'scope Scope<'scope, 'env>,
     examine: Option<&'env Examine<'env>>,
-    running: Option<ScopedJoinHandle<'scope, Outcome>>,
+    running: Option<ScopedJoinHandle<'scope, SnapshotOutcome>>,
 }
 
 impl<'scope, 'env> Worker<'scope, 'env> {
@@ -80,13 +80,13 @@ impl<'scope, 'env> Worker<'scope, 'env> {
     }
 
     /// The one that is done, if any.
-    pub(crate) fn finished(&mut self) -> Option<Outcome> {
+    pub(crate) fn finished(&mut self) -> Option<SnapshotOutcome> {
         self.running.as_ref().filter(|running| running.is_finished())?;
         self.wait()
     }
 
     /// Waits for the one that is going on.
-    pub(crate) fn wait(&mut self) -> Option<Outcome> {
+    pub(crate) fn wait(&mut self) -> Option<SnapshotOutcome> {
         self.running.take()?.join().ok()
     }
 }
@@ -109,7 +109,7 @@ pub(crate) fn examine(
 }
 
 /// Takes a snapshot, has it examined, and drops it.
-fn take(request: Request, examiner: &Examine<'_>) -> Outcome {
+fn take(request: Request, examiner: &Examine<'_>) -> SnapshotOutcome {
     let Request { name, arena, own_files, moment, at, answers } = request;
     let recorder = Pid::new(std::process::id());
     let program = Program { process: name.pid, recorder, own_files, arena: &arena };
@@ -118,11 +118,11 @@ fn take(request: Request, examiner: &Examine<'_>) -> Outcome {
     shared_words::answer(&arena, SNAPSHOTS_TAKEN_OFFSET, answers).ok();
     let snapshot = match taken {
         Ok(snapshot) => snapshot,
-        Err(error) => return Outcome { name, cost: Cost::of_failure(&error), found: Err(error) },
+        Err(error) => return SnapshotOutcome { name, cost: Cost::of_failure(&error), found: Err(error) },
     };
     let faults = Faults::begin(name.pid, at);
     let examined = examine(&snapshot, moment, at, examiner);
     let pause = snapshot.pause;
     drop(snapshot);
-    Outcome { name, cost: Cost { pause, faults: faults.end() }, found: Ok(examined) }
+    SnapshotOutcome { name, cost: Cost { pause, faults: faults.end() }, found: Ok(examined) }
 }

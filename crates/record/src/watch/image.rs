@@ -21,7 +21,7 @@ use crate::os::procfs;
 use crate::os::since;
 use crate::os::{clocks, shared_words};
 use crate::session::ArenaName;
-use crate::snapshot::{self, Labels, Outcome, Request, Schedule, SnapshotError, Standing};
+use crate::snapshot::{self, Labels, ProgramState, Request, Schedule, SnapshotError, SnapshotOutcome};
 
 /// One program image that is being watched.
 pub(crate) struct Image {
@@ -148,11 +148,11 @@ impl Image {
     ) -> Option<Request> {
         let file = self.file.as_ref().filter(|_| !self.is_at_end && self.schedule.wants_point(now))?;
         let passes = progress::passes_of(&arena::read_loops(file).unwrap_or_default());
-        let standing = Standing { now, passes, live: sample.live, rss: sample.rss };
-        if !self.schedule.is_due(standing) {
+        let state = ProgramState { now, passes, live: sample.live, rss: sample.rss };
+        if !self.schedule.is_due(state) {
             return None;
         }
-        self.schedule.begin(standing);
+        self.schedule.begin(state);
         self.request(name, HeapMoment::Running { passes: passes.unwrap_or(0) }, now)
     }
 
@@ -188,7 +188,7 @@ impl Image {
     }
 
     /// Keeps what came of a snapshot.
-    pub(crate) fn keep(&mut self, outcome: Outcome) {
+    pub(crate) fn keep(&mut self, outcome: SnapshotOutcome) {
         self.schedule.end(outcome.cost);
         // What speaks against it now will do so later.
         let is_for_good = |error: &SnapshotError| {

@@ -12,4 +12,4 @@ mod tree;
 pub use listeners::Listeners;
 pub use progress::{Audience, Progress};
 pub(crate) use readings::Readings;
-pub(crate) use tree::{Ended, Place, until_end};
+pub(crate) use tree::{Ended, RunPaths, until_end};

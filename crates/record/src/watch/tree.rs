@@ -20,7 +20,7 @@ use crate::os::procfs;
 use crate::os::{Arrived, HeldSignals, Reaped, children};
 use crate::session::WakeUpFifo;
 use crate::session::{self, ArenaName, Listing};
-use crate::snapshot::{self, Examine, Examiner, Outcome, Worker};
+use crate::snapshot::{self, Examine, Examiner, SnapshotOutcome, Worker};
 
 /// The distance of two readings: 50 a second cost the recorder some 0.2 % of one core.
 const INTERVAL: Nanos = Nanos::new(20_000_000);
@@ -49,18 +49,18 @@ pub(crate) struct Ended {
 
 /// Where the agents of a run are, and what they leave.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place<'a> {
+pub(crate) struct RunPaths<'a> {
     /// The session's directory.
     pub(crate) directory: &'a Path,
     /// The agent's own file.
     pub(crate) agent: &'a Path,
 }
 
-/// Watches until the process `main` has ended; descendants may run on. `place` is `None` for a bare run, and so is
+/// Watches until the process `main` has ended; descendants may run on. `paths` is `None` for a bare run, and so is
 /// `wake_up`, which is there since before the program began. Listeners are told how it goes.
 pub(crate) fn until_end(
     main: Pid,
-    place: Option<Place<'_>>,
+    paths: Option<RunPaths<'_>>,
     wake_up: Option<WakeUpFifo>,
     clock: Stopwatch,
     signals: &HeldSignals,
@@ -70,7 +70,7 @@ pub(crate) fn until_end(
     let Listeners { mut audience, examiner, snapshots: are_wanted, snapshot_at } = listeners;
     let examine = examiner.map(|examiner| one_at_a_time(examiner));
     let snapshots_when_asked = are_wanted && examine.is_some();
-    let mut watch = Watch { snapshot_at, snapshots_when_asked, ..Watch::new(main, place, wake_up, clock) };
+    let mut watch = Watch { snapshot_at, snapshots_when_asked, ..Watch::new(main, paths, wake_up, clock) };
     std::thread::scope(|scope| {
         let mut worker = Worker::new(scope, examine.as_deref());
         while !children::has_ended(main) {
@@ -107,7 +107,7 @@ fn pass_on(main: Pid, signal: i32) {
 
 struct Watch<'a> {
     main: Pid,
-    place: Option<Place<'a>>,
+    paths: Option<RunPaths<'a>>,
     wake_up: Option<WakeUpFifo>,
     clock: Stopwatch,
     listing: Listing,
@@ -126,13 +126,13 @@ struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
-    fn new(main: Pid, place: Option<Place<'a>>, wake_up: Option<WakeUpFifo>, clock: Stopwatch) -> Self {
+    fn new(main: Pid, paths: Option<RunPaths<'a>>, wake_up: Option<WakeUpFifo>, clock: Stopwatch) -> Self {
         let (images, exits) = (BTreeMap::new(), BTreeMap::new());
         let (course, told, tell_at) = (Course::default(), None, progress::INTERVAL);
         let listing = Listing::default();
         Self {
             main,
-            place,
+            paths,
             wake_up,
             clock,
             listing,
@@ -178,7 +178,7 @@ impl<'a> Watch<'a> {
     /// where there is an agent to make one.
     fn wait_for_next(&mut self, main: Pid, signals: &HeldSignals) -> io::Result<()> {
         match signals.wait(INTERVAL, self.wake_up.as_ref().map(WakeUpFifo::as_fd))? {
-            Some(Arrived::FromProcess(libc::SIGUSR2)) if self.place.is_some() => {
+            Some(Arrived::FromProcess(libc::SIGUSR2)) if self.paths.is_some() => {
                 self.images.values_mut().for_each(Image::want_mark);
             }
             Some(Arrived::FromProcess(signal)) => pass_on(main, signal),
@@ -239,7 +239,7 @@ impl<'a> Watch<'a> {
         wanted.into_iter().for_each(|request| worker.begin(request));
     }
 
-    fn keep(&mut self, outcome: Option<Outcome>) {
+    fn keep(&mut self, outcome: Option<SnapshotOutcome>) {
         let Some(outcome) = outcome else { return };
         if let Some(image) = self.images.get_mut(&outcome.name) {
             image.keep(outcome);
@@ -248,19 +248,19 @@ impl<'a> Watch<'a> {
 
     /// Takes up new arenas. A directory that cannot be listed now is listed again at the next reading and at the end.
     fn discover(&mut self) {
-        let Some(place) = self.place else { return };
-        if !self.listing.is_due(place.directory) {
+        let Some(paths) = self.paths else { return };
+        if !self.listing.is_due(paths.directory) {
             return;
         }
-        for (name, path) in session::arenas(place.directory).unwrap_or_default() {
+        for (name, path) in session::arenas(paths.directory).unwrap_or_default() {
             if !self.images.contains_key(&name) {
                 self.retire_before(name);
-                self.images.insert(name, Image::new(name, &path, place.agent));
+                self.images.insert(name, Image::new(name, &path, paths.agent));
             }
         }
     }
 
-    /// A newer image of the same process has taken the place of the older ones.
+    /// A newer image of the same process has replaced the older ones.
     fn retire_before(&mut self, name: ArenaName) {
         let oldest = ArenaName { pid: name.pid, execs: 0 };
         self.images.range_mut(oldest..name).for_each(|(_, image)| image.file = None);
