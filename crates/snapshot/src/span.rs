@@ -17,6 +17,11 @@ impl Span {
         Self { start, end }
     }
 
+    /// So many bytes from `start` on, as far as there are addresses.
+    pub const fn of_length(start: Addr, length: Bytes) -> Self {
+        Self { start, end: Addr::new(start.get().saturating_add(length.get())) }
+    }
+
     /// Whether an address lies in it.
     pub fn contains(&self, address: Addr) -> bool {
         self.start <= address && address < self.end

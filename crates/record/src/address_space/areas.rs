@@ -2,15 +2,15 @@
 
 use std::io;
 
-use heaplens_format::{Bytes, Pid};
+use heaplens_format::{Addr, Bytes, Pid};
+use heaplens_snapshot::Span;
 
 use crate::os::procfs;
 
 /// One row of the list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Area {
-    pub(crate) start: u64,
-    pub(crate) end: u64,
+    pub(crate) span: Span,
     /// Whether it can be read or written at all.
     pub(crate) is_accessible: bool,
     pub(crate) is_writable: bool,
@@ -37,31 +37,31 @@ impl Area {
         self.is_private && !self.has_file && is_nameless
     }
 
-    pub(crate) fn length(&self) -> u64 {
-        self.end.saturating_sub(self.start)
+    pub(crate) fn length(&self) -> Bytes {
+        self.span.length()
     }
 }
 
 /// How often the list is read until it agrees with what the kernel counts.
 const ATTEMPTS: usize = 3;
 /// How far the two may be apart: the kernel's own count lags by some pages for each processor.
-const APART: u64 = 1 << 20;
+const APART: Bytes = Bytes::new(1 << 20);
 
 /// Reads the list of a process that goes on meanwhile: memory that it moved or made while the list was written may be there
 /// twice. Of several attempts the one that is nearest to what the kernel counts before and after; `None` when it is gone.
 pub(crate) fn read_whole(process: Pid) -> Option<Vec<Area>> {
-    let mut best: Option<(u64, Vec<Area>)> = None;
+    let mut best: Option<(Bytes, Vec<Area>)> = None;
     for _ in 0..ATTEMPTS {
-        let before = procfs::resident(process)?.now.get();
+        let before = procfs::resident(process)?.now;
         let areas = read(process).ok().filter(|areas| !areas.is_empty())?;
-        let after = procfs::resident(process)?.now.get();
-        let sum = areas.iter().map(|area| area.rss).sum::<Bytes>().get();
+        let after = procfs::resident(process)?.now;
+        let sum = areas.iter().map(|area| area.rss).sum::<Bytes>();
         let (low, high) = (before.min(after), before.max(after));
         let off = low.saturating_sub(sum).max(sum.saturating_sub(high));
         if best.as_ref().is_none_or(|&(least, _)| off < least) {
             best = Some((off, areas));
         }
-        if off <= APART + high / 200 {
+        if off <= APART + Bytes::new(high.get() / 200) {
             break;
         }
     }
@@ -96,8 +96,7 @@ fn head(line: &str) -> Option<Area> {
     let offset = u64::from_str_radix(fields.next()?, 16).ok()?;
     let inode = fields.nth(1)?;
     Some(Area {
-        start: u64::from_str_radix(start, 16).ok()?,
-        end: u64::from_str_radix(end, 16).ok()?,
+        span: Span::new(address(start)?, address(end)?),
         is_accessible: rights.first() == Some(&b'r') || rights.get(1) == Some(&b'w'),
         is_writable: rights.get(1) == Some(&b'w'),
         is_private: rights.get(3) == Some(&b'p'),
@@ -106,6 +105,10 @@ fn head(line: &str) -> Option<Area> {
         name: fields.next().unwrap_or_default().trim_start().to_owned(),
         ..Area::default()
     })
+}
+
+fn address(digits: &str) -> Option<Addr> {
+    u64::from_str_radix(digits, 16).ok().map(Addr::new)
 }
 
 fn add(area: &mut Area, key: &str, line: &str) {
@@ -153,7 +156,7 @@ SwapPss:              12 kB\n\
         assert_eq!((areas[0].swap, areas[1].swap), (Bytes::ZERO, Bytes::new(12 << 10)));
         assert!(!areas[0].is_anonymous() && areas[1].is_anonymous() && !areas[3].is_anonymous());
         assert!(areas[1].is_accessible && !areas[2].is_accessible);
-        assert_eq!(areas[2].length(), 0x3fdf000);
+        assert_eq!(areas[2].length(), Bytes::new(0x3fdf000));
     }
 
     #[test]

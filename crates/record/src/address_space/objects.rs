@@ -4,32 +4,42 @@ use std::io;
 use std::mem::offset_of;
 
 use heaplens_format::arena::python::{OBJECT_SAMPLE_SIZE, OBJECT_SAMPLES, ObjectSample};
-use heaplens_format::{Addr, Pid};
+use heaplens_format::{Addr, Bytes, Pid};
+use heaplens_snapshot::{Block, Span};
 
 use super::pages::{PAGE, Pagemap};
-use crate::arena::{Block, word};
+use crate::arena::word;
 use crate::os::memory;
 
 /// In place of a size: the object is on its way out.
 const GOES: u32 = u32::MAX;
 
 /// The objects in the table at an address of the process. Parts of it that were never touched are not brought in.
-pub(crate) fn read(process: Pid, pagemap: &mut Pagemap, table: u64) -> io::Result<Vec<Block>> {
+pub(crate) fn read(process: Pid, pagemap: &mut Pagemap, table: Addr) -> io::Result<Vec<Block>> {
     let mut bytes = vec![0; OBJECT_SAMPLES * OBJECT_SAMPLE_SIZE];
-    let end = table + bytes.len() as u64;
-    for (from, to) in pagemap.touched(table / PAGE * PAGE, end.next_multiple_of(PAGE))? {
-        let (from, to) = (from.max(table), to.min(end));
-        let part = &mut bytes[(from - table) as usize..(to - table) as usize];
-        memory::read(process, Addr::new(from), part);
+    let span = Span::of_length(table, Bytes::new(bytes.len() as u64));
+    for touched in pagemap.touched(whole_pages(span))? {
+        let (from, to) = (touched.start.max(span.start), touched.end.min(span.end));
+        let part = &mut bytes[(from - table).get() as usize..(to - table).get() as usize];
+        memory::read(process, from, part);
     }
     Ok(bytes.chunks_exact(OBJECT_SAMPLE_SIZE).filter_map(object).collect())
+}
+
+fn whole_pages(span: Span) -> Span {
+    let (start, end) = (span.start.get() / PAGE * PAGE, span.end.get().next_multiple_of(PAGE));
+    Span::new(Addr::new(start), Addr::new(end))
 }
 
 fn object(record: &[u8]) -> Option<Block> {
     let address = word(record, offset_of!(ObjectSample, addr));
     let site_and_size = word(record, offset_of!(ObjectSample, site));
     let (site, size) = (site_and_size as u32, (site_and_size >> 32) as u32);
-    (address != 0 && size != GOES).then_some(Block { address, size: size.into(), site })
+    (address != 0 && size != GOES).then(|| block(Addr::new(address), size, site))
+}
+
+fn block(address: Addr, size: u32, site: u32) -> Block {
+    Block { address, size: Bytes::new(size.into()), site }
 }
 
 #[cfg(test)]
@@ -42,7 +52,7 @@ mod tests {
 
     #[test]
     fn free_places_and_what_goes_are_no_objects() {
-        assert_eq!(object(&record(64, 7, 48)), Some(Block { address: 64, size: 48, site: 7 }));
+        assert_eq!(object(&record(64, 7, 48)), Some(block(Addr::new(64), 48, 7)));
         assert_eq!(object(&record(0, 7, 48)), None);
         assert_eq!(object(&record(64, 7, GOES)), None);
     }
@@ -50,6 +60,6 @@ mod tests {
     #[test]
     fn a_table_that_is_nowhere_has_none() {
         let own = Pid::new(std::process::id());
-        assert_eq!(read(own, &mut Pagemap::open(own).unwrap(), 8).unwrap(), []);
+        assert_eq!(read(own, &mut Pagemap::open(own).unwrap(), Addr::new(8)).unwrap(), []);
     }
 }

@@ -4,7 +4,8 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-use heaplens_format::Pid;
+use heaplens_format::{Addr, Bytes, Pid};
+use heaplens_snapshot::Span;
 
 /// The page size of x86-64.
 pub(crate) const PAGE: u64 = 4096;
@@ -46,54 +47,59 @@ impl Pagemap {
         Ok(Self { file: File::open(format!("/proc/{process}/pagemap"))?, buffer: vec![0; AT_ONCE * 8] })
     }
 
-    /// Tells each page of a range, in order, whether it is of these.
+    /// Visits each page of a span, in order, with whether it is of these.
     pub(crate) fn each(
         &mut self,
-        start: u64,
-        end: u64,
+        span: Span,
         wanted: Wanted,
-        mut tell: impl FnMut(usize, bool),
+        mut visit: impl FnMut(usize, bool),
     ) -> io::Result<()> {
-        self.entries(start, end, |page, entry| tell(page, wanted.has(entry)))
+        self.entries(span, |page, entry| visit(page, wanted.has(entry)))
     }
 
-    /// The parts of a range that the process has touched, in memory or swapped out. To read others would bring them in.
-    pub(crate) fn touched(&mut self, start: u64, end: u64) -> io::Result<Vec<(u64, u64)>> {
-        let mut parts: Vec<(u64, u64)> = Vec::new();
-        self.entries(start, end, |page, entry| {
+    /// The parts of a span that the process has touched, in memory or swapped out. To read others would bring them in.
+    pub(crate) fn touched(&mut self, span: Span) -> io::Result<Vec<Span>> {
+        let mut parts: Vec<Span> = Vec::new();
+        self.entries(span, |page, entry| {
             if !Wanted::Touched.has(entry) {
                 return;
             }
-            let page = start + page as u64 * PAGE;
+            let page = page_at(span.start, page);
             match parts.last_mut() {
-                Some(last) if last.1 == page => last.1 += PAGE,
-                _ => parts.push((page, page + PAGE)),
+                Some(last) if last.end == page.start => last.end = page.end,
+                _ => parts.push(page),
             }
         })?;
         Ok(parts)
     }
 
     /// The same for the page that an address lies in.
-    pub(crate) fn is_touched(&self, address: u64) -> io::Result<bool> {
+    pub(crate) fn is_touched(&self, address: Addr) -> io::Result<bool> {
         let mut entry = [0; 8];
-        self.file.read_exact_at(&mut entry, address / PAGE * 8)?;
+        self.file.read_exact_at(&mut entry, address.get() / PAGE * 8)?;
         Ok(Wanted::Touched.has(u64::from_le_bytes(entry)))
     }
 
-    fn entries(&mut self, start: u64, end: u64, mut tell: impl FnMut(usize, u64)) -> io::Result<()> {
+    fn entries(&mut self, span: Span, mut visit: impl FnMut(usize, u64)) -> io::Result<()> {
         let mut index = 0;
-        let pages = (end.saturating_sub(start) / PAGE) as usize;
+        let pages = (span.length().get() / PAGE) as usize;
         while index < pages {
             let count = (pages - index).min(AT_ONCE);
             let bytes = &mut self.buffer[..count * 8];
-            self.file.read_exact_at(bytes, (start / PAGE + index as u64) * 8)?;
+            self.file.read_exact_at(bytes, (span.start.get() / PAGE + index as u64) * 8)?;
             for (at, entry) in bytes.as_chunks::<8>().0.iter().enumerate() {
-                tell(index + at, u64::from_le_bytes(*entry));
+                visit(index + at, u64::from_le_bytes(*entry));
             }
             index += count;
         }
         Ok(())
     }
+}
+
+/// The page with this number, counted from an address.
+pub(crate) fn page_at(start: Addr, number: usize) -> Span {
+    let page = start + Bytes::new(number as u64 * PAGE);
+    Span::new(page, page + Bytes::new(PAGE))
 }
 
 #[cfg(test)]
@@ -103,14 +109,13 @@ mod tests {
     #[test]
     fn a_page_that_was_written_is_resident() {
         let own = [1u8; 1];
-        let page = (own.as_ptr() as u64) & !(PAGE - 1);
+        let page = page_at(Addr::new((own.as_ptr() as u64) & !(PAGE - 1)), 0);
         let mut found = Vec::new();
         let mut pagemap = Pagemap::open(Pid::new(std::process::id())).unwrap();
-        let tell = |index, resident| found.push((index, resident));
-        pagemap.each(page, page + PAGE, Wanted::Resident, tell).unwrap();
+        pagemap.each(page, Wanted::Resident, |index, resident| found.push((index, resident))).unwrap();
         assert_eq!(found, [(0, true)]);
-        assert_eq!(pagemap.touched(page, page + PAGE).unwrap(), [(page, page + PAGE)]);
-        assert!(pagemap.is_touched(page + 7).unwrap());
+        assert_eq!(pagemap.touched(page).unwrap(), [page]);
+        assert!(pagemap.is_touched(page.start + Bytes::new(7)).unwrap());
     }
 
     #[test]

@@ -8,13 +8,15 @@ use std::collections::BTreeMap;
 use std::io;
 
 use heaplens_format::memory::{Allocator, Layer};
+use heaplens_format::{Addr, Bytes};
+use heaplens_snapshot::Span;
 
 use super::areas::Area;
 use super::claim::Claim;
-use super::pages::{PAGE, Pagemap, Wanted};
+use super::pages::{PAGE, Pagemap, Wanted, page_at};
 
 /// An area beyond this length is not looked at by pages: its page map alone would be 64 MiB.
-const LONGEST: u64 = 32 << 30;
+const LONGEST: Bytes = Bytes::new(32 << 30);
 
 const RESIDENT: u32 = 1 << 31;
 const LIVE: u32 = 1 << 30;
@@ -25,27 +27,33 @@ const CLAIM: u32 = INHERITED - 1;
 struct Pages {
     /// Its place in the list of areas.
     area: usize,
-    start: u64,
-    end: u64,
+    span: Span,
     words: Vec<u32>,
     /// Bytes of live blocks on resident pages, by whose they are.
-    live: [u64; Layer::COUNT],
+    live: [Bytes; Layer::COUNT],
     /// Of these, on pages that were inherited.
-    live_inherited: u64,
+    live_inherited: Bytes,
     /// Bytes in use on resident pages of pools: of these blocks, and what was read from a pool itself.
-    live_in_pools: [u64; Allocator::COUNT],
+    live_in_pools: [Bytes; Allocator::COUNT],
 }
 
 impl Pages {
-    fn new(area: usize, (start, end): (u64, u64), words: Vec<u32>) -> Self {
-        let (live, live_in_pools) = ([0; Layer::COUNT], [0; Allocator::COUNT]);
-        Self { area, start, end, words, live, live_inherited: 0, live_in_pools }
+    fn new(area: usize, span: Span, words: Vec<u32>) -> Self {
+        let (live, live_in_pools) = ([Bytes::ZERO; Layer::COUNT], [Bytes::ZERO; Allocator::COUNT]);
+        Self { area, span, words, live, live_inherited: Bytes::ZERO, live_in_pools }
     }
 
-    fn range(&self, start: u64, end: u64) -> std::ops::Range<usize> {
-        let page = |address: u64| ((address - self.start) / PAGE) as usize;
-        let (start, end) = (start.clamp(self.start, self.end), end.clamp(self.start, self.end));
-        page(start)..page(end.next_multiple_of(PAGE).min(self.end)).max(page(start))
+    /// The numbers of the pages that a span meets.
+    fn range(&self, span: Span) -> std::ops::Range<usize> {
+        let inside = |address: Addr| address.clamp(self.span.start, self.span.end);
+        let end = Addr::new(inside(span.end).get().next_multiple_of(PAGE)).min(self.span.end);
+        let first = self.number(inside(span.start));
+        first..self.number(end).max(first)
+    }
+
+    /// The number of the page that an address lies in, which is one of the area's.
+    fn number(&self, address: Addr) -> usize {
+        ((address - self.span.start).get() / PAGE) as usize
     }
 }
 
@@ -53,26 +61,26 @@ impl Pages {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Parts {
     /// Pages of the heap, live blocks included.
-    pub(crate) heap: u64,
+    pub(crate) heap: Bytes,
     /// Live blocks, there and in pools, by whose they are.
-    pub(crate) live: [u64; Layer::COUNT],
+    pub(crate) live: [Bytes; Layer::COUNT],
     /// Pages of pools.
     pub(crate) pools: BTreeMap<Allocator, PoolPart>,
     /// The other pages.
-    pub(crate) others: BTreeMap<Claim, u64>,
+    pub(crate) others: BTreeMap<Claim, Bytes>,
     /// Pages of nobody that were inherited.
-    pub(crate) inherited: u64,
+    pub(crate) inherited: Bytes,
     /// What of the heap was inherited, beside live blocks.
-    pub(crate) inherited_heap: u64,
+    pub(crate) inherited_heap: Bytes,
 }
 
 /// What pages of a pool are, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PoolPart {
     /// All of them.
-    pub(crate) pages: u64,
+    pub(crate) pages: Bytes,
     /// What of them is in use.
-    pub(crate) live: u64,
+    pub(crate) live: Bytes,
 }
 
 /// All of it.
@@ -82,7 +90,7 @@ pub(crate) struct Space {
     /// The area that was found last.
     last: usize,
     /// Python's arenas of small objects.
-    arenas: Vec<(u64, u64)>,
+    arenas: Vec<Span>,
 }
 
 impl Space {
@@ -104,36 +112,37 @@ impl Space {
         };
         let is_wanted = |area: &Area| area.is_anonymous() && is_there(area) && area.length() <= LONGEST;
         for (index, area) in areas.iter().enumerate().filter(|(_, area)| is_wanted(area)) {
-            let mut words = vec![0; (area.length() / PAGE) as usize];
-            pagemap.each(area.start, area.end, wanted, |page, is_there| {
+            let mut words = vec![0; (area.length().get() / PAGE) as usize];
+            pagemap.each(area.span, wanted, |page, is_there| {
                 words[page] = if is_there { RESIDENT } else { 0 };
             })?;
-            all.push(Pages::new(index, (area.start, area.end), words));
+            all.push(Pages::new(index, area.span, words));
         }
         Ok(Self { all, ..Self::default() })
     }
 
-    /// The areas that meet a range, by their places in `all`.
-    fn meeting(&mut self, start: u64, end: u64) -> std::ops::Range<usize> {
-        let is_last = self.all.get(self.last).is_some_and(|pages| pages.start <= start && end <= pages.end);
+    /// The areas that meet a span, by their places in `all`.
+    fn meeting(&mut self, span: Span) -> std::ops::Range<usize> {
+        let has_all = |pages: &Pages| pages.span.start <= span.start && span.end <= pages.span.end;
+        let is_last = self.all.get(self.last).is_some_and(has_all);
         if is_last {
             return self.last..self.last + 1;
         }
-        let first = self.all.partition_point(|pages| pages.end <= start);
+        let first = self.all.partition_point(|pages| pages.span.end <= span.start);
         self.last = first;
-        let count = self.all[first..].iter().take_while(|pages| pages.start < end).count();
+        let count = self.all[first..].iter().take_while(|pages| pages.span.start < span.end).count();
         first..first + count
     }
 
     /// Runs of resident pages.
-    pub(crate) fn resident(&self) -> Vec<(u64, u64)> {
-        let mut runs = Vec::<(u64, u64)>::new();
+    pub(crate) fn resident(&self) -> Vec<Span> {
+        let mut runs = Vec::<Span>::new();
         for pages in &self.all {
             let there = pages.words.iter().enumerate().filter(|(_, word)| **word & RESIDENT != 0);
-            for start in there.map(|(page, _)| pages.start + page as u64 * PAGE) {
+            for page in there.map(|(number, _)| page_at(pages.span.start, number)) {
                 match runs.last_mut() {
-                    Some(last) if last.1 == start => last.1 += PAGE,
-                    _ => runs.push((start, start + PAGE)),
+                    Some(last) if last.end == page.start => last.end = page.end,
+                    _ => runs.push(page),
                 }
             }
         }
@@ -141,19 +150,19 @@ impl Space {
     }
 
     /// These pages were there when the process began. Said before blocks are added.
-    pub(crate) fn inherit(&mut self, runs: &[(u64, u64)]) {
-        for &(start, end) in runs {
-            for at in self.meeting(start, end) {
-                let range = self.all[at].range(start, end);
+    pub(crate) fn inherit(&mut self, runs: &[Span]) {
+        for &span in runs {
+            for at in self.meeting(span) {
+                let range = self.all[at].range(span);
                 self.all[at].words[range].iter_mut().for_each(|word| *word |= INHERITED);
             }
         }
     }
 
     /// Claims pages; who came before has no say.
-    pub(crate) fn claim(&mut self, start: u64, end: u64, claim: Claim) {
-        for at in self.meeting(start, end) {
-            let range = self.all[at].range(start, end);
+    pub(crate) fn claim(&mut self, span: Span, claim: Claim) {
+        for at in self.meeting(span) {
+            let range = self.all[at].range(span);
             for word in &mut self.all[at].words[range] {
                 *word = *word & !CLAIM | claim.raw() & CLAIM;
             }
@@ -161,18 +170,18 @@ impl Space {
     }
 
     /// A live block: the pages that it lies on are the heap's.
-    pub(crate) fn add_block(&mut self, start: u64, size: u64, owner: Layer) {
-        let end = start.saturating_add(size.max(1));
-        for at in self.meeting(start, end) {
+    pub(crate) fn add_block(&mut self, start: Addr, size: Bytes, owner: Layer) {
+        let block = Span::of_length(start, size);
+        let touched = Span::of_length(start, size.max(Bytes::new(1)));
+        for at in self.meeting(touched) {
             let pages = &mut self.all[at];
-            for page in pages.range(start, end) {
-                let word = &mut pages.words[page];
+            for number in pages.range(touched) {
+                let word = &mut pages.words[number];
                 *word |= LIVE;
                 if *word & RESIDENT != 0 {
-                    let low = pages.start + page as u64 * PAGE;
-                    let bytes = end.min(low + PAGE).min(start + size).saturating_sub(start.max(low));
+                    let bytes = common(block, page_at(pages.span.start, number));
                     pages.live[owner as usize] += bytes;
-                    pages.live_inherited += if *word & INHERITED != 0 { bytes } else { 0 };
+                    pages.live_inherited += if *word & INHERITED != 0 { bytes } else { Bytes::ZERO };
                     if let Claim::Pool(pool) = Claim::from_raw(*word & CLAIM)
                         && pool.hands_out_blocks()
                     {
@@ -184,69 +193,71 @@ impl Space {
     }
 
     /// Bytes in use of a pool's region at `start`, as they were read from the pool itself.
-    pub(crate) fn add_parts(&mut self, pool: Allocator, start: u64, live: u64) {
-        for at in self.meeting(start, start + 1) {
+    pub(crate) fn add_parts(&mut self, pool: Allocator, start: Addr, live: Bytes) {
+        for at in self.meeting(Span::of_length(start, Bytes::new(1))) {
             self.all[at].live_in_pools[pool as usize] += live;
         }
     }
 
-    /// Resident pages that nobody claims, each with the end of its area.
-    pub(crate) fn unclaimed(&self) -> Vec<(u64, u64)> {
+    /// Resident pages that nobody claims, each up to the end of its area.
+    pub(crate) fn unclaimed(&self) -> Vec<Span> {
         let of_area = |pages: &Pages| {
-            let (start, end) = (pages.start, pages.end);
             let is_free = |word: u32| word & !INHERITED == RESIDENT;
             let free = pages.words.iter().enumerate().filter(|(_, word)| is_free(**word));
-            free.map(|(page, _)| (start + page as u64 * PAGE, end)).collect::<Vec<_>>()
+            let to_end = |number| Span::new(page_at(pages.span.start, number).start, pages.span.end);
+            free.map(|(number, _)| to_end(number)).collect::<Vec<_>>()
         };
         self.all.iter().flat_map(of_area).collect()
     }
 
-    /// Resident pages that hold neither live blocks nor free memory of an allocator, as ranges with who has them: whatever is
+    /// Resident pages that hold neither live blocks nor free memory of an allocator, as spans with who has them: whatever is
     /// there, the program reaches by itself. Stacks are left out, since only a part of them is in use, and Python's arenas,
     /// which are told of by [`Self::arenas`].
-    pub(crate) fn reachable(&self) -> Vec<(u64, u64, Claim)> {
-        let mut ranges: Vec<(u64, u64, Claim)> = Vec::new();
+    pub(crate) fn reachable(&self) -> Vec<(Span, Claim)> {
+        let mut spans: Vec<(Span, Claim)> = Vec::new();
         for pages in &self.all {
-            for (page, &word) in (pages.start..).step_by(PAGE as usize).zip(&pages.words) {
+            for (number, &word) in pages.words.iter().enumerate() {
                 let claim = Claim::from_raw(word & CLAIM);
                 if word & (RESIDENT | LIVE) != RESIDENT || !claim.is_reached() {
                     continue;
                 }
-                match ranges.last_mut() {
-                    Some((_, end, last)) if *end == page && *last == claim => *end = page + PAGE,
-                    _ => ranges.push((page, page + PAGE, claim)),
+                let page = page_at(pages.span.start, number);
+                match spans.last_mut() {
+                    Some((span, last)) if span.end == page.start && *last == claim => span.end = page.end,
+                    _ => spans.push((page, claim)),
                 }
             }
         }
-        ranges
+        spans
     }
 
     /// An arena of Python's small objects.
-    pub(crate) fn add_arena(&mut self, start: u64, end: u64) {
-        self.arenas.push((start, end));
+    pub(crate) fn add_arena(&mut self, span: Span) {
+        self.arenas.push(span);
     }
 
     /// Python's arenas of small objects.
-    pub(crate) fn arenas(&self) -> &[(u64, u64)] {
+    pub(crate) fn arenas(&self) -> &[Span] {
         &self.arenas
     }
 
     /// Where the stack ends that an address lies in; `None` where none is known.
-    pub(crate) fn end_of_stack(&self, address: u64) -> Option<u64> {
-        let at = self.all.partition_point(|pages| pages.end <= address);
-        let pages = self.all.get(at).filter(|pages| pages.start <= address)?;
-        let first = ((address - pages.start) / PAGE) as usize;
+    pub(crate) fn end_of_stack(&self, address: Addr) -> Option<Addr> {
+        let pages = self.area_of(address)?;
+        let first = pages.number(address);
         let is_stack = |word: &&u32| Claim::from_raw(**word & CLAIM) == Claim::Stack;
         let length = pages.words[first..].iter().take_while(is_stack).count();
-        (length > 0).then(|| pages.start + (first + length) as u64 * PAGE)
+        (length > 0).then(|| page_at(pages.span.start, first + length).start)
     }
 
     /// Whether a page is resident.
-    pub(crate) fn is_resident(&self, address: u64) -> bool {
-        let at = self.all.partition_point(|pages| pages.end <= address);
-        self.all.get(at).is_some_and(|pages| {
-            address >= pages.start && pages.words[((address - pages.start) / PAGE) as usize] & RESIDENT != 0
-        })
+    pub(crate) fn is_resident(&self, address: Addr) -> bool {
+        self.area_of(address).is_some_and(|pages| pages.words[pages.number(address)] & RESIDENT != 0)
+    }
+
+    fn area_of(&self, address: Addr) -> Option<&Pages> {
+        let at = self.all.partition_point(|pages| pages.span.end <= address);
+        self.all.get(at).filter(|pages| pages.span.start <= address)
     }
 
     /// What the pages of each area are, with the area's place in the list. A page with live blocks is the heap's, whoever
@@ -256,9 +267,15 @@ impl Space {
     }
 }
 
+/// How many bytes two spans have in common.
+fn common(one: Span, other: Span) -> Bytes {
+    Span::new(one.start.max(other.start), one.end.min(other.end)).length()
+}
+
 fn parts_of(pages: &Pages) -> Parts {
     let mut parts = Parts { live: pages.live, ..Parts::default() };
-    let mut run = (0, 0u64);
+    let page = Bytes::new(PAGE);
+    let mut run = (0, Bytes::ZERO);
     for word in pages.words.iter().filter(|&&word| word & RESIDENT != 0) {
         let claim = match Claim::from_raw(word & CLAIM) {
             claim @ (Claim::Heaplens | Claim::Pool(_)) => claim,
@@ -267,30 +284,30 @@ fn parts_of(pages: &Pages) -> Parts {
         };
         match claim {
             Claim::Nobody if word & INHERITED != 0 => {
-                parts.inherited += PAGE;
+                parts.inherited += page;
                 continue;
             }
-            Claim::Heap if word & INHERITED != 0 => parts.inherited_heap += PAGE,
+            Claim::Heap if word & INHERITED != 0 => parts.inherited_heap += page,
             _ => {}
         }
         if claim.raw() != run.0 {
             parts.add(Claim::from_raw(run.0), run.1);
-            run = (claim.raw(), 0);
+            run = (claim.raw(), Bytes::ZERO);
         }
-        run.1 += PAGE;
+        run.1 += page;
     }
     parts.add(Claim::from_raw(run.0), run.1);
     for (&pool, part) in &mut parts.pools {
         part.live = pages.live_in_pools[pool as usize].min(part.pages);
     }
-    parts.inherited_heap -= pages.live_inherited.min(parts.inherited_heap);
+    parts.inherited_heap = parts.inherited_heap.saturating_sub(pages.live_inherited);
     parts
 }
 
 impl Parts {
-    fn add(&mut self, claim: Claim, bytes: u64) {
+    fn add(&mut self, claim: Claim, bytes: Bytes) {
         match claim {
-            _ if bytes == 0 => {}
+            _ if bytes == Bytes::ZERO => {}
             Claim::Heap => self.heap += bytes,
             Claim::Pool(pool) => self.pools.entry(pool).or_default().pages += bytes,
             other => *self.others.entry(other).or_default() += bytes,
@@ -298,9 +315,9 @@ impl Parts {
     }
 
     /// Resident bytes by pages.
-    pub(crate) fn total(&self) -> u64 {
-        let pools: u64 = self.pools.values().map(|part| part.pages).sum();
-        self.heap + pools + self.inherited + self.others.values().sum::<u64>()
+    pub(crate) fn total(&self) -> Bytes {
+        let pools: Bytes = self.pools.values().map(|part| part.pages).sum();
+        self.heap + pools + self.inherited + self.others.values().copied().sum::<Bytes>()
     }
 }
 
@@ -309,17 +326,26 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const START: u64 = 0x10000;
+    const START: Addr = Addr::new(0x10000);
+
+    fn bytes(count: u64) -> Bytes {
+        Bytes::new(count)
+    }
+
+    /// So many pages from this one on.
+    fn pages(first: u64, count: u64) -> Span {
+        Span::of_length(START + bytes(first * PAGE), bytes(count * PAGE))
+    }
 
     fn space(resident: &[bool]) -> Space {
         let words = resident.iter().map(|&there| if there { RESIDENT } else { 0 }).collect();
-        let end = START + resident.len() as u64 * PAGE;
-        Space { all: vec![Pages::new(0, (START, end), words)], ..Space::default() }
+        let span = pages(0, resident.len() as u64);
+        Space { all: vec![Pages::new(0, span, words)], ..Space::default() }
     }
 
-    fn live_of(layer: Layer, bytes: u64) -> [u64; Layer::COUNT] {
-        let mut live = [0; Layer::COUNT];
-        live[layer as usize] = bytes;
+    fn live_of(layer: Layer, count: u64) -> [Bytes; Layer::COUNT] {
+        let mut live = [Bytes::ZERO; Layer::COUNT];
+        live[layer as usize] = bytes(count);
         live
     }
 
@@ -330,20 +356,20 @@ mod tests {
     #[test]
     fn a_block_that_was_never_touched_is_nowhere() {
         let mut space = space(&[true, false, false, false]);
-        space.claim(START, START + 4 * PAGE, Claim::Heap);
-        space.add_block(START + 16, 3 * PAGE, Layer::Native);
+        space.claim(pages(0, 4), Claim::Heap);
+        space.add_block(START + bytes(16), bytes(3 * PAGE), Layer::Native);
         let parts = parts(&space);
-        assert_eq!((parts.heap, parts.live), (PAGE, live_of(Layer::Native, PAGE - 16)));
+        assert_eq!((parts.heap, parts.live), (bytes(PAGE), live_of(Layer::Native, PAGE - 16)));
     }
 
     #[test]
     fn a_page_with_live_blocks_is_the_heaps_whoever_mapped_it() {
         let mut space = space(&[true, true]);
-        space.claim(START, START + 2 * PAGE, Claim::Mapped(7));
-        space.add_block(START, 100, Layer::Numpy);
+        space.claim(pages(0, 2), Claim::Mapped(7));
+        space.add_block(START, bytes(100), Layer::Numpy);
         let parts = parts(&space);
-        assert_eq!((parts.heap, parts.live), (PAGE, live_of(Layer::Numpy, 100)));
-        assert_eq!(parts.others, BTreeMap::from([(Claim::Mapped(7), PAGE)]));
+        assert_eq!((parts.heap, parts.live), (bytes(PAGE), live_of(Layer::Numpy, 100)));
+        assert_eq!(parts.others, BTreeMap::from([(Claim::Mapped(7), bytes(PAGE))]));
     }
 
     /// Pages 0, 1 and 3 were there at the start; 0 has a block of the process's own, 1 is the heap's, 3 and 4 are nobody's.
@@ -351,19 +377,19 @@ mod tests {
     fn what_was_inherited_is_told_from_what_came_later() {
         let mut space = space(&[true, true, true, true, true]);
         let began = self::space(&[true, true, false, true, false]).resident();
-        assert_eq!(began, [(START, START + 2 * PAGE), (START + 3 * PAGE, START + 4 * PAGE)]);
+        assert_eq!(began, [pages(0, 2), pages(3, 1)]);
         space.inherit(&began);
-        space.claim(START, START + 3 * PAGE, Claim::Heap);
-        space.add_block(START, 96, Layer::Native);
+        space.claim(pages(0, 3), Claim::Heap);
+        space.add_block(START, bytes(96), Layer::Native);
         let parts = parts(&space);
-        assert_eq!((parts.heap, parts.live[0]), (3 * PAGE, 96));
-        assert_eq!((parts.inherited_heap, parts.inherited), (2 * PAGE - 96, PAGE));
-        assert_eq!(parts.others, BTreeMap::from([(Claim::Nobody, PAGE)]));
-        assert_eq!(parts.total(), 5 * PAGE);
+        assert_eq!((parts.heap, parts.live[0]), (bytes(3 * PAGE), bytes(96)));
+        assert_eq!((parts.inherited_heap, parts.inherited), (bytes(2 * PAGE - 96), bytes(PAGE)));
+        assert_eq!(parts.others, BTreeMap::from([(Claim::Nobody, bytes(PAGE))]));
+        assert_eq!(parts.total(), bytes(5 * PAGE));
     }
 
     proptest! {
-        /// The naive twin counts byte by byte.
+        /// The naive model counts byte by byte.
         #[test]
         fn parts_add_up_and_equal_a_count_by_bytes(
             resident in prop::collection::vec(any::<bool>(), 1..12),
@@ -374,19 +400,19 @@ mod tests {
             let mut claimed = vec![Claim::Nobody; resident.len()];
             for (page, count, claim) in claims {
                 let claim = Claim::from_raw(claim);
-                space.claim(START + page * PAGE, START + (page + count) * PAGE, claim);
+                space.claim(pages(page, count), claim);
                 (page..page + count).for_each(|page| {
                     if let Some(place) = claimed.get_mut(page as usize) { *place = claim }
                 });
             }
-            let mut at = START;
+            let mut at = START.get();
             let mut live = 0;
             let mut touched = vec![false; resident.len()];
             for (gap, size) in blocks.into_iter().map(|(gap, size)| (gap * 16, size * 100)) {
                 at += gap;
-                space.add_block(at, size, Layer::Native);
+                space.add_block(Addr::new(at), bytes(size), Layer::Native);
                 for byte in at..at + size {
-                    let page = ((byte - START) / PAGE) as usize;
+                    let page = ((byte - START.get()) / PAGE) as usize;
                     if page < resident.len() {
                         touched[page] = true;
                         live += u64::from(resident[page]);
@@ -395,13 +421,14 @@ mod tests {
                 at += size;
             }
             let parts = parts(&space);
-            prop_assert_eq!(parts.live[0], live);
-            prop_assert_eq!(parts.total(), resident.iter().filter(|&&there| there).count() as u64 * PAGE);
+            prop_assert_eq!(parts.live[0], bytes(live));
+            let count = resident.iter().filter(|&&there| there).count() as u64;
+            prop_assert_eq!(parts.total(), bytes(count * PAGE));
             let heap = (0..resident.len()).filter(|&page| {
                 let ours = matches!(claimed[page], Claim::Heaplens | Claim::Pool(_));
                 resident[page] && !ours && (touched[page] || claimed[page] == Claim::Heap)
             });
-            prop_assert_eq!(parts.heap, heap.count() as u64 * PAGE);
+            prop_assert_eq!(parts.heap, bytes(heap.count() as u64 * PAGE));
         }
     }
 }

@@ -9,6 +9,8 @@ use heaplens_format::arena::block::{
 };
 use heaplens_format::arena::header::Region;
 use heaplens_format::arena::{Family, PAGE};
+use heaplens_format::{Addr, Bytes};
+use heaplens_snapshot::Block;
 
 use super::tables::Tables;
 
@@ -18,28 +20,17 @@ const RUN: usize = 256;
 const GAP: u32 = 8;
 const CELLS_PER_PAGE: u32 = (PAGE / (CELL_WORDS * 8)) as u32;
 
-/// A live block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Block {
-    /// Where it begins.
-    pub address: u64,
-    /// How long it is.
-    pub size: u64,
-    /// The stack that allocated it, as the arena numbers them.
-    pub site: u32,
-}
-
-/// Tells of each live block of `malloc` and its kin. Objects of Python are left out: their arenas tell of them.
-pub(crate) fn each(tables: &Tables<'_>, mut tell: impl FnMut(Block)) -> io::Result<()> {
+/// Visits each live block of `malloc` and its kin. Objects of Python are left out: they are counted by their arenas.
+pub(crate) fn each(tables: &Tables<'_>, mut visit: impl FnMut(Block)) -> io::Result<()> {
     each_of_all(tables, |block, family| {
         if family.is_of_heap() {
-            tell(block);
+            visit(block);
         }
     })
 }
 
 /// The same with those small objects of Python that were recorded.
-pub(crate) fn each_of_all(tables: &Tables<'_>, mut tell: impl FnMut(Block, Family)) -> io::Result<()> {
+pub(crate) fn each_of_all(tables: &Tables<'_>, mut visit: impl FnMut(Block, Family)) -> io::Result<()> {
     let mut leaves = leaves(tables)?;
     leaves.sort_unstable();
     let mut cells = Cells { tables, pages: HashMap::new() };
@@ -53,7 +44,7 @@ pub(crate) fn each_of_all(tables: &Tables<'_>, mut tell: impl FnMut(Block, Famil
         tables.read(Region::Pages, u64::from(first) * PAGE as u64, bytes)?;
         for &(page, address) in now {
             let start = (page - first) as usize * PAGE;
-            each_of_leaf(&bytes[start..start + PAGE], address, &mut cells, &mut tell);
+            each_of_leaf(&bytes[start..start + PAGE], address, &mut cells, &mut visit);
         }
         rest = later;
     }
@@ -61,14 +52,14 @@ pub(crate) fn each_of_all(tables: &Tables<'_>, mut tell: impl FnMut(Block, Famil
 }
 
 /// How many leaves from the first on are read together.
-fn run(leaves: &[(u32, u64)]) -> usize {
+fn run(leaves: &[(u32, Addr)]) -> usize {
     let first = leaves[0].0;
-    let near = |pair: &[(u32, u64)]| pair[1].0 - pair[0].0 <= GAP && ((pair[1].0 - first) as usize) < RUN;
+    let near = |pair: &[(u32, Addr)]| pair[1].0 - pair[0].0 <= GAP && ((pair[1].0 - first) as usize) < RUN;
     1 + leaves.windows(2).take_while(|pair| near(pair)).count()
 }
 
 /// The page of each leaf and the first address that it stands for.
-fn leaves(tables: &Tables<'_>) -> io::Result<Vec<(u32, u64)>> {
+fn leaves(tables: &Tables<'_>) -> io::Result<Vec<(u32, Addr)>> {
     let pages = u32::try_from(tables.region(Region::Pages).used / PAGE as u64).unwrap_or(u32::MAX);
     let mut leaves = Vec::new();
     let top = tables.bytes(Region::Top, 0, u64::MAX)?;
@@ -76,7 +67,7 @@ fn leaves(tables: &Tables<'_>) -> io::Result<Vec<(u32, u64)>> {
         let start = u64::from(directory) * PAGE as u64;
         let entries = tables.bytes(Region::Pages, start, start + DIRECTORY_ENTRIES as u64 * 4)?;
         let there = numbers(&entries).filter(|&(_, page)| page != 0 && page < pages);
-        leaves.extend(there.map(|(low, page)| (page, high << DIRECTORY_BITS | low << LEAF_BITS)));
+        leaves.extend(there.map(|(low, page)| (page, Addr::new(high << DIRECTORY_BITS | low << LEAF_BITS))));
     }
     Ok(leaves)
 }
@@ -85,34 +76,34 @@ fn numbers(bytes: &[u8]) -> impl Iterator<Item = (u64, u32)> {
     (0..).zip(bytes.as_chunks::<4>().0.iter().map(|number| u32::from_le_bytes(*number)))
 }
 
-fn each_of_leaf(leaf: &[u8], address: u64, cells: &mut Cells<'_>, tell: &mut impl FnMut(Block, Family)) {
+fn each_of_leaf(leaf: &[u8], address: Addr, cells: &mut Cells<'_>, visit: &mut impl FnMut(Block, Family)) {
     debug_assert_eq!(leaf.len(), LEAF_WORDS * 8);
     for (granule, raw) in (0u64..).zip(leaf.as_chunks::<8>().0) {
         let entry = BlockEntry::from_raw(u64::from_le_bytes(*raw));
-        let start = address + (granule << GRANULE_BITS);
+        let start = address + Bytes::new(granule << GRANULE_BITS);
         match entry.shape() {
             Shape::Empty => {}
-            Shape::Block => one(entry, entry.size().get(), start, tell),
+            Shape::Block => one(entry, entry.size(), start, visit),
             Shape::Fine(cell) => {
                 for word in cells.words(cell).into_iter().flatten() {
                     let entry = BlockEntry::from_raw(word);
                     if entry.shape() == Shape::Block {
-                        one(entry, entry.size().get(), start, tell);
+                        one(entry, entry.size(), start, visit);
                     }
                 }
             }
             Shape::Huge(cell) => {
                 if let Some([small, size, ..]) = cells.words(cell) {
-                    one(BlockEntry::from_raw(small), size, start, tell);
+                    one(BlockEntry::from_raw(small), Bytes::new(size), start, visit);
                 }
             }
         }
     }
 }
 
-fn one(entry: BlockEntry, size: u64, granule: u64, tell: &mut impl FnMut(Block, Family)) {
-    let (address, site) = (granule + entry.offset() * 8, entry.site().get());
-    tell(Block { address, size, site }, entry.family());
+fn one(entry: BlockEntry, size: Bytes, granule: Addr, visit: &mut impl FnMut(Block, Family)) {
+    let (address, site) = (granule + Bytes::new(entry.offset() * 8), entry.site().get());
+    visit(Block { address, size, site }, entry.family());
 }
 
 /// Cells of blocks that do not fit a word, a page of them at a time.
@@ -139,11 +130,15 @@ impl Cells<'_> {
 mod tests {
     use super::*;
 
+    fn leaf(page: u32) -> (u32, Addr) {
+        (page, Addr::default())
+    }
+
     #[test]
     fn leaves_that_lie_near_are_read_together() {
-        assert_eq!(run(&[(1, 0), (2, 0), (10, 0), (19, 0)]), 3);
-        let many: Vec<(u32, u64)> = (1..1000).map(|page| (page, 0)).collect();
+        assert_eq!(run(&[1, 2, 10, 19].map(leaf)), 3);
+        let many: Vec<(u32, Addr)> = (1..1000).map(leaf).collect();
         assert_eq!(run(&many), RUN);
-        assert_eq!(run(&[(7, 0)]), 1);
+        assert_eq!(run(&[leaf(7)]), 1);
     }
 }

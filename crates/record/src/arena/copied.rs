@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
+use heaplens_format::Bytes;
 use heaplens_format::arena::header::{HEADER_SIZE, HeaderView, Region};
 use heaplens_format::arena::{MAPPING_SIZE, PAGE};
 
@@ -35,7 +36,7 @@ impl Copied {
     pub(crate) fn prepare(arena: &File) -> io::Result<Self> {
         let header = read_header(arena)?;
         let view = HeaderView::new(&header).ok_or(io::ErrorKind::InvalidData)?;
-        let length = arena.metadata()?.len();
+        let length = Bytes::new(arena.metadata()?.len());
         let tables = CHANGING.map(|region| {
             let used = used(&view, region, length);
             let mut bytes = vec![0; used + used / SPARE_PART + SPARE_PAGES * PAGE];
@@ -49,7 +50,7 @@ impl Copied {
     pub(crate) fn fill(&mut self, arena: &File) -> io::Result<()> {
         self.header = read_header(arena)?;
         let view = HeaderView::new(&self.header).ok_or(io::ErrorKind::InvalidData)?;
-        let length = arena.metadata()?.len();
+        let length = Bytes::new(arena.metadata()?.len());
         for table in &mut self.tables {
             table.offset = view.region(table.region).offset;
             table.length = used(&view, table.region, length);
@@ -82,12 +83,12 @@ fn read_header(arena: &File) -> io::Result<Vec<u8>> {
 }
 
 /// Of mappings the records that are live, not the room for them. What claims to reach beyond the file is nothing.
-fn used(view: &HeaderView<'_>, region: Region, file: u64) -> usize {
+fn used(view: &HeaderView<'_>, region: Region, file: Bytes) -> usize {
     let extent = view.region(region);
     let used = match region {
         Region::Mappings => extent.used.min(view.mappings().saturating_mul(MAPPING_SIZE as u64)),
         _ => extent.used,
     };
-    let is_inside = extent.offset.checked_add(used).is_some_and(|end| end <= file);
+    let is_inside = extent.offset.checked_add(used).is_some_and(|end| end <= file.get());
     if is_inside { used as usize } else { 0 }
 }

@@ -93,8 +93,8 @@ fn nameless(before: Option<&Mark>) -> Mark {
 }
 
 /// The bytes that the records of so many marks take; those that the recorder made lie behind what the agent counts as used.
-pub(crate) fn length(moment: Moment) -> u64 {
-    (u64::from(moment.mark()) + 1) * MARK_SIZE as u64
+pub(crate) fn length(moment: Moment) -> Bytes {
+    Bytes::new((u64::from(moment.mark()) + 1) * MARK_SIZE as u64)
 }
 
 /// Whether it has a higher number than all others of its kind.

@@ -16,7 +16,7 @@ mod stacks;
 mod tables;
 mod threads;
 
-pub(crate) use blocks::{Block, each, each_of_all};
+pub(crate) use blocks::{each, each_of_all};
 pub(crate) use codes::complete_paths;
 pub(crate) use copied::Copied;
 pub use error::ArenaError;
@@ -27,4 +27,4 @@ pub use process::read_process;
 pub(crate) use process::read_with_findings;
 pub(crate) use records::word;
 pub(crate) use stacks::{Ground, ground_of};
-pub(crate) use tables::Tables;
+pub(crate) use tables::{SeenMapping, Tables};

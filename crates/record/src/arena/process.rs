@@ -152,18 +152,20 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn region(&self, region: Region) -> Result<Vec<u8>, ArenaError> {
-        self.records(region, self.header.region(region).used)
+        self.records(region, Bytes::new(self.header.region(region).used))
     }
 
     fn marks(&self) -> Result<Vec<u8>, ArenaError> {
-        let length = marks::length(self.header.moment()).min(self.header.region(Region::Marks).capacity);
+        let length =
+            marks::length(self.header.moment()).min(Bytes::new(self.header.region(Region::Marks).capacity));
         self.records(Region::Marks, length)
     }
 
-    fn records(&self, region: Region, used: u64) -> Result<Vec<u8>, ArenaError> {
+    fn records(&self, region: Region, length: Bytes) -> Result<Vec<u8>, ArenaError> {
         let RegionView { offset, .. } = self.header.region(region);
-        let length = self.file.metadata()?.len();
-        if offset.checked_add(used).is_none_or(|end| end > length) {
+        let used = length.get();
+        let of_file = self.file.metadata()?.len();
+        if offset.checked_add(used).is_none_or(|end| end > of_file) {
             return Err(ArenaError::OutOfFile { region, offset, claimed: used });
         }
         let mut bytes = vec![0; used as usize];
@@ -234,7 +236,7 @@ impl Reader<'_> {
             return None;
         }
         let live = owner.live().plus(shared.live());
-        let peak = self.header.peak_bytes();
+        let peak = Bytes::new(self.header.peak_bytes());
         let at_peak = owner.at_peak(peak).plus(shared.at_peak(peak));
         let path = trie.enter(identity.node())?;
         let parts = [owner.live(), shared.live()];

@@ -3,6 +3,7 @@
 
 use std::mem::offset_of;
 
+use heaplens_format::Bytes;
 use heaplens_format::arena::SITE_SIZE;
 use heaplens_format::arena::marks::Moment;
 use heaplens_format::arena::table::SiteRecord;
@@ -63,8 +64,8 @@ impl<'a> SiteCounters<'a> {
     }
 
     /// The live value at the peak: the kept one where something changed since, else the present one.
-    pub(super) fn at_peak(&self, peak: u64) -> Sum {
-        if self.moment().peak() != peak {
+    pub(super) fn at_peak(&self, peak: Bytes) -> Sum {
+        if self.moment().peak() != peak.get() {
             return self.live();
         }
         Sum {

@@ -3,11 +3,14 @@
 
 use std::fs::File;
 use std::io;
+use std::mem::offset_of;
 use std::os::unix::fs::FileExt;
 
 use heaplens_format::arena::header::{HEADER_SIZE, Region, RegionView};
 use heaplens_format::arena::table::MappingRecord;
 use heaplens_format::arena::{HeaderView, MAPPING_SIZE};
+use heaplens_format::{Addr, Bytes};
+use heaplens_snapshot::Span;
 
 use super::copied::Copied;
 use super::records::word;
@@ -20,7 +23,16 @@ pub(crate) struct Tables<'a> {
     file: &'a File,
     copied: Option<&'a Copied>,
     header: Vec<u8>,
-    length: u64,
+    length: Bytes,
+}
+
+/// A mapping that the agent saw.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SeenMapping {
+    /// Where it lies.
+    pub(crate) span: Span,
+    /// The stack that mapped it; 0 for the allocator's own.
+    pub(crate) site: u32,
 }
 
 impl<'a> Tables<'a> {
@@ -29,7 +41,7 @@ impl<'a> Tables<'a> {
         let mut header = vec![0; HEADER_SIZE];
         file.read_exact_at(&mut header, 0).ok()?;
         HeaderView::new(&header)?;
-        let length = file.metadata().ok()?.len();
+        let length = Bytes::new(file.metadata().ok()?.len());
         Some(Self { file, copied: None, header, length })
     }
 
@@ -37,7 +49,7 @@ impl<'a> Tables<'a> {
     pub(crate) fn of_copy(file: &'a File, copied: &'a Copied) -> Option<Self> {
         let header = copied.header().to_vec();
         HeaderView::new(&header)?;
-        let length = file.metadata().ok()?.len();
+        let length = Bytes::new(file.metadata().ok()?.len());
         Some(Self { file, copied: Some(copied), header, length })
     }
 
@@ -50,7 +62,7 @@ impl<'a> Tables<'a> {
         let nothing = RegionView { offset: 0, capacity: 0, reserved: 0, used: 0 };
         let view = self.header().map_or(nothing, |header| header.region(region));
         match view.offset.checked_add(view.used) {
-            Some(end) if end <= self.length => view,
+            Some(end) if end <= self.length.get() => view,
             _ => nothing,
         }
     }
@@ -79,21 +91,19 @@ impl<'a> Tables<'a> {
         Ok(())
     }
 
-    /// The mappings that were seen, sorted by address: start, end, site, which is 0 for the allocator's own.
-    pub(crate) fn mappings(&self) -> io::Result<Vec<(u64, u64, u32)>> {
+    /// The mappings that were seen, sorted by address.
+    pub(crate) fn mappings(&self) -> io::Result<Vec<SeenMapping>> {
         let rows = match self.copied {
             Some(_) => self.mapping_rows()?.1,
             None => self.settled_mappings()?,
         };
         let row = |row: &[u8]| {
-            let field = |at: usize| word(row, at);
-            (
-                field(std::mem::offset_of!(MappingRecord, start)),
-                field(std::mem::offset_of!(MappingRecord, end)),
-                field(std::mem::offset_of!(MappingRecord, site)) as u32,
-            )
+            let address = |at: usize| Addr::new(word(row, at));
+            let (start, end) = (offset_of!(MappingRecord, start), offset_of!(MappingRecord, end));
+            let site = word(row, offset_of!(MappingRecord, site)) as u32;
+            SeenMapping { span: Span::new(address(start), address(end)), site }
         };
-        Ok(rows.chunks_exact(MAPPING_SIZE).map(row).filter(|(start, end, _)| start < end).collect())
+        Ok(rows.chunks_exact(MAPPING_SIZE).map(row).filter(|row| row.span.start < row.span.end).collect())
     }
 
     /// Their records, as they are when nobody changes them.

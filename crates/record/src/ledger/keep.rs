@@ -22,7 +22,7 @@ const FIRST_LOOPS: u32 = 8;
 /// How far they are apart at first.
 const FIRST_DISTANCE: Nanos = Nanos::new(200_000_000);
 /// Growth below this is not looked at closer.
-const LITTLE: u64 = 1 << 20;
+const LITTLE: Bytes = Bytes::new(1 << 20);
 /// Growth by this part is looked at soon, by that one when there was time.
 const MUCH: u64 = 8;
 const SOME: u64 = 64;
@@ -109,8 +109,8 @@ impl Ledgers {
         let passed = since(last.at, reading.now);
         let patience = if self.taken < FIRST_FEW { 1 } else { LATER };
         let is_free = |times: u64| passed.get() >= last.took.get().saturating_mul(times * patience);
-        let peak = peak.program().get();
-        let grew = |part: u64| reading.rss.get() > peak.saturating_add((peak / part).max(LITTLE));
+        let peak = peak.program();
+        let grew = |part: u64| reading.rss > peak + Bytes::new(peak.get() / part).max(LITTLE);
         let is_early = self.loops < FIRST_LOOPS;
         reading.loops > self.loops && (is_early || is_free(SOON))
             || grew(MUCH) && is_free(SOON)

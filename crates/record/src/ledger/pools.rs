@@ -38,7 +38,8 @@ impl Layout {
             .filter(|&pool| resident(pool))
             .collect();
         let mut headers = vec![0; pools.len() * HEADER];
-        memory::read_scattered(process, &pools, HEADER, &mut headers);
+        let addresses: Vec<Addr> = pools.iter().copied().map(Addr::new).collect();
+        memory::read_scattered(process, &addresses, HEADER, &mut headers);
         let in_pool = |(&pool, header): (&u64, &[u8; HEADER])| {
             let pages =
                 (pool..pool + pool_size).step_by(PAGE as usize).filter(|&page| resident(page)).count();

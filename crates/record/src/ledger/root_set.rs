@@ -9,25 +9,23 @@ use heaplens_format::arena::header::FLAG_FORKED;
 use heaplens_format::memory::Layer;
 use heaplens_format::recording::Interpreter;
 use heaplens_format::{Addr, Bytes, Pid};
-use heaplens_snapshot::{
-    Block as LiveBlock, Mapping, PythonHeap, RootKind, RootRange, RootRegister, RootSet, Span,
-};
+use heaplens_snapshot::{Block, Mapping, PythonHeap, RootKind, RootRange, RootRegister, RootSet, Span};
 
 use super::take::Subject;
 use crate::address_space::{Area, Claim, Pagemap, Space, areas, objects, stacks};
-use crate::arena::{self, Block, Tables};
+use crate::arena::{self, Tables};
 use crate::tracing::StoppedThread;
 
 /// Bytes below the stack pointer that a function may use without moving it.
-const RED_ZONE: u64 = 128;
+const RED_ZONE: Bytes = Bytes::new(128);
 /// What exit handlers may have on the stack.
-const DEEPEST_EXIT: u64 = 1 << 20;
+const DEEPEST_EXIT: Bytes = Bytes::new(1 << 20);
 
 /// What a snapshot consists of besides memory.
 #[derive(Debug, Default)]
 pub(crate) struct FrozenHeap {
     /// Live blocks.
-    pub(crate) blocks: Vec<LiveBlock>,
+    pub(crate) blocks: Vec<Block>,
     /// What may lead to them.
     pub(crate) roots: RootSet,
     /// The address space.
@@ -65,12 +63,11 @@ impl Subject {
         let mut space = Space::read_touched(&areas, &mut pagemap)?;
         self.claim(&mut space, tables, &header, &areas)?;
         let (blocks, mut objects) = live_blocks(tables, &mut space)?;
-        objects.extend(
-            objects::read(self.process(), &mut pagemap, header.object_samples())?.into_iter().map(live),
-        );
+        let samples = Addr::new(header.object_samples());
+        objects.extend(objects::read(self.process(), &mut pagemap, samples)?);
         objects.sort_unstable_by_key(|object| object.address);
         let roots = self.root_set(&areas, &space, &mut pagemap, &header, threads)?;
-        let arenas = space.arenas().iter().map(|&range| span(range)).collect();
+        let arenas = space.arenas().to_vec();
         let python = Interpreter::from_raw(header.python()).map(|python| PythonHeap {
             version: (python.major, python.minor),
             arenas,
@@ -89,16 +86,16 @@ impl Subject {
     ) -> io::Result<RootSet> {
         let (stacks, registers) = match *threads {
             SeenThreads::All(threads) => held_by_threads(threads, header),
-            SeenThreads::One { thread, stack, .. } => (vec![(thread, stack.get())], Vec::new()),
+            SeenThreads::One { thread, stack, .. } => (vec![(thread, stack)], Vec::new()),
         };
         let mut ranges = self.ranges(areas, space, pagemap, &stacks)?;
         if let SeenThreads::One { process, stack, .. } = *threads {
-            ranges.extend(self.whole_stacks(areas, pagemap, process, stack.get())?);
+            ranges.extend(self.whole_stacks(areas, pagemap, process, stack)?);
         }
         let allocator_data = self.data(areas, pagemap, is_of_libc)?.into_iter();
         Ok(RootSet {
             ranges,
-            allocator_data: allocator_data.map(|range| root(range, RootKind::Data)).collect(),
+            allocator_data: allocator_data.map(|span| root(span, RootKind::Data)).collect(),
             registers: registers.into_iter().map(|word| RootRegister { thread: 0, word }).collect(),
         })
     }
@@ -110,19 +107,19 @@ impl Subject {
         areas: &[Area],
         pagemap: &mut Pagemap,
         is_wanted: impl Fn(&str) -> bool,
-    ) -> io::Result<Vec<(u64, u64)>> {
+    ) -> io::Result<Vec<Span>> {
         let is_data = |area: &&Area| area.is_writable && !area.is_anonymous() && !is_device(&area.name);
-        let mut ranges = Vec::new();
+        let mut spans = Vec::new();
         for area in
             areas.iter().filter(is_data).filter(|area| area.name != "[stack]" && is_wanted(&area.name))
         {
             match area.is_private {
                 _ if self.is_own(area) => {}
-                true => ranges.extend(pagemap.touched(area.start, area.end)?),
-                false => ranges.push((area.start, area.end)),
+                true => spans.extend(pagemap.touched(area.span)?),
+                false => spans.push(area.span),
             }
         }
-        Ok(ranges)
+        Ok(spans)
     }
 
     /// All of each stack that was ever touched, but of the one that this address is in. The first thread is numbered as the process.
@@ -131,16 +128,16 @@ impl Subject {
         areas: &[Area],
         pagemap: &mut Pagemap,
         process: Pid,
-        seen: u64,
+        seen: Addr,
     ) -> io::Result<Vec<RootRange>> {
-        let first = areas.iter().filter(|area| area.name == "[stack]").map(|area| (area.start, area.end));
-        let others = stacks::find(self.process(), areas).into_iter().map(|range| (range, 0));
+        let first = areas.iter().filter(|area| area.name == "[stack]").map(|area| (area.span, process.get()));
+        let others = stacks::find(self.process(), areas).into_iter().map(|span| (span, 0));
         let mut roots = Vec::new();
-        for ((start, end), thread) in first.map(|range| (range, process.get())).chain(others) {
-            if !(start..end).contains(&seen) {
-                let touched = pagemap.touched(start, end)?.into_iter();
+        for (stack, thread) in first.chain(others) {
+            if !stack.contains(seen) {
+                let touched = pagemap.touched(stack)?.into_iter();
                 let kind = RootKind::Stack { thread };
-                roots.extend(touched.map(|range| root(range, kind)));
+                roots.extend(touched.map(|span| root(span, kind)));
             }
         }
         Ok(roots)
@@ -151,14 +148,14 @@ impl Subject {
         areas: &[Area],
         space: &Space,
         pagemap: &mut Pagemap,
-        threads: &[(u32, u64)],
+        threads: &[(u32, Addr)],
     ) -> io::Result<Vec<RootRange>> {
         let data = self.data(areas, pagemap, |name| !is_of_libc(name))?.into_iter();
-        let mut roots: Vec<RootRange> = data.map(|range| root(range, RootKind::Data)).collect();
+        let mut roots: Vec<RootRange> = data.map(|span| root(span, RootKind::Data)).collect();
         let reachable = space.reachable().into_iter();
-        roots.extend(reachable.map(|(start, end, claim)| root((start, end), kind_of(claim))));
+        roots.extend(reachable.map(|(span, claim)| root(span, kind_of(claim))));
         let tables = stacks::tables(self.process(), &stacks::find(self.process(), areas)).into_iter();
-        roots.extend(tables.map(|range| root(range, RootKind::Anonymous)));
+        roots.extend(tables.map(|span| root(span, RootKind::Anonymous)));
         roots.extend(threads.iter().filter_map(|&(thread, stack)| {
             Some(root(rest_of_stack(areas, space, stack)?, RootKind::Stack { thread }))
         }));
@@ -184,14 +181,14 @@ pub(crate) fn refusal(header: &HeaderView<'_>) -> Option<&'static str> {
 }
 
 /// Live blocks of `malloc` and its kin, and small objects of Python.
-fn live_blocks(tables: &Tables<'_>, space: &mut Space) -> io::Result<(Vec<LiveBlock>, Vec<LiveBlock>)> {
+fn live_blocks(tables: &Tables<'_>, space: &mut Space) -> io::Result<(Vec<Block>, Vec<Block>)> {
     let (mut all, mut objects) = (Vec::new(), Vec::new());
     arena::each_of_all(tables, |block, family| {
         if family.is_of_heap() {
             space.add_block(block.address, block.size, Layer::Native);
-            all.push(live(block));
+            all.push(block);
         } else {
-            objects.push(live(block));
+            objects.push(block);
         }
     })?;
     Ok((all, objects))
@@ -199,11 +196,9 @@ fn live_blocks(tables: &Tables<'_>, space: &mut Space) -> io::Result<(Vec<LiveBl
 
 /// Where the stack of each thread begins, and what registers hold. Of the thread that ends the process counts what it held when
 /// it began to: since then functions have left their words on its stack.
-fn held_by_threads(threads: &[StoppedThread], header: &HeaderView<'_>) -> (Vec<(u32, u64)>, Vec<u64>) {
-    let leaving = header.leaving_stack();
-    let ends = |thread: &StoppedThread| {
-        thread.stack().get() <= leaving && leaving - thread.stack().get() < DEEPEST_EXIT
-    };
+fn held_by_threads(threads: &[StoppedThread], header: &HeaderView<'_>) -> (Vec<(u32, Addr)>, Vec<u64>) {
+    let leaving = Addr::new(header.leaving_stack());
+    let ends = |thread: &StoppedThread| thread.stack() <= leaving && leaving - thread.stack() < DEEPEST_EXIT;
     let mut registers = header.leaving_registers().to_vec();
     let mut stacks = Vec::new();
     for thread in threads {
@@ -211,7 +206,7 @@ fn held_by_threads(threads: &[StoppedThread], header: &HeaderView<'_>) -> (Vec<(
         if ends(thread) {
             stacks.push((number, leaving));
         } else {
-            stacks.push((number, thread.stack().get().saturating_sub(RED_ZONE)));
+            stacks.push((number, without_red_zone(thread.stack())));
             registers.extend(thread.general());
         }
     }
@@ -226,21 +221,18 @@ fn kind_of(claim: Claim) -> RootKind {
     }
 }
 
-fn live(block: Block) -> LiveBlock {
-    LiveBlock { address: Addr::new(block.address), size: Bytes::new(block.size), site: block.site }
+/// The lowest address that a function may use.
+fn without_red_zone(stack: Addr) -> Addr {
+    Addr::new(stack.get().saturating_sub(RED_ZONE.get()))
 }
 
-fn span((start, end): (u64, u64)) -> Span {
-    Span::new(Addr::new(start), Addr::new(end))
-}
-
-fn root(range: (u64, u64), kind: RootKind) -> RootRange {
-    RootRange { span: span(range), kind }
+fn root(span: Span, kind: RootKind) -> RootRange {
+    RootRange { span, kind }
 }
 
 fn mapping(area: Area) -> Mapping {
-    let Area { start, end, offset, name, is_writable, .. } = area;
-    Mapping { span: span((start, end)), offset, name, is_writable }
+    let Area { span, offset, name, is_writable, .. } = area;
+    Mapping { span, offset, name, is_writable }
 }
 
 fn is_of_libc(name: &str) -> bool {
@@ -253,9 +245,9 @@ fn is_device(name: &str) -> bool {
 }
 
 /// From where a stack begins now to its first byte. Thread-local data comes after it in the same memory.
-fn rest_of_stack(areas: &[Area], space: &Space, stack: u64) -> Option<(u64, u64)> {
-    let area = areas.iter().find(|area| area.start <= stack && stack < area.end)?;
-    Some((stack, space.end_of_stack(stack).unwrap_or(area.end)))
+fn rest_of_stack(areas: &[Area], space: &Space, stack: Addr) -> Option<Span> {
+    let area = areas.iter().find(|area| area.span.contains(stack))?;
+    Some(Span::new(stack, space.end_of_stack(stack).unwrap_or(area.span.end)))
 }
 
 #[cfg(test)]

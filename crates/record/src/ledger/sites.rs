@@ -3,6 +3,7 @@
 
 use std::io;
 
+use heaplens_format::Bytes;
 use heaplens_format::arena::frame::split_frame;
 use heaplens_format::arena::header::Region;
 use heaplens_format::arena::table::{ModuleRecord, NodeRecord, SiteIdentity, SiteRecord};
@@ -119,7 +120,7 @@ impl Sites {
     }
 
     /// Live heap bytes of each owner by the counters of sites, which in a sampled run are estimates.
-    pub(super) fn estimates(&mut self, tables: &Tables<'_>) -> io::Result<[u64; Layer::COUNT]> {
+    pub(super) fn estimates(&mut self, tables: &Tables<'_>) -> io::Result<[Bytes; Layer::COUNT]> {
         let mut live = [0i64; Layer::COUNT];
         let records = tables.bytes(Region::Sites, 0, u64::MAX)?;
         let bytes = |record: &[u8]| {
@@ -141,7 +142,7 @@ impl Sites {
                 live[self.owner(tables, number) as usize] += sum.max(0);
             }
         }
-        Ok(live.map(|bytes| bytes.max(0) as u64))
+        Ok(live.map(|bytes| Bytes::new(bytes.max(0) as u64)))
     }
 }
 

@@ -12,18 +12,19 @@ use std::io;
 use heaplens_format::arena::header::{FLAG_FORKED, HeaderView};
 use heaplens_format::memory::{Allocator, ClaimedBy, Layer, Line, LiveParts, Pool};
 use heaplens_format::recording::{Interpreter, Ledger, LedgerMapping, LineBytes};
-use heaplens_format::{Bytes, Pid};
+use heaplens_format::{Addr, Bytes, Pid};
+use heaplens_snapshot::Span;
 
 use super::pools::Layout;
 use super::sites::Sites;
 use crate::address_space::{Area, Claim, Images, Pagemap, Parts, PoolPart, Space};
 use crate::address_space::{areas, heaps, own, stacks};
-use crate::arena::{self, Tables};
+use crate::arena::{self, SeenMapping, Tables};
 
 /// Mappings that are named in a ledger.
 const MOST_MAPPINGS: usize = 24;
 /// Smaller ones are not.
-const SMALLEST_MAPPING: u64 = 64 << 10;
+const SMALLEST_MAPPING: Bytes = Bytes::new(64 << 10);
 
 /// A process, with what is known of it from the ledger before.
 #[derive(Debug)]
@@ -34,7 +35,7 @@ pub(crate) struct Subject {
     sites: Sites,
     images: Images,
     /// Of one that began by `fork`: the anonymous pages that were resident when it was first looked at.
-    inherited: Option<Vec<(u64, u64)>>,
+    inherited: Option<Vec<Span>>,
 }
 
 impl Subject {
@@ -60,8 +61,8 @@ impl Subject {
         self.claim(&mut space, tables, header, areas)?;
         let is_sampled = header.sample_interval() != 0;
         if is_sampled {
-            for (start, end) in heaps::mapped_blocks(self.process, &space.unclaimed()) {
-                space.claim(start, end, Claim::Heap);
+            for block in heaps::mapped_blocks(self.process, &space.unclaimed()) {
+                space.claim(block, Claim::Heap);
             }
         } else {
             let sites = &mut self.sites;
@@ -93,22 +94,22 @@ impl Subject {
         header: &HeaderView<'_>,
         areas: &[Area],
     ) -> io::Result<()> {
-        for (start, end) in stacks::find(self.process, areas) {
-            space.claim(start, end, Claim::Stack);
+        for stack in stacks::find(self.process, areas) {
+            space.claim(stack, Claim::Stack);
         }
-        for (index, start, end) in self.images.find(self.process, areas) {
+        for (index, image) in self.images.find(self.process, areas) {
             let claim = if self.is_own(&areas[index]) { Claim::Heaplens } else { Claim::Image };
-            space.claim(start, end, claim);
+            space.claim(image, claim);
         }
         for heap in areas.iter().filter(|area| area.name == "[heap]") {
-            space.claim(heap.start, heap.end, Claim::Heap);
+            space.claim(heap.span, Claim::Heap);
         }
-        for (start, end) in heaps::find(self.process, areas) {
-            space.claim(start, end, Claim::Heap);
+        for heap in heaps::find(self.process, areas) {
+            space.claim(heap, Claim::Heap);
         }
         self.claim_mapped(space, tables, header)?;
-        for (start, end) in own::ranges(self.process, header.own_ranges()) {
-            space.claim(start, end, Claim::Heaplens);
+        for range in own::ranges(self.process, Addr::new(header.own_ranges())) {
+            space.claim(range, Claim::Heaplens);
         }
         Ok(())
     }
@@ -120,25 +121,27 @@ impl Subject {
         header: &HeaderView<'_>,
     ) -> io::Result<()> {
         let python = Interpreter::from_raw(header.python()).and_then(Layout::of);
-        for (start, end, site) in tables.mappings()? {
+        for SeenMapping { span, site } in tables.mappings()? {
+            let (start, end) = (span.start.get(), span.end.get());
             let arena = python.filter(|layout| {
                 end - start == layout.sizes.arena
-                    && space.is_resident(start.next_multiple_of(layout.sizes.pool))
+                    && space.is_resident(Addr::new(start.next_multiple_of(layout.sizes.pool)))
                     && layout.begins_at(self.process, start)
             });
             if let Some(layout) = arena {
-                space.claim(start, end, Claim::Pool(Allocator::Pymalloc));
-                space.add_arena(start, end);
-                let objects = layout.objects(self.process, start, |page| space.is_resident(page));
-                space.add_parts(Allocator::Pymalloc, start, objects);
+                space.claim(span, Claim::Pool(Allocator::Pymalloc));
+                space.add_arena(span);
+                let is_resident = |page| space.is_resident(Addr::new(page));
+                let objects = Bytes::new(layout.objects(self.process, start, is_resident));
+                space.add_parts(Allocator::Pymalloc, span.start, objects);
             } else if let Some(pool) = Allocator::of_region(site) {
                 // In a sampled run most of its parts are not known: it is divided by estimates, as the heap is.
                 let is_sampled = header.sample_interval() != 0;
-                space.claim(start, end, if is_sampled { Claim::Heap } else { Claim::Pool(pool) });
+                space.claim(span, if is_sampled { Claim::Heap } else { Claim::Pool(pool) });
             } else if self.sites.is_allocators(tables, site) {
-                space.claim(start, end, Claim::Heap);
+                space.claim(span, Claim::Heap);
             } else {
-                space.claim(start, end, Claim::Mapped(site));
+                space.claim(span, Claim::Mapped(site));
             }
         }
         Ok(())
@@ -170,11 +173,11 @@ impl Subject {
 #[derive(Default)]
 struct Sums {
     lines: LineBytes,
-    live: [u64; Layer::COUNT],
-    heap: u64,
+    live: [Bytes; Layer::COUNT],
+    heap: Bytes,
     /// What of it was inherited by `fork`, beside live blocks.
-    inherited_heap: u64,
-    mappings: BTreeMap<(Line, String, Option<u32>), u64>,
+    inherited_heap: Bytes,
+    mappings: BTreeMap<(Line, String, Option<u32>), Bytes>,
 }
 
 impl Sums {
@@ -184,19 +187,21 @@ impl Sums {
             divided[index] = true;
             self.add_parts(&areas[index], &parts);
         }
-        for (area, _) in areas.iter().zip(divided).filter(|(area, divided)| !divided && area.rss.get() > 0) {
-            self.add_mapping(claim_of(area), &area.name, None, area.rss.get());
+        for (area, _) in
+            areas.iter().zip(divided).filter(|(area, divided)| !divided && area.rss > Bytes::ZERO)
+        {
+            self.add_mapping(claim_of(area), &area.name, None, area.rss);
         }
     }
 
-    fn add(&mut self, claim: ClaimedBy, bytes: u64) {
-        self.lines.add(Line::of(claim), Bytes::new(bytes));
+    fn add(&mut self, claim: ClaimedBy, bytes: Bytes) {
+        self.lines.add(Line::of(claim), bytes);
     }
 
-    fn add_mapping(&mut self, claim: ClaimedBy, name: &str, site: Option<u32>, bytes: u64) {
+    fn add_mapping(&mut self, claim: ClaimedBy, name: &str, site: Option<u32>, bytes: Bytes) {
         self.add(claim, bytes);
         let line = Line::of(claim);
-        if bytes > 0 && line.row().mappings.is_some() {
+        if bytes > Bytes::ZERO && line.row().mappings.is_some() {
             *self.mappings.entry((line, name.to_owned(), site)).or_default() += bytes;
         }
     }
@@ -204,15 +209,16 @@ impl Sums {
     /// Pages of zeros that were only ever read are in the page map and not in RSS: the kernel's sum is divided as the pages
     /// are. What rounding leaves is nobody's.
     fn add_parts(&mut self, area: &Area, parts: &Parts) {
-        let (rss, total) = (area.rss.get(), parts.total());
-        if total == 0 {
+        let (rss, total) = (area.rss, parts.total());
+        if total == Bytes::ZERO {
             return self.add(ClaimedBy::Nobody, rss);
         }
-        let scaled = |bytes: u64| (u128::from(bytes) * u128::from(rss) / u128::from(total)) as u64;
+        let wide = |bytes: Bytes| u128::from(bytes.get());
+        let scaled = |bytes: Bytes| Bytes::new((wide(bytes) * wide(rss) / wide(total)) as u64);
         let mut left = rss;
-        let mut take = |bytes: u64| {
+        let mut take = |bytes: Bytes| {
             let bytes = scaled(bytes).min(left);
-            left -= bytes;
+            left = left.saturating_sub(bytes);
             bytes
         };
         let (heap, inherited) = (take(parts.heap), take(parts.inherited));
@@ -221,9 +227,9 @@ impl Sums {
             (pool, PoolPart { pages, live: scaled(part.live).min(pages) })
         });
         let pools: Vec<(Allocator, PoolPart)> = pools.collect();
-        let others: Vec<(Claim, u64)> =
+        let others: Vec<(Claim, Bytes)> =
             parts.others.iter().map(|(&claim, &bytes)| (claim, take(bytes))).collect();
-        let blocks_in_pools: u64 = pools.into_iter().map(|(pool, part)| self.add_pool(pool, part)).sum();
+        let blocks_in_pools: Bytes = pools.into_iter().map(|(pool, part)| self.add_pool(pool, part)).sum();
         self.add_heap(heap + blocks_in_pools, parts.live.map(scaled));
         self.inherited_heap += scaled(parts.inherited_heap);
         self.add(ClaimedBy::Parent, inherited);
@@ -235,28 +241,28 @@ impl Sums {
 
     /// What is not in use of a pool has its own line. What is in use is returned where it is blocks, which are divided with
     /// those of the heap.
-    fn add_pool(&mut self, pool: Allocator, part: PoolPart) -> u64 {
-        self.add(ClaimedBy::UnusedPool(pool), part.pages - part.live);
+    fn add_pool(&mut self, pool: Allocator, part: PoolPart) -> Bytes {
+        self.add(ClaimedBy::UnusedPool(pool), part.pages.saturating_sub(part.live));
         match pool.row().pool {
             Some(Pool { live: LiveParts::AreRead(layer), .. }) => {
                 self.add(ClaimedBy::LiveBlocks(layer), part.live);
-                0
+                Bytes::ZERO
             }
             _ => part.live,
         }
     }
 
-    fn add_heap(&mut self, heap: u64, live: [u64; Layer::COUNT]) {
+    fn add_heap(&mut self, heap: Bytes, live: [Bytes; Layer::COUNT]) {
         self.heap += heap;
         let mut left = heap;
         for (sum, bytes) in self.live.iter_mut().zip(live) {
             let bytes = bytes.min(left);
-            left -= bytes;
+            left = left.saturating_sub(bytes);
             *sum += bytes;
         }
     }
 
-    fn add_claimed(&mut self, area: &Area, claim: Claim, bytes: u64) {
+    fn add_claimed(&mut self, area: &Area, claim: Claim, bytes: Bytes) {
         match claim {
             Claim::Mapped(site) => self.add_mapping(claim.of_page(), "", Some(site), bytes),
             Claim::Nobody => self.add_mapping(claim.of_page(), &area.name, None, bytes),
@@ -266,19 +272,19 @@ impl Sums {
 
     /// The heap is live blocks and the rest. What a child that began by `fork` inherited of it holds blocks of its parent, which
     /// its tables do not know.
-    fn ledger(mut self, areas: &[Area], estimates: Option<[u64; Layer::COUNT]>) -> Ledger {
+    fn ledger(mut self, areas: &[Area], estimates: Option<[Bytes; Layer::COUNT]>) -> Ledger {
         if let Some(estimates) = estimates {
             let whole = std::mem::take(&mut self.heap);
-            self.live = [0; Layer::COUNT];
+            self.live = [Bytes::ZERO; Layer::COUNT];
             self.add_heap(whole, estimates);
         }
         for &layer in Layer::ALL {
             self.add(ClaimedBy::LiveBlocks(layer), self.live[layer as usize]);
         }
-        let rest = self.heap - self.live.iter().sum::<u64>();
+        let rest = self.heap.saturating_sub(self.live.iter().copied().sum());
         let inherited = self.inherited_heap.min(rest);
         self.add(ClaimedBy::Parent, inherited);
-        self.add(ClaimedBy::FreeHeap, rest - inherited);
+        self.add(ClaimedBy::FreeHeap, rest.saturating_sub(inherited));
         let sum = |field: fn(&Area) -> Bytes| areas.iter().map(field).sum();
         Ledger {
             rss: sum(|area| area.rss),
@@ -292,11 +298,11 @@ impl Sums {
     }
 }
 
-fn largest(mappings: BTreeMap<(Line, String, Option<u32>), u64>) -> Vec<LedgerMapping> {
+fn largest(mappings: BTreeMap<(Line, String, Option<u32>), Bytes>) -> Vec<LedgerMapping> {
     let mut rows: Vec<LedgerMapping> = mappings
         .into_iter()
         .filter(|&(_, bytes)| bytes >= SMALLEST_MAPPING)
-        .map(|((line, name, site), bytes)| LedgerMapping { line, name, site, bytes: Bytes::new(bytes) })
+        .map(|((line, name, site), bytes)| LedgerMapping { line, name, site, bytes })
         .collect();
     rows.sort_by_key(|row| std::cmp::Reverse(row.bytes));
     rows.truncate(MOST_MAPPINGS);

@@ -22,7 +22,7 @@ pub(crate) fn read(process: Pid, from: Addr, into: &mut [u8]) -> usize {
 }
 
 /// Reads `each` bytes from every address, one after the other. What cannot be read is left as it is.
-pub(crate) fn read_scattered(process: Pid, from: &[u64], each: usize, into: &mut [u8]) {
+pub(crate) fn read_scattered(process: Pid, from: &[Addr], each: usize, into: &mut [u8]) {
     let (mut from, mut into) = (from, into);
     while !from.is_empty() {
         let count = from.len().min(AT_ONCE);
@@ -36,10 +36,10 @@ pub(crate) fn read_scattered(process: Pid, from: &[u64], each: usize, into: &mut
 }
 
 /// The same for as many addresses as one call takes, up to the first that is not there; how many bytes that is.
-fn read_some(process: Pid, from: &[u64], each: usize, into: &mut [u8]) -> usize {
+fn read_some(process: Pid, from: &[Addr], each: usize, into: &mut [u8]) -> usize {
     let there: Vec<libc::iovec> = from
         .iter()
-        .map(|&address| libc::iovec { iov_base: address as *mut libc::c_void, iov_len: each })
+        .map(|&address| libc::iovec { iov_base: address.get() as *mut libc::c_void, iov_len: each })
         .collect();
     let own = libc::iovec { iov_base: into.as_mut_ptr().cast(), iov_len: into.len() };
     let (pid, rows) = (process.get() as libc::pid_t, there.len() as libc::c_ulong);

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use heaplens_format::arena::self_fork::{MOST_ADDRESSES, MOST_BYTES, SelfFork};
-use heaplens_format::{Addr, Pid};
+use heaplens_format::{Addr, Bytes, Pid};
 
 use super::connection::{Connection, wait, wake};
 use super::procfs;
@@ -58,7 +58,7 @@ pub(super) fn read(process: Pid, address: Addr, into: &mut [u8]) -> usize {
     let mut done = 0;
     while done < into.len() {
         let part = (into.len() - done).min(MOST_BYTES as usize);
-        let read = requests.read(address.get() + done as u64, &mut into[done..done + part]);
+        let read = requests.read(address + Bytes::new(done as u64), &mut into[done..done + part]);
         done += read;
         if read < part {
             break;
@@ -68,7 +68,7 @@ pub(super) fn read(process: Pid, address: Addr, into: &mut [u8]) -> usize {
 }
 
 /// Reads `each` bytes from some of the addresses, one after the other, up to the first that cannot be read: the bytes.
-pub(super) fn read_many(process: Pid, from: &[u64], each: usize, into: &mut [u8]) -> usize {
+pub(super) fn read_many(process: Pid, from: &[Addr], each: usize, into: &mut [u8]) -> usize {
     find(process).map_or(0, |requests| requests.read_many(from, each, into))
 }
 
@@ -90,7 +90,7 @@ struct Requests {
 }
 
 impl Requests {
-    fn read(&self, address: u64, into: &mut [u8]) -> usize {
+    fn read(&self, address: Addr, into: &mut [u8]) -> usize {
         let mut ahead = self.ahead.lock().unwrap_or_else(PoisonError::into_inner);
         if into.len() > SMALL {
             return self.ask(address, into);
@@ -98,24 +98,25 @@ impl Requests {
         if let Some(read) = ahead.read(address, into) {
             return read;
         }
-        let (start, mut part) = (address - address % PAGE, vec![0; AHEAD]);
+        let (start, mut part) = (Addr::new(address.get() / PAGE * PAGE), vec![0; AHEAD]);
         let read = self.ask(start, &mut part);
         part.truncate(read);
         ahead.keep(start, part);
         ahead.read(address, into).unwrap_or(0)
     }
 
-    fn ask(&self, address: u64, into: &mut [u8]) -> usize {
+    fn ask(&self, address: Addr, into: &mut [u8]) -> usize {
         let words = self.connection.words();
         words.addresses.store(0, Relaxed);
-        words.address.store(address, Relaxed);
+        words.address.store(address.get(), Relaxed);
         self.answer(into.len(), into)
     }
 
-    fn read_many(&self, from: &[u64], each: usize, into: &mut [u8]) -> usize {
+    fn read_many(&self, from: &[Addr], each: usize, into: &mut [u8]) -> usize {
         let _one = self.ahead.lock().unwrap_or_else(PoisonError::into_inner);
         let count = from.len().min(MOST_ADDRESSES).min(MOST_BYTES as usize / each.max(1));
-        let addresses: Vec<u8> = from[..count].iter().flat_map(|address| address.to_le_bytes()).collect();
+        let addresses: Vec<u8> =
+            from[..count].iter().flat_map(|address| address.get().to_le_bytes()).collect();
         if self.connection.file().write_all_at(&addresses, MOST_BYTES).is_err() {
             return 0;
         }
@@ -147,13 +148,13 @@ impl Requests {
 
 /// Parts of a memory that never changes, the oldest first.
 #[derive(Debug, Default)]
-struct ReadAhead(VecDeque<(u64, Vec<u8>)>);
+struct ReadAhead(VecDeque<(Addr, Vec<u8>)>);
 
 impl ReadAhead {
     /// Copies what it has from an address on: how much, where it has that address at all.
-    fn read(&self, address: u64, into: &mut [u8]) -> Option<usize> {
-        let part_at = |(start, part): &(u64, Vec<u8>)| {
-            let at = usize::try_from(address.checked_sub(*start)?).ok()?;
+    fn read(&self, address: Addr, into: &mut [u8]) -> Option<usize> {
+        let part_at = |(start, part): &(Addr, Vec<u8>)| {
+            let at = usize::try_from(address.get().checked_sub(start.get())?).ok()?;
             // A part that ends where nothing can be read says so itself; one that is whole does not know what comes after it.
             let has_all = at + into.len() <= part.len() || (at < part.len() && part.len() < AHEAD);
             has_all.then_some(at)
@@ -164,7 +165,7 @@ impl ReadAhead {
         Some(length)
     }
 
-    fn keep(&mut self, start: u64, part: Vec<u8>) {
+    fn keep(&mut self, start: Addr, part: Vec<u8>) {
         if self.0.len() == KEPT {
             self.0.pop_front();
         }
@@ -179,22 +180,26 @@ mod tests {
     #[test]
     fn a_part_that_was_read_ahead_is_used_as_far_as_it_reaches() {
         let (mut ahead, mut bytes) = (ReadAhead::default(), [0; 4]);
-        assert_eq!(ahead.read(0x1000, &mut bytes), None);
-        ahead.keep(0x1000, (0..100).collect());
-        assert_eq!((ahead.read(0x1001, &mut bytes), bytes), (Some(4), [1, 2, 3, 4]));
-        assert_eq!(ahead.read(0x1062, &mut bytes), Some(2), "after it nothing can be read");
-        assert_eq!(ahead.read(0x1064, &mut bytes), None);
-        ahead.keep(0x9000, vec![7; AHEAD]);
-        assert_eq!(ahead.read(0x9000 + AHEAD as u64 - 2, &mut bytes), None, "after it there may be more");
+        assert_eq!(ahead.read(Addr::new(0x1000), &mut bytes), None);
+        ahead.keep(Addr::new(0x1000), (0..100).collect());
+        assert_eq!((ahead.read(Addr::new(0x1001), &mut bytes), bytes), (Some(4), [1, 2, 3, 4]));
+        assert_eq!(ahead.read(Addr::new(0x1062), &mut bytes), Some(2), "after it nothing can be read");
+        assert_eq!(ahead.read(Addr::new(0x1064), &mut bytes), None);
+        ahead.keep(Addr::new(0x9000), vec![7; AHEAD]);
+        assert_eq!(
+            ahead.read(Addr::new(0x9000 + AHEAD as u64 - 2), &mut bytes),
+            None,
+            "after it there may be more"
+        );
     }
 
     #[test]
     fn the_oldest_part_is_given_up_first() {
         let (mut ahead, mut bytes) = (ReadAhead::default(), [0; 1]);
         for number in 0..=KEPT as u64 {
-            ahead.keep(number * PAGE, vec![1]);
+            ahead.keep(Addr::new(number * PAGE), vec![1]);
         }
-        assert_eq!(ahead.read(0, &mut bytes), None);
-        assert_eq!(ahead.read(PAGE, &mut bytes), Some(1));
+        assert_eq!(ahead.read(Addr::new(0), &mut bytes), None);
+        assert_eq!(ahead.read(Addr::new(PAGE), &mut bytes), Some(1));
     }
 }

@@ -75,7 +75,7 @@ impl ProcessMemory {
 
     /// Where that cannot be known, memory is all there is.
     fn is_touched(&self, address: Addr) -> bool {
-        self.pagemap.as_ref().is_none_or(|pagemap| pagemap.is_touched(address.get()).unwrap_or(true))
+        self.pagemap.as_ref().is_none_or(|pagemap| pagemap.is_touched(address).unwrap_or(true))
     }
 
     fn read_file(&self, mapping: &Mapping, address: Addr, into: &mut [u8]) -> usize {

@@ -20,10 +20,10 @@ const LEAST_POINTS: usize = 12;
 const LEAST_PASSES: u64 = 30;
 const LEAST_TIME: Nanos = Nanos::new(1_000_000_000);
 /// Live bytes that rise by less are noise, of both kinds of growth from one third to the next: a floor, and a part of all.
-const LIVE_FLOOR: u64 = 16 << 10;
+const LIVE_FLOOR: Bytes = Bytes::new(16 << 10);
 const LIVE_PART: u64 = 2000;
 /// The same for resident memory.
-const RESIDENT_FLOOR: u64 = 256 << 10;
+const RESIDENT_FLOOR: Bytes = Bytes::new(256 << 10);
 const RESIDENT_PART: u64 = 200;
 /// The distance of two points at first, and as a part of the run.
 const CLOSEST: Nanos = Nanos::new(40_000_000);
@@ -72,8 +72,8 @@ pub(crate) struct Schedule {
 #[derive(Clone, Copy, Debug)]
 struct Point {
     progress: u64,
-    live: u64,
-    rss: u64,
+    live: Bytes,
+    rss: Bytes,
 }
 
 impl Schedule {
@@ -119,16 +119,15 @@ impl Schedule {
         if self.points.len() == MOST_POINTS {
             drop_every_second(&mut self.points);
         }
-        let (live, rss) = (state.live.get(), state.rss.get());
-        self.points.push(Point { progress: state.progress(), live, rss });
+        self.points.push(Point { progress: state.progress(), live: state.live, rss: state.rss });
     }
 
     fn grows(&self) -> bool {
-        let rises = |of: fn(&Point) -> u64, floor: u64, part: u64| {
+        let rises = |of: fn(&Point) -> Bytes, floor: Bytes, part: u64| {
             self.least_of_thirds(of).is_some_and(|[first, second, third]| {
-                let noise = floor.max(third / part);
+                let noise = floor.max(Bytes::new(third.get() / part));
                 let (early, late) = (second.saturating_sub(first), third.saturating_sub(second));
-                early >= noise && late >= noise && late >= early / 2
+                early >= noise && late >= noise && late.get() >= early.get() / 2
             })
         };
         rises(|point| point.live, LIVE_FLOOR, LIVE_PART)
@@ -136,7 +135,7 @@ impl Schedule {
     }
 
     /// Thirds of the progress, not of the points: of these the older ones were thinned out.
-    fn least_of_thirds(&self, of: fn(&Point) -> u64) -> Option<[u64; 3]> {
+    fn least_of_thirds(&self, of: fn(&Point) -> Bytes) -> Option<[Bytes; 3]> {
         let (start, last) = (self.points.first()?.progress, self.points.last()?.progress);
         let first = start + (last - start) / 4;
         if self.points.len() < LEAST_POINTS {

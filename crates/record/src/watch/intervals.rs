@@ -7,9 +7,9 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-use heaplens_format::Nanos;
 use heaplens_format::arena::header::MOMENT_OFFSET;
 use heaplens_format::arena::marks::{MARK_SIZE, MarkTag, Moment};
+use heaplens_format::{Bytes, Nanos};
 
 use crate::arena::HeaderReading;
 use crate::os::{clocks, shared_words};
@@ -29,7 +29,7 @@ pub(crate) struct Intervals {
     /// Marks of this distance.
     close: u32,
     /// The room that was used up when the distance became what it is.
-    used: u64,
+    used: Bytes,
     /// The last mark that is known, whoever made it.
     last: u32,
     is_over: bool,
@@ -37,7 +37,7 @@ pub(crate) struct Intervals {
 
 impl Default for Intervals {
     fn default() -> Self {
-        Self { distance: FIRST, next: Nanos::default(), close: 0, used: 0, last: 0, is_over: false }
+        Self { distance: FIRST, next: Nanos::default(), close: 0, used: Bytes::ZERO, last: 0, is_over: false }
     }
 }
 
@@ -61,10 +61,11 @@ impl Intervals {
     fn count(&mut self, number: u32, header: &HeaderReading) {
         self.last = number;
         self.close += 1;
-        let taken = header.changes.used.saturating_sub(self.used);
+        let used = Bytes::new(header.changes.used);
+        let taken = used.saturating_sub(self.used).get();
         if self.close == CLOSE_MARKS || taken > header.changes.capacity / PARTS {
             self.distance *= 2;
-            (self.close, self.used) = (0, header.changes.used);
+            (self.close, self.used) = (0, used);
         }
     }
 }
@@ -79,14 +80,14 @@ fn make(file: &File, header: &HeaderReading) -> io::Result<u32> {
     }
     let at = clocks::monotonic();
     let number = Moment::from_raw(shared_words::add(file, MOMENT_OFFSET, Moment::ONE_MARK)?).mark() + 1;
-    file.write_all_at(&record(at, header.live.get()), header.mark_records.offset + place(number))?;
+    file.write_all_at(&record(at, header.live), header.mark_records.offset + place(number))?;
     Ok(number)
 }
 
 /// As `heaplens_format::arena::marks::Mark` lies there.
-fn record(at: Nanos, live: u64) -> [u8; MARK_SIZE] {
+fn record(at: Nanos, live: Bytes) -> [u8; MARK_SIZE] {
     let mut bytes = [0; MARK_SIZE];
-    let words = [MarkTag::Interval as u64, 0, at.get(), live, 0];
+    let words = [MarkTag::Interval as u64, 0, at.get(), live.get(), 0];
     bytes.chunks_exact_mut(8).zip(words).for_each(|(to, word)| to.copy_from_slice(&word.to_le_bytes()));
     bytes
 }
@@ -94,9 +95,9 @@ fn record(at: Nanos, live: u64) -> [u8; MARK_SIZE] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use heaplens_format::Pid;
     use heaplens_format::arena::End;
     use heaplens_format::arena::header::RegionView;
-    use heaplens_format::{Bytes, Pid};
 
     const MARKS_AT: u64 = 8192;
 
