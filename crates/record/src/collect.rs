@@ -35,13 +35,13 @@ pub enum CollectError {
         source: io::Error,
     },
     /// It holds no arena.
-    #[error("{} holds no arena", directory.display())]
+    #[error("{} is not a session directory: it contains no arenas", directory.display())]
     NoArena {
         /// The directory.
         directory: PathBuf,
     },
     /// It holds arenas, and none can be read.
-    #[error("{} holds no arena that can be read: {first}", directory.display())]
+    #[error("{} contains no arena that can be read: {first}", directory.display())]
     AllUnreadable {
         /// The directory.
         directory: PathBuf,

@@ -34,14 +34,14 @@ pub enum NotRecorded {
 #[derive(Debug, thiserror::Error)]
 pub enum Unanswered {
     /// Its arena cannot be written.
-    #[error("its arena cannot be written: {0}")]
+    #[error("cannot write to its arena: {0}")]
     Unreachable(#[from] io::Error),
     /// It ended.
-    #[error("it ended meanwhile")]
+    #[error("it exited before it answered")]
     Ended,
     /// Nothing came.
     #[error(
-        "no answer in {} s: it does not allocate, or the main thread of its interpreter is busy elsewhere",
+        "no answer within {} s: it does not allocate memory, or the main thread of its interpreter is busy in native code",
         timeout.as_secs()
     )]
     Silent {

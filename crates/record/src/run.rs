@@ -71,7 +71,7 @@ pub enum Recorded {
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// The command has no words.
-    #[error("there is no command to run")]
+    #[error("no command given")]
     NoCommand,
     /// The first word names no program.
     #[error("cannot run {}: {source}", program.display())]
@@ -96,10 +96,10 @@ pub enum RunError {
     #[error(transparent)]
     Agent(#[from] NoPlaceForAgent),
     /// The recorder could not get itself ready.
-    #[error("cannot get ready to watch the program: {0}")]
+    #[error("cannot prepare to watch the program: {0}")]
     Unready(io::Error),
     /// The program was started and then lost sight of. What it left is still there.
-    #[error("lost sight of the program: {source}")]
+    #[error("cannot watch the program any longer: {source}")]
     Lost {
         /// The directory with the arenas; `None` for a bare run.
         session: Option<PathBuf>,

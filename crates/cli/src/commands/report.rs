@@ -108,6 +108,6 @@ mod tests {
     fn a_directory_that_is_not_a_session_is_rejected() {
         let directory = tempfile::tempdir().unwrap();
         let failure = format!("{:?}", collected(directory.path()).unwrap_err());
-        assert!(failure.contains("holds no arena"), "{failure}");
+        assert!(failure.contains("contains no arenas"), "{failure}");
     }
 }

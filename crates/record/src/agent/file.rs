@@ -15,7 +15,7 @@ use super::name::{draft_of, file_name};
 
 /// No folder can hold the agent.
 #[derive(Debug, thiserror::Error)]
-#[error("no folder can hold the agent library: {}", list(tried))]
+#[error("cannot write the agent library to any directory: {}", list(tried))]
 pub struct NoPlaceForAgent {
     /// Each folder that was tried, with the reason against it.
     pub tried: Vec<(PathBuf, String)>,
@@ -100,7 +100,7 @@ fn place_in(agent: &[u8], folder: &Path) -> Result<AgentFile, String> {
         return Ok(found);
     }
     write_whole(agent, &path).map_err(|error| error.to_string())?;
-    find(agent, &path).ok_or_else(|| "what is written there does not stay".into())
+    find(agent, &path).ok_or_else(|| "the file that was written there has other contents".into())
 }
 
 /// The file, if it is there and has these bytes.
@@ -118,7 +118,7 @@ fn check_name(folder: &Path) -> Result<(), String> {
         return Err("it is not an absolute path".into());
     }
     match folder.as_os_str().as_bytes().iter().find(|byte| splits(byte)) {
-        Some(&byte) => Err(format!("its name has {:?} in it, which LD_PRELOAD cannot carry", byte as char)),
+        Some(&byte) => Err(format!("its path contains {:?}, which LD_PRELOAD cannot quote", byte as char)),
         None => Ok(()),
     }
 }
@@ -128,7 +128,7 @@ fn check_folder(folder: &Path) -> Result<(), String> {
     let about = std::fs::symlink_metadata(folder).map_err(|error| error.to_string())?;
     let own = about.is_dir() && about.uid() == rustix::process::geteuid().as_raw();
     if !own || about.mode() & 0o022 != 0 {
-        return Err("other users can change it".into());
+        return Err("other users can write to it".into());
     }
     let mount = rustix::fs::statvfs(folder).map_err(|error| error.to_string())?;
     match mount.f_flag.contains(StatVfsMountFlags::NOEXEC) {
@@ -213,7 +213,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
         let error = place(b"library", &[folder.path().to_owned()]).unwrap_err();
-        assert_eq!(error.tried[0].1, "other users can change it");
+        assert_eq!(error.tried[0].1, "other users can write to it");
     }
 
     #[test]

@@ -9,10 +9,10 @@ pub enum ArenaError {
     #[error("cannot read the arena: {0}")]
     Io(#[from] std::io::Error),
     /// The file is empty as yet: the process ended before its arena was ready.
-    #[error("the arena is empty: its process ended before it was ready")]
+    #[error("the arena is empty: its process exited before the agent had set it up")]
     Unborn,
     /// The file does not begin as an arena does.
-    #[error("the file is not an arena of this version")]
+    #[error("the file is not an arena, or another version of Heaplens wrote it")]
     NotAnArena,
     /// A region says that it reaches beyond the file.
     #[error(

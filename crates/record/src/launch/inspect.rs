@@ -29,7 +29,7 @@ pub enum BareReason {
         program: PathBuf,
     },
     /// The kernel gives it other rights, and the dynamic linker then ignores `LD_PRELOAD`.
-    #[error("{} gets other rights when it starts ({what}): the system loads no foreign library into it", program.display())]
+    #[error("{} runs with other privileges than its user ({what}): the dynamic linker ignores LD_PRELOAD for it", program.display())]
     OtherRights {
         /// The file.
         program: PathBuf,
@@ -37,7 +37,7 @@ pub enum BareReason {
         what: &'static str,
     },
     /// A sanitizer replaces the allocator itself and aborts when a library comes before it.
-    #[error("{} is built with {sanitizer}, which does not run beside another memory tool", program.display())]
+    #[error("{} is built with {sanitizer}, which cannot run together with another memory tool", program.display())]
     Sanitizer {
         /// The file.
         program: PathBuf,
@@ -51,7 +51,7 @@ pub enum BareReason {
         program: PathBuf,
     },
     /// The agent is linked with glibc.
-    #[error("{} runs on another C library than glibc ({}): the agent cannot be loaded into it", program.display(), linker.display())]
+    #[error("{} uses another C library than glibc ({}): the agent cannot be loaded into it", program.display(), linker.display())]
     OtherLibc {
         /// The file.
         program: PathBuf,
@@ -60,7 +60,7 @@ pub enum BareReason {
     },
     /// It was started with the agent, but no arena appeared.
     #[error(
-        "no process of the command loaded the agent (did it remove LD_PRELOAD from its environment, or end before it began?)"
+        "no process of the command loaded the agent (was LD_PRELOAD removed from its environment, or did it exit before it loaded its libraries?)"
     )]
     NoArena,
     /// The caller gave no agent.

@@ -14,10 +14,10 @@ const DEFAULT_PATH: &str = "/bin:/usr/bin";
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LookupError {
     /// There is no such file.
-    #[error("there is no such file")]
+    #[error("no such file")]
     NotFound,
     /// There is no such file in any folder of `PATH`.
-    #[error("it is in no folder of PATH")]
+    #[error("not found in PATH")]
     NotInPath,
     /// There is a file, but it cannot be executed.
     #[error("{} is not executable", path.display())]

@@ -20,7 +20,7 @@ use crate::watch::Readings;
 #[derive(Debug, thiserror::Error)]
 pub enum Warning {
     /// An arena could not be read: its process is not in the recording.
-    #[error("{} cannot be read, its process is left out: {source}", path.display())]
+    #[error("{} cannot be read, so its process is missing from the recording: {source}", path.display())]
     Arena {
         /// The file.
         path: PathBuf,

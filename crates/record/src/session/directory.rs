@@ -25,7 +25,7 @@ pub struct Session {
 
 /// No directory could be made for the arenas.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot make a directory for the session in {}: {source}", parent.display())]
+#[error("cannot create a session directory in {}: {source}", parent.display())]
 pub struct SessionError {
     /// Where it was tried last.
     pub parent: PathBuf,

@@ -23,7 +23,7 @@ pub enum SnapshotError {
     #[error("it has restricted its system calls (seccomp)")]
     Restricted,
     /// A copy might need more memory than there is.
-    #[error("{} MiB of memory are free, and an image of it may need {}", free.get() >> 20, needed.get() >> 20)]
+    #[error("a copy of it may need {} MiB of memory, and only {} MiB are free", needed.get() >> 20, free.get() >> 20)]
     Short {
         /// What is free on the machine and in its control group.
         free: Bytes,
@@ -32,7 +32,7 @@ pub enum SnapshotError {
     },
     /// Its threads may not be stopped, and it forks no copy by itself.
     #[error(
-        "the kernel does not let us stop its threads ({why}), and it made no image of itself within {} s: it does not allocate",
+        "the kernel does not let us stop its threads ({why}), and it did not fork a copy of itself within {} s: it does not allocate memory",
         timeout.as_secs()
     )]
     Silent {
@@ -42,18 +42,20 @@ pub enum SnapshotError {
         timeout: Duration,
     },
     /// The kernel makes no copy of it.
-    #[error("the kernel makes no image of it: {0}")]
+    #[error("cannot fork a copy of it: {0}")]
     Copy(io::Error),
     /// Its agent offers no injection trampoline.
     #[error("its agent cannot be found in its memory")]
     NoTrampoline,
     /// A thread that a killed recorder has left alone is still on the trampoline.
-    #[error("an earlier look at it was cut short, and a thread of it may not be back yet")]
+    #[error("an earlier snapshot of it was interrupted, and one of its threads may not have returned yet")]
     TrampolineInUse,
     /// It has ended.
-    #[error("it ended meanwhile")]
+    #[error("it exited before the snapshot was taken")]
     Gone,
     /// It waited at its end, and went on when nobody came in time.
-    #[error("the machine was too busy: Heaplens came too late, and the program had gone on")]
+    #[error(
+        "the machine is too busy: the program stopped waiting at its exit before Heaplens took the snapshot"
+    )]
     GoneOn,
 }

@@ -50,19 +50,19 @@ impl StoppedThread {
 #[derive(Debug, thiserror::Error)]
 pub enum NotStopped {
     /// The kernel does not let us.
-    #[error("the kernel does not let us stop its threads: {0}")]
+    #[error("the kernel does not allow it: {0}")]
     Refused(#[from] io::Error),
     /// Some did not stop in time.
-    #[error("a thread of it did not stop within {} ms: it waits for a disk, or for a child of vfork", timeout.as_millis())]
+    #[error("one of them did not stop within {} ms: it waits for a disk or for a vfork child", timeout.as_millis())]
     Late {
         /// How long it was waited for.
         timeout: Duration,
     },
     /// There was always a new one.
-    #[error("it starts threads faster than they can be stopped")]
+    #[error("new ones are started faster than they can be stopped")]
     TooMany,
     /// It has ended.
-    #[error("it ended meanwhile")]
+    #[error("the process has exited")]
     Gone,
 }
 
