@@ -1,4 +1,4 @@
-//! Takes snapshots of a process that is being recorded, and says how long it stood still for each: `pause PID COUNT`. For
+//! Takes snapshots of a process that is being recorded, and prints how long it was stopped for each: `pause PID COUNT`. For
 //! `cargo xtask bench --only snapshots`.
 
 use std::process::ExitCode;

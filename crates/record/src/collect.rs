@@ -1,5 +1,5 @@
-//! Sealing a session whose recorder was killed, or while its programs run: everything that the arenas tell, and what living
-//! processes tell of their memory.
+//! Sealing a session whose recorder was killed, or while its programs run: everything that is in the arenas, and readings of
+//! the processes that still run.
 
 use std::fs::File;
 use std::io;
@@ -55,7 +55,7 @@ pub fn collect(directory: &Path) -> Result<Recording, CollectError> {
     collect_with(directory, None)
 }
 
-/// Somebody wants to know what a process holds now.
+/// A request for a heap snapshot of one process.
 pub struct Asked<'a> {
     /// The process.
     pub process: &'a RecordedProcess,
@@ -98,7 +98,7 @@ fn examine(asked: Asked<'_>, known: &mut Known) {
     snapshot::keep(&mut readings.findings, found, HeapMoment::Asked);
 }
 
-/// What a process that still runs tells of itself now.
+/// A reading of a process that still runs.
 fn reading(name: ArenaName, path: &Path, start: Nanos) -> Option<Readings> {
     let resident = procfs::resident(name.pid).filter(|_| procfs::maps_file(name.pid, path))?;
     let file = File::open(path).ok()?;
@@ -113,7 +113,7 @@ fn reading(name: ArenaName, path: &Path, start: Nanos) -> Option<Readings> {
     Some(readings)
 }
 
-/// Where its resident bytes are now: one ledger, or none when the process may not be looked into.
+/// Where its resident bytes are now: one ledger, or none when the process may not be read.
 fn ledgers(process: Pid, path: &Path, arena: &File, reading: ledger::Reading) -> Vec<Ledger> {
     let agent = procfs::mapped_file(process, agent::is_agent);
     let own = [Some(path), agent.as_deref()].into_iter().flatten();

@@ -1,5 +1,5 @@
-//! The recorder: starts a program under the agent, follows its process tree, and turns what the agent left behind into a
-//! recording. It never links the agent and never names a frame.
+//! The recorder: starts a program under the agent, follows its process tree, and turns the arenas that the agent left
+//! into a recording. It never links the agent and never names a frame.
 //!
 //! ```text
 //!   run: launch ─▶ watch ─▶ seal ─▶ Recording        collect, recorded_process: the same for a session that another recorder began

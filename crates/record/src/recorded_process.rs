@@ -1,4 +1,4 @@
-//! A process that is being recorded, seen from another command: asking it for a test, and reading what is in its session.
+//! A process that is being recorded, seen from another command: requests for a reclaim test or a snapshot.
 
 use std::fs::File;
 use std::io;
@@ -16,7 +16,7 @@ use crate::os::procfs;
 use crate::snapshot::{self, Program, SnapshotError};
 use crate::tracing::TIMEOUT_ASKED;
 
-/// How long one sleeps before it is checked again whether the answer came.
+/// The sleep between two checks for an answer.
 const SLEEP: Duration = Duration::from_millis(2);
 
 /// Why a process cannot be asked anything.
@@ -30,22 +30,22 @@ pub enum NotRecorded {
     NoArena(Pid),
 }
 
-/// Why a process made no test.
+/// Why there was no reclaim test.
 #[derive(Debug, thiserror::Error)]
 pub enum Unanswered {
     /// Its arena cannot be written.
     #[error("cannot write to its arena: {0}")]
     Unreachable(#[from] io::Error),
-    /// It ended.
+    /// It exited.
     #[error("it exited before it answered")]
     Ended,
-    /// Nothing came.
+    /// No answer came in time.
     #[error(
         "no answer within {} s: it does not allocate memory, or the main thread of its interpreter is busy in native code",
         timeout.as_secs()
     )]
     Silent {
-        /// How long it was waited for.
+        /// The timeout.
         timeout: Duration,
     },
 }
@@ -98,7 +98,7 @@ impl RecordedProcess {
         own.filter_map(|path| path.file_name()?.to_str().map(str::to_owned)).collect()
     }
 
-    /// Has the process try what comes back, and waits until it did. A test that did not come is no longer wanted.
+    /// Requests a reclaim test, and waits until it is done. After a timeout the request is withdrawn.
     pub fn test(&self, timeout: Duration) -> Result<(), Unanswered> {
         let file = File::options().read(true).write(true).open(&self.arena)?;
         let wanted = words(&file)?.wanted.wrapping_add(1);
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_that_no_process_has_is_said() {
+    fn an_unused_pid_is_an_error() {
         let none = Pid::new(u32::MAX);
         assert!(matches!(RecordedProcess::find(none), Err(NotRecorded::NoProcess(pid)) if pid == none));
     }

@@ -1,4 +1,4 @@
-//! One run from the command's words to its recording. The order of the steps lives here, how each is done lives elsewhere.
+//! One run, from the command line to its recording. This file has the order of the steps; each is implemented elsewhere.
 
 use std::env;
 use std::ffi::OsString;
@@ -20,7 +20,7 @@ use crate::watch::{self, Ended, Listeners, RunPaths};
 /// What to run, and how.
 #[derive(Clone, Debug)]
 pub struct RunOptions {
-    /// The command: a program, as a shell would find it, and its words.
+    /// The command: a program, as a shell would find it, and its arguments.
     pub command: Vec<OsString>,
     /// The bytes of the agent library; without them the program runs bare.
     pub agent: Option<&'static [u8]>,
@@ -30,13 +30,13 @@ pub struct RunOptions {
     pub objects: Objects,
     /// Whether programs that the command starts are recorded too.
     pub follow: bool,
-    /// Whether nothing is tried in the program, such as running Python's collector.
+    /// Whether the reclaim test at exit (`gc.collect`, `malloc_trim`) is off.
     pub passive: bool,
-    /// Whether anything is known of TensorFlow: its graphs, pools and threads.
+    /// Whether framework integration is on: graphs, pools and threads of TensorFlow.
     pub frameworks: bool,
     /// After how many runs of a session from one line its graph is finalized.
     pub finalize_graph: Option<u32>,
-    /// Whether blocks come without what was in their memory before: old pointers in them would hold what is lost.
+    /// Whether the allocator overwrites old contents of blocks: stale pointers in them would seem to hold lost blocks.
     pub clean_blocks: bool,
 }
 
@@ -47,13 +47,13 @@ pub struct Outcome {
     pub pid: Pid,
     /// How it ended.
     pub exit: Exit,
-    /// What came of it.
+    /// What was recorded.
     pub recorded: Recorded,
     /// What is missing from the recording.
     pub warnings: Vec<Warning>,
 }
 
-/// What came of a run.
+/// What was recorded of a run.
 #[derive(Debug)]
 pub enum Recorded {
     /// Nothing, for a reason that the user should read.
@@ -92,13 +92,13 @@ pub enum RunError {
     /// There is no directory for the arenas.
     #[error(transparent)]
     Session(#[from] SessionError),
-    /// There is no folder for the agent.
+    /// There is no directory for the agent.
     #[error(transparent)]
     Agent(#[from] NoPlaceForAgent),
-    /// The recorder could not get itself ready.
+    /// The recorder could not prepare itself.
     #[error("cannot prepare to watch the program: {0}")]
     Unready(io::Error),
-    /// The program was started and then lost sight of. What it left is still there.
+    /// The program was started and cannot be watched any longer. Its arenas are kept.
     #[error("cannot watch the program any longer: {source}")]
     Lost {
         /// The directory with the arenas; `None` for a bare run.
@@ -108,7 +108,7 @@ pub enum RunError {
     },
 }
 
-/// Runs a command to its end and reads what the agent left behind.
+/// Runs a command to its end and reads the arenas that the agent left.
 ///
 /// The caller must have no other children: orphans of the tree become children of this process, and any that ends is reaped.
 pub fn run(options: RunOptions) -> Result<Outcome, RunError> {
@@ -164,7 +164,7 @@ fn run_recorded(options: &RunOptions, program: &Path, listeners: Listeners<'_>) 
 /// Puts the agent where the dynamic linker can load it from, as long as the result lives.
 ///
 /// # Errors
-/// When no folder can hold it.
+/// When it cannot be written to any directory.
 pub fn place_agent(agent: &[u8]) -> Result<AgentFile, NoPlaceForAgent> {
     let [cache, home, temporary] = ["XDG_CACHE_HOME", "HOME", "TMPDIR"].map(env::var_os);
     agent::place(agent, &Folders { cache, home, temporary }.candidates())

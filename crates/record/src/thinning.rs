@@ -1,6 +1,6 @@
 //! Lists that stay bounded however long a run takes: their values become further apart. When that is needed, is up to their owners.
 
-/// Makes room in a list that must stay bounded: the first one stays, the next goes, and so on.
+/// Drops every second item of a list: the first one stays, the next is dropped, and so on.
 pub(crate) fn drop_every_second<T>(list: &mut Vec<T>) {
     let mut stays = false;
     list.retain(|_| {

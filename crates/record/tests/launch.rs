@@ -112,7 +112,7 @@ fn without_an_agent_the_reason_is_given() {
     assert!(matches!(outcome.recorded, Recorded::Bare(BareReason::NoAgent)));
 }
 
-/// The dynamic linker passes over a library that is none, so the program runs and leaves no arena.
+/// The dynamic linker skips a file that is not a library, so the program runs and leaves no arena.
 #[test]
 fn a_program_that_leaves_no_arena_says_so_and_no_directory_stays() {
     let folder = tempfile::tempdir().unwrap();

@@ -134,7 +134,7 @@ fn the_peak_of_resident_memory_is_seen_however_short() {
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/spike.c");
     assert!(Command::new("gcc").arg("-o").arg(&program).arg(source).status().unwrap().success());
     let (_, recording) = whole(run_with_stand_in(&[program.to_str().unwrap()]));
-    let rss = recording.processes.last().unwrap().rss.expect("the kernel told the peak");
+    let rss = recording.processes.last().unwrap().rss.expect("the kernel reported the peak");
     assert!(rss.peak >= Bytes::new(64 << 20), "{rss:?}");
 }
 

@@ -1,12 +1,12 @@
-//! What was found in one snapshot, on its way into a recording.
+//! What was found in one snapshot, for the recording.
 
 use heaplens_format::recording::{HeapView, LeakCheck};
 
 /// What was found. Sites are numbered as those of [`Block`](crate::Block).
 #[derive(Clone, Debug, Default)]
 pub struct Examined {
-    /// Which blocks can be reached, where that was asked.
+    /// The leak check, if it was requested.
     pub leaks: Option<LeakCheck>,
-    /// What the heap looks like, where that was asked. When it was taken and how long that took is left to whoever took it.
+    /// The view of the heap, if it was requested. The source of the snapshot fills in when it was taken and how long that took.
     pub view: Option<HeapView>,
 }

@@ -1,4 +1,4 @@
-//! The root set: memory and registers outside of blocks that the program reaches by itself, and the order in which roots are asked
+//! The root set: memory and registers outside of blocks that the program reaches by itself, and the order in which roots are searched
 //! for a reference path.
 
 use crate::span::Span;
@@ -23,7 +23,7 @@ pub enum RootKind {
 }
 
 impl RootKind {
-    /// When roots of this kind are asked.
+    /// When roots of this kind are searched.
     pub const fn rank(self) -> Rank {
         match self {
             Self::Data => Rank::Data,
@@ -34,8 +34,8 @@ impl RootKind {
     }
 }
 
-/// How early a root is asked for a path to a block. Ranks are gone through one by one, and the first root that leads to a block
-/// gives its path the name: what a variable of the user's own program leads to is held by it, whoever else points there.
+/// How early a root is searched for a reference path to a block. Ranks are searched one by one, and the first root that leads to a
+/// block names its path: what a variable of the user's own program leads to is held by it, whatever else points there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Rank {
@@ -60,7 +60,7 @@ pub enum Rank {
 }
 
 impl Rank {
-    /// All of them, the first that is asked first.
+    /// All of them, in the order of search.
     pub const ALL: [Self; 9] = [
         Self::MainModule,
         Self::Local,
@@ -93,11 +93,11 @@ pub struct RootRegister {
 }
 
 impl RootRegister {
-    /// When registers are asked.
+    /// When registers are searched.
     pub const RANK: Rank = Rank::Stack;
 }
 
-/// Everything outside of blocks that may lead to them. Roots of one rank are asked in the order in which they are listed.
+/// Everything outside of blocks that may lead to them. Roots of one rank are searched in the order in which they are listed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RootSet {
     /// Data segments, stacks with thread-local storage, mappings.
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranks_are_listed_in_the_order_in_which_they_are_asked() {
+    fn ranks_are_listed_in_the_order_in_which_they_are_searched() {
         assert!(Rank::ALL.is_sorted_by(|one, next| one < next));
     }
 

@@ -8,7 +8,7 @@ use crate::memory::Memory;
 use crate::roots::RootSet;
 use crate::span::Span;
 
-/// A frozen heap. When it is dropped, whatever kept its memory still is let go of.
+/// A frozen heap. When it is dropped, the process is resumed or its copy ends.
 #[derive(Debug)]
 pub struct Snapshot {
     /// Its memory.
@@ -21,7 +21,7 @@ pub struct Snapshot {
     pub mappings: Vec<Mapping>,
     /// Its Python interpreter.
     pub python: Option<PythonHeap>,
-    /// How long the program stood still for it; nothing where it waited anyway.
+    /// How long the program was stopped for it; zero where it waited anyway.
     pub pause: Nanos,
     /// What is known to be missing.
     pub missing: Missing,
@@ -32,7 +32,7 @@ pub struct Snapshot {
 pub struct PythonHeap {
     /// Major and minor version.
     pub version: (u8, u8),
-    /// Memory out of which the interpreter cuts its small objects.
+    /// Memory out of which the interpreter allocates its small objects.
     pub arenas: Vec<Span>,
     /// Those of them whose allocating stack is known: a sample.
     pub sampled: Vec<Block>,
@@ -41,6 +41,6 @@ pub struct PythonHeap {
 /// What a source could not see.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Missing {
-    /// Registers of threads that ran on while memory was copied: what they alone led to seems to be held by nothing.
+    /// Registers of threads that ran on while memory was copied: what is reachable only from them seems to be lost.
     pub registers: bool,
 }

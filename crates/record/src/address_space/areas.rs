@@ -18,7 +18,7 @@ pub(crate) struct Area {
     pub(crate) is_private: bool,
     /// Where in its file it begins.
     pub(crate) offset: u64,
-    /// Whether a file is behind it.
+    /// Whether it maps a file.
     pub(crate) has_file: bool,
     /// The path of the file, or a name in brackets; empty where there is none.
     pub(crate) name: String,
@@ -44,7 +44,7 @@ impl Area {
 
 /// How often the list is read until it agrees with what the kernel counts.
 const ATTEMPTS: usize = 3;
-/// How far the two may be apart: the kernel's own count lags by some pages for each processor.
+/// How much the two may differ: the kernel's own count lags by some pages for each processor.
 const APART: Bytes = Bytes::new(1 << 20);
 
 /// Reads the list of a process that goes on meanwhile: memory that it moved or made while the list was written may be there

@@ -1,7 +1,7 @@
 //! Who has a page of anonymous memory, as a number that fits a word beside other things.
 //!
 //! ```text
-//!   0 nobody │ 1 the heap │ 2 Heaplens │ 3 a stack │ 4 an image │ 5 + allocator: a pool │ behind these: the site that mapped it
+//!   0 nobody │ 1 the heap │ 2 Heaplens │ 3 a stack │ 4 an image │ 5 + allocator: a pool │ after these: the site that mapped it
 //! ```
 
 use heaplens_format::memory::{Allocator, ClaimedBy};

@@ -27,7 +27,7 @@ pub(crate) fn find(process: Pid, areas: &[Area]) -> Vec<Span> {
 }
 
 /// Large blocks with mappings of their own, among pages that nobody claims: their first words are a block's header, whose
-/// size is that of the mapping. Needed where blocks are sampled; else the block table tells of them.
+/// size is that of the mapping. Needed where blocks are sampled; else they are in the block table.
 ///
 /// ```text
 ///   │ 0, or what alignment took u64 │ size u64, a multiple of pages, with bit 1 set: it is a mapping │ block …
@@ -60,7 +60,7 @@ fn length(process: Pid, start: Addr) -> Option<Bytes> {
     is_heap(start, [words[0], words[1], words[2], words[3]]).then_some(Bytes::new(words[3]))
 }
 
-/// The arena of a heap lies in the first heap of that arena, behind its `heap_info`.
+/// The arena of a heap lies in the first heap of that arena, after its `heap_info`.
 fn is_heap(start: Addr, [arena, before, used, accessible]: [u64; 4]) -> bool {
     let fits = |size: u64| size > 0 && size <= HEAP && size.is_multiple_of(PAGE);
     let in_front = arena & (HEAP - 1);
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_heap_is_told_by_its_first_words() {
+    fn a_heap_is_recognised_by_its_first_words() {
         let start = 0x7f00_0000_0000;
         assert!(is_heap(Addr::new(start), [start + 48, 0, 0x21000, 0x21000]));
         assert!(is_heap(Addr::new(start + HEAP), [start + 48, start, 0x1000, 0x4000]));

@@ -1,5 +1,5 @@
-//! How far the images of object files reach: behind the file's own pages lies zeroed data (`.bss`), which has no name in
-//! the kernel's list and may be one area with whatever was mapped behind it.
+//! The extents of loaded object files: after the pages of the file comes zeroed data (`.bss`), which has no name in the
+//! kernel's list and may be one area with whatever was mapped after it.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -14,7 +14,7 @@ use object::read::elf::{FileHeader, ProgramHeader};
 use super::areas::Area;
 use super::pages::PAGE;
 
-/// What is known of object files, kept between two looks.
+/// What is known of object files, kept from one ledger to the next.
 #[derive(Debug, Default)]
 pub(crate) struct Images {
     /// How many bytes an image of a file takes; `None` for what is no object file.
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_image_reaches_beyond_its_file() {
+    fn an_image_extends_beyond_its_file() {
         let own = std::env::current_exe().unwrap();
         let pid = Pid::new(std::process::id());
         let areas = super::super::areas::read(pid).unwrap();

@@ -11,10 +11,10 @@ use super::pages::{PAGE, Pagemap};
 use crate::arena::word;
 use crate::os::memory;
 
-/// In place of a size: the object is on its way out.
-const GOES: u32 = u32::MAX;
+/// Instead of a size: the object is being freed.
+const FREED: u32 = u32::MAX;
 
-/// The objects in the table at an address of the process. Parts of it that were never touched are not brought in.
+/// The objects in the table at an address of the process. Pages of it that were never touched are not read, which would make them resident.
 pub(crate) fn read(process: Pid, pagemap: &mut Pagemap, table: Addr) -> io::Result<Vec<Block>> {
     let mut bytes = vec![0; OBJECT_SAMPLES * OBJECT_SAMPLE_SIZE];
     let span = Span::of_length(table, Bytes::new(bytes.len() as u64));
@@ -35,7 +35,7 @@ fn object(record: &[u8]) -> Option<Block> {
     let address = word(record, offset_of!(ObjectSample, addr));
     let site_and_size = word(record, offset_of!(ObjectSample, site));
     let (site, size) = (site_and_size as u32, (site_and_size >> 32) as u32);
-    (address != 0 && size != GOES).then(|| block(Addr::new(address), size, site))
+    (address != 0 && size != FREED).then(|| block(Addr::new(address), size, site))
 }
 
 fn block(address: Addr, size: u32, site: u32) -> Block {
@@ -51,14 +51,14 @@ mod tests {
     }
 
     #[test]
-    fn free_places_and_what_goes_are_no_objects() {
+    fn free_slots_and_objects_that_are_being_freed_do_not_count() {
         assert_eq!(object(&record(64, 7, 48)), Some(block(Addr::new(64), 48, 7)));
         assert_eq!(object(&record(0, 7, 48)), None);
-        assert_eq!(object(&record(64, 7, GOES)), None);
+        assert_eq!(object(&record(64, 7, FREED)), None);
     }
 
     #[test]
-    fn a_table_that_is_nowhere_has_none() {
+    fn a_table_that_is_not_mapped_has_none() {
         let own = Pid::new(std::process::id());
         assert_eq!(read(own, &mut Pagemap::open(own).unwrap(), Addr::new(8)).unwrap(), []);
     }

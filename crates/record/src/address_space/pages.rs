@@ -21,7 +21,7 @@ const AT_ONCE: usize = 1 << 15;
 pub(crate) enum Wanted {
     /// Those in memory.
     Resident,
-    /// Those and what was swapped out; a page that the kernel moves at this moment looks as if it were.
+    /// Those and what was swapped out; a page that the kernel is migrating counts as such.
     Touched,
 }
 
@@ -57,7 +57,7 @@ impl Pagemap {
         self.entries(span, |page, entry| visit(page, wanted.has(entry)))
     }
 
-    /// The parts of a span that the process has touched, in memory or swapped out. To read others would bring them in.
+    /// The parts of a span that the process has touched, in memory or swapped out. Reading others would make them resident.
     pub(crate) fn touched(&mut self, span: Span) -> io::Result<Vec<Span>> {
         let mut parts: Vec<Span> = Vec::new();
         self.entries(span, |page, entry| {

@@ -15,7 +15,7 @@ use super::areas::Area;
 use super::claim::Claim;
 use super::pages::{PAGE, Pagemap, Wanted, page_at};
 
-/// An area beyond this length is not looked at by pages: its page map alone would be 64 MiB.
+/// A longer area is not divided by pages: its page map alone would be 64 MiB.
 const LONGEST: Bytes = Bytes::new(32 << 30);
 
 const RESIDENT: u32 = 1 << 31;
@@ -25,7 +25,7 @@ const CLAIM: u32 = INHERITED - 1;
 
 /// The pages of one area.
 struct Pages {
-    /// Its place in the list of areas.
+    /// Its index in the list of areas.
     area: usize,
     span: Span,
     words: Vec<u32>,
@@ -83,7 +83,7 @@ pub(crate) struct PoolPart {
     pub(crate) live: Bytes,
 }
 
-/// All of it.
+/// The anonymous pages of a process.
 #[derive(Default)]
 pub(crate) struct Space {
     all: Vec<Pages>,
@@ -99,7 +99,7 @@ impl Space {
         Self::of_pages(areas, pagemap, Wanted::Resident)
     }
 
-    /// The same, with those that were swapped out: they count as resident, for what lies in them leads on as before.
+    /// The same, with those that were swapped out: they count as resident, since pointers in them count as before.
     pub(crate) fn read_touched(areas: &[Area], pagemap: &mut Pagemap) -> io::Result<Self> {
         Self::of_pages(areas, pagemap, Wanted::Touched)
     }
@@ -121,7 +121,7 @@ impl Space {
         Ok(Self { all, ..Self::default() })
     }
 
-    /// The areas that meet a span, by their places in `all`.
+    /// The areas that meet a span, by their indices in `all`.
     fn meeting(&mut self, span: Span) -> std::ops::Range<usize> {
         let has_all = |pages: &Pages| pages.span.start <= span.start && span.end <= pages.span.end;
         let is_last = self.all.get(self.last).is_some_and(has_all);
@@ -149,7 +149,7 @@ impl Space {
         runs
     }
 
-    /// These pages were there when the process began. Said before blocks are added.
+    /// These pages were there when the process began. To be called before blocks are added.
     pub(crate) fn inherit(&mut self, runs: &[Span]) {
         for &span in runs {
             for at in self.meeting(span) {
@@ -159,7 +159,7 @@ impl Space {
         }
     }
 
-    /// Claims pages; who came before has no say.
+    /// Claims pages; an earlier claim is overridden.
     pub(crate) fn claim(&mut self, span: Span, claim: Claim) {
         for at in self.meeting(span) {
             let range = self.all[at].range(span);
@@ -212,7 +212,7 @@ impl Space {
 
     /// Resident pages that hold neither live blocks nor free memory of an allocator, as spans with who has them: whatever is
     /// there, the program reaches by itself. Stacks are left out, since only a part of them is in use, and Python's arenas,
-    /// which are told of by [`Self::arenas`].
+    /// which [`Self::arenas`] returns.
     pub(crate) fn reachable(&self) -> Vec<(Span, Claim)> {
         let mut spans: Vec<(Span, Claim)> = Vec::new();
         for pages in &self.all {
@@ -260,7 +260,7 @@ impl Space {
         self.all.get(at).filter(|pages| pages.span.start <= address)
     }
 
-    /// What the pages of each area are, with the area's place in the list. A page with live blocks is the heap's, whoever
+    /// What the pages of each area are, with the area's index in the list. A page with live blocks is the heap's, whoever
     /// claims it: only our own memory and pools keep their pages.
     pub(crate) fn parts(&self) -> impl Iterator<Item = (usize, Parts)> {
         self.all.iter().map(|pages| (pages.area, parts_of(pages)))
@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_that_was_never_touched_is_nowhere() {
+    fn a_block_that_was_never_touched_is_not_resident() {
         let mut space = space(&[true, false, false, false]);
         space.claim(pages(0, 4), Claim::Heap);
         space.add_block(START + bytes(16), bytes(3 * PAGE), Layer::Native);
@@ -374,7 +374,7 @@ mod tests {
 
     /// Pages 0, 1 and 3 were there at the start; 0 has a block of the process's own, 1 is the heap's, 3 and 4 are nobody's.
     #[test]
-    fn what_was_inherited_is_told_from_what_came_later() {
+    fn inherited_pages_are_distinct_from_later_ones() {
         let mut space = space(&[true, true, true, true, true]);
         let began = self::space(&[true, true, false, true, false]).resident();
         assert_eq!(began, [pages(0, 2), pages(3, 1)]);
@@ -402,7 +402,7 @@ mod tests {
                 let claim = Claim::from_raw(claim);
                 space.claim(pages(page, count), claim);
                 (page..page + count).for_each(|page| {
-                    if let Some(place) = claimed.get_mut(page as usize) { *place = claim }
+                    if let Some(claimed) = claimed.get_mut(page as usize) { *claimed = claim }
                 });
             }
             let mut at = START.get();

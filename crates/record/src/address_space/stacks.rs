@@ -1,5 +1,5 @@
-//! Stacks of threads that the C library mapped, which no hook sees: memory right behind a guard that nobody may touch. The
-//! kernel may list other memory behind it as the same area, so what is claimed is no longer than a stack can be.
+//! Stacks of threads that the C library mapped, which no hook sees: memory right after an inaccessible guard page.
+//! The kernel may list other memory after it as the same area, so what is claimed is no longer than a stack can be.
 
 use heaplens_format::{Addr, Bytes, Pid};
 use heaplens_snapshot::Span;
@@ -14,7 +14,7 @@ const DESCRIPTOR: usize = 4096;
 /// Guards are a page; programs may ask for more.
 const LARGEST_GUARD: Bytes = Bytes::new(1 << 20);
 
-/// What may be stacks, as far as nobody has a better claim.
+/// Spans that may be stacks, unless somebody has a better claim.
 pub(crate) fn find(process: Pid, areas: &[Area]) -> Vec<Span> {
     let longest = limit(process).unwrap_or(USUAL).max(USUAL);
     let is_guard = |area: &Area| area.is_anonymous() && !area.is_accessible && area.length() <= LARGEST_GUARD;
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_behind_a_guard_is_a_stack_no_longer_than_one_can_be() {
+    fn memory_after_a_guard_is_a_stack_no_longer_than_one_can_be() {
         let guard = area(0x1000, 0x2000, false);
         let stack = area(0x2000, 0x2000 + 0x0080_0000, true);
         let apart = area(0x9000_0000, 0x9000_1000, true);
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn a_descriptor_is_told_by_its_own_address_in_it() {
+    fn a_descriptor_is_recognised_by_its_own_address_in_it() {
         let mut page = vec![0u64; 2 * DESCRIPTOR / 8];
         let start = page.as_ptr() as u64;
         let (own, at, end) = (Pid::new(std::process::id()), 300, start + 8 * page.len() as u64);

@@ -26,7 +26,7 @@ const UNUSED_FOR: Duration = DAY.saturating_mul(60);
 /// What a marker's name has after that of the file that it keeps.
 const KEPT: &str = ".keep";
 
-/// Opens a file that is in use until the result is dropped. `None`: it is not there, or was removed meanwhile.
+/// Opens a file that is in use until the result is dropped. `None`: it is not there, or was removed in the meantime.
 pub(crate) fn open_for_use(path: &Path) -> Option<File> {
     let file = File::open(path).ok()?;
     // Where files cannot be locked, `remove` cannot either, and leaves them.
@@ -52,13 +52,13 @@ pub(crate) fn prune(folder: &Path) {
     let Ok(entries) = folder.read_dir() else { return };
     let paths = entries.flatten().map(|entry| entry.path());
     let unused: Vec<PathBuf> = paths.filter(|path| is_unused(path)).collect();
-    // Mostly there are none: to look through all processes takes longer than the rest.
+    // Usually there are none: searching all processes takes longer than the rest.
     if unused.is_empty() {
         return;
     }
     let Ok(in_processes) = named_in_processes(&unused) else { return };
     for path in unused {
-        // What is in use is as good as new, so that it is not looked for again with every run.
+        // A file in use gets a new date, so that it is not searched for again with every run.
         let removed = if in_processes.contains(&path) { touch(&path) } else { remove(&path) };
         removed.ok();
     }
@@ -129,7 +129,7 @@ fn is_process(path: &Path) -> bool {
     path.file_name().and_then(OsStr::to_str).is_some_and(|name| name.parse::<u32>().is_ok())
 }
 
-/// By the name alone, which is that of the content: the way to the folder may differ from process to process.
+/// By the name alone, which is that of the content: the path of the folder may differ from process to process.
 fn names(text: &[u8], path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().as_bytes();
     text.windows(name.len()).any(|part| part == name)

@@ -1,5 +1,5 @@
 //! The agent as a file that the dynamic linker can load: written once per version, named by its content, never trusted
-//! without comparing every byte. It knows nothing of what the agent does. When files go again is decided in `cache`.
+//! without comparing every byte. It knows nothing of what the agent does. When files are removed is decided in `cache`.
 
 use std::ffi::OsString;
 use std::fs::{DirBuilder, File};
@@ -13,7 +13,7 @@ use rustix::fs::StatVfsMountFlags;
 use super::cache;
 use super::name::{draft_of, file_name};
 
-/// No folder can hold the agent.
+/// The agent cannot be written to any directory.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write the agent library to any directory: {}", list(tried))]
 pub struct NoPlaceForAgent {
@@ -34,14 +34,14 @@ impl AgentFile {
         &self.path
     }
 
-    /// Has it stay for good, for programs that preload it without a recorder.
+    /// Keeps the file for ever, for programs that preload it without a recorder.
     pub fn keep(&self) {
         // Where nothing can be written, nothing is removed.
         cache::keep(&self.path).ok();
     }
 }
 
-/// Where to look for a folder, in the order of preference.
+/// The environment variables that name directories for the agent.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Folders {
     /// `$XDG_CACHE_HOME`.
@@ -54,7 +54,7 @@ pub(crate) struct Folders {
 
 impl Folders {
     /// The user's own cache first: shared folders are often mounted noexec. Root's programs change their user, who cannot
-    /// enter root's home and would hear of it from the dynamic linker: for root the folders that all can enter come first.
+    /// enter root's home, and the dynamic linker would print errors: for root the folders that all can enter come first.
     pub(crate) fn candidates(&self) -> Vec<PathBuf> {
         self.candidates_of(rustix::process::getuid())
     }
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn agents_that_nobody_uses_any_more_go_when_another_is_placed() {
+    fn unused_agents_are_removed_when_another_is_written() {
         let folder = tempfile::tempdir().unwrap();
         let folders = [folder.path().join("cache")];
         let paths = [b"first", b"other"].map(|bytes| place(bytes, &folders).unwrap().path().to_owned());
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_that_the_linker_cannot_name_are_passed_over() {
+    fn folders_that_the_linker_cannot_name_are_skipped() {
         let folder = tempfile::tempdir().unwrap();
         let folders =
             ["with blank", "with:colon", "with$dollar", "good"].map(|name| folder.path().join(name));
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_others_can_write_is_passed_over() {
+    fn a_folder_that_others_can_write_is_skipped() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
         let error = place(b"library", &[folder.path().to_owned()]).unwrap_err();

@@ -16,7 +16,7 @@ use super::tables::Tables;
 
 /// The most pages that are read at a time.
 const RUN: usize = 256;
-/// Pages of others that may lie between two of a run.
+/// The most other pages between two leaves that are read together.
 const GAP: u32 = 8;
 const CELLS_PER_PAGE: u32 = (PAGE / (CELL_WORDS * 8)) as u32;
 
@@ -58,7 +58,7 @@ fn run(leaves: &[(u32, Addr)]) -> usize {
     1 + leaves.windows(2).take_while(|pair| near(pair)).count()
 }
 
-/// The page of each leaf and the first address that it stands for.
+/// The page of each leaf, with the first address that it covers.
 fn leaves(tables: &Tables<'_>) -> io::Result<Vec<(u32, Addr)>> {
     let pages = u32::try_from(tables.region(Region::Pages).used / PAGE as u64).unwrap_or(u32::MAX);
     let mut leaves = Vec::new();
@@ -106,7 +106,7 @@ fn one(entry: BlockEntry, size: Bytes, granule: Addr, visit: &mut impl FnMut(Blo
     visit(Block { address, size, site }, entry.family());
 }
 
-/// Cells of blocks that do not fit a word, a page of them at a time.
+/// Cells, which describe blocks that do not fit into a word, read a page at a time.
 struct Cells<'a> {
     tables: &'a Tables<'a>,
     pages: HashMap<u32, Vec<u8>>,

@@ -1,5 +1,5 @@
-//! The tables of an arena that change, as they were at one moment: copied while the process stands still, in as few reads as
-//! there are tables, and looked at later. Those that only grow are read from the file, up to where they reached then.
+//! The tables of an arena that change, as they were at one moment: copied while the process is stopped, with one read for each
+//! table, and interpreted later. Tables that only grow are read from the file, up to their length at that moment.
 
 use std::fs::File;
 use std::io;
@@ -9,7 +9,7 @@ use heaplens_format::Bytes;
 use heaplens_format::arena::header::{HEADER_SIZE, HeaderView, Region};
 use heaplens_format::arena::{MAPPING_SIZE, PAGE};
 
-/// What changes.
+/// The tables that change.
 const CHANGING: [Region; 3] = [Region::Top, Region::Pages, Region::Mappings];
 /// A table may grow by so many pages, and by this part of it, while the copy is being prepared.
 const SPARE_PAGES: usize = 64;
@@ -32,7 +32,7 @@ struct Table {
 }
 
 impl Copied {
-    /// Makes room, while the process still runs: memory that is touched for the first time costs more than the copy.
+    /// Allocates and touches the buffers while the process still runs: the page faults cost more than the copy.
     pub(crate) fn prepare(arena: &File) -> io::Result<Self> {
         let header = read_header(arena)?;
         let view = HeaderView::new(&header).ok_or(io::ErrorKind::InvalidData)?;
@@ -46,7 +46,7 @@ impl Copied {
         Ok(Self { header, tables: tables.into() })
     }
 
-    /// Copies, while the process stands still.
+    /// Copies, while the process is stopped.
     pub(crate) fn fill(&mut self, arena: &File) -> io::Result<()> {
         self.header = read_header(arena)?;
         let view = HeaderView::new(&self.header).ok_or(io::ErrorKind::InvalidData)?;
@@ -62,12 +62,12 @@ impl Copied {
         Ok(())
     }
 
-    /// The header then.
+    /// The header at that moment.
     pub(crate) fn header(&self) -> &[u8] {
         &self.header
     }
 
-    /// Bytes of the file then, where they are in a table that changes.
+    /// Bytes of the file at that moment, if they are in a table that changes.
     pub(crate) fn get(&self, offset: u64, length: usize) -> Option<&[u8]> {
         self.tables.iter().find_map(|table| {
             let start = usize::try_from(offset.checked_sub(table.offset)?).ok()?;
@@ -82,7 +82,7 @@ fn read_header(arena: &File) -> io::Result<Vec<u8>> {
     Ok(header)
 }
 
-/// Of mappings the records that are live, not the room for them. What claims to reach beyond the file is nothing.
+/// The length of a table. Of mappings only live records count, not their capacity; a table beyond the end of the file is empty.
 fn used(view: &HeaderView<'_>, region: Region, file: Bytes) -> usize {
     let extent = view.region(region);
     let used = match region {

@@ -1,5 +1,5 @@
-//! What was counted in an arena: sites that stand on a counter, whose blocks are events, the names of counters, and notes. As with
-//! everything in an arena no number is trusted: what has no name is left out.
+//! Counters of an arena: sites whose allocation kind is a counter and whose blocks are events, the names of counters, and notes. No
+//! number is trusted: a counter without a name is left out.
 
 use std::collections::HashMap;
 use std::mem::offset_of;
@@ -32,8 +32,8 @@ impl Names {
         Self(words(records, strings, LONGEST_NAME).map(|(counter, name)| (counter, text(name))).collect())
     }
 
-    /// How often each was counted, up to the end and up to marks. A stack may have several, whose sum is the truth: what adds
-    /// them up is the reader of the recording.
+    /// How often each was counted, up to the end and up to marks. A stack may have several rows, which the reader of the recording
+    /// adds up.
     pub(crate) fn rows(&self, counters: &[CounterRecords], changes: &[u8], marks: u32) -> Vec<CounterRow> {
         if counters.is_empty() {
             return Vec::new();
@@ -55,7 +55,7 @@ impl Names {
         counters.iter().filter_map(row).collect()
     }
 
-    /// The words, from the records of NOTES.
+    /// The notes, from the records of NOTES.
     pub(crate) fn notes(&self, records: &[u8], strings: &[u8]) -> Vec<Note> {
         let note = |(counter, text): (CounterId, &[u8])| {
             let text = String::from_utf8_lossy(text).into_owned();
@@ -69,7 +69,7 @@ fn events(sum: Sum) -> u64 {
     sum.blocks.max(0) as u64
 }
 
-/// Records with their texts; a torn one is none.
+/// Records with their texts; torn ones are left out.
 fn words<'a>(
     records: &'a [u8],
     strings: &'a [u8],

@@ -1,22 +1,23 @@
-//! What was found out about a process while it lived, with sites as its arena numbers them, and how the recording numbers these.
+//! What was found out about a process while it ran: ledgers and results of snapshots, with sites as its arena numbers them, and how
+//! the recording numbers these.
 
 use heaplens_format::recording::{Heap, LeakCheck, Ledger};
 
 use super::marks::Records;
 
-/// What was found out while a process lived. Sites are numbered as its arena does it.
+/// What was found out while a process ran. Sites are numbered as in its arena.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Findings {
     /// Where its resident bytes were.
     pub(crate) ledgers: Vec<Ledger>,
-    /// Which blocks it could reach when it ended; `None` where that was not asked.
+    /// Which blocks it could not reach at its exit; `None` without a leak check.
     pub(crate) leaks: Option<LeakCheck>,
     /// What snapshots of its heap gave.
     pub(crate) heap: Heap,
 }
 
 impl Findings {
-    /// From the numbers of the arena to those of the recording.
+    /// Converts numbers of sites from those of the arena to those of the recording.
     pub(super) fn number_sites(&mut self, records: &[Records]) {
         let Self { ledgers, leaks, heap } = self;
         let index_of = |number: u32| {

@@ -1,4 +1,4 @@
-//! Reads the header of an arena: what the recorder asks for every 20 ms while the process runs. It never reads a table whole.
+//! Reads the header of an arena, as the recorder does every 20 ms while the process runs. It never reads a whole table.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -27,7 +27,7 @@ pub struct HeaderReading {
     pub own_bytes: Bytes,
     /// How the program image ended.
     pub end: End,
-    /// Whether the program is taking itself down.
+    /// Whether the program is exiting.
     pub is_leaving: bool,
     /// When it began, on the monotonic clock.
     pub start: Nanos,
@@ -37,11 +37,11 @@ pub struct HeaderReading {
     pub has_python: bool,
     /// How many marks there are.
     pub marks: u32,
-    /// Where their records are.
+    /// The table of their records.
     pub mark_records: RegionView,
-    /// Where it is kept what sites had at them.
+    /// The table of changes: what sites had at marks.
     pub changes: RegionView,
-    /// Where texts are, such as labels of marks.
+    /// The table of strings, such as labels of marks.
     pub strings: RegionView,
     /// The moment of the ledger that the agent waits for; `None` when it waits for none.
     pub ledger_wanted: Option<LedgerMoment>,
@@ -73,7 +73,7 @@ pub fn read_header(file: &File) -> Result<HeaderReading, ArenaError> {
     })
 }
 
-/// More loops than these are not looked at while the program runs.
+/// The most loops that are read while the program runs.
 const MOST_LOOPS: u64 = 4096;
 
 /// The records of the first loops, as they are now.

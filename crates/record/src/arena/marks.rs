@@ -36,19 +36,19 @@ fn one_loop(
     since_start: impl Fn(u64) -> Nanos,
 ) -> Loop {
     let field = |at: usize| word(record, at);
-    let place = field(offset_of!(LoopRecord, place));
-    let (code, first) = ((place >> 32) as u32, place as u32);
+    let location = field(offset_of!(LoopRecord, place));
+    let (code, first) = ((location >> 32) as u32, location as u32);
     let last_and_flags = field(offset_of!(LoopRecord, last));
     let (last, flags) = (last_and_flags as u32, (last_and_flags >> 32) as u32);
-    let parent_and_seat = field(offset_of!(LoopRecord, parent));
-    // A loop over an iterator begins with what takes the next item; of any other the condition may stand at its end.
+    let parent_and_slot = field(offset_of!(LoopRecord, parent));
+    // A loop over an iterator begins with what takes the next item; in any other the condition may be at its end.
     let ends = if flags & LOOP_COUNTED != 0 { [first, first] } else { [first, last] };
     let lines = ends.map(|instruction| line_of(codes, code, instruction));
     Loop {
         code: CodeId::new(if codes.has(code) { code } else { 0 }),
         line: lines.into_iter().filter(|&line| line != 0).min().unwrap_or(0),
-        around: around(parent_and_seat as u32),
-        thread: (parent_and_seat >> 32) as u32,
+        around: around(parent_and_slot as u32),
+        thread: (parent_and_slot >> 32) as u32,
         passes: field(offset_of!(LoopRecord, passes)),
         is_exact: flags & (LOOP_COUNTED | LOOP_UNSURE | LOOP_SHARED) == LOOP_COUNTED
             && field(offset_of!(LoopRecord, left)) == 0,
@@ -86,13 +86,13 @@ pub(crate) fn marks(
     (marks, kept as u32)
 }
 
-/// A torn one stays as a moment without a name: numbers of marks must not move.
+/// A torn one stays as a mark without a name, so that the numbers of marks do not change.
 fn nameless(before: Option<&Mark>) -> Mark {
     let (at, live) = before.map_or_else(Default::default, |before| (before.at, before.live));
     Mark { at, live, kind: MarkKind::User { number: 0, label: String::new() } }
 }
 
-/// The bytes that the records of so many marks take; those that the recorder made lie behind what the agent counts as used.
+/// The bytes that the records of so many marks take; those that the recorder made come after what the agent counts as used.
 pub(crate) fn length(moment: Moment) -> Bytes {
     Bytes::new((u64::from(moment.mark()) + 1) * MARK_SIZE as u64)
 }
@@ -137,7 +137,7 @@ fn mark(record: &[u8], strings: &[u8], loops: usize, since_start: impl Fn(u64) -
 /// What a record had until a mark.
 pub(crate) type Until = (u32, Sum);
 
-/// What sites had at marks: the sum of what their records had. `amount` is how the reader of sites tells a sum.
+/// What sites had at marks: the sum of what their records had. `amount` converts a sum as the reader of sites does.
 pub(crate) fn histories(
     changes: &[u8],
     sites: &[Records],
@@ -169,7 +169,7 @@ pub(crate) fn by_record(changes: &[u8], marks: u32) -> HashMap<u32, Vec<Until>> 
             by_record.entry(record).or_default().push((mark, Sum { bytes, blocks }));
         }
     }
-    // A thread that lost its core writes its entry behind that of a later mark.
+    // A thread that was preempted writes its entry after that of a later mark.
     for known in by_record.values_mut() {
         known.sort_by_key(|&(mark, _)| mark);
         known.dedup_by_key(|&mut (mark, _)| mark);
@@ -177,7 +177,7 @@ pub(crate) fn by_record(changes: &[u8], marks: u32) -> HashMap<u32, Vec<Until>> 
     by_record
 }
 
-/// Two series as one: it changes wherever one of them does.
+/// The sum of two time series: it changes wherever one of them does.
 pub(crate) fn sums(parts: [&[Until]; 2], now: [Sum; 2]) -> impl Iterator<Item = Until> {
     let mut ends: Vec<u32> = parts.iter().flat_map(|part| part.iter().map(|&(until, _)| until)).collect();
     ends.sort_unstable();

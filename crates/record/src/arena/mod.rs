@@ -26,5 +26,5 @@ pub use header::{HeaderReading, read_header};
 pub use process::read_process;
 pub(crate) use process::read_with_findings;
 pub(crate) use records::word;
-pub(crate) use stacks::{Ground, ground_of};
+pub(crate) use stacks::{AllocationKind, allocation_kind_of};
 pub(crate) use tables::{SeenMapping, Tables};

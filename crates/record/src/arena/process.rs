@@ -1,7 +1,7 @@
 //! Reads an arena from the outside, also while its process writes or after it was killed in the middle of a store.
 //!
-//! Everything is copied with `pread` and then looked at: no number is trusted, an entry that makes no sense is counted as
-//! torn and left out. What comes out upholds the invariants of the recording's model.
+//! Everything is copied with `pread` before it is interpreted: no number is trusted, and an entry that makes no sense is counted as
+//! torn and left out. The result upholds the invariants of the recording's model.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -24,15 +24,15 @@ use super::header::header_bytes;
 use super::marks;
 use super::records::{string, word};
 use super::site_counters::{SiteCounters, Sum};
-use super::stacks::{Ground, Trie};
-use super::threads::Seats;
+use super::stacks::{AllocationKind, Trie};
+use super::threads::ThreadSlots;
 
-/// Reads a whole arena. CPU time, time-line, symbols and an end that the process did not see are left to the caller.
+/// Reads a whole arena. CPU time, time line, symbols and an exit that the agent did not see are left to the caller.
 pub fn read_process(file: &File, start_of_run: Nanos, ticks_per_second: f64) -> Result<Process, ArenaError> {
     read_with_findings(file, start_of_run, ticks_per_second, Findings::default())
 }
 
-/// The same with what was found out.
+/// The same with findings.
 pub(crate) fn read_with_findings(
     file: &File,
     start_of_run: Nanos,
@@ -42,11 +42,11 @@ pub(crate) fn read_with_findings(
     let bytes = header_bytes(file)?;
     let header = HeaderView::new(&bytes).ok_or(ArenaError::NotAnArena)?;
     let mut reader = Reader { file, header, torn: 0 };
-    // What refers before what it refers to: records that appear in between are read, too.
+    // A table is read before the tables that it refers to, so that records which are added in between are read, too.
     let [changes, loops] = [Region::Changes, Region::Loops].map(|region| reader.region(region));
     let marks = reader.marks();
     let notes = reader.region(Region::Notes);
-    let [sites, seats, nodes, codes, modules, names, strings] = [
+    let [sites, slots, nodes, codes, modules, names, strings] = [
         Region::Sites,
         Region::Threads,
         Region::Nodes,
@@ -63,7 +63,7 @@ pub(crate) fn read_with_findings(
     let loops = marks::loops(&loops?, &mut codes, since_start);
     let (marks, kept) = marks::marks(&marks?, header.moment(), &strings, &loops, since_start);
     let Found { nodes, sites, records, counted, threads } =
-        reader.stacks(&sites, &nodes?, Seats::new(&seats?), &modules, &mut codes);
+        reader.stacks(&sites, &nodes?, ThreadSlots::new(&slots?), &modules, &mut codes);
     let amount = |sum, kind| reader.amount(sum, kind);
     findings.number_sites(&records);
     let changes = changes?;
@@ -191,12 +191,12 @@ impl Reader<'_> {
         }
     }
 
-    /// The sites that ever allocated, and of the trie what lies below them.
+    /// The sites that ever allocated, and the nodes of the trie that are on their stacks.
     fn stacks(
         &mut self,
         sites: &[u8],
         nodes: &[u8],
-        mut seats: Seats<'_>,
+        mut slots: ThreadSlots<'_>,
         modules: &[Module],
         codes: &mut Codes<'_>,
     ) -> Found {
@@ -209,7 +209,7 @@ impl Reader<'_> {
             match self.site(identity, record, sites, &mut trie) {
                 Some(Sited::Memory(site, live)) => {
                     found.push(site);
-                    seats.add(
+                    slots.add(
                         identity.seat(),
                         SiteCounters::at(sites, identity.second()).allocated().blocks != 0,
                     );
@@ -223,9 +223,9 @@ impl Reader<'_> {
         }
         let (order, torn) = trie.finish(codes);
         self.torn += torn;
-        found.iter_mut().for_each(|site| site.node = order.place(site.node));
-        counted.iter_mut().for_each(|one| one.node = order.place(one.node));
-        Found { nodes: order.nodes, sites: found, records, counted, threads: seats.threads }
+        found.iter_mut().for_each(|site| site.node = order.new_number(site.node));
+        counted.iter_mut().for_each(|one| one.node = order.new_number(one.node));
+        Found { nodes: order.nodes, sites: found, records, counted, threads: slots.threads }
     }
 
     /// The site; `None` where it never counted anything.
@@ -240,9 +240,9 @@ impl Reader<'_> {
         let at_peak = owner.at_peak(peak).plus(shared.at_peak(peak));
         let path = trie.enter(identity.node())?;
         let parts = [owner.live(), shared.live()];
-        let kind = match path.ground {
-            Ground::Memory(kind) => kind,
-            Ground::Counter(counter) => return Some(Sited::Counter(counter, path.node, parts)),
+        let kind = match path.kind {
+            AllocationKind::Memory(kind) => kind,
+            AllocationKind::Counter(counter) => return Some(Sited::Counter(counter, path.node, parts)),
         };
         let amount = |sum: Sum| self.amount(sum, kind);
         let site = Site {
@@ -255,7 +255,7 @@ impl Reader<'_> {
         Some(Sited::Memory(site, parts))
     }
 
-    /// A count that a kill in the middle of an event left below zero is zero.
+    /// A count that is below zero, since the process was killed in the middle of an event, becomes zero.
     fn amount(&self, sum: Sum, kind: SiteKind) -> Amount {
         let (bytes, blocks) = (sum.bytes.max(0) as u64, sum.blocks.max(0) as u64);
         let sampled = match kind.category().row().sampling {

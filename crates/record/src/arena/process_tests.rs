@@ -8,12 +8,12 @@ use heaplens_format::arena::header::{HEADER_SIZE, Header, RegionExtent};
 use super::*;
 
 fn put(arena: &mut [u8], at: usize, words: &[u64]) {
-    for (place, value) in arena[at..].chunks_exact_mut(8).zip(words) {
-        place.copy_from_slice(&value.to_le_bytes());
+    for (word, value) in arena[at..].chunks_exact_mut(8).zip(words) {
+        word.copy_from_slice(&value.to_le_bytes());
     }
 }
 
-/// A header, and behind it one table.
+/// A header, and one table after it.
 fn arena_with(region: Region, table: &[u8]) -> Vec<u8> {
     let mut arena = vec![0; HEADER_SIZE];
     put(&mut arena, 0, &[MAGIC]);

@@ -1,4 +1,4 @@
-//! The stack trie of an arena: which of its nodes lie below sites, what they say, and how the recording numbers them.
+//! The stack trie of an arena: which of its nodes are on stacks of sites, what they mean, and how the recording numbers them.
 
 use heaplens_format::arena::frame::split_frame;
 use heaplens_format::arena::python::split_python_frame;
@@ -16,20 +16,20 @@ use crate::agent;
 pub(crate) struct Path {
     /// Its number, still the old one.
     pub(crate) node: NodeId,
-    /// What stands below the outermost frame.
-    pub(crate) ground: Ground,
+    /// Its allocation kind.
+    pub(crate) kind: AllocationKind,
 }
 
-/// What a stack stands on.
+/// What a stack allocates: the pseudo frame below its outermost frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ground {
+pub(crate) enum AllocationKind {
     /// Memory of a kind.
     Memory(SiteKind),
-    /// No memory: what is counted.
+    /// No memory, but events of a counter.
     Counter(CounterId),
 }
 
-/// The trie of the arena, of which the nodes below sites are marked.
+/// The trie of the arena, with the nodes marked that are on stacks of sites.
 pub(crate) struct Trie<'a> {
     records: &'a [u8],
     modules: &'a [Module],
@@ -40,11 +40,11 @@ pub(crate) struct Trie<'a> {
     torn: u64,
 }
 
-/// What the path from the root down to a node says. Found once for all nodes: stacks may be thousands deep and have a
+/// What is known of the path from the root to a node. Found once for all nodes: stacks may be thousands deep and have a
 /// site at every depth.
 #[derive(Clone, Copy, Default)]
 struct PathState {
-    ground: Option<Ground>,
+    kind: Option<AllocationKind>,
     is_torn: bool,
 }
 
@@ -68,10 +68,10 @@ impl<'a> Trie<'a> {
             return PathState::default();
         }
         let Some((frame, parent)) = self.node(number) else {
-            return PathState { ground: None, is_torn: true };
+            return PathState { kind: None, is_torn: true };
         };
         let above = self.paths[parent as usize];
-        PathState { ground: above.ground.or_else(|| ground_of(frame)), ..above }
+        PathState { kind: above.kind.or_else(|| allocation_kind_of(frame)), ..above }
     }
 
     /// Hash, frame and parent of a node; `None` for the root and for what is torn.
@@ -83,7 +83,7 @@ impl<'a> Trie<'a> {
         whole.then(|| (word(record, std::mem::offset_of!(NodeRecord, frame)), parent))
     }
 
-    /// Marks the path of a site; its kind is what stands below the outermost frame.
+    /// Marks the path of a site, and finds its allocation kind.
     pub(crate) fn enter(&mut self, number: u32) -> Option<Path> {
         let Some(&state) = self.paths.get(number as usize) else {
             self.torn += 1;
@@ -98,26 +98,26 @@ impl<'a> Trie<'a> {
             self.wanted[at as usize] = true;
             at = parent;
         }
-        let ground = state.ground.unwrap_or(Ground::Memory(SiteKind::Heap));
-        Some(Path { node: NodeId::new(number), ground })
+        let kind = state.kind.unwrap_or(AllocationKind::Memory(SiteKind::Heap));
+        Some(Path { node: NodeId::new(number), kind })
     }
 
-    /// Numbers the marked nodes anew, parents before children, without the pseudo frames that only tell the kind,
+    /// Numbers the marked nodes anew, parents before children, without the pseudo frames of kinds,
     /// without the agent's, and without those of the probe's Python.
     pub(crate) fn finish(self, codes: &mut Codes<'_>) -> (Order, u64) {
-        let mut order = Order { nodes: Vec::new(), places: vec![0; self.wanted.len()] };
+        let mut order = Order { nodes: Vec::new(), new_numbers: vec![0; self.wanted.len()] };
         for number in 1..self.wanted.len() as u32 {
             if !self.wanted[number as usize] {
                 continue;
             }
             let Some((frame, parent)) = self.node(number) else { continue };
-            let parent = order.places[parent as usize];
-            if ground_of(frame).is_some() || self.is_agents(frame) || is_probes(frame, codes) {
-                order.places[number as usize] = parent;
+            let parent = order.new_numbers[parent as usize];
+            if allocation_kind_of(frame).is_some() || self.is_agents(frame) || is_probes(frame, codes) {
+                order.new_numbers[number as usize] = parent;
                 continue;
             }
             order.nodes.push(Node { parent: NodeId::new(parent), frame: self.frame(frame, codes) });
-            order.places[number as usize] = order.nodes.len() as u32;
+            order.new_numbers[number as usize] = order.nodes.len() as u32;
         }
         (order, self.torn)
     }
@@ -147,24 +147,24 @@ fn is_probes(frame: u64, codes: &Codes<'_>) -> bool {
     split_python_frame(frame).is_some_and(|(code, _)| codes.is_probes(code))
 }
 
-pub(crate) fn ground_of(frame: u64) -> Option<Ground> {
-    let ground = Pseudo::from_frame(frame)?;
-    match ground {
-        Pseudo::Counter(counter) => Some(Ground::Counter(counter)),
-        _ => SiteKind::of(ground).map(Ground::Memory),
+pub(crate) fn allocation_kind_of(frame: u64) -> Option<AllocationKind> {
+    let kind = Pseudo::from_frame(frame)?;
+    match kind {
+        Pseudo::Counter(counter) => Some(AllocationKind::Counter(counter)),
+        _ => SiteKind::of(kind).map(AllocationKind::Memory),
     }
 }
 
-/// The nodes in their new order, and where each old one went.
+/// The nodes in their new order, and the new number of each old one.
 pub(crate) struct Order {
     /// In their new order.
     pub(crate) nodes: Vec<Node>,
-    places: Vec<u32>,
+    new_numbers: Vec<u32>,
 }
 
 impl Order {
-    pub(crate) fn place(&self, old: NodeId) -> NodeId {
-        NodeId::new(self.places.get(old.get() as usize).copied().unwrap_or(0))
+    pub(crate) fn new_number(&self, old: NodeId) -> NodeId {
+        NodeId::new(self.new_numbers.get(old.get() as usize).copied().unwrap_or(0))
     }
 }
 
@@ -178,19 +178,19 @@ mod tests {
     fn record(hash: u8, pseudo: bool, kind: u8, parent: u8) -> [u8; NODE_SIZE] {
         let frame = if pseudo { frame_word(FRAME_PSEUDO_MODULE, u64::from(kind)) } else { u64::from(kind) };
         let mut record = [0; NODE_SIZE];
-        for (place, value) in record.chunks_exact_mut(8).zip([u64::from(hash != 0), frame, u64::from(parent)])
+        for (word, value) in record.chunks_exact_mut(8).zip([u64::from(hash != 0), frame, u64::from(parent)])
         {
-            place.copy_from_slice(&value.to_le_bytes());
+            word.copy_from_slice(&value.to_le_bytes());
         }
         record
     }
 
     /// Walks the whole path of one site: kind, whether it is torn, the nodes on it.
-    fn walked(trie: &Trie<'_>, number: u32) -> (Ground, bool, Vec<u32>) {
-        let (mut kind, mut at, mut path) = (Ground::Memory(SiteKind::Heap), number, Vec::new());
+    fn walked(trie: &Trie<'_>, number: u32) -> (AllocationKind, bool, Vec<u32>) {
+        let (mut kind, mut at, mut path) = (AllocationKind::Memory(SiteKind::Heap), number, Vec::new());
         while at != 0 {
             let Some((frame, parent)) = trie.node(at) else { return (kind, true, path) };
-            kind = ground_of(frame).unwrap_or(kind);
+            kind = allocation_kind_of(frame).unwrap_or(kind);
             path.push(at);
             at = parent;
         }
@@ -207,7 +207,7 @@ mod tests {
             let mut trie = Trie::new(&records, &[]);
             let (mut torn, mut wanted) = (0, vec![false; nodes.len()]);
             for number in sites {
-                let entered = trie.enter(number).map(|path| (path.node, path.ground));
+                let entered = trie.enter(number).map(|path| (path.node, path.kind));
                 if number as usize >= nodes.len() {
                     prop_assert_eq!(entered, None);
                     torn += 1;

@@ -1,5 +1,5 @@
-//! Reads the tables of an arena while its process writes them: whole ranges with `pread`, no number trusted. Of a copy that was
-//! made while the process stood still, the tables that change are those of the copy.
+//! Reads the tables of an arena while its process writes them: whole ranges with `pread`, no number trusted. For a copy that was
+//! made while the process was stopped, the tables that change are those of the copy.
 
 use std::fs::File;
 use std::io;
@@ -15,7 +15,7 @@ use heaplens_snapshot::Span;
 use super::copied::Copied;
 use super::records::word;
 
-/// How often a table is read again that was changed meanwhile.
+/// How often a table is read when it keeps changing.
 const ATTEMPTS: usize = 4;
 
 /// The file of one arena, with its header as it was at one moment.
@@ -57,7 +57,7 @@ impl<'a> Tables<'a> {
         HeaderView::new(&self.header)
     }
 
-    /// Where a region is; of no length when it claims to reach beyond the file.
+    /// Where a region is; empty when it extends beyond the end of the file.
     pub(crate) fn region(&self, region: Region) -> RegionView {
         let nothing = RegionView { offset: 0, capacity: 0, reserved: 0, used: 0 };
         let view = self.header().map_or(nothing, |header| header.region(region));

@@ -10,7 +10,7 @@ use heaplens_format::environment::{
     AGENT, DIRECTORY, FINALIZE, NO_FOLLOW, NO_FRAMEWORKS, OBJECTS, Objects, PASSIVE, PRELOAD, SAMPLE,
 };
 
-/// What the agent is told through the environment.
+/// The options of the agent, which go through the environment.
 #[derive(Debug)]
 pub(crate) struct Preload {
     /// The library.
@@ -23,18 +23,18 @@ pub(crate) struct Preload {
     pub(crate) objects: Objects,
     /// Whether programs that the command starts are recorded too.
     pub(crate) follow: bool,
-    /// Whether nothing is tried in the program.
+    /// Whether the reclaim test is off.
     pub(crate) passive: bool,
-    /// Whether anything is known of TensorFlow.
+    /// Whether framework integration is on.
     pub(crate) frameworks: bool,
     /// After how many runs of a session its graph is finalized.
     pub(crate) finalize_graph: Option<u32>,
-    /// Whether blocks come without what was in their memory before.
+    /// Whether the allocator overwrites old contents of blocks.
     pub(crate) clean_blocks: bool,
 }
 
-/// glibc's own switches. `perturb` is a number with which it fills what is freed, and with whose complement it fills what it hands
-/// out; blocks of its caches for threads are left as they are, so there are none.
+/// glibc's tunables. `perturb` is a byte that fills freed blocks, and whose complement fills allocated ones; blocks of the per-thread
+/// cache are not filled, so it is switched off.
 const TUNABLES: &str = "GLIBC_TUNABLES";
 const CLEAN_BLOCKS: &str = "glibc.malloc.perturb=255:glibc.malloc.tcache_count=0";
 
@@ -73,7 +73,7 @@ pub(super) fn set_environment(command: &mut Command, preload: &Preload, before: 
     }
 }
 
-/// The agent comes first, so that its `malloc` is the one that the program finds; what the user preloads stays behind it.
+/// The agent comes first, so that its `malloc` is the one that the program finds; what the user preloads comes after it.
 fn preload_list(agent: &Path, before: Option<&OsStr>) -> OsString {
     let mut list = agent.as_os_str().to_owned();
     let splits = |&byte: &u8| byte == b':' || byte == b' ';
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn without_another_library_the_agent_stands_alone() {
+    fn without_another_library_the_agent_is_the_only_one() {
         assert_eq!(list(None), "/a/agent.so");
         assert_eq!(list(Some("")), "/a/agent.so");
     }
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn options_that_are_off_do_not_leak_in_from_outside() {
+    fn options_that_are_off_are_not_inherited() {
         let mut command = Command::new("x");
         let preload = Preload {
             agent: "/a.so".into(),

@@ -1,4 +1,4 @@
-//! Looking at a program file before it is started: can the agent be loaded into it? It reads the file and starts nothing.
+//! Inspects a program file before it is started: can the agent be loaded into it? It reads the file and starts nothing.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -28,7 +28,7 @@ pub enum BareReason {
         /// The file.
         program: PathBuf,
     },
-    /// The kernel gives it other rights, and the dynamic linker then ignores `LD_PRELOAD`.
+    /// It is setuid, setgid or has file capabilities: the dynamic linker ignores `LD_PRELOAD`.
     #[error("{} runs with other privileges than its user ({what}): the dynamic linker ignores LD_PRELOAD for it", program.display())]
     OtherRights {
         /// The file.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 
-/// Where `execvp` looks when `PATH` is not set (confstr `_CS_PATH`).
+/// Where `execvp` searches when `PATH` is not set (confstr `_CS_PATH`).
 const DEFAULT_PATH: &str = "/bin:/usr/bin";
 
 /// Why a word names no program that can run.
@@ -45,7 +45,7 @@ pub(crate) fn find(program: &OsStr, path: Option<&OsStr>) -> Result<PathBuf, Loo
     find_in(program, path.unwrap_or(OsStr::new(DEFAULT_PATH)))
 }
 
-/// The first executable wins; a file that is in the way but not executable is remembered, as `execvp` does.
+/// The first executable wins; a file that is not executable is reported if there is no other, as by `execvp`.
 fn find_in(program: &OsStr, path: &OsStr) -> Result<PathBuf, LookupError> {
     let mut failure = LookupError::NotInPath;
     for folder in path.as_bytes().split(|&byte| byte == b':') {
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_with_a_slash_does_not_ask_path() {
+    fn a_word_with_a_slash_is_not_searched_in_path() {
         let folder = folder_with("tool", 0o755);
         let found = find(OsStr::new("./tool-nobody-has"), Some(&path_of(&[&folder])));
         assert_eq!(found, Err(LookupError::NotFound));

@@ -13,7 +13,7 @@ use heaplens_format::environment::PRELOAD;
 use super::environment::{Preload, set_environment};
 use crate::os::HeldSignals;
 
-/// Starts `program` with the words of `command`. It is a child of this process and has its signal mask of before.
+/// Starts `program` with the words of `command`. It is a child of this process and has the signal mask that the recorder started with.
 pub(crate) fn spawn(
     program: &Path,
     command: &[OsString],

@@ -1,6 +1,6 @@
 //! When ledgers are taken, and which are kept: at most 32 of a process. The first one, the one with
-//! the most resident memory, the latest and the one at the end are never lost; of the others, which are taken from time to time
-//! and when a loop begins, every second goes when there is no more room.
+//! the most resident memory, the latest and the one at the exit are never lost; of the others, which are taken from time to time
+//! and when a loop begins, every second one is dropped when there are too many.
 
 use std::fs::File;
 
@@ -13,21 +13,21 @@ use crate::os::clocks;
 use crate::os::since;
 use crate::thinning::drop_every_second;
 
-/// Room for those that are taken from time to time.
+/// The most that are kept of those that are taken from time to time.
 const REGULAR: usize = 20;
-/// Room for those that are taken when a loop begins: one of them is the loop whose passes are iterations.
+/// The most that are kept of those that are taken when a loop begins: one of them is the main loop.
 const AT_LOOPS: usize = 8;
-/// So many loops are looked at as soon as they are found.
+/// For so many loops a ledger is taken as soon as they are found.
 const FIRST_LOOPS: u32 = 8;
-/// How far they are apart at first.
+/// The time between two at first.
 const FIRST_DISTANCE: Nanos = Nanos::new(200_000_000);
-/// Growth below this is not looked at closer.
+/// Growth below this is not worth a ledger.
 const LITTLE: Bytes = Bytes::new(1 << 20);
-/// Growth by this part is looked at soon, by that one when there was time.
+/// After growth by the first part a ledger is taken soon, by the second when the last one is some time ago.
 const MUCH: u64 = 8;
 const SOME: u64 = 64;
-/// So many times what the last one took must have passed before another is taken: a hundredth of one core, or a tenth while a
-/// program grows by eighths. The first few are what a short program has; behind them it is a quarter of that.
+/// So many times the cost of the last one must have passed before another is taken: a hundredth of one core, or a tenth while a
+/// program grows by eighths. The first few are all that a short program has; after them it is a quarter of that.
 const SELDOM: u64 = 100;
 const SOON: u64 = 10;
 const FIRST_FEW: u32 = 8;
@@ -83,7 +83,7 @@ impl Ledgers {
         &mut self.subject
     }
 
-    /// Takes one where the time has come.
+    /// Takes one if it is due.
     pub(crate) fn read(&mut self, arena: &File, reading: Reading) {
         if self.is_due(reading) {
             self.take(arena, reading, LedgerMoment::Running);
@@ -107,8 +107,8 @@ impl Ledgers {
     fn is_due(&self, reading: Reading) -> bool {
         let (Some(last), Some(peak)) = (&self.last, &self.peak) else { return true };
         let passed = since(last.at, reading.now);
-        let patience = if self.taken < FIRST_FEW { 1 } else { LATER };
-        let is_free = |times: u64| passed.get() >= last.took.get().saturating_mul(times * patience);
+        let factor = if self.taken < FIRST_FEW { 1 } else { LATER };
+        let is_free = |times: u64| passed.get() >= last.took.get().saturating_mul(times * factor);
         let peak = peak.program();
         let grew = |part: u64| reading.rss > peak + Bytes::new(peak.get() / part).max(LITTLE);
         let is_early = self.loops < FIRST_LOOPS;
@@ -121,7 +121,7 @@ impl Ledgers {
         let before = clocks::own_cpu();
         let Some(ledger) = self.subject.take(arena) else { return };
         let took = since(before, clocks::own_cpu());
-        // An agent that lost patience meanwhile went on.
+        // An agent whose wait timed out in the meantime has gone on.
         let waits = |header: HeaderReading| header.ledger_wanted == Some(moment);
         let moment = match read_header(arena) {
             Ok(header) if waits(header) => moment,
@@ -159,7 +159,7 @@ impl Ledgers {
     }
 }
 
-/// Lets every second one go when there are so many already.
+/// Drops every second one when there are so many already.
 fn make_room(ledgers: &mut Vec<Ledger>, most: usize) -> bool {
     let is_full = ledgers.len() >= most;
     if is_full {
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_peak_is_looked_at_soon_and_a_small_one_when_there_was_time() {
+    fn a_new_peak_has_a_ledger_soon_and_a_small_one_later() {
         let mut ledgers = ledgers();
         assert!(ledgers.is_due(reading(0, 1)));
         ledgers.keep(ledger(0, 64 << 20), 0);
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn behind_the_first_few_there_is_more_time_between_two() {
+    fn after_the_first_few_there_is_more_time_between_two() {
         let mut ledgers = ledgers();
         (0..u64::from(FIRST_FEW)).for_each(|at| ledgers.keep(ledger(at, 64 << 20), 0));
         let last = u64::from(FIRST_FEW) - 1;

@@ -1,5 +1,5 @@
 //! The ledger: where every resident byte of a living process is, counted by pages from the outside, from time to time and
-//! once more at the end, when the agent waits for it.
+//! once more at the exit, when the agent waits for it. The root set of a snapshot is read off the same pages.
 
 mod keep;
 mod pools;

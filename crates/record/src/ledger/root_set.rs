@@ -18,7 +18,7 @@ use crate::tracing::StoppedThread;
 
 /// Bytes below the stack pointer that a function may use without moving it.
 const RED_ZONE: Bytes = Bytes::new(128);
-/// What exit handlers may have on the stack.
+/// The most that exit handlers have on the stack.
 const DEEPEST_EXIT: Bytes = Bytes::new(1 << 20);
 
 /// What a snapshot consists of besides memory.
@@ -39,13 +39,13 @@ pub(crate) struct FrozenHeap {
 pub(crate) enum SeenThreads<'a> {
     /// All of them, with their registers.
     All(&'a [StoppedThread]),
-    /// One, by its number and where its stack began. The others ran on: all of their stacks counts.
+    /// One, by its number and its stack pointer. The others ran on: all of their stacks counts.
     One {
         /// The process that it is of.
         process: Pid,
         /// Its number.
         thread: u32,
-        /// Where its stack began.
+        /// Its stack pointer.
         stack: Addr,
     },
 }
@@ -163,7 +163,7 @@ impl Subject {
     }
 }
 
-/// What is said of an arena without a header.
+/// The reason where an arena has no header.
 pub(crate) const UNREADABLE: &str = "its arena cannot be read";
 
 /// Why the tables of a process do not list all its blocks.
@@ -194,8 +194,8 @@ fn live_blocks(tables: &Tables<'_>, space: &mut Space) -> io::Result<(Vec<Block>
     Ok((all, objects))
 }
 
-/// Where the stack of each thread begins, and what registers hold. Of the thread that ends the process counts what it held when
-/// it began to: since then functions have left their words on its stack.
+/// The stack pointer of each thread, and what registers hold. Of the thread that exits, the state when it called `exit` counts:
+/// since then functions have left stale words on its stack.
 fn held_by_threads(threads: &[StoppedThread], header: &HeaderView<'_>) -> (Vec<(u32, Addr)>, Vec<u64>) {
     let leaving = Addr::new(header.leaving_stack());
     let ends = |thread: &StoppedThread| thread.stack() <= leaving && leaving - thread.stack() < DEEPEST_EXIT;
@@ -244,7 +244,7 @@ fn is_device(name: &str) -> bool {
     name.starts_with("/dev/") && !name.starts_with("/dev/shm/") && !name.starts_with("/dev/zero")
 }
 
-/// From where a stack begins now to its first byte. Thread-local data comes after it in the same memory.
+/// From a stack pointer to the end of the stack. Thread-local data comes after it in the same memory.
 fn rest_of_stack(areas: &[Area], space: &Space, stack: Addr) -> Option<Span> {
     let area = areas.iter().find(|area| area.span.contains(stack))?;
     Some(Span::new(stack, space.end_of_stack(stack).unwrap_or(area.span.end)))
@@ -255,7 +255,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_c_library_is_told_by_its_file() {
+    fn the_c_library_is_recognised_by_its_file() {
         assert!(is_of_libc("/usr/lib/x86_64-linux-gnu/libc.so.6") && is_of_libc("/lib/libc-2.31.so"));
         assert!(!is_of_libc("/usr/lib/libcrypto.so.3") && !is_of_libc("[heap]"));
     }

@@ -1,5 +1,5 @@
-//! Whose blocks a site makes, and what its mappings are for. Sites and stacks are only ever added to, so what was found out
-//! is kept, and each look reads what is new.
+//! Whose blocks a site allocates, and what its mappings are for. Sites and stacks are only ever added, so what is known of them is
+//! kept, and each ledger reads what is new.
 
 use std::io;
 
@@ -10,7 +10,7 @@ use heaplens_format::arena::table::{ModuleRecord, NodeRecord, SiteIdentity, Site
 use heaplens_format::arena::{MODULE_SIZE, NODE_SIZE, SITE_SIZE};
 use heaplens_format::memory::{Allocator, Category, Layer, SiteKind};
 
-use crate::arena::{Ground, Tables, ground_of, word};
+use crate::arena::{AllocationKind, Tables, allocation_kind_of, word};
 
 /// What is read of the path of a module.
 const LONGEST_PATH: u64 = 4096;
@@ -18,11 +18,11 @@ const LONGEST_PATH: u64 = 4096;
 /// What is known of the sites of one process.
 #[derive(Debug, Default)]
 pub(super) struct Sites {
-    /// By node: what stands below its outermost frame.
-    kinds: Vec<Option<Ground>>,
+    /// By node: the allocation kind, which is below its outermost frame.
+    kinds: Vec<Option<AllocationKind>>,
     /// By node: the module of its own frame.
     modules: Vec<u16>,
-    /// By site, as far as it was looked up.
+    /// By site, as far as it is known.
     sites: Vec<Option<KnownSite>>,
     /// By module: what its file is.
     files: Vec<File>,
@@ -37,9 +37,9 @@ struct KnownSite {
 /// What is known of the file of the innermost frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct File {
-    /// Whose the blocks are that it asks for itself.
+    /// Whose the blocks are that it allocates itself.
     layer: Option<Layer>,
-    /// Whether it is an allocator: what it maps is its to cut blocks out of.
+    /// Whether it is an allocator: it maps memory for its blocks.
     is_allocator: bool,
 }
 
@@ -57,7 +57,7 @@ impl Sites {
             }
             let frame = word(record, std::mem::offset_of!(NodeRecord, frame));
             let above = self.kinds.get(parent).copied().flatten();
-            self.kinds.push(above.or_else(|| ground_of(frame)));
+            self.kinds.push(above.or_else(|| allocation_kind_of(frame)));
             self.modules.push(split_frame(frame).0);
         }
         let known = self.sites.len() as u64 * SITE_SIZE as u64;
@@ -75,8 +75,8 @@ impl Sites {
             if word(record, std::mem::offset_of!(ModuleRecord, published)) != 1 {
                 break;
             }
-            let place = word(record, std::mem::offset_of!(ModuleRecord, path));
-            let (start, length) = (place >> 32, place & u64::from(u32::MAX));
+            let string = word(record, std::mem::offset_of!(ModuleRecord, path));
+            let (start, length) = (string >> 32, string & u64::from(u32::MAX));
             let path = tables.bytes(Region::Strings, start, start + length.min(LONGEST_PATH))?;
             self.files.push(file_of(&String::from_utf8_lossy(&path)));
         }
@@ -86,16 +86,16 @@ impl Sites {
     fn site(&self, record: &[u8]) -> Option<KnownSite> {
         let identity = SiteIdentity::from_raw(word(record, std::mem::offset_of!(SiteRecord, identity)))?;
         let node = identity.node() as usize;
-        let kind = match self.kinds.get(node)?.unwrap_or(Ground::Memory(SiteKind::Heap)) {
-            Ground::Memory(kind) => kind,
-            Ground::Counter(_) => return None,
+        let kind = match self.kinds.get(node)?.unwrap_or(AllocationKind::Memory(SiteKind::Heap)) {
+            AllocationKind::Memory(kind) => kind,
+            AllocationKind::Counter(_) => return None,
         };
         let module = usize::from(*self.modules.get(node)?);
         let file = module.checked_sub(1).and_then(|at| self.files.get(at));
         Some(KnownSite { kind, file: file.copied().unwrap_or_default() })
     }
 
-    /// What is known of a site; one that was not whole before is looked at again.
+    /// What is known of a site; one that was incomplete before is read again.
     fn get(&mut self, tables: &Tables<'_>, site: u32) -> Option<KnownSite> {
         let at = site as usize;
         if let Some(Some(known)) = self.sites.get(at) {
@@ -114,7 +114,7 @@ impl Sites {
         of_blocks.map_or(Layer::Native, |known| known.kind.layer(known.file.layer))
     }
 
-    /// Whether an allocator mapped it, to cut blocks out of it.
+    /// Whether an allocator mapped it, for its blocks.
     pub(super) fn is_allocators(&mut self, tables: &Tables<'_>, site: u32) -> bool {
         site == 0 || self.get(tables, site).is_some_and(|known| known.file.is_allocator)
     }

@@ -34,7 +34,7 @@ pub(crate) struct Subject {
     own_files: Vec<String>,
     sites: Sites,
     images: Images,
-    /// Of one that began by `fork`: the anonymous pages that were resident when it was first looked at.
+    /// Of one that began by `fork`: the anonymous pages that were resident at its first ledger.
     inherited: Option<Vec<Span>>,
 }
 
@@ -44,7 +44,7 @@ impl Subject {
         Self { process, own_files, sites: Sites::default(), images: Images::default(), inherited: None }
     }
 
-    /// Takes a ledger; `None` when the process is gone or may not be read. When and how is left to the caller.
+    /// Takes a ledger; `None` when the process has exited or may not be read. The moment is filled in by the caller.
     pub(crate) fn take(&mut self, arena: &File) -> Option<Ledger> {
         let tables = Tables::open(arena)?;
         let header = tables.header()?;
@@ -86,7 +86,7 @@ impl Subject {
         self.process
     }
 
-    /// Who has which pages. What comes later has the better reason.
+    /// Claims the pages of everybody who is known. A later claim overrides an earlier one.
     pub(super) fn claim(
         &mut self,
         space: &mut Space,
@@ -154,7 +154,7 @@ impl Subject {
         area.has_file && self.own_files.iter().any(|own| own == name)
     }
 
-    /// Who has an area that is not looked at by pages.
+    /// Who claims an area that is not divided by pages.
     fn claim_of(&self, area: &Area) -> ClaimedBy {
         const SHARED: [&str; 4] = ["/dev/zero", "/SYSV", "/memfd:", "/dev/shm/"];
         let begins = |names: &[&str]| names.iter().any(|name| area.name.starts_with(name));
@@ -169,7 +169,7 @@ impl Subject {
     }
 }
 
-/// Lines on their way.
+/// The lines of a ledger while areas are added up.
 #[derive(Default)]
 struct Sums {
     lines: LineBytes,

@@ -1,4 +1,4 @@
-//! Children of the recorder: which have ended, how, and what they used. Orphans of the process tree become children, too.
+//! Children of the recorder: which have exited, how, and what they used. Orphans of the process tree become children, too.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -30,12 +30,12 @@ fn ended(which: libc::idtype_t, id: u32) -> Option<Pid> {
     let result = unsafe { libc::waitid(which, id, info.as_mut_ptr(), flags) };
     // SAFETY: `info` was zeroed, and waitid fills the child variant of it, which `si_pid` reads.
     let (pid, code) = unsafe { (info.assume_init().si_pid(), info.assume_init().si_code) };
-    // Children that another thread of the recorder traces are told of when they stop, too (wait(2) says nothing of it).
+    // Children that another thread of the recorder traces are reported when they stop, too (wait(2) does not mention it).
     let is_end = matches!(code, libc::CLD_EXITED | libc::CLD_KILLED | libc::CLD_DUMPED);
     (result == 0 && pid > 0 && is_end).then(|| Pid::new(pid as u32))
 }
 
-/// What the kernel knows about a child after its end.
+/// What the kernel knows about a child after its exit.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reaped {
     /// How it ended.

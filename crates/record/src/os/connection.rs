@@ -1,5 +1,5 @@
-//! What the recorder shares with a program that is to serve a copy of itself: the words of the arena's header by which the copy is
-//! requested and asked, and the locked file for its answers (see [`heaplens_format::arena::self_fork`]). What is stored in the
+//! What the recorder shares with a program that is to serve a copy of itself: the words of the arena's header by which the copy and
+//! its memory are requested, and the locked file for its answers (see [`heaplens_format::arena::self_fork`]). What is stored in the
 //! words is decided elsewhere.
 
 use std::fs::{File, OpenOptions};
@@ -15,7 +15,7 @@ use heaplens_format::arena::self_fork::{SELF_FORK_SUFFIX, SelfFork};
 use heaplens_format::atomic::AtomicU32;
 use memmap2::{MmapOptions, MmapRaw};
 
-/// How long one sleeps at most before a word is read again that somebody should have woken.
+/// The longest sleep before a word is read again, in case a wake-up was lost.
 const SLEEP: Duration = Duration::from_millis(20);
 
 /// Lasts as long as a copy is wanted: the copy ends when this is dropped, or with this process.

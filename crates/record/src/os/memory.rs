@@ -1,5 +1,5 @@
-//! Memory of another process, by its number: read from the outside where the kernel allows it, else asked for, where the process is
-//! a self-forked copy that serves its memory. It trusts no address and keeps nothing but what a copy has already served.
+//! Memory of another process, by its pid: read from the outside where the kernel allows it, else requested, where the process is a
+//! self-forked copy that serves its memory. It trusts no address and keeps nothing but what a copy has already served.
 
 use heaplens_format::{Addr, Pid};
 
@@ -9,11 +9,11 @@ use super::served;
 /// Addresses of one call (`IOV_MAX`).
 const AT_ONCE: usize = 1024;
 
-/// Reads memory of another process; how many bytes could be.
+/// Reads memory of another process; returns how many bytes could be read.
 pub(crate) fn read(process: Pid, from: Addr, into: &mut [u8]) -> usize {
     let own = libc::iovec { iov_base: into.as_mut_ptr().cast(), iov_len: into.len() };
     let there = libc::iovec { iov_base: from.get() as *mut libc::c_void, iov_len: into.len() };
-    // SAFETY: the kernel writes at most `into.len()` bytes into `into`; addresses of the other process are only looked up.
+    // SAFETY: the kernel writes at most `into.len()` bytes into `into`; addresses of the other process are only numbers here.
     let read = unsafe { libc::process_vm_readv(process.get() as libc::pid_t, &own, 1, &there, 1, 0) };
     usize::try_from(read).unwrap_or_else(|_| match is_refused() {
         true => served::read(process, from, into),
@@ -28,14 +28,14 @@ pub(crate) fn read_scattered(process: Pid, from: &[Addr], each: usize, into: &mu
         let count = from.len().min(AT_ONCE);
         let length = (count * each).min(into.len());
         let read = read_some(process, &from[..count], each, &mut into[..length]);
-        // It stops at the first address that is not there: that one is passed over.
+        // It stops at the first address that is not mapped: that one is skipped.
         let done = (read / each.max(1)).max(1).min(count);
         from = &from[done..];
         into = &mut into[(done * each).min(length)..];
     }
 }
 
-/// The same for as many addresses as one call takes, up to the first that is not there; how many bytes that is.
+/// The same for as many addresses as one call takes, up to the first that is not mapped; returns how many bytes that is.
 fn read_some(process: Pid, from: &[Addr], each: usize, into: &mut [u8]) -> usize {
     let there: Vec<libc::iovec> = from
         .iter()

@@ -12,7 +12,7 @@ pub(crate) struct Resident {
     pub(crate) now: Bytes,
     /// At most since its program began (`exec` begins anew).
     pub(crate) peak: Bytes,
-    /// Threads that run; 0 where that is not said.
+    /// Its threads; 0 where that is unknown.
     pub(crate) threads: u32,
 }
 
@@ -31,7 +31,7 @@ fn resident_of_statm(statm: &str) -> Option<Bytes> {
     (pages > 0).then(|| Bytes::new(pages * rustix::param::page_size() as u64))
 }
 
-/// The number behind a name; the kernel's unit for memory is KiB.
+/// The number after a name; the kernel's unit for memory is KiB.
 fn field_of_status(status: &str, name: &str) -> Option<u64> {
     let line = status.lines().find_map(|line| line.strip_prefix(name))?;
     line.split_ascii_whitespace().next()?.parse().ok()
@@ -44,7 +44,7 @@ pub(crate) struct Condition {
     pub(crate) parent: Pid,
     /// Resident memory that is its own and can be written to.
     pub(crate) anonymous: Bytes,
-    /// Whether it has given up system calls.
+    /// Whether it has a seccomp filter of its own.
     pub(crate) is_restricted: bool,
 }
 
@@ -63,7 +63,7 @@ fn own_status() -> String {
     std::fs::read_to_string("/proc/self/status").unwrap_or_default()
 }
 
-/// Filters of system calls are inherited and never given up. Those that this process has, too, as in most containers, are not the
+/// Seccomp filters are inherited and never removed. Those that this process has, too, as in most containers, are not the
 /// program's own. Before Linux 5.9 they are not counted.
 fn is_restricted(status: &str, own: &str) -> bool {
     let filters = |status: &str| field_of_status(status, "Seccomp_filters:");
@@ -90,7 +90,7 @@ pub(crate) fn waited_for_children(zombie: Pid) -> bool {
     child_faults_of_stat(&stat) != Some(0)
 }
 
-/// Fields 11 and 13 of proc_pid_stat(5), counted from behind the name, which may hold blanks and brackets.
+/// Fields 11 and 13 of proc_pid_stat(5), counted after the name, which may contain blanks and brackets.
 fn child_faults_of_stat(stat: &str) -> Option<u64> {
     let (_, fields) = stat.rsplit_once(')')?;
     let mut fields = fields.split_ascii_whitespace();

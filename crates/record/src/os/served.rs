@@ -1,5 +1,5 @@
-//! Memory of a self-forked copy that the kernel lets nobody read from the outside: the copy is asked, and has the kernel write what
-//! lies at an address to a file. It never changes, so that what was read ahead stays good.
+//! Memory of a self-forked copy that cannot be read from the outside: the copy gets requests, and writes what lies at an
+//! address to a file. Its memory never changes, so that what was read ahead stays valid.
 
 use std::collections::VecDeque;
 use std::os::unix::fs::FileExt;
@@ -15,12 +15,12 @@ use super::procfs;
 const PAGE: u64 = heaplens_format::arena::PAGE as u64;
 /// A request costs two context switches: small reads have this much read ahead.
 const AHEAD: usize = 64 << 10;
-/// Reads that are at most as long have.
+/// Reads of at most this length are small.
 const SMALL: usize = 4 << 10;
-/// So many of these parts are kept.
+/// The most parts that are kept.
 const KEPT: usize = 256;
 
-/// Copies that live: memory of a process is read by its number.
+/// The copies that run: memory of a process is read by its pid.
 static SERVED: Mutex<Vec<Arc<Requests>>> = Mutex::new(Vec::new());
 
 /// A copy that serves its memory. It ends when this is dropped, or with this process.
@@ -80,12 +80,12 @@ fn find(process: Pid) -> Option<Arc<Requests>> {
     served().iter().find(|requests| requests.process == process).cloned()
 }
 
-/// How a copy is asked.
+/// Requests to a copy.
 #[derive(Debug)]
 struct Requests {
     connection: Connection,
     process: Pid,
-    /// What was read ahead. Whoever has this asks.
+    /// What was read ahead. Its lock also allows one request at a time.
     ahead: Mutex<ReadAhead>,
 }
 
@@ -125,7 +125,7 @@ impl Requests {
         self.answer(each, &mut into[..length])
     }
 
-    /// Puts the request and takes what the file has then.
+    /// Makes the request, waits, and reads the answer from the file.
     fn answer(&self, length: usize, into: &mut [u8]) -> usize {
         let words = self.connection.words();
         words.length.store(length as u64, Relaxed);
@@ -155,7 +155,7 @@ impl ReadAhead {
     fn read(&self, address: Addr, into: &mut [u8]) -> Option<usize> {
         let part_at = |(start, part): &(Addr, Vec<u8>)| {
             let at = usize::try_from(address.get().checked_sub(start.get())?).ok()?;
-            // A part that ends where nothing can be read says so itself; one that is whole does not know what comes after it.
+            // After a short part nothing can be read; after a full one there may be more.
             let has_all = at + into.len() <= part.len() || (at < part.len() && part.len() < AHEAD);
             has_all.then_some(at)
         };
@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_part_that_was_read_ahead_is_used_as_far_as_it_reaches() {
+    fn a_part_that_was_read_ahead_is_used_up_to_its_end() {
         let (mut ahead, mut bytes) = (ReadAhead::default(), [0; 4]);
         assert_eq!(ahead.read(Addr::new(0x1000), &mut bytes), None);
         ahead.keep(Addr::new(0x1000), (0..100).collect());

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 const PAGE: usize = 4096;
 
-/// Adds to a word in the first page of a file that another process has mapped and changes itself; what it was before.
+/// Adds to a word in the first page of a file that another process has mapped and changes itself; returns its value before.
 pub(crate) fn add(file: &File, offset: usize, value: u64) -> io::Result<u64> {
     let page = memmap2::MmapOptions::new().len(PAGE).map_raw(file)?;
     assert!(offset + 8 <= PAGE && offset.is_multiple_of(8), "a word of the first page");
@@ -15,7 +15,7 @@ pub(crate) fn add(file: &File, offset: usize, value: u64) -> io::Result<u64> {
     Ok(word.fetch_add(value, Ordering::Relaxed))
 }
 
-/// Stores a word in the first page of a file that another process has mapped, and wakes who waits for it there.
+/// Stores a word in the first page of a file that another process has mapped, and wakes threads that wait for it.
 pub(crate) fn answer(file: &File, offset: usize, value: u32) -> io::Result<()> {
     let page = memmap2::MmapOptions::new().len(PAGE).map_raw(file)?;
     assert!(offset + 4 <= PAGE && offset.is_multiple_of(4), "a word of the first page");

@@ -21,6 +21,6 @@ pub(crate) struct Known {
     pub(crate) exits: BTreeMap<Pid, Exit>,
     /// What was read while they ran.
     pub(crate) readings: BTreeMap<ArenaName, Readings>,
-    /// A process whose largest resident set the kernel told, Heaplens's own part included.
+    /// A process whose peak of resident memory the kernel reported, Heaplens's own part included.
     pub(crate) peak: Option<(Pid, Bytes)>,
 }

@@ -6,7 +6,7 @@ use heaplens_format::recording::{Process, ProcessEnd, Rss, Sample};
 use super::known::Known;
 use crate::watch::Readings;
 
-/// The kernel keeps one peak for a process, over all its images: it tells nothing when there were several.
+/// The kernel keeps one peak for a process, over all its images: it is of no use when there were several.
 pub(super) fn kernel_peak(process: &Process, only_image: bool, known: &Known) -> Option<Bytes> {
     let own = process.arena_bytes + process.agent_private_bytes;
     let (_, peak) = known.peak.filter(|&(pid, _)| only_image && pid == process.pid)?;

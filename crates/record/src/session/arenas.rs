@@ -24,7 +24,7 @@ impl ArenaName {
     }
 }
 
-/// The arenas that are in a directory now, in the order of their names; other files are passed over.
+/// The arenas that are in a directory now, in the order of their names; other files are skipped.
 pub(crate) fn arenas(directory: &Path) -> io::Result<Vec<(ArenaName, PathBuf)>> {
     let mut arenas = Vec::new();
     for entry in std::fs::read_dir(directory)? {
@@ -38,15 +38,15 @@ pub(crate) fn arenas(directory: &Path) -> io::Result<Vec<(ArenaName, PathBuf)>> 
 /// Two changes of a directory within this time may have the same date: the kernel's coarse clock ticks every 10 ms at most.
 const SAME_DATE: Duration = Duration::from_millis(50);
 
-/// Whether a directory has to be listed: its date costs a tenth of that.
+/// Whether a directory has to be listed: reading its date costs a tenth of that.
 #[derive(Debug, Default)]
 pub(crate) struct Listing {
-    /// The date of the last change that all files of then were listed after.
+    /// The date of the directory when it was last listed completely.
     listed: Option<SystemTime>,
 }
 
 impl Listing {
-    /// Says so before it is listed: what is made after that has another date.
+    /// To be called before it is listed: what is created after that changes the date again.
     pub(crate) fn is_due(&mut self, directory: &Path) -> bool {
         let Ok(changed) = std::fs::metadata(directory).and_then(|about| about.modified()) else {
             return true;

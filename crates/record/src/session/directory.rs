@@ -1,5 +1,5 @@
 //! The directory of a session, where every process of the tree puts its arena. It never reads an arena, and it removes the
-//! directory only when told to: what is there is all that is left of a run when the recorder fails.
+//! directory only on request: when the recorder fails, the directory is all that is left of a run.
 
 use std::ffi::OsString;
 use std::fs::DirBuilder;
@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use heaplens_format::Bytes;
 use rustix::rand::{GetRandomFlags, getrandom};
 
-/// Memory-backed space with less room than this is left alone: a container's default is 64 MiB, and a full one makes
-/// every arena blind.
+/// A tmpfs with less free space than this is not used: a container's default is 64 MiB, and when it is full no arena can
+/// grow.
 const ENOUGH_MEMORY: Bytes = Bytes::new(512 << 20);
 
 const MEMORY: &str = "/dev/shm";
@@ -23,18 +23,18 @@ pub struct Session {
     path: PathBuf,
 }
 
-/// No directory could be made for the arenas.
+/// No directory could be created for the arenas.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot create a session directory in {}: {source}", parent.display())]
 pub struct SessionError {
-    /// Where it was tried last.
+    /// The parent that was tried last.
     pub parent: PathBuf,
     /// Why it failed.
     pub source: io::Error,
 }
 
 impl Session {
-    /// Makes a directory that only this user can enter, in memory where there is room.
+    /// Makes a directory that only this user can enter, in memory where there is enough.
     pub(crate) fn create(temporary: Option<OsString>) -> Result<Self, SessionError> {
         let mut failure = None;
         for parent in ranked(&measured(temporary)) {
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn two_sessions_of_one_process_do_not_meet() {
+    fn two_sessions_of_one_process_have_different_directories() {
         let folder = tempfile::tempdir().unwrap();
         let (one, other) = (create_in(folder.path()).unwrap(), create_in(folder.path()).unwrap());
         assert_ne!(one.path(), other.path());

@@ -1,5 +1,5 @@
-//! The wake-up FIFO of a session: agents open and close it, which wakes the recorder at once. Nothing goes through it; what is wanted
-//! stands in the arenas.
+//! The wake-up FIFO of a session: agents open and close it, which wakes the recorder at once. No data goes through it; requests
+//! are in the arenas.
 
 use std::fs::File;
 use std::io;
@@ -31,7 +31,7 @@ impl WakeUpFifo {
         self.reader.as_fd()
     }
 
-    /// An agent woke us. A FIFO whose writers are gone stays ready for good: another reader takes over, before this one goes.
+    /// An agent woke us. A FIFO whose writers are gone stays ready for ever: a new reader replaces this one.
     pub(crate) fn rearm(&mut self) {
         if let Ok(reader) = open(&self.path) {
             self.reader = reader;

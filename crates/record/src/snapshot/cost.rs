@@ -1,4 +1,4 @@
-//! What a snapshot costs the program: the time that it stands still, and the pages that it has to copy while the copy lives.
+//! What a snapshot costs the program: the time that it is stopped, and the pages that are copied on write while the copy lives.
 
 use std::time::Instant;
 
@@ -8,20 +8,20 @@ use super::error::SnapshotError;
 use crate::os::procfs;
 use crate::tracing::NotStopped;
 
-/// What it costs a program to write to a page that a copy of it has, too, in nanoseconds.
+/// The cost of a copy-on-write page fault, in nanoseconds.
 const COST_OF_FAULT: u64 = 2_500;
 
 /// What a snapshot has cost its program.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Cost {
-    /// How long it stood still.
+    /// How long it was stopped.
     pub(super) pause: Nanos,
-    /// Page faults that it had because of the copy.
+    /// Page faults because of the copy.
     pub(super) faults: u64,
 }
 
 impl Cost {
-    /// Of a snapshot that was not taken: threads that do not stop had those wait that did.
+    /// Of a snapshot that was not taken: while one thread did not stop, the others waited.
     pub(super) fn of_failure(error: &SnapshotError) -> Self {
         match error {
             SnapshotError::Threads(NotStopped::Late { timeout }) => {
@@ -41,7 +41,7 @@ impl Cost {
 pub(super) struct Faults {
     process: Pid,
     before: u64,
-    /// How long it had them for.
+    /// How long the program had run before.
     ran: Nanos,
     since: Instant,
 }
@@ -67,7 +67,7 @@ mod tests {
     use crate::tracing::TIMEOUT;
 
     #[test]
-    fn threads_that_came_too_late_cost_what_the_others_waited() {
+    fn threads_that_stop_too_late_cost_what_the_others_waited() {
         assert!(Cost::of_failure(&NotStopped::Late { timeout: TIMEOUT }.into()).pause.get() > 0);
         assert_eq!(Cost::of_failure(&SnapshotError::Gone).pause.get(), 0);
     }

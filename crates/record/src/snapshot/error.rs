@@ -10,7 +10,7 @@ use crate::tracing::NotStopped;
 /// Why no snapshot of a process can be taken.
 #[derive(Debug, thiserror::Error)]
 pub enum SnapshotError {
-    /// Its threads do not stand still.
+    /// Its threads cannot be stopped.
     #[error("its threads cannot be stopped: {0}")]
     Threads(#[from] NotStopped),
     /// Its tables do not list all blocks.
@@ -19,7 +19,7 @@ pub enum SnapshotError {
     /// Its memory or its arena cannot be read.
     #[error("its memory cannot be read: {0}")]
     Memory(#[from] io::Error),
-    /// It has forbidden itself the system calls that a copy needs.
+    /// A seccomp filter may forbid the system calls that a copy needs.
     #[error("it has restricted its system calls (seccomp)")]
     Restricted,
     /// A copy might need more memory than there is.
@@ -38,22 +38,22 @@ pub enum SnapshotError {
     Silent {
         /// Why threads do not stop.
         why: io::Error,
-        /// How long it was waited for.
+        /// The timeout.
         timeout: Duration,
     },
-    /// The kernel makes no copy of it.
+    /// No copy could be forked.
     #[error("cannot fork a copy of it: {0}")]
     Copy(io::Error),
     /// Its agent offers no injection trampoline.
     #[error("its agent cannot be found in its memory")]
     NoTrampoline,
-    /// A thread that a killed recorder has left alone is still on the trampoline.
+    /// A thread that was abandoned by a killed recorder is still on the trampoline.
     #[error("an earlier snapshot of it was interrupted, and one of its threads may not have returned yet")]
     TrampolineInUse,
-    /// It has ended.
+    /// It has exited.
     #[error("it exited before the snapshot was taken")]
     Gone,
-    /// It waited at its end, and went on when nobody came in time.
+    /// It waited at its exit, and the wait timed out.
     #[error(
         "the machine is too busy: the program stopped waiting at its exit before Heaplens took the snapshot"
     )]

@@ -1,4 +1,4 @@
-//! Whatever speaks against a copy of a program that runs is found out before anything of it is stopped.
+//! Checks whether a copy of a running program can be forked, before any of its threads is stopped.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -26,17 +26,17 @@ pub(crate) struct Program<'a> {
     pub(crate) arena: &'a File,
 }
 
-/// What a copy is taken with.
+/// What is needed to fork a copy.
 pub(super) struct Prepared {
-    /// Room for the tables.
+    /// Buffers for the tables.
     pub(super) tables: Copied,
     /// The parent of the program.
     pub(super) parent: Pid,
-    /// Where the injection trampoline is, by which system calls are made.
+    /// The address of the injection trampoline.
     pub(super) trampoline: Addr,
 }
 
-/// Checks whether a copy can be taken, and makes room for the tables.
+/// Checks whether a copy can be taken, and allocates buffers for the tables.
 pub(super) fn prepare(program: &Program<'_>) -> Result<Prepared, SnapshotError> {
     let mut header = vec![0; HEADER_SIZE];
     program.arena.read_exact_at(&mut header, 0).map_err(SnapshotError::Memory)?;

@@ -1,15 +1,15 @@
 //! The snapshot of a program that runs on: its threads are stopped, one of them forks a copy of the process that never runs an
-//! instruction, the tables of its arena are copied, and all go on. What the process was like in the stop can be read from the copy as
-//! long as that lives.
+//! instruction, the tables of its arena are copied, and all go on. The memory at the moment of the stop can be read from the copy as
+//! long as it lives.
 //!
 //! ```text
 //!   the recorder ─┬─ the program: child                    the recorder ─── a shell ─── the program ─┬─ helper (its memory) ─┐
 //!                 └─ the copy: child, too (CLONE_PARENT)         └───────────── the copy: orphan of ──┴───────────────────────┘
 //! ```
 //!
-//! The program must not find a child that it has not made. Where the recorder is its parent, the copy becomes another child of the
-//! recorder. Elsewhere a helper is made that shares the program's memory, forks the copy and is killed: the copy is an orphan then
-//! and falls to the recorder.
+//! The program must not find a child that it did not fork. Where the recorder is its parent, the copy becomes another child of the
+//! recorder. Elsewhere a helper is made that shares the program's memory, forks the copy and is killed: the copy is then an orphan,
+//! which the recorder adopts.
 
 use std::fs::File;
 use std::io;
@@ -25,15 +25,15 @@ use crate::arena::{Copied, Tables};
 use crate::ledger::{SeenThreads, Subject, UNREADABLE};
 use crate::tracing::{Injector, Owner, StoppedThread, Task, Threads, Tracer, Trampoline};
 
-/// A stack that is nowhere: whoever runs on it ends at once. Nobody does.
+/// An invalid stack pointer: a task that ran would crash at once. None does.
 const NO_STACK: u64 = 8;
 /// The copy ends with the recorder.
 const ENDS_WITH_US: libc::c_int = libc::PTRACE_O_EXITKILL;
 
-/// What a thread on the trampoline needs at most to return, on a machine that has a processor for it.
+/// The time that a thread needs to return from the trampoline, if there is a processor for it.
 const TIME_TO_RETURN: Duration = Duration::from_millis(1);
 
-/// Takes a snapshot. The threads of the program have so long to stop.
+/// Takes a snapshot, with a timeout for stopping the threads of the program.
 pub(super) fn take(program: &Program<'_>, timeout: Duration) -> Result<Snapshot, SnapshotError> {
     let arena = program.arena.try_clone().map_err(SnapshotError::Memory)?;
     let Prepared { tables, parent, trampoline } = prepare(program)?;
@@ -54,14 +54,14 @@ pub(super) fn take(program: &Program<'_>, timeout: Duration) -> Result<Snapshot,
     frozen.snapshot(&mut Subject::new(copy.process, program.own_files.clone()), &tables)
 }
 
-/// How the copy comes about without a child of the program.
+/// Whose child the copy becomes, since it must not be the program's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ancestry {
     Sibling,
     Orphan,
 }
 
-/// What was seen in the stop.
+/// The copy, and what was read while the program was stopped.
 #[derive(Debug)]
 struct Copy {
     process: Pid,
@@ -69,11 +69,11 @@ struct Copy {
     threads: Vec<StoppedThread>,
     /// Its tables.
     tables: Copied,
-    /// How long it stood still.
+    /// How long it was stopped.
     pause: Nanos,
 }
 
-/// A thread that an earlier recorder has left alone, when it was killed, is given the time to return.
+/// A thread that was abandoned by an earlier recorder, which was killed, gets the time to return.
 fn stop(process: Pid, trampoline: Addr, timeout: Duration) -> Result<(Threads, Trampoline), SnapshotError> {
     let deadline = Instant::now() + timeout;
     loop {
@@ -112,7 +112,7 @@ fn fork(
     Ok((Copy { process, threads: seen, tables, pause }, task))
 }
 
-/// Lets threads go on; how long they stood still.
+/// Resumes the threads; returns how long they were stopped.
 fn release(threads: Threads) -> Nanos {
     let since = threads.started();
     drop(threads);
@@ -146,14 +146,14 @@ fn copy_of(
     Ok((copy, stopped))
 }
 
-/// A new task, and its number to the program.
+/// Clones a task; returns it and its pid as the program sees it.
 fn clone(injector: &mut Injector, flags: libc::c_int) -> io::Result<(Task, u64)> {
     let made = injector.call(libc::SYS_clone, [flags as u64, NO_STACK, 0, 0, 0, 0])?;
-    let task = made.born.ok_or_else(|| io::Error::other("the kernel does not tell of the new process"))?;
+    let task = made.born.ok_or_else(|| io::Error::other("the kernel does not report the new process"))?;
     Ok((task, made.value))
 }
 
-/// The helper raises no signal at its end, so the program does not notice, and it is reaped by the program at once.
+/// The helper raises no signal when it exits, so the program does not notice, and the program is made to reap it at once.
 fn orphan(injector: &mut Injector, trampoline: Trampoline) -> io::Result<Task> {
     let (helper, number) = clone(injector, libc::CLONE_VM | libc::CLONE_FS | libc::CLONE_FILES)?;
     let copy = copy_in(&helper, trampoline);

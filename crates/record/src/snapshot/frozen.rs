@@ -15,11 +15,11 @@ pub(super) struct FrozenProcess<'a> {
     pub(super) process: Pid,
     /// Threads of the program.
     pub(super) threads: SeenThreads<'a>,
-    /// How long the program stood still for it.
+    /// How long the program was stopped for it.
     pub(super) pause: Nanos,
     /// What could not be seen.
     pub(super) missing: Missing,
-    /// Keeps it as it is.
+    /// Keeps it frozen.
     pub(super) keeper: Box<dyn Keeper>,
 }
 

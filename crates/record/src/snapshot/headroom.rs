@@ -1,5 +1,5 @@
 //! Whether there is memory for a copy of a process: as long as the copy lives, each page that the program writes to exists
-//! twice. Where there might not be enough, none is taken: the program must not be killed for our curiosity.
+//! twice. Where there might not be enough, no copy is forked: the program must not run out of memory because of us.
 
 use std::path::{Path, PathBuf};
 
@@ -26,7 +26,7 @@ struct Group {
     path: PathBuf,
 }
 
-/// `0::/path` of version 2, `5:memory:/path` of version 1. Both are looked for where they usually are mounted.
+/// `0::/path` of version 2, `5:memory:/path` of version 1. Both are expected at their usual mount points.
 fn groups_of(text: &str) -> impl Iterator<Item = Group> + '_ {
     text.lines().filter_map(|line| {
         let mut fields = line.splitn(3, ':').skip(1);
@@ -40,7 +40,7 @@ fn groups_of(text: &str) -> impl Iterator<Item = Group> + '_ {
     })
 }
 
-/// The limit less what is used; cached files that nobody has used lately are given up first.
+/// The limit less what is used; inactive page cache is reclaimed first.
 fn free_in_group(folder: &Path) -> Option<Bytes> {
     let number =
         |name: &str| -> Option<u64> { std::fs::read_to_string(folder.join(name)).ok()?.trim().parse().ok() };

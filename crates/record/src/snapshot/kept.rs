@@ -8,12 +8,12 @@ use heaplens_snapshot::Examined;
 use super::error::SnapshotError;
 use crate::arena::Findings;
 
-/// Snapshots while the program runs that are kept: what grew shows between two.
+/// Snapshots of growth that are kept while the program runs: the difference of two shows what grew.
 const KEPT: usize = 2;
-/// Of those that were asked for.
+/// Snapshots on request that are kept.
 const ASKED_KEPT: usize = 16;
 
-/// Keeps what was found in a program while it ran or at its end, or why nothing was.
+/// Keeps what was found in a program while it ran or at its exit, or why there is nothing.
 pub(crate) fn keep(findings: &mut Findings, found: Result<Examined, SnapshotError>, moment: HeapMoment) {
     match found {
         Ok(Examined { leaks, view }) => {

@@ -1,4 +1,4 @@
-//! Marks of the user's at which a snapshot is wanted, found by their label while the program runs. The snapshot comes soon after
+//! Marks of the user's at which a snapshot is wanted, found by their label while the program runs. The snapshot is taken soon after
 //! the mark, not at it: the program does not wait.
 
 use std::fs::File;
@@ -10,7 +10,7 @@ use heaplens_format::arena::marks::{MARK_SIZE, MarkRecord, MarkTag};
 
 use crate::arena::{HeaderReading, word};
 
-/// Marks that are read at a time; a program that makes more between two has its others passed over.
+/// Marks that are read at a time; of a program that makes more between two readings, the older ones are skipped.
 const MOST: u32 = 4096;
 
 /// The marks of one program that were seen.
@@ -33,8 +33,8 @@ fn is_labelled(arena: &File, header: &HeaderReading, number: u32, label: &[u8]) 
     let start = u64::from(number) * MARK_SIZE as u64;
     read(arena, header.mark_records, start, &mut record) && {
         let kind = word(&record, offset_of!(MarkRecord, kind)) as u32;
-        let place = word(&record, offset_of!(MarkRecord, label));
-        let (start, length) = (place >> 32, (place & u64::from(u32::MAX)) as usize);
+        let string = word(&record, offset_of!(MarkRecord, label));
+        let (start, length) = (string >> 32, (string & u64::from(u32::MAX)) as usize);
         let mut text = vec![0; label.len()];
         MarkTag::from_number(kind) == Some(MarkTag::User)
             && length == label.len()

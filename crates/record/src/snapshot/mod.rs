@@ -2,7 +2,7 @@
 //! defined in `heaplens_snapshot`; what is found in one is up to whoever examines it.
 //!
 //! ```text
-//!   stopped      the process waits at its end ───────┐
+//!   stopped      the process waits at its exit ──────┐
 //!   forked       it runs: a copy is forked in it ────┼─▶ FrozenProcess ─▶ Snapshot ─▶ examiner ─▶ kept
 //!   self_forked  nobody may stop its threads ────────┘    with the root set (ledger)
 //! ```

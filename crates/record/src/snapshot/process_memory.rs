@@ -1,6 +1,6 @@
 //! The memory of a frozen process, as a snapshot reads it. A page of a file that cannot be written to and that the process never
-//! touched is read from the file: to read it from the process would bring it in, with its neighbours, and count as memory of the
-//! program.
+//! touched is read from the file: reading it from the process would make it and its neighbours resident, which would count as memory of
+//! the program.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -73,7 +73,7 @@ impl ProcessMemory {
         done
     }
 
-    /// Where that cannot be known, memory is all there is.
+    /// Where that is unknown, memory is read.
     fn is_touched(&self, address: Addr) -> bool {
         self.pagemap.as_ref().is_none_or(|pagemap| pagemap.is_touched(address).unwrap_or(true))
     }

@@ -2,8 +2,8 @@
 //! and only as long as that costs it next to nothing. What is found is not judged here.
 //!
 //! The first quarter of the iterations is warm-up. A program has grown when the least of its live bytes, or of its resident memory, rose
-//! from the first third of the others to the second, and not much less from there to the last: what fills up rises once, and
-//! what comes and goes has the same least.
+//! from the first third of the others to the second, and not much less from there to the last: a cache that fills rises once, and
+//! what is allocated and freed has the same minimum.
 
 use heaplens_format::{Bytes, Nanos};
 
@@ -12,12 +12,12 @@ use crate::thinning::drop_every_second;
 
 /// The part of the run that snapshots may cost, as a divisor: 2 %.
 const PART: u64 = 50;
-/// Points that are kept; when they are full every second one goes.
+/// Points that are kept; when there are more, every second one is dropped.
 const MOST_POINTS: usize = 96;
-/// Fewer say nothing.
+/// Fewer are not enough.
 const LEAST_POINTS: usize = 12;
 /// Iterations, and without a loop time, after which growth may be seen.
-const LEAST_PASSES: u64 = 30;
+const LEAST_ITERATIONS: u64 = 30;
 const LEAST_TIME: Nanos = Nanos::new(1_000_000_000);
 /// Live bytes that rise by less are noise, of both kinds of growth from one third to the next: a floor, and a part of all.
 const LIVE_FLOOR: Bytes = Bytes::new(16 << 10);
@@ -25,19 +25,20 @@ const LIVE_PART: u64 = 2000;
 /// The same for resident memory.
 const RESIDENT_FLOOR: Bytes = Bytes::new(256 << 10);
 const RESIDENT_PART: u64 = 200;
-/// The distance of two points at first, and as a part of the run.
+/// The time between two points at first, and as a part of the run.
 const CLOSEST: Nanos = Nanos::new(40_000_000);
 const POINTS_PART: u64 = 100;
-/// What a snapshot of a process is taken to cost before there was one: a bit, and a part of what it has (20 ms for each GiB).
+/// The expected cost of the first snapshot: a constant, and a part of its resident memory (20 ms for each GiB).
 const FIRST_COST: u64 = 2_000_000;
 const COST_OF_BYTES: u64 = 50;
-/// How a program stands.
+
+/// The state of a program.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ProgramState {
     /// Since the start of the run.
     pub(crate) now: Nanos,
-    /// Passes of its main loop; `None` where there is none.
-    pub(crate) passes: Option<u64>,
+    /// Iterations of its main loop; `None` where there is none.
+    pub(crate) iterations: Option<u64>,
     /// Live heap bytes.
     pub(crate) live: Bytes,
     /// Resident memory.
@@ -45,13 +46,13 @@ pub(crate) struct ProgramState {
 }
 
 impl ProgramState {
-    /// What is counted: passes, else time.
+    /// What is counted: iterations, else time.
     fn progress(&self) -> u64 {
-        self.passes.unwrap_or(self.now.get())
+        self.iterations.unwrap_or(self.now.get())
     }
 
     fn is_far_enough(&self) -> bool {
-        self.passes.map_or(self.now >= LEAST_TIME, |passes| passes >= LEAST_PASSES)
+        self.iterations.map_or(self.now >= LEAST_TIME, |iterations| iterations >= LEAST_ITERATIONS)
     }
 }
 
@@ -59,8 +60,8 @@ impl ProgramState {
 #[derive(Debug, Default)]
 pub(crate) struct Schedule {
     points: Vec<Point>,
-    /// Whether the points count passes.
-    has_passes: bool,
+    /// Whether the points count iterations.
+    has_iterations: bool,
     next_point: Nanos,
     /// After which progress the next is due; `None` until growth was seen.
     next: Option<u64>,
@@ -77,7 +78,7 @@ struct Point {
 }
 
 impl Schedule {
-    /// Whether it is worth asking how the program stands: points are some time apart.
+    /// Whether another point is wanted: points are some time apart.
     pub(crate) fn wants_point(&self, now: Nanos) -> bool {
         !self.is_over && now >= self.next_point
     }
@@ -87,9 +88,9 @@ impl Schedule {
         self.next_point = Nanos::new(state.now.get() + CLOSEST.get().max(state.now.get() / POINTS_PART));
         // Points of a loop and those of time cannot be compared, nor can those of two loops.
         let restarts = self.points.last().is_some_and(|last| state.progress() < last.progress);
-        if self.has_passes != state.passes.is_some() || restarts {
+        if self.has_iterations != state.iterations.is_some() || restarts {
             (self.points, self.next) = (Vec::new(), None);
-            self.has_passes = state.passes.is_some();
+            self.has_iterations = state.iterations.is_some();
         }
         self.keep(state);
         let is_time = match self.next {
@@ -162,24 +163,24 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
-    fn state(at_ms: u64, passes: Option<u64>, live: u64, rss: u64) -> ProgramState {
+    fn state(at_ms: u64, iterations: Option<u64>, live: u64, rss: u64) -> ProgramState {
         ProgramState {
             now: Nanos::new(at_ms * 1_000_000),
-            passes,
+            iterations,
             live: Bytes::new(live),
             rss: Bytes::new(rss),
         }
     }
 
-    /// The passes at which snapshots of a program are due, whose live bytes are a function of its passes, ten of them every 50 ms.
-    fn due(passes: u64, live: impl Fn(u64) -> u64, cost: Cost) -> Vec<u64> {
+    /// The iterations at which snapshots of a program are due, whose live bytes are a function of its iterations, ten of them every 50 ms.
+    fn due(iterations: u64, live: impl Fn(u64) -> u64, cost: Cost) -> Vec<u64> {
         let (mut schedule, mut all) = (Schedule::default(), Vec::new());
-        for pass in (0..passes).step_by(10) {
-            let state = state(1000 + pass * 5, Some(pass), live(pass), 30 * MIB);
+        for iteration in (0..iterations).step_by(10) {
+            let state = state(1000 + iteration * 5, Some(iteration), live(iteration), 30 * MIB);
             if schedule.wants_point(state.now) && schedule.is_due(state) {
                 schedule.begin(state);
                 schedule.end(cost);
-                all.push(pass);
+                all.push(iteration);
             }
         }
         all
@@ -189,7 +190,7 @@ mod tests {
 
     #[test]
     fn growth_has_a_snapshot_early_and_then_at_each_doubling() {
-        let all = due(5000, |pass| MIB + pass * 4096, CHEAP);
+        let all = due(5000, |iteration| MIB + iteration * 4096, CHEAP);
         assert!(all[0] <= 200, "{all:?}");
         assert!(all.windows(2).all(|pair| pair[1] >= 2 * pair[0] && pair[1] <= 2 * pair[0] + 100), "{all:?}");
         assert!(all.len() >= 4, "{all:?}");
@@ -197,15 +198,15 @@ mod tests {
 
     #[test]
     fn a_warm_up_and_what_comes_and_goes_are_no_growth() {
-        assert_eq!(due(5000, |pass| MIB + pass.min(40) * 65536, CHEAP), [0; 0]);
-        assert_eq!(due(5000, |pass| MIB + pass % 70 * 65536, CHEAP), [0; 0]);
+        assert_eq!(due(5000, |iteration| MIB + iteration.min(40) * 65536, CHEAP), [0; 0]);
+        assert_eq!(due(5000, |iteration| MIB + iteration % 70 * 65536, CHEAP), [0; 0]);
         assert_eq!(due(5000, |_| MIB, CHEAP), [0; 0]);
     }
 
     #[test]
     fn a_costly_snapshot_waits_until_the_run_is_long_enough() {
         let costly = Cost { pause: Nanos::new(100_000_000), faults: 40_000 };
-        let all = due(10_000, |pass| MIB + pass * 4096, costly);
+        let all = due(10_000, |iteration| MIB + iteration * 4096, costly);
         // 200 ms each: the next one when the run took 20 s.
         assert_eq!(all.len(), 3, "{all:?}");
         assert!(1000 + all[1] * 5 >= 20_000 && all[2] >= 2 * all[1], "{all:?}");

@@ -1,4 +1,4 @@
-//! The snapshot of a program whose threads the kernel lets nobody stop: the program is asked to fork a copy of itself, and the copy
+//! The snapshot of a program whose threads the kernel does not let us stop: the program is asked to fork a copy of itself, and the copy
 //! serves its memory where nobody may read it (see [`heaplens_format::arena::self_fork`]). Other threads run on meanwhile: their
 //! registers are not seen.
 
@@ -18,10 +18,10 @@ use crate::arena::Tables;
 use crate::ledger::{SeenThreads, Subject, UNREADABLE};
 use crate::os::{Connection, ServedMemory, wait};
 
-/// How long a program may take to fork the copy: it does when it allocates. It is not held up meanwhile.
+/// How long a program may take to fork the copy, which it does when it allocates. It runs on until then.
 const TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Takes a snapshot. `why` is the reason for which threads do not stop.
+/// Takes a snapshot. `why` is the error of stopping its threads.
 pub(super) fn take(program: &Program<'_>, why: io::Error) -> Result<Snapshot, SnapshotError> {
     let mut tables = prepare(program)?.tables;
     let copy = request(program.arena).map_err(|error| match error {
@@ -50,7 +50,7 @@ pub(super) fn take(program: &Program<'_>, why: io::Error) -> Result<Snapshot, Sn
 enum NoCopy {
     /// The file for its answers cannot be made, or the program could not fork.
     Failed(io::Error),
-    /// The program did not notice.
+    /// The program did not answer.
     Silent,
 }
 
@@ -67,7 +67,7 @@ fn request(arena: &File) -> Result<ServedMemory, NoCopy> {
     Ok(ServedMemory::new(process, connection))
 }
 
-/// Says that a copy is wanted, and waits for it: its number. One that did not come is wanted no more.
+/// Requests a copy and waits for it; returns its pid. After a timeout the request is withdrawn.
 fn await_copy(words: &SelfFork) -> Result<Pid, NoCopy> {
     let deadline = Instant::now() + TIMEOUT;
     let number = words.begun.load(Relaxed).max(words.wanted.load(Relaxed)).wrapping_add(1);

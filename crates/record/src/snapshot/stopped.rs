@@ -1,5 +1,5 @@
-//! The snapshot of a process that waits at its end: its threads are stopped, and it is read itself. It goes on when the snapshot is
-//! dropped.
+//! The snapshot of a process that waits at its exit: its threads are stopped, and its own memory is read. It goes on when the snapshot
+//! is dropped.
 
 use std::fs::File;
 

@@ -1,5 +1,5 @@
-//! Taking and examining snapshots of programs while the watch over them goes on: in a thread of its own, one at a time. When that
-//! is done, is decided elsewhere (`schedule`).
+//! The thread that takes and examines snapshots of programs while they are watched, one at a time. When one is due is decided by
+//! `schedule`.
 
 use std::fs::File;
 use std::thread::{Scope, ScopedJoinHandle};
@@ -34,11 +34,11 @@ pub(crate) struct Request {
     pub(crate) moment: HeapMoment,
     /// Since the start of the run.
     pub(crate) at: Nanos,
-    /// So many snapshots that the program has asked for are taken with this one.
+    /// How many snapshots that the program has asked for are answered by this one.
     pub(crate) answers: u32,
 }
 
-/// What came of it.
+/// The result of a request.
 #[derive(Debug)]
 pub(crate) struct SnapshotOutcome {
     /// The program.
@@ -91,7 +91,7 @@ impl<'scope, 'env> Worker<'scope, 'env> {
     }
 }
 
-/// Has a snapshot examined, and adds to the view what only whoever took it knows.
+/// Has a snapshot examined, and adds to the view what is known of taking it.
 pub(crate) fn examine(
     snapshot: &Snapshot,
     moment: HeapMoment,
@@ -114,7 +114,7 @@ fn take(request: Request, examiner: &Examine<'_>) -> SnapshotOutcome {
     let recorder = Pid::new(std::process::id());
     let program = Program { process: name.pid, recorder, own_files, arena: &arena };
     let taken = copy(&program, TIMEOUT);
-    // Whether there is a snapshot or not: whoever waits for it goes on.
+    // Whether there is a snapshot or not, a program that waits for it goes on.
     shared_words::answer(&arena, SNAPSHOTS_TAKEN_OFFSET, answers).ok();
     let snapshot = match taken {
         Ok(snapshot) => snapshot,

@@ -1,12 +1,12 @@
-//! System calls in the name of a thread that stands still: its registers are changed, it runs one `syscall` instruction of the
-//! agent, and is stopped again after it. When it is let go, it has the registers and the signal mask of before.
+//! System calls in the name of a stopped thread: its registers are changed, it runs one `syscall` instruction of the
+//! agent, and is stopped again after it. When it is resumed, it has the registers and the signal mask that it had.
 //!
 //! ```text
-//!   stands still ─▶ registers of the call ─▶ call begins ─▶ (a task is born) ─▶ call ends ─▶ asked to stop ─▶ stands still, as before
+//!   stopped ─▶ registers of the call ─▶ call begins ─▶ (a task is born) ─▶ call ends ─▶ asked to stop ─▶ stopped, as before
 //! ```
 //!
 //! The last stop is inside the kernel's handling of signals, as the first one was: there registers that say "interrupted, begin
-//! again" are understood, and the program's own call goes on as if nothing had been.
+//! again" are understood, and the program's own call goes on as if nothing had happened.
 //!
 //! Between any two steps this process may be killed. So a thread of the program first gets a trampoline that it can return by
 //! alone ([`Trampoline`]), then the registers that lead there, and its mask last; and it gets its mask back before its registers.
@@ -27,7 +27,7 @@ const ALL: u64 = u64::MAX;
 /// The largest error number.
 const LAST_ERROR: u64 = 4095;
 
-/// What came of a call.
+/// The result of a call.
 #[derive(Debug)]
 pub(crate) struct Done {
     /// What it returned.
@@ -36,7 +36,7 @@ pub(crate) struct Done {
     pub(crate) born: Option<Task>,
 }
 
-/// A task of ours, which stands still until it is killed: when this is dropped. Whatever fails, it must not run.
+/// A task of ours, which stays stopped until it is killed, when this is dropped. Whatever fails, it must not run.
 #[derive(Debug)]
 pub(crate) struct Task(Tid);
 
@@ -51,7 +51,7 @@ impl Task {
         ptrace::set_options(self.0, options)
     }
 
-    /// Waits for it to stand still, before its first instruction.
+    /// Waits until it is stopped, before its first instruction.
     pub(crate) fn stopped(&self) -> io::Result<StoppedThread> {
         loop {
             match ptrace::wait(self.0)? {
@@ -136,7 +136,7 @@ impl Injector {
         Registers { rax, orig_rax, rip, rdi, rsi, rdx, r10, r8, r9, ..self.at.registers }
     }
 
-    /// To the beginning or the end of the call; what was born on the way.
+    /// Runs to the entry or the exit of the call; returns a task that was created in between.
     fn run_to_call(&self) -> io::Result<Option<Task>> {
         let (mut born, mut signal) = (None, 0);
         loop {

@@ -1,4 +1,4 @@
-//! Stopping the threads of a process with ptrace, and system calls in the name of one that stands still. Nothing in the process is
+//! Stopping the threads of a process with ptrace, and system calls in the name of a stopped one. Nothing in the process is
 //! changed for good, whatever happens to the recorder meanwhile. What it is done for is decided elsewhere (`snapshot`).
 //!
 //! ```text

@@ -28,7 +28,7 @@ const YIELDS: u32 = 20;
 /// How long it sleeps between two attempts then.
 const NAP: Duration = Duration::from_micros(40);
 
-/// Why a thread stands still.
+/// Why a thread is stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stop {
     /// For our sake, when it began, or because its process was stopped. It is inside the kernel's handling of signals: registers
@@ -45,7 +45,7 @@ pub(crate) enum Stop {
 /// How a wait ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Waited {
-    /// It stands still.
+    /// It is stopped.
     Stopped(Stop),
     /// It has ended.
     Gone,

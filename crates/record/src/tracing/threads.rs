@@ -21,7 +21,7 @@ pub(crate) const TIMEOUT_AT_END: Duration = Duration::from_secs(5);
 /// How often the list of threads is read again because there were new ones.
 const ATTEMPTS: usize = 64;
 
-/// A thread that stands still.
+/// A stopped thread.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StoppedThread {
     /// Its number.
@@ -46,7 +46,7 @@ impl StoppedThread {
     }
 }
 
-/// Why threads do not stand still.
+/// Why threads cannot be stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum NotStopped {
     /// The kernel does not let us.
@@ -55,7 +55,7 @@ pub enum NotStopped {
     /// Some did not stop in time.
     #[error("one of them did not stop within {} ms: it waits for a disk or for a vfork child", timeout.as_millis())]
     Late {
-        /// How long it was waited for.
+        /// The timeout.
         timeout: Duration,
     },
     /// There was always a new one.
@@ -114,7 +114,7 @@ impl Threads {
         Err(NotStopped::TooMany)
     }
 
-    /// Those that stand still.
+    /// The stopped threads.
     pub(crate) fn all(&self) -> &[StoppedThread] {
         &self.stopped
     }
@@ -137,7 +137,7 @@ impl Threads {
         if self.stopped.is_empty() {
             self.since = Instant::now();
         }
-        // One that ends meanwhile is found out below.
+        // One that exits in the meantime is found below.
         traced.iter().for_each(|&thread| drop(ptrace::interrupt(thread)));
         traced.iter().try_for_each(|&thread| self.wait_for(thread, deadline))
     }
@@ -155,7 +155,7 @@ impl Threads {
                 }
                 Waited::Late => return Err(NotStopped::Late { timeout: self.timeout }),
             };
-            // Whoever is killed while it stands still is found by the next wait.
+            // One that is killed while it is stopped is found by the next wait.
             resumed.ok();
         }
         match ptrace::registers(thread) {
@@ -184,7 +184,7 @@ impl Threads {
 impl Drop for Threads {
     fn drop(&mut self) {
         for stopped in &self.stopped {
-            // One that was killed meanwhile is not to be let go of.
+            // One that was killed in the meantime cannot be detached from.
             if ptrace::detach(stopped.thread, 0).is_err() {
                 self.reap(stopped.thread);
             }
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tracer_waits_until_another_has_let_go() {
+    fn a_tracer_waits_until_another_has_detached() {
         let mut child = Command::new("cat").stdin(Stdio::piped()).spawn().expect("cat starts");
         let process = Pid::new(child.id());
         let (_, first) = stopped(process, TIMEOUT_AT_END).expect("it stops");

@@ -1,5 +1,5 @@
 //! The thread that traces. The kernel takes requests only from the thread that attached itself, and a traced thread that does not stop
-//! cannot be let go of by asking: the kernel does that when the tracing thread ends. So all tracing runs in a thread of its own, for as
+//! cannot be detached from by a request: the kernel does that when the tracing thread ends. So all tracing runs in a thread of its own, for as
 //! long as something is traced.
 
 use std::io;

@@ -11,10 +11,10 @@ use super::ptrace::{self, Registers, Tid};
 use super::threads::StoppedThread;
 use crate::os::memory;
 
-/// "Begin again" of the kernel's `errno.h`, which no program ever sees: as it is, when no handler runs, and through a call for
-/// the rest of what was waited for.
-const BEGIN_AGAIN: [i64; 3] = [-512, -513, -514];
-const BEGIN_REST: i64 = -516;
+/// `ERESTARTSYS`, `ERESTARTNOINTR`, `ERESTARTNOHAND` and `ERESTART_RESTARTBLOCK` of the kernel's `errno.h`, which no program ever
+/// sees: the call is restarted, the last one through `restart_syscall` for the rest of its time.
+const RESTART: [i64; 3] = [-512, -513, -514];
+const RESTART_REST: i64 = -516;
 /// Bytes of a `syscall` instruction.
 const INSTRUCTION: u64 = 2;
 
@@ -48,28 +48,28 @@ impl Trampoline {
         (found.call_and_return != Addr::default()).then_some(found)
     }
 
-    /// Whether one of the threads is on it: a recorder that was killed has left it alone.
+    /// Whether one of the threads is on it, abandoned by a recorder that was killed.
     pub(crate) fn is_in_use(&self, threads: &[StoppedThread]) -> bool {
         let code = self.call_and_return.min(self.call_and_end)..self.code_end;
         self.is_occupied || threads.iter().any(|thread| code.contains(&Addr::new(thread.registers.rip)))
     }
 
-    /// Writes down where a thread stands, so that it can return there from now on.
+    /// Saves the state of a thread, so that it can return to it from now on.
     pub(crate) fn prepare(&self, at: &StoppedThread, mask: u64) -> io::Result<()> {
         let resumed = StoppedThread { registers: resumed(&at.registers), ..*at };
         self.write(at.thread, offset_of!(Layout, mask), mask)?;
         self.write(at.thread, offset_of!(Layout, instruction), resumed.registers.rip)?;
         let mut general = resumed.general().into_iter().enumerate();
-        let place = |number: usize| offset_of!(Layout, registers) + 8 * number;
-        general.try_for_each(|(number, value)| self.write(at.thread, place(number), value))
+        let offset = |number: usize| offset_of!(Layout, registers) + 8 * number;
+        general.try_for_each(|(number, value)| self.write(at.thread, offset(number), value))
     }
 
-    /// The thread has the registers that lead here.
+    /// The thread has the registers by which it runs the trampoline.
     pub(crate) fn occupy(&self, thread: Tid) -> io::Result<()> {
         self.write(thread, offset_of!(Layout, thread), thread as u64)
     }
 
-    /// The thread is about to have its own again.
+    /// The thread is about to get its own registers back.
     pub(crate) fn free(&self, thread: Tid) -> io::Result<()> {
         self.write(thread, offset_of!(Layout, thread), 0)
     }
@@ -84,8 +84,8 @@ impl Trampoline {
 fn resumed(before: &Registers) -> Registers {
     let is_in_call = (before.orig_rax as i64) >= 0;
     let call = match before.rax as i64 {
-        value if is_in_call && BEGIN_AGAIN.contains(&value) => before.orig_rax,
-        BEGIN_REST if is_in_call => libc::SYS_restart_syscall as u64,
+        value if is_in_call && RESTART.contains(&value) => before.orig_rax,
+        RESTART_REST if is_in_call => libc::SYS_restart_syscall as u64,
         _ => return *before,
     };
     Registers { rax: call, rip: before.rip.wrapping_sub(INSTRUCTION), ..*before }
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interrupted_call_is_begun_again_and_nothing_else_is() {
+    fn an_interrupted_call_is_restarted_and_nothing_else_is() {
         let read = libc::SYS_read;
         assert_eq!(stopped(read, -512), (read as u64, 0x0ffe));
         assert_eq!(stopped(read, -514), (read as u64, 0x0ffe));

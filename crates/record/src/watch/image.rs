@@ -1,5 +1,5 @@
 //! One program image that is being watched: what is read of it, what its agent is asked and answered, and when snapshots of its heap
-//! are taken. Which images there are, is known elsewhere (`watch`).
+//! are taken. Which images there are is known to `tree`.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -71,7 +71,7 @@ impl Image {
         }
     }
 
-    /// Asks the agent for a mark; it looks from time to time. One that cannot be asked for is not made.
+    /// Asks the agent for a mark, which it checks for from time to time. Where it cannot be asked there is none.
     pub(crate) fn want_mark(&mut self) {
         self.marks_wanted += 1;
         if let Some(file) = &self.file {
@@ -88,18 +88,18 @@ impl Image {
         snapshot_at: Option<&str>,
     ) -> Option<LedgerMoment> {
         let file = self.file.as_ref()?;
-        // An arena whose header is not written yet is asked again next time.
+        // An arena whose header is not written yet is read again next time.
         let header = arena::read_header(file).ok()?;
         let Some(resident) = procfs::resident(pid) else {
             self.file = None;
             return None;
         };
-        // Not closed: an `exec` that fails takes its word back.
+        // Not closed: when `exec` fails, the image goes on.
         if header.end != End::Unseen {
             return None;
         }
         let rss = resident.now.saturating_sub(header.own_bytes);
-        // What is freed from then on was there until the end.
+        // What is freed after the exit began was live until then.
         if !header.is_leaving {
             let threads = resident.threads;
             self.readings.timeline.push(Sample { at: now, rss, live: header.live, threads });
@@ -130,7 +130,7 @@ impl Image {
         self.is_at_end = true;
     }
 
-    /// Stops a process that waits; `None` where there is no arena to look into. One that has timed out meanwhile is no longer
+    /// Stops a process that waits; `None` where there is no arena to read. One that has timed out in the meantime is no longer
     /// where it waited.
     pub(crate) fn stop(&mut self, pid: Pid) -> Option<Result<Snapshot, SnapshotError>> {
         let file = self.file.as_ref()?;
@@ -147,13 +147,13 @@ impl Image {
         sample: Sample,
     ) -> Option<Request> {
         let file = self.file.as_ref().filter(|_| !self.is_at_end && self.schedule.wants_point(now))?;
-        let passes = progress::passes_of(&arena::read_loops(file).unwrap_or_default());
-        let state = ProgramState { now, passes, live: sample.live, rss: sample.rss };
+        let iterations = progress::iterations_of(&arena::read_loops(file).unwrap_or_default());
+        let state = ProgramState { now, iterations, live: sample.live, rss: sample.rss };
         if !self.schedule.is_due(state) {
             return None;
         }
         self.schedule.begin(state);
-        self.request(name, HeapMoment::Running { passes: passes.unwrap_or(0) }, now)
+        self.request(name, HeapMoment::Running { passes: iterations.unwrap_or(0) }, now)
     }
 
     /// The same at a mark, or where the program asked for it.
@@ -166,7 +166,7 @@ impl Image {
         self.request(name, HeapMoment::Asked, now)
     }
 
-    /// None will be taken of the snapshots that the program has asked for: it need not wait.
+    /// The snapshots that the program has asked for will not be taken: it need not wait.
     pub(crate) fn refuse_snapshots(&mut self) {
         if self.snapshots_wanted > self.snapshots_begun
             && let Some(file) = &self.file
@@ -176,7 +176,7 @@ impl Image {
         }
     }
 
-    /// Whether it has ended as far as snapshots go.
+    /// Whether it is exiting, so that no snapshot is taken any more.
     pub(crate) fn is_at_end(&self) -> bool {
         self.is_at_end
     }
@@ -187,10 +187,10 @@ impl Image {
         Some(Request { name, arena, own_files, moment, at, answers: self.snapshots_begun })
     }
 
-    /// Keeps what came of a snapshot.
+    /// Keeps the result of a snapshot.
     pub(crate) fn keep(&mut self, outcome: SnapshotOutcome) {
         self.schedule.end(outcome.cost);
-        // What speaks against it now will do so later.
+        // These reasons do not go away.
         let is_for_good = |error: &SnapshotError| {
             matches!(
                 error,
@@ -203,7 +203,7 @@ impl Image {
         snapshot::keep(&mut self.readings.findings, outcome.found, HeapMoment::Running { passes: 0 });
     }
 
-    /// An agent that waits is answered, whether there was anything to look at or not.
+    /// An agent that waits is answered, whether there was anything to read or not.
     pub(crate) fn answer(&self, moment: LedgerMoment) {
         if let Some(file) = &self.file {
             shared_words::answer(file, LEDGER_GIVEN_OFFSET, moment as u32).ok();

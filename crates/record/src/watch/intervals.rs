@@ -1,7 +1,7 @@
 //! Marks at intervals, for programs that make none themselves: what each site has over time. The recorder makes them from the
-//! outside, so that a program which hardly allocates has them, too, and pays nothing but what every mark costs.
+//! outside, so that a program which hardly allocates has them, too, and pays only what every mark costs.
 //!
-//! Python programs have their loops and get none. Where a program marked since the last look, that moment has its mark.
+//! Python programs have their loops and get none. Where a program marked since the last reading, that moment has its mark.
 
 use std::fs::File;
 use std::io;
@@ -14,11 +14,11 @@ use heaplens_format::{Bytes, Nanos};
 use crate::arena::HeaderReading;
 use crate::os::{clocks, shared_words};
 
-/// The first marks are so far apart, unless the recorder looks less often.
+/// The time between the first marks, in nanoseconds, unless the recorder reads less often.
 const FIRST: u64 = 10_000_000;
-/// Behind so many marks the distance doubles.
+/// After so many marks the distance doubles.
 const CLOSE_MARKS: u32 = 64;
-/// It doubles, too, when the marks of one distance took this part of the room for what sites had at them.
+/// It doubles, too, when the marks of one distance took this part of the table of changes.
 const PARTS: u64 = 24;
 
 /// See the module.
@@ -28,7 +28,7 @@ pub(crate) struct Intervals {
     next: Nanos,
     /// Marks of this distance.
     close: u32,
-    /// The room that was used up when the distance became what it is.
+    /// What was used of the table of changes when the distance was set.
     used: Bytes,
     /// The last mark that is known, whoever made it.
     last: u32,
@@ -53,7 +53,7 @@ impl Intervals {
         if is_marked {
             return;
         }
-        // The last part is left for marks that somebody asks for. What cannot be written has no marks: another user's, a full disk.
+        // The last part is left for marks on request. Where the arena cannot be written there are none: another user's process, a full disk.
         self.is_over = header.changes.used > header.changes.capacity / 4 * 3
             || make(file, header).map(|number| self.count(number, header)).is_err();
     }
@@ -74,13 +74,13 @@ impl Intervals {
 fn make(file: &File, header: &HeaderReading) -> io::Result<u32> {
     // Others may take a few numbers at the same time.
     const SPARE: u64 = 64;
-    let place = |number: u32| u64::from(number) * MARK_SIZE as u64;
-    if place(header.marks) + SPARE * MARK_SIZE as u64 > header.mark_records.capacity {
+    let offset = |number: u32| u64::from(number) * MARK_SIZE as u64;
+    if offset(header.marks) + SPARE * MARK_SIZE as u64 > header.mark_records.capacity {
         return Err(io::ErrorKind::StorageFull.into());
     }
     let at = clocks::monotonic();
     let number = Moment::from_raw(shared_words::add(file, MOMENT_OFFSET, Moment::ONE_MARK)?).mark() + 1;
-    file.write_all_at(&record(at, header.live), header.mark_records.offset + place(number))?;
+    file.write_all_at(&record(at, header.live), header.mark_records.offset + offset(number))?;
     Ok(number)
 }
 
@@ -135,11 +135,20 @@ mod tests {
         Moment::from_raw(u64::from_le_bytes(bytes)).mark()
     }
 
-    /// How many marks there are after these looks, 20 ms apart, in a program where each takes so many bytes of changes.
-    fn looked(file: &File, intervals: &mut Intervals, looks: std::ops::Range<u64>, changes: u64) -> u32 {
-        for look in looks {
+    /// How many marks there are after these readings, 20 ms apart, in a program where each takes so many bytes of changes.
+    fn marks_after(
+        file: &File,
+        intervals: &mut Intervals,
+        readings: std::ops::Range<u64>,
+        changes: u64,
+    ) -> u32 {
+        for number in readings {
             let marks = marks_in(file);
-            intervals.read(file, &reading(marks, changes * u64::from(marks)), Nanos::new(look * 20_000_000));
+            intervals.read(
+                file,
+                &reading(marks, changes * u64::from(marks)),
+                Nanos::new(number * 20_000_000),
+            );
         }
         marks_in(file)
     }
@@ -147,13 +156,13 @@ mod tests {
     #[test]
     fn marks_become_half_as_many_with_every_sixty_four() {
         let (file, mut intervals) = (arena(), Intervals::default());
-        assert_eq!(looked(&file, &mut intervals, 0..64, 0), 64);
+        assert_eq!(marks_after(&file, &mut intervals, 0..64, 0), 64);
         assert_eq!(
-            looked(&file, &mut intervals, 64..128, 0),
+            marks_after(&file, &mut intervals, 64..128, 0),
             128,
-            "the recorder looks no more often than that"
+            "the recorder does not read more often than that"
         );
-        let hour = looked(&file, &mut intervals, 128..180_000, 0);
+        let hour = marks_after(&file, &mut intervals, 128..180_000, 0);
         assert!((600..1200).contains(&hour), "{hour} marks in an hour");
         let mut record = [0; MARK_SIZE];
         file.read_exact_at(&mut record, MARKS_AT + 64 * MARK_SIZE as u64).expect("it is there");
@@ -163,8 +172,8 @@ mod tests {
     #[test]
     fn a_program_with_many_sites_gets_fewer_marks_and_none_when_room_is_short() {
         let (file, mut intervals) = (arena(), Intervals::default());
-        let many = looked(&file, &mut intervals, 0..600, 4 << 10);
-        let few = looked(&arena(), &mut Intervals::default(), 0..600, 0);
+        let many = marks_after(&file, &mut intervals, 0..600, 4 << 10);
+        let few = marks_after(&arena(), &mut Intervals::default(), 0..600, 0);
         assert!(many < few / 2, "{many} against {few}");
         intervals.read(&file, &reading(many, 900_000), Nanos::new(1 << 50));
         assert_eq!((marks_in(&file), intervals.is_over), (many, true));
@@ -173,8 +182,8 @@ mod tests {
     #[test]
     fn a_program_that_marks_itself_gets_none() {
         let (file, mut intervals) = (arena(), Intervals::default());
-        for look in 1..50 {
-            intervals.read(&file, &reading(look, 0), Nanos::new(u64::from(look) * 20_000_000));
+        for number in 1..50 {
+            intervals.read(&file, &reading(number, 0), Nanos::new(u64::from(number) * 20_000_000));
         }
         let python = HeaderReading { has_python: true, ..reading(49, 0) };
         intervals.read(&file, &python, Nanos::new(u64::MAX / 2));

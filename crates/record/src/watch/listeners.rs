@@ -1,12 +1,12 @@
-//! Whoever hears of a run while it lasts.
+//! Callbacks of a run while it lasts.
 
 use super::progress::Audience;
 use crate::snapshot::Examiner;
 
-/// Who hears of a run.
+/// Callbacks of a run.
 #[derive(Default)]
 pub struct Listeners<'a> {
-    /// How it goes, about twice a second while the program runs.
+    /// Gets the progress, about twice a second while the program runs.
     pub audience: Option<Audience<'a>>,
     /// Is shown a snapshot of each process at its end, and where `snapshots` says so before.
     pub examiner: Option<Examiner<'a>>,

@@ -1,5 +1,5 @@
-//! How a run goes, while it goes: what the watcher has at hand anyway, told about twice a second. It prints nothing and asks
-//! the program nothing: the passes of loops are in the arena, one read away.
+//! Progress of a run, reported twice a second from readings that the watch makes anyway. It prints nothing and costs the program
+//! nothing: the iterations of its loops are read from the arena.
 
 use std::mem::offset_of;
 
@@ -11,14 +11,14 @@ use heaplens_format::{Bytes, Nanos};
 use crate::arena::word;
 use crate::thinning::drop_every_second;
 
-/// The distance of two tellings.
+/// The time between two reports.
 pub(crate) const INTERVAL: Nanos = Nanos::new(500_000_000);
-/// Points that are kept; when they are full every second one goes.
+/// Points that are kept; when there are more, every second one is dropped.
 const MOST_POINTS: usize = 64;
-/// Growth over fewer passes is not told: it would be the price of the first ones.
-const LEAST_PASSES: u64 = 2 * ENOUGH_PASSES;
+/// Growth over fewer iterations is not reported: it would be that of the warm-up.
+const LEAST_ITERATIONS: u64 = 2 * ENOUGH_PASSES;
 
-/// How a process stands: the command's own one, or where that is a shell the one that holds most.
+/// The state of a process: the command's own, or where that is a shell the one with the most live memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Progress {
     /// Since the start of the run.
@@ -27,85 +27,85 @@ pub struct Progress {
     pub rss: Bytes,
     /// Live heap bytes.
     pub live: Bytes,
-    /// Passes of the main loop so far; `None` where no loop made enough.
+    /// Iterations of the main loop so far; `None` where no loop made enough.
     pub iterations: Option<u64>,
     /// Bytes of resident memory per iteration over the later half of them; `None` where that is not known yet.
     pub growth: Option<f64>,
 }
 
-/// Who is told.
+/// Receives progress.
 pub type Audience<'a> = &'a mut dyn FnMut(&Progress);
 
-/// What is remembered of a run to tell how it goes.
+/// Resident memory over the iterations of the main loop, as a time series of bounded length.
 #[derive(Debug, Default)]
-pub(crate) struct Course {
+pub(crate) struct GrowthSeries {
     /// The loop that the points are of.
     of_loop: usize,
-    /// Passes, and resident bytes then.
+    /// Iterations, and resident bytes then.
     points: Vec<(u64, Bytes)>,
     stride: u64,
     seen: u64,
 }
 
-impl Course {
-    /// How the process stands now, by its last reading and the records of its loops.
+impl GrowthSeries {
+    /// The progress of a process, from its last reading and the records of its loops.
     pub(crate) fn progress(&mut self, now: Nanos, sample: Sample, loops: &[u8]) -> Progress {
         let main = main_of(loops);
         let growth = main.and_then(|main| self.growth(main, sample.rss));
-        let iterations = main.map(|main| main.passes);
+        let iterations = main.map(|main| main.iterations);
         Progress { elapsed: now, rss: sample.rss, live: sample.live, iterations, growth }
     }
 
-    /// Compares with the moment at which half of the passes were made: what comes before is warm-up.
-    fn growth(&mut self, Main { of_loop, passes }: Main, rss: Bytes) -> Option<f64> {
-        if self.of_loop != of_loop || self.points.last().is_some_and(|&(last, _)| passes < last) {
+    /// Compares with the moment at which half of the iterations were done: what comes before is warm-up.
+    fn growth(&mut self, Main { of_loop, iterations }: Main, rss: Bytes) -> Option<f64> {
+        if self.of_loop != of_loop || self.points.last().is_some_and(|&(last, _)| iterations < last) {
             *self = Self { of_loop, ..Self::default() };
         }
-        self.keep(passes, rss);
-        let half = self.points.partition_point(|&(earlier, _)| earlier <= passes / 2).checked_sub(1)?;
+        self.keep(iterations, rss);
+        let half = self.points.partition_point(|&(earlier, _)| earlier <= iterations / 2).checked_sub(1)?;
         let (then, before) = self.points[half];
-        (passes - then >= LEAST_PASSES)
-            .then(|| (rss.get() as f64 - before.get() as f64) / (passes - then) as f64)
+        (iterations - then >= LEAST_ITERATIONS)
+            .then(|| (rss.get() as f64 - before.get() as f64) / (iterations - then) as f64)
     }
 
-    fn keep(&mut self, passes: u64, rss: Bytes) {
+    fn keep(&mut self, iterations: u64, rss: Bytes) {
         if self.points.len() == MOST_POINTS {
             drop_every_second(&mut self.points);
             self.stride = 2 * self.stride.max(1);
         }
         if self.seen.is_multiple_of(self.stride.max(1)) {
-            self.points.push((passes, rss));
+            self.points.push((iterations, rss));
         }
         self.seen += 1;
     }
 }
 
-/// Passes of the loop whose passes are iterations.
-pub(crate) fn passes_of(loops: &[u8]) -> Option<u64> {
-    main_of(loops).map(|main| main.passes)
+/// Iterations of the main loop.
+pub(crate) fn iterations_of(loops: &[u8]) -> Option<u64> {
+    main_of(loops).map(|main| main.iterations)
 }
 
-/// The loop whose passes are iterations.
+/// The main loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Main {
     of_loop: usize,
-    passes: u64,
+    iterations: u64,
 }
 
-/// The loop whose passes are iterations. Record 0 stands for "none", and no number is trusted: records change while they are
+/// Finds the main loop. Record 0 stands for "none", and no number is trusted: records change while they are
 /// read.
 fn main_of(loops: &[u8]) -> Option<Main> {
     let loops: Vec<Turns> = loops.chunks_exact(LOOP_SIZE).skip(1).map(turns).collect();
     let of_loop = main_loop(&loops)?;
-    Some(Main { of_loop, passes: loops[of_loop].passes })
+    Some(Main { of_loop, iterations: loops[of_loop].passes })
 }
 
 fn turns(record: &[u8]) -> Turns {
     let field = |at: usize| word(record, at);
-    let parent_and_seat = field(offset_of!(LoopRecord, parent));
+    let parent_and_slot = field(offset_of!(LoopRecord, parent));
     Turns {
-        around: (parent_and_seat as u32 as usize).checked_sub(1),
-        thread: (parent_and_seat >> 32) as u32,
+        around: (parent_and_slot as u32 as usize).checked_sub(1),
+        thread: (parent_and_slot >> 32) as u32,
         passes: field(offset_of!(LoopRecord, passes)),
         ran: field(offset_of!(LoopRecord, last_ns)).saturating_sub(field(offset_of!(LoopRecord, first_ns))),
     }
@@ -115,17 +115,17 @@ fn turns(record: &[u8]) -> Turns {
 mod tests {
     use super::*;
 
-    use super::passes_of as passes;
+    use super::iterations_of as iterations;
 
-    fn record(parent: u32, passes: u64, ran: u64) -> Vec<u8> {
-        record_of(1, parent, passes, ran)
+    fn record(parent: u32, iterations: u64, ran: u64) -> Vec<u8> {
+        record_of(1, parent, iterations, ran)
     }
 
-    fn record_of(thread: u64, parent: u32, passes: u64, ran: u64) -> Vec<u8> {
+    fn record_of(thread: u64, parent: u32, iterations: u64, ran: u64) -> Vec<u8> {
         let mut record = vec![0; LOOP_SIZE];
         let mut put = |at: usize, value: u64| record[at..at + 8].copy_from_slice(&value.to_le_bytes());
         put(offset_of!(LoopRecord, parent), thread << 32 | u64::from(parent));
-        put(offset_of!(LoopRecord, passes), passes);
+        put(offset_of!(LoopRecord, passes), iterations);
         put(offset_of!(LoopRecord, first_ns), 100);
         put(offset_of!(LoopRecord, last_ns), 100 + ran);
         record
@@ -136,52 +136,52 @@ mod tests {
     }
 
     #[test]
-    fn the_outermost_loop_with_enough_passes_counts() {
+    fn the_outermost_loop_with_enough_iterations_counts() {
         let loops = [record(0, 0, 0), record(0, 3, 900), record(1, 40, 800), record(2, 9000, 700)].concat();
-        assert_eq!(passes(&loops), Some(40));
-        assert_eq!(passes(&[record(0, 0, 0), record(0, 3, 9)].concat()), None);
-        assert_eq!(passes(&[]), None);
+        assert_eq!(iterations(&loops), Some(40));
+        assert_eq!(iterations(&[record(0, 0, 0), record(0, 3, 9)].concat()), None);
+        assert_eq!(iterations(&[]), None);
     }
 
     #[test]
     fn loops_around_each_other_and_records_out_of_nothing_end() {
         let loops = [record(0, 0, 0), record(2, 50, 1), record(1, 60, 1), record(77, 30, 1)].concat();
-        assert_eq!(passes(&loops), Some(30), "the others are inside each other");
+        assert_eq!(iterations(&loops), Some(30), "the others are inside each other");
     }
 
     #[test]
     fn the_main_threads_loop_counts_before_those_of_its_workers() {
         let with = |ran| [record(0, 0, 0), record_of(2, 0, 9000, 1000), record(0, 30, ran)].concat();
-        assert_eq!(passes(&with(900)), Some(30));
-        assert_eq!(passes(&with(400)), Some(9000));
+        assert_eq!(iterations(&with(900)), Some(30));
+        assert_eq!(iterations(&with(400)), Some(9000));
     }
 
     #[test]
     fn another_main_loop_begins_anew() {
-        let mut course = Course::default();
+        let mut series = GrowthSeries::default();
         let one = [record(0, 0, 0), record(0, 100, 10)].concat();
         let other = [record(0, 0, 0), record(0, 100, 10), record(0, 900, 20)].concat();
-        course.progress(Nanos::new(1), sample(0), &one);
-        assert_eq!(course.progress(Nanos::new(2), sample(9_000_000), &other).growth, None);
+        series.progress(Nanos::new(1), sample(0), &one);
+        assert_eq!(series.progress(Nanos::new(2), sample(9_000_000), &other).growth, None);
     }
 
     #[test]
-    fn growth_is_told_over_the_later_half_of_the_passes() {
-        let mut course = Course::default();
+    fn growth_is_reported_over_the_later_half_of_the_iterations() {
+        let mut series = GrowthSeries::default();
         let mut last = None;
         for step in 1..=1000u64 {
             let warm_up = if step < 20 { 0 } else { 5_000_000 };
             let loops = [record(0, 0, 0), record(0, 50 * step, step)].concat();
-            last = course.progress(Nanos::new(step), sample(warm_up + 50 * step * 300), &loops).growth;
+            last = series.progress(Nanos::new(step), sample(warm_up + 50 * step * 300), &loops).growth;
         }
         assert_eq!(last, Some(300.0));
-        assert!(course.points.len() <= MOST_POINTS);
+        assert!(series.points.len() <= MOST_POINTS);
     }
 
     #[test]
-    fn too_few_passes_are_no_growth() {
+    fn too_few_iterations_are_no_growth() {
         let loops = [record(0, 0, 0), record(0, 30, 1)].concat();
-        let progress = Course::default().progress(Nanos::new(5), sample(9), &loops);
+        let progress = GrowthSeries::default().progress(Nanos::new(5), sample(9), &loops);
         let elapsed = Nanos::new(5);
         let (rss, live) = (Bytes::new(9), Bytes::new(7));
         assert_eq!(progress, Progress { elapsed, rss, live, iterations: Some(30), growth: None });

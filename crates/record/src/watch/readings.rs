@@ -10,11 +10,11 @@ use crate::arena::Findings;
 pub(crate) struct Readings {
     /// Readings over time.
     pub(crate) timeline: Timeline,
-    /// The most resident memory that the kernel counted, Heaplens's own subtracted.
+    /// The peak of resident memory by the kernel, without Heaplens's own.
     pub(crate) peak_rss: Bytes,
     /// CPU time, 0 when it was never read.
     pub(crate) cpu: Nanos,
-    /// What was found out by looking into it.
+    /// Its ledgers, and what its snapshots gave.
     pub(crate) findings: Findings,
 }
 

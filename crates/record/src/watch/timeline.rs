@@ -1,17 +1,17 @@
 //! The time-line of one process: readings over any length of time in bounded space. It reads nothing by itself.
 //!
-//! Of `n` readings those whose index is a multiple of `stride` are kept. When there is no room for the next one the stride
-//! doubles and every second one goes. Apart from them the last reading and the one with the most resident memory are kept,
-//! and the first one has index 0: the three that a report quotes are never lost.
+//! Of `n` readings those whose index is a multiple of `stride` are kept. When the list is full the stride
+//! doubles and every second one is dropped. Apart from them the last reading and the one with the most resident memory are kept,
+//! and the first one has index 0: the three that a report prints are never lost.
 
 use heaplens_format::recording::Sample;
 
 use crate::thinning::drop_every_second;
 
-/// The most readings that a time-line hands out.
+/// The most readings of a time line.
 pub(crate) const LIMIT: usize = 1024;
 
-/// Room for the regular readings: the peak and the last one come on top.
+/// Capacity for the regular readings: the peak and the last one are added to them.
 const REGULAR: usize = LIMIT - 2;
 
 /// See the module.
@@ -131,7 +131,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_time_line_keeps_what_its_naive_twin_keeps(rss in prop::collection::vec(0u64..50, 0..5000)) {
+        fn the_time_line_keeps_what_a_naive_model_keeps(rss in prop::collection::vec(0u64..50, 0..5000)) {
             let all = samples_of(&rss);
             prop_assert_eq!(timeline_of(&all).samples(), naive(&all));
         }

@@ -12,7 +12,7 @@ use heaplens_format::{Bytes, Nanos, Pid};
 
 use super::image::Image;
 use super::listeners::Listeners;
-use super::progress::{self, Audience, Course};
+use super::progress::{self, Audience, GrowthSeries};
 use super::readings::Readings;
 use crate::arena;
 use crate::os::Stopwatch;
@@ -22,7 +22,7 @@ use crate::session::WakeUpFifo;
 use crate::session::{self, ArenaName, Listing};
 use crate::snapshot::{self, Examine, Examiner, SnapshotOutcome, Worker};
 
-/// The distance of two readings: 50 a second cost the recorder some 0.2 % of one core.
+/// The time between two readings: 50 a second cost the recorder some 0.2 % of one core.
 const INTERVAL: Nanos = Nanos::new(20_000_000);
 
 /// A shell has some hundred KiB live.
@@ -33,7 +33,7 @@ const NEXT_TO_NOTHING: Bytes = Bytes::new(1 << 20);
 pub(crate) struct Ended {
     /// The command's own process.
     pub(crate) pid: Pid,
-    /// What the kernel said about it.
+    /// What the kernel reported about it.
     pub(crate) main: Reaped,
     /// Whether `main.tree_peak_rss` is that of the process alone.
     pub(crate) peak_is_its_own: bool,
@@ -47,7 +47,7 @@ pub(crate) struct Ended {
     pub(crate) readings: BTreeMap<ArenaName, Readings>,
 }
 
-/// Where the agents of a run are, and what they leave.
+/// Where the files of a run are.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RunPaths<'a> {
     /// The session's directory.
@@ -57,7 +57,7 @@ pub(crate) struct RunPaths<'a> {
 }
 
 /// Watches until the process `main` has ended; descendants may run on. `paths` is `None` for a bare run, and so is
-/// `wake_up`, which is there since before the program began. Listeners are told how it goes.
+/// `wake_up`, which is there since before the program began. Listeners get reports of progress.
 pub(crate) fn until_end(
     main: Pid,
     paths: Option<RunPaths<'_>>,
@@ -78,7 +78,7 @@ pub(crate) fn until_end(
             watch.read_all(&mut worker);
             watch.take_snapshots(&mut worker, are_wanted);
             if let Some(audience) = &mut audience {
-                watch.tell(audience);
+                watch.report(audience);
             }
             watch.wait_for_next(main, signals)?;
         }
@@ -87,7 +87,7 @@ pub(crate) fn until_end(
     })
 }
 
-/// For the thread that takes snapshots and the one that watches.
+/// Snapshots are examined by the thread that takes them and by the one that watches.
 fn one_at_a_time<'a>(examiner: Examiner<'a>) -> Box<Examine<'a>> {
     let examiner = Mutex::new(examiner);
     Box::new(move |snapshot, moment| {
@@ -96,7 +96,7 @@ fn one_at_a_time<'a>(examiner: Examiner<'a>) -> Box<Examine<'a>> {
     })
 }
 
-/// The process is not reaped yet, so the pid is still its own. A failure leaves nothing to be done: it has ended.
+/// The process is not reaped yet, so the pid is still its own. A failure needs no handling: it has exited.
 fn pass_on(main: Pid, signal: i32) {
     let pid = rustix::process::Pid::from_raw(main.get() as i32);
     let signal = rustix::process::Signal::from_named_raw(signal);
@@ -114,11 +114,11 @@ struct Watch<'a> {
     images: BTreeMap<ArenaName, Image>,
     exits: BTreeMap<Pid, Exit>,
     cpu: u64,
-    course: Course,
-    /// The image that the audience was told of.
-    told: Option<ArenaName>,
-    /// When the audience is told next.
-    tell_at: Nanos,
+    series: GrowthSeries,
+    /// The image that was reported last.
+    reported: Option<ArenaName>,
+    /// When progress is reported next.
+    report_at: Nanos,
     /// The label of marks at which a snapshot is wanted.
     snapshot_at: Option<&'a str>,
     /// Whether a snapshot is taken where the program asks for one.
@@ -128,7 +128,7 @@ struct Watch<'a> {
 impl<'a> Watch<'a> {
     fn new(main: Pid, paths: Option<RunPaths<'a>>, wake_up: Option<WakeUpFifo>, clock: Stopwatch) -> Self {
         let (images, exits) = (BTreeMap::new(), BTreeMap::new());
-        let (course, told, tell_at) = (Course::default(), None, progress::INTERVAL);
+        let (series, reported, report_at) = (GrowthSeries::default(), None, progress::INTERVAL);
         let listing = Listing::default();
         Self {
             main,
@@ -139,31 +139,31 @@ impl<'a> Watch<'a> {
             images,
             exits,
             cpu: 0,
-            course,
-            told,
-            tell_at,
+            series,
+            reported,
+            report_at,
             snapshot_at: None,
             snapshots_when_asked: false,
         }
     }
 
-    /// Says how it goes, from time to time.
-    fn tell(&mut self, audience: &mut Audience<'_>) {
+    /// Reports progress, from time to time.
+    fn report(&mut self, audience: &mut Audience<'_>) {
         let now = self.clock.elapsed();
-        if now < self.tell_at {
+        if now < self.report_at {
             return;
         }
-        self.tell_at = Nanos::new(now.get() + progress::INTERVAL.get());
-        let Some((name, file, sample)) = self.told_of() else { return };
+        self.report_at = Nanos::new(now.get() + progress::INTERVAL.get());
+        let Some((name, file, sample)) = self.process_to_report() else { return };
         let loops = arena::read_loops(file).unwrap_or_default();
-        if self.told != Some(name) {
-            (self.told, self.course) = (Some(name), Course::default());
+        if self.reported != Some(name) {
+            (self.reported, self.series) = (Some(name), GrowthSeries::default());
         }
-        audience(&self.course.progress(now, sample, &loops));
+        audience(&self.series.progress(now, sample, &loops));
     }
 
-    /// The command's own process; where that holds next to nothing, as a shell does, the living one that holds most.
-    fn told_of(&self) -> Option<(ArenaName, &File, Sample)> {
+    /// The command's own process; where that has next to no live memory, as a shell, the running one with the most.
+    fn process_to_report(&self) -> Option<(ArenaName, &File, Sample)> {
         let living =
             self.images.iter().rev().filter_map(|(&name, image)| {
                 Some((name, image.file.as_ref()?, image.readings.timeline.last()?))
@@ -212,7 +212,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Looks at all live blocks of a process that waits. It is stopped first: it must not time out while another snapshot is
+    /// Takes a snapshot of a process that waits at its exit. It is stopped first: it must not time out while another snapshot is
     /// still being examined.
     fn examine_end(&mut self, name: ArenaName, worker: &mut Worker<'_, '_>) {
         let (Some(examine), at) = (worker.examine(), self.clock.elapsed()) else { return };
@@ -224,7 +224,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Begins a snapshot of a program at whose mark that was wanted, or that grows, where the time has come.
+    /// Begins a snapshot of a program that asked for one, reached a mark with the wanted label, or grows, when it is due.
     fn take_snapshots(&mut self, worker: &mut Worker<'_, '_>, at_growth: bool) {
         self.keep(worker.finished());
         let now = self.clock.elapsed();
@@ -233,7 +233,7 @@ impl<'a> Watch<'a> {
         }
         let asked = self.images.iter_mut().find_map(|(name, image)| image.snapshot_when_asked(*name, now));
         let wanted = asked.or_else(|| {
-            let (name, _, sample) = self.told_of().filter(|_| at_growth)?;
+            let (name, _, sample) = self.process_to_report().filter(|_| at_growth)?;
             self.images.get_mut(&name)?.snapshot_when_due(name, now, sample)
         });
         wanted.into_iter().for_each(|request| worker.begin(request));
@@ -246,7 +246,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Takes up new arenas. A directory that cannot be listed now is listed again at the next reading and at the end.
+    /// Finds new arenas. A directory that cannot be listed now is listed again at the next reading and at the end.
     fn discover(&mut self) {
         let Some(paths) = self.paths else { return };
         if !self.listing.is_due(paths.directory) {
@@ -270,7 +270,7 @@ impl<'a> Watch<'a> {
         while let Some(child) = children::ended_child().filter(|&child| child != main) {
             match children::reap(child) {
                 Ok(reaped) => self.note(child, &reaped),
-                // A copy of a process, which the thread that keeps it reaped first.
+                // A forked copy of a process, reaped first by the thread that keeps it.
                 Err(error) if error.raw_os_error() == Some(libc::ECHILD) => {}
                 Err(error) => return Err(error),
             }
@@ -283,7 +283,7 @@ impl<'a> Watch<'a> {
         self.cpu += reaped.tree_cpu.get();
     }
 
-    /// Reads what a zombie still tells, reaps it, and then the orphans that it left.
+    /// Reads what a zombie still has, reaps it, and then the orphans that it left.
     fn settle(mut self, main: Pid, own_peak: Bytes) -> io::Result<Ended> {
         self.discover();
         self.read_last_cpu(main);
