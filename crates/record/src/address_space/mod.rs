@@ -1,4 +1,4 @@
-//! The address space of a living process: which pages are resident, and who has each of them. This room reads `/proc` and memory of
+//! The address space of a living process: which pages are resident, and who has each of them. It reads `/proc` and memory of
 //! the process, changes nothing in it, and adds nothing up.
 
 pub(crate) mod areas;
@@ -8,6 +8,7 @@ mod images;
 pub(crate) mod objects;
 pub(crate) mod own;
 mod pages;
+mod parts;
 mod space;
 pub(crate) mod stacks;
 
@@ -15,4 +16,5 @@ pub(crate) use areas::Area;
 pub(crate) use claim::Claim;
 pub(crate) use images::Images;
 pub(crate) use pages::{PAGE, Pagemap};
-pub(crate) use space::{Parts, PoolPart, Space};
+pub(crate) use parts::{Parts, PoolPart};
+pub(crate) use space::Space;

@@ -4,7 +4,6 @@
 //!   page word   │ 31 resident │ 30 holds live blocks │ 29 inherited by fork │ 28 … 0 claim │
 //! ```
 
-use std::collections::BTreeMap;
 use std::io;
 
 use heaplens_format::memory::{Allocator, Layer};
@@ -14,6 +13,7 @@ use heaplens_snapshot::Span;
 use super::areas::Area;
 use super::claim::Claim;
 use super::pages::{PAGE, Pagemap, Wanted, page_at};
+use super::parts::Parts;
 
 /// A longer area is not divided by pages: its page map alone would be 64 MiB.
 const LONGEST: Bytes = Bytes::new(32 << 30);
@@ -55,32 +55,6 @@ impl Pages {
     fn number(&self, address: Addr) -> usize {
         ((address - self.span.start).get() / PAGE) as usize
     }
-}
-
-/// What the resident pages of one area are, in bytes; they add up to its resident pages.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Parts {
-    /// Pages of the heap, live blocks included.
-    pub(crate) heap: Bytes,
-    /// Live blocks, there and in pools, by whose they are.
-    pub(crate) live: [Bytes; Layer::COUNT],
-    /// Pages of pools.
-    pub(crate) pools: BTreeMap<Allocator, PoolPart>,
-    /// The other pages.
-    pub(crate) others: BTreeMap<Claim, Bytes>,
-    /// Pages of nobody that were inherited.
-    pub(crate) inherited: Bytes,
-    /// What of the heap was inherited, beside live blocks.
-    pub(crate) inherited_heap: Bytes,
-}
-
-/// What pages of a pool are, in bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct PoolPart {
-    /// All of them.
-    pub(crate) pages: Bytes,
-    /// What of them is in use.
-    pub(crate) live: Bytes,
 }
 
 /// The anonymous pages of a process.
@@ -304,25 +278,10 @@ fn parts_of(pages: &Pages) -> Parts {
     parts
 }
 
-impl Parts {
-    fn add(&mut self, claim: Claim, bytes: Bytes) {
-        match claim {
-            _ if bytes == Bytes::ZERO => {}
-            Claim::Heap => self.heap += bytes,
-            Claim::Pool(pool) => self.pools.entry(pool).or_default().pages += bytes,
-            other => *self.others.entry(other).or_default() += bytes,
-        }
-    }
-
-    /// Resident bytes by pages.
-    pub(crate) fn total(&self) -> Bytes {
-        let pools: Bytes = self.pools.values().map(|part| part.pages).sum();
-        self.heap + pools + self.inherited + self.others.values().copied().sum::<Bytes>()
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
     use proptest::prelude::*;
 

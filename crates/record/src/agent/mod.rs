@@ -1,5 +1,5 @@
 //! The agent library as a file: its name, the file that the dynamic linker loads, and the cache folder that holds one for each version.
-//! This room never loads the agent and knows nothing of what it does.
+//! It never loads the agent and knows nothing of what it does.
 
 mod cache;
 mod file;

@@ -1,4 +1,4 @@
-//! Reads an arena from the outside: its header while the process runs, its tables at one moment, and all of it at the end. This room
+//! Reads an arena from the outside: its header while the process runs, its tables at one moment, and all of it at the end. It
 //! trusts no number in an arena and never writes to one.
 
 mod blocks;

@@ -1,5 +1,5 @@
 //! Starting the program: finding the file that a command names, checking whether the agent can be loaded into it, and starting it with
-//! the agent's environment. This room never waits for the program.
+//! the agent's environment. It never waits for the program.
 
 mod environment;
 mod inspect;

@@ -1,4 +1,4 @@
-//! What the operating system offers, as safe functions: signals, children, clocks, `/proc`, and memory of other processes. This room
+//! What the operating system offers, as safe functions: signals, children, clocks, `/proc`, and memory of other processes. It
 //! decides nothing and knows nothing of runs or snapshots.
 
 pub(crate) mod children;

@@ -1,4 +1,4 @@
-//! From arenas and readings to the processes of a recording. This room watches nothing.
+//! From arenas and readings to the processes of a recording. It watches nothing.
 
 mod known;
 mod lifetime;

@@ -1,4 +1,4 @@
-//! The session of a run: its directory, the arenas in it, and the FIFO by which agents wake the recorder. This room never reads an
+//! The session of a run: its directory, the arenas in it, and the FIFO by which agents wake the recorder. It never reads an
 //! arena.
 
 mod arenas;

@@ -46,7 +46,7 @@ impl Task {
         self.0
     }
 
-    /// Sets what it is followed in.
+    /// Sets the options of tracing.
     pub(crate) fn set_options(&self, options: libc::c_int) -> io::Result<()> {
         ptrace::set_options(self.0, options)
     }

@@ -1,5 +1,5 @@
-//! The requests of ptrace(2) and waiting for what comes of them. It decides nothing. Only the thread that attached itself to
-//! another may ask anything of it, and when that thread ends the kernel lets go of all that it traced.
+//! The requests of ptrace(2) and waiting for their effect. It decides nothing. Only the thread that attached itself to
+//! another may ask anything of it, and when that thread exits the kernel detaches from all that it traced.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use heaplens_format::Addr;
 
-/// The number of a thread.
+/// The id of a thread.
 pub(crate) type Tid = libc::pid_t;
 
 /// All registers of a thread.
@@ -23,9 +23,9 @@ const SET_MASK: libc::c_uint = 0x420b;
 /// Bytes of the kernel's signal set.
 const MASK_SIZE: usize = 8;
 
-/// Threads often stop at once: so often the processor is given to others before this one sleeps.
+/// Threads often stop at once: how often the processor is yielded before this thread sleeps.
 const YIELDS: u32 = 20;
-/// How long it sleeps between two attempts then.
+/// The sleep between two attempts after that.
 const NAP: Duration = Duration::from_micros(40);
 
 /// Why a thread is stopped.
@@ -36,9 +36,9 @@ pub(crate) enum Stop {
     Asked,
     /// It is about to take a signal.
     Signal(libc::c_int),
-    /// It begins or ends a system call.
+    /// It enters or leaves a system call.
     Call,
-    /// It has made a new task.
+    /// It has created a new task.
     Birth,
 }
 
@@ -47,43 +47,43 @@ pub(crate) enum Stop {
 pub(crate) enum Waited {
     /// It is stopped.
     Stopped(Stop),
-    /// It has ended.
+    /// It has exited.
     Gone,
-    /// It does neither.
+    /// Neither, in time.
     Late,
 }
 
-/// Attaches to a thread, which goes on.
+/// Attaches to a thread without stopping it.
 pub(crate) fn seize(thread: Tid) -> io::Result<()> {
     request(libc::PTRACE_SEIZE, thread, 0)
 }
 
-/// Has it stop.
+/// Asks it to stop.
 pub(crate) fn interrupt(thread: Tid) -> io::Result<()> {
     request(libc::PTRACE_INTERRUPT, thread, 0)
 }
 
-/// Lets it go on with a signal, or none.
+/// Resumes it, with a signal or without.
 pub(crate) fn go_on(thread: Tid, signal: libc::c_int) -> io::Result<()> {
     request(libc::PTRACE_CONT, thread, signal as usize)
 }
 
-/// The same, to the next beginning or end of a system call.
+/// The same, up to the next entry to or exit from a system call.
 pub(crate) fn go_on_to_call(thread: Tid, signal: libc::c_int) -> io::Result<()> {
     request(libc::PTRACE_SYSCALL, thread, signal as usize)
 }
 
-/// Lets go of it.
+/// Detaches from it.
 pub(crate) fn detach(thread: Tid, signal: libc::c_int) -> io::Result<()> {
     request(libc::PTRACE_DETACH, thread, signal as usize)
 }
 
-/// Sets what it is followed in.
+/// Sets the options of tracing.
 pub(crate) fn set_options(thread: Tid, options: libc::c_int) -> io::Result<()> {
     request(libc::PTRACE_SETOPTIONS, thread, options as usize)
 }
 
-/// The task that it has made.
+/// The task that it has created.
 pub(crate) fn born(thread: Tid) -> io::Result<Tid> {
     let mut number: libc::c_ulong = 0;
     // SAFETY: the kernel writes one unsigned long to where `number` is.
@@ -114,7 +114,7 @@ pub(crate) fn write(thread: Tid, address: Addr, word: u64) -> io::Result<()> {
     check(unsafe { libc::ptrace(libc::PTRACE_POKEDATA, thread, address.get() as usize, word as usize) })
 }
 
-/// Signals that it holds back.
+/// Its signal mask.
 pub(crate) fn mask(thread: Tid) -> io::Result<u64> {
     let mut mask = 0u64;
     // SAFETY: the kernel writes `MASK_SIZE` bytes to where `mask` is.

@@ -1,5 +1,5 @@
 //! Watching the process tree while it runs: readings of each process every 20 ms, its time line, marks at intervals, progress for
-//! whoever listens, and the moments at which ledgers and snapshots are taken. This room starts nothing and seals nothing.
+//! whoever listens, and the moments at which ledgers and snapshots are taken. It starts nothing and seals nothing.
 
 mod image;
 mod intervals;
