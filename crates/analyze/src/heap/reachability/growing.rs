@@ -191,11 +191,11 @@ fn group_of(node: &SummaryNode) -> Option<u32> {
     }
 }
 
-type MatchKey = (Option<u32>, Addr, BlockKind);
+type NodeKey = (Option<u32>, Addr, BlockKind);
 
 /// Pairs nodes of one key, in the order in which they come, the heaviest first; returns those of the old ones that are left.
-fn match_by(old: &[u32], new: &[u32], matches: &mut [u32], key: impl Fn(u32, bool) -> MatchKey) -> Vec<u32> {
-    let mut waiting: HashMap<MatchKey, Vec<u32>> = HashMap::new();
+fn match_by(old: &[u32], new: &[u32], matches: &mut [u32], key: impl Fn(u32, bool) -> NodeKey) -> Vec<u32> {
+    let mut waiting: HashMap<NodeKey, Vec<u32>> = HashMap::new();
     for &child in old.iter().rev() {
         waiting.entry(key(child, false)).or_default().push(child);
     }

@@ -23,7 +23,7 @@ pub(crate) struct Samples {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct SiteSum {
+struct SampleSum {
     bytes: Bytes,
     blocks: u64,
     is_of_objects: bool,
@@ -36,15 +36,16 @@ impl Samples {
         is_wanted: impl Fn(u32) -> bool,
         is_object: impl Fn(Addr) -> bool,
     ) -> Self {
-        let mut sums: HashMap<u32, SiteSum> = HashMap::new();
+        let mut sums: HashMap<u32, SampleSum> = HashMap::new();
         for block in blocks.ids().map(|id| blocks.get(id)).filter(|block| is_wanted(block.site)) {
-            let sum = sums
-                .entry(block.site)
-                .or_insert_with(|| SiteSum { is_of_objects: is_object(block.address), ..SiteSum::default() });
+            let sum = sums.entry(block.site).or_insert_with(|| SampleSum {
+                is_of_objects: is_object(block.address),
+                ..SampleSum::default()
+            });
             sum.bytes += block.size;
             sum.blocks += 1;
         }
-        let mut order: Vec<(u32, SiteSum)> = sums.into_iter().collect();
+        let mut order: Vec<(u32, SampleSum)> = sums.into_iter().collect();
         order.sort_by_key(|&(site, sum)| (std::cmp::Reverse(sum.bytes), site));
         let mut seen = [0; 2];
         order.retain(|(_, sum)| {
