@@ -42,7 +42,7 @@ Examples:
   heaplens memcheck --xml=yes --xml-file=lost.%p.xml ./app";
 
 /// Where the results are written.
-struct Outputs {
+struct CheckOutputs {
     text: Output,
     xml: Option<Output>,
 }
@@ -125,7 +125,7 @@ impl MemcheckArguments {
         Ok(known)
     }
 
-    fn outputs(&self) -> Result<Outputs, Failure> {
+    fn outputs(&self) -> Result<CheckOutputs, Failure> {
         let xml = match (self.xml, &self.xml_file, self.xml_fd) {
             (YesNo::No, ..) => None,
             (YesNo::Yes, None, None) => {
@@ -135,7 +135,7 @@ impl MemcheckArguments {
             }
             (YesNo::Yes, file, descriptor) => Some(Output::new(file.as_ref(), descriptor.unwrap_or(2))?),
         };
-        Ok(Outputs { text: Output::new(self.log_file.as_ref(), self.log_fd)?, xml })
+        Ok(CheckOutputs { text: Output::new(self.log_file.as_ref(), self.log_fd)?, xml })
     }
 
     /// Prints the report; returns the exit status of --error-exitcode if there are errors.
@@ -143,7 +143,7 @@ impl MemcheckArguments {
         &self,
         decoded: &Decoded,
         known: &[Suppression],
-        outputs: &Outputs,
+        outputs: &CheckOutputs,
     ) -> Result<Option<u8>, Failure> {
         let mut profile = heaplens_analyze::profile(decoded, None).map_err(Failure::new)?;
         if let Some(callers) = self.leak_resolution.callers() {
