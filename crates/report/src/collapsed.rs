@@ -7,7 +7,7 @@ use heaplens_analyze::Profile;
 use heaplens_analyze::profile::{SiteProfile, StackFrame};
 use heaplens_format::Bytes;
 
-use crate::label::{CUT, NO_STACK, label};
+use crate::catalogue::stack::label::{CUT, NO_STACK, label};
 
 /// Writes one line for each site with live bytes, the largest first.
 ///

@@ -1,17 +1,14 @@
-//! From a profile to what people and scripts read: one module per output, each with a `write`. Reports compute nothing
-//! that another report would want as well; that is the profile's work.
+//! From a profile to what people and scripts read: one room per kind of output, and a catalogue of what they all say alike. Reports
+//! compute nothing that another report would want as well; that is the profile's work.
 #![forbid(unsafe_code)]
 
-pub mod baseline;
+mod catalogue;
 pub mod collapsed;
 pub mod export;
-mod holder;
 pub mod html;
 pub mod json;
-mod label;
-mod rules;
-mod source;
 pub mod text;
-pub mod valgrind;
 
-pub use source::Sources;
+pub use catalogue::source::Sources;
+pub use export::valgrind;
+pub use json::baseline;

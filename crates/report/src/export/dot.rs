@@ -8,7 +8,7 @@ use std::io::{self, Write};
 
 use super::samples::Row;
 use super::{Samples, What};
-use crate::label::{CUT, NO_STACK, label};
+use crate::catalogue::stack::label::{CUT, NO_STACK, label};
 
 /// Boxes of a picture.
 const BOXES: usize = 80;

@@ -18,9 +18,9 @@ use heaplens_analyze::code_segments;
 use heaplens_analyze::profile::StackFrame;
 
 use super::Samples;
-use super::place::hash;
 use super::samples::{Amount, Row};
-use crate::label::{CUT, NO_STACK, file_name, label};
+use super::uri::hash;
+use crate::catalogue::stack::label::{CUT, NO_STACK, file_name, label};
 
 /// Numbers of names look like addresses of a program: the reader drops what does not.
 const PLACES: u64 = (1 << 46) - 1;

@@ -9,7 +9,7 @@ use heaplens_analyze::profile::{SiteProfile, StackFrame};
 use heaplens_format::recording::Sample;
 use heaplens_format::{Bytes, Nanos};
 
-use crate::label::{CUT, NO_STACK, file_name};
+use crate::catalogue::stack::label::{CUT, NO_STACK, file_name};
 
 /// As many as massif keeps.
 const SNAPSHOTS: usize = 100;

@@ -6,10 +6,11 @@ pub mod csv;
 pub mod dot;
 pub mod gperftools;
 pub mod massif;
-mod place;
 pub mod pprof;
 mod samples;
 pub mod sarif;
 pub mod speedscope;
+mod uri;
+pub mod valgrind;
 
 pub use samples::{Samples, What};

@@ -11,10 +11,10 @@ use heaplens_analyze::profile::{LeakRecord, Leaks, StackFrame};
 use heaplens_format::recording::LeakKind;
 use serde_json::{Value, json};
 
-use super::place::{Root, hash};
-use crate::label::{file_name, label};
-use crate::rules;
-use crate::source::source_line;
+use super::uri::{Root, hash};
+use crate::catalogue::evidence;
+use crate::catalogue::source::source_line;
+use crate::catalogue::stack::label::{file_name, label};
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 /// Frames of a stack.
@@ -68,13 +68,12 @@ fn growth<'a>(profile: &'a Profile, finding: &Finding) -> Cause<'a> {
         "bounded cache, still filling" => "note",
         _ => "warning",
     };
-    let (pace, per) = (finding.trend.slope.value, rules::per(profile));
+    let (pace, per) = (finding.trend.slope.value, evidence::per(profile));
     let share =
         finding.share.map_or_else(String::new, |share| format!(", {:.0} % of the growth", 100.0 * share));
     let (title, fix) = (finding.title(profile), finding.fix(profile));
-    let name = rules::mapping(finding).map_or_else(String::new, |name| format!(" ({name})"));
-    let stack =
-        finding.representative.map(|representative| profile.stack(&profile.sites[representative]).collect());
+    let name = evidence::mapping(finding).map_or_else(String::new, |name| format!(" ({name})"));
+    let stack = finding.representative.map(|representative| profile.stack(&profile.sites[representative]).collect());
     Cause {
         rule: (finding.rule.id, finding.rule.name),
         level,

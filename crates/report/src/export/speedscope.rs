@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::samples::{FrameKey, frame_key};
 use super::{Samples, What};
-use crate::label::{CUT, NO_STACK, label};
+use crate::catalogue::stack::label::{CUT, NO_STACK, label};
 
 const SCHEMA: &str = "https://www.speedscope.app/file-format-schema.json";
 

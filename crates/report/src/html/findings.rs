@@ -6,10 +6,10 @@ use heaplens_analyze::profile::HeldBy;
 use heaplens_format::recording::PathNode;
 
 use super::markup::Markup;
-use crate::holder;
-use crate::source::excerpt;
+use crate::catalogue::reference_path;
+use crate::catalogue::source::excerpt;
+use crate::catalogue::stack::location::place;
 use crate::text::findings::{FIX, HELD_BY, amount, facts, share_words, way_there};
-use crate::text::place::place;
 use crate::text::{count, cut, one_line, plural_count};
 
 /// Lines of the user's source on either side of the one that a finding is about.
@@ -103,12 +103,12 @@ fn tree(profile: &Profile, finding: &Finding, page: &mut Markup) {
     });
 }
 
-/// Steps that would say little are counted; see [`holder::hidden`].
+/// Steps that would say little are counted; see [`reference_path::hidden`].
 fn steps(held: &HeldBy<'_>, page: &mut Markup) {
-    let hidden = holder::hidden(held.steps.len());
+    let hidden = reference_path::hidden(held.steps.len());
     for (at, step) in held.steps.iter().enumerate() {
         if at == hidden.start && !hidden.is_empty() {
-            page.element("li", &[("class", "more")], &holder::counted(&held.steps[hidden.clone()]));
+            page.element("li", &[("class", "more")], &reference_path::counted(&held.steps[hidden.clone()]));
         }
         if !hidden.contains(&at) {
             page.inside("li", &[], |page| one_step(held, step, page));
@@ -117,7 +117,7 @@ fn steps(held: &HeldBy<'_>, page: &mut Markup) {
 }
 
 fn one_step(held: &HeldBy<'_>, step: &PathNode, page: &mut Markup) {
-    page.name(&holder::word(step));
+    page.name(&reference_path::word(step));
     if step.retained.bytes.get() > 0 {
         page.inside("span", &[("class", "retained")], |page| {
             page.text("holds ");

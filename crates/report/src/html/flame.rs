@@ -10,7 +10,7 @@ use heaplens_analyze::profile::{Origin, SiteProfile, StackFrame};
 use serde::Serialize;
 
 use super::strings::Strings;
-use crate::label::{CUT, NO_STACK, file_name};
+use crate::catalogue::stack::label::{CUT, NO_STACK, file_name};
 
 /// Bytes that the tree may take in the file. With everything else a page stays below 2 MiB.
 const ROOM: usize = 1_700_000;

@@ -5,8 +5,8 @@ use heaplens_analyze::diagnose::{How, Verdict};
 use heaplens_analyze::profile::{Category, Measure};
 
 use super::markup::Markup;
+use crate::catalogue::number::{percent, seconds};
 use crate::text::findings::{judgement, resident};
-use crate::text::number::{percent, seconds};
 use crate::text::{self, cut, ending, is_running, one_line, plural_count, size};
 
 /// Where a command ends in the title of a window.

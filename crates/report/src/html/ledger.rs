@@ -6,7 +6,7 @@ use heaplens_format::memory::LineRow;
 use heaplens_format::recording::Ledger;
 
 use super::markup::Markup;
-use crate::rules;
+use crate::catalogue::evidence;
 use crate::text::ledger::{
     SMALLEST, anything_grows, mib, named_after, notes, pace_of_sum, pace_words, sum_label, title, words,
 };
@@ -43,7 +43,7 @@ fn table(profile: &Profile, ledger: &LedgerProfile, page: &mut Markup) {
     page.inside("table", &[("class", "numbers ledger")], |page| {
         page.inside("thead", &[], |page| {
             page.inside("tr", &[], |page| {
-                let per = format!("per {}", rules::per(profile));
+                let per = format!("per {}", evidence::per(profile));
                 let heads = ["", "start", "peak", "end"].into_iter().chain(grows.then_some(&*per));
                 for head in heads {
                     match head {

@@ -5,8 +5,8 @@ use heaplens_analyze::profile::{LeakRecord, Leaks};
 use heaplens_format::recording::{Amount, LeakKind};
 
 use super::markup::Markup;
-use crate::label::NO_STACK;
-use crate::text::place::place;
+use crate::catalogue::stack::label::NO_STACK;
+use crate::catalogue::stack::location::place;
 use crate::text::{count, plural_count};
 
 /// Stacks that are named.

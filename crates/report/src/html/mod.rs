@@ -117,7 +117,7 @@ fn data(profile: &Profile) -> Data {
     Data {
         timeline: timeline::timeline(profile),
         flame,
-        per: crate::rules::per(profile),
+        per: crate::catalogue::evidence::per(profile),
         strings: strings.into_list(),
     }
 }

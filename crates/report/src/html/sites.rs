@@ -56,7 +56,7 @@ fn row(row: &Ranked, page: &mut Markup) {
         page.element("td", &[], &count(row.measure.blocks));
         page.inside("td", &[("class", "place")], |page| {
             let mut lines = row.lines.iter();
-            let first = lines.next().map_or(crate::label::NO_STACK, String::as_str);
+            let first = lines.next().map_or(crate::catalogue::stack::label::NO_STACK, String::as_str);
             page.inside("strong", &[], |page| page.name(first));
             if let Some(source) = &row.source {
                 page.inside("code", &[], |page| page.name(source));

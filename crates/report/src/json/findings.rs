@@ -5,7 +5,7 @@ use heaplens_analyze::profile::SiteProfile;
 use heaplens_analyze::{Profile, Remark};
 
 use super::{FrameFields, frame};
-use crate::rules;
+use crate::catalogue::evidence;
 
 #[derive(serde::Serialize)]
 pub(super) struct RssFields {
@@ -134,11 +134,11 @@ fn finding<'a>(profile: &'a Profile, finding: &'a Finding) -> FindingFields<'a> 
         live_bytes: finding.live.bytes.get(),
         live_blocks: finding.live.blocks,
         location: location(profile, finding),
-        mapping: rules::mapping(finding),
+        mapping: evidence::mapping(finding),
         stack: representative.map_or_else(Vec::new, |site| profile.stack(site).map(frame).collect()),
         holder: holder(profile, finding),
         evidence: evidence(profile, finding),
-        reasons: rules::reasons(profile, finding),
+        reasons: evidence::reasons(profile, finding),
         excluded: excluded(profile, finding),
         fix: finding.fix(profile),
         references: finding.rule.references,
@@ -150,7 +150,7 @@ fn location<'a>(profile: &'a Profile, finding: &Finding) -> Option<LocationField
         file: frame.file.as_deref().or(frame.module.as_deref()),
         line: frame.line,
         function: frame.function.as_deref(),
-        source: rules::source(profile, finding),
+        source: evidence::source(profile, finding),
     })
 }
 
@@ -175,7 +175,7 @@ fn holder(profile: &Profile, finding: &Finding) -> Option<HolderFields> {
     let held = profile.held_by(finding)?;
     let retained = held.steps.iter().map(|step| step.retained.bytes.get()).max();
     Some(HolderFields {
-        path: held.steps.iter().map(|step| crate::holder::word(step)).collect(),
+        path: held.steps.iter().map(|step| crate::catalogue::reference_path::word(step)).collect(),
         retained_bytes: retained.filter(|&bytes| bytes > 0),
         looked_at: held.looked_at,
         alike: held.alike,
@@ -184,11 +184,11 @@ fn holder(profile: &Profile, finding: &Finding) -> Option<HolderFields> {
 }
 
 fn evidence(profile: &Profile, finding: &Finding) -> Vec<EvidenceFields> {
-    let slowing = rules::slowing(profile, finding);
+    let slowing = evidence::slowing(profile, finding);
     let lost = Some(profile.lost_of(finding).bytes.get()).filter(|&bytes| bytes > 0);
     let known =
         |what: &str, value: Option<f64>| value.map(|value| EvidenceFields { what: what.into(), value });
-    let counted = rules::counted(profile, finding).into_iter();
+    let counted = evidence::counted(profile, finding).into_iter();
     let counted = counted.map(|(what, value)| EvidenceFields { what, value });
     let others = [
         known("blocks per iteration", finding.blocks_per_iteration),
@@ -205,6 +205,6 @@ fn evidence(profile: &Profile, finding: &Finding) -> Vec<EvidenceFields> {
 }
 
 fn excluded(profile: &Profile, finding: &Finding) -> Vec<ExcludedFields> {
-    let excluded = rules::excluded(profile, finding).into_iter();
+    let excluded = evidence::excluded(profile, finding).into_iter();
     excluded.map(|(what, why)| ExcludedFields { what, why }).collect()
 }

@@ -11,11 +11,12 @@ use heaplens_analyze::profile::StackFrame;
 use heaplens_format::recording::{Ledger, PathNode, Step};
 
 use super::ledger::{SMALLEST, mib};
-use super::mixed::{self, Line};
-use super::number::{count, percent, seconds, size};
-use super::{findings, fold, iterations as loop_words, loss_words, one_line, python_name};
-use crate::holder;
-use crate::label::{file_name, label};
+use super::{findings, iterations as loop_words, loss_words, one_line, python_name};
+use crate::catalogue::number::{count, percent, seconds, size};
+use crate::catalogue::reference_path;
+use crate::catalogue::stack::fold;
+use crate::catalogue::stack::label::{file_name, label};
+use crate::catalogue::stack::mixed::{self, Line};
 
 /// Lines of a stack.
 const FRAMES: usize = 12;
@@ -102,7 +103,7 @@ fn held_by(profile: &Profile, finding: &Finding) -> String {
     }
     let Some(held) = profile.held_by(finding) else { return String::new() };
     let bare: Vec<PathNode> = held.steps.iter().map(|&step| without_key(step)).collect();
-    code(&holder::way(&bare.iter().collect::<Vec<_>>()))
+    code(&reference_path::way(&bare.iter().collect::<Vec<_>>()))
 }
 
 fn without_key(step: &PathNode) -> PathNode {

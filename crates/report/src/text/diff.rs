@@ -7,11 +7,11 @@ use heaplens_analyze::profile::StackFrame;
 use heaplens_format::Bytes;
 use heaplens_format::memory::Tables;
 
-use super::number::{count, seconds, size};
-use super::place::{location, place};
 use super::{Options, Page, one_line, plural_count};
+use crate::catalogue::number::{count, seconds, size};
+use crate::catalogue::stack::label::{NO_STACK, file_name};
+use crate::catalogue::stack::location::{location, place};
 use crate::json::diff::Named;
-use crate::label::{NO_STACK, file_name};
 
 /// Where the words of a line begin.
 const INDENT: usize = 16;

@@ -8,11 +8,12 @@ use heaplens_analyze::{Profile, remarks};
 use heaplens_format::recording::LeakKind;
 use heaplens_format::{Bytes, Nanos};
 
-use super::mixed::{self, Line};
-use super::number::{count, percent, seconds, size};
-use super::place::{location, place};
-use super::{Page, amount_words, fold, one_line, plural_count, wrapped};
-use crate::{holder, rules};
+use super::{Page, amount_words, one_line, plural_count, wrapped};
+use crate::catalogue::number::{count, percent, seconds, size};
+use crate::catalogue::stack::fold;
+use crate::catalogue::stack::location::{location, place};
+use crate::catalogue::stack::mixed::{self, Line};
+use crate::catalogue::{evidence, reference_path};
 
 /// Findings that are told at length.
 const SHOWN: usize = 4;
@@ -120,7 +121,7 @@ fn growing(profile: &Profile) -> String {
         Some(trend) => format!("growing {}", rate(profile, &trend)),
         None => {
             let sum: f64 = growth.findings.iter().map(|finding| finding.trend.slope.value).sum();
-            format!("live memory growing {} per {}", size(bytes(sum)), rules::per(profile))
+            format!("live memory growing {} per {}", size(bytes(sum)), evidence::per(profile))
         }
     }
 }
@@ -138,7 +139,7 @@ fn too_short(profile: &Profile) -> String {
 
 /// `1.50 MiB per iteration`.
 pub(super) fn rate(profile: &Profile, trend: &Trend) -> String {
-    format!("{} per {}", size(bytes(trend.slope.value)), rules::per(profile))
+    format!("{} per {}", size(bytes(trend.slope.value)), evidence::per(profile))
 }
 
 fn write_finding(profile: &Profile, page: &mut Page<'_>, rank: usize, finding: &Finding) -> io::Result<()> {
@@ -161,17 +162,17 @@ pub(crate) fn share_words(finding: &Finding) -> Option<String> {
 pub(crate) fn amount(profile: &Profile, finding: &Finding) -> String {
     match finding.reclaimed.filter(|_| finding.rule.measured_by == MeasuredBy::Reclaimed) {
         Some(free) => format!("{} free", size(free)),
-        None => format!("{}/{}", size(bytes(finding.trend.slope.value)), rules::per(profile)),
+        None => format!("{}/{}", size(bytes(finding.trend.slope.value)), evidence::per(profile)),
     }
 }
 
 /// What is said of a finding, each with the word before it; what has nothing to say is left out.
 pub(crate) fn facts(profile: &Profile, finding: &Finding) -> Vec<(&'static str, String)> {
-    let mapping = rules::mapping(finding)
+    let mapping = evidence::mapping(finding)
         .map(|mapping| format!("{} · {}", one_line(mapping), size(finding.live.bytes)));
     let proof =
         finding.reclaimed.map(|returned| format!("{} came back when it was asked for", size(returned)));
-    let evidence = rules::slowing(profile, finding).map(|slowing| {
+    let evidence = evidence::slowing(profile, finding).map(|slowing| {
         let [first, last] =
             [slowing.first, slowing.last].map(|time| seconds(Nanos::new((time * 1e9) as u64)));
         format!("iterations slow down: {first} → {last}")
@@ -185,7 +186,7 @@ pub(crate) fn facts(profile: &Profile, finding: &Finding) -> Vec<(&'static str, 
         (HELD_BY, held_by(profile, finding)),
         ("bound", bound(profile, finding)),
         ("counted", counted(profile, finding)),
-        ("reason", one_line(&rules::reasons(profile, finding).join(" · "))),
+        ("reason", one_line(&evidence::reasons(profile, finding).join(" · "))),
         ("proof", proof.unwrap_or_default()),
         ("evidence", evidence.unwrap_or_default()),
         ("will stop", stops.unwrap_or_default()),
@@ -201,7 +202,7 @@ fn where_it_is(profile: &Profile, page: &mut Page<'_>, finding: &Finding) -> io:
     let room = page.options.width.saturating_sub(INDENT);
     let Some(line) = finding.representative.and_then(|_| finding.line(profile)) else { return Ok(()) };
     page.line(&format!("         {}", place(line, room)))?;
-    if let Some(source) = rules::source(profile, finding) {
+    if let Some(source) = evidence::source(profile, finding) {
         page.line(&format!("             {}", one_line(&source)))?;
     }
     for (at, text) in way_there(profile, finding, room).iter().enumerate() {
@@ -213,7 +214,7 @@ fn where_it_is(profile: &Profile, page: &mut Page<'_>, finding: &Finding) -> io:
 
 /// What libraries did with each iteration: `3.0 graph operations per iteration: 2.0 at train.py:12 · 1.0 at train.py:13`.
 pub(super) fn counted(profile: &Profile, finding: &Finding) -> String {
-    let counted = rules::counted(profile, finding);
+    let counted = evidence::counted(profile, finding);
     let Some(((all, sum), lines)) = counted.split_first() else { return String::new() };
     let line = |(what, value): &(String, f64)| {
         let place = what.strip_prefix(all.as_str()).unwrap_or(what);
@@ -226,7 +227,7 @@ pub(super) fn counted(profile: &Profile, finding: &Finding) -> String {
 
 /// What it is not, and why.
 pub(super) fn excluded(profile: &Profile, finding: &Finding) -> String {
-    let excluded = rules::excluded(profile, finding);
+    let excluded = evidence::excluded(profile, finding);
     excluded.iter().map(|(what, why)| format!("{what} ({why})")).collect::<Vec<_>>().join(" · ")
 }
 
@@ -254,7 +255,7 @@ pub(crate) fn way_there(profile: &Profile, finding: &Finding, room: usize) -> Ve
 pub(super) fn threads(profile: &Profile, finding: &Finding) -> String {
     let Some(threads) = finding.threads else { return String::new() };
     let when = if profile.growth.how == How::Time { "of them" } else { "at the last iteration" };
-    let (pace, per) = (threads.per_iteration, rules::per(profile));
+    let (pace, per) = (threads.per_iteration, evidence::per(profile));
     let state = if threads.have_ended { "they have ended" } else { "they run" };
     format!("{} {when} · {pace:.1} more per {per} · {state}", count(threads.count))
 }
@@ -275,8 +276,8 @@ pub(super) fn live(profile: &Profile, finding: &Finding) -> String {
     let margin = finding.held.margin.filter(|margin| margin.bytes > Bytes::ZERO);
     let margin = margin.map_or_else(String::new, |margin| format!(" ± {}", size(margin.bytes)));
     let pace = finding.blocks_per_iteration.filter(|blocks| *blocks > 0.0);
-    let pace =
-        pace.map_or_else(String::new, |blocks| format!(" · {} per {}", rounded(blocks), rules::per(profile)));
+    let pace = pace
+        .map_or_else(String::new, |blocks| format!(" · {} per {}", rounded(blocks), evidence::per(profile)));
     format!("{}{margin} in {blocks} {when}{pace}", size(live.bytes))
 }
 
@@ -290,7 +291,7 @@ fn held_by(profile: &Profile, finding: &Finding) -> String {
         return format!("nothing: {} lost, no pointer to them is left", amount_words(lost));
     }
     let Some(held) = profile.held_by(finding) else { return String::new() };
-    let mut words = vec![one_line(&holder::way(&held.steps))];
+    let mut words = vec![one_line(&reference_path::way(&held.steps))];
     if let Some([before, now]) = held.growing.map(|growing| growing.elements).filter(|count| *count != [0; 2])
     {
         words.push(format!("{}, then {}", plural_count(before, "element"), count(now)));
@@ -312,7 +313,7 @@ pub(super) fn bound(profile: &Profile, finding: &Finding) -> String {
         return String::new();
     }
     let (low, high) = (size(bytes(slope.low)), size(bytes(slope.high)));
-    format!("{low} to {high} per {} in 95 of 100 runs", rules::per(profile))
+    format!("{low} to {high} per {} in 95 of 100 runs", evidence::per(profile))
 }
 
 fn named(page: &mut Page<'_>, name: &str, text: &str) -> io::Result<()> {

@@ -6,9 +6,9 @@ use heaplens_analyze::Profile;
 use heaplens_analyze::profile::path;
 use heaplens_format::recording::{Amount, HeapMoment, HeapView, PathNode};
 
-use super::number::{count, seconds, size};
 use super::{Options, Page, amount_words, one_line, plural, plural_count};
-use crate::holder;
+use crate::catalogue::number::{count, seconds, size};
+use crate::catalogue::reference_path;
 
 /// Which look is shown, and how much of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,13 +124,13 @@ fn write_address(view: &HeapView, address: u64, page: &mut Page<'_>) -> io::Resu
             0 => String::new(),
             start => format!("   0x{start:x}, {}", size(node.size)),
         };
-        page.line(&format!("  {:indent$}{}{place}", "", one_line(&holder::word(node))))?;
+        page.line(&format!("  {:indent$}{}{place}", "", one_line(&reference_path::word(node))))?;
     }
     Ok(())
 }
 
 fn way(view: &HeapView, node: u32) -> String {
-    one_line(&holder::way(&path(view, node)))
+    one_line(&reference_path::way(&path(view, node)))
 }
 
 fn more(all: usize, top: usize, page: &mut Page<'_>) -> io::Result<()> {

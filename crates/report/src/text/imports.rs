@@ -7,7 +7,7 @@ use heaplens_analyze::Profile;
 use heaplens_analyze::profile::{Import, StackFrame};
 
 use super::one_line;
-use super::place::location;
+use crate::catalogue::stack::location::location;
 
 /// What was imported, as far as it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

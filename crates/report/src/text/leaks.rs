@@ -7,9 +7,9 @@ use heaplens_analyze::profile::{LeakRecord, Leaks, StackFrame, leaked};
 use heaplens_analyze::suppressions::{Generated, Names};
 use heaplens_format::recording::{Amount, LeakKind};
 
-use super::number::count;
-use super::place::place;
 use super::{Options, Page, one_line, plural, plural_count};
+use crate::catalogue::number::count;
+use crate::catalogue::stack::location::place;
 
 /// Which leaks are shown, and how much of each.
 #[derive(Clone, Debug, PartialEq, Eq)]

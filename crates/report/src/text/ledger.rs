@@ -8,10 +8,10 @@ use heaplens_format::Bytes;
 use heaplens_format::memory::{Line, LineRow, NamedAfter, Space, SpaceKind};
 use heaplens_format::recording::Ledger;
 
-use super::number::{count, seconds, size};
-use super::place::location;
 use super::{Page, one_line};
-use crate::rules;
+use crate::catalogue::evidence;
+use crate::catalogue::number::{count, seconds, size};
+use crate::catalogue::stack::location::location;
 
 /// Mappings that are named.
 const MAPPINGS: usize = 3;
@@ -29,7 +29,7 @@ pub(super) fn write(profile: &Profile, page: &mut Page<'_>) -> io::Result<()> {
 fn write_one(profile: &Profile, ledger: &LedgerProfile, page: &mut Page<'_>) -> io::Result<()> {
     let (tables, space) = (profile.tables, ledger.space);
     let grows = anything_grows(profile, space);
-    let per = if grows { format!("per {}", rules::per(profile)) } else { String::new() };
+    let per = if grows { format!("per {}", evidence::per(profile)) } else { String::new() };
     let pace = |pace: Option<f64>| if grows { pace_words(pace) } else { String::new() };
     let title = format!("{} (MiB)", title(profile, ledger));
     page.title(&format!("{title:<26}{:>10}{:>10}{:>10}{per:>16}", "start", "peak", "end"))?;

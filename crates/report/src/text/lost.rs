@@ -6,9 +6,9 @@ use heaplens_analyze::Profile;
 use heaplens_analyze::profile::{LeakRecord, Leaks};
 use heaplens_format::recording::{Amount, LeakKind};
 
-use super::number::{count, size};
-use super::place::place;
 use super::{Page, amount_words, plural, plural_count};
+use crate::catalogue::number::{count, size};
+use crate::catalogue::stack::location::place;
 
 /// Stacks that are named.
 const SHOWN: usize = 3;
@@ -51,6 +51,6 @@ fn write_record(profile: &Profile, record: &LeakRecord, page: &mut Page<'_>) -> 
     let line = profile.line_of(record.stack).or_else(|| profile.frames(record.stack).next());
     page.line(&format!(
         "{front}{}",
-        line.map_or_else(|| crate::label::NO_STACK.to_owned(), |frame| place(frame, room))
+        line.map_or_else(|| crate::catalogue::stack::label::NO_STACK.to_owned(), |frame| place(frame, room))
     ))
 }

@@ -4,15 +4,11 @@
 pub mod diagnose;
 pub mod diff;
 pub(crate) mod findings;
-mod fold;
 pub mod heap;
 mod imports;
 pub mod leaks;
 pub(crate) mod ledger;
 mod lost;
-mod mixed;
-pub(crate) mod number;
-pub(crate) mod place;
 pub(crate) mod sites;
 
 use std::io::{self, Write};
@@ -23,8 +19,8 @@ use heaplens_analyze::profile::{Category, Iterations, LossLine, Measure, Process
 use heaplens_format::Bytes;
 use heaplens_format::recording::{Amount, Exit, Interpreter, ProcessEnd, Reading};
 
-pub use number::{count, size};
-use number::{percent, seconds};
+pub use crate::catalogue::number::{count, size};
+use crate::catalogue::number::{percent, seconds};
 
 /// How the page looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -386,7 +382,7 @@ fn wrapped(text: &str, room: usize) -> Vec<String> {
     lines
 }
 
-fn plural(number: u64, noun: &str) -> String {
+pub(crate) fn plural(number: u64, noun: &str) -> String {
     if number == 1 { noun.to_owned() } else { format!("{noun}s") }
 }
 

@@ -7,8 +7,8 @@ use heaplens_analyze::profile::StackFrame;
 use heaplens_analyze::{Profile, code_segments};
 
 use super::message::{self, Function, Line, Location, Mapping};
+use crate::catalogue::stack::label::{CUT, NO_STACK, label};
 use crate::export::samples::{FrameKey, Row, frame_key};
-use crate::label::{CUT, NO_STACK, label};
 
 pub(super) struct Tables<'a> {
     profile: &'a Profile,

@@ -2,6 +2,7 @@
 //! version; what has no data is `null`, never missing. Written as it is read from the profile: a large one needs no
 //! second copy in memory.
 
+pub mod baseline;
 pub mod diff;
 mod findings;
 mod iterations;

@@ -6,8 +6,8 @@ use heaplens_analyze::profile::{Origin, StackFrame, is_interpreter, is_library};
 use heaplens_format::python_file::PROBE_FILE;
 
 use super::fold::{is_in_runtime, is_runtime};
-use super::plural;
-use crate::label::{file_name, label};
+use crate::catalogue::stack::label::{file_name, label};
+use crate::text::plural;
 
 /// Packages that are named between the line and the allocation.
 const THROUGH: usize = 3;
@@ -16,7 +16,7 @@ const STARTER: &str = "runpy";
 
 /// One line of a folded stack.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Line<'a> {
+pub(crate) enum Line<'a> {
     Frame(&'a StackFrame),
     Words(String),
 }
@@ -29,7 +29,7 @@ struct Run<'a> {
 }
 
 /// The lines of a stack, beginning with the one it is named by; `shown` counts that one and those outside it.
-pub(super) fn fold<'a>(stack: &[&'a StackFrame], named_by: &'a StackFrame, shown: usize) -> Vec<Line<'a>> {
+pub(crate) fn fold<'a>(stack: &[&'a StackFrame], named_by: &'a StackFrame, shown: usize) -> Vec<Line<'a>> {
     // The same line may stand in a stack many times: the innermost counts.
     let at = stack.iter().position(|frame| std::ptr::eq(*frame, named_by)).unwrap_or(0);
     let outside = stack.get(at + 1..).unwrap_or_default();
@@ -111,7 +111,7 @@ fn library_name(path: &str) -> &str {
 }
 
 /// Whether a frame is the interpreter's own, or what stands below and above every program.
-pub(super) fn is_machinery(frame: &StackFrame) -> bool {
+pub(crate) fn is_machinery(frame: &StackFrame) -> bool {
     let probe = || frame.file.as_deref().map(str::as_bytes) == Some(PROBE_FILE.to_bytes());
     !frame.is_python()
         && (is_library(frame)

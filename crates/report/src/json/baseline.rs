@@ -6,8 +6,8 @@ use std::io::{self, Write};
 use heaplens_analyze::Profile;
 use heaplens_analyze::diagnose::Finding;
 
-use crate::label::{file_name, label};
-use crate::rules;
+use crate::catalogue::evidence;
+use crate::catalogue::stack::label::{file_name, label};
 
 const SCHEMA: &str = "heaplens-baseline/1";
 /// Known growth may become faster by this; more is new.
@@ -39,8 +39,8 @@ impl Known {
             rule: finding.rule.id.to_owned(),
             file: file.map(|file| file_name(file).to_owned()),
             function: line.map(|frame| frame.function.as_deref().map_or_else(|| label(frame), str::to_owned)),
-            source: rules::source(profile, finding).or_else(|| finding.mapping.clone()),
-            per: rules::per(profile).to_owned(),
+            source: evidence::source(profile, finding).or_else(|| finding.mapping.clone()),
+            per: evidence::per(profile).to_owned(),
             bytes: finding.trend.slope.value,
         }
     }

@@ -4,12 +4,12 @@
 
 use heaplens_analyze::profile::{StackFrame, is_library};
 
-use crate::label::file_name;
+use crate::catalogue::stack::label::file_name;
 
 /// How many frames of a folded stack are shown for the heaviest places.
-pub(super) const SHOWN: usize = 5;
+pub(crate) const SHOWN: usize = 5;
 /// And for the others.
-pub(super) const SHOWN_BRIEFLY: usize = 3;
+pub(crate) const SHOWN_BRIEFLY: usize = 3;
 
 /// What runs before `main` or a thread's function.
 const RUNTIME: &[&str] =
@@ -33,15 +33,15 @@ const RUNTIME_MODULES: &[&str] = &["libc.so", "libc-", "ld-linux", "libpthread"]
 
 /// A folded stack, innermost first.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Folded<'a> {
+pub(crate) struct Folded<'a> {
     /// The frames to show; never empty unless the stack is.
-    pub(super) frames: Vec<&'a StackFrame>,
+    pub(crate) frames: Vec<&'a StackFrame>,
     /// Frames left out before the last one shown.
-    pub(super) hidden: usize,
+    pub(crate) hidden: usize,
 }
 
 /// Folds a stack to at most so many frames.
-pub(super) fn fold<'a>(stack: &[&'a StackFrame], shown: usize) -> Folded<'a> {
+pub(crate) fn fold<'a>(stack: &[&'a StackFrame], shown: usize) -> Folded<'a> {
     let outer = stack.iter().rposition(|frame| !is_runtime(frame)).map_or(stack.len(), |last| last + 1);
     let inner = stack[..outer].iter().position(|frame| !is_library(frame)).unwrap_or(0);
     shorten(&stack[inner..outer], shown)
@@ -56,7 +56,7 @@ fn shorten<'a>(stack: &[&'a StackFrame], shown: usize) -> Folded<'a> {
     Folded { frames, hidden: stack.len() - shown }
 }
 
-pub(super) fn is_runtime(frame: &StackFrame) -> bool {
+pub(crate) fn is_runtime(frame: &StackFrame) -> bool {
     match &frame.function {
         Some(name) => RUNTIME.contains(&&**name) || begins(name, RUNTIME_PREFIXES),
         None => is_in_runtime(frame),
@@ -64,7 +64,7 @@ pub(super) fn is_runtime(frame: &StackFrame) -> bool {
 }
 
 /// Whether the object file is the runtime's.
-pub(super) fn is_in_runtime(frame: &StackFrame) -> bool {
+pub(crate) fn is_in_runtime(frame: &StackFrame) -> bool {
     frame.module.as_deref().is_some_and(|module| begins(file_name(module), RUNTIME_MODULES))
 }
 

@@ -15,14 +15,14 @@ use heaplens_analyze::profile::{Category, Measure, SiteProfile, StackFrame, head
 use heaplens_format::Bytes;
 use heaplens_format::recording::Reading;
 
-use super::fold::{self, Folded, SHOWN, SHOWN_BRIEFLY};
 use super::imports::{self, Importers};
-use super::mixed::{self, Line, is_machinery};
-use super::number::{count, share, size};
-use super::place::place;
 use super::{Page, is_running, one_line, plural, plural_count};
-use crate::label::{CUT, NO_STACK};
-use crate::source::source_line;
+use crate::catalogue::number::{count, share, size};
+use crate::catalogue::source::source_line;
+use crate::catalogue::stack::fold::{self, Folded, SHOWN, SHOWN_BRIEFLY};
+use crate::catalogue::stack::label::{CUT, NO_STACK};
+use crate::catalogue::stack::location::place;
+use crate::catalogue::stack::mixed::{self, Line, is_machinery};
 
 pub(crate) use ranked::{Ranked, Ranking, ranked};
 

@@ -2,8 +2,8 @@
 
 use heaplens_analyze::profile::StackFrame;
 
-use super::{cut, one_line};
-use crate::label::label;
+use crate::catalogue::stack::label::label;
+use crate::text::{cut, one_line};
 
 /// The least room for the name of a function; a location may then be cut.
 const LEAST_NAME: usize = 16;
