@@ -9,6 +9,7 @@ pub mod html;
 pub mod json;
 pub mod text;
 
+pub use catalogue::diff::Named;
 pub use catalogue::source::Sources;
 pub use export::valgrind;
 pub use json::baseline;

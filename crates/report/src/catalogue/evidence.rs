@@ -6,7 +6,7 @@ use heaplens_analyze::profile::Layer;
 use heaplens_format::Bytes;
 use heaplens_format::memory::Sampling;
 
-use crate::catalogue::source::source_line;
+use super::source::source_line;
 
 /// The mapping that a finding is about, where it is one that nobody was seen to make.
 pub(crate) fn mapping(finding: &Finding) -> Option<&str> {

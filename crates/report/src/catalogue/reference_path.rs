@@ -12,17 +12,17 @@ const LAST: usize = 3;
 const LONGEST_CLASS: usize = 48;
 
 /// `module __main__ → results (list) → [812] EagerTensor`.
-pub(crate) fn way(steps: &[&PathNode]) -> String {
-    let mut words: Vec<String> = steps.iter().map(|step| word(step)).collect();
+pub(crate) fn path_text(steps: &[&PathNode]) -> String {
+    let mut words: Vec<String> = steps.iter().map(|step| step_text(step)).collect();
     let hidden = hidden(words.len());
     if !hidden.is_empty() {
-        words.splice(hidden.clone(), [format!("… {} …", counted(&steps[hidden]))]);
+        words.splice(hidden.clone(), [format!("… {} …", step_count(&steps[hidden]))]);
     }
     words.join(" → ")
 }
 
 /// `12 steps`; of a path that was too long to be kept whole, the least that they are.
-pub(crate) fn counted(steps: &[&PathNode]) -> String {
+pub(crate) fn step_count(steps: &[&PathNode]) -> String {
     let least = if steps.iter().any(|step| step.step == Step::More) { "at least " } else { "" };
     format!("{least}{} steps", steps.len())
 }
@@ -34,7 +34,7 @@ pub(crate) fn hidden(steps: usize) -> Range<usize> {
 }
 
 /// One step.
-pub(crate) fn word(node: &PathNode) -> String {
+pub(crate) fn step_text(node: &PathNode) -> String {
     let (name, class) = (&*node.name, class(&node.class));
     match node.step {
         Step::Module => format!("module {name}"),
@@ -101,7 +101,7 @@ mod tests {
             node(Step::Pointer, "", ""),
         ];
         assert_eq!(
-            way(&steps.iter().collect::<Vec<_>>()),
+            path_text(&steps.iter().collect::<Vec<_>>()),
             "module __main__ → results (list) → [812] EagerTensor → TensorHandle → block"
         );
     }
@@ -109,7 +109,7 @@ mod tests {
     #[test]
     fn the_middle_of_a_long_way_is_counted() {
         let steps: Vec<PathNode> = (0..20).map(|at| node(Step::Attribute, &format!("a{at}"), "")).collect();
-        let told = way(&steps.iter().collect::<Vec<_>>());
+        let told = path_text(&steps.iter().collect::<Vec<_>>());
         assert!(told.starts_with(".a0 → ") && told.ends_with(".a17 → .a18 → .a19"), "{told}");
         assert!(told.contains(".a4 → … 12 steps … → .a17"), "{told}");
     }
@@ -118,9 +118,9 @@ mod tests {
     fn steps_that_were_left_out_are_at_least_one() {
         let mut steps = vec![node(Step::Pointer, "", ""); 20];
         steps[9] = node(Step::More, "", "");
-        let told = way(&steps.iter().collect::<Vec<_>>());
+        let told = path_text(&steps.iter().collect::<Vec<_>>());
         assert!(told.contains("block → … at least 12 steps … → block"), "{told}");
-        assert_eq!(word(&steps[9]), "…");
+        assert_eq!(step_text(&steps[9]), "…");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use std::io::{self, Write};
 
-use super::samples::Row;
+use super::samples::StackRow;
 use super::{Samples, What};
 use crate::collapsed::joined;
 
@@ -23,6 +23,6 @@ pub fn write(samples: &Samples<'_>, what: What, out: &mut dyn Write) -> io::Resu
     Ok(())
 }
 
-fn line(row: &Row<'_>) -> String {
+fn line(row: &StackRow<'_>) -> String {
     joined(row.frames.iter().copied(), row.is_cut)
 }

@@ -9,7 +9,7 @@ use heaplens_format::Bytes;
 use heaplens_format::memory::{Line, Space};
 use heaplens_format::recording::Ledger;
 
-use crate::json::ledger::{layers, when};
+use crate::catalogue::ledger::{layers, when};
 
 /// Writes the table.
 ///

@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::{self, Write};
 
-use super::samples::Row;
+use super::samples::StackRow;
 use super::{Samples, What};
 use crate::catalogue::stack::label::{CUT, NO_STACK, label};
 
@@ -131,7 +131,7 @@ impl Graph {
     }
 }
 
-fn names(row: &Row<'_>) -> Vec<String> {
+fn names(row: &StackRow<'_>) -> Vec<String> {
     let mut names: Vec<String> = row.frames.iter().map(|frame| label(frame)).collect();
     names.extend(row.is_cut.then(|| CUT.to_owned()));
     if names.is_empty() {

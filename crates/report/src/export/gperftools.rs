@@ -18,7 +18,7 @@ use heaplens_analyze::code_segments;
 use heaplens_analyze::profile::StackFrame;
 
 use super::Samples;
-use super::samples::{Amount, Row};
+use super::samples::{Amount, StackRow};
 use super::uri::hash;
 use crate::catalogue::stack::label::{CUT, NO_STACK, file_name, label};
 
@@ -31,7 +31,7 @@ const PLACES: u64 = (1 << 46) - 1;
 /// # Errors
 /// When `out` cannot be written.
 pub fn write(samples: &Samples<'_>, named: bool, out: &mut dyn Write) -> io::Result<usize> {
-    let rows: Vec<(&Row<'_>, [Amount; 2])> =
+    let rows: Vec<(&StackRow<'_>, [Amount; 2])> =
         samples.rows.iter().map(|row| (row, row.live_and_allocated())).collect();
     let is_less = |[live, allocated]: [Amount; 2]| {
         [live.bytes, live.blocks, allocated.bytes, allocated.blocks].iter().any(|&value| value < 0)
@@ -97,7 +97,7 @@ impl<'a> Addresses<'a> {
     }
 
     /// Return addresses in the process, innermost first. Functions that are inlined into each other have one.
-    fn of(&self, row: &Row<'_>) -> Vec<u64> {
+    fn of(&self, row: &StackRow<'_>) -> Vec<u64> {
         let mut addresses = Vec::new();
         let mut first: Option<&StackFrame> = None;
         for frame in row.frames.iter().copied().filter(|frame| !frame.is_python()) {
@@ -119,7 +119,7 @@ impl<'a> Addresses<'a> {
     }
 
     /// Numbers of names, innermost first.
-    fn names_of(&mut self, row: &Row<'_>) -> Vec<u64> {
+    fn names_of(&mut self, row: &StackRow<'_>) -> Vec<u64> {
         let mut names: Vec<String> = row.frames.iter().map(|frame| name(frame)).collect();
         names.extend(row.is_cut.then(|| CUT.to_owned()));
         if names.is_empty() {

@@ -32,8 +32,8 @@ pub fn write(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "mem_heap_B={}\nmem_heap_extra_B=0\nmem_stacks_B=0", snapshot.live.get())?;
         match snapshot.tree {
             None => writeln!(out, "heap_tree=empty")?,
-            Some(Tree::Peak) => write_tree(profile, "peak", |site| site.peak.bytes, out)?,
-            Some(Tree::End) => write_tree(profile, "detailed", |site| site.live.bytes, out)?,
+            Some(TreeKind::Peak) => write_tree(profile, "peak", |site| site.peak.bytes, out)?,
+            Some(TreeKind::End) => write_tree(profile, "detailed", |site| site.live.bytes, out)?,
         }
     }
     Ok(())
@@ -43,11 +43,11 @@ pub fn write(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
 struct Snapshot {
     at: Nanos,
     live: Bytes,
-    tree: Option<Tree>,
+    tree: Option<TreeKind>,
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Tree {
+enum TreeKind {
     Peak,
     End,
 }
@@ -61,9 +61,9 @@ fn snapshots(profile: &Profile) -> Vec<Snapshot> {
     let highest = readings.iter().max_by_key(|sample| (sample.live, std::cmp::Reverse(sample.at)));
     let at = highest.map_or(profile.run.wall, |sample| sample.at);
     let place = snapshots.partition_point(|snapshot| snapshot.at <= at);
-    snapshots.insert(place, Snapshot { at, live: profile.heap().peak.bytes, tree: Some(Tree::Peak) });
+    snapshots.insert(place, Snapshot { at, live: profile.heap().peak.bytes, tree: Some(TreeKind::Peak) });
     let last = snapshots.last().map_or(at, |snapshot| snapshot.at).max(profile.run.wall);
-    snapshots.push(Snapshot { at: last, live: profile.heap().live.bytes, tree: Some(Tree::End) });
+    snapshots.push(Snapshot { at: last, live: profile.heap().live.bytes, tree: Some(TreeKind::End) });
     snapshots
 }
 

@@ -62,7 +62,7 @@ impl Amount {
 
 /// What a stack has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Values {
+pub(super) struct StackValues {
     pub(super) live: Amount,
     pub(super) peak: Amount,
     pub(super) allocated: Amount,
@@ -70,7 +70,7 @@ pub(super) struct Values {
     growth: i64,
 }
 
-impl Values {
+impl StackValues {
     fn of(profile: &Profile, site: &SiteProfile) -> Self {
         Self {
             live: Amount::of(site.held),
@@ -99,7 +99,7 @@ impl Values {
 
 /// A stack.
 #[derive(Clone, Debug)]
-pub(super) struct Row<'a> {
+pub(super) struct StackRow<'a> {
     /// Innermost first.
     pub(super) frames: Vec<&'a StackFrame>,
     /// Whether it does not reach its outermost frame.
@@ -107,8 +107,8 @@ pub(super) struct Row<'a> {
     /// Whose memory it is.
     pub(super) layer: Layer,
     /// What it had in the recording that the other is compared with.
-    before: Values,
-    after: Values,
+    before: StackValues,
+    after: StackValues,
     /// The same by the threads that allocated.
     threads: Vec<Part<'a>>,
 }
@@ -122,7 +122,7 @@ pub(super) struct Part<'a> {
     pub(super) live_and_allocated: [Amount; 2],
 }
 
-impl<'a> Row<'a> {
+impl<'a> StackRow<'a> {
     /// Bytes before and after.
     pub(super) fn sides(&self, what: What) -> [i64; 2] {
         [self.before.bytes(what), self.after.bytes(what)]
@@ -174,7 +174,7 @@ impl<'a> Row<'a> {
 #[derive(Clone, Debug)]
 pub struct Samples<'a> {
     pub(super) profile: &'a Profile,
-    pub(super) rows: Vec<Row<'a>>,
+    pub(super) rows: Vec<StackRow<'a>>,
     pub(super) is_difference: bool,
 }
 
@@ -198,7 +198,7 @@ impl<'a> Samples<'a> {
         samples
     }
 
-    fn merge(&mut self, known: &mut HashMap<Key<'a>, usize>, row: Row<'a>) {
+    fn merge(&mut self, known: &mut HashMap<StackKey<'a>, usize>, row: StackRow<'a>) {
         match known.get(&key(&row)) {
             Some(&at) => self.rows[at].add(row),
             None => {
@@ -228,13 +228,13 @@ fn sites(profile: &Profile, with_mappings: bool) -> impl Iterator<Item = &SitePr
     profile.sites.iter().filter(is_wanted)
 }
 
-fn row<'a>(profile: &'a Profile, site: &SiteProfile) -> Row<'a> {
-    Row {
+fn row<'a>(profile: &'a Profile, site: &SiteProfile) -> StackRow<'a> {
+    StackRow {
         frames: profile.stack(site).collect(),
         is_cut: profile.cut(site).is_some(),
         layer: site.layer,
-        before: Values::default(),
-        after: Values::of(profile, site),
+        before: StackValues::default(),
+        after: StackValues::of(profile, site),
         threads: profile.by_thread(site).into_iter().map(part).collect(),
     }
 }
@@ -248,12 +248,12 @@ fn part(part: ThreadPart<'_>) -> Part<'_> {
 }
 
 /// What tells a stack from another, in any recording.
-type Key<'a> = (Layer, bool, Vec<FrameKey<'a>>);
+type StackKey<'a> = (Layer, bool, Vec<FrameKey<'a>>);
 
 /// What tells a frame from another, in any recording: the offset of code without a name means something within its file.
 pub(super) type FrameKey<'a> = (Option<&'a str>, Option<&'a str>, Option<u32>, Option<&'a str>, u64);
 
-fn key<'a>(row: &Row<'a>) -> Key<'a> {
+fn key<'a>(row: &StackRow<'a>) -> StackKey<'a> {
     (row.layer, row.is_cut, row.frames.iter().map(|frame| frame_key(frame)).collect())
 }
 

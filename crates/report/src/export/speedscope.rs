@@ -58,7 +58,7 @@ struct Sampled {
 /// # Errors
 /// When `out` cannot be written.
 pub fn write(samples: &Samples<'_>, values: &[What], out: &mut dyn Write) -> io::Result<()> {
-    let mut frames = Frames::default();
+    let mut frames = FrameTable::default();
     let stacks: Vec<Vec<usize>> =
         samples.rows.iter().map(|row| frames.stack(&row.frames, row.is_cut)).collect();
     let sides: &[(i64, &str)] =
@@ -97,12 +97,12 @@ fn sampled(samples: &Samples<'_>, stacks: &[Vec<usize>], (what, sign, side): (Wh
 
 /// Each frame once.
 #[derive(Default)]
-struct Frames<'a> {
+struct FrameTable<'a> {
     list: Vec<Frame<'a>>,
     known: HashMap<FrameKey<'a>, usize>,
 }
 
-impl<'a> Frames<'a> {
+impl<'a> FrameTable<'a> {
     fn stack(&mut self, stack: &[&'a StackFrame], is_cut: bool) -> Vec<usize> {
         let mut frames: Vec<usize> = stack.iter().map(|frame| self.frame(frame)).collect();
         frames.extend(is_cut.then(|| self.word(CUT)));

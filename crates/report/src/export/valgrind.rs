@@ -9,8 +9,8 @@ use heaplens_format::recording::LeakKind;
 use quick_xml::Writer;
 use quick_xml::events::{BytesCData, BytesDecl, BytesText, Event};
 
-use crate::text::count;
-use crate::text::leaks::suppression;
+use crate::catalogue::leaks::{name, suppression};
+use crate::catalogue::number::count;
 
 /// What is written, and of whom.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -187,7 +187,7 @@ fn what(record: &LeakRecord, number: usize, of: usize) -> String {
         ),
     };
     let blocks = count(record.direct.blocks);
-    let name = crate::text::leaks::name(record.kind);
+    let name = name(record.kind);
     format!(
         "{bytes} bytes in {blocks} blocks are {name} in loss record {} of {}",
         count(number as u64),

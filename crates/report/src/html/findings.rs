@@ -6,11 +6,12 @@ use heaplens_analyze::profile::HeldBy;
 use heaplens_format::recording::PathNode;
 
 use super::markup::Markup;
+use crate::catalogue::facts::{FIX, HELD_BY, amount, call_path, facts, share_words};
+use crate::catalogue::number::count;
 use crate::catalogue::reference_path;
 use crate::catalogue::source::excerpt;
-use crate::catalogue::stack::location::place;
-use crate::text::findings::{FIX, HELD_BY, amount, facts, share_words, way_there};
-use crate::text::{count, cut, one_line, plural_count};
+use crate::catalogue::stack::location::frame_text;
+use crate::catalogue::wording::{cut, one_line, plural_count};
 
 /// Lines of the user's source on either side of the one that a finding is about.
 const AROUND: u32 = 2;
@@ -60,12 +61,12 @@ fn head(profile: &Profile, finding: &Finding, (rank, id): (&str, &str), page: &m
 fn source(profile: &Profile, finding: &Finding, rank: &str, page: &mut Markup) {
     let Some(frame) = finding.line(profile) else { return };
     page.inside("figure", &[("class", "source")], |page| {
-        page.inside("figcaption", &[], |page| page.name(&place(frame, ROOM)));
+        page.inside("figcaption", &[], |page| page.name(&frame_text(frame, ROOM)));
         if let (Some(file), Some(line)) = (frame.file.as_deref(), frame.line) {
             lines(&excerpt(file, line, AROUND, profile.run.started_unix), line, rank, page);
         }
     });
-    let way = way_there(profile, finding, ROOM);
+    let way = call_path(profile, finding, ROOM);
     if !way.is_empty() {
         page.inside("details", &[("class", "way")], |page| {
             page.element("summary", &[], "How the program came there");
@@ -108,7 +109,11 @@ fn steps(held: &HeldBy<'_>, page: &mut Markup) {
     let hidden = reference_path::hidden(held.steps.len());
     for (at, step) in held.steps.iter().enumerate() {
         if at == hidden.start && !hidden.is_empty() {
-            page.element("li", &[("class", "more")], &reference_path::counted(&held.steps[hidden.clone()]));
+            page.element(
+                "li",
+                &[("class", "more")],
+                &reference_path::step_count(&held.steps[hidden.clone()]),
+            );
         }
         if !hidden.contains(&at) {
             page.inside("li", &[], |page| one_step(held, step, page));
@@ -117,7 +122,7 @@ fn steps(held: &HeldBy<'_>, page: &mut Markup) {
 }
 
 fn one_step(held: &HeldBy<'_>, step: &PathNode, page: &mut Markup) {
-    page.name(&reference_path::word(step));
+    page.name(&reference_path::step_text(step));
     if step.retained.bytes.get() > 0 {
         page.inside("span", &[("class", "retained")], |page| {
             page.text("holds ");

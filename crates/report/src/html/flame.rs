@@ -1,5 +1,5 @@
 //! The flame graph: all stacks as one tree, with what each held at the end, at the peak, and what it holds more with each
-//! iteration. Frames that say the same are one. The file must stay small: the heaviest branches are written until the room
+//! iteration. FrameColumns that say the same are one. The file must stay small: the heaviest branches are written until the room
 //! is used up, and what hangs on smaller ones is told as such, so that sums stay exact.
 
 use std::collections::HashMap;
@@ -28,7 +28,7 @@ type Values = [u64; VALUES];
 /// The tree as the script reads it.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Flame {
-    frames: Frames,
+    frames: FrameColumns,
     /// How deep each node lies below the root, callers before what they call.
     depth: Vec<u32>,
     /// The frame of each node.
@@ -43,7 +43,7 @@ pub(super) struct Flame {
 
 /// Columns of the table of frames.
 #[derive(Debug, Default, Serialize)]
-struct Frames {
+struct FrameColumns {
     name: Vec<u32>,
     file: Vec<u32>,
     line: Vec<u32>,
@@ -99,7 +99,7 @@ impl<'a> Look<'a> {
 
     fn written_name(&self) -> String {
         if !self.name.is_empty() {
-            return crate::text::cut(self.name, LONGEST_NAME);
+            return crate::catalogue::wording::cut(self.name, LONGEST_NAME);
         }
         match self.file {
             "" => format!("0x{:x}", self.offset),

@@ -5,9 +5,10 @@ use heaplens_analyze::diagnose::{How, Verdict};
 use heaplens_analyze::profile::{Category, Measure};
 
 use super::markup::Markup;
-use crate::catalogue::number::{percent, seconds};
-use crate::text::findings::{judgement, resident};
-use crate::text::{self, cut, ending, is_running, one_line, plural_count, size};
+use crate::catalogue::number::{percent, seconds, size};
+use crate::catalogue::process::{self, ending, is_running};
+use crate::catalogue::verdict::{judgement, resident};
+use crate::catalogue::wording::{cut, one_line, plural_count};
 
 /// Where a command ends in the title of a window.
 const LONGEST_TITLE: usize = 60;
@@ -41,9 +42,9 @@ fn about(profile: &Profile) -> Vec<String> {
     if profile.growth.how == How::Marks {
         about.push(plural_count(profile.growth.count, "iteration"));
     } else if let Some(found) = &profile.iterations {
-        about.push(text::iterations(found).replacen(" of the loop", " iterations of the loop", 1));
+        about.push(process::iterations(found).replacen(" of the loop", " iterations of the loop", 1));
     }
-    about.extend(profile.python.map(text::python_name));
+    about.extend(profile.python.map(process::python_name));
     about.extend(
         profile.sampled.map(|interval| format!("sampled every {}: numbers are estimates", size(interval))),
     );
@@ -131,7 +132,7 @@ pub(super) fn footer(profile: &Profile, page: &mut Markup) {
             &[],
             &format!(
                 "Heaplens {} took {cpu}, {arena} for its tables and {private} in the program. This file is complete: it loads nothing.",
-                crate::json::version(profile)
+                process::version(profile)
             ),
         );
     });

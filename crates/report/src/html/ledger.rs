@@ -7,7 +7,7 @@ use heaplens_format::recording::Ledger;
 
 use super::markup::Markup;
 use crate::catalogue::evidence;
-use crate::text::ledger::{
+use crate::catalogue::ledger::{
     SMALLEST, anything_grows, mib, named_after, notes, pace_of_sum, pace_words, sum_label, title, words,
 };
 

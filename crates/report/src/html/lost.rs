@@ -5,9 +5,10 @@ use heaplens_analyze::profile::{LeakRecord, Leaks};
 use heaplens_format::recording::{Amount, LeakKind};
 
 use super::markup::Markup;
+use crate::catalogue::number::count;
 use crate::catalogue::stack::label::NO_STACK;
-use crate::catalogue::stack::location::place;
-use crate::text::{count, plural_count};
+use crate::catalogue::stack::location::frame_text;
+use crate::catalogue::wording::plural_count;
 
 /// Stacks that are named.
 const SHOWN: usize = 20;
@@ -84,10 +85,10 @@ fn row(profile: &Profile, record: &LeakRecord, page: &mut Markup) {
         page.element("td", &[], &count(record.direct.blocks));
         page.inside("td", &[("class", "place")], |page| {
             let line = profile.line_of(record.stack).or_else(|| profile.frames(record.stack).next());
-            let first = line.map_or_else(|| NO_STACK.to_owned(), |frame| place(frame, ROOM));
+            let first = line.map_or_else(|| NO_STACK.to_owned(), |frame| frame_text(frame, ROOM));
             page.inside("strong", &[], |page| page.name(&first));
             let frames = profile.frames(record.stack).take(FRAMES);
-            frames.for_each(|frame| page.inside("span", &[], |page| page.name(&place(frame, ROOM))));
+            frames.for_each(|frame| page.inside("span", &[], |page| page.name(&frame_text(frame, ROOM))));
         });
     });
 }

@@ -3,7 +3,8 @@
 
 use heaplens_format::Bytes;
 
-use crate::text::{one_line, size};
+use crate::catalogue::number::{count, size};
+use crate::catalogue::wording::one_line;
 
 /// A page that is being written.
 #[derive(Debug, Default)]
@@ -61,7 +62,7 @@ impl Markup {
     /// A size in these words.
     pub(super) fn exactly(&mut self, bytes: Bytes, words: &str) {
         let exact = bytes.get().to_string();
-        let title = format!("{} bytes", crate::text::count(bytes.get()));
+        let title = format!("{} bytes", count(bytes.get()));
         self.element("data", &[("value", &exact), ("title", &title)], words);
     }
 

@@ -4,8 +4,9 @@ use heaplens_analyze::Profile;
 use heaplens_analyze::profile::Category;
 
 use super::markup::Markup;
-use crate::text::sites::{Ranked, Ranking, ranked};
-use crate::text::{count, plural_count, size};
+use crate::catalogue::number::{count, size};
+use crate::catalogue::ranking::{RankedSite, Ranking, ranking};
+use crate::catalogue::wording::plural_count;
 
 /// Places that are named.
 const TOP: usize = 15;
@@ -15,7 +16,7 @@ const ROOM: usize = 160;
 /// Writes a table for each category of blocks: of the heap, of small Python objects.
 pub(super) fn write(profile: &Profile, page: &mut Markup) {
     let of_blocks = Category::ALL.iter().filter(|category| !category.row().is_mapped);
-    let tables: Vec<Ranking> = of_blocks.map(|&one| ranked(profile, one, TOP, ROOM)).collect();
+    let tables: Vec<Ranking> = of_blocks.map(|&one| ranking(profile, one, TOP, ROOM)).collect();
     if tables.iter().all(|table| table.rows.is_empty()) {
         return;
     }
@@ -31,7 +32,7 @@ pub(super) fn write(profile: &Profile, page: &mut Markup) {
     });
 }
 
-fn table(title: &str, rows: &[Ranked], page: &mut Markup) {
+fn table(title: &str, rows: &[RankedSite], page: &mut Markup) {
     let scrolls = [("class", "scroll"), ("tabindex", "0"), ("role", "region"), ("aria-label", title)];
     page.inside("div", &scrolls, |page| {
         page.inside("table", &[("class", "numbers places")], |page| {
@@ -44,7 +45,7 @@ fn table(title: &str, rows: &[Ranked], page: &mut Markup) {
     });
 }
 
-fn row(row: &Ranked, page: &mut Markup) {
+fn row(row: &RankedSite, page: &mut Markup) {
     page.inside("tr", &[], |page| {
         page.inside("td", &[], |page| {
             page.bytes(row.measure.bytes);

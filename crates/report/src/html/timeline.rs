@@ -9,9 +9,9 @@ use heaplens_format::recording::Ledger;
 use serde::Serialize;
 
 use super::markup::Markup;
+use crate::catalogue::ledger::SMALLEST;
 use crate::catalogue::number::seconds;
-use crate::text::cut;
-use crate::text::ledger::SMALLEST;
+use crate::catalogue::wording::cut;
 
 /// Readings and ledgers that are drawn; more would not be seen.
 const POINTS: usize = 600;

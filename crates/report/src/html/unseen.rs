@@ -5,7 +5,8 @@ use heaplens_analyze::profile::ProcessRow;
 use heaplens_format::recording::Reading;
 
 use super::markup::Markup;
-use crate::text::{count, loss_words, process_end, why_unread};
+use crate::catalogue::number::count;
+use crate::catalogue::process::{loss_words, process_end, python_name, why_unread};
 
 /// Processes that are named.
 const PROCESSES: usize = 12;
@@ -27,8 +28,7 @@ pub(super) fn write(profile: &Profile, page: &mut Markup) {
 
 fn lines(profile: &Profile) -> Vec<String> {
     let unread = profile.python.filter(|python| python.reading != Reading::Frames);
-    let unread =
-        unread.map(|python| format!("{}: {}", crate::text::python_name(python), why_unread(python.reading)));
+    let unread = unread.map(|python| format!("{}: {}", python_name(python), why_unread(python.reading)));
     let refusal = profile.holders.refusal().map(|why| format!("the last look at the heap: {why}"));
     let losses = profile.losses.iter().map(loss_words);
     let damage = profile.damage.iter().map(|damage| format!("the recording is damaged {damage}"));

@@ -3,18 +3,15 @@
 
 use std::io::{self, Write};
 
-use heaplens_analyze::diff::{Change, Diff, LedgerChange, LineChange, Note, Side, Total};
+use heaplens_analyze::diff::{Change, Diff, LedgerChange, LineChange, Note, Total};
 use heaplens_analyze::profile::{Category, Layer, StackFrame};
 use heaplens_format::memory::Tables;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::ledger::layer_of;
-use crate::text::diff::sentence;
+use crate::catalogue::diff::{Named, sentence};
 
 const SCHEMA: &str = "heaplens-diff/1";
-
-/// One side of a comparison, and the file that it comes from.
-pub type Named<'a> = (&'a str, &'a Side);
 
 /// Writes the comparison as one line of JSON.
 ///
@@ -140,14 +137,14 @@ impl Serialize for Totals<'_> {
 }
 
 #[derive(serde::Serialize)]
-struct ResidentFields {
+struct ResidentChange {
     bytes: i64,
     from_bytes: u64,
     to_bytes: u64,
 }
 
-fn resident(from_bytes: u64, to_bytes: u64) -> ResidentFields {
-    ResidentFields { bytes: to_bytes.wrapping_sub(from_bytes) as i64, from_bytes, to_bytes }
+fn resident(from_bytes: u64, to_bytes: u64) -> ResidentChange {
+    ResidentChange { bytes: to_bytes.wrapping_sub(from_bytes) as i64, from_bytes, to_bytes }
 }
 
 #[derive(serde::Serialize)]
@@ -155,23 +152,23 @@ struct LineFields<'a> {
     #[serde(flatten)]
     change: ChangeFields,
     /// As the later side knows it; the earlier one where it does not.
-    location: Option<Location<'a>>,
+    location: Option<LineLocation<'a>>,
     /// Where it was before, where that is not the same.
-    was: Option<Location<'a>>,
+    was: Option<LineLocation<'a>>,
     source: Option<&'a str>,
     layers: Vec<LayerFields>,
 }
 
 #[derive(PartialEq, serde::Serialize)]
-struct Location<'a> {
+struct LineLocation<'a> {
     file: Option<&'a str>,
     line: Option<u32>,
     function: Option<&'a str>,
     module: Option<&'a str>,
 }
 
-fn location(frame: &StackFrame) -> Location<'_> {
-    Location {
+fn location(frame: &StackFrame) -> LineLocation<'_> {
+    LineLocation {
         file: frame.file.as_deref(),
         line: frame.line,
         function: frame.function.as_deref(),
@@ -206,7 +203,7 @@ fn layer((layer, part): &(Layer, Change)) -> LayerFields {
 struct LedgerFields {
     rows: Vec<LedgerRow>,
     rows_unchanged: usize,
-    rss: ResidentFields,
+    rss: ResidentChange,
     /// When the two were read, since the start of their runs.
     from_at_seconds: f64,
     to_at_seconds: f64,
@@ -217,7 +214,7 @@ struct LedgerRow {
     layer: &'static str,
     how: Option<&'static str>,
     #[serde(flatten)]
-    bytes: ResidentFields,
+    bytes: ResidentChange,
 }
 
 fn ledger(ledger: &LedgerChange, tables: Tables) -> LedgerFields {

@@ -175,7 +175,7 @@ fn holder(profile: &Profile, finding: &Finding) -> Option<HolderFields> {
     let held = profile.held_by(finding)?;
     let retained = held.steps.iter().map(|step| step.retained.bytes.get()).max();
     Some(HolderFields {
-        path: held.steps.iter().map(|step| crate::catalogue::reference_path::word(step)).collect(),
+        path: held.steps.iter().map(|step| crate::catalogue::reference_path::step_text(step)).collect(),
         retained_bytes: retained.filter(|&bytes| bytes > 0),
         looked_at: held.looked_at,
         alike: held.alike,

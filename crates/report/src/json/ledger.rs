@@ -1,20 +1,12 @@
 //! The ledger: one row for each layer, and what the rows are made of.
 
 use heaplens_analyze::Profile;
-use heaplens_analyze::profile::{
-    LedgerProfile, MappingProfile, Moments, ProcessTree, SpaceProfile, StackFrame,
-};
-use heaplens_format::memory::{Line, SpaceKind, Tables};
-use heaplens_format::recording::{Ledger, LedgerMoment};
+use heaplens_analyze::profile::{LedgerProfile, MappingProfile, Moments, SpaceProfile, StackFrame, Tree};
+use heaplens_format::memory::{Line, Tables};
+use heaplens_format::recording::Ledger;
 
 use super::{FrameFields, frame};
-
-/// The layers of a space in their order, and the lines that each is made of. Those of the host without `heaplens` add up to
-/// `rss`.
-pub(crate) fn layers(tables: Tables, space: SpaceKind) -> Vec<(&'static str, Vec<Line>)> {
-    let lines = |layer| tables.of_layer(space, layer).map(|row| row.line).collect();
-    tables.layers(space).map(|layer| (layer, lines(layer))).collect()
-}
+use crate::catalogue::ledger::{layers, when};
 
 /// The layer that a line is on, and how it came there where the layer has several.
 pub(super) fn layer_of(tables: Tables, line: Line) -> (&'static str, Option<&'static str>) {
@@ -24,7 +16,7 @@ pub(super) fn layer_of(tables: Tables, line: Line) -> (&'static str, Option<&'st
 }
 
 #[derive(serde::Serialize)]
-pub(super) struct Row {
+pub(super) struct LayerRow {
     layer: &'static str,
     #[serde(flatten)]
     bytes: MomentFields,
@@ -43,9 +35,9 @@ fn fields(moments: Moments) -> MomentFields {
     MomentFields { start: moments.start.get(), end: moments.end.get(), peak: moments.peak.get() }
 }
 
-pub(super) fn rows(profile: &Profile, ledger: &LedgerProfile) -> Vec<Row> {
+pub(super) fn rows(profile: &Profile, ledger: &LedgerProfile) -> Vec<LayerRow> {
     let tables = profile.tables;
-    let row = |(layer, lines): (&'static str, Vec<Line>)| Row {
+    let row = |(layer, lines): (&'static str, Vec<Line>)| LayerRow {
         layer,
         bytes: fields(ledger.moments(|one| lines.iter().map(|&line| one.line(line)).sum())),
         bytes_per_iteration: profile.growth.of_ledger(ledger.space, &lines),
@@ -59,7 +51,7 @@ pub(super) fn rows(profile: &Profile, ledger: &LedgerProfile) -> Vec<Row> {
 #[derive(serde::Serialize)]
 pub(super) struct SpaceFields<'a> {
     space: String,
-    ledger: Vec<Row>,
+    ledger: Vec<LayerRow>,
     used: u64,
     source: &'a str,
 }
@@ -86,7 +78,7 @@ pub(super) struct Details<'a> {
     ledgers: usize,
     /// Processes that lived together, where they share memory.
     tree: Option<TreeFields>,
-    mappings: Vec<Mapping<'a>>,
+    mappings: Vec<MappingFields<'a>>,
 }
 
 #[derive(serde::Serialize)]
@@ -100,15 +92,6 @@ struct Moment {
     rss: u64,
     pss: u64,
     uss: u64,
-}
-
-/// The moment of a ledger, in one word.
-pub(crate) fn when(moment: LedgerMoment) -> &'static str {
-    match moment {
-        LedgerMoment::Running => "running",
-        LedgerMoment::EndOfScript => "end-of-script",
-        LedgerMoment::Exit => "exit",
-    }
 }
 
 fn moment(ledger: &Ledger) -> Moment {
@@ -142,7 +125,7 @@ fn tree(tree: ProcessTree) -> TreeFields {
 }
 
 #[derive(serde::Serialize)]
-struct Mapping<'a> {
+struct MappingFields<'a> {
     layer: &'static str,
     /// `hooked`: it was seen who mapped it; `unhooked`: it was not; `shared`; `file`.
     how: &'static str,
@@ -164,11 +147,11 @@ pub(super) fn details<'a>(profile: &'a Profile, ledger: &'a LedgerProfile) -> De
     }
 }
 
-fn mapping<'a>(profile: &'a Profile, mapping: &'a MappingProfile) -> Mapping<'a> {
+fn mapping<'a>(profile: &'a Profile, mapping: &'a MappingProfile) -> MappingFields<'a> {
     // One of a line that lists none counts as one that nobody was seen to make.
     let listed = |line| Some(profile.tables.line(line)).filter(|row| row.mappings.is_some());
     let row = listed(mapping.line).unwrap_or_else(|| profile.tables.line(Line::UNHOOKED));
-    Mapping {
+    MappingFields {
         layer: row.layer,
         how: row.mappings.map_or("", |mappings| mappings.how),
         name: Some(mapping.name.as_str()).filter(|name| !name.is_empty()),

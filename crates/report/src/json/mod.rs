@@ -6,7 +6,7 @@ pub mod baseline;
 pub mod diff;
 mod findings;
 mod iterations;
-pub(crate) mod ledger;
+mod ledger;
 mod lost;
 mod returns;
 
@@ -21,6 +21,8 @@ use heaplens_format::Bytes;
 use heaplens_format::memory::SpaceKind;
 use heaplens_format::recording::{Exit, Interpreter, Reading};
 use serde::ser::{Serialize, SerializeMap, Serializer};
+
+use crate::catalogue::process::version;
 
 const SCHEMA: &str = "heaplens-report/1";
 
@@ -81,13 +83,6 @@ impl Serialize for Report<'_> {
         map.serialize_entry("sites_omitted", &omitted)?;
         map.serialize_entry("losses", &losses(profile))?;
         map.end()
-    }
-}
-
-pub(crate) fn version(profile: &Profile) -> &str {
-    match profile.run.heaplens.as_str() {
-        "" => env!("CARGO_PKG_VERSION"),
-        recorded => recorded,
     }
 }
 

@@ -10,13 +10,15 @@ use heaplens_analyze::packages::{Package, packages};
 use heaplens_analyze::profile::StackFrame;
 use heaplens_format::recording::{Ledger, PathNode, Step};
 
-use super::ledger::{SMALLEST, mib};
-use super::{findings, iterations as loop_words, loss_words, one_line, python_name};
+use crate::catalogue::ledger::{SMALLEST, mib};
 use crate::catalogue::number::{count, percent, seconds, size};
-use crate::catalogue::reference_path;
+use crate::catalogue::process::{iterations as loop_words, loss_words, python_name};
 use crate::catalogue::stack::fold;
 use crate::catalogue::stack::label::{file_name, label};
-use crate::catalogue::stack::mixed::{self, Line};
+use crate::catalogue::stack::mixed::{self, FoldedLine};
+use crate::catalogue::verdict::{rate, verdict_line};
+use crate::catalogue::wording::one_line;
+use crate::catalogue::{facts, reference_path};
 
 /// Lines of a stack.
 const FRAMES: usize = 12;
@@ -29,7 +31,7 @@ pub fn write(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
     let Some(verdict) = profile.verdict() else {
         return writeln!(out, "Nothing was recorded.");
     };
-    writeln!(out, "**Memory**: {}", findings::verdict_line(profile, verdict))?;
+    writeln!(out, "**Memory**: {}", verdict_line(profile, verdict))?;
     writeln!(out)?;
     writeln!(out, "- program: {}", program(profile))?;
     writeln!(out, "- versions: {}", versions(profile, &packages(&profile.modules)))?;
@@ -80,14 +82,14 @@ fn write_finding(profile: &Profile, finding: &Finding, out: &mut dyn Write) -> i
     writeln!(out, "**{}** (rule {id} {name})", finding.title(profile))?;
     writeln!(out)?;
     let share = finding.share.map_or_else(String::new, |share| format!(", {} of the growth", percent(share)));
-    writeln!(out, "- grows: {}{share}", findings::rate(profile, &finding.trend))?;
+    writeln!(out, "- grows: {}{share}", rate(profile, &finding.trend))?;
     for (name, text) in [
-        ("live", findings::live(profile, finding)),
-        ("threads", findings::threads(profile, finding)),
+        ("live", facts::live(profile, finding)),
+        ("threads", facts::threads(profile, finding)),
         ("held by", held_by(profile, finding)),
-        ("bound", findings::bound(profile, finding)),
-        ("counted", findings::counted(profile, finding)),
-        ("not it", findings::excluded(profile, finding)),
+        ("bound", facts::bound(profile, finding)),
+        ("counted", facts::counted(profile, finding)),
+        ("not it", facts::excluded(profile, finding)),
     ] {
         if !text.is_empty() {
             writeln!(out, "- {name}: {text}")?;
@@ -103,7 +105,7 @@ fn held_by(profile: &Profile, finding: &Finding) -> String {
     }
     let Some(held) = profile.held_by(finding) else { return String::new() };
     let bare: Vec<PathNode> = held.steps.iter().map(|&step| without_key(step)).collect();
-    code(&reference_path::way(&bare.iter().collect::<Vec<_>>()))
+    code(&reference_path::path_text(&bare.iter().collect::<Vec<_>>()))
 }
 
 fn without_key(step: &PathNode) -> PathNode {
@@ -123,14 +125,14 @@ fn write_stack(profile: &Profile, finding: &Finding, out: &mut dyn Write) -> io:
     let stack: Vec<&StackFrame> = profile.stack(representative).collect();
     let lines = match profile.python_line(representative) {
         Some(line) => mixed::fold(&stack, line, FRAMES),
-        None => fold::fold(&stack, FRAMES).frames.into_iter().map(Line::Frame).collect(),
+        None => fold::fold(&stack, FRAMES).frames.into_iter().map(FoldedLine::Frame).collect(),
     };
     writeln!(out)?;
     writeln!(out, "```")?;
     for line in &lines {
         let words = match line {
-            Line::Frame(frame) => place(frame),
-            Line::Words(words) => words.clone(),
+            FoldedLine::Frame(frame) => place(frame),
+            FoldedLine::Words(words) => words.clone(),
         };
         writeln!(out, "{}", one_line(&words).replace('`', "'"))?;
     }

@@ -2,16 +2,17 @@
 
 use std::io::{self, Write};
 
-use heaplens_analyze::diff::{Change, Diff, LedgerChange, LineChange, Note, Side, Total};
+use heaplens_analyze::diff::{Change, Diff, LedgerChange, LineChange, Side, Total};
 use heaplens_analyze::profile::StackFrame;
 use heaplens_format::Bytes;
 use heaplens_format::memory::Tables;
 
-use super::{Options, Page, one_line, plural_count};
+use super::page::{Options, Page};
+use crate::catalogue::diff::{Named, sentence};
 use crate::catalogue::number::{count, seconds, size};
 use crate::catalogue::stack::label::{NO_STACK, file_name};
-use crate::catalogue::stack::location::{location, place};
-use crate::json::diff::Named;
+use crate::catalogue::stack::location::{frame_text, location};
+use crate::catalogue::wording::{one_line, plural_count};
 
 /// Where the words of a line begin.
 const INDENT: usize = 16;
@@ -45,52 +46,6 @@ pub fn write(
     page.line("")?;
     page.line(&format!("  {}", unchanged(diff)))?;
     diff.ledger.as_ref().map_or(Ok(()), |ledger| write_ledger(ledger, to.1.profile.tables, &mut page))
-}
-
-/// What a comparison lacks, in one sentence.
-pub(crate) fn sentence(note: &Note) -> String {
-    let side = |is_first: bool| if is_first { "first" } else { "second" };
-    match note {
-        Note::OtherPrograms { from, to } => format!(
-            "these are recordings of two programs, {} and {}: only lines of the same name are compared",
-            one_line(from),
-            one_line(to)
-        ),
-        Note::OtherSampling { from, to } => {
-            let how = |interval: &Option<Bytes>| match interval {
-                Some(interval) => format!("sampled every {} on average", size(*interval)),
-                None => "recorded exactly".to_owned(),
-            };
-            format!(
-                "the first was {}, the second {}: what is sampled is an estimate, and a difference within its margin is left out",
-                how(from),
-                how(to)
-            )
-        }
-        Note::ObjectsOnOneSide { is_first } => format!(
-            "small Python objects were recorded in the {} only: they are left out",
-            side(*is_first)
-        ),
-        Note::NoLedger { from: false, to: false } => "neither has a ledger".to_owned(),
-        Note::NoLedger { from, .. } => {
-            format!("the {} has no ledger: none is compared", side(!from))
-        }
-        Note::NoLedgerBetween => "no ledger was read between the two moments: none is compared".to_owned(),
-        Note::OtherEnds => {
-            "one program waited at its end for its ledger to be read, the other did not: what it frees at its end is in the difference of the ledgers".to_owned()
-        }
-        Note::OneEndOfScript { is_first } => format!(
-            "the end of the script is known of the {} only: what Python frees between there and its exit is in the difference",
-            side(*is_first)
-        ),
-        Note::NearestIteration { asked } => {
-            format!("what was held at pass {asked} is not kept: the nearest pass that is stands for it")
-        }
-        Note::Damaged { from: true, to: true } => "both recordings are damaged: what is lost is in neither".to_owned(),
-        Note::Damaged { from, .. } => {
-            format!("the {} recording is damaged: what is lost seems to have changed", side(*from))
-        }
-    }
 }
 
 /// `pass 120, 3.40 s · python train.py 200`: the command may be long and is cut.
@@ -166,7 +121,7 @@ fn name_of_line(frame: &StackFrame, room: usize) -> String {
     match &frame.module {
         Some(module) if is_nameless => format!("code without a name in {}", one_line(file_name(module))),
         None if is_nameless => "code that is in no file".to_owned(),
-        _ => place(frame, room),
+        _ => frame_text(frame, room),
     }
 }
 

@@ -6,9 +6,11 @@ use heaplens_analyze::Profile;
 use heaplens_analyze::profile::path;
 use heaplens_format::recording::{Amount, HeapMoment, HeapView, PathNode};
 
-use super::{Options, Page, amount_words, one_line, plural, plural_count};
+use super::header;
+use super::page::{Options, Page};
 use crate::catalogue::number::{count, seconds, size};
 use crate::catalogue::reference_path;
+use crate::catalogue::wording::{amount_words, one_line, plural, plural_count};
 
 /// Which look is shown, and how much of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +33,7 @@ pub fn write(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let mut page = Page { options, out };
-    page.head(profile)?;
+    header::write_command(profile, &mut page)?;
     page.line("")?;
     page.wrapped("  ", &headline(view))?;
     if view.others_ran {
@@ -124,13 +126,13 @@ fn write_address(view: &HeapView, address: u64, page: &mut Page<'_>) -> io::Resu
             0 => String::new(),
             start => format!("   0x{start:x}, {}", size(node.size)),
         };
-        page.line(&format!("  {:indent$}{}{place}", "", one_line(&reference_path::word(node))))?;
+        page.line(&format!("  {:indent$}{}{place}", "", one_line(&reference_path::step_text(node))))?;
     }
     Ok(())
 }
 
 fn way(view: &HeapView, node: u32) -> String {
-    one_line(&reference_path::way(&path(view, node)))
+    one_line(&reference_path::path_text(&path(view, node)))
 }
 
 fn more(all: usize, top: usize, page: &mut Page<'_>) -> io::Result<()> {

@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use heaplens_analyze::Profile;
 use heaplens_analyze::profile::{Import, StackFrame};
 
-use super::one_line;
 use crate::catalogue::stack::location::location;
+use crate::catalogue::wording::one_line;
 
 /// What was imported, as far as it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -4,12 +4,15 @@ use std::io::{self, Write};
 
 use heaplens_analyze::Profile;
 use heaplens_analyze::profile::{LeakRecord, Leaks, StackFrame, leaked};
-use heaplens_analyze::suppressions::{Generated, Names};
+use heaplens_analyze::suppressions::Names;
 use heaplens_format::recording::{Amount, LeakKind};
 
-use super::{Options, Page, one_line, plural, plural_count};
+use super::page::{Options, Page};
+use super::{footer, header};
+use crate::catalogue::leaks::{name, suppression};
 use crate::catalogue::number::count;
-use crate::catalogue::stack::location::place;
+use crate::catalogue::stack::location::frame_text;
+use crate::catalogue::wording::{one_line, plural, plural_count};
 
 /// Which leaks are shown, and how much of each.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,7 +40,7 @@ pub fn write(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let mut page = Page { options, out };
-    page.head(profile)?;
+    header::write_command(profile, &mut page)?;
     page.line("")?;
     match &profile.leaks {
         None => page.line("  Blocks were not looked at: the process did not wait at its end.")?,
@@ -45,7 +48,7 @@ pub fn write(
         Some(Leaks::Done(records)) => write_records(profile, records, leaks, &mut page)?,
     }
     let is_complete = profile.losses.is_empty() && profile.damage.is_empty();
-    if is_complete { Ok(()) } else { page.losses(profile) }
+    if is_complete { Ok(()) } else { footer::write_losses(profile, &mut page) }
 }
 
 fn write_records(
@@ -116,7 +119,7 @@ fn write_stack(
     let frames = profile.frames(record.stack);
     for frame in frames.clone().take(options.callers) {
         let whole = whole_place(frame, &options.paths_after);
-        page.line(&format!("     {}", whole.unwrap_or_else(|| place(frame, room))))?;
+        page.line(&format!("     {}", whole.unwrap_or_else(|| frame_text(frame, room))))?;
     }
     match frames.count().saturating_sub(options.callers) {
         0 => Ok(()),
@@ -126,17 +129,6 @@ fn write_stack(
             plural(rest as u64, "caller")
         )),
     }
-}
-
-/// A suppression that means this record, for both tools.
-pub(crate) fn suppression(
-    profile: &Profile,
-    record: &LeakRecord,
-    names: &Names,
-    callers: usize,
-) -> Generated {
-    let stack: Vec<&StackFrame> = profile.frames(record.stack).collect();
-    Generated::new(record.kind, &names.called(&stack), callers)
 }
 
 /// A frame with the path of its file, where that is asked for and known.
@@ -155,14 +147,4 @@ fn bytes(amount: Amount) -> String {
 
 fn blocks(amount: Amount) -> String {
     plural_count(amount.blocks, "block")
-}
-
-/// What a kind is called everywhere.
-pub fn name(kind: LeakKind) -> &'static str {
-    match kind {
-        LeakKind::DefinitelyLost => "definitely lost",
-        LeakKind::IndirectlyLost => "indirectly lost",
-        LeakKind::PossiblyLost => "possibly lost",
-        LeakKind::StillReachable => "still reachable",
-    }
 }

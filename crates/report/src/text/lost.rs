@@ -6,9 +6,11 @@ use heaplens_analyze::Profile;
 use heaplens_analyze::profile::{LeakRecord, Leaks};
 use heaplens_format::recording::{Amount, LeakKind};
 
-use super::{Page, amount_words, plural, plural_count};
+use super::page::Page;
 use crate::catalogue::number::{count, size};
-use crate::catalogue::stack::location::place;
+use crate::catalogue::stack::label::NO_STACK;
+use crate::catalogue::stack::location::frame_text;
+use crate::catalogue::wording::{amount_words, plural, plural_count};
 
 /// Stacks that are named.
 const SHOWN: usize = 3;
@@ -51,6 +53,6 @@ fn write_record(profile: &Profile, record: &LeakRecord, page: &mut Page<'_>) -> 
     let line = profile.line_of(record.stack).or_else(|| profile.frames(record.stack).next());
     page.line(&format!(
         "{front}{}",
-        line.map_or_else(|| crate::catalogue::stack::label::NO_STACK.to_owned(), |frame| place(frame, room))
+        line.map_or_else(|| NO_STACK.to_owned(), |frame| frame_text(frame, room))
     ))
 }

@@ -4,7 +4,7 @@
 
 use heaplens_analyze::profile::{StackFrame, is_library};
 
-use crate::catalogue::stack::label::file_name;
+use super::label::file_name;
 
 /// How many frames of a folded stack are shown for the heaviest places.
 pub(crate) const SHOWN: usize = 5;

@@ -2,15 +2,15 @@
 
 use heaplens_analyze::profile::StackFrame;
 
-use crate::catalogue::stack::label::label;
-use crate::text::{cut, one_line};
+use super::label::label;
+use crate::catalogue::wording::{cut, one_line};
 
 /// The least room for the name of a function; a location may then be cut.
 const LEAST_NAME: usize = 16;
 
 /// Where, and which function: `shop/train.py:42  Model.step` for Python, else `fill  src/rows.cpp:42`. Where room is
 /// short the name is cut, not the line.
-pub(crate) fn place(frame: &StackFrame, room: usize) -> String {
+pub(crate) fn frame_text(frame: &StackFrame, room: usize) -> String {
     let Some(location) = location(frame) else { return one_line(&label(frame)) };
     if frame.is_python() {
         let name = one_line(frame.function.as_deref().unwrap_or_default());

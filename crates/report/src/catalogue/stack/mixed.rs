@@ -6,8 +6,8 @@ use heaplens_analyze::profile::{Origin, StackFrame, is_interpreter, is_library};
 use heaplens_format::python_file::PROBE_FILE;
 
 use super::fold::{is_in_runtime, is_runtime};
-use crate::catalogue::stack::label::{file_name, label};
-use crate::text::plural;
+use super::label::{file_name, label};
+use crate::catalogue::wording::plural;
 
 /// Packages that are named between the line and the allocation.
 const THROUGH: usize = 3;
@@ -16,7 +16,7 @@ const STARTER: &str = "runpy";
 
 /// One line of a folded stack.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Line<'a> {
+pub(crate) enum FoldedLine<'a> {
     Frame(&'a StackFrame),
     Words(String),
 }
@@ -29,12 +29,16 @@ struct Run<'a> {
 }
 
 /// The lines of a stack, beginning with the one it is named by; `shown` counts that one and those outside it.
-pub(crate) fn fold<'a>(stack: &[&'a StackFrame], named_by: &'a StackFrame, shown: usize) -> Vec<Line<'a>> {
+pub(crate) fn fold<'a>(
+    stack: &[&'a StackFrame],
+    named_by: &'a StackFrame,
+    shown: usize,
+) -> Vec<FoldedLine<'a>> {
     // The same line may stand in a stack many times: the innermost counts.
     let at = stack.iter().position(|frame| std::ptr::eq(*frame, named_by)).unwrap_or(0);
     let outside = stack.get(at + 1..).unwrap_or_default();
-    let mut lines = vec![Line::Frame(named_by)];
-    lines.extend(through(&runs(stack[..at].iter().rev().copied())).map(Line::Words));
+    let mut lines = vec![FoldedLine::Frame(named_by)];
+    lines.extend(through(&runs(stack[..at].iter().rev().copied())).map(FoldedLine::Words));
     lines.extend(callers(runs(outside.iter().copied()), shown.saturating_sub(1)));
     lines
 }
@@ -50,7 +54,7 @@ fn through(runs: &[Run<'_>]) -> Option<String> {
     Some(format!("through {}", words.join(" → ")))
 }
 
-fn callers(mut runs: Vec<Run<'_>>, shown: usize) -> Vec<Line<'_>> {
+fn callers(mut runs: Vec<Run<'_>>, shown: usize) -> Vec<FoldedLine<'_>> {
     runs.pop_if(|run| run.package == Some(STARTER));
     if runs.len() <= shown {
         return runs.iter().map(Run::line).collect();
@@ -58,7 +62,7 @@ fn callers(mut runs: Vec<Run<'_>>, shown: usize) -> Vec<Line<'_>> {
     let kept = shown.saturating_sub(1);
     let hidden: usize = runs[kept..runs.len() - 1].iter().map(|run| run.frames).sum();
     let mut lines: Vec<_> = runs[..kept].iter().map(Run::line).collect();
-    lines.push(Line::Words(format!("… {hidden} more {}", plural(hidden as u64, "frame"))));
+    lines.push(FoldedLine::Words(format!("… {hidden} more {}", plural(hidden as u64, "frame"))));
     lines.extend(runs.last().map(Run::line));
     lines
 }
@@ -76,10 +80,12 @@ fn runs<'a>(frames: impl Iterator<Item = &'a StackFrame>) -> Vec<Run<'a>> {
 }
 
 impl<'a> Run<'a> {
-    fn line(&self) -> Line<'a> {
+    fn line(&self) -> FoldedLine<'a> {
         match self.package {
-            Some(package) if self.frames > 1 => Line::Words(format!("… {} frames in {package}", self.frames)),
-            _ => Line::Frame(self.first),
+            Some(package) if self.frames > 1 => {
+                FoldedLine::Words(format!("… {} frames in {package}", self.frames))
+            }
+            _ => FoldedLine::Frame(self.first),
         }
     }
 
@@ -152,8 +158,8 @@ mod tests {
         let stack: Vec<&StackFrame> = frames.iter().collect();
         let lines = fold(&stack, stack[named_by], shown);
         let text = |line| match line {
-            Line::Frame(frame) => frame.file.as_deref().or(frame.module.as_deref()).unwrap().to_owned(),
-            Line::Words(words) => words,
+            FoldedLine::Frame(frame) => frame.file.as_deref().or(frame.module.as_deref()).unwrap().to_owned(),
+            FoldedLine::Words(words) => words,
         };
         lines.into_iter().map(text).collect()
     }
@@ -197,6 +203,6 @@ mod tests {
         let stack = [&frames[0], &frames[1], &frames[1], &frames[1]];
         let lines = fold(&stack, &frames[1], 5);
         assert_eq!(lines.len(), 4, "{lines:?}");
-        assert_eq!(lines[1], Line::Words("through numpy".to_owned()));
+        assert_eq!(lines[1], FoldedLine::Words("through numpy".to_owned()));
     }
 }

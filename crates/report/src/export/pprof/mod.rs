@@ -12,7 +12,7 @@ use flate2::write::GzEncoder;
 use prost::Message;
 
 use super::Samples;
-use super::samples::{Part, Row};
+use super::samples::{Part, StackRow};
 use message::{Label, Profile, Sample, ValueType};
 use tables::Tables;
 
@@ -82,7 +82,7 @@ struct Labels {
 
 impl Labels {
     /// One for each thread that has something at this stack.
-    fn samples<'a>(&self, row: &Row<'a>, tables: &mut Tables<'a>) -> Vec<Sample> {
+    fn samples<'a>(&self, row: &StackRow<'a>, tables: &mut Tables<'a>) -> Vec<Sample> {
         let values = |part: &Part<'_>| {
             let [live, allocated] = part.live_and_allocated;
             vec![live.blocks, live.bytes, allocated.blocks, allocated.bytes]
@@ -97,7 +97,7 @@ impl Labels {
         parts.into_iter().map(sample).collect()
     }
 
-    fn labels(&self, row: &Row<'_>, thread: Option<&str>, tables: &mut Tables<'_>) -> Vec<Label> {
+    fn labels(&self, row: &StackRow<'_>, thread: Option<&str>, tables: &mut Tables<'_>) -> Vec<Label> {
         let texts = [("layer", Some(row.layer.name())), ("thread", thread)];
         let numbers = [("pid", self.pid.map(u64::from)), ("iteration", self.iteration)];
         let mut labels = Vec::new();

@@ -8,7 +8,7 @@ use heaplens_analyze::{Profile, code_segments};
 
 use super::message::{self, Function, Line, Location, Mapping};
 use crate::catalogue::stack::label::{CUT, NO_STACK, label};
-use crate::export::samples::{FrameKey, Row, frame_key};
+use crate::export::samples::{FrameKey, StackRow, frame_key};
 
 pub(super) struct Tables<'a> {
     profile: &'a Profile,
@@ -63,7 +63,7 @@ impl<'a> Tables<'a> {
     }
 
     /// The places of a stack, innermost first.
-    pub(super) fn stack(&mut self, row: &Row<'a>) -> Vec<u64> {
+    pub(super) fn stack(&mut self, row: &StackRow<'a>) -> Vec<u64> {
         let mut places: Vec<u64> = row.frames.iter().map(|frame| self.frame(frame)).collect();
         if row.is_cut {
             places.push(self.word(CUT));

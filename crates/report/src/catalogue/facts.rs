@@ -1,0 +1,175 @@
+//! The facts of a finding, each a label and a sentence: live memory, holders, confidence, what was ruled out, the fix.
+
+use heaplens_analyze::Profile;
+use heaplens_analyze::growth::{Finding, How, MeasuredBy};
+use heaplens_analyze::profile::StackFrame;
+use heaplens_format::{Bytes, Nanos};
+
+use super::number::{count, percent, seconds, size};
+use super::stack::fold;
+use super::stack::location::frame_text;
+use super::stack::mixed::{self, FoldedLine};
+use super::verdict::bytes;
+use super::wording::{amount_words, one_line, plural_count};
+use super::{evidence, reference_path};
+
+/// Lines of a stack.
+const FRAMES: usize = 4;
+
+/// Words before facts that other outputs show in their own way.
+pub(crate) const HELD_BY: &str = "held by";
+
+pub(crate) const FIX: &str = "fix";
+
+/// `99 % of the growth`.
+pub(crate) fn share_words(finding: &Finding) -> Option<String> {
+    finding.share.map(|share| format!("{} of the growth", percent(share)))
+}
+
+/// `1.48 MiB/iteration`.
+pub(crate) fn amount(profile: &Profile, finding: &Finding) -> String {
+    match finding.returned.filter(|_| finding.rule.measured_by == MeasuredBy::Returned) {
+        Some(free) => format!("{} free", size(free)),
+        None => format!("{}/{}", size(bytes(finding.trend.slope.value)), evidence::per(profile)),
+    }
+}
+
+/// What is said of a finding, each with the word before it; what has nothing to say is left out.
+pub(crate) fn facts(profile: &Profile, finding: &Finding) -> Vec<(&'static str, String)> {
+    let mapping = evidence::mapping(finding)
+        .map(|mapping| format!("{} · {}", one_line(mapping), size(finding.live.bytes)));
+    let proof =
+        finding.returned.map(|returned| format!("{} came back when it was asked for", size(returned)));
+    let evidence = evidence::slowing(profile, finding).map(|slowing| {
+        let [first, last] =
+            [slowing.first, slowing.last].map(|time| seconds(Nanos::new((time * 1e9) as u64)));
+        format!("iterations slow down: {first} → {last}")
+    });
+    let stops = finding.stops_at().map(|level| format!("near {} if it goes on like that", size(level)));
+    let (id, name) = (finding.rule.id, finding.rule.name);
+    let facts = [
+        ("mapping", mapping.unwrap_or_default()),
+        ("threads", threads(profile, finding)),
+        ("live", live(profile, finding)),
+        (HELD_BY, held_by(profile, finding)),
+        ("bound", bound(profile, finding)),
+        ("counted", counted(profile, finding)),
+        ("reason", one_line(&evidence::reasons(profile, finding).join(" · "))),
+        ("proof", proof.unwrap_or_default()),
+        ("evidence", evidence.unwrap_or_default()),
+        ("will stop", stops.unwrap_or_default()),
+        ("not it", excluded(profile, finding)),
+        (FIX, finding.fix(profile).to_owned()),
+        ("rule", format!("{id} {name}")),
+    ];
+    facts.into_iter().filter(|(_, text)| !text.is_empty()).collect()
+}
+
+/// What libraries did with each iteration: `3.0 graph operations per iteration: 2.0 at train.py:12 · 1.0 at train.py:13`.
+pub(crate) fn counted(profile: &Profile, finding: &Finding) -> String {
+    let counted = evidence::counted(profile, finding);
+    let Some(((all, sum), lines)) = counted.split_first() else { return String::new() };
+    let line = |(what, value): &(String, f64)| {
+        let place = what.strip_prefix(all.as_str()).unwrap_or(what);
+        format!("{value:.1}{place}")
+    };
+    let lines: Vec<String> = lines.iter().map(line).collect();
+    let colon = if lines.is_empty() { "" } else { ": " };
+    format!("{sum:.1} {all}{colon}{}", lines.join(" · "))
+}
+
+/// What it is not, and why.
+pub(crate) fn excluded(profile: &Profile, finding: &Finding) -> String {
+    let excluded = evidence::excluded(profile, finding);
+    excluded.iter().map(|(what, why)| format!("{what} ({why})")).collect::<Vec<_>>().join(" · ")
+}
+
+/// How the program came to the line of a finding: the stack without that line, folded, innermost first.
+pub(crate) fn call_path(profile: &Profile, finding: &Finding, room: usize) -> Vec<String> {
+    let Some(leader) = finding.leader.map(|leader| &profile.sites[leader]) else { return Vec::new() };
+    let Some(line) = profile.line(leader) else { return Vec::new() };
+    let stack: Vec<&StackFrame> = profile.stack(leader).collect();
+    let lines = match profile.python_line(leader) {
+        Some(line) => mixed::fold(&stack, line, FRAMES),
+        None => fold::fold(&stack, FRAMES).frames.into_iter().map(FoldedLine::Frame).collect(),
+    };
+    let is_other =
+        |other: &&FoldedLine<'_>| !matches!(other, FoldedLine::Frame(frame) if std::ptr::eq(*frame, line));
+    let words = |other: &FoldedLine<'_>| match other {
+        FoldedLine::Frame(frame) => frame_text(frame, room),
+        FoldedLine::Words(words) => one_line(words),
+    };
+    lines.iter().filter(is_other).map(words).collect()
+}
+
+/// `200 at the last iteration · 1.0 more per iteration · they run`.
+pub(crate) fn threads(profile: &Profile, finding: &Finding) -> String {
+    let Some(threads) = finding.threads else { return String::new() };
+    let when = if profile.growth.how == How::Time { "of them" } else { "at the last iteration" };
+    let (pace, per) = (threads.per_iteration, evidence::per(profile));
+    let state = if threads.have_ended { "they have ended" } else { "they run" };
+    format!("{} {when} · {pace:.1} more per {per} · {state}", count(threads.count))
+}
+
+pub(crate) fn live(profile: &Profile, finding: &Finding) -> String {
+    if finding.leader.is_none() || finding.threads.is_some() {
+        return String::new();
+    }
+    let live = finding.live;
+    let when = match profile.growth.how {
+        How::Time => "at the last reading",
+        How::Loop | How::Marks if 2 * finding.held.bytes.get() < live.bytes.get() => {
+            "while it grew, given back later"
+        }
+        How::Loop | How::Marks => "at the last iteration",
+    };
+    let blocks = plural_count(live.blocks, "block");
+    let margin = finding.held.margin.filter(|margin| margin.bytes > Bytes::ZERO);
+    let margin = margin.map_or_else(String::new, |margin| format!(" ± {}", size(margin.bytes)));
+    let pace = finding.blocks_per_iteration.filter(|blocks| *blocks > 0.0);
+    let pace = pace
+        .map_or_else(String::new, |blocks| format!(" · {} per {}", rounded(blocks), evidence::per(profile)));
+    format!("{}{margin} in {blocks} {when}{pace}", size(live.bytes))
+}
+
+/// `module __main__ → results (list) → [812] EagerTensor · 400 elements, then 812`.
+fn held_by(profile: &Profile, finding: &Finding) -> String {
+    if !finding.rule.holder.is_empty() {
+        return finding.rule.holder.join(" → ");
+    }
+    let lost = profile.lost_of(finding);
+    if 2 * lost.bytes.get() >= finding.held.bytes.get().max(1) {
+        return format!("nothing: {} lost, no pointer to them is left", amount_words(lost));
+    }
+    let Some(held) = profile.held_by(finding) else { return String::new() };
+    let mut words = vec![one_line(&reference_path::path_text(&held.steps))];
+    if let Some([before, now]) = held.growing.map(|growing| growing.elements).filter(|count| *count != [0; 2])
+    {
+        words.push(format!("{}, then {}", plural_count(before, "element"), count(now)));
+    }
+    if held.alike < held.looked_at {
+        words.push(format!(
+            "{} of {} that were looked at",
+            count(held.alike.into()),
+            count(held.looked_at.into())
+        ));
+    }
+    words.join(" · ")
+}
+
+/// How sure the slope is, where that is less than sure.
+pub(crate) fn bound(profile: &Profile, finding: &Finding) -> String {
+    let slope = finding.trend.slope;
+    if finding.rule.measured_by == MeasuredBy::Returned || slope.high - slope.low <= 0.02 * slope.value {
+        return String::new();
+    }
+    let (low, high) = (size(bytes(slope.low)), size(bytes(slope.high)));
+    format!("{low} to {high} per {} in 95 of 100 runs", evidence::per(profile))
+}
+
+fn rounded(blocks: f64) -> String {
+    match blocks {
+        ..9.95 => format!("{blocks:.1} blocks"),
+        _ => format!("{} blocks", count(blocks.round() as u64)),
+    }
+}

@@ -1,0 +1,107 @@
+//! The verdict in one line: resident memory, whether and how fast it grows, and what is thought of that.
+
+use heaplens_analyze::Profile;
+use heaplens_analyze::growth::{Ending, How, Outcome, Shape, Trend, Verdict};
+use heaplens_format::Bytes;
+use heaplens_format::recording::LeakKind;
+
+use super::evidence;
+use super::number::size;
+use super::stack::location::location;
+use super::wording::{amount_words, plural_count};
+
+/// `RSS 0.51 GiB → 1.98 GiB, growing 1.50 MiB per iteration`.
+pub(crate) fn verdict_line(profile: &Profile, verdict: Verdict) -> String {
+    let parts = [resident(profile), Some(judgement(profile, verdict))];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// `RSS 0.51 GiB → 1.98 GiB`.
+pub(crate) fn resident(profile: &Profile) -> Option<String> {
+    let rss = profile.growth.rss.filter(|trend| trend.level > 0.0);
+    match (rss, profile.rss) {
+        (Some(trend), _) => Some(match [trend.first, trend.level].map(|value| size(bytes(value))) {
+            [first, level] if first == level => format!("RSS {level}"),
+            [first, level] => format!("RSS {first} → {level}"),
+        }),
+        (None, Some(rss)) => Some(format!("RSS {}", size(rss.end))),
+        (None, None) => None,
+    }
+}
+
+/// What is thought of it.
+pub(crate) fn judgement(profile: &Profile, verdict: Verdict) -> String {
+    let growth = &profile.growth;
+    match verdict {
+        Verdict::Leak => format!("{} and not stopping", growing(profile)),
+        Verdict::GrowthUnexplained => format!("{}, unexplained", growing(profile)),
+        Verdict::Growth => of_a_reason(profile),
+        Verdict::Lost => {
+            let lost = profile.lost(LeakKind::DefinitelyLost);
+            format!("no growth, but {} lost", amount_words(lost))
+        }
+        Verdict::Plateau => stopped(profile),
+        Verdict::Clean if growth.how == How::Time => match stands_still(profile) {
+            true => "no loop to judge by, and no steady growth".to_owned(),
+            false => "no loop to judge growth by".to_owned(),
+        },
+        Verdict::Clean => format!("no growth in {}", plural_count(growth.count, "iteration")),
+        Verdict::TooShort => too_short(profile),
+    }
+}
+
+/// `grew and stopped: shop/rates.py:12 keeps 24.0 MiB`.
+fn stopped(profile: &Profile) -> String {
+    let owner = profile.growth.plateau.and_then(|plateau| {
+        let line = profile.line(&profile.sites[plateau.leader])?;
+        Some(format!(": {} keeps {}", location(line)?, size(plateau.level)))
+    });
+    format!("grew and stopped{}", owner.unwrap_or_default())
+}
+
+/// Whether the readings over time say that nothing grows. Few of them, or a rise that was not judged, say nothing.
+fn stands_still(profile: &Profile) -> bool {
+    let stands = |trend: Trend| matches!(trend.shape, Shape::Flat | Shape::Plateau);
+    profile.growth.live.is_some_and(stands) && profile.growth.rss.is_none_or(stands)
+}
+
+/// Growth that is no leak, by the reason of the first finding.
+fn of_a_reason(profile: &Profile) -> String {
+    match profile.growth.findings.first().map(|finding| finding.rule.outcome) {
+        Some(Outcome::Ends(Ending::Instead(words))) => words.to_owned(),
+        Some(Outcome::Ends(Ending::After(words))) => format!("{}{words}", growing(profile)),
+        Some(Outcome::Leak | Outcome::Unexplained) | None => growing(profile),
+    }
+}
+
+/// What grows: resident memory where that is known, else what the findings say.
+fn growing(profile: &Profile) -> String {
+    let growth = &profile.growth;
+    match growth.rss.filter(|trend| trend.shape == Shape::Linear) {
+        Some(trend) => format!("growing {}", rate(profile, &trend)),
+        None => {
+            let sum: f64 = growth.findings.iter().map(|finding| finding.trend.slope.value).sum();
+            format!("live memory growing {} per {}", size(bytes(sum)), evidence::per(profile))
+        }
+    }
+}
+
+fn too_short(profile: &Profile) -> String {
+    let enough = profile.growth.enough.unwrap_or_default();
+    match profile.growth.how {
+        How::Time => format!("too short to tell growth: {} would do", plural_count(enough, "second")),
+        How::Loop | How::Marks => {
+            let count = plural_count(profile.growth.count, "iteration");
+            format!("too short to tell growth by {count}: {enough} would do")
+        }
+    }
+}
+
+/// `1.50 MiB per iteration`.
+pub(crate) fn rate(profile: &Profile, trend: &Trend) -> String {
+    format!("{} per {}", size(bytes(trend.slope.value)), evidence::per(profile))
+}
+
+pub(crate) fn bytes(value: f64) -> Bytes {
+    Bytes::new(value.max(0.0).round() as u64)
+}

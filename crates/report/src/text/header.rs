@@ -1,0 +1,139 @@
+//! The top of every page: the command and how it ended; and the figures of the run below the findings.
+
+use std::io;
+
+use heaplens_analyze::Profile;
+use heaplens_analyze::growth::How;
+use heaplens_analyze::profile::{Category, Measure};
+use heaplens_format::Bytes;
+use heaplens_format::recording::Reading;
+
+use super::ledger;
+use super::page::Page;
+use crate::catalogue::number::{count, percent, seconds, size};
+use crate::catalogue::process::{ending, is_running, iterations, python_name, why_unread};
+use crate::catalogue::wording::{cut, one_line, plural};
+
+/// Marks that are named at either end.
+const MARKS: usize = 2;
+
+pub(super) fn write_command(profile: &Profile, page: &mut Page<'_>) -> io::Result<()> {
+    let end = if is_running(profile) { "still running".to_owned() } else { ending(profile.exit) };
+    let mut parts = vec![profile.run.command.join(" "), end];
+    if profile.run.wall.get() > 0 {
+        parts.push(seconds(profile.run.wall));
+    }
+    if let Some(share) = profile.cost.share() {
+        parts.push(format!("Heaplens took {} of the CPU time", percent(share)));
+    }
+    // The command may be long; what follows it must not be lost.
+    let rest = parts[1..].join(" · ");
+    let room = page.options.width.saturating_sub(rest.chars().count() + "heaplens   · ".len()).max(20);
+    let command = cut(&one_line(&parts[0]), room);
+    page.line(&format!("heaplens  {command} · {rest}"))
+}
+
+pub(super) fn write_figures(profile: &Profile, page: &mut Page<'_>) -> io::Result<()> {
+    page.line("")?;
+    if let Some(row) = profile.shown().filter(|row| row.command != profile.run.command) {
+        page.line(&format!("  process         {} ({})", row.pid, one_line(&row.command.join(" "))))?;
+    }
+    if let Some(rss) = profile.rss {
+        let [start, peak, end] = [rss.start, rss.peak, rss.end].map(size);
+        let last = if is_running(profile) { "now" } else { "end" };
+        page.line(&format!("  RSS             start {start} · peak {peak} · {last} {end}"))?;
+    }
+    ledger::write_tree(profile, page)?;
+    if profile.growth.how == How::Marks {
+        let of = profile.growth.runs.unwrap_or("the program's own marks");
+        page.line(&format!("  iterations      {}, by {of}", count(profile.growth.count)))?;
+    } else if let Some(found) = &profile.iterations {
+        page.line(&format!("  iterations      {}", iterations(found)))?;
+    }
+    if profile.knows_end_of_script {
+        measure(page, "live at the end", profile.heap().held)?;
+        page.line(&format!("{:18}of the script, before Python's own clean-up", ""))?;
+    }
+    marks(profile, page)?;
+    let live = if is_running(profile) { "live now" } else { "live at exit" };
+    measure(page, live, profile.heap().live)?;
+    measure(page, "live at peak", profile.heap().peak)?;
+    measure(page, "allocated", profile.heap().allocated)?;
+    objects(profile, page)?;
+    mapped(profile, page)?;
+    returns(profile, page)?;
+    if let Some(python) = profile.python.filter(|python| python.reading != Reading::Frames) {
+        page.line(&format!("  {:<15} {}", python_name(python), why_unread(python.reading)))?;
+    }
+    if let Some(interval) = profile.sampled {
+        let text = "  sampled         one point every {} on average: all numbers are estimates, ± holds 95 % of runs";
+        page.line(&text.replace("{}", &size(interval)))?;
+    }
+    Ok(())
+}
+
+/// The user's own marks with what was live then: the first and the last of them.
+fn marks(profile: &Profile, page: &mut Page<'_>) -> io::Result<()> {
+    let named = profile.marks.iter().filter_map(|mark| mark.label.as_deref().zip(Some(mark.live)));
+    let mut words: Vec<String> =
+        named.map(|(label, live)| format!("{} {}", one_line(label), size(live))).collect();
+    if words.is_empty() {
+        return Ok(());
+    }
+    if let Some(hidden) = words.len().checked_sub(2 * MARKS).filter(|&hidden| hidden > 0) {
+        words.splice(MARKS..MARKS + hidden, [format!("… {} more …", count(hidden as u64))]);
+    }
+    page.line(&format!("  live at marks   {}", words.join(" · ")))
+}
+
+fn measure(page: &mut Page<'_>, what: &str, measure: Measure) -> io::Result<()> {
+    let margin = measure.margin.map_or_else(String::new, |margin| format!(" ± {}", size(margin.bytes)));
+    let blocks = measure.margin.map_or_else(String::new, |margin| format!(" ± {}", count(margin.blocks)));
+    let (bytes, number) = (size(measure.bytes), count(measure.blocks));
+    page.line(&format!(
+        "  {what:<15} {bytes}{margin} in {number}{blocks} {}",
+        plural(measure.blocks, "block")
+    ))
+}
+
+/// Small Python objects: they lie in mapped memory, so they are no part of the heap's figures.
+fn objects(profile: &Profile, page: &mut Page<'_>) -> io::Result<()> {
+    let Some(interval) = profile.object_interval else { return Ok(()) };
+    let (objects, when) = match profile.knows_end_of_script {
+        true => (profile.total(Category::Objects).held, "the end"),
+        false if is_running(profile) => (profile.total(Category::Objects).live, "this moment"),
+        false => (profile.total(Category::Objects).live, "exit"),
+    };
+    measure(page, "Python objects", objects)?;
+    if interval > Bytes::new(1) {
+        let every = size(interval);
+        page.line(&format!(
+            "{:18}small ones at {when}, sampled every {every} on average; ± holds 95 % of runs",
+            ""
+        ))?;
+    }
+    page.line(&format!("{:18}one that Python takes from a free list counts where it was first made", ""))
+}
+
+fn mapped(profile: &Profile, page: &mut Page<'_>) -> io::Result<()> {
+    let [anonymous, files] = [Category::Anonymous, Category::Files].map(|one| profile.total(one).live.bytes);
+    if anonymous == Bytes::ZERO && files == Bytes::ZERO {
+        return Ok(());
+    }
+    let when = if is_running(profile) { "mapped now" } else { "mapped at exit" };
+    page.line(&format!("  {when:<15} {} anonymous · {} of files", size(anonymous), size(files)))
+}
+
+/// What came back when it was asked for.
+fn returns(profile: &Profile, page: &mut Page<'_>) -> io::Result<()> {
+    let Some(returns) = profile.returns else { return Ok(()) };
+    let collected =
+        returns.collected.map(|found| format!("gc.collect() freed {}", size(found.heap + found.objects)));
+    let trimmed =
+        returns.trimmed.map(|found| format!("malloc_trim(0) returned {} of RSS", size(found.returned())));
+    let words: Vec<String> = collected.into_iter().chain(trimmed).collect();
+    if words.is_empty() {
+        return Ok(());
+    }
+    page.line(&format!("  tried           {}", words.join(" · ")))
+}
