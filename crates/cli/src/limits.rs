@@ -8,7 +8,7 @@ use heaplens_analyze::Profile;
 use heaplens_analyze::diagnose::{How, Verdict};
 use heaplens_format::Bytes;
 use heaplens_format::recording::Exit;
-use heaplens_report::baseline::Baseline;
+use heaplens_report::json::baseline::Baseline;
 use heaplens_report::text;
 
 use crate::destination;

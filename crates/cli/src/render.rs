@@ -4,7 +4,8 @@ use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
 
 use heaplens_analyze::Profile;
-use heaplens_report::{collapsed, html, json, text};
+use heaplens_report::export::collapsed;
+use heaplens_report::{html, json, text};
 use rustix::termios::tcgetwinsize;
 
 use crate::failure::Failure;
@@ -19,7 +20,7 @@ pub(crate) fn render(profile: &Profile, format: Format, options: text::Options) 
     let written = match format {
         Format::Text => text::write_with(profile, options, &mut bytes),
         Format::Json => json::write(profile, &mut bytes),
-        Format::Collapsed => collapsed::write(profile, &mut bytes),
+        Format::Collapsed => collapsed::write_live(profile, &mut bytes),
     };
     written.expect("writing to a Vec cannot fail");
     bytes

@@ -3,13 +3,10 @@
 #![forbid(unsafe_code)]
 
 mod catalogue;
-pub mod collapsed;
 pub mod export;
 pub mod html;
 pub mod json;
 pub mod text;
 
-pub use catalogue::diff::Named;
+pub use catalogue::diff::RecordingSide;
 pub use catalogue::source::Sources;
-pub use export::valgrind;
-pub use json::baseline;

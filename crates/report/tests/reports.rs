@@ -13,7 +13,8 @@ use std::time::UNIX_EPOCH;
 use heaplens_analyze::{Profile, profile};
 use heaplens_format::recording::{Decoded, Interpreter, Reading};
 use heaplens_format::{Bytes, Nanos, Pid};
-use heaplens_report::{collapsed, json, text};
+use heaplens_report::export::collapsed;
+use heaplens_report::{json, text};
 use serde_json::Value;
 
 use sample::python::{growing, script};
@@ -215,7 +216,7 @@ fn python_frames_in_the_json_say_so() {
 
 #[test]
 fn collapsed_python_frames_have_their_lines() {
-    let lines = written(collapsed::write, &profiled(&script("/home/user/train.py")));
+    let lines = written(collapsed::write_live, &profiled(&script("/home/user/train.py")));
     assert!(lines.contains(";<module> (train.py:9);Trainer.fit (trainer.py:300);"), "{lines}");
 }
 
@@ -240,7 +241,7 @@ fn the_json_of_a_plain_run() {
 
 #[test]
 fn the_collapsed_stacks_of_a_plain_run() {
-    insta::assert_snapshot!(written(collapsed::write, &profiled(&recording())));
+    insta::assert_snapshot!(written(collapsed::write_live, &profiled(&recording())));
 }
 
 #[test]
@@ -278,7 +279,7 @@ fn a_name_cannot_write_its_own_lines() {
     process.symbols[0].functions[0].name = Some("evil\n\x1b[2Jname;x".into());
     let profile = profiled(&decoded);
     assert!(written(text::write, &profile).contains("evil??[2Jname;x"));
-    assert!(written(collapsed::write, &profile).contains("evil\\n\x1b[2Jname\\x3bx"));
+    assert!(written(collapsed::write_live, &profile).contains("evil\\n\x1b[2Jname\\x3bx"));
 }
 
 #[test]
@@ -326,7 +327,7 @@ fn the_sums_of_the_json_are_its_totals() {
 #[test]
 fn the_collapsed_lines_add_up_to_the_live_total() {
     let profile = profiled(&recording());
-    let lines = written(collapsed::write, &profile);
+    let lines = written(collapsed::write_live, &profile);
     let sum: u64 = lines.lines().map(|line| line.rsplit(' ').next().unwrap().parse::<u64>().unwrap()).sum();
     assert_eq!(sum, profile.heap().live.bytes.get());
 }

@@ -10,10 +10,10 @@ use heaplens_analyze::diff::{Moment, Side};
 use heaplens_analyze::profile::Leaks;
 use heaplens_format::Pid;
 use heaplens_format::recording::LeakKind;
+use heaplens_report::export::valgrind::{self, XmlOptions};
 use heaplens_report::export::{
     Samples, What, collapsed, csv, dot, gperftools, massif, pprof, sarif, speedscope,
 };
-use heaplens_report::valgrind::{self, XmlOptions};
 
 use crate::destination;
 use crate::failure::{Failure, eprint};

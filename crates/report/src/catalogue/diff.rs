@@ -7,7 +7,7 @@ use super::number::size;
 use super::wording::one_line;
 
 /// One side of a comparison, and the file that it comes from.
-pub type Named<'a> = (&'a str, &'a Side);
+pub type RecordingSide<'a> = (&'a str, &'a Side);
 
 /// What a comparison lacks, in one sentence.
 pub(crate) fn sentence(note: &Note) -> String {

@@ -9,7 +9,7 @@ use heaplens_format::memory::Tables;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::ledger::layer_of;
-use crate::catalogue::diff::{Named, sentence};
+use crate::catalogue::diff::{RecordingSide, sentence};
 
 const SCHEMA: &str = "heaplens-diff/1";
 
@@ -17,7 +17,12 @@ const SCHEMA: &str = "heaplens-diff/1";
 ///
 /// # Errors
 /// When `out` cannot be written.
-pub fn write(diff: &Diff, from: Named<'_>, to: Named<'_>, out: &mut dyn Write) -> io::Result<()> {
+pub fn write(
+    diff: &Diff,
+    from: RecordingSide<'_>,
+    to: RecordingSide<'_>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let mut buffered = io::BufWriter::new(out);
     serde_json::to_writer(&mut buffered, &fields(diff, from, to))?;
     writeln!(buffered)?;
@@ -38,7 +43,7 @@ struct Fields<'a> {
     ledger: Option<LedgerFields>,
 }
 
-fn fields<'a>(diff: &'a Diff, from: Named<'a>, to: Named<'a>) -> Fields<'a> {
+fn fields<'a>(diff: &'a Diff, from: RecordingSide<'a>, to: RecordingSide<'a>) -> Fields<'a> {
     Fields {
         schema: SCHEMA,
         heaplens: env!("CARGO_PKG_VERSION"),
@@ -63,7 +68,7 @@ struct SideFields<'a> {
     at_seconds: Option<f64>,
 }
 
-fn side<'a>((recording, side): Named<'a>) -> SideFields<'a> {
+fn side<'a>((recording, side): RecordingSide<'a>) -> SideFields<'a> {
     SideFields {
         recording,
         command: &side.profile.run.command,

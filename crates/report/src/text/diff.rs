@@ -8,7 +8,7 @@ use heaplens_format::Bytes;
 use heaplens_format::memory::Tables;
 
 use super::page::{Options, Page};
-use crate::catalogue::diff::{Named, sentence};
+use crate::catalogue::diff::{RecordingSide, sentence};
 use crate::catalogue::number::{count, seconds, size};
 use crate::catalogue::stack::label::{NO_STACK, file_name};
 use crate::catalogue::stack::location::{frame_text, location};
@@ -25,8 +25,8 @@ const SHOWN: usize = 15;
 /// When `out` cannot be written.
 pub fn write(
     diff: &Diff,
-    from: Named<'_>,
-    to: Named<'_>,
+    from: RecordingSide<'_>,
+    to: RecordingSide<'_>,
     options: Options,
     out: &mut dyn Write,
 ) -> io::Result<()> {

@@ -18,8 +18,8 @@ use heaplens_format::Pid;
 use heaplens_format::environment::Objects;
 use heaplens_format::recording::{Decoded, HeapMoment, LeakKind};
 use heaplens_record::{Listeners, Outcome, Recorded, RunError, RunOptions, run_with};
+use heaplens_report::export::valgrind::{self, XmlOptions};
 use heaplens_report::text::leaks::{self, LeakOptions};
-use heaplens_report::valgrind::{self, XmlOptions};
 use heaplens_snapshot::Snapshot;
 
 use crate::destination;
