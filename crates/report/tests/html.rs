@@ -119,7 +119,7 @@ fn what_was_missed_is_said() {
     let written = page(&tree());
     assert!(written.contains("the recording is damaged"), "{written}");
     assert!(written.contains("Other processes"), "{written}");
-    assert!(page(&recording()).contains("No event was missed, no stack was cut."));
+    assert!(page(&recording()).contains("No allocation events lost, no stacks truncated."));
 }
 
 #[test]

@@ -58,7 +58,7 @@ fn the_page_of_a_run_with_ledgers() {
 #[test]
 fn the_page_says_when_the_program_did_not_wait_at_its_end() {
     let page = written(text::write, &profiled(&with_ledgers(false)));
-    assert!(page.contains("did not wait to be read: the last column was read at 1.30 s"), "{page}");
+    assert!(page.contains("No reading at exit: the last column was read at 1.30 s"), "{page}");
 }
 
 #[test]
@@ -152,9 +152,9 @@ fn the_text_of_the_users_line_is_shown_while_its_file_is_as_it_was() {
 #[test]
 fn python_that_is_not_read_is_said_once_with_the_reason() {
     let words = [
-        (Reading::UnknownVersion, "its lines are not known to this version, so stacks are native only"),
-        (Reading::FreeThreaded, "a free-threaded build, whose lines cannot be read: stacks are native only"),
-        (Reading::DebugBuild, "a debug build, whose lines cannot be read: stacks are native only"),
+        (Reading::UnknownVersion, "unsupported version, stacks are native only"),
+        (Reading::FreeThreaded, "free-threaded builds are not supported, stacks are native only"),
+        (Reading::DebugBuild, "debug builds are not supported, stacks are native only"),
     ];
     for (reading, words) in words {
         let mut decoded = recording();
@@ -168,7 +168,7 @@ fn python_that_is_not_read_is_said_once_with_the_reason() {
 #[test]
 fn imports_stand_apart_and_nothing_is_counted_twice() {
     let page = written(text::write, &profiled(&script("train.py")));
-    let (places, imports) = page.split_once("Live at exit from imports").unwrap();
+    let (places, imports) = page.split_once("Live at exit, from imports").unwrap();
     assert!(!places.contains("numpy"), "{places}");
     assert!(imports.contains("13.0 MiB") && imports.contains("import numpy  train.py:1"), "{imports}");
     assert_eq!(places.matches("13.5 MiB").count(), 1, "one row for all of them: {places}");

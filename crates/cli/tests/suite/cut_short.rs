@@ -88,7 +88,7 @@ fn killed_at_each_step(mode: &str, is_in_shell: bool, expected: &str) {
     assert!((40..MOST_STEPS).contains(&steps), "{mode}: an image takes {steps} steps");
     let seen = running.seen().unwrap_or_else(|why| panic!("{mode}, step {steps}: {why}"));
     let words: Vec<&str> = seen.split_ascii_whitespace().collect(); // lines are broken between them
-    assert!(words.join(" ").contains("the program stood still for"), "{seen}");
+    assert!(words.join(" ").contains("program paused for"), "{seen}");
     assert_eq!(running.finish(), expected, "{mode}, in a shell: {is_in_shell}");
 }
 

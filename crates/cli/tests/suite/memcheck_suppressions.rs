@@ -19,7 +19,7 @@ fn stderr_of(command: &mut Command) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// `  3  1,440 B in 10 blocks definitely lost, with …`.
+/// `  3  1,440 B in 10 blocks definitely lost, plus …`.
 fn headline(line: &str) -> Option<Amount> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let number = |word: &str| word.replace(',', "").parse::<u64>().ok();

@@ -37,7 +37,7 @@ fn runs_of_a_session_are_the_iterations_of_a_native_program() {
     let said: Vec<u64> = said.split(' ').map(|number| number.parse().expect("a number")).collect();
     assert_eq!(report.0["iterations"]["count"], said[0], "{}", report.0["iterations"]);
     assert_eq!(report.0["iterations"]["how"], "marks");
-    assert!(run.stderr().contains("300, by runs of Session::Run"), "{}", run.stderr());
+    assert!(run.stderr().contains("300 (runs of Session::Run)"), "{}", run.stderr());
     let line = SOURCE.lines().position(|line| line.ends_with("// here")).map_or(0, |at| at as u64 + 1);
     let findings = report.0["findings"].as_array().expect("findings");
     let found = findings.iter().find(|finding| finding["location"]["line"] == line);

@@ -64,7 +64,7 @@ fn a_program_that_makes_images_of_itself_computes_the_same() {
         let output = refused(&running.snapshot()).output().expect("heaplens starts");
         assert!(output.status.success(), "{output:?}");
         let seen = running.seen().expect("there is an image");
-        assert!(seen.contains("what other threads had in registers was not seen"), "{seen}");
+        assert!(seen.contains("registers of other threads were not captured"), "{seen}");
     }
     assert_eq!(running.finish(), "wrong=0 lost=0 worked=1 ticked=1\n");
 }

@@ -14,7 +14,7 @@ pub(crate) fn sentence(note: &Note) -> String {
     let side = |is_first: bool| if is_first { "first" } else { "second" };
     match note {
         Note::OtherPrograms { from, to } => format!(
-            "these are recordings of two programs, {} and {}: only lines of the same name are compared",
+            "the recordings are of different programs, {} and {}: only lines with the same name are compared",
             one_line(from),
             one_line(to)
         ),
@@ -24,33 +24,33 @@ pub(crate) fn sentence(note: &Note) -> String {
                 None => "recorded exactly".to_owned(),
             };
             format!(
-                "the first was {}, the second {}: what is sampled is an estimate, and a difference within its margin is left out",
+                "the first was {}, the second {}: sampled values are estimates, and differences within their margin are omitted",
                 how(from),
                 how(to)
             )
         }
         Note::ObjectsOnOneSide { is_first } => format!(
-            "small Python objects were recorded in the {} only: they are left out",
+            "only the {} recording has small Python objects: they are omitted",
             side(*is_first)
         ),
-        Note::NoLedger { from: false, to: false } => "neither has a ledger".to_owned(),
+        Note::NoLedger { from: false, to: false } => "neither recording has a ledger".to_owned(),
         Note::NoLedger { from, .. } => {
-            format!("the {} has no ledger: none is compared", side(!from))
+            format!("the {} recording has no ledger: ledgers are not compared", side(!from))
         }
-        Note::NoLedgerBetween => "no ledger was read between the two moments: none is compared".to_owned(),
+        Note::NoLedgerBetween => "no ledger was read between the two moments: ledgers are not compared".to_owned(),
         Note::OtherEnds => {
-            "one program waited at its end for its ledger to be read, the other did not: what it frees at its end is in the difference of the ledgers".to_owned()
+            "only one of the ledgers was read at exit: what the other program freed while exiting shows as a difference".to_owned()
         }
         Note::OneEndOfScript { is_first } => format!(
-            "the end of the script is known of the {} only: what Python frees between there and its exit is in the difference",
+            "the end of the script is known for the {} recording only: what Python frees between that and exit shows as a difference",
             side(*is_first)
         ),
         Note::NearestPass { asked } => {
-            format!("what was held at pass {asked} is not kept: the nearest pass that is stands for it")
+            format!("pass {asked} was not kept: the nearest pass that was is used instead")
         }
-        Note::Damaged { from: true, to: true } => "both recordings are damaged: what is lost is in neither".to_owned(),
+        Note::Damaged { from: true, to: true } => "both recordings are damaged: lost data is missing from both".to_owned(),
         Note::Damaged { from, .. } => {
-            format!("the {} recording is damaged: what is lost seems to have changed", side(*from))
+            format!("the {} recording is damaged: lost data shows as a change", side(*from))
         }
     }
 }

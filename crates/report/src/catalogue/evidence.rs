@@ -11,7 +11,7 @@ use super::source::source_line;
 /// The mapping that a finding is about, where it is one that nobody was seen to make.
 pub(crate) fn mapping(finding: &Finding) -> Option<&str> {
     let name = finding.mapping.as_deref()?;
-    Some(if name.is_empty() { "anonymous, without a name" } else { name })
+    Some(if name.is_empty() { "anonymous, unnamed" } else { name })
 }
 
 /// What was counted for a finding: all of it, then line by line where there are several.
@@ -66,8 +66,8 @@ pub(crate) fn excluded(profile: &Profile, finding: &Finding) -> Vec<(String, Str
     }
     let others = growth.lines.saturating_sub(growth.findings.len());
     if growth.how != How::Time && others > 0 {
-        let lines = if others == 1 { "line that allocates" } else { "lines that allocate" };
-        excluded.push((format!("{others} other {lines}"), "no growth that matters".to_owned()));
+        let lines = if others == 1 { "line" } else { "lines" };
+        excluded.push((format!("{others} other {lines}"), "no significant growth".to_owned()));
     }
     excluded
 }
@@ -83,7 +83,7 @@ fn still_of(profile: &Profile, layer: Layer, trend: &Trend) -> &'static str {
 }
 
 fn still(trend: &Trend) -> &'static str {
-    if trend.shape == Shape::Plateau { "grew and stopped" } else { "flat" }
+    if trend.shape == Shape::Plateau { "plateau" } else { "flat" }
 }
 
 /// Iterations that become slower, which is evidence for the first of what grows.

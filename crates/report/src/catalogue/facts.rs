@@ -38,27 +38,26 @@ pub(crate) fn amount(profile: &Profile, finding: &Finding) -> String {
 pub(crate) fn facts(profile: &Profile, finding: &Finding) -> Vec<(&'static str, String)> {
     let mapping = evidence::mapping(finding)
         .map(|mapping| format!("{} · {}", one_line(mapping), size(finding.live.bytes)));
-    let proof =
-        finding.returned.map(|returned| format!("{} came back when it was asked for", size(returned)));
+    let proof = finding.returned.map(|returned| format!("the reclaim test recovered {}", size(returned)));
     let evidence = evidence::slowing(profile, finding).map(|slowing| {
         let [first, last] =
             [slowing.first, slowing.last].map(|time| seconds(Nanos::new((time * 1e9) as u64)));
         format!("iterations slow down: {first} → {last}")
     });
-    let stops = finding.stops_at().map(|level| format!("near {} if it goes on like that", size(level)));
+    let stops = finding.stops_at().map(|level| format!("at about {} if the trend continues", size(level)));
     let (id, name) = (finding.rule.id, finding.rule.name);
     let facts = [
         ("mapping", mapping.unwrap_or_default()),
         ("threads", threads(profile, finding)),
         ("live", live(profile, finding)),
         (HELD_BY, held_by(profile, finding)),
-        ("bound", bound(profile, finding)),
+        ("rate", interval(profile, finding)),
         ("counted", counted(profile, finding)),
         ("reason", one_line(&evidence::reasons(profile, finding).join(" · "))),
         ("proof", proof.unwrap_or_default()),
         ("evidence", evidence.unwrap_or_default()),
-        ("will stop", stops.unwrap_or_default()),
-        ("not it", excluded(profile, finding)),
+        ("levels off", stops.unwrap_or_default()),
+        ("ruled out", excluded(profile, finding)),
         (FIX, finding.fix(profile).to_owned()),
         ("rule", format!("{id} {name}")),
     ];
@@ -102,12 +101,12 @@ pub(crate) fn call_path(profile: &Profile, finding: &Finding, room: usize) -> Ve
     lines.iter().filter(is_other).map(words).collect()
 }
 
-/// `200 at the last iteration · 1.0 more per iteration · they run`.
+/// `200 at the last iteration · 1.0 more per iteration · still running`.
 pub(crate) fn threads(profile: &Profile, finding: &Finding) -> String {
     let Some(threads) = finding.threads else { return String::new() };
-    let when = if profile.growth.how == How::Time { "of them" } else { "at the last iteration" };
+    let when = if profile.growth.how == How::Time { "in total" } else { "at the last iteration" };
     let (pace, per) = (threads.per_iteration, evidence::per(profile));
-    let state = if threads.have_ended { "they have ended" } else { "they run" };
+    let state = if threads.have_ended { "exited" } else { "still running" };
     format!("{} {when} · {pace:.1} more per {per} · {state}", count(threads.count))
 }
 
@@ -117,9 +116,9 @@ pub(crate) fn live(profile: &Profile, finding: &Finding) -> String {
     }
     let live = finding.live;
     let when = match profile.growth.how {
-        How::Time => "at the last reading",
+        How::Time => "at the last measurement",
         How::Loop | How::Marks if 2 * finding.held.bytes.get() < live.bytes.get() => {
-            "while it grew, given back later"
+            "while growing, freed later"
         }
         How::Loop | How::Marks => "at the last iteration",
     };
@@ -132,24 +131,24 @@ pub(crate) fn live(profile: &Profile, finding: &Finding) -> String {
     format!("{}{margin} in {blocks} {when}{pace}", size(live.bytes))
 }
 
-/// `module __main__ → results (list) → [812] EagerTensor · 400 elements, then 812`.
+/// `module __main__ → results (list) → [812] EagerTensor · 400 → 812 elements`.
 fn held_by(profile: &Profile, finding: &Finding) -> String {
     if !finding.rule.holder.is_empty() {
         return finding.rule.holder.join(" → ");
     }
     let lost = profile.lost_of(finding);
     if 2 * lost.bytes.get() >= finding.held.bytes.get().max(1) {
-        return format!("nothing: {} lost, no pointer to them is left", amount_words(lost));
+        return format!("nothing: {} lost, no pointers to them remain", amount_words(lost));
     }
     let Some(held) = profile.held_by(finding) else { return String::new() };
     let mut words = vec![one_line(&reference_path::path_text(&held.steps))];
     if let Some([before, now]) = held.growing.map(|growing| growing.elements).filter(|count| *count != [0; 2])
     {
-        words.push(format!("{}, then {}", plural_count(before, "element"), count(now)));
+        words.push(format!("{} → {}", count(before), plural_count(now, "element")));
     }
     if held.alike < held.looked_at {
         words.push(format!(
-            "{} of {} that were looked at",
+            "{} of {} blocks inspected",
             count(held.alike.into()),
             count(held.looked_at.into())
         ));
@@ -158,13 +157,13 @@ fn held_by(profile: &Profile, finding: &Finding) -> String {
 }
 
 /// How sure the slope is, where that is less than sure.
-pub(crate) fn bound(profile: &Profile, finding: &Finding) -> String {
+pub(crate) fn interval(profile: &Profile, finding: &Finding) -> String {
     let slope = finding.trend.slope;
     if finding.rule.measured_by == MeasuredBy::Returned || slope.high - slope.low <= 0.02 * slope.value {
         return String::new();
     }
     let (low, high) = (size(bytes(slope.low)), size(bytes(slope.high)));
-    format!("{low} to {high} per {} in 95 of 100 runs", evidence::per(profile))
+    format!("{low} to {high} per {} (95 % confidence interval)", evidence::per(profile))
 }
 
 fn rounded(blocks: f64) -> String {

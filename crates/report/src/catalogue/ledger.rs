@@ -63,11 +63,11 @@ pub(crate) fn named_after(line: &LineRow) -> Option<NamedAfter> {
 
 pub(crate) fn words(profile: &Profile, mapping: &MappingProfile) -> String {
     if named_after(profile.tables.line(mapping.line)) != Some(NamedAfter::Maker) {
-        let name = if mapping.name.is_empty() { "anonymous, without a name" } else { &mapping.name };
+        let name = if mapping.name.is_empty() { "anonymous, unnamed" } else { &mapping.name };
         return one_line(name);
     }
     let known = profile.mapping_stack(mapping).find(|frame| frame.function.is_some() || frame.file.is_some());
-    let Some(frame) = known else { return "by code without a name".to_owned() };
+    let Some(frame) = known else { return "by unknown code".to_owned() };
     let function = one_line(frame.function.as_deref().unwrap_or("?"));
     match location(frame) {
         Some(place) => format!("{function}  {place}"),
@@ -79,14 +79,14 @@ pub(crate) fn words(profile: &Profile, mapping: &MappingProfile) -> String {
 pub(crate) fn notes(profile: &Profile, ledger: &LedgerProfile) -> Vec<String> {
     let mut notes = Vec::new();
     if ledger.all.iter().any(|one| one.is_estimated) {
-        notes.push("The run was sampled: native blocks are told from free memory by estimates.".to_owned());
+        notes.push("Sampled run: the split between native blocks and free memory is an estimate.".to_owned());
     }
     let is_there = |line: &&LineRow| ledger.line(line.line).most() >= SMALLEST;
     let there = profile.tables.lines_of(ledger.space.kind).filter(is_there);
     notes.extend(there.filter_map(|line| line.note).map(str::to_owned));
     if !ledger.has_end() {
         let at = seconds(ledger.end.at);
-        notes.push(format!("The process did not wait to be read: the last column was read at {at}."));
+        notes.push(format!("No reading at exit: the last column was read at {at}."));
     }
     notes
 }

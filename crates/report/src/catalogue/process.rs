@@ -31,10 +31,10 @@ pub(crate) fn python_name(python: Interpreter) -> String {
 /// Why a Python program has native stacks only.
 pub(crate) fn why_unread(reading: Reading) -> &'static str {
     match reading {
-        Reading::Frames => "its lines are known",
-        Reading::UnknownVersion => "its lines are not known to this version, so stacks are native only",
-        Reading::FreeThreaded => "a free-threaded build, whose lines cannot be read: stacks are native only",
-        Reading::DebugBuild => "a debug build, whose lines cannot be read: stacks are native only",
+        Reading::Frames => "Python frames were recorded",
+        Reading::UnknownVersion => "unsupported version, stacks are native only",
+        Reading::FreeThreaded => "free-threaded builds are not supported, stacks are native only",
+        Reading::DebugBuild => "debug builds are not supported, stacks are native only",
     }
 }
 
@@ -42,16 +42,16 @@ pub(crate) fn ending(exit: Option<Exit>) -> String {
     match exit {
         Some(Exit::Code(code)) => format!("exit {code}"),
         Some(Exit::Signal(signal)) => format!("killed by {}", signal_name(signal)),
-        None => "end not seen".to_owned(),
+        None => "exit unknown".to_owned(),
     }
 }
 
 pub(crate) fn process_end(end: ProcessEnd) -> String {
     match end {
-        ProcessEnd::Unknown => "end not seen".to_owned(),
+        ProcessEnd::Unknown => "exit unknown".to_owned(),
         ProcessEnd::Ended(Exit::Signal(signal)) => signal_name(signal),
         ProcessEnd::Ended(exit) => ending(Some(exit)),
-        ProcessEnd::Replaced => "replaced".to_owned(),
+        ProcessEnd::Replaced => "called exec".to_owned(),
         ProcessEnd::Running => "running".to_owned(),
     }
 }

@@ -10,7 +10,7 @@ use super::number::size;
 use super::stack::location::location;
 use super::wording::{amount_words, plural_count};
 
-/// `RSS 0.51 GiB → 1.98 GiB, growing 1.50 MiB per iteration`.
+/// `RSS 0.51 GiB → 1.98 GiB, growing by 1.50 MiB per iteration`.
 pub(crate) fn verdict_line(profile: &Profile, verdict: Verdict) -> String {
     let parts = [resident(profile), Some(judgement(profile, verdict))];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
@@ -33,30 +33,30 @@ pub(crate) fn resident(profile: &Profile) -> Option<String> {
 pub(crate) fn judgement(profile: &Profile, verdict: Verdict) -> String {
     let growth = &profile.growth;
     match verdict {
-        Verdict::Leak => format!("{} and not stopping", growing(profile)),
+        Verdict::Leak => format!("{} with no sign of stopping", growing(profile)),
         Verdict::GrowthUnexplained => format!("{}, unexplained", growing(profile)),
         Verdict::Growth => of_a_reason(profile),
         Verdict::Lost => {
             let lost = profile.lost(LeakKind::DefinitelyLost);
-            format!("no growth, but {} lost", amount_words(lost))
+            format!("no growth, but {} definitely lost", amount_words(lost))
         }
         Verdict::Plateau => stopped(profile),
         Verdict::Clean if growth.how == How::Time => match stands_still(profile) {
-            true => "no loop to judge by, and no steady growth".to_owned(),
-            false => "no loop to judge growth by".to_owned(),
+            true => "no steady growth (no loop found, judged over time)".to_owned(),
+            false => "growth not judged (no loop found)".to_owned(),
         },
         Verdict::Clean => format!("no growth in {}", plural_count(growth.count, "iteration")),
         Verdict::TooShort => too_short(profile),
     }
 }
 
-/// `grew and stopped: shop/rates.py:12 keeps 24.0 MiB`.
+/// `reached a plateau: shop/rates.py:12 holds 24.0 MiB`.
 fn stopped(profile: &Profile) -> String {
     let owner = profile.growth.plateau.and_then(|plateau| {
         let line = profile.line(&profile.sites[plateau.leader])?;
-        Some(format!(": {} keeps {}", location(line)?, size(plateau.level)))
+        Some(format!(": {} holds {}", location(line)?, size(plateau.level)))
     });
-    format!("grew and stopped{}", owner.unwrap_or_default())
+    format!("reached a plateau{}", owner.unwrap_or_default())
 }
 
 /// Whether the readings over time say that nothing grows. Few of them, or a rise that was not judged, say nothing.
@@ -78,10 +78,10 @@ fn of_a_reason(profile: &Profile) -> String {
 fn growing(profile: &Profile) -> String {
     let growth = &profile.growth;
     match growth.rss.filter(|trend| trend.shape == Shape::Linear) {
-        Some(trend) => format!("growing {}", rate(profile, &trend)),
+        Some(trend) => format!("growing by {}", rate(profile, &trend)),
         None => {
             let sum: f64 = growth.findings.iter().map(|finding| finding.trend.slope.value).sum();
-            format!("live memory growing {} per {}", size(bytes(sum)), evidence::per(profile))
+            format!("live memory growing by {} per {}", size(bytes(sum)), evidence::per(profile))
         }
     }
 }
@@ -89,10 +89,10 @@ fn growing(profile: &Profile) -> String {
 fn too_short(profile: &Profile) -> String {
     let enough = profile.growth.enough.unwrap_or_default();
     match profile.growth.how {
-        How::Time => format!("too short to tell growth: {} would do", plural_count(enough, "second")),
+        How::Time => format!("too short to detect growth: {} needed", plural_count(enough, "second")),
         How::Loop | How::Marks => {
             let count = plural_count(profile.growth.count, "iteration");
-            format!("too short to tell growth by {count}: {enough} would do")
+            format!("too short to detect growth: {count}, {enough} needed")
         }
     }
 }

@@ -106,9 +106,11 @@ fn lost(profile: &Profile) -> impl Iterator<Item = Cause<'_>> {
 
 fn lost_record<'a>(profile: &'a Profile, record: &LeakRecord) -> Option<Cause<'a>> {
     let (rule, level, title) = match record.kind {
-        LeakKind::DefinitelyLost => (("L1", "definitely-lost"), "error", "No pointer leads to these blocks"),
+        LeakKind::DefinitelyLost => {
+            (("L1", "definitely-lost"), "error", "Definitely lost: no pointers to these blocks remain")
+        }
         LeakKind::PossiblyLost => {
-            (("L2", "possibly-lost"), "note", "Only pointers into their middle lead to these blocks")
+            (("L2", "possibly-lost"), "note", "Possibly lost: only interior pointers to these blocks remain")
         }
         _ => return None,
     };
@@ -117,9 +119,9 @@ fn lost_record<'a>(profile: &'a Profile, record: &LeakRecord) -> Option<Cause<'a
         rule,
         level,
         title: title.to_owned(),
-        help: "free them, or keep what leads to them",
+        help: "free the blocks, or keep a pointer to them",
         reference: None,
-        text: format!("{title}: {bytes} bytes are lost, with {blocks} blocks of this line."),
+        text: format!("{title}. {bytes} bytes are lost with the {blocks} blocks allocated at this line."),
         line: profile.line_of(record.stack),
         stack: profile.frames(record.stack).collect(),
         properties: json!({

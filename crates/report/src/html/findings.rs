@@ -26,7 +26,7 @@ pub(super) fn write(profile: &Profile, page: &mut Markup) {
     if findings.is_empty() {
         return;
     }
-    page.section("findings", "What grows", |page| {
+    page.section("findings", "Findings", |page| {
         for (rank, finding) in (1..).zip(findings) {
             let rank = format!("{rank}");
             let id = format!("finding-{rank}");
@@ -69,7 +69,7 @@ fn source(profile: &Profile, finding: &Finding, rank: &str, page: &mut Markup) {
     let way = call_path(profile, finding, ROOM);
     if !way.is_empty() {
         page.inside("details", &[("class", "way")], |page| {
-            page.element("summary", &[], "How the program came there");
+            page.element("summary", &[], "Call stack");
             page.inside("ol", &[], |page| {
                 way.iter().for_each(|line| page.inside("li", &[], |page| page.name(line)));
             });
@@ -125,13 +125,13 @@ fn one_step(held: &HeldBy<'_>, step: &PathNode, page: &mut Markup) {
     page.name(&reference_path::step_text(step));
     if step.retained.bytes.get() > 0 {
         page.inside("span", &[("class", "retained")], |page| {
-            page.text("holds ");
+            page.text("retains ");
             page.bytes(step.retained.bytes);
         });
     }
     let growing = held.growing.filter(|growing| std::ptr::eq(&held.view.nodes[growing.node as usize], step));
     if let Some([before, now]) = growing.map(|growing| growing.elements).filter(|count| *count != [0; 2]) {
-        let words = format!("{}, then {}", plural_count(before, "element"), count(now));
+        let words = format!("{} → {}", count(before), plural_count(now, "element"));
         page.element("span", &[("class", "grew")], &words);
     }
 }
@@ -160,7 +160,7 @@ fn references(finding: &Finding, page: &mut Markup) {
         return;
     }
     page.inside("div", &[("class", "fact")], |page| {
-        page.element("dt", &[], "read");
+        page.element("dt", &[], "see also");
         page.inside("dd", &[], |page| {
             for address in known {
                 page.element("a", &[("href", address), ("rel", "noreferrer noopener")], address);

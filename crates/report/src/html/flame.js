@@ -1,7 +1,7 @@
 // The tree of stacks, and looks at it: by callers or by what allocates, with the frames of one language or of both. A look is
 // made as far as it is drawn: children are gathered when a frame is wide enough to be seen.
 
-const KINDS = ["native", "Python, your code", "Python, a library", ""];
+const KINDS = ["native", "Python, your code", "Python library", ""];
 const WORD = 3;
 
 class Flame {

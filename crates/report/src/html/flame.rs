@@ -10,7 +10,7 @@ use heaplens_analyze::profile::{Origin, SiteProfile, StackFrame};
 use serde::Serialize;
 
 use super::strings::Strings;
-use crate::catalogue::stack::label::{CUT, NO_STACK, file_name};
+use crate::catalogue::stack::label::{NO_STACK, TRUNCATED, file_name};
 
 /// Bytes that the tree may take in the file. With everything else a page stays below 2 MiB.
 const ROOM: usize = 1_700_000;
@@ -206,7 +206,7 @@ impl<'a> Builder<'a> {
             }
             let mut node = of_stack[step.caller.index()];
             if step.frames.is_empty() && step.cut.is_some() {
-                node = self.word(node, CUT);
+                node = self.word(node, TRUNCATED);
             }
             for frame in step.frames.rev() {
                 node = self.child(node, self.look_of[frame]);

@@ -165,7 +165,7 @@ class FlameView {
   }
 
   name(box) {
-    if (box.frame < 0) return this.view.reversed ? "all that allocates" : "all";
+    if (box.frame < 0) return this.view.reversed ? "all allocating functions" : "all";
     const line = this.flame.lines[box.frame];
     const file = this.flame.files[box.frame].split("/").pop();
     return line ? `${this.flame.names[box.frame]} (${file}:${line})` : this.flame.names[box.frame];
@@ -190,15 +190,15 @@ class FlameView {
 
   sayFound(words) {
     const all = this.view.root.bytes;
-    const shown = `${size(all)}${this.view.value === 2 ? ` per ${this.per}` : ""} in all`;
+    const shown = `${size(all)}${this.view.value === 2 ? ` per ${this.per}` : ""} total`;
     if (!words) {
       this.said.textContent = shown;
       return;
     }
     const bytes = this.flame.found(this.hits, this.view.value);
     const frames = this.hits.filter(Boolean).length;
-    const word = frames === 1 ? "function" : "functions";
-    this.said.textContent = `${shown}; ${count(frames)} ${word} found, in stacks with ${size(bytes)} (${percent(bytes, all)})`;
+    const word = frames === 1 ? "function matches" : "functions match";
+    this.said.textContent = `${shown}; ${count(frames)} ${word}, in stacks with ${size(bytes)} (${percent(bytes, all)})`;
   }
 
   key(event, box) {

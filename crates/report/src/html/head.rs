@@ -46,7 +46,7 @@ fn about(profile: &Profile) -> Vec<String> {
     }
     about.extend(profile.python.map(process::python_name));
     about.extend(
-        profile.sampled.map(|interval| format!("sampled every {}: numbers are estimates", size(interval))),
+        profile.sampled.map(|interval| format!("sampled every {}: figures are estimates", size(interval))),
     );
     about
 }
@@ -62,7 +62,7 @@ pub(super) fn verdict(profile: &Profile, page: &mut Markup) {
         page.inside("h1", &[("id", "verdict")], |page| {
             if let Some(resident) = resident(profile) {
                 page.element("span", &[("class", "resident")], &resident);
-                page.fixed("<span class=\"comma\">, </span>");
+                page.fixed("<span class=\"separator\">, </span>");
             }
             page.element("span", &[("class", "judgement")], &judgement(profile, verdict));
         });
@@ -74,12 +74,12 @@ pub(super) fn verdict(profile: &Profile, page: &mut Markup) {
 fn word(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Leak => "Leak",
-        Verdict::GrowthUnexplained => "Growth, unexplained",
+        Verdict::GrowthUnexplained => "Unexplained growth",
         Verdict::Growth => "Growth, no leak",
         Verdict::Lost => "Lost blocks",
         Verdict::Plateau => "Plateau",
         Verdict::Clean => "Clean",
-        Verdict::TooShort => "Too short to tell",
+        Verdict::TooShort => "Too short to judge",
     }
 }
 
@@ -87,11 +87,11 @@ fn figures(profile: &Profile, page: &mut Markup) {
     let last = if is_running(profile) { "live now" } else { "live at exit" };
     page.inside("dl", &[("class", "figures")], |page| {
         if profile.knows_end_of_script {
-            measure(page, "live at the script's end", "held", profile.heap().held);
+            measure(page, "live at end of script", "held", profile.heap().held);
         }
         measure(page, last, "live", profile.heap().live);
-        measure(page, "live at the peak", "peak", profile.heap().peak);
-        measure(page, "allocated in all", "allocated", profile.heap().allocated);
+        measure(page, "live at peak", "peak", profile.heap().peak);
+        measure(page, "total allocated", "allocated", profile.heap().allocated);
         if profile.object_interval.is_some() {
             let objects = profile.total(Category::Objects);
             let held = if profile.knows_end_of_script { objects.held } else { objects.live };
@@ -99,7 +99,7 @@ fn figures(profile: &Profile, page: &mut Markup) {
         }
         if let Some(rss) = profile.rss {
             page.inside("div", &[("data-figure", "rss")], |page| {
-                page.element("dt", &[], "RSS at the peak");
+                page.element("dt", &[], "peak RSS");
                 page.inside("dd", &[], |page| page.bytes(rss.peak));
             });
         }
@@ -131,7 +131,7 @@ pub(super) fn footer(profile: &Profile, page: &mut Markup) {
             "p",
             &[],
             &format!(
-                "Heaplens {} took {cpu}, {arena} for its tables and {private} in the program. This file is complete: it loads nothing.",
+                "Heaplens {} used {cpu}, {arena} for its tables and {private} inside the program. This page is self-contained and loads nothing.",
                 process::version(profile)
             ),
         );

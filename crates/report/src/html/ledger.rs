@@ -19,8 +19,8 @@ const WORTH_NAMING: u64 = 1 << 20;
 /// Writes those of all spaces, where the host's was taken.
 pub(super) fn write(profile: &Profile, page: &mut Markup) {
     let Some(ledger) = &profile.ledger else { return };
-    page.section("ledger", "Where every byte is", |page| {
-        page.fixed("<p class=\"note\">In MiB. The lines add up to what is resident.</p>");
+    page.section("ledger", "Ledger", |page| {
+        page.fixed("<p class=\"note\">Resident memory by category, in MiB. The lines add up to RSS.</p>");
         write_one(profile, ledger, page);
         for SpaceProfile { ledger, .. } in &profile.spaces {
             page.element("h3", &[], &title(profile, ledger));

@@ -8,7 +8,7 @@ use super::markup::Markup;
 use crate::catalogue::number::count;
 use crate::catalogue::stack::label::NO_STACK;
 use crate::catalogue::stack::location::frame_text;
-use crate::catalogue::wording::plural_count;
+use crate::catalogue::wording::{plural, plural_count};
 
 /// Stacks that are named.
 const SHOWN: usize = 20;
@@ -20,10 +20,10 @@ const ROOM: usize = 140;
 /// Writes what is lost, or that nothing is; nothing where nobody looked.
 pub(super) fn write(profile: &Profile, page: &mut Markup) {
     let Some(leaks) = &profile.leaks else { return };
-    page.section("lost", "What is lost", |page| match leaks {
+    page.section("lost", "Leak check", |page| match leaks {
         Leaks::NotDone(why) => {
             page.inside("p", &[("class", "note")], |page| {
-                page.text("Blocks were not looked at: ");
+                page.text("No leak check: ");
                 page.name(why);
             });
         }
@@ -41,15 +41,25 @@ pub(super) fn write(profile: &Profile, page: &mut Markup) {
 fn sums(profile: &Profile, page: &mut Markup) {
     let suppressed: Amount = profile.suppressed.iter().map(|(_, amount)| *amount).sum();
     let rows = [
-        ("definitely", "no pointer is left", profile.lost(LeakKind::DefinitelyLost)),
-        ("indirectly", "only lost blocks hold them", profile.lost(LeakKind::IndirectlyLost)),
-        ("possibly", "only inner pointers are left", profile.lost(LeakKind::PossiblyLost)),
-        ("suppressed", "known of libraries, left out", suppressed),
+        (
+            "definitely",
+            "definitely lost",
+            "no pointers to the blocks remain",
+            profile.lost(LeakKind::DefinitelyLost),
+        ),
+        (
+            "indirectly",
+            "indirectly lost",
+            "only lost blocks point to them",
+            profile.lost(LeakKind::IndirectlyLost),
+        ),
+        ("possibly", "possibly lost", "only interior pointers remain", profile.lost(LeakKind::PossiblyLost)),
+        ("suppressed", "suppressed", "known leaks of libraries", suppressed),
     ];
     page.inside("dl", &[("class", "figures")], |page| {
-        for (kind, meaning, amount) in rows {
+        for (kind, name, meaning, amount) in rows {
             page.inside("div", &[("data-lost", kind)], |page| {
-                page.element("dt", &[], meaning);
+                page.element("dt", &[("title", meaning)], name);
                 page.inside("dd", &[], |page| {
                     page.bytes(amount.bytes);
                     page.element("small", &[], &format!("in {}", plural_count(amount.blocks, "block")));
@@ -64,7 +74,7 @@ fn table(profile: &Profile, lost: &[&LeakRecord], page: &mut Markup) {
     page.inside("div", &scrolls, |page| {
         page.inside("table", &[("class", "numbers places")], |page| {
             page.fixed(
-                "<thead><tr><th scope=\"col\">bytes</th><th scope=\"col\">with them</th><th scope=\"col\">blocks</th>\
+                "<thead><tr><th scope=\"col\">bytes</th><th scope=\"col\">indirect</th><th scope=\"col\">blocks</th>\
                  <th scope=\"col\">allocated by</th></tr></thead>",
             );
             page.inside("tbody", &[], |page| {
@@ -73,7 +83,8 @@ fn table(profile: &Profile, lost: &[&LeakRecord], page: &mut Markup) {
         });
     });
     if let Some(more) = lost.len().checked_sub(SHOWN).filter(|&more| more > 0) {
-        let text = format!("{} more are in the JSON report.", plural_count(more as u64, "stack"));
+        let text =
+            format!("{} more {} in the JSON report.", count(more as u64), plural(more as u64, "stack"));
         page.element("p", &[("class", "note")], &text);
     }
 }

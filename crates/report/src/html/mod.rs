@@ -82,7 +82,7 @@ fn metadata(profile: &Profile, page: &mut Markup) {
 }
 
 fn body(profile: &Profile, page: &mut Markup) {
-    page.fixed("<a class=\"skip\" href=\"#main\">To the verdict</a>\n");
+    page.fixed("<a class=\"skip\" href=\"#main\">Skip to the verdict</a>\n");
     head::banner(profile, page);
     page.inside("main", &[("id", "main")], |page| {
         head::verdict(profile, page);
@@ -100,7 +100,7 @@ fn body(profile: &Profile, page: &mut Markup) {
 fn parts(profile: &Profile, page: &mut Markup) {
     findings::write(profile, page);
     timeline::write(profile, page);
-    page.section("flame", "Where it is allocated", flame_part);
+    page.section("flame", "Flame graph", flame_part);
     sites::write(profile, page);
     ledger::write(profile, page);
     lost::write(profile, page);

@@ -5,7 +5,7 @@ function switchTheme(button) {
   const isDark = () => (root.dataset.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
   const name = () => {
     button.textContent = isDark() ? "Light" : "Dark";
-    button.setAttribute("aria-label", isDark() ? "Light colours" : "Dark colours");
+    button.setAttribute("aria-label", isDark() ? "Switch to light colours" : "Switch to dark colours");
   };
   button.hidden = false;
   button.addEventListener("click", () => {

@@ -20,12 +20,12 @@ pub(super) fn write(profile: &Profile, page: &mut Markup) {
     if tables.iter().all(|table| table.rows.is_empty()) {
         return;
     }
-    page.section("places", "The heaviest places", |page| {
+    page.section("places", "Top allocation sites", |page| {
         for Ranking { title, rows, others } in tables.iter().filter(|table| !table.rows.is_empty()) {
             page.element("h3", &[], title);
             table(title, rows, page);
             if *others > 0 {
-                let more = format!("and {} with less", plural_count(*others as u64, "place"));
+                let more = format!("{} with less not shown", plural_count(*others as u64, "site"));
                 page.element("p", &[("class", "note")], &more);
             }
         }
@@ -38,7 +38,7 @@ fn table(title: &str, rows: &[RankedSite], page: &mut Markup) {
         page.inside("table", &[("class", "numbers places")], |page| {
             page.fixed(
                 "<thead><tr><th scope=\"col\">bytes</th><th scope=\"col\">share</th><th scope=\"col\">blocks</th>\
-                 <th scope=\"col\">place</th></tr></thead>",
+                 <th scope=\"col\">site</th></tr></thead>",
             );
             page.inside("tbody", &[], |page| rows.iter().for_each(|one| row(one, page)));
         });
@@ -64,7 +64,7 @@ fn row(row: &RankedSite, page: &mut Markup) {
             }
             lines.for_each(|line| page.inside("span", &[], |page| page.name(line)));
             if row.stacks > 1 {
-                page.element("span", &[], &format!("the heaviest of {} stacks", count(row.stacks)));
+                page.element("span", &[], &format!("the largest of {} stacks", count(row.stacks)));
             }
         });
     });

@@ -25,7 +25,7 @@ class Chart {
 
   sayWho() {
     this.place.setAttribute("role", "slider");
-    this.place.setAttribute("aria-label", "Moment of the time-line");
+    this.place.setAttribute("aria-label", "Time");
     this.place.setAttribute("aria-valuemin", "0");
     this.place.setAttribute("aria-valuemax", String(this.times.length - 1));
     this.place.tabIndex = 0;
@@ -160,7 +160,7 @@ class Chart {
   values(time) {
     if (!this.areas) {
       const [, resident, live] = this.data.readings[this.chosen];
-      return [["RSS", resident, "swatch-reading"], ["live on the heap", live, "swatch-none"]];
+      return [["RSS", resident, "swatch-reading"], ["live heap", live, "swatch-none"]];
     }
     const row = this.data.ledgers[this.chosen];
     const all = row.slice(1).reduce((sum, value) => sum + value, 0);

@@ -66,15 +66,15 @@ pub(super) fn write(profile: &Profile, page: &mut Markup) {
     if profile.timeline.len() < 2 && !has_ledgers {
         return;
     }
-    page.section("time", "Over time", |page| {
+    page.section("time", "Memory over time", |page| {
         page.fixed(
-            "<p class=\"note\">Resident memory, by what it is. The line is what the system reads; the areas are counted \
-             page by page from time to time.</p>\
+            "<p class=\"note\">Resident memory by category. The line is RSS as the kernel reports it; the areas are from the \
+             ledger, which is read less often.</p>\
              <div id=\"chart\" class=\"chart\"></div><ul id=\"legend\" class=\"legend\"></ul>",
         );
         if let Some(ledger) = &profile.ledger {
             page.inside("details", &[], |page| {
-                page.element("summary", &[], "The same as a table");
+                page.element("summary", &[], "Show as a table");
                 table(profile.tables, ledger, page);
             });
         }
@@ -89,7 +89,7 @@ fn table(tables: Tables, ledger: &LedgerProfile, page: &mut Markup) {
             ("class", "scroll"),
             ("tabindex", "0"),
             ("role", "region"),
-            ("aria-label", "Over time, as a table"),
+            ("aria-label", "Memory over time, as a table"),
         ],
         |page| {
             page.inside("table", &[("class", "numbers")], |page| {

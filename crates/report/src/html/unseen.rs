@@ -14,9 +14,9 @@ const PROCESSES: usize = 12;
 /// Writes it.
 pub(super) fn write(profile: &Profile, page: &mut Markup) {
     let lines = lines(profile);
-    page.section("unseen", "What was not seen", |page| {
+    page.section("unseen", "Completeness", |page| {
         if lines.is_empty() {
-            page.fixed("<p>No event was missed, no stack was cut.</p>");
+            page.fixed("<p>No allocation events lost, no stacks truncated.</p>");
         } else {
             page.inside("ul", &[], |page| {
                 lines.iter().for_each(|line| page.inside("li", &[], |page| page.name(line)));
@@ -29,7 +29,7 @@ pub(super) fn write(profile: &Profile, page: &mut Markup) {
 fn lines(profile: &Profile) -> Vec<String> {
     let unread = profile.python.filter(|python| python.reading != Reading::Frames);
     let unread = unread.map(|python| format!("{}: {}", python_name(python), why_unread(python.reading)));
-    let refusal = profile.holders.refusal().map(|why| format!("the last look at the heap: {why}"));
+    let refusal = profile.holders.refusal().map(|why| format!("last heap snapshot: {why}"));
     let losses = profile.losses.iter().map(loss_words);
     let damage = profile.damage.iter().map(|damage| format!("the recording is damaged {damage}"));
     unread.into_iter().chain(refusal).chain(losses).chain(damage).collect()
@@ -48,14 +48,14 @@ fn others(profile: &Profile, page: &mut Markup) {
     page.inside("div", &scrolls, |page| {
         page.inside("table", &[("class", "numbers places")], |page| {
             page.fixed(
-                "<thead><tr><th scope=\"col\">process</th><th scope=\"col\">at exit</th><th scope=\"col\">at the peak</th>\
+                "<thead><tr><th scope=\"col\">process</th><th scope=\"col\">at exit</th><th scope=\"col\">at peak</th>\
                  <th scope=\"col\">command</th></tr></thead>",
             );
             page.inside("tbody", &[], |page| others.iter().take(PROCESSES).for_each(|row| process(row, page)));
         });
     });
     if let Some(more) = others.len().checked_sub(PROCESSES).filter(|&more| more > 0) {
-        page.element("p", &[("class", "note")], &format!("and {} more", count(more as u64)));
+        page.element("p", &[("class", "note")], &format!("{} more", count(more as u64)));
     }
 }
 

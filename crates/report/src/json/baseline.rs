@@ -56,7 +56,7 @@ impl Known {
         let place =
             [self.function.as_deref(), self.file.as_deref()].into_iter().flatten().collect::<Vec<_>>();
         let source = self.source.as_deref().map_or_else(String::new, |source| format!(": {source}"));
-        let place = if place.is_empty() { "nowhere in particular".to_owned() } else { place.join(" in ") };
+        let place = if place.is_empty() { "unknown location".to_owned() } else { place.join(" in ") };
         format!("{} {place}{source}", self.rule)
     }
 }

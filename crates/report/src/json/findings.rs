@@ -134,7 +134,7 @@ fn finding<'a>(profile: &'a Profile, finding: &'a Finding) -> FindingFields<'a> 
         live_bytes: finding.live.bytes.get(),
         live_blocks: finding.live.blocks,
         location: location(profile, finding),
-        mapping: evidence::mapping(finding),
+        mapping: mapping(finding),
         stack: representative.map_or_else(Vec::new, |site| profile.stack(site).map(frame).collect()),
         holder: holder(profile, finding),
         evidence: evidence(profile, finding),
@@ -143,6 +143,12 @@ fn finding<'a>(profile: &'a Profile, finding: &'a Finding) -> FindingFields<'a> 
         fix: finding.fix(profile),
         references: finding.rule.references,
     }
+}
+
+/// The name of the mapping; scripts may compare the one that stands for a mapping without a name.
+fn mapping(finding: &Finding) -> Option<&str> {
+    let name = finding.mapping.as_deref()?;
+    Some(if name.is_empty() { "anonymous, without a name" } else { name })
 }
 
 fn location<'a>(profile: &'a Profile, finding: &Finding) -> Option<LocationFields<'a>> {

@@ -70,9 +70,9 @@ fn versions(profile: &Profile, packages: &[Package]) -> String {
 
 fn iterations(profile: &Profile) -> String {
     match (&profile.iterations, profile.growth.how) {
-        (_, How::Marks) => format!("{}, by marks", count(profile.growth.count)),
+        (_, How::Marks) => format!("{} (marks)", count(profile.growth.count)),
         (Some(found), _) => loop_words(found),
-        (None, _) => "no loop was found: per second".to_owned(),
+        (None, _) => "no loop found, rates are per second".to_owned(),
     }
 }
 
@@ -87,9 +87,9 @@ fn write_finding(profile: &Profile, finding: &Finding, out: &mut dyn Write) -> i
         ("live", facts::live(profile, finding)),
         ("threads", facts::threads(profile, finding)),
         ("held by", held_by(profile, finding)),
-        ("bound", facts::bound(profile, finding)),
+        ("rate", facts::interval(profile, finding)),
         ("counted", facts::counted(profile, finding)),
-        ("not it", facts::excluded(profile, finding)),
+        ("ruled out", facts::excluded(profile, finding)),
     ] {
         if !text.is_empty() {
             writeln!(out, "- {name}: {text}")?;
@@ -170,7 +170,7 @@ fn write_missed(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
         return Ok(());
     }
     writeln!(out)?;
-    writeln!(out, "Not seen: {}", losses.join("; "))
+    writeln!(out, "Losses: {}", losses.join("; "))
 }
 
 /// As Markdown shows it, whatever is in it.

@@ -12,7 +12,7 @@ use crate::catalogue::diff::{RecordingSide, sentence};
 use crate::catalogue::number::{count, seconds, size};
 use crate::catalogue::stack::label::{NO_STACK, file_name};
 use crate::catalogue::stack::location::{frame_text, location};
-use crate::catalogue::wording::{one_line, plural_count};
+use crate::catalogue::wording::{one_line, plural, plural_count};
 
 /// Where the words of a line begin.
 const INDENT: usize = 16;
@@ -57,9 +57,9 @@ fn words(side: &Side) -> String {
 
 fn moment(side: &Side) -> String {
     match side.name.as_str() {
-        "start" if side.at.is_none() => "the start".to_owned(),
-        "end" if side.at.is_none() && side.profile.knows_end_of_script => "the end of the script".to_owned(),
-        "end" if side.at.is_none() => "the end".to_owned(),
+        "start" if side.at.is_none() => "start".to_owned(),
+        "end" if side.at.is_none() && side.profile.knows_end_of_script => "end of the script".to_owned(),
+        "end" if side.at.is_none() => "end".to_owned(),
         name => name.to_owned(),
     }
 }
@@ -97,7 +97,7 @@ fn lines(lines: &[&LineChange], what: &str, page: &mut Page<'_>) -> io::Result<(
         0 => Ok(()),
         more => {
             let bytes: i64 = lines.iter().skip(SHOWN).map(|line| line.change.bytes()).sum();
-            page.line(&format!("  {:>12}  {} more, in the JSON", signed(bytes), count(more as u64)))
+            page.line(&format!("  {:>12}  {} more in the JSON", signed(bytes), count(more as u64)))
         }
     }
 }
@@ -119,8 +119,8 @@ fn write_line(line: &LineChange, page: &mut Page<'_>) -> io::Result<()> {
 fn name_of_line(frame: &StackFrame, room: usize) -> String {
     let is_nameless = frame.function.is_none() && frame.file.is_none() && frame.offset == 0;
     match &frame.module {
-        Some(module) if is_nameless => format!("code without a name in {}", one_line(file_name(module))),
-        None if is_nameless => "code that is in no file".to_owned(),
+        Some(module) if is_nameless => format!("unknown code in {}", one_line(file_name(module))),
+        None if is_nameless => "code outside any file".to_owned(),
         _ => frame_text(frame, room),
     }
 }
@@ -134,13 +134,13 @@ fn moved(line: &LineChange) -> String {
     }
 }
 
-/// ` · 100 blocks more`.
+/// ` · 100 more blocks`.
 fn blocks(change: i64) -> String {
     let number = change.unsigned_abs();
     match change {
         0 => String::new(),
-        1.. => format!(" · {} more", plural_count(number, "block")),
-        _ => format!(" · {} fewer", plural_count(number, "block")),
+        1.. => format!(" · {} more {}", count(number), plural(number, "block")),
+        _ => format!(" · {} fewer {}", count(number), plural(number, "block")),
     }
 }
 
@@ -148,9 +148,9 @@ fn unchanged(diff: &Diff) -> String {
     let number = diff.unchanged as u64;
     let lines = plural_count(number, "line");
     match (diff.lines.is_empty(), number) {
-        (true, _) => format!("No line changed, of {lines}."),
-        (false, 0) => "No other line held anything.".to_owned(),
-        (false, _) => format!("{lines} did not change, or by less than their margin."),
+        (true, _) => format!("No change in {lines}."),
+        (false, 0) => "No other line has live memory.".to_owned(),
+        (false, _) => format!("{lines} unchanged, or changed by less than their margin."),
     }
 }
 
@@ -185,6 +185,6 @@ mod tests {
     #[test]
     fn differences_have_a_sign() {
         assert_eq!([0, 5, -1024].map(signed), ["0 B", "+5 B", "−1.00 KiB"]);
-        assert_eq!(blocks(-1), " · 1 block fewer");
+        assert_eq!(blocks(-1), " · 1 fewer block");
     }
 }

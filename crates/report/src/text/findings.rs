@@ -8,9 +8,10 @@ use heaplens_analyze::{Profile, remarks};
 use super::page::Page;
 use crate::catalogue::evidence;
 use crate::catalogue::facts::{amount, call_path, facts, share_words};
+use crate::catalogue::number::count;
 use crate::catalogue::stack::location::frame_text;
 use crate::catalogue::verdict::verdict_line;
-use crate::catalogue::wording::{one_line, plural_count, wrapped};
+use crate::catalogue::wording::{one_line, plural, wrapped};
 
 /// Findings that are told at length.
 const SHOWN: usize = 4;
@@ -36,7 +37,8 @@ pub(super) fn write(profile: &Profile, page: &mut Page<'_>) -> io::Result<()> {
         0 => Ok(()),
         more => {
             page.line("")?;
-            page.line(&format!("     {} more, in the JSON report", plural_count(more as u64, "finding")))
+            let findings = plural(more as u64, "finding");
+            page.line(&format!("     {} more {findings} in the JSON report", count(more as u64)))
         }
     }
 }

@@ -31,7 +31,7 @@ pub(super) fn write_other_processes(profile: &Profile, page: &mut Page<'_>) -> i
     }
     match others.len().saturating_sub(OTHERS) {
         0 => Ok(()),
-        more => page.line(&format!("            and {} more", count(more as u64))),
+        more => page.line(&format!("            {} more", count(more as u64))),
     }
 }
 
@@ -40,15 +40,15 @@ pub(super) fn write_losses(profile: &Profile, page: &mut Page<'_>) -> io::Result
     let losses: Vec<String> = profile.losses.iter().map(loss_words).chain(damage).collect();
     if losses.is_empty() {
         page.line("")?;
-        return page.line("  No event was missed, no stack was cut.");
+        return page.line("  No allocation events lost, no stacks truncated.");
     }
-    page.title("Missed or cut")?;
+    page.title("Lost or truncated")?;
     for loss in losses.iter().take(LOSSES) {
         page.line(&format!("    {loss}"))?;
     }
     match losses.len().saturating_sub(LOSSES) {
         0 => Ok(()),
-        more => page.line(&format!("    and {} more", count(more as u64))),
+        more => page.line(&format!("    {} more", count(more as u64))),
     }
 }
 
@@ -63,5 +63,5 @@ pub(super) fn write_cost(profile: &Profile, page: &mut Page<'_>) -> io::Result<(
     };
     page.line("")?;
     let (arena, private) = (size(cost.arena), size(cost.private));
-    page.line(&format!("  Heaplens: {cpu} · arena {arena} · private {private}"))
+    page.line(&format!("  Heaplens overhead: {cpu} · arena {arena} · private {private}"))
 }

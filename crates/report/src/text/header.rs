@@ -24,7 +24,7 @@ pub(super) fn write_command(profile: &Profile, page: &mut Page<'_>) -> io::Resul
         parts.push(seconds(profile.run.wall));
     }
     if let Some(share) = profile.cost.share() {
-        parts.push(format!("Heaplens took {} of the CPU time", percent(share)));
+        parts.push(format!("Heaplens used {} of the CPU time", percent(share)));
     }
     // The command may be long; what follows it must not be lost.
     let rest = parts[1..].join(" · ");
@@ -45,14 +45,14 @@ pub(super) fn write_figures(profile: &Profile, page: &mut Page<'_>) -> io::Resul
     }
     ledger::write_tree(profile, page)?;
     if profile.growth.how == How::Marks {
-        let of = profile.growth.runs.unwrap_or("the program's own marks");
-        page.line(&format!("  iterations      {}, by {of}", count(profile.growth.count)))?;
+        let of = profile.growth.runs.unwrap_or("marks set by the program");
+        page.line(&format!("  iterations      {} ({of})", count(profile.growth.count)))?;
     } else if let Some(found) = &profile.iterations {
         page.line(&format!("  iterations      {}", iterations(found)))?;
     }
     if profile.knows_end_of_script {
-        measure(page, "live at the end", profile.heap().held)?;
-        page.line(&format!("{:18}of the script, before Python's own clean-up", ""))?;
+        measure(page, "live at end", profile.heap().held)?;
+        page.line(&format!("{:18}at the end of the script, before interpreter shutdown", ""))?;
     }
     marks(profile, page)?;
     let live = if is_running(profile) { "live now" } else { "live at exit" };
@@ -66,7 +66,7 @@ pub(super) fn write_figures(profile: &Profile, page: &mut Page<'_>) -> io::Resul
         page.line(&format!("  {:<15} {}", python_name(python), why_unread(python.reading)))?;
     }
     if let Some(interval) = profile.sampled {
-        let text = "  sampled         one point every {} on average: all numbers are estimates, ± holds 95 % of runs";
+        let text = "  sampled         every {} on average: all figures are estimates, ± is the 95 % confidence interval";
         page.line(&text.replace("{}", &size(interval)))?;
     }
     Ok(())
@@ -100,19 +100,19 @@ fn measure(page: &mut Page<'_>, what: &str, measure: Measure) -> io::Result<()> 
 fn objects(profile: &Profile, page: &mut Page<'_>) -> io::Result<()> {
     let Some(interval) = profile.object_interval else { return Ok(()) };
     let (objects, when) = match profile.knows_end_of_script {
-        true => (profile.total(Category::Objects).held, "the end"),
-        false if is_running(profile) => (profile.total(Category::Objects).live, "this moment"),
-        false => (profile.total(Category::Objects).live, "exit"),
+        true => (profile.total(Category::Objects).held, "at end"),
+        false if is_running(profile) => (profile.total(Category::Objects).live, "now"),
+        false => (profile.total(Category::Objects).live, "at exit"),
     };
     measure(page, "Python objects", objects)?;
     if interval > Bytes::new(1) {
         let every = size(interval);
         page.line(&format!(
-            "{:18}small ones at {when}, sampled every {every} on average; ± holds 95 % of runs",
+            "{:18}small objects {when}, sampled every {every} on average; ± is the 95 % confidence interval",
             ""
         ))?;
     }
-    page.line(&format!("{:18}one that Python takes from a free list counts where it was first made", ""))
+    page.line(&format!("{:18}objects reused from a free list count where they were first allocated", ""))
 }
 
 fn mapped(profile: &Profile, page: &mut Page<'_>) -> io::Result<()> {
@@ -121,10 +121,10 @@ fn mapped(profile: &Profile, page: &mut Page<'_>) -> io::Result<()> {
         return Ok(());
     }
     let when = if is_running(profile) { "mapped now" } else { "mapped at exit" };
-    page.line(&format!("  {when:<15} {} anonymous · {} of files", size(anonymous), size(files)))
+    page.line(&format!("  {when:<15} {} anonymous · {} file-backed", size(anonymous), size(files)))
 }
 
-/// What came back when it was asked for.
+/// What gc.collect() and malloc_trim() gave back at the end.
 fn returns(profile: &Profile, page: &mut Page<'_>) -> io::Result<()> {
     let Some(returns) = profile.returns else { return Ok(()) };
     let collected =
@@ -135,5 +135,5 @@ fn returns(profile: &Profile, page: &mut Page<'_>) -> io::Result<()> {
     if words.is_empty() {
         return Ok(());
     }
-    page.line(&format!("  tried           {}", words.join(" · ")))
+    page.line(&format!("  reclaim test    {}", words.join(" · ")))
 }

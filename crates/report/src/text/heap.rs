@@ -39,7 +39,7 @@ pub fn write(
     if view.others_ran {
         page.wrapped(
             "  ",
-            "what other threads had in registers was not seen: what is lost cannot be told from this look",
+            "registers of other threads were not captured, so this snapshot cannot tell which blocks are lost",
         )?;
     }
     match heap.address {
@@ -52,25 +52,25 @@ pub fn write(
     }
 }
 
-/// `heap after 800 iterations (2.1 s): 1.20 GiB in 1,019,554 blocks · looked at in 0.5 s, the program stood still for 12 ms`.
+/// `Heap snapshot after 800 iterations (2.1 s): 1.20 GiB in 1,019,554 blocks · took 0.5 s, program paused for 12 ms`.
 fn headline(view: &HeapView) -> String {
     let when = match view.moment {
-        HeapMoment::Exit => "at the end".to_owned(),
-        HeapMoment::Asked => "when it was asked for".to_owned(),
-        HeapMoment::Running { passes: 0 } => "while it ran".to_owned(),
+        HeapMoment::Exit => "at exit".to_owned(),
+        HeapMoment::Asked => "on request".to_owned(),
+        HeapMoment::Running { passes: 0 } => "while running".to_owned(),
         HeapMoment::Running { passes } => format!("after {}", plural_count(passes, "iteration")),
     };
-    let still = match view.moment {
+    let paused = match view.moment {
         HeapMoment::Exit => String::new(),
-        _ if view.others_ran => format!(", one thread stood still for {}", seconds(view.pause)),
-        _ => format!(", the program stood still for {}", seconds(view.pause)),
+        _ if view.others_ran => format!(", one thread paused for {}", seconds(view.pause)),
+        _ => format!(", program paused for {}", seconds(view.pause)),
     };
     let took = seconds(view.took);
-    format!("heap {when} ({}): {} · looked at in {took}{still}", seconds(view.at), amount_words(view.live))
+    format!("Heap snapshot {when} ({}): {} · took {took}{paused}", seconds(view.at), amount_words(view.live))
 }
 
 fn write_classes(view: &HeapView, top: usize, page: &mut Page<'_>) -> io::Result<()> {
-    page.title("what the blocks are")?;
+    page.title("Blocks by type")?;
     for row in view.classes.iter().take(top) {
         page.line(&format!("  {}  {}", columns(row.live), one_line(&row.class)))?;
     }
@@ -81,7 +81,7 @@ fn write_retainers(view: &HeapView, top: usize, page: &mut Page<'_>) -> io::Resu
     if view.retainers.is_empty() {
         return Ok(());
     }
-    page.title("who holds most alone: what would be free without it")?;
+    page.title("Largest retained sizes (what would be freed along with the object)")?;
     for &node in view.retainers.iter().take(top) {
         let retained = view.nodes[node as usize].retained;
         page.wrapped(&format!("  {}  ", columns(retained)), &way(view, node))?;
@@ -93,7 +93,7 @@ fn write_growing(view: &HeapView, top: usize, page: &mut Page<'_>) -> io::Result
     if view.growing.is_empty() {
         return Ok(());
     }
-    page.title("what grew since the look before")?;
+    page.title("Growth since the previous snapshot")?;
     for growing in view.growing.iter().take(top) {
         let now = view.nodes[growing.node as usize].retained;
         let more = Amount {
@@ -102,7 +102,7 @@ fn write_growing(view: &HeapView, top: usize, page: &mut Page<'_>) -> io::Result
         };
         let elements = match growing.elements {
             [0, 0] => String::new(),
-            [before, now] => format!(" · {} elements, then {}", count(before), count(now)),
+            [before, now] => format!(" · {} → {} elements", count(before), count(now)),
         };
         page.wrapped(&format!("  {}  ", columns(more)), &format!("{}{elements}", way(view, growing.node)))?;
     }
@@ -117,7 +117,7 @@ fn write_address(view: &HeapView, address: u64, page: &mut Page<'_>) -> io::Resu
         let kept = count(view.nodes.iter().filter(|node| node.address != 0).count() as u64);
         return page.wrapped(
             &format!("  0x{address:x}  "),
-            &format!("lies in none of the {kept} blocks whose way is kept: those that hold much, and those on the way to what grows"),
+            &format!("is in none of the {kept} blocks whose reference path was kept: those with a large retained size, and those on the path to growing memory"),
         );
     };
     for (depth, node) in path(view, found as u32).into_iter().enumerate() {

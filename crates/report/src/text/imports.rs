@@ -58,6 +58,6 @@ pub(super) fn words(imported: Imported<'_>, by: Option<&StackFrame>) -> String {
         (Imported::Package(package), Some(place)) => format!("import {}  {place}", one_line(package)),
         (Imported::Package(package), None) => format!("import {}", one_line(package)),
         (Imported::By(..), Some(place)) => format!("imports at {place}"),
-        (Imported::By(..) | Imported::AtStart, _) => "imports at the interpreter's start".to_owned(),
+        (Imported::By(..) | Imported::AtStart, _) => "imports at interpreter startup".to_owned(),
     }
 }

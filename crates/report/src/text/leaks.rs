@@ -43,8 +43,8 @@ pub fn write(
     header::write_command(profile, &mut page)?;
     page.line("")?;
     match &profile.leaks {
-        None => page.line("  Blocks were not looked at: the process did not wait at its end.")?,
-        Some(Leaks::NotDone(reason)) => page.wrapped("  Blocks were not looked at: ", reason)?,
+        None => page.line("  No leak check: the process was not stopped at exit.")?,
+        Some(Leaks::NotDone(reason)) => page.wrapped("  No leak check: ", reason)?,
         Some(Leaks::Done(records)) => write_records(profile, records, leaks, &mut page)?,
     }
     let is_complete = profile.losses.is_empty() && profile.damage.is_empty();
@@ -101,11 +101,7 @@ fn headline(record: &LeakRecord) -> String {
     let own = format!("{} in {} {}", bytes(record.direct), blocks(record.direct), name(record.kind));
     match record.indirect.blocks {
         0 => own,
-        _ => format!(
-            "{own}, with {} in {} that only they hold",
-            bytes(record.indirect),
-            blocks(record.indirect)
-        ),
+        _ => format!("{own}, plus {} in {} indirectly lost", bytes(record.indirect), blocks(record.indirect)),
     }
 }
 

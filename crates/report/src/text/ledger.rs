@@ -52,7 +52,7 @@ pub(super) fn write_tree(profile: &Profile, page: &mut Page<'_>) -> io::Result<(
     let [rss, pss, uss] = [tree.rss, tree.pss, tree.uss].map(size);
     let (processes, at) = (count(tree.processes as u64), seconds(tree.at));
     page.line(&format!(
-        "  process tree    {processes} processes at {at}: PSS {pss} · USS {uss} · RSS {rss} (Heaplens included)"
+        "  process tree    {processes} processes at {at}: PSS {pss} · USS {uss} · RSS {rss} (including Heaplens)"
     ))
 }
 

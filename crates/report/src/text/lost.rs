@@ -19,7 +19,7 @@ const SHOWN: usize = 3;
 pub(super) fn write(profile: &Profile, page: &mut Page<'_>) -> io::Result<()> {
     let definite = profile.lost(LeakKind::DefinitelyLost);
     let (Some(Leaks::Done(records)), true) = (&profile.leaks, definite.blocks > 0) else { return Ok(()) };
-    page.title(&format!("lost: {}", headline(definite, profile.lost(LeakKind::IndirectlyLost))))?;
+    page.title(&headline(definite, profile.lost(LeakKind::IndirectlyLost)))?;
     let lost: Vec<&LeakRecord> =
         records.iter().filter(|record| record.kind == LeakKind::DefinitelyLost).collect();
     for record in lost.iter().take(SHOWN) {
@@ -29,18 +29,14 @@ pub(super) fn write(profile: &Profile, page: &mut Page<'_>) -> io::Result<()> {
         0 => Ok(()),
         more => {
             let stacks = plural(more as u64, "stack");
-            page.line(&format!("  {:>10}   {} more {stacks}: heaplens memcheck", "", count(more as u64)))
+            page.line(&format!("  {:>10}   {} more {stacks} (see heaplens memcheck)", "", count(more as u64)))
         }
     }
 }
 
 fn headline(definite: Amount, indirect: Amount) -> String {
-    let own = format!("{} to which no pointer is left", amount_words(definite));
-    if indirect.blocks == 0 {
-        own
-    } else {
-        format!("{own}, and {} that only they hold", amount_words(indirect))
-    }
+    let own = format!("Definitely lost: {}", amount_words(definite));
+    if indirect.blocks == 0 { own } else { format!("{own} · indirectly lost: {}", amount_words(indirect)) }
 }
 
 fn write_record(profile: &Profile, record: &LeakRecord, page: &mut Page<'_>) -> io::Result<()> {

@@ -13,7 +13,7 @@ use crate::catalogue::number::{count, share, size};
 use crate::catalogue::process::is_running;
 use crate::catalogue::ranking::{self, GroupKey, Selection, SiteGroup, line_text, lines, source};
 use crate::catalogue::stack::fold::{SHOWN, SHOWN_BRIEFLY};
-use crate::catalogue::stack::label::{CUT, NO_STACK};
+use crate::catalogue::stack::label::{NO_STACK, TRUNCATED};
 use crate::catalogue::wording::{plural, plural_count};
 
 /// Places whose stacks are shown at length.
@@ -60,10 +60,10 @@ pub(super) fn write(profile: &Profile, page: &mut Page<'_>) -> io::Result<()> {
 fn write_peak(profile: &Profile, page: &mut Page<'_>) -> io::Result<()> {
     if peak_is_at_exit(profile) {
         page.line("")?;
-        page.line("  The peak was then, too: the sites above are those of the peak.")
+        page.line("  This was also the peak (same sites as above).")
     } else if peak_is_hardly_more(profile) {
         page.line("")?;
-        page.line("  The peak was hardly more, and its sites are those above.")
+        page.line("  The peak was within 2 % of this (same sites as above).")
     } else {
         let (peak, top) = (profile.heap().peak, page.options.top_at_peak);
         table("Live at the peak", Category::Heap, |site| site.peak, peak, top).write(page, profile)
@@ -83,7 +83,7 @@ fn imports_title(profile: &Profile) -> &'static str {
     match (is_running(profile), profile.knows_end_of_script) {
         (true, _) => "Live now, from imports",
         (false, true) => "Live at the end of the script, from imports",
-        (false, false) => "Live at exit from imports",
+        (false, false) => "Live at exit, from imports",
     }
 }
 
@@ -124,7 +124,7 @@ impl Table {
         for (rank, (key, group)) in (1..).zip(groups.iter().take(self.top)) {
             self.row(page, profile, rank, key, group)?;
         }
-        self.rest(page, groups.get(self.top..).unwrap_or_default(), "place")?;
+        self.rest(page, groups.get(self.top..).unwrap_or_default(), "site")?;
         match imports.first() {
             Some(((), imports)) => page.line(&format!("{}imports", self.figures("", imports.measure))),
             None => Ok(()),
@@ -170,11 +170,11 @@ impl Table {
             return Ok(());
         }
         if profile.cut(row.heaviest).is_some() {
-            self.below(page, CUT)?;
+            self.below(page, TRUNCATED)?;
         }
         if row.stacks > 1 {
             let share = size((self.selection.moment)(row.heaviest).bytes);
-            self.below(page, &format!("({share} by this stack, the heaviest of {})", count(row.stacks)))?;
+            self.below(page, &format!("({share} from this stack, the largest of {})", count(row.stacks)))?;
         }
         Ok(())
     }

@@ -72,7 +72,7 @@ fn processes_that_share_memory_are_told_together() {
         process.finish = Nanos::new(2_500_000_000);
     }
     let profile = profiled(&decoded);
-    let line = "  process tree    2 processes at 2.00 s: PSS 100 MiB · USS 80.0 MiB · RSS 197 MiB (Heaplens included)";
+    let line = "  process tree    2 processes at 2.00 s: PSS 100 MiB · USS 80.0 MiB · RSS 197 MiB (including Heaplens)";
     let page = written(text::write, &profile);
     assert!(page.contains(line) && !alone.contains("process tree"), "{page}");
     let tree = &parsed(&profile)["ledger_details"]["tree"];

@@ -34,7 +34,7 @@ fn a_cache_that_is_full_is_told_with_its_line_and_its_level() {
     // Each array has one byte more, and an object of its own.
     let level = plateau["live_bytes"].as_f64().expect("it is known");
     assert!(level >= kept && level <= 1.01 * kept, "{level} told, {kept} kept");
-    assert!(page.contains("grew and stopped: ") && page.contains("rates.py:3 keeps "), "{page}");
+    assert!(page.contains("reached a plateau: ") && page.contains("rates.py:3 holds "), "{page}");
 }
 
 #[test]

@@ -210,8 +210,7 @@ pub fn assert_looks_are_right(recording: &Path) {
             .expect("it runs");
         output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
     };
-    let pages: Vec<String> =
-        (1..).map_while(page).filter(|page| page.contains("when it was asked for")).collect();
+    let pages: Vec<String> = (1..).map_while(page).filter(|page| page.contains("on request")).collect();
     let held = ["first (script.py:3) → rows (list)", "second (script.py:6) → lines (list)"];
     let seen: Vec<_> = pages.iter().map(|page| held.map(|held| page.contains(held))).collect();
     assert_eq!(seen, [[true, false], [false, true]], "{pages:?}");

@@ -28,7 +28,9 @@ pub(crate) fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// What stands where a stack has no frame.
+/// Stands for a stack without frames.
 pub(crate) const NO_STACK: &str = "[no stack]";
-/// What stands where a stack does not reach its outermost frame.
+/// Stands in exports for the frames that a truncated stack lacks; readers may know it by this name.
 pub(crate) const CUT: &str = "[stack cut]";
+/// The same on pages.
+pub(crate) const TRUNCATED: &str = "[stack truncated]";

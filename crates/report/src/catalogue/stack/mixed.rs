@@ -105,7 +105,7 @@ fn package(frame: &StackFrame) -> Option<&str> {
         Origin::Library(package) => Some(package),
         Origin::Import => Some("importlib"),
         Origin::Native if frame.file.is_some() => None,
-        Origin::Native => Some(frame.module.as_deref().map_or("code of no file", library_name)),
+        Origin::Native => Some(frame.module.as_deref().map_or("unknown code", library_name)),
     }
 }
 
