@@ -1,5 +1,5 @@
-//! The HTML page of recordings that no program makes: a hundred thousand places, names with every character that means something to
-//! HTML or to a script, nothing at all. What a browser makes of pages is looked at in the tests of the command line.
+//! The HTML page of recordings that no program makes: a hundred thousand sites, names with every character that means something to
+//! HTML or to a script, nothing at all. Pages in a browser are tested with the command line.
 
 #[expect(dead_code, reason = "other tests take more of the samples")]
 mod sample;
@@ -61,7 +61,7 @@ fn many() -> Decoded {
 }
 
 #[test]
-fn a_hundred_thousand_places_are_a_small_page_with_all_their_bytes() {
+fn a_hundred_thousand_sites_are_a_small_page_with_all_their_bytes() {
     let decoded = many();
     let written = page(&decoded);
     assert!(written.len() < MOST_BYTES, "{}", written.len());
@@ -71,7 +71,7 @@ fn a_hundred_thousand_places_are_a_small_page_with_all_their_bytes() {
     let own = flame["own"][0].as_array().unwrap();
     assert_eq!(own.iter().skip(1).step_by(2).map(|bytes| bytes.as_u64().unwrap()).sum::<u64>(), live);
     let strings = data(&written)["strings"].as_array().unwrap().clone();
-    assert!(strings.contains(&"[smaller]".into()), "what does not fit is told");
+    assert!(strings.contains(&"[smaller]".into()), "what does not fit is summed up");
     assert!(strings.len() > 10_000, "{}", strings.len());
 }
 
@@ -115,7 +115,7 @@ fn the_policy_lets_nothing_run_but_what_is_in_the_page() {
 }
 
 #[test]
-fn what_was_missed_is_said() {
+fn losses_and_other_processes_are_listed() {
     let written = page(&tree());
     assert!(written.contains("the recording is damaged"), "{written}");
     assert!(written.contains("Other processes"), "{written}");

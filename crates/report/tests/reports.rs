@@ -1,4 +1,4 @@
-//! The outputs as snapshots, and what must be true of them whatever they look like.
+//! The outputs as snapshots, and invariants of them.
 
 mod diff;
 #[path = "reports/growth.rs"]
@@ -56,7 +56,7 @@ fn the_page_of_a_run_with_ledgers() {
 }
 
 #[test]
-fn the_page_says_when_the_program_did_not_wait_at_its_end() {
+fn the_page_has_a_note_when_there_was_no_reading_at_exit() {
     let page = written(text::write, &profiled(&with_ledgers(false)));
     assert!(page.contains("No reading at exit: the last column was read at 1.30 s"), "{page}");
 }
@@ -150,7 +150,7 @@ fn the_text_of_the_users_line_is_shown_while_its_file_is_as_it_was() {
 }
 
 #[test]
-fn python_that_is_not_read_is_said_once_with_the_reason() {
+fn unsupported_python_is_reported_once_with_the_reason() {
     let words = [
         (Reading::UnknownVersion, "unsupported version, stacks are native only"),
         (Reading::FreeThreaded, "free-threaded builds are not supported, stacks are native only"),

@@ -1,4 +1,4 @@
-//! What is said about findings in every output alike, beside the words of their rules. Only what was measured is said.
+//! The evidence for findings that every output shows, beside the texts of their rules. Only what was measured.
 
 use heaplens_analyze::Profile;
 use heaplens_analyze::diagnose::{CountedLine, Finding, How, Shape, Slowing, Trend};
@@ -28,7 +28,7 @@ pub(crate) fn counted(profile: &Profile, finding: &Finding) -> Vec<(String, f64)
     std::iter::once((what.clone(), counting.per_iteration)).chain(lines).collect()
 }
 
-/// The text of that line, where its file still says it.
+/// The source of that line, if its file is unchanged.
 pub(crate) fn source(profile: &Profile, finding: &Finding) -> Option<String> {
     let frame = finding.line(profile)?;
     source_line(frame.file.as_deref()?, frame.line?, profile.run.started_unix)
@@ -45,24 +45,22 @@ pub(crate) fn reasons<'a>(profile: &'a Profile, finding: &Finding) -> Vec<&'a st
         .map_or_else(Vec::new, |counter| profile.counts.notes(counter).take(SHOWN).collect())
 }
 
-/// What was looked at and does not grow, each with the reason.
+/// What was ruled out as the cause, each with the reason.
 pub(crate) fn excluded(profile: &Profile, finding: &Finding) -> Vec<(String, String)> {
     let growth = &profile.growth;
-    let stands = |trend: &Trend| matches!(trend.shape, Shape::Flat | Shape::Plateau);
+    let is_flat = |trend: &Trend| matches!(trend.shape, Shape::Flat | Shape::Plateau);
     let own = finding.layer;
-    let layers = growth.layers.iter().filter(|(layer, trend)| Some(*layer) != own && stands(trend));
-    let layers =
-        layers.map(|(layer, trend)| (layer.name().to_owned(), still_of(profile, *layer, trend).to_owned()));
-    let of_rule = finding.rule.excludes.and_then(|excludes| excludes(&profile.counts));
+    let layers = growth.layers.iter().filter(|(layer, trend)| Some(*layer) != own && is_flat(trend));
+    let layers = layers
+        .map(|(layer, trend)| (layer.name().to_owned(), ruled_out_reason(profile, *layer, trend).to_owned()));
+    let of_rule = finding.rule.excludes.and_then(|excludes| excludes(profile));
     let mut excluded: Vec<(String, String)> = of_rule.into_iter().chain(layers).collect();
     // Resident memory that swings has no trend, and is not called flat for that.
     let swings = |trend: &Trend| trend.level > 1.05 * trend.first;
-    if let Some(trend) = growth
-        .rss
-        .as_ref()
-        .filter(|trend| finding.representative.is_some() && stands(trend) && !swings(trend))
+    if let Some(trend) =
+        growth.rss.as_ref().filter(|trend| finding.representative.is_some() && is_flat(trend) && !swings(trend))
     {
-        excluded.push(("RSS".to_owned(), still(trend).to_owned()));
+        excluded.push(("RSS".to_owned(), shape_text(trend).to_owned()));
     }
     let others = growth.lines.saturating_sub(growth.findings.len());
     if growth.how != How::Time && others > 0 {
@@ -73,16 +71,16 @@ pub(crate) fn excluded(profile: &Profile, finding: &Finding) -> Vec<(String, Str
 }
 
 /// What is sampled may grow by less than can be seen.
-fn still_of(profile: &Profile, layer: Layer, trend: &Trend) -> &'static str {
+fn ruled_out_reason(profile: &Profile, layer: Layer, trend: &Trend) -> &'static str {
     let is_sampled = match layer.row().sampling {
         Sampling::Objects => profile.object_interval.is_some_and(|interval| interval > Bytes::new(1)),
         Sampling::Heap => profile.sampled.is_some(),
         Sampling::Never => false,
     };
-    if is_sampled && trend.shape == Shape::Flat { "flat within its margin" } else { still(trend) }
+    if is_sampled && trend.shape == Shape::Flat { "flat within its margin" } else { shape_text(trend) }
 }
 
-fn still(trend: &Trend) -> &'static str {
+fn shape_text(trend: &Trend) -> &'static str {
     if trend.shape == Shape::Plateau { "plateau" } else { "flat" }
 }
 
@@ -92,7 +90,7 @@ pub(crate) fn slowing(profile: &Profile, finding: &Finding) -> Option<Slowing> {
     profile.growth.slowing.filter(|_| is_first)
 }
 
-/// What growth is told per.
+/// The unit of growth: iteration or second.
 pub(crate) fn per(profile: &Profile) -> &'static str {
     if profile.growth.how == How::Time { "second" } else { "iteration" }
 }

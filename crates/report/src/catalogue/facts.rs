@@ -1,4 +1,4 @@
-//! The facts of a finding, each a label and a sentence: live memory, holders, confidence, what was ruled out, the fix.
+//! The facts of a finding, each a label and a sentence: live memory, holders, the confidence interval, what was ruled out, the fix.
 
 use heaplens_analyze::Profile;
 use heaplens_analyze::growth::{Finding, How, MeasuredBy};
@@ -16,7 +16,7 @@ use super::{evidence, reference_path};
 /// Lines of a stack.
 const FRAMES: usize = 4;
 
-/// Words before facts that other outputs show in their own way.
+/// Labels of facts that other outputs show in their own way.
 pub(crate) const HELD_BY: &str = "held by";
 
 pub(crate) const FIX: &str = "fix";
@@ -34,7 +34,7 @@ pub(crate) fn amount(profile: &Profile, finding: &Finding) -> String {
     }
 }
 
-/// What is said of a finding, each with the word before it; what has nothing to say is left out.
+/// All facts of a finding, each with its label; empty ones are left out.
 pub(crate) fn facts(profile: &Profile, finding: &Finding) -> Vec<(&'static str, String)> {
     let mapping = evidence::mapping(finding)
         .map(|mapping| format!("{} · {}", one_line(mapping), size(finding.live.bytes)));
@@ -69,21 +69,21 @@ pub(crate) fn counted(profile: &Profile, finding: &Finding) -> String {
     let counted = evidence::counted(profile, finding);
     let Some(((all, sum), lines)) = counted.split_first() else { return String::new() };
     let line = |(what, value): &(String, f64)| {
-        let place = what.strip_prefix(all.as_str()).unwrap_or(what);
-        format!("{value:.1}{place}")
+        let at = what.strip_prefix(all.as_str()).unwrap_or(what);
+        format!("{value:.1}{at}")
     };
     let lines: Vec<String> = lines.iter().map(line).collect();
     let colon = if lines.is_empty() { "" } else { ": " };
     format!("{sum:.1} {all}{colon}{}", lines.join(" · "))
 }
 
-/// What it is not, and why.
+/// What was ruled out, and why.
 pub(crate) fn excluded(profile: &Profile, finding: &Finding) -> String {
     let excluded = evidence::excluded(profile, finding);
     excluded.iter().map(|(what, why)| format!("{what} ({why})")).collect::<Vec<_>>().join(" · ")
 }
 
-/// How the program came to the line of a finding: the stack without that line, folded, innermost first.
+/// The callers of the line of a finding: the stack without that line, folded, innermost first.
 pub(crate) fn call_path(profile: &Profile, finding: &Finding, room: usize) -> Vec<String> {
     let Some(leader) = finding.leader.map(|leader| &profile.sites[leader]) else { return Vec::new() };
     let Some(line) = profile.line(leader) else { return Vec::new() };
@@ -156,7 +156,7 @@ fn held_by(profile: &Profile, finding: &Finding) -> String {
     words.join(" · ")
 }
 
-/// How sure the slope is, where that is less than sure.
+/// The confidence interval of the slope, unless it is within 2 %.
 pub(crate) fn interval(profile: &Profile, finding: &Finding) -> String {
     let slope = finding.trend.slope;
     if finding.rule.measured_by == MeasuredBy::Returned || slope.high - slope.low <= 0.02 * slope.value {

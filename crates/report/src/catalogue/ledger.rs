@@ -41,7 +41,7 @@ pub(crate) fn anything_grows(profile: &Profile, space: Space) -> bool {
     profile.tables.counted(space.kind).any(|line| pace(line).is_some_and(|pace| pace > 0.0))
 }
 
-/// Nothing where it cannot be told.
+/// Empty where it is unknown.
 pub(crate) fn pace_words(pace: Option<f64>) -> String {
     match pace {
         Some(bytes) if bytes >= 0.5 => size(Bytes::new(bytes.round() as u64)),
@@ -75,7 +75,7 @@ pub(crate) fn words(profile: &Profile, mapping: &MappingProfile) -> String {
     }
 }
 
-/// What is to be said below the table.
+/// Notes below the table.
 pub(crate) fn notes(profile: &Profile, ledger: &LedgerProfile) -> Vec<String> {
     let mut notes = Vec::new();
     if ledger.all.iter().any(|one| one.is_estimated) {

@@ -31,7 +31,7 @@ pub fn size(bytes: Bytes) -> String {
     format!("{} {}", three_digits(value), UNITS[unit])
 }
 
-/// A part of a whole in percent; `–` where there is no whole.
+/// A part of a total in percent; `–` where the total is zero.
 pub(crate) fn share(part: Bytes, whole: Bytes) -> String {
     if whole == Bytes::ZERO {
         return "–".to_owned();
@@ -39,7 +39,7 @@ pub(crate) fn share(part: Bytes, whole: Bytes) -> String {
     percent(part.get() as f64 / whole.get() as f64)
 }
 
-/// 0 to 1 in percent, whole numbers except where they would say "nothing" of something.
+/// 0 to 1 in percent, whole numbers except where they would round something to nothing.
 pub(crate) fn percent(part: f64) -> String {
     let value = part * 100.0;
     if value == 0.0 {

@@ -12,7 +12,7 @@ pub(crate) fn is_running(profile: &Profile) -> bool {
     profile.shown().is_some_and(|row| row.end == ProcessEnd::Running)
 }
 
-/// `1,000 of the loop at train.py:41 in main`; a count that may lack some is told as such.
+/// `1,000 of the loop at train.py:41 in main`; a count that may lack some has an `≈`.
 pub(crate) fn iterations(found: &Iterations) -> String {
     let about = if found.is_exact { "" } else { "≈ " };
     let file = one_line(found.file.rsplit('/').next().unwrap_or_default());

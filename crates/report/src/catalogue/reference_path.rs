@@ -1,11 +1,11 @@
-//! Who holds something, in words: one for each step from a root on.
+//! Reference paths in words: what holds an object, step by step from a root.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 use heaplens_format::recording::{PathNode, Step};
 
-/// Steps that are told at the beginning and at the end of a long way.
+/// Steps that are shown at the beginning and at the end of a long path.
 const FIRST: usize = 5;
 const LAST: usize = 3;
 /// Where the name of a class ends, at most.
@@ -21,13 +21,13 @@ pub(crate) fn path_text(steps: &[&PathNode]) -> String {
     words.join(" → ")
 }
 
-/// `12 steps`; of a path that was too long to be kept whole, the least that they are.
+/// `12 steps`; of a path that was too long to be kept, `at least`.
 pub(crate) fn step_count(steps: &[&PathNode]) -> String {
     let least = if steps.iter().any(|step| step.step == Step::More) { "at least " } else { "" };
     format!("{least}{} steps", steps.len())
 }
 
-/// Which steps of a way of this length are only counted.
+/// Which steps of a path of this length are only counted.
 pub(crate) fn hidden(steps: usize) -> Range<usize> {
     let end = if steps > FIRST + LAST + 1 { steps - LAST } else { FIRST };
     FIRST..end
@@ -59,7 +59,7 @@ fn with_class(name: &str, class: &str) -> String {
     if class.is_empty() { name.to_owned() } else { format!("{name} ({class})") }
 }
 
-/// Without the modules or namespaces that it lies in, and without what a template was made for where that is long.
+/// A class without its modules or namespaces, and without long template arguments.
 pub(crate) fn class(name: &str) -> Cow<'_, str> {
     let name = match name.find('<').filter(|_| name.chars().count() > LONGEST_CLASS) {
         Some(open) => Cow::Owned(format!("{}<…>", &name[..open])),
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_way_is_told_step_by_step() {
+    fn a_path_is_written_step_by_step() {
         let steps = [
             node(Step::Module, "__main__", "module"),
             node(Step::Variable, "results", "list"),
@@ -107,24 +107,24 @@ mod tests {
     }
 
     #[test]
-    fn the_middle_of_a_long_way_is_counted() {
+    fn the_middle_of_a_long_path_is_counted() {
         let steps: Vec<PathNode> = (0..20).map(|at| node(Step::Attribute, &format!("a{at}"), "")).collect();
-        let told = path_text(&steps.iter().collect::<Vec<_>>());
-        assert!(told.starts_with(".a0 → ") && told.ends_with(".a17 → .a18 → .a19"), "{told}");
-        assert!(told.contains(".a4 → … 12 steps … → .a17"), "{told}");
+        let text = path_text(&steps.iter().collect::<Vec<_>>());
+        assert!(text.starts_with(".a0 → ") && text.ends_with(".a17 → .a18 → .a19"), "{text}");
+        assert!(text.contains(".a4 → … 12 steps … → .a17"), "{text}");
     }
 
     #[test]
     fn steps_that_were_left_out_are_at_least_one() {
         let mut steps = vec![node(Step::Pointer, "", ""); 20];
         steps[9] = node(Step::More, "", "");
-        let told = path_text(&steps.iter().collect::<Vec<_>>());
-        assert!(told.contains("block → … at least 12 steps … → block"), "{told}");
+        let text = path_text(&steps.iter().collect::<Vec<_>>());
+        assert!(text.contains("block → … at least 12 steps … → block"), "{text}");
         assert_eq!(step_text(&steps[9]), "…");
     }
 
     #[test]
-    fn classes_lose_where_they_lie_and_what_makes_them_long() {
+    fn classes_lose_namespaces_and_long_template_arguments() {
         assert_eq!(class("tensorflow.python.framework.ops.EagerTensor"), "EagerTensor");
         assert_eq!(class("std::vector<std::string>"), "vector<std::string>");
         assert_eq!(class(&format!("a::map<{}>", "x".repeat(60))), "map<…>");

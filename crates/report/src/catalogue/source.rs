@@ -1,4 +1,4 @@
-//! The text of a source line, where the file still says what it said when the program ran. It is read when the page is
+//! The text of a source line, if the file was not changed since the program ran. It is read when the page is
 //! written: a recording holds no contents of the user's files.
 
 use std::collections::HashMap;
@@ -15,7 +15,7 @@ use heaplens_format::Nanos;
 /// A longer file is generated, or no source at all.
 const MOST_BYTES: u64 = 16 << 20;
 
-/// A line of a file that was not changed since that moment of Unix time; `None` when it is not to be had, or empty.
+/// A line of a file that was not changed since that moment of Unix time; `None` when it is unavailable or empty.
 pub(crate) fn source_line(file: &str, line: u32, started_unix: Nanos) -> Option<String> {
     let mut lines = unchanged(file, started_unix)?.split(b'\n');
     let bytes = lines.nth((line as usize).checked_sub(1)?)?.ok()?;
@@ -24,7 +24,7 @@ pub(crate) fn source_line(file: &str, line: u32, started_unix: Nanos) -> Option<
 }
 
 /// The lines around one, each with its number, without the indentation that all have; the file must not have been changed since
-/// that moment of Unix time. Empty when they are not to be had, or when the line itself says nothing.
+/// that moment of Unix time. Empty when they are unavailable, or when the line itself is blank.
 pub(crate) fn excerpt(file: &str, line: u32, around: u32, started_unix: Nanos) -> Vec<(u32, String)> {
     let first = line.saturating_sub(around).max(1);
     let Some(file) = unchanged(file, started_unix) else { return Vec::new() };
@@ -56,17 +56,17 @@ pub struct Sources {
 }
 
 impl Sources {
-    /// The text of the line of a frame, where its file still says what it said when the program of the profile ran.
+    /// The text of the line of a frame, if its file was not changed since the program of the profile ran.
     pub fn line(&mut self, profile: &Profile, frame: &StackFrame) -> Option<String> {
         let (file, line) = (frame.file.as_ref()?, frame.line?);
         let started = profile.run.started_unix;
-        let lines = self.files.entry((file.clone(), started)).or_insert_with(|| whole(file, started));
+        let lines = self.files.entry((file.clone(), started)).or_insert_with(|| all_lines(file, started));
         let text = lines.as_ref()?.get((line as usize).checked_sub(1)?)?.trim();
         (!text.is_empty()).then(|| text.to_owned())
     }
 }
 
-fn whole(file: &str, started_unix: Nanos) -> Option<Vec<String>> {
+fn all_lines(file: &str, started_unix: Nanos) -> Option<Vec<String>> {
     let lines = unchanged(file, started_unix)?.split(b'\n');
     lines.map(|line| line.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).ok()).collect()
 }
@@ -122,12 +122,12 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_was_changed_since_says_nothing() {
+    fn a_file_that_was_changed_since_gives_no_line() {
         assert_eq!(line(file(b"first").path(), 1, Nanos::new(1)), None);
     }
 
     #[test]
-    fn what_is_no_line_of_a_file_says_nothing() {
+    fn what_is_no_line_of_a_file_gives_no_line() {
         let file = file(b"first\n\n");
         for number in [0, 2, 3, 9_999] {
             assert_eq!(line(file.path(), number, FAR_FUTURE), None, "{number}");

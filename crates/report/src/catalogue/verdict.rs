@@ -1,4 +1,4 @@
-//! The verdict in one line: resident memory, whether and how fast it grows, and what is thought of that.
+//! The verdict in one line: resident memory, whether and how fast it grows, and whether that is a leak.
 
 use heaplens_analyze::Profile;
 use heaplens_analyze::growth::{Ending, How, Outcome, Shape, Trend, Verdict};
@@ -29,19 +29,19 @@ pub(crate) fn resident(profile: &Profile) -> Option<String> {
     }
 }
 
-/// What is thought of it.
+/// The judgement.
 pub(crate) fn judgement(profile: &Profile, verdict: Verdict) -> String {
     let growth = &profile.growth;
     match verdict {
         Verdict::Leak => format!("{} with no sign of stopping", growing(profile)),
         Verdict::GrowthUnexplained => format!("{}, unexplained", growing(profile)),
-        Verdict::Growth => of_a_reason(profile),
+        Verdict::Growth => bounded_growth(profile),
         Verdict::Lost => {
             let lost = profile.lost(LeakKind::DefinitelyLost);
             format!("no growth, but {} definitely lost", amount_words(lost))
         }
         Verdict::Plateau => stopped(profile),
-        Verdict::Clean if growth.how == How::Time => match stands_still(profile) {
+        Verdict::Clean if growth.how == How::Time => match is_flat(profile) {
             true => "no steady growth (no loop found, judged over time)".to_owned(),
             false => "growth not judged (no loop found)".to_owned(),
         },
@@ -59,14 +59,14 @@ fn stopped(profile: &Profile) -> String {
     format!("reached a plateau{}", owner.unwrap_or_default())
 }
 
-/// Whether the readings over time say that nothing grows. Few of them, or a rise that was not judged, say nothing.
-fn stands_still(profile: &Profile) -> bool {
-    let stands = |trend: Trend| matches!(trend.shape, Shape::Flat | Shape::Plateau);
-    profile.growth.live.is_some_and(stands) && profile.growth.rss.is_none_or(stands)
+/// Whether the time series shows no growth. A short one, or a rise that was not judged, shows nothing.
+fn is_flat(profile: &Profile) -> bool {
+    let is_flat_trend = |trend: Trend| matches!(trend.shape, Shape::Flat | Shape::Plateau);
+    profile.growth.live.is_some_and(is_flat_trend) && profile.growth.rss.is_none_or(is_flat_trend)
 }
 
-/// Growth that is no leak, by the reason of the first finding.
-fn of_a_reason(profile: &Profile) -> String {
+/// Growth that is no leak, in the words of the first finding.
+fn bounded_growth(profile: &Profile) -> String {
     match profile.growth.findings.first().map(|finding| finding.rule.outcome) {
         Some(Outcome::Ends(Ending::Instead(words))) => words.to_owned(),
         Some(Outcome::Ends(Ending::After(words))) => format!("{}{words}", growing(profile)),

@@ -4,7 +4,7 @@ use heaplens_format::recording::Amount;
 
 use super::number::{count, size};
 
-/// Lines of at most so many characters, broken between words; a longer word stays whole.
+/// Lines of at most so many characters, broken between words; a longer word is not broken.
 pub(crate) fn wrapped(text: &str, room: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ').filter(|word| !word.is_empty()) {

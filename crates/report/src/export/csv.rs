@@ -1,5 +1,5 @@
 //! The ledger as a table for spreadsheets: one row for each time that it was read, one column for each layer. The layers of a
-//! row add up to its resident bytes. Spaces beside the host's have columns and rows of their own, behind those.
+//! row add up to its resident bytes. Spaces beside the host's have columns and rows of their own, after those.
 
 use std::io::{self, Write};
 

@@ -12,11 +12,11 @@ use crate::catalogue::stack::label::{CUT, NO_STACK, label};
 
 /// Boxes of a picture.
 const BOXES: usize = 80;
-/// A box with less than this part of the whole is left out: one in two hundred.
+/// A box with less than this part of the total is left out: one in two hundred.
 const LEAST_OF_BOX: u64 = 200;
 /// And an arrow: one in a thousand.
 const LEAST_OF_ARROW: u64 = 1000;
-/// Characters of a name: longer ones make boxes that nobody can look at.
+/// Characters of a name: longer ones make unreadable boxes.
 const LONGEST: usize = 80;
 
 /// Writes the graph of one value.

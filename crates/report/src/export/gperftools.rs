@@ -25,8 +25,8 @@ use crate::catalogue::stack::label::{CUT, NO_STACK, file_name, label};
 /// Numbers of names look like addresses of a program: the reader drops what does not.
 const PLACES: u64 = (1 << 46) - 1;
 
-/// Writes the file: with the names of frames where `named`, else with addresses alone. Says how many stacks of a difference are
-/// left out since they have less than before: the format knows no number below nothing.
+/// Writes the file: with the names of frames where `named`, else with addresses alone. Returns how many stacks of a difference are
+/// left out since they have less than before: the format has no negative numbers.
 ///
 /// # Errors
 /// When `out` cannot be written.

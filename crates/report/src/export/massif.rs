@@ -1,5 +1,5 @@
-//! massif's output file, of the heap alone: snapshots out of the time-line, the tree of stacks at the peak and at the end. A
-//! tree begins where memory is allocated; what is below a hundredth of the whole is one line, as massif has it.
+//! massif's output file, of the heap alone: snapshots out of the timeline, the tree of stacks at the peak and at the end. A
+//! tree begins where memory is allocated; what is below a hundredth of the total is one line, as massif has it.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -13,7 +13,7 @@ use crate::catalogue::stack::label::{CUT, NO_STACK, file_name};
 
 /// As many as massif keeps.
 const SNAPSHOTS: usize = 100;
-/// What a line of a tree must have of the whole.
+/// The least share of a line of the tree: one in so many of the total.
 const LEAST_SHARE: u64 = 100;
 /// Frames of a stack, as massif's default.
 const DEPTH: usize = 30;
@@ -60,15 +60,15 @@ fn snapshots(profile: &Profile) -> Vec<Snapshot> {
     let mut snapshots: Vec<Snapshot> = readings.iter().step_by(step).map(plain).collect();
     let highest = readings.iter().max_by_key(|sample| (sample.live, std::cmp::Reverse(sample.at)));
     let at = highest.map_or(profile.run.wall, |sample| sample.at);
-    let place = snapshots.partition_point(|snapshot| snapshot.at <= at);
-    snapshots.insert(place, Snapshot { at, live: profile.heap().peak.bytes, tree: Some(TreeKind::Peak) });
+    let index = snapshots.partition_point(|snapshot| snapshot.at <= at);
+    snapshots.insert(index, Snapshot { at, live: profile.heap().peak.bytes, tree: Some(TreeKind::Peak) });
     let last = snapshots.last().map_or(at, |snapshot| snapshot.at).max(profile.run.wall);
     snapshots.push(Snapshot { at: last, live: profile.heap().live.bytes, tree: Some(TreeKind::End) });
     snapshots
 }
 
-/// A stack on its way up, and its bytes.
-type Climb = (Vec<String>, u64);
+/// A stack, innermost line first, and its bytes.
+type StackLines = (Vec<String>, u64);
 
 fn write_tree(
     profile: &Profile,
@@ -76,17 +76,17 @@ fn write_tree(
     bytes: impl Fn(&SiteProfile) -> Bytes,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let climb = |site: &SiteProfile| -> Option<Climb> {
+    let stack_lines = |site: &SiteProfile| -> Option<StackLines> {
         let bytes = bytes(site).get();
         (bytes > 0).then(|| (lines(profile, site), bytes))
     };
-    let stacks: Vec<Climb> = profile.heap_sites().filter_map(climb).collect();
+    let stacks: Vec<StackLines> = profile.heap_sites().filter_map(stack_lines).collect();
     let total: u64 = stacks.iter().map(|(_, bytes)| bytes).sum();
     if total == 0 {
         return writeln!(out, "heap_tree=empty");
     }
     writeln!(out, "heap_tree={kind}")?;
-    let all: Vec<&Climb> = stacks.iter().collect();
+    let all: Vec<&StackLines> = stacks.iter().collect();
     let root = "(heap allocation functions) malloc/new/new[], --alloc-fns, etc.";
     Branches { least: total.div_ceil(LEAST_SHARE), out }.write(root, &all, 0)
 }
@@ -99,14 +99,14 @@ struct Branches<'a> {
 
 impl Branches<'_> {
     /// One line and what is below it: stacks that are the same up to `depth`.
-    fn write(&mut self, line: &str, stacks: &[&Climb], depth: usize) -> io::Result<()> {
-        let mut callers = BTreeMap::<&str, Vec<&Climb>>::new();
+    fn write(&mut self, line: &str, stacks: &[&StackLines], depth: usize) -> io::Result<()> {
+        let mut callers = BTreeMap::<&str, Vec<&StackLines>>::new();
         for stack in stacks {
             if let Some(caller) = stack.0.get(depth).filter(|_| depth < DEPTH) {
                 callers.entry(caller).or_default().push(stack);
             }
         }
-        let mut rows: Vec<(&str, Vec<&Climb>)> = callers.into_iter().collect();
+        let mut rows: Vec<(&str, Vec<&StackLines>)> = callers.into_iter().collect();
         rows.sort_by_key(|(_, stacks)| std::cmp::Reverse(sum(stacks)));
         let small = rows.split_off(rows.partition_point(|(_, stacks)| sum(stacks) >= self.least));
         let children = rows.len() + usize::from(!small.is_empty());
@@ -117,7 +117,7 @@ impl Branches<'_> {
         self.write_small(&small, depth + 1)
     }
 
-    fn write_small(&mut self, small: &[(&str, Vec<&Climb>)], depth: usize) -> io::Result<()> {
+    fn write_small(&mut self, small: &[(&str, Vec<&StackLines>)], depth: usize) -> io::Result<()> {
         if small.is_empty() {
             return Ok(());
         }
@@ -128,7 +128,7 @@ impl Branches<'_> {
     }
 }
 
-fn sum(stacks: &[&Climb]) -> u64 {
+fn sum(stacks: &[&StackLines]) -> u64 {
     stacks.iter().map(|(_, bytes)| bytes).sum()
 }
 

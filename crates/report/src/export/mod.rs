@@ -1,5 +1,5 @@
 //! What other tools read: one module per format, each with a `write`. All but the ledger's and the findings' are written from
-//! [`Samples`], so that every one of them tells the same bytes.
+//! [`Samples`], so that all of them have the same bytes.
 
 pub mod collapsed;
 pub mod csv;

@@ -7,14 +7,14 @@ use heaplens_analyze::Profile;
 use heaplens_analyze::profile::{Layer, Measure, SiteProfile, StackFrame, ThreadPart};
 use heaplens_format::recording;
 
-/// What a format with one number for each stack tells.
+/// The value in formats that have one number for each stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
-    /// Bytes that were live at the end; of a Python script when it was through.
+    /// Bytes live at the end; for a Python script at the end of the script.
     Live,
     /// Bytes that were live at the heap's peak.
     Peak,
-    /// Bytes that were allocated in the whole run.
+    /// Bytes allocated during the run.
     Allocated,
     /// Bytes that become more in each iteration.
     Growth,
@@ -208,7 +208,7 @@ impl<'a> Samples<'a> {
         }
     }
 
-    /// Whether growth is known for single stacks: it is told per iteration alone.
+    /// Whether growth is known for single stacks: it is known per iteration only.
     pub fn knows_growth(&self) -> bool {
         let growth = &self.profile.growth;
         growth.how != heaplens_analyze::diagnose::How::Time && growth.verdict.is_some()
@@ -247,10 +247,10 @@ fn part(part: ThreadPart<'_>) -> Part<'_> {
     Part { thread: part.thread, live_and_allocated: [amount(part.held), amount(part.allocated)] }
 }
 
-/// What tells a stack from another, in any recording.
+/// What distinguishes stacks, across recordings.
 type StackKey<'a> = (Layer, bool, Vec<FrameKey<'a>>);
 
-/// What tells a frame from another, in any recording: the offset of code without a name means something within its file.
+/// What distinguishes frames, across recordings: the offset of unnamed code is meaningful within its file.
 pub(super) type FrameKey<'a> = (Option<&'a str>, Option<&'a str>, Option<u32>, Option<&'a str>, u64);
 
 fn key<'a>(row: &StackRow<'a>) -> StackKey<'a> {

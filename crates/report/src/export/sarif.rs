@@ -21,10 +21,10 @@ const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 const DEPTH: usize = 50;
 /// Stacks of lost blocks.
 const MOST_LOST: usize = 100;
-/// Names the way that fingerprints are made: another way needs another name.
+/// Names the method of fingerprinting: another method needs another name.
 const FINGERPRINT: &str = "heaplensCause/v1";
 
-/// Writes the log. Files below `folder` are told relative to it.
+/// Writes the log. Paths of files below `folder` are relative to it.
 ///
 /// # Errors
 /// When `out` cannot be written.
@@ -47,7 +47,7 @@ pub fn write(profile: &Profile, folder: &str, out: &mut dyn Write) -> io::Result
     writeln!(out)
 }
 
-/// What a result says.
+/// The content of a result.
 struct Cause<'a> {
     rule: (&'static str, &'static str),
     level: &'static str,
@@ -194,7 +194,7 @@ impl Log<'_> {
         location
     }
 
-    /// Two causes that nothing tells apart are counted.
+    /// Causes with the same fingerprint are numbered.
     fn fingerprint(&mut self, cause: &Cause<'_>) -> String {
         let line = cause.line;
         let file = line.and_then(|frame| frame.file.as_deref().or(frame.module.as_deref())).map(file_name);

@@ -1,4 +1,4 @@
-//! speedscope's own JSON: one sampled profile for each value, in bytes. It knows no numbers below nothing, so a difference has
+//! speedscope's own JSON: one sampled profile for each value, in bytes. It has no negative numbers, so a difference has
 //! two profiles for each, what is more and what is less.
 
 use std::collections::HashMap;

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 
-/// The folder that files are told relative to.
+/// The folder that paths are relative to.
 pub(super) struct Root(String);
 
 impl Root {
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_below_the_folder_are_told_relative_to_it() {
+    fn files_below_the_folder_have_relative_paths() {
         let root = Root::new("/home/user/my shop");
         assert_eq!(root.uri(), "file:///home/user/my%20shop/");
         let inside = json!({ "uri": "src/rows%23.py", "uriBaseId": "SRCROOT" });

@@ -17,7 +17,7 @@ use crate::catalogue::wording::{cut, one_line, plural_count};
 const AROUND: u32 = 2;
 /// Where a line of source ends, at most.
 const LONGEST_LINE: usize = 200;
-/// Where the name of a place ends, at most.
+/// Longest text of a frame.
 const ROOM: usize = 160;
 
 /// Writes all of them.
@@ -57,7 +57,7 @@ fn head(profile: &Profile, finding: &Finding, (rank, id): (&str, &str), page: &m
     });
 }
 
-/// The line, a few around it, and how the program came there.
+/// The line, a few around it, and its callers.
 fn source(profile: &Profile, finding: &Finding, rank: &str, page: &mut Markup) {
     let Some(frame) = finding.line(profile) else { return };
     page.inside("figure", &[("class", "source")], |page| {
@@ -66,12 +66,12 @@ fn source(profile: &Profile, finding: &Finding, rank: &str, page: &mut Markup) {
             lines(&excerpt(file, line, AROUND, profile.run.started_unix), line, rank, page);
         }
     });
-    let way = call_path(profile, finding, ROOM);
-    if !way.is_empty() {
-        page.inside("details", &[("class", "way")], |page| {
+    let callers = call_path(profile, finding, ROOM);
+    if !callers.is_empty() {
+        page.inside("details", &[("class", "callers")], |page| {
             page.element("summary", &[], "Call stack");
             page.inside("ol", &[], |page| {
-                way.iter().for_each(|line| page.inside("li", &[], |page| page.name(line)));
+                callers.iter().for_each(|line| page.inside("li", &[], |page| page.name(line)));
             });
         });
     }
@@ -104,7 +104,7 @@ fn tree(profile: &Profile, finding: &Finding, page: &mut Markup) {
     });
 }
 
-/// Steps that would say little are counted; see [`reference_path::hidden`].
+/// The middle of a long path is only counted; see [`reference_path::hidden`].
 fn steps(held: &HeldBy<'_>, page: &mut Markup) {
     let hidden = reference_path::hidden(held.steps.len());
     for (at, step) in held.steps.iter().enumerate() {
@@ -140,7 +140,7 @@ fn fact_list(profile: &Profile, finding: &Finding, page: &mut Markup) {
     let is_drawn = profile.held_by(finding).is_some();
     page.inside("dl", &[("class", "facts")], |page| {
         for (name, text) in facts(profile, finding) {
-            // What is lost is held by nobody, whatever an earlier look saw.
+            // Lost blocks have no holder, whatever an earlier snapshot saw.
             if name == HELD_BY && is_drawn && !text.starts_with("nothing") {
                 continue;
             }

@@ -1,5 +1,5 @@
-// The tree of stacks, and looks at it: by callers or by what allocates, with the frames of one language or of both. A look is
-// made as far as it is drawn: children are gathered when a frame is wide enough to be seen.
+// The tree of stacks, and views of it: top-down or inverted, with the frames of one language or of both. A view is built as far as
+// it is drawn: children are collected when a frame is wide enough to be seen.
 
 const KINDS = ["native", "Python, your code", "Python library", ""];
 const WORD = 3;
@@ -56,7 +56,7 @@ class Flame {
     return sums;
   }
 
-  place(frame) {
+  location(frame) {
     const file = this.files[frame];
     const line = this.lines[frame];
     return file && line ? `${file}:${line}` : file;
@@ -65,7 +65,7 @@ class Flame {
   // Which frames a search finds.
   find(words) {
     const wanted = words.toLowerCase();
-    return this.names.map((name, at) => `${name} ${this.place(at)}`.toLowerCase().includes(wanted));
+    return this.names.map((name, at) => `${name} ${this.location(at)}`.toLowerCase().includes(wanted));
   }
 
   // Bytes of all stacks that have a frame that was found.
@@ -83,7 +83,7 @@ class Flame {
   }
 }
 
-class Look {
+class FlameTree {
   constructor(flame, value, language, reversed) {
     Object.assign(this, { flame, value, language, reversed });
     this.root = { frame: -1, bytes: flame.total[value], parent: null, nodes: [0], weights: null, children: null };

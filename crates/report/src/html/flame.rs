@@ -1,6 +1,6 @@
-//! The flame graph: all stacks as one tree, with what each held at the end, at the peak, and what it holds more with each
-//! iteration. FrameColumns that say the same are one. The file must stay small: the heaviest branches are written until the room
-//! is used up, and what hangs on smaller ones is told as such, so that sums stay exact.
+//! The flame graph: all stacks as one tree, with the live bytes of each at the end and at the peak, and their growth per
+//! iteration. Equal frames are merged. The file must stay small: the heaviest branches are written until the room
+//! is used up, and the rest of each branch is summed up as `[smaller]`, so that totals stay exact.
 
 use std::collections::HashMap;
 
@@ -18,10 +18,10 @@ const ROOM: usize = 1_700_000;
 const NODE: usize = 16;
 /// A longer name of a function is cut: names of templates can have thousands of characters.
 const LONGEST_NAME: usize = 240;
-/// What stands for the branches that are not written.
+/// Stands for the branches that are not written.
 const SMALLER: &str = "[smaller]";
 
-/// What is told: live at the end, live at the peak, more per iteration.
+/// The values of a stack: live at the end, live at the peak, growth per iteration.
 const VALUES: usize = 3;
 type Values = [u64; VALUES];
 
@@ -29,7 +29,7 @@ type Values = [u64; VALUES];
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Flame {
     frames: FrameColumns,
-    /// How deep each node lies below the root, callers before what they call.
+    /// The depth of each node below the root, callers before what they call.
     depth: Vec<u32>,
     /// The frame of each node.
     frame: Vec<u32>,
@@ -69,9 +69,9 @@ pub(super) fn flame(profile: &Profile, strings: &mut Strings) -> Flame {
     flame
 }
 
-/// What tells a frame from another here: lines of native functions are one.
+/// What distinguishes frames in the graph: all lines of a native function are one frame.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct Look<'a> {
+struct FrameEntry<'a> {
     name: &'a str,
     file: &'a str,
     line: u32,
@@ -80,7 +80,7 @@ struct Look<'a> {
     offset: u64,
 }
 
-impl<'a> Look<'a> {
+impl<'a> FrameEntry<'a> {
     fn of(frame: &'a StackFrame) -> Self {
         let file = frame.file.as_deref().or(frame.module.as_deref()).unwrap_or_default();
         let name = frame.function.as_deref().unwrap_or_default();
@@ -108,16 +108,16 @@ impl<'a> Look<'a> {
     }
 }
 
-/// The whole tree. Node 0 is the root; parents come before their children.
+/// The tree. Node 0 is the root; parents come before their children.
 struct Tree<'a> {
-    looks: Vec<Look<'a>>,
+    entries: Vec<FrameEntry<'a>>,
     nodes: Vec<Node>,
 }
 
 #[derive(Clone, Copy, Default)]
 struct Node {
     parent: u32,
-    look: u32,
+    entry: u32,
     own: Values,
     total: Values,
 }
@@ -158,12 +158,12 @@ impl<'a> Tree<'a> {
         };
         let mut order: Vec<(f64, usize)> = self.nodes.iter().map(part).zip(0..).skip(1).collect();
         order.sort_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1)));
-        let (mut chosen, mut looks) = (vec![false; self.nodes.len()], vec![false; self.looks.len()]);
+        let (mut chosen, mut entries) = (vec![false; self.nodes.len()], vec![false; self.entries.len()]);
         let mut room = ROOM;
         for (_, at) in order {
-            let look = self.nodes[at].look as usize;
-            let is_new = !std::mem::replace(&mut looks[look], true);
-            let name = if is_new { self.looks[look].name.len().min(LONGEST_NAME) + 2 * NODE } else { 0 };
+            let entry = self.nodes[at].entry as usize;
+            let is_new = !std::mem::replace(&mut entries[entry], true);
+            let name = if is_new { self.entries[entry].name.len().min(LONGEST_NAME) + 2 * NODE } else { 0 };
             let Some(left) = room.checked_sub(NODE + name) else { break };
             room = left;
             chosen[at] = true;
@@ -175,25 +175,26 @@ impl<'a> Tree<'a> {
 /// Makes the tree.
 struct Builder<'a> {
     tree: Tree<'a>,
-    /// The look of each frame of the profile.
-    look_of: Vec<u32>,
-    known_looks: HashMap<Look<'a>, u32>,
+    /// The entry of each frame of the profile.
+    entry_of: Vec<u32>,
+    known_entries: HashMap<FrameEntry<'a>, u32>,
     known: HashMap<(u32, u32), u32>,
 }
 
 impl<'a> Builder<'a> {
     fn new(profile: &'a Profile) -> Self {
-        let tree = Tree { looks: Vec::new(), nodes: vec![Node::default()] };
+        let tree = Tree { entries: Vec::new(), nodes: vec![Node::default()] };
         let mut builder =
-            Self { tree, look_of: Vec::new(), known_looks: HashMap::new(), known: HashMap::new() };
-        builder.look_of = profile.frame_table().iter().map(|frame| builder.look(Look::of(frame))).collect();
+            Self { tree, entry_of: Vec::new(), known_entries: HashMap::new(), known: HashMap::new() };
+        builder.entry_of =
+            profile.frame_table().iter().map(|frame| builder.entry(FrameEntry::of(frame))).collect();
         builder
     }
 
-    fn look(&mut self, look: Look<'a>) -> u32 {
-        *self.known_looks.entry(look).or_insert_with(|| {
-            self.tree.looks.push(look);
-            self.tree.looks.len() as u32 - 1
+    fn entry(&mut self, entry: FrameEntry<'a>) -> u32 {
+        *self.known_entries.entry(entry).or_insert_with(|| {
+            self.tree.entries.push(entry);
+            self.tree.entries.len() as u32 - 1
         })
     }
 
@@ -209,7 +210,7 @@ impl<'a> Builder<'a> {
                 node = self.word(node, TRUNCATED);
             }
             for frame in step.frames.rev() {
-                node = self.child(node, self.look_of[frame]);
+                node = self.child(node, self.entry_of[frame]);
             }
             of_stack[at] = node;
         }
@@ -217,13 +218,13 @@ impl<'a> Builder<'a> {
     }
 
     fn word(&mut self, parent: u32, word: &'static str) -> u32 {
-        let look = self.look(Look::word(word));
-        self.child(parent, look)
+        let entry = self.entry(FrameEntry::word(word));
+        self.child(parent, entry)
     }
 
-    fn child(&mut self, parent: u32, look: u32) -> u32 {
-        *self.known.entry((parent, look)).or_insert_with(|| {
-            self.tree.nodes.push(Node { parent, look, ..Node::default() });
+    fn child(&mut self, parent: u32, entry: u32) -> u32 {
+        *self.known.entry((parent, entry)).or_insert_with(|| {
+            self.tree.nodes.push(Node { parent, entry, ..Node::default() });
             self.tree.nodes.len() as u32 - 1
         })
     }
@@ -259,8 +260,8 @@ fn needed(profile: &Profile) -> Vec<bool> {
 struct Writer<'a> {
     tree: &'a Tree<'a>,
     chosen: &'a [bool],
-    /// The number of a look in the file.
-    numbers: HashMap<Look<'a>, u32>,
+    /// The number of a entry in the file.
+    numbers: HashMap<FrameEntry<'a>, u32>,
     /// The last node that had each value itself.
     last: [usize; VALUES],
     strings: &'a mut Strings,
@@ -275,10 +276,10 @@ impl<'a> Writer<'a> {
         while let Some((at, depth)) = open.pop() {
             let node = self.tree.nodes[at];
             if at > 0 {
-                self.node(self.tree.looks[node.look as usize], depth, node.own);
+                self.node(self.tree.entries[node.entry as usize], depth, node.own);
             }
             if smaller[at] != [0; VALUES] {
-                self.node(Look::word(SMALLER), depth + 1, smaller[at]);
+                self.node(FrameEntry::word(SMALLER), depth + 1, smaller[at]);
             }
             open.extend(children[at].iter().rev().map(|&child| (child as usize, depth + 1)));
         }
@@ -299,8 +300,8 @@ impl<'a> Writer<'a> {
         (children, smaller)
     }
 
-    fn node(&mut self, look: Look<'a>, depth: u32, own: Values) {
-        let frame = self.number(look);
+    fn node(&mut self, entry: FrameEntry<'a>, depth: u32, own: Values) {
+        let frame = self.number(entry);
         let at = self.flame.depth.len() + 1;
         self.flame.depth.push(depth);
         self.flame.frame.push(frame);
@@ -310,18 +311,18 @@ impl<'a> Writer<'a> {
         }
     }
     /// The number of a frame, which is written when it is first met.
-    fn number(&mut self, look: Look<'a>) -> u32 {
-        if let Some(&known) = self.numbers.get(&look) {
+    fn number(&mut self, entry: FrameEntry<'a>) -> u32 {
+        if let Some(&known) = self.numbers.get(&entry) {
             return known;
         }
-        let (name, file) = (self.strings.number(&look.written_name()), self.strings.number(look.file));
+        let (name, file) = (self.strings.number(&entry.written_name()), self.strings.number(entry.file));
         let frames = &mut self.flame.frames;
         frames.name.push(name);
         frames.file.push(file);
-        frames.line.push(look.line);
-        frames.kind.push(look.kind);
+        frames.line.push(entry.line);
+        frames.kind.push(entry.kind);
         let number = frames.name.len() as u32 - 1;
-        self.numbers.insert(look, number);
+        self.numbers.insert(entry, number);
         number
     }
 }

@@ -1,5 +1,5 @@
 // The flame graph on the page: only frames that are wide enough and in sight are elements. It is a tree for screen readers,
-// with one frame at a time in the order of the keys.
+// with one focusable frame at a time.
 
 const ROW = 22;
 const NARROWEST = 2;
@@ -15,11 +15,11 @@ class FlameView {
     this.search = part("search");
     this.reverse = part("reverse");
     this.reset = part("reset");
-    this.said = part("said");
-    this.frameSaid = part("frame");
+    this.summary = part("said");
+    this.frameDetails = part("frame");
     this.prepare();
     this.listen();
-    this.look();
+    this.rebuild();
   }
 
   prepare() {
@@ -35,7 +35,7 @@ class FlameView {
   }
 
   listen() {
-    for (const choice of [this.value, this.language]) choice.addEventListener("change", () => this.look());
+    for (const choice of [this.value, this.language]) choice.addEventListener("change", () => this.rebuild());
     this.search.addEventListener("input", () => {
       this.draw();
       this.scrollToHit();
@@ -43,13 +43,13 @@ class FlameView {
     this.reverse.addEventListener("click", () => {
       const pressed = this.reverse.getAttribute("aria-pressed") !== "true";
       this.reverse.setAttribute("aria-pressed", String(pressed));
-      this.look();
+      this.rebuild();
     });
     this.reset.addEventListener("click", () => this.zoom(this.view.root));
     this.graph.addEventListener("scroll", () => this.show());
     this.canvas.addEventListener("click", (event) => this.on(event, (box) => this.zoom(box)));
-    this.canvas.addEventListener("pointerover", (event) => this.on(event, (box) => this.tell(box)));
-    this.canvas.addEventListener("focusin", (event) => this.on(event, (box) => this.tell(box)));
+    this.canvas.addEventListener("pointerover", (event) => this.on(event, (box) => this.describe(box)));
+    this.canvas.addEventListener("focusin", (event) => this.on(event, (box) => this.describe(box)));
     this.canvas.addEventListener("keydown", (event) => this.on(event, (box) => this.key(event, box)));
     new ResizeObserver(() => this.draw()).observe(this.graph);
   }
@@ -59,9 +59,9 @@ class FlameView {
     if (target) what(target.box);
   }
 
-  look() {
+  rebuild() {
     const reversed = this.reverse.getAttribute("aria-pressed") === "true";
-    this.view = new Look(this.flame, Number(this.value.value), this.language.value, reversed);
+    this.view = new FlameTree(this.flame, Number(this.value.value), this.language.value, reversed);
     this.graph.scrollTop = 0;
     this.zoom(this.view.root);
   }
@@ -71,7 +71,7 @@ class FlameView {
     this.current = box;
     this.reset.disabled = box === this.view.root;
     this.draw();
-    this.tell(box);
+    this.describe(box);
   }
 
   draw() {
@@ -82,10 +82,10 @@ class FlameView {
     this.layOut();
     this.canvas.style.height = `${this.rows.length * ROW}px`;
     this.show();
-    this.sayFound(words);
+    this.summarize(words);
   }
 
-  // What was found may lie below what is in sight.
+  // The first match may be outside the visible part.
   scrollToHit() {
     if (!this.hits) return;
     const levels = this.rows.map((row) => row.some(({ box }) => box.frame >= 0 && this.hits[box.frame]));
@@ -176,29 +176,29 @@ class FlameView {
     return `${size(box.bytes)}${per}, ${percent(box.bytes, this.view.root.bytes)}`;
   }
 
-  tell(box) {
+  describe(box) {
     const name = element("bdi", "name", box.frame < 0 ? this.name(box) : this.flame.names[box.frame]);
     const parts = [name, element("span", "value", this.amount(box))];
     if (box.frame >= 0) {
-      const place = this.flame.place(box.frame);
+      const location = this.flame.location(box.frame);
       const kind = KINDS[this.flame.kinds[box.frame]];
-      if (place) parts.push(element("bdi", "place", place));
+      if (location) parts.push(element("bdi", "location", location));
       if (kind) parts.push(element("span", "kind", kind));
     }
-    this.frameSaid.replaceChildren(...parts);
+    this.frameDetails.replaceChildren(...parts);
   }
 
-  sayFound(words) {
+  summarize(words) {
     const all = this.view.root.bytes;
     const shown = `${size(all)}${this.view.value === 2 ? ` per ${this.per}` : ""} total`;
     if (!words) {
-      this.said.textContent = shown;
+      this.summary.textContent = shown;
       return;
     }
     const bytes = this.flame.found(this.hits, this.view.value);
     const frames = this.hits.filter(Boolean).length;
     const word = frames === 1 ? "function matches" : "functions match";
-    this.said.textContent = `${shown}; ${count(frames)} ${word}, in stacks with ${size(bytes)} (${percent(bytes, all)})`;
+    this.summary.textContent = `${shown}; ${count(frames)} ${word}, in stacks with ${size(bytes)} (${percent(bytes, all)})`;
   }
 
   key(event, box) {

@@ -14,10 +14,10 @@ use crate::catalogue::wording::{plural, plural_count};
 const SHOWN: usize = 20;
 /// Frames of each.
 const FRAMES: usize = 6;
-/// Where the name of a place ends, at most.
+/// Longest text of a frame.
 const ROOM: usize = 140;
 
-/// Writes what is lost, or that nothing is; nothing where nobody looked.
+/// Writes the result of the leak check; nothing where there was none.
 pub(super) fn write(profile: &Profile, page: &mut Markup) {
     let Some(leaks) = &profile.leaks else { return };
     page.section("lost", "Leak check", |page| match leaks {
@@ -72,7 +72,7 @@ fn sums(profile: &Profile, page: &mut Markup) {
 fn table(profile: &Profile, lost: &[&LeakRecord], page: &mut Markup) {
     let scrolls = [("class", "scroll"), ("tabindex", "0"), ("role", "region"), ("aria-label", "Lost blocks")];
     page.inside("div", &scrolls, |page| {
-        page.inside("table", &[("class", "numbers places")], |page| {
+        page.inside("table", &[("class", "numbers sites")], |page| {
             page.fixed(
                 "<thead><tr><th scope=\"col\">bytes</th><th scope=\"col\">indirect</th><th scope=\"col\">blocks</th>\
                  <th scope=\"col\">allocated by</th></tr></thead>",
@@ -94,7 +94,7 @@ fn row(profile: &Profile, record: &LeakRecord, page: &mut Markup) {
         page.inside("td", &[], |page| page.bytes(record.direct.bytes));
         page.inside("td", &[], |page| page.bytes(record.indirect.bytes));
         page.element("td", &[], &count(record.direct.blocks));
-        page.inside("td", &[("class", "place")], |page| {
+        page.inside("td", &[("class", "site")], |page| {
             let line = profile.line_of(record.stack).or_else(|| profile.frames(record.stack).next());
             let first = line.map_or_else(|| NO_STACK.to_owned(), |frame| frame_text(frame, ROOM));
             page.inside("strong", &[], |page| page.name(&first));

@@ -84,7 +84,7 @@ impl Markup {
         self.0.push_str(">\n");
     }
 
-    /// The whole.
+    /// The markup.
     pub(super) fn into_text(self) -> String {
         self.0
     }

@@ -1,5 +1,5 @@
 //! The report as one HTML file that opens from disk, without a server and without the network. What is to be read is in the
-//! markup, so that it can be read where scripts do not run; the script, of ours and without libraries, draws the time-line
+//! markup, so that it can be read where scripts do not run; the script, of ours and without libraries, draws the timeline
 //! and the flame graph from data beside it. A Content-Security-Policy lets this script and this style run, by their hashes,
 //! and nothing else: no name of a program that was recorded can do anything here but be read.
 
@@ -42,7 +42,7 @@ const SCRIPT: &str = concat!(
 #[derive(Serialize)]
 struct Data {
     strings: Vec<String>,
-    /// What growth is told per.
+    /// The unit of growth: iteration or second.
     per: &'static str,
     timeline: Timeline,
     flame: Flame,
@@ -106,7 +106,7 @@ fn parts(profile: &Profile, page: &mut Markup) {
     lost::write(profile, page);
 }
 
-/// The place of the flame graph; the script puts it there.
+/// The container of the flame graph, which the script fills.
 fn flame_part(page: &mut Markup) {
     page.fixed(include_str!("flame.html"));
 }

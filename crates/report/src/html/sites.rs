@@ -1,4 +1,4 @@
-//! The heaviest places as a table, which says what the flame graph shows to those who do not see it.
+//! The top allocation sites as a table: what the flame graph shows, for those who do not see it.
 
 use heaplens_analyze::Profile;
 use heaplens_analyze::profile::Category;
@@ -6,11 +6,11 @@ use heaplens_analyze::profile::Category;
 use super::markup::Markup;
 use crate::catalogue::number::{count, size};
 use crate::catalogue::ranking::{RankedSite, Ranking, ranking};
-use crate::catalogue::wording::plural_count;
+use crate::catalogue::wording::plural;
 
-/// Places that are named.
+/// Sites that are listed.
 const TOP: usize = 15;
-/// Where the name of a place ends, at most.
+/// Longest text of a frame.
 const ROOM: usize = 160;
 
 /// Writes a table for each category of blocks: of the heap, of small Python objects.
@@ -20,12 +20,13 @@ pub(super) fn write(profile: &Profile, page: &mut Markup) {
     if tables.iter().all(|table| table.rows.is_empty()) {
         return;
     }
-    page.section("places", "Top allocation sites", |page| {
+    page.section("sites", "Top allocation sites", |page| {
         for Ranking { title, rows, others } in tables.iter().filter(|table| !table.rows.is_empty()) {
             page.element("h3", &[], title);
             table(title, rows, page);
             if *others > 0 {
-                let more = format!("{} with less not shown", plural_count(*others as u64, "site"));
+                let more =
+                    format!("{} smaller {} not shown", count(*others as u64), plural(*others as u64, "site"));
                 page.element("p", &[("class", "note")], &more);
             }
         }
@@ -35,7 +36,7 @@ pub(super) fn write(profile: &Profile, page: &mut Markup) {
 fn table(title: &str, rows: &[RankedSite], page: &mut Markup) {
     let scrolls = [("class", "scroll"), ("tabindex", "0"), ("role", "region"), ("aria-label", title)];
     page.inside("div", &scrolls, |page| {
-        page.inside("table", &[("class", "numbers places")], |page| {
+        page.inside("table", &[("class", "numbers sites")], |page| {
             page.fixed(
                 "<thead><tr><th scope=\"col\">bytes</th><th scope=\"col\">share</th><th scope=\"col\">blocks</th>\
                  <th scope=\"col\">site</th></tr></thead>",
@@ -55,7 +56,7 @@ fn row(row: &RankedSite, page: &mut Markup) {
         });
         page.element("td", &[], &row.share);
         page.element("td", &[], &count(row.measure.blocks));
-        page.inside("td", &[("class", "place")], |page| {
+        page.inside("td", &[("class", "site")], |page| {
             let mut lines = row.lines.iter();
             let first = lines.next().map_or(crate::catalogue::stack::label::NO_STACK, String::as_str);
             page.inside("strong", &[], |page| page.name(first));

@@ -1,9 +1,9 @@
-// The time-line: areas for the lines of the ledger, a line for the readings, marks, and a moment that can be chosen with the
+// The timeline: areas for the lines of the ledger, a line for the readings, marks, and a moment that can be chosen with the
 // pointer or with the arrow keys.
 
 class Chart {
-  constructor(data, place, legend) {
-    Object.assign(this, { data, place, legend });
+  constructor(data, container, legend) {
+    Object.assign(this, { data, container, legend });
     this.height = 300;
     this.margin = { left: 68, right: 12, top: 26, bottom: 30 };
     const { readings, ledgers } = data;
@@ -24,21 +24,21 @@ class Chart {
   }
 
   sayWho() {
-    this.place.setAttribute("role", "slider");
-    this.place.setAttribute("aria-label", "Time");
-    this.place.setAttribute("aria-valuemin", "0");
-    this.place.setAttribute("aria-valuemax", String(this.times.length - 1));
-    this.place.tabIndex = 0;
+    this.container.setAttribute("role", "slider");
+    this.container.setAttribute("aria-label", "Time");
+    this.container.setAttribute("aria-valuemin", "0");
+    this.container.setAttribute("aria-valuemax", String(this.times.length - 1));
+    this.container.tabIndex = 0;
   }
 
   listen() {
-    new ResizeObserver(() => this.draw()).observe(this.place);
-    this.place.addEventListener("pointermove", (event) => {
-      const box = this.place.getBoundingClientRect();
+    new ResizeObserver(() => this.draw()).observe(this.container);
+    this.container.addEventListener("pointermove", (event) => {
+      const box = this.container.getBoundingClientRect();
       this.choose(this.nearest(this.timeAt(event.clientX - box.left)));
     });
-    this.place.addEventListener("pointerleave", () => this.choose(this.times.length - 1));
-    this.place.addEventListener("keydown", (event) => {
+    this.container.addEventListener("pointerleave", () => this.choose(this.times.length - 1));
+    this.container.addEventListener("keydown", (event) => {
       const steps = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -10, PageUp: 10, Home: -1e9, End: 1e9 };
       const step = steps[event.key];
       if (step === undefined) return;
@@ -73,7 +73,7 @@ class Chart {
   }
 
   draw() {
-    const width = this.place.clientWidth;
+    const width = this.container.clientWidth;
     if (!width) return;
     this.width = width;
     const svg = shape("svg", { width, height: this.height, "aria-hidden": "true", focusable: "false" });
@@ -83,7 +83,7 @@ class Chart {
     this.drawMarks(svg);
     this.cursor = shape("line", { class: "cursor", y1: this.margin.top, y2: this.height - this.margin.bottom });
     svg.append(this.cursor);
-    this.place.replaceChildren(svg);
+    this.container.replaceChildren(svg);
     this.choose(this.chosen);
   }
 
@@ -150,11 +150,11 @@ class Chart {
       return item;
     });
     const head = element("li", "moment");
-    head.append(element("span", "name", "at"), element("span", "value", seconds(time)));
+    head.append(element("span", "name", "time"), element("span", "value", seconds(time)));
     this.legend.replaceChildren(head, ...items);
     const words = rows.map(([name, bytes]) => `${name} ${size(bytes)}`).join(", ");
-    this.place.setAttribute("aria-valuenow", String(this.chosen));
-    this.place.setAttribute("aria-valuetext", `at ${seconds(time)}: ${words}`);
+    this.container.setAttribute("aria-valuenow", String(this.chosen));
+    this.container.setAttribute("aria-valuetext", `at ${seconds(time)}: ${words}`);
   }
 
   values(time) {

@@ -1,5 +1,5 @@
-//! The time-line: resident memory by the lines of the ledger, the readings in between, and marks. The script draws it; a
-//! table says the same to those who do not see it.
+//! The timeline: resident memory by the lines of the ledger, the readings in between, and marks. The script draws it; a
+//! table has the same numbers.
 
 use heaplens_analyze::Profile;
 use heaplens_analyze::profile::LedgerProfile;
@@ -94,7 +94,7 @@ fn table(tables: Tables, ledger: &LedgerProfile, page: &mut Markup) {
         |page| {
             page.inside("table", &[("class", "numbers")], |page| {
                 page.inside("tr", &[], |page| {
-                    page.element("th", &[("scope", "col")], "at");
+                    page.element("th", &[("scope", "col")], "time");
                     page.element("th", &[("scope", "col")], "RSS");
                     shown.iter().for_each(|(_, line)| page.element("th", &[("scope", "col")], line.label));
                 });

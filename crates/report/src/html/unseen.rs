@@ -46,7 +46,7 @@ fn others(profile: &Profile, page: &mut Markup) {
     let scrolls =
         [("class", "scroll"), ("tabindex", "0"), ("role", "region"), ("aria-label", "Other processes")];
     page.inside("div", &scrolls, |page| {
-        page.inside("table", &[("class", "numbers places")], |page| {
+        page.inside("table", &[("class", "numbers sites")], |page| {
             page.fixed(
                 "<thead><tr><th scope=\"col\">process</th><th scope=\"col\">at exit</th><th scope=\"col\">at peak</th>\
                  <th scope=\"col\">command</th></tr></thead>",
@@ -64,7 +64,7 @@ fn process(row: &ProcessRow, page: &mut Markup) {
         page.element("td", &[], &row.pid.to_string());
         page.inside("td", &[], |page| page.bytes(row.live));
         page.inside("td", &[], |page| page.bytes(row.peak));
-        page.inside("td", &[("class", "place")], |page| {
+        page.inside("td", &[("class", "site")], |page| {
             page.inside("strong", &[], |page| page.name(&row.command.join(" ")));
             page.element("span", &[], &process_end(row.end));
         });

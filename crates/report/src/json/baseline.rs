@@ -53,11 +53,12 @@ impl Known {
     }
 
     fn words(&self) -> String {
-        let place =
+        let location =
             [self.function.as_deref(), self.file.as_deref()].into_iter().flatten().collect::<Vec<_>>();
         let source = self.source.as_deref().map_or_else(String::new, |source| format!(": {source}"));
-        let place = if place.is_empty() { "unknown location".to_owned() } else { place.join(" in ") };
-        format!("{} {place}{source}", self.rule)
+        let location =
+            if location.is_empty() { "unknown location".to_owned() } else { location.join(" in ") };
+        format!("{} {location}{source}", self.rule)
     }
 }
 

@@ -67,7 +67,7 @@ pub(super) struct FindingFields<'a> {
     live_bytes: u64,
     live_blocks: u64,
     location: Option<LocationFields<'a>>,
-    /// The name of a mapping that nobody was seen to make.
+    /// The name of a mapping whose creation no hook saw.
     mapping: Option<&'a str>,
     stack: Vec<FrameFields<'a>>,
     holder: Option<HolderFields>,
@@ -93,10 +93,10 @@ struct HolderFields {
     path: Vec<String>,
     /// What would be free without the step that holds most alone; `null` where that is not known.
     retained_bytes: Option<u64>,
-    /// Blocks that were looked at; 0 where the holder is a registry that is known by what was counted.
+    /// Blocks that were inspected; 0 where the holder is a registry that is known by what was counted.
     looked_at: u32,
     alike: u32,
-    /// Elements of the container that grew, at the look before and at this one.
+    /// Elements of the container that grew, in the previous snapshot and in this one.
     elements: Option<[u64; 2]>,
 }
 
@@ -160,7 +160,7 @@ fn location<'a>(profile: &'a Profile, finding: &Finding) -> Option<LocationField
     })
 }
 
-/// What a framework has to say of a run.
+/// A remark of a framework's rules about the run.
 #[derive(serde::Serialize)]
 pub(super) struct RemarkFields<'a> {
     when: String,

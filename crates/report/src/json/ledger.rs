@@ -20,7 +20,7 @@ pub(super) struct LayerRow {
     layer: &'static str,
     #[serde(flatten)]
     bytes: MomentFields,
-    /// `None` where there were too few ledgers to tell.
+    /// `None` where there are too few ledgers for a trend.
     bytes_per_iteration: Option<f64>,
 }
 
@@ -73,7 +73,7 @@ pub(super) struct Details<'a> {
     start: Moment,
     peak: Moment,
     end: Moment,
-    /// Whether live blocks are told from free memory by estimates, since the run was sampled.
+    /// Whether the split between live blocks and free memory is an estimate, since the run was sampled.
     estimated: bool,
     ledgers: usize,
     /// Processes that lived together, where they share memory.

@@ -13,7 +13,7 @@ pub(super) struct LostFields<'a> {
     possibly: AmountFields,
     still_reachable: AmountFields,
     suppressed: AmountFields,
-    /// Why nothing was looked at; then there are no records.
+    /// Why there was no leak check; then there are no records.
     not_done: Option<&'a str>,
     records: Vec<RecordFields<'a>>,
     /// Those that are not written, for their stacks would be gigabytes.

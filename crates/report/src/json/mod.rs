@@ -301,7 +301,7 @@ struct SiteFields<'a> {
     amounts: Amounts,
     live_bytes_margin: Option<u64>,
     peak_bytes_margin: Option<u64>,
-    /// Live when the script was through, before Python's own clean-up.
+    /// Live at the end of the script, before interpreter shutdown.
     held_bytes: Option<u64>,
     held_blocks: Option<u64>,
     bytes_per_iteration: Option<f64>,

@@ -49,16 +49,16 @@ pub fn write(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
 /// `python train.py …`: the first word and the script, without their folders.
 fn program(profile: &Profile) -> String {
     let mut words = profile.shown().map_or(&profile.run.command, |row| &row.command).iter();
-    let mut told: Vec<String> = words.next().map(|word| code(file_name(word))).into_iter().collect();
+    let mut parts: Vec<String> = words.next().map(|word| code(file_name(word))).into_iter().collect();
     let mut rest = words.peekable();
     if profile.python.is_some()
         && let Some(script) = rest.next_if(|word| !word.starts_with('-'))
     {
-        told.push(code(file_name(script)));
+        parts.push(code(file_name(script)));
     }
-    told.extend(rest.peek().map(|_| "…".to_owned()));
-    told.push(format!("({})", seconds(profile.run.wall)));
-    told.join(" ")
+    parts.extend(rest.peek().map(|_| "…".to_owned()));
+    parts.push(format!("({})", seconds(profile.run.wall)));
+    parts.join(" ")
 }
 
 fn versions(profile: &Profile, packages: &[Package]) -> String {
@@ -131,7 +131,7 @@ fn write_stack(profile: &Profile, finding: &Finding, out: &mut dyn Write) -> io:
     writeln!(out, "```")?;
     for line in &lines {
         let words = match line {
-            FoldedLine::Frame(frame) => place(frame),
+            FoldedLine::Frame(frame) => location_text(frame),
             FoldedLine::Words(words) => words.clone(),
         };
         writeln!(out, "{}", one_line(&words).replace('`', "'"))?;
@@ -139,7 +139,7 @@ fn write_stack(profile: &Profile, finding: &Finding, out: &mut dyn Write) -> io:
     writeln!(out, "```")
 }
 
-fn place(frame: &StackFrame) -> String {
+fn location_text(frame: &StackFrame) -> String {
     let name = frame.function.clone().unwrap_or_else(|| label(frame).into());
     let at = frame.file.as_deref().map(|file| (file_name(file), frame.line));
     match at {

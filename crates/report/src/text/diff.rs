@@ -14,7 +14,7 @@ use crate::catalogue::stack::label::{NO_STACK, file_name};
 use crate::catalogue::stack::location::{frame_text, location};
 use crate::catalogue::wording::{one_line, plural, plural_count};
 
-/// Where the words of a line begin.
+/// Indent of the text of a line.
 const INDENT: usize = 16;
 /// Lines that are shown, of those that grew and of those that shrank.
 const SHOWN: usize = 15;

@@ -13,11 +13,11 @@ use crate::catalogue::stack::location::frame_text;
 use crate::catalogue::verdict::verdict_line;
 use crate::catalogue::wording::{one_line, plural, wrapped};
 
-/// Findings that are told at length.
+/// Findings that are shown.
 const SHOWN: usize = 4;
-/// Where the words of a finding begin.
+/// Indent of the text of a finding.
 const INDENT: usize = 16;
-/// Where a title ends, at most.
+/// Width of a title.
 const TITLE: usize = 66;
 
 /// Writes the verdict and the findings.
@@ -50,12 +50,12 @@ fn write_finding(profile: &Profile, page: &mut Page<'_>, rank: usize, finding: &
         &format!("  {rank}  "),
         &format!("{title:<TITLE$}{per:>22}{share}", TITLE = TITLE.saturating_sub(5)),
     )?;
-    where_it_is(profile, page, finding)?;
-    facts(profile, finding).iter().try_for_each(|(name, text)| named(page, name, text))
+    write_location(profile, page, finding)?;
+    facts(profile, finding).iter().try_for_each(|(name, text)| write_fact(page, name, text))
 }
 
-/// The line with its source, and how the program came there.
-fn where_it_is(profile: &Profile, page: &mut Page<'_>, finding: &Finding) -> io::Result<()> {
+/// The line with its source, and its callers.
+fn write_location(profile: &Profile, page: &mut Page<'_>, finding: &Finding) -> io::Result<()> {
     let room = page.options.width.saturating_sub(INDENT);
     let Some(line) = finding.representative.and_then(|_| finding.line(profile)) else { return Ok(()) };
     page.line(&format!("         {}", frame_text(line, room)))?;
@@ -69,7 +69,7 @@ fn where_it_is(profile: &Profile, page: &mut Page<'_>, finding: &Finding) -> io:
     Ok(())
 }
 
-fn named(page: &mut Page<'_>, name: &str, text: &str) -> io::Result<()> {
+fn write_fact(page: &mut Page<'_>, name: &str, text: &str) -> io::Result<()> {
     let room = page.options.width.saturating_sub(INDENT);
     for (at, line) in wrapped(text, room).iter().enumerate() {
         let name = if at == 0 { name } else { "" };

@@ -1,4 +1,4 @@
-//! What looks at the heap saw: what the blocks are, who holds most, which containers grew, and the way to an address.
+//! Heap snapshots: blocks by type, the largest retained sizes, containers that grew, and the reference path to an address.
 
 use std::io::{self, Write};
 
@@ -12,16 +12,16 @@ use crate::catalogue::number::{count, seconds, size};
 use crate::catalogue::reference_path;
 use crate::catalogue::wording::{amount_words, one_line, plural, plural_count};
 
-/// Which look is shown, and how much of it.
+/// How much of a snapshot is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HeapOptions {
     /// Rows of each table.
     pub top: usize,
-    /// The way to this address alone.
+    /// Only the reference path to this address.
     pub address: Option<u64>,
 }
 
-/// Writes the page of one look.
+/// Writes the page of one snapshot.
 ///
 /// # Errors
 /// When `out` cannot be written.
@@ -84,7 +84,7 @@ fn write_retainers(view: &HeapView, top: usize, page: &mut Page<'_>) -> io::Resu
     page.title("Largest retained sizes (what would be freed along with the object)")?;
     for &node in view.retainers.iter().take(top) {
         let retained = view.nodes[node as usize].retained;
-        page.wrapped(&format!("  {}  ", columns(retained)), &way(view, node))?;
+        page.wrapped(&format!("  {}  ", columns(retained)), &path_text(view, node))?;
     }
     more(view.retainers.len(), top, page)
 }
@@ -104,16 +104,19 @@ fn write_growing(view: &HeapView, top: usize, page: &mut Page<'_>) -> io::Result
             [0, 0] => String::new(),
             [before, now] => format!(" · {} → {} elements", count(before), count(now)),
         };
-        page.wrapped(&format!("  {}  ", columns(more)), &format!("{}{elements}", way(view, growing.node)))?;
+        page.wrapped(
+            &format!("  {}  ", columns(more)),
+            &format!("{}{elements}", path_text(view, growing.node)),
+        )?;
     }
     more(view.growing.len(), top, page)
 }
 
-/// The way to the block that an address lies in, one step on each line.
+/// The reference path to the block that contains an address, one step on each line.
 fn write_address(view: &HeapView, address: u64, page: &mut Page<'_>) -> io::Result<()> {
     page.line("")?;
-    let lies_in = |node: &PathNode| address.wrapping_sub(node.address) < node.size.get().max(1);
-    let Some(found) = view.nodes.iter().position(|node| node.address != 0 && lies_in(node)) else {
+    let contains = |node: &PathNode| address.wrapping_sub(node.address) < node.size.get().max(1);
+    let Some(found) = view.nodes.iter().position(|node| node.address != 0 && contains(node)) else {
         let kept = count(view.nodes.iter().filter(|node| node.address != 0).count() as u64);
         return page.wrapped(
             &format!("  0x{address:x}  "),
@@ -122,16 +125,16 @@ fn write_address(view: &HeapView, address: u64, page: &mut Page<'_>) -> io::Resu
     };
     for (depth, node) in path(view, found as u32).into_iter().enumerate() {
         let indent = 2 * depth;
-        let place = match node.address {
+        let location = match node.address {
             0 => String::new(),
             start => format!("   0x{start:x}, {}", size(node.size)),
         };
-        page.line(&format!("  {:indent$}{}{place}", "", one_line(&reference_path::step_text(node))))?;
+        page.line(&format!("  {:indent$}{}{location}", "", one_line(&reference_path::step_text(node))))?;
     }
     Ok(())
 }
 
-fn way(view: &HeapView, node: u32) -> String {
+fn path_text(view: &HeapView, node: u32) -> String {
     one_line(&reference_path::path_text(&path(view, node)))
 }
 

@@ -1,4 +1,4 @@
-//! What imports hold, one line for each package: a healthy `import` of a large framework would fill the page, and
+//! Live memory of imports, one line for each package: a healthy `import` of a large framework would fill the page, and
 //! nobody can change it.
 
 use std::collections::HashMap;
@@ -53,11 +53,13 @@ fn line(frame: &StackFrame) -> Option<(&str, Option<u32>)> {
 
 /// `import numpy  shop/train.py:3`.
 pub(super) fn words(imported: Imported<'_>, by: Option<&StackFrame>) -> String {
-    let place = by.and_then(location);
-    match (imported, place) {
-        (Imported::Package(package), Some(place)) => format!("import {}  {place}", one_line(package)),
+    let location_text = by.and_then(location);
+    match (imported, location_text) {
+        (Imported::Package(package), Some(location_text)) => {
+            format!("import {}  {location_text}", one_line(package))
+        }
         (Imported::Package(package), None) => format!("import {}", one_line(package)),
-        (Imported::By(..), Some(place)) => format!("imports at {place}"),
+        (Imported::By(..), Some(location_text)) => format!("imports at {location_text}"),
         (Imported::By(..) | Imported::AtStart, _) => "imports at interpreter startup".to_owned(),
     }
 }

@@ -21,7 +21,7 @@ pub struct LeakOptions<'a> {
     pub kinds: Vec<LeakKind>,
     /// Frames of a stack.
     pub callers: usize,
-    /// Where any is given, paths of files are whole, or cut behind the first of these that they hold.
+    /// Where any is given, paths of files are shown in full, or after the first of these prefixes that they contain.
     pub paths_after: Vec<String>,
     /// Whether what is left out since it is known is named.
     pub names_suppressed: bool,
@@ -114,8 +114,8 @@ fn write_stack(
     let room = page.options.width.saturating_sub(5);
     let frames = profile.frames(record.stack);
     for frame in frames.clone().take(options.callers) {
-        let whole = whole_place(frame, &options.paths_after);
-        page.line(&format!("     {}", whole.unwrap_or_else(|| frame_text(frame, room))))?;
+        let full = full_location(frame, &options.paths_after);
+        page.line(&format!("     {}", full.unwrap_or_else(|| frame_text(frame, room))))?;
     }
     match frames.count().saturating_sub(options.callers) {
         0 => Ok(()),
@@ -128,10 +128,10 @@ fn write_stack(
 }
 
 /// A frame with the path of its file, where that is asked for and known.
-fn whole_place(frame: &StackFrame, paths_after: &[String]) -> Option<String> {
+fn full_location(frame: &StackFrame, paths_after: &[String]) -> Option<String> {
     let (file, line) = (frame.file.as_deref().filter(|_| !paths_after.is_empty())?, frame.line?);
-    let behind = |after: &String| file.split_once(after.as_str()).map(|(_, path)| path);
-    let path = paths_after.iter().filter(|after| !after.is_empty()).find_map(behind).unwrap_or(file);
+    let after_prefix = |after: &String| file.split_once(after.as_str()).map(|(_, path)| path);
+    let path = paths_after.iter().filter(|after| !after.is_empty()).find_map(after_prefix).unwrap_or(file);
     let name = frame.function.as_deref().unwrap_or_default();
     Some(one_line(&format!("{name}  {path}:{line}")))
 }

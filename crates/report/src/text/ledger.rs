@@ -1,4 +1,4 @@
-//! The ledger as a table in MiB, one line for each place that memory can be; lines that would read 0.0 are left out.
+//! The ledger as a table in MiB, one line for each category of memory; lines that would read 0.0 are omitted.
 
 use std::io;
 

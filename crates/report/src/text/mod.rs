@@ -1,5 +1,5 @@
 //! The page that a user sees first: how the run ended, how much memory, which sites, what was lost, what it cost.
-//! Short and ranked; the whole is in the JSON.
+//! Short and ranked; everything is in the JSON.
 
 pub mod diagnose;
 pub mod diff;

@@ -4,12 +4,12 @@ use std::io::{self, Write};
 
 use crate::catalogue::wording::{cut, wrapped};
 
-/// How the page looks.
+/// Layout of the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Columns of the terminal; lines are cut there.
     pub width: usize,
-    /// Whether to emphasise with escape sequences; never more than the words say.
+    /// Whether to emphasise with escape sequences, which never carry meaning alone.
     pub colour: bool,
     /// Sites at exit.
     pub top: usize,
@@ -23,7 +23,7 @@ impl Default for Options {
     }
 }
 
-/// The place that lines go to.
+/// Where lines are written.
 pub(super) struct Page<'a> {
     pub(super) options: Options,
     pub(super) out: &'a mut dyn Write,
@@ -44,7 +44,7 @@ impl Page<'_> {
         writeln!(self.out, "{plain}\x1b[1m{}\x1b[0m", cut(rest.trim_end(), room))
     }
 
-    /// A text behind a word in front of its first line, broken between words.
+    /// A text after a label on its first line, broken between words.
     pub(super) fn wrapped(&mut self, front: &str, text: &str) -> io::Result<()> {
         let indent = front.chars().count();
         let lines = wrapped(text, self.options.width.saturating_sub(indent));

@@ -1,6 +1,5 @@
-//! The ranked groups: at exit, at the peak, and those of the program's own mappings. A place is a function and a line;
-//! the stacks that meet there are one row, shown by the heaviest of them. Where Python runs it is the user's line; what
-//! imports hold stands apart.
+//! Tables of the top allocation sites: at exit, at the peak, and of the program's own mappings. What imports allocate has a table of
+//! its own.
 
 use std::io;
 
@@ -16,11 +15,11 @@ use crate::catalogue::stack::fold::{SHOWN, SHOWN_BRIEFLY};
 use crate::catalogue::stack::label::{NO_STACK, TRUNCATED};
 use crate::catalogue::wording::{plural, plural_count};
 
-/// Places whose stacks are shown at length.
+/// Sites whose stacks are shown at length.
 const HEAVIEST: usize = 3;
 /// Mapping sites that are named.
 const MAPPINGS: usize = 3;
-/// Places that are named where findings have told what grows.
+/// Sites that are listed below findings.
 const TOP_BESIDE_FINDINGS: usize = 5;
 /// Imports that are named.
 const IMPORTS: usize = 5;
@@ -39,7 +38,7 @@ struct Table {
     top: usize,
 }
 
-/// Writes all tables that have something to say.
+/// Writes all tables that are not empty.
 pub(super) fn write(profile: &Profile, page: &mut Page<'_>) -> io::Result<()> {
     if !profile.growth.findings.is_empty() {
         let of_blocks = Category::ALL.iter().filter(|category| !category.row().is_mapped);
@@ -70,7 +69,7 @@ fn write_peak(profile: &Profile, page: &mut Page<'_>) -> io::Result<()> {
     }
 }
 
-/// The table of what is live at last: of blocks when the script was through, of mappings at the exit.
+/// The table of what is live at last: for blocks at the end of the script, for mappings at exit.
 fn of_category(profile: &Profile, category: Category, top: usize) -> Table {
     let (title, total) = (ranking::title(profile, category), profile.total(category));
     match category.row().is_mapped {
@@ -102,7 +101,7 @@ fn peak_is_at_exit(profile: &Profile) -> bool {
         && profile.heap_sites().all(|site| site.held.bytes == site.peak.bytes)
 }
 
-/// Whether the table of the peak would be the one above once more: no site differs by more than a fiftieth of the whole.
+/// Whether the table of the peak would repeat the one above: no site differs by more than 2 % of the total.
 fn peak_is_hardly_more(profile: &Profile) -> bool {
     let fiftieth = profile.heap().peak.bytes.get() / 50;
     let is_near = |held: Measure, peak: Measure| held.bytes.get().abs_diff(peak.bytes.get()) <= fiftieth;

@@ -34,7 +34,7 @@ fn a_line_of_the_ledger_says_how_fast_it_grows() {
 }
 
 #[test]
-fn few_ledgers_say_nothing_about_growth() {
+fn few_ledgers_give_no_growth() {
     let profile = profiled(&growing_with_ledgers(4));
     let report = parsed(&profile);
     assert_eq!((pace_of(&report, "native"), pace_of(&report, "python")), (().into(), ().into()));
@@ -62,7 +62,7 @@ fn iterations_that_slow_down_are_evidence_of_the_first_finding_and_no_finding_th
 }
 
 #[test]
-fn processes_that_share_memory_are_told_together() {
+fn processes_that_share_memory_have_one_line() {
     let mut decoded = growing_with_ledgers(10);
     let alone = written(text::write, &profiled(&decoded));
     let mut worker = decoded.recording.processes[0].clone();

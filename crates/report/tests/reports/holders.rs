@@ -1,4 +1,4 @@
-//! Who holds what grows, what is lost, and the page of a look at the heap.
+//! Who holds what grows, what is lost, and the page of a heap snapshot.
 
 use heaplens_format::recording::{
     Amount, ClassRow, Decoded, GrowingNode, HeapMoment, HeapView, Holder, LeakCheck, LeakKind, LostSite,
@@ -71,7 +71,7 @@ fn a_finding_names_who_held_it_while_the_program_ran() {
 }
 
 #[test]
-fn without_a_look_nobody_is_named() {
+fn without_a_snapshot_no_holder_is_named() {
     let profile = profiled(&growing("/home/user/shop/train.py"));
     assert!(!written(text::write, &profile).contains("held by"));
     assert_eq!(parsed(&profile)["findings"][0]["holder"], serde_json::Value::Null);
@@ -125,12 +125,12 @@ fn heap_page(address: Option<u64>) -> String {
 }
 
 #[test]
-fn the_page_of_a_look_at_the_heap() {
+fn the_page_of_a_heap_snapshot() {
     insta::assert_snapshot!(heap_page(None));
 }
 
 #[test]
-fn the_way_to_an_address_is_told_step_by_step() {
+fn the_reference_path_to_an_address_is_written_step_by_step() {
     let page = heap_page(Some(0x7f00_0000_1008));
     let way = "  module __main__\n    results (list)   0x7f0000000000, 56 B\n      [811] ndarray   0x7f0000001000, 56 B\n";
     assert!(page.ends_with(way), "{page}");

@@ -6,7 +6,7 @@ use heaplens_analyze::profile::{StackFrame, is_library};
 
 use super::label::file_name;
 
-/// How many frames of a folded stack are shown for the heaviest places.
+/// How many frames of a folded stack are shown for the top sites.
 pub(crate) const SHOWN: usize = 5;
 /// And for the others.
 pub(crate) const SHOWN_BRIEFLY: usize = 3;

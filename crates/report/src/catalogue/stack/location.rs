@@ -1,4 +1,4 @@
-//! How a frame looks on the page: function and line, in the order in which each language's people read them.
+//! A frame on the page: function and line, in the order in which each language's people read them.
 
 use heaplens_analyze::profile::StackFrame;
 
@@ -27,7 +27,7 @@ pub(crate) fn location(frame: &StackFrame) -> Option<String> {
     Some(frame.line.map_or_else(|| file.clone(), |line| format!("{file}:{line}")))
 }
 
-/// A path by its last two components: `mod.rs` alone would not tell which.
+/// A path by its last two components: `mod.rs` alone is ambiguous.
 fn short(path: &str) -> String {
     let mut parts: Vec<&str> = path.rsplit('/').take(2).collect();
     parts.reverse();

@@ -98,7 +98,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Whose frame it is; `None` for the user's own. Native code with lines was compiled by whoever looks at them.
+/// Whose frame it is; `None` for the user's own. Native code with lines was compiled by the user.
 fn package(frame: &StackFrame) -> Option<&str> {
     match &frame.origin {
         Origin::User | Origin::Generated => None,
@@ -116,7 +116,7 @@ fn library_name(path: &str) -> &str {
     extension.map_or(name, |(name, _)| name).trim_end_matches(".so")
 }
 
-/// Whether a frame is the interpreter's own, or what stands below and above every program.
+/// Whether a frame is the interpreter's own, or what is below and above every program.
 pub(crate) fn is_machinery(frame: &StackFrame) -> bool {
     let probe = || frame.file.as_deref().map(str::as_bytes) == Some(PROBE_FILE.to_bytes());
     !frame.is_python()

@@ -1,6 +1,6 @@
 //! pprof's own format: a compressed protocol buffer with four values for each stack (in use and allocated, blocks and bytes),
 //! and labels for the layer, the process, the thread and the iteration that it is the state of. Names and lines are inside, so no reader has
-//! to look for symbols. A difference has numbers below nothing, as one has that pprof made itself.
+//! to look for symbols. A difference has negative numbers, as one has that pprof made itself.
 
 mod message;
 mod tables;
@@ -26,7 +26,7 @@ const TYPES: [(&str, &str); 4] = [
 /// The one that a reader shows first.
 const USUAL: &str = "inuse_space";
 
-/// Writes the file. `iteration` is the pass of the main loop that the values in use are told for.
+/// Writes the file. `iteration` is the iteration of the main loop that the values in use belong to.
 ///
 /// # Errors
 /// When `out` cannot be written.

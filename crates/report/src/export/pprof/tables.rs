@@ -1,4 +1,4 @@
-//! The tables that samples refer to, each thing once: texts, functions, places in code, object files.
+//! The tables that samples refer to, each thing once: texts, functions, code locations, object files.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -62,7 +62,7 @@ impl<'a> Tables<'a> {
         number
     }
 
-    /// The places of a stack, innermost first.
+    /// The locations of a stack, innermost first.
     pub(super) fn stack(&mut self, row: &StackRow<'a>) -> Vec<u64> {
         let mut places: Vec<u64> = row.frames.iter().map(|frame| self.frame(frame)).collect();
         if row.is_cut {
