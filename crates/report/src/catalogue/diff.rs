@@ -1,4 +1,4 @@
-//! The two sides of a comparison, and in a sentence each what keeps them from being compared.
+//! The two sides of a comparison, and the limits of the comparison, a sentence each.
 
 use heaplens_analyze::diff::{Note, Side};
 use heaplens_format::Bytes;
@@ -9,7 +9,7 @@ use super::wording::one_line;
 /// One side of a comparison, and the file that it comes from.
 pub type RecordingSide<'a> = (&'a str, &'a Side);
 
-/// What a comparison lacks, in one sentence.
+/// A limit of the comparison, in one sentence.
 pub(crate) fn sentence(note: &Note) -> String {
     let side = |is_first: bool| if is_first { "first" } else { "second" };
     match note {

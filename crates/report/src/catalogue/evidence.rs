@@ -8,7 +8,7 @@ use heaplens_format::memory::Sampling;
 
 use super::source::source_line;
 
-/// The mapping that a finding is about, where it is one that nobody was seen to make.
+/// The mapping that a finding is about, where no hook saw its creation.
 pub(crate) fn mapping(finding: &Finding) -> Option<&str> {
     let name = finding.mapping.as_deref()?;
     Some(if name.is_empty() { "anonymous, unnamed" } else { name })
@@ -70,7 +70,7 @@ pub(crate) fn excluded(profile: &Profile, finding: &Finding) -> Vec<(String, Str
     excluded
 }
 
-/// What is sampled may grow by less than can be seen.
+/// Sampled values may grow by less than their margin.
 fn ruled_out_reason(profile: &Profile, layer: Layer, trend: &Trend) -> &'static str {
     let is_sampled = match layer.row().sampling {
         Sampling::Objects => profile.object_interval.is_some_and(|interval| interval > Bytes::new(1)),
@@ -84,7 +84,7 @@ fn shape_text(trend: &Trend) -> &'static str {
     if trend.shape == Shape::Plateau { "plateau" } else { "flat" }
 }
 
-/// Iterations that become slower, which is evidence for the first of what grows.
+/// Iterations that become slower, which is evidence for the first finding.
 pub(crate) fn slowing(profile: &Profile, finding: &Finding) -> Option<Slowing> {
     let is_first = profile.growth.findings.first().is_some_and(|first| std::ptr::eq(first, finding));
     profile.growth.slowing.filter(|_| is_first)

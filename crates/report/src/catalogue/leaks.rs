@@ -5,7 +5,7 @@ use heaplens_analyze::profile::{LeakRecord, StackFrame};
 use heaplens_analyze::suppressions::{Generated, Names};
 use heaplens_format::recording::LeakKind;
 
-/// A suppression that means this record, for both tools.
+/// A suppression that matches this record, for Heaplens and Valgrind.
 pub(crate) fn suppression(
     profile: &Profile,
     record: &LeakRecord,

@@ -59,7 +59,7 @@ fn joined<'a>(stack: impl Iterator<Item = &'a StackFrame>, is_cut: bool) -> Stri
     frames.join(";")
 }
 
-/// A semicolon ends a frame and a newline ends a stack: neither may stand in a name.
+/// A semicolon ends a frame and a newline ends a stack: neither may occur in a name.
 fn escape(name: &str) -> String {
     name.replace('\\', "\\\\").replace(';', "\\x3b").replace('\n', "\\n").replace('\r', "\\r")
 }

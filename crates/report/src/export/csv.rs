@@ -28,10 +28,10 @@ pub fn write(profile: &Profile, ledger: &LedgerProfile, out: &mut dyn Write) -> 
     Ok(())
 }
 
-/// What one space has in the table.
+/// The columns of one space.
 struct Columns<'a> {
     ledger: &'a LedgerProfile,
-    /// What stands before the names of its columns.
+    /// Prefix of the names of its columns.
     prefix: String,
     layers: Vec<(&'static str, Vec<Line>)>,
 }

@@ -1,6 +1,6 @@
 //! The call graph that google-pprof draws, for graphviz: a box for each function, larger where it allocates more itself, an
-//! arrow for each call with the bytes that were allocated below it. What is too small to matter is left out, and the legend says
-//! how many that are. Of a difference, what became more.
+//! arrow for each call with the bytes that were allocated below it. Small functions are left out, and the legend says how
+//! many. Of a difference, only growth is drawn.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};

@@ -1,4 +1,4 @@
-//! The heap profile of gperftools: a text of stacks as addresses, and the object files that they lie in. Two forms:
+//! The heap profile of gperftools: a text of stacks as addresses, and the object files that contain them. Two forms:
 //!
 //! ```text
 //!   heap profile:   1003: 62917584 [ 52204: 115346432] @ heapprofile      --- symbol
@@ -22,7 +22,7 @@ use super::samples::{Amount, StackRow};
 use super::uri::hash;
 use crate::catalogue::stack::label::{CUT, NO_STACK, file_name, label};
 
-/// Numbers of names look like addresses of a program: the reader drops what does not.
+/// Symbol numbers must look like addresses of a program: the reader drops others.
 const PLACES: u64 = (1 << 46) - 1;
 
 /// Writes the file: with the names of frames where `named`, else with addresses alone. Returns how many stacks of a difference are
@@ -147,7 +147,7 @@ impl<'a> Addresses<'a> {
     }
 }
 
-/// The reader cuts off what stands in parentheses or angle brackets, and takes two dashes for the end of a name.
+/// The reader cuts off what is in parentheses or angle brackets, and takes two dashes for the end of a name.
 fn name(frame: &StackFrame) -> String {
     let name = match (frame.is_python(), &frame.file) {
         (true, Some(file)) => {

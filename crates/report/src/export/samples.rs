@@ -1,5 +1,5 @@
 //! The stacks of a profile with their values, and those of another one beside them where a difference is asked for. Stacks of
-//! two recordings are the same where their frames have the same names and lines: addresses mean something in one run alone.
+//! two recordings are the same where their frames have the same names and lines: addresses are valid within one run only.
 
 use std::collections::HashMap;
 
@@ -16,7 +16,7 @@ pub enum What {
     Peak,
     /// Bytes allocated during the run.
     Allocated,
-    /// Bytes that become more in each iteration.
+    /// Growth in bytes per iteration.
     Growth,
 }
 
@@ -35,7 +35,7 @@ impl What {
     }
 }
 
-/// Bytes and blocks; less than none in a difference.
+/// Bytes and blocks; negative where a difference shrank.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Amount {
     pub(super) bytes: i64,
@@ -60,7 +60,7 @@ impl Amount {
     }
 }
 
-/// What a stack has.
+/// The values of a stack.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct StackValues {
     pub(super) live: Amount,
@@ -106,14 +106,14 @@ pub(super) struct StackRow<'a> {
     pub(super) is_cut: bool,
     /// Whose memory it is.
     pub(super) layer: Layer,
-    /// What it had in the recording that the other is compared with.
+    /// Its values in the base recording.
     before: StackValues,
     after: StackValues,
     /// The same by the threads that allocated.
     threads: Vec<Part<'a>>,
 }
 
-/// What threads of one name have of a stack.
+/// The part of a stack that threads of one name allocated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Part<'a> {
     /// `None` where it is not known.
@@ -144,7 +144,7 @@ impl<'a> StackRow<'a> {
         &self.threads
     }
 
-    /// What it had is the base of a difference.
+    /// Turns the row into the base of a difference.
     fn into_base(mut self) -> Self {
         std::mem::swap(&mut self.before, &mut self.after);
         for part in &mut self.threads {

@@ -1,5 +1,5 @@
 //! Findings as SARIF 2.1.0, which code hosts show beside the lines: one rule for each cause that was found, one result for each
-//! finding, and one for each stack whose blocks the program can no longer reach. A result is known again in another run by what
+//! finding, and one for each stack whose blocks the program can no longer reach. A result is recognised in another run by what
 //! does not change when lines move: its rule, the name of the file, the function and the text of the line.
 
 use std::collections::{BTreeMap, HashMap};
@@ -53,7 +53,7 @@ struct Cause<'a> {
     level: &'static str,
     title: String,
     help: &'static str,
-    /// Where more is to be read.
+    /// Further reading.
     reference: Option<&'static str>,
     text: String,
     line: Option<&'a StackFrame>,
@@ -95,7 +95,7 @@ fn growth<'a>(profile: &'a Profile, finding: &Finding) -> Cause<'a> {
     }
 }
 
-/// The largest of what can no longer be reached.
+/// The largest definitely and possibly lost records.
 fn lost(profile: &Profile) -> impl Iterator<Item = Cause<'_>> {
     let records: &[LeakRecord] = match &profile.leaks {
         Some(Leaks::Done(records)) => records,
@@ -151,7 +151,7 @@ struct Log<'a> {
     profile: &'a Profile,
     root: Root,
     rules: BTreeMap<&'static str, Value>,
-    /// How often a fingerprint was given.
+    /// How often a fingerprint occurred.
     seen: HashMap<u64, u32>,
 }
 

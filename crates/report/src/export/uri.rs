@@ -1,4 +1,4 @@
-//! Names of files as addresses of the web, which some formats want, and a number for a text that stays the same for ever.
+//! Files as URIs, which some formats require, and a stable hash of a text.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 pub(super) struct Root(String);
 
 impl Root {
-    /// What the folder is called in a file.
+    /// The name of the folder in a log.
     pub(super) const ID: &'static str = "SRCROOT";
 
     pub(super) fn new(folder: &str) -> Self {
@@ -32,7 +32,7 @@ impl Root {
     }
 }
 
-/// All but letters, digits and what may stand in a path.
+/// All but letters, digits and what may occur in a path.
 fn encoded(path: &str) -> String {
     path.bytes().fold(String::with_capacity(path.len()), |mut uri, byte| {
         match byte {

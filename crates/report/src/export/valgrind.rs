@@ -12,16 +12,16 @@ use quick_xml::events::{BytesCData, BytesDecl, BytesText, Event};
 use crate::catalogue::leaks::{name, suppression};
 use crate::catalogue::number::count;
 
-/// What is written, and of whom.
+/// What is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct XmlOptions<'a> {
     /// Kinds that are written.
     pub kinds: Vec<LeakKind>,
     /// Frames of a stack.
     pub callers: usize,
-    /// The words of the command line before the program's own, our own name first.
+    /// The command line up to the program, beginning with heaplens.
     pub own_words: Vec<String>,
-    /// Words of the user's to copy.
+    /// The user's comment, copied.
     pub comment: Option<String>,
     /// What Valgrind calls the frames, where a suppression is to follow each stack.
     pub suppressions: Option<&'a Names>,

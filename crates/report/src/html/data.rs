@@ -1,12 +1,12 @@
 //! What the script of the page reads: JSON in an element that browsers do not run. The characters that could end the element
-//! or begin another are written as escapes of JSON, so that no name can get out of it.
+//! or begin another are written as escapes of JSON, so that no name can escape it.
 
 use std::io::{self, Write};
 
 use serde::Serialize;
 use serde_json::ser::{CompactFormatter, Formatter, Serializer};
 
-/// JSON that may stand in a script element.
+/// JSON that is safe in a script element.
 pub(super) fn harmless(value: &impl Serialize) -> String {
     let mut bytes = Vec::new();
     value
@@ -30,7 +30,7 @@ impl Formatter for Harmless {
     }
 }
 
-/// `</script`, `<!--` and `&` of markup; the two ends of lines that scripts of old know.
+/// `</script`, `<!--` and `&` of markup; the two line separators that old scripts know.
 fn is_harmful(c: char) -> bool {
     matches!(c, '<' | '>' | '&' | '\u{2028}' | '\u{2029}')
 }

@@ -1,4 +1,4 @@
-//! What grows: each finding with its source, who holds it as a small tree, and the facts.
+//! Findings: each with its source, its reference path as a small tree, and the facts.
 
 use heaplens_analyze::Profile;
 use heaplens_analyze::diagnose::Finding;
@@ -15,7 +15,7 @@ use crate::catalogue::wording::{cut, one_line, plural_count};
 
 /// Lines of the user's source on either side of the one that a finding is about.
 const AROUND: u32 = 2;
-/// Where a line of source ends, at most.
+/// Longest line of source.
 const LONGEST_LINE: usize = 200;
 /// Longest text of a frame.
 const ROOM: usize = 160;
@@ -95,7 +95,7 @@ fn lines(lines: &[(u32, String)], of: u32, rank: &str, page: &mut Markup) {
     });
 }
 
-/// Who holds it, one step below the other.
+/// The reference path, one step below the other.
 fn tree(profile: &Profile, finding: &Finding, page: &mut Markup) {
     let Some(held) = profile.held_by(finding) else { return };
     page.inside("figure", &[("class", "holder")], |page| {

@@ -1,6 +1,6 @@
 //! The flame graph: all stacks as one tree, with the live bytes of each at the end and at the peak, and their growth per
-//! iteration. Equal frames are merged. The file must stay small: the heaviest branches are written until the room
-//! is used up, and the rest of each branch is summed up as `[smaller]`, so that totals stay exact.
+//! iteration. Equal frames are merged. The file must stay small: the heaviest branches are written within a
+//! budget, and the rest of each branch is summed up as `[smaller]`, so that totals stay exact.
 
 use std::collections::HashMap;
 
@@ -47,7 +47,7 @@ struct FrameColumns {
     name: Vec<u32>,
     file: Vec<u32>,
     line: Vec<u32>,
-    /// 0: native, 1: the user's Python, 2: a library's Python, 3: no frame but a word.
+    /// 0: native, 1: the user's Python, 2: a library's Python, 3: a placeholder.
     kind: Vec<u8>,
 }
 
@@ -76,7 +76,7 @@ struct FrameEntry<'a> {
     file: &'a str,
     line: u32,
     kind: u8,
-    /// Of code without a name.
+    /// Of unnamed code.
     offset: u64,
 }
 
@@ -148,7 +148,7 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// Which nodes are written: those with the largest part of any value, until the room is used up. A node has no larger part
+    /// Which nodes are written: those with the largest part of any value, within the budget. A node has no larger part
     /// than its parent, so parents of those that are written are, too.
     fn chosen(&self) -> Vec<bool> {
         let all = self.nodes[0].total;
@@ -260,7 +260,7 @@ fn needed(profile: &Profile) -> Vec<bool> {
 struct Writer<'a> {
     tree: &'a Tree<'a>,
     chosen: &'a [bool],
-    /// The number of a entry in the file.
+    /// The number of an entry in the file.
     numbers: HashMap<FrameEntry<'a>, u32>,
     /// The last node that had each value itself.
     last: [usize; VALUES],

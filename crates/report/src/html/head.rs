@@ -1,4 +1,4 @@
-//! The top of the page and its foot: what ran, the verdict, the figures, and what Heaplens took.
+//! The top of the page and its foot: what ran, the verdict, the figures, and the overhead of Heaplens.
 
 use heaplens_analyze::Profile;
 use heaplens_analyze::diagnose::{How, Verdict};
@@ -10,7 +10,7 @@ use crate::catalogue::process::{self, ending, is_running};
 use crate::catalogue::verdict::{judgement, resident};
 use crate::catalogue::wording::{cut, one_line, plural_count};
 
-/// Where a command ends in the title of a window.
+/// Longest command in the title of a window.
 const LONGEST_TITLE: usize = 60;
 
 /// The title of the window.
@@ -118,7 +118,7 @@ fn measure(page: &mut Markup, what: &str, id: &'static str, measure: Measure) {
     });
 }
 
-/// What Heaplens took.
+/// The overhead of Heaplens.
 pub(super) fn footer(profile: &Profile, page: &mut Markup) {
     let cost = &profile.cost;
     let cpu = match cost.share() {

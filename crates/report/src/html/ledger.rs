@@ -69,7 +69,7 @@ fn lines(profile: &Profile, ledger: &LedgerProfile, grows: bool, page: &mut Mark
     }
 }
 
-/// What the lines add up to, and what is no part of it.
+/// The sum of the lines, and the lines that are not part of it.
 fn sums(profile: &Profile, ledger: &LedgerProfile, grows: bool, page: &mut Markup) {
     let (label, pace) = (sum_label(profile, ledger), pace_of_sum(profile, ledger));
     let sum = ledger.moments(Ledger::program);
@@ -91,7 +91,7 @@ fn row(page: &mut Markup, (id, name): (&str, &str), moments: Moments, pace: Opti
     });
 }
 
-/// The largest mappings of a line, by who made them or by name.
+/// The largest mappings of a line, by stack or by name.
 fn mappings(profile: &Profile, ledger: &LedgerProfile, line: &LineRow, grows: bool, page: &mut Markup) {
     if named_after(line).is_none() {
         return;

@@ -1,4 +1,4 @@
-//! Blocks that the program could no longer reach at its end.
+//! The leak check: blocks that were unreachable at the end.
 
 use heaplens_analyze::Profile;
 use heaplens_analyze::profile::{LeakRecord, Leaks};

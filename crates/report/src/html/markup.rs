@@ -1,4 +1,4 @@
-//! The text of a page. Names of tags and attributes are words of ours, known when this is compiled; everything else is
+//! The text of a page. Names of tags and attributes are known at compile time; everything else is
 //! escaped here, in one place, so that no name of a program can become markup.
 
 use heaplens_format::Bytes;
@@ -14,7 +14,7 @@ pub(super) struct Markup(String);
 pub(super) type Attributes<'a> = &'a [(&'static str, &'a str)];
 
 impl Markup {
-    /// Markup of ours.
+    /// Fixed markup.
     pub(super) fn fixed(&mut self, markup: &'static str) {
         self.0.push_str(markup);
     }
@@ -75,7 +75,7 @@ impl Markup {
         });
     }
 
-    /// Text that holds no element: a script or a style of ours, or data in which nothing can end the element.
+    /// Text that holds no element: our script or style, or data in which nothing can end the element.
     pub(super) fn verbatim(&mut self, tag: &'static str, attributes: Attributes<'_>, text: &str) {
         self.open(tag, attributes);
         self.0.push_str(text);

@@ -1,7 +1,7 @@
-//! The report as one HTML file that opens from disk, without a server and without the network. What is to be read is in the
-//! markup, so that it can be read where scripts do not run; the script, of ours and without libraries, draws the timeline
+//! The report as one HTML file that opens from disk, without a server and without the network. The text is in the
+//! markup, so that it can be read where scripts do not run; the script, without libraries, draws the timeline
 //! and the flame graph from data beside it. A Content-Security-Policy lets this script and this style run, by their hashes,
-//! and nothing else: no name of a program that was recorded can do anything here but be read.
+//! and nothing else: no name from a recorded program can become code.
 
 mod data;
 mod digest;

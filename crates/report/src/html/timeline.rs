@@ -19,7 +19,7 @@ const POINTS: usize = 600;
 const MARKS: usize = 200;
 /// Rows of the table.
 const ROWS: usize = 12;
-/// Where the label of a mark ends, at most.
+/// Longest label of a mark.
 const LABEL: usize = 60;
 
 /// What is drawn. Times are milliseconds since the start of the run.
@@ -122,7 +122,7 @@ pub(super) fn colours(tables: Tables) -> String {
     lines.map(class).collect()
 }
 
-/// The lines that are not nothing throughout, with the numbers of their colours.
+/// The lines that are not empty throughout, with the numbers of their colours.
 fn shown(tables: Tables, ledger: &LedgerProfile) -> Vec<(usize, &'static LineRow)> {
     let is_shown = |line: &LineRow| ledger.all.iter().any(|one| one.line(line.line) >= SMALLEST);
     tables.counted(SpaceKind::HOST).enumerate().filter(|(_, line)| is_shown(line)).collect()

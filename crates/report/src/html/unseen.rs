@@ -1,4 +1,4 @@
-//! What was not seen: a page without this part would claim to be complete.
+//! Completeness: losses, and processes that the page is not about. A page without this part would claim to be complete.
 
 use heaplens_analyze::Profile;
 use heaplens_analyze::profile::ProcessRow;
@@ -35,7 +35,7 @@ fn lines(profile: &Profile) -> Vec<String> {
     unread.into_iter().chain(refusal).chain(losses).chain(damage).collect()
 }
 
-/// Processes that this page does not speak of.
+/// Processes that this page is not about.
 fn others(profile: &Profile, page: &mut Markup) {
     let mut others: Vec<&ProcessRow> = profile.processes.iter().filter(|row| !row.shown).collect();
     if others.is_empty() {

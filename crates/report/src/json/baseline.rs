@@ -1,4 +1,4 @@
-//! What is known to grow: a small JSON file that a build keeps, so that only new growth fails it. A finding is known by what
+//! Known findings: a small JSON file that a build keeps, so that only new findings fail it. A finding is recognised by what
 //! does not change when lines move: its rule, the name of the file, the function, and the text of the line.
 
 use std::io::{self, Write};
@@ -10,17 +10,17 @@ use crate::catalogue::evidence;
 use crate::catalogue::stack::label::{file_name, label};
 
 const SCHEMA: &str = "heaplens-baseline/1";
-/// Known growth may become faster by this; more is new.
+/// Known growth may become faster by this factor; more is new.
 const FASTER: f64 = 2.0;
 
-/// What is known to grow.
+/// Known findings.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Baseline {
     schema: String,
     findings: Vec<Known>,
 }
 
-/// One finding, as far as it stays the same.
+/// The stable part of a finding.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 struct Known {
     rule: String,
@@ -63,13 +63,13 @@ impl Known {
 }
 
 impl Baseline {
-    /// What grows in a profile.
+    /// The findings of a profile.
     pub fn of(profile: &Profile) -> Self {
         let findings = profile.growth.findings.iter().map(|finding| Known::of(profile, finding));
         Self { schema: SCHEMA.to_owned(), findings: findings.collect() }
     }
 
-    /// Reads one; the reason where it is none.
+    /// Reads a baseline.
     ///
     /// # Errors
     /// When the bytes are no baseline.
@@ -91,7 +91,7 @@ impl Baseline {
         writeln!(out)
     }
 
-    /// What grows in a profile and is not known here, in words.
+    /// The findings of a profile that are not in the baseline, in words.
     pub fn unknown(&self, profile: &Profile) -> Vec<String> {
         let found = Self::of(profile).findings;
         let is_new = |one: &&Known| !self.findings.iter().any(|known| known.covers(one));

@@ -1,4 +1,4 @@
-//! A comparison as JSON, schema `heaplens-diff/1`, with the habits of the report's: sizes in bytes, what has no data is
+//! A comparison as JSON, schema `heaplens-diff/1`, with the conventions of the report: sizes in bytes, what has no data is
 //! `null`, never missing.
 
 use std::io::{self, Write};

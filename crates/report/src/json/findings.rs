@@ -32,7 +32,7 @@ pub(super) fn rss(profile: &Profile) -> Option<RssFields> {
     })
 }
 
-/// What rose and stands, where that is the verdict.
+/// The plateau, where that is the verdict.
 #[derive(serde::Serialize)]
 pub(super) struct PlateauFields<'a> {
     rule: &'static str,
@@ -91,7 +91,7 @@ struct LocationFields<'a> {
 #[derive(serde::Serialize)]
 struct HolderFields {
     path: Vec<String>,
-    /// What would be free without the step that holds most alone; `null` where that is not known.
+    /// The largest retained size on the path; `null` where that is not known.
     retained_bytes: Option<u64>,
     /// Blocks that were inspected; 0 where the holder is a registry that is known by what was counted.
     looked_at: u32,

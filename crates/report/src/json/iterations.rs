@@ -4,7 +4,7 @@ use heaplens_analyze::Profile;
 use heaplens_analyze::diagnose::How;
 use heaplens_analyze::profile::NamedMark;
 
-/// What all values "per iteration" are per.
+/// The unit of all values "per iteration".
 #[derive(serde::Serialize)]
 pub(super) struct IterationFields<'a> {
     count: Option<u64>,

@@ -67,7 +67,7 @@ pub(super) fn space<'a>(profile: &'a Profile, space: &'a SpaceProfile) -> SpaceF
     }
 }
 
-/// What the rows do not say: when the ledgers were taken, and the mappings by name and maker.
+/// What the rows do not say: when the ledgers were read, and the mappings by name and stack.
 #[derive(serde::Serialize)]
 pub(super) struct Details<'a> {
     start: Moment,
@@ -84,7 +84,7 @@ pub(super) struct Details<'a> {
 #[derive(serde::Serialize)]
 struct Moment {
     at_seconds: f64,
-    /// `running`: the program went on meanwhile; else it waited.
+    /// `running`: the program ran meanwhile; else it was stopped.
     when: &'static str,
     /// CPU time that it took to read.
     took_seconds: f64,
@@ -127,7 +127,7 @@ fn tree(tree: ProcessTree) -> TreeFields {
 #[derive(serde::Serialize)]
 struct MappingFields<'a> {
     layer: &'static str,
-    /// `hooked`: it was seen who mapped it; `unhooked`: it was not; `shared`; `file`.
+    /// `hooked`: a hook saw who mapped it; `unhooked`: none did; `shared`; `file`.
     how: &'static str,
     name: Option<&'a str>,
     #[serde(flatten)]

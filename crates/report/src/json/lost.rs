@@ -1,4 +1,4 @@
-//! Which blocks could be reached at the end.
+//! The leak check: which blocks were reachable at the end.
 
 use heaplens_analyze::Profile;
 use heaplens_analyze::profile::{LeakRecord, Leaks, leaked};

@@ -140,7 +140,7 @@ fn cost(cost: &Cost) -> CostFields {
     }
 }
 
-/// How good the numbers of a sampled run are: half-widths of the 95 % intervals.
+/// The margins of a sampled run: half-widths of the 95 % confidence intervals.
 #[derive(serde::Serialize)]
 struct SampledFields {
     interval_bytes: u64,
@@ -235,7 +235,7 @@ impl Mapped {
 /// written, some 20 MB of them.
 const MOST_FRAMES: usize = 100_000;
 
-/// What the sites that are not written have together.
+/// The sum of the sites that are not written.
 #[derive(serde::Serialize)]
 struct Omitted {
     count: usize,
@@ -307,7 +307,7 @@ struct SiteFields<'a> {
     bytes_per_iteration: Option<f64>,
     layer: &'static str,
     kind: &'static str,
-    /// Where its blocks lie, unless that is the host's memory.
+    /// The space of its blocks, unless that is the host's memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     space: Option<&'static str>,
     stack_cut: bool,

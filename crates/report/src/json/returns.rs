@@ -1,4 +1,4 @@
-//! What came back when it was asked for.
+//! The reclaim test: what gc.collect() and malloc_trim() gave back.
 
 use heaplens_analyze::profile::{Collected, ReclaimTest, Resident};
 

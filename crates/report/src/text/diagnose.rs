@@ -1,5 +1,5 @@
-//! A text to be pasted into an issue: versions, verdict, the first finding with its evidence, the ledger. Markdown, and nothing in
-//! it of the user's but names of files and functions, and lines: no folders, no source, no arguments, no keys of dictionaries.
+//! A text to be pasted into an issue: versions, verdict, the first finding with its evidence, the ledger. Markdown. Of the
+//! user's data it has only names of files and functions, and line numbers: no folders, no source, no arguments, no keys of dictionaries.
 
 use std::borrow::Cow;
 use std::io::{self, Write};

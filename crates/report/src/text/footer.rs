@@ -1,4 +1,4 @@
-//! The end of every page: other processes of the run, what was lost, and what Heaplens itself cost.
+//! The end of every page: other processes of the run, losses, and the overhead of Heaplens.
 
 use std::io;
 

@@ -96,7 +96,7 @@ fn measure(page: &mut Page<'_>, what: &str, measure: Measure) -> io::Result<()> 
     ))
 }
 
-/// Small Python objects: they lie in mapped memory, so they are no part of the heap's figures.
+/// Small Python objects: they are in mapped memory, so they are not part of the heap's figures.
 fn objects(profile: &Profile, page: &mut Page<'_>) -> io::Result<()> {
     let Some(interval) = profile.object_interval else { return Ok(()) };
     let (objects, when) = match profile.knows_end_of_script {

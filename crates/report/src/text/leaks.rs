@@ -1,4 +1,4 @@
-//! What a process could no longer reach at its end: the sums of each kind, and the stacks that allocated what is shown.
+//! The leak check: totals of each kind, and the stacks that allocated the blocks.
 
 use std::io::{self, Write};
 
@@ -23,7 +23,7 @@ pub struct LeakOptions<'a> {
     pub callers: usize,
     /// Where any is given, paths of files are shown in full, or after the first of these prefixes that they contain.
     pub paths_after: Vec<String>,
-    /// Whether what is left out since it is known is named.
+    /// Whether the suppressions that matched are listed.
     pub names_suppressed: bool,
     /// What Valgrind calls the frames, where a suppression is to follow each stack.
     pub suppressions: Option<&'a Names>,
@@ -83,7 +83,7 @@ fn write_records(
     Ok(())
 }
 
-/// What is known and left out: all of it in one line, and each by its name where that is asked for.
+/// Suppressed leaks: their total, and each by the name of its suppression where that is asked for.
 fn write_suppressed(profile: &Profile, options: &LeakOptions<'_>, page: &mut Page<'_>) -> io::Result<()> {
     let known = &profile.suppressed;
     if known.is_empty() {

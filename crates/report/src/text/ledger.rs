@@ -61,7 +61,7 @@ fn row(page: &mut Page<'_>, name: &str, moments: Moments, pace: &str) -> io::Res
     page.line(&format!("    {name:<24}{start:>10}{peak:>10}{end:>10}{pace:>16}"))
 }
 
-/// The largest mappings of a line by who made them, or by name.
+/// The largest mappings of a line by stack or by name.
 fn mappings(
     profile: &Profile,
     ledger: &LedgerProfile,

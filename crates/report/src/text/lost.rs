@@ -1,4 +1,4 @@
-//! The few lines of the page about blocks that the program could no longer reach at its end.
+//! Definitely lost blocks, in a few lines of the page.
 
 use std::io;
 

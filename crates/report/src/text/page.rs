@@ -1,4 +1,4 @@
-//! The sheet that a text page is written on: lines cut to the width of the terminal, titles, wrapped paragraphs. Knows no profile.
+//! A text page: lines cut to the width of the terminal, titles, wrapped paragraphs. Knows no profile.
 
 use std::io::{self, Write};
 

@@ -26,10 +26,10 @@ const IMPORTS: usize = 5;
 /// Columns of the bytes of a site, without and with its margin.
 const BYTES: usize = 12;
 const BYTES_AND_MARGIN: usize = 20;
-/// Where the names of functions begin, without the bytes.
+/// Column of the function names, without the bytes.
 const INDENT: usize = 38;
 
-/// A table: its heading, whose sites, when, of how much, how many, and how wide its bytes are.
+/// A table: its headings, its sites, their total, and how many are shown.
 struct Table {
     title: &'static str,
     verb: &'static str,

@@ -1,6 +1,6 @@
 //! pprof's own format: a compressed protocol buffer with four values for each stack (in use and allocated, blocks and bytes),
-//! and labels for the layer, the process, the thread and the iteration that it is the state of. Names and lines are inside, so no reader has
-//! to look for symbols. A difference has negative numbers, as one has that pprof made itself.
+//! and labels for the layer, the process, the thread and the iteration. Names and lines are included, so no
+//! reader needs symbols. A difference has negative numbers, as one made by pprof itself.
 
 mod message;
 mod tables;

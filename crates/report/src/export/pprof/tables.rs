@@ -88,7 +88,7 @@ impl<'a> Tables<'a> {
         self.location(key, mapping_id, address, Line { function_id, line: frame.line.unwrap_or(0).into() })
     }
 
-    /// What stands where there is no frame.
+    /// Stands for a missing frame.
     fn word(&mut self, word: &'static str) -> u64 {
         let key = ((Some(word), None, None, None, 0), 0);
         if let Some(&known) = self.known_locations.get(&key) {
