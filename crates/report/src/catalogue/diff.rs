@@ -45,7 +45,7 @@ pub(crate) fn sentence(note: &Note) -> String {
             "the end of the script is known for the {} recording only: what Python frees between that and exit shows as a difference",
             side(*is_first)
         ),
-        Note::NearestPass { asked } => {
+        Note::NearestIteration { asked } => {
             format!("pass {asked} was not kept: the nearest pass that was is used instead")
         }
         Note::Damaged { from: true, to: true } => "both recordings are damaged: lost data is missing from both".to_owned(),

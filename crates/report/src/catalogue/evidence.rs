@@ -53,12 +53,14 @@ pub(crate) fn excluded(profile: &Profile, finding: &Finding) -> Vec<(String, Str
     let layers = growth.layers.iter().filter(|(layer, trend)| Some(*layer) != own && is_flat(trend));
     let layers = layers
         .map(|(layer, trend)| (layer.name().to_owned(), ruled_out_reason(profile, *layer, trend).to_owned()));
-    let of_rule = finding.rule.excludes.and_then(|excludes| excludes(profile));
+    let of_rule = finding.rule.excludes.and_then(|excludes| excludes(&profile.counts));
     let mut excluded: Vec<(String, String)> = of_rule.into_iter().chain(layers).collect();
     // Resident memory that swings has no trend, and is not called flat for that.
     let swings = |trend: &Trend| trend.level > 1.05 * trend.first;
-    if let Some(trend) =
-        growth.rss.as_ref().filter(|trend| finding.representative.is_some() && is_flat(trend) && !swings(trend))
+    if let Some(trend) = growth
+        .rss
+        .as_ref()
+        .filter(|trend| finding.representative.is_some() && is_flat(trend) && !swings(trend))
     {
         excluded.push(("RSS".to_owned(), shape_text(trend).to_owned()));
     }

@@ -1,7 +1,7 @@
 //! The facts of a finding, each a label and a sentence: live memory, holders, the confidence interval, what was ruled out, the fix.
 
 use heaplens_analyze::Profile;
-use heaplens_analyze::growth::{Finding, How, MeasuredBy};
+use heaplens_analyze::diagnose::{Finding, How, MeasuredBy};
 use heaplens_analyze::profile::StackFrame;
 use heaplens_format::{Bytes, Nanos};
 
@@ -28,7 +28,7 @@ pub(crate) fn share_words(finding: &Finding) -> Option<String> {
 
 /// `1.48 MiB/iteration`.
 pub(crate) fn amount(profile: &Profile, finding: &Finding) -> String {
-    match finding.returned.filter(|_| finding.rule.measured_by == MeasuredBy::Returned) {
+    match finding.reclaimed.filter(|_| finding.rule.measured_by == MeasuredBy::Reclaimed) {
         Some(free) => format!("{} free", size(free)),
         None => format!("{}/{}", size(bytes(finding.trend.slope.value)), evidence::per(profile)),
     }
@@ -38,7 +38,7 @@ pub(crate) fn amount(profile: &Profile, finding: &Finding) -> String {
 pub(crate) fn facts(profile: &Profile, finding: &Finding) -> Vec<(&'static str, String)> {
     let mapping = evidence::mapping(finding)
         .map(|mapping| format!("{} · {}", one_line(mapping), size(finding.live.bytes)));
-    let proof = finding.returned.map(|returned| format!("the reclaim test recovered {}", size(returned)));
+    let proof = finding.reclaimed.map(|returned| format!("the reclaim test recovered {}", size(returned)));
     let evidence = evidence::slowing(profile, finding).map(|slowing| {
         let [first, last] =
             [slowing.first, slowing.last].map(|time| seconds(Nanos::new((time * 1e9) as u64)));
@@ -85,10 +85,13 @@ pub(crate) fn excluded(profile: &Profile, finding: &Finding) -> String {
 
 /// The callers of the line of a finding: the stack without that line, folded, innermost first.
 pub(crate) fn call_path(profile: &Profile, finding: &Finding, room: usize) -> Vec<String> {
-    let Some(leader) = finding.leader.map(|leader| &profile.sites[leader]) else { return Vec::new() };
-    let Some(line) = profile.line(leader) else { return Vec::new() };
-    let stack: Vec<&StackFrame> = profile.stack(leader).collect();
-    let lines = match profile.python_line(leader) {
+    let Some(representative) = finding.representative.map(|representative| &profile.sites[representative])
+    else {
+        return Vec::new();
+    };
+    let Some(line) = profile.line(representative) else { return Vec::new() };
+    let stack: Vec<&StackFrame> = profile.stack(representative).collect();
+    let lines = match profile.python_line(representative) {
         Some(line) => mixed::fold(&stack, line, FRAMES),
         None => fold::fold(&stack, FRAMES).frames.into_iter().map(FoldedLine::Frame).collect(),
     };
@@ -111,7 +114,7 @@ pub(crate) fn threads(profile: &Profile, finding: &Finding) -> String {
 }
 
 pub(crate) fn live(profile: &Profile, finding: &Finding) -> String {
-    if finding.leader.is_none() || finding.threads.is_some() {
+    if finding.representative.is_none() || finding.threads.is_some() {
         return String::new();
     }
     let live = finding.live;
@@ -159,7 +162,7 @@ fn held_by(profile: &Profile, finding: &Finding) -> String {
 /// The confidence interval of the slope, unless it is within 2 %.
 pub(crate) fn interval(profile: &Profile, finding: &Finding) -> String {
     let slope = finding.trend.slope;
-    if finding.rule.measured_by == MeasuredBy::Returned || slope.high - slope.low <= 0.02 * slope.value {
+    if finding.rule.measured_by == MeasuredBy::Reclaimed || slope.high - slope.low <= 0.02 * slope.value {
         return String::new();
     }
     let (low, high) = (size(bytes(slope.low)), size(bytes(slope.high)));

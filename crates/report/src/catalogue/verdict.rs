@@ -1,7 +1,7 @@
 //! The verdict in one line: resident memory, whether and how fast it grows, and whether that is a leak.
 
 use heaplens_analyze::Profile;
-use heaplens_analyze::growth::{Ending, How, Outcome, Shape, Trend, Verdict};
+use heaplens_analyze::diagnose::{Ending, How, Outcome, Shape, Trend, Verdict};
 use heaplens_format::Bytes;
 use heaplens_format::recording::LeakKind;
 
@@ -53,7 +53,7 @@ pub(crate) fn judgement(profile: &Profile, verdict: Verdict) -> String {
 /// `reached a plateau: shop/rates.py:12 holds 24.0 MiB`.
 fn stopped(profile: &Profile) -> String {
     let owner = profile.growth.plateau.and_then(|plateau| {
-        let line = profile.line(&profile.sites[plateau.leader])?;
+        let line = profile.line(&profile.sites[plateau.representative])?;
         Some(format!(": {} holds {}", location(line)?, size(plateau.level)))
     });
     format!("reached a plateau{}", owner.unwrap_or_default())

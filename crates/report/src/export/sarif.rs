@@ -73,7 +73,8 @@ fn growth<'a>(profile: &'a Profile, finding: &Finding) -> Cause<'a> {
         finding.share.map_or_else(String::new, |share| format!(", {:.0} % of the growth", 100.0 * share));
     let (title, fix) = (finding.title(profile), finding.fix(profile));
     let name = evidence::mapping(finding).map_or_else(String::new, |name| format!(" ({name})"));
-    let stack = finding.representative.map(|representative| profile.stack(&profile.sites[representative]).collect());
+    let stack =
+        finding.representative.map(|representative| profile.stack(&profile.sites[representative]).collect());
     Cause {
         rule: (finding.rule.id, finding.rule.name),
         level,

@@ -1,7 +1,9 @@
 //! The ledger: one row for each layer, and what the rows are made of.
 
 use heaplens_analyze::Profile;
-use heaplens_analyze::profile::{LedgerProfile, MappingProfile, Moments, SpaceProfile, StackFrame, Tree};
+use heaplens_analyze::profile::{
+    LedgerProfile, MappingProfile, Moments, ProcessTree, SpaceProfile, StackFrame,
+};
 use heaplens_format::memory::{Line, Tables};
 use heaplens_format::recording::Ledger;
 

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use heaplens_analyze::growth::Finding;
+use heaplens_analyze::diagnose::Finding;
 use heaplens_analyze::{Profile, remarks};
 
 use super::page::Page;

@@ -3,7 +3,7 @@
 use std::io;
 
 use heaplens_analyze::Profile;
-use heaplens_analyze::growth::How;
+use heaplens_analyze::diagnose::How;
 use heaplens_analyze::profile::{Category, Measure};
 use heaplens_format::Bytes;
 use heaplens_format::recording::Reading;
@@ -61,7 +61,7 @@ pub(super) fn write_figures(profile: &Profile, page: &mut Page<'_>) -> io::Resul
     measure(page, "allocated", profile.heap().allocated)?;
     objects(profile, page)?;
     mapped(profile, page)?;
-    returns(profile, page)?;
+    reclaim_test(profile, page)?;
     if let Some(python) = profile.python.filter(|python| python.reading != Reading::Frames) {
         page.line(&format!("  {:<15} {}", python_name(python), why_unread(python.reading)))?;
     }
@@ -125,12 +125,12 @@ fn mapped(profile: &Profile, page: &mut Page<'_>) -> io::Result<()> {
 }
 
 /// What gc.collect() and malloc_trim() gave back at the end.
-fn returns(profile: &Profile, page: &mut Page<'_>) -> io::Result<()> {
-    let Some(returns) = profile.returns else { return Ok(()) };
+fn reclaim_test(profile: &Profile, page: &mut Page<'_>) -> io::Result<()> {
+    let Some(test) = profile.reclaim_test else { return Ok(()) };
     let collected =
-        returns.collected.map(|found| format!("gc.collect() freed {}", size(found.heap + found.objects)));
+        test.collected.map(|found| format!("gc.collect() freed {}", size(found.heap + found.objects)));
     let trimmed =
-        returns.trimmed.map(|found| format!("malloc_trim(0) returned {} of RSS", size(found.returned())));
+        test.trimmed.map(|found| format!("malloc_trim(0) returned {} of RSS", size(found.returned())));
     let words: Vec<String> = collected.into_iter().chain(trimmed).collect();
     if words.is_empty() {
         return Ok(());

@@ -92,6 +92,6 @@ fn a_moment_that_is_not_kept_is_the_nearest_that_is() {
     let side = Side::to(&decoded, None, &Moment::Iteration(90)).unwrap();
     assert_eq!(side.name, "pass 50");
     assert!(side.at > Some(Nanos::new(0)));
-    let page = page(&Side::from(&decoded, None, &Moment::Pass(3)).unwrap(), &side, true);
+    let page = page(&Side::from(&decoded, None, &Moment::Iteration(3)).unwrap(), &side, true);
     assert!(page.contains("pass 90 was not kept"), "{page}");
 }
