@@ -2,7 +2,7 @@
 
 use core::sync::atomic::Ordering::Relaxed;
 
-use heaplens_format::arena::table::Mapping;
+use heaplens_format::arena::table::MappingRecord;
 use heaplens_format::arena::{MAPPING_SIZE, Region};
 use heaplens_format::{Addr, Bytes, Loss, NodeId, SiteId};
 use heaplens_tracker::mappings::{on_map, on_unmap, site_of};
@@ -24,7 +24,7 @@ fn unmap(tables: &Tables, first: u64, count: u64) {
 
 fn table(tables: &Tables) -> Vec<(u64, u64)> {
     let count = tables.arena.header().mappings.load(Relaxed) as usize;
-    let record = |index: usize| -> &Mapping {
+    let record = |index: usize| -> &MappingRecord {
         // SAFETY: the table says that it has so many records.
         unsafe { tables.arena.record(Region::Mappings, index * MAPPING_SIZE) }
     };

@@ -2,7 +2,7 @@
 
 use core::sync::atomic::Ordering::Relaxed;
 
-use heaplens_format::arena::table::Module;
+use heaplens_format::arena::table::ModuleRecord;
 use heaplens_format::arena::{MODULE_SIZE, Region};
 use heaplens_tracker::modules::{Modules, range_of};
 
@@ -22,7 +22,7 @@ fn find(modules: &Modules, tables: &Tables, address: u64) -> u16 {
     let number = modules.find(&tables.arena, address).and_then(|found| found.number).expect("a module");
     let at = (usize::from(number) - 1) * MODULE_SIZE;
     // SAFETY: the table gave out the number.
-    let record: &Module = unsafe { tables.arena.record(Region::Modules, at) };
+    let record: &ModuleRecord = unsafe { tables.arena.record(Region::Modules, at) };
     let range = (record.start.load(Relaxed), record.end.load(Relaxed));
     assert_eq!(Some(range), range_of(address));
     number

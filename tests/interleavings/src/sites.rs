@@ -3,7 +3,7 @@
 use core::sync::atomic::Ordering::Relaxed;
 
 use heaplens_format::arena::marks::Moment;
-use heaplens_format::arena::table::{Site, SiteIdentity};
+use heaplens_format::arena::table::{SiteIdentity, SiteRecord};
 use heaplens_format::{Loss, NodeId, SiteId};
 use heaplens_tracker::seat::SeatId;
 use heaplens_tracker::sites::{Tally, Weight, create, on_alloc, on_free};
@@ -27,14 +27,14 @@ fn free(tables: &Tables, site: SiteId, seat: u32, bytes: u64) {
 }
 
 /// The one or two records of a site.
-fn records(tables: &Tables, site: SiteId) -> Vec<&Site> {
+fn records(tables: &Tables, site: SiteId) -> Vec<&SiteRecord> {
     let own = tables.site(site.get());
     let identity = SiteIdentity::from_raw(own.identity.load(Relaxed)).expect("a site has an identity");
     let second = (identity.second() != 0).then(|| tables.site(identity.second()));
     std::iter::once(own).chain(second).collect()
 }
 
-fn live_of(record: &Site) -> u64 {
+fn live_of(record: &SiteRecord) -> u64 {
     record.allocated_bytes.load(Relaxed).wrapping_sub(record.freed_bytes.load(Relaxed))
 }
 

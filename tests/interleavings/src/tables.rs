@@ -3,7 +3,7 @@
 use core::sync::atomic::Ordering::Relaxed;
 
 use heaplens_format::arena::block::split_address;
-use heaplens_format::arena::table::{Node, Site};
+use heaplens_format::arena::table::{NodeRecord, SiteRecord};
 use heaplens_format::arena::{NODE_SIZE, Region, SITE_SIZE};
 use heaplens_format::{Addr, Loss, NodeId};
 use heaplens_tracker::arena::Arena;
@@ -72,12 +72,12 @@ impl Tables {
         self.arena.header().losses[loss as usize].load(Relaxed)
     }
 
-    pub fn site(&self, number: u32) -> &Site {
+    pub fn site(&self, number: u32) -> &SiteRecord {
         // SAFETY: the tests pass numbers that the tables gave out.
         unsafe { self.arena.record(Region::Sites, number as usize * SITE_SIZE) }
     }
 
-    pub fn node(&self, number: NodeId) -> &Node {
+    pub fn node(&self, number: NodeId) -> &NodeRecord {
         // SAFETY: as above.
         unsafe { self.arena.record(Region::Nodes, number.get() as usize * NODE_SIZE) }
     }
