@@ -3,7 +3,7 @@
 //!
 //! `dlopen`, `fork` and `vfork` are not hooked on purpose: `dlopen` finds its caller's run path by its return address, so
 //! a wrapper changes what it finds (see `c::loading`); a child process notices by itself that it is one
-//! (`heaplens_tracker::process`).
+//! (`heaplens_tracker::lifecycle::start`).
 #![no_std]
 
 mod c;
@@ -22,7 +22,7 @@ use start::is_ready;
 extern "C" fn construct() {
     is_ready();
     profiles::watch();
-    if heaplens_tracker::process::settings().directory.is_empty() {
+    if heaplens_tracker::lifecycle::start::settings().directory.is_empty() {
         return; // what follows is for a recorder
     }
     python::watch();

@@ -4,7 +4,7 @@ use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use heaplens_format::Loss;
-use heaplens_tracker::{process, tracker};
+use heaplens_tracker::{lifecycle::start as process, tracker};
 
 use crate::c::real;
 use crate::lifecycle::at_exit;

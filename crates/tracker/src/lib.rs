@@ -12,37 +12,20 @@
 #[cfg(test)]
 extern crate std;
 
-pub mod arena;
-pub mod blocks;
-pub mod cost;
-pub mod counters;
-pub mod filter;
-pub mod follow;
-pub mod inspect;
-pub mod ledger;
-pub mod mappings;
-pub mod marks;
+mod events;
+pub mod lifecycle;
 pub mod modules;
-mod naming;
 pub mod objects;
 pub mod process;
 pub mod profiles;
 pub mod python;
 pub mod requests;
-pub mod sampling;
-pub mod seat;
-pub mod settings;
-pub mod sites;
-pub mod snapshot;
-pub mod symbols;
 pub mod sys;
-mod threads;
+pub mod tables;
+pub mod thread;
 pub mod tracker;
-pub mod trie;
 pub mod unwind;
-mod wake_up;
-pub mod work;
 
-pub use seat::{Guard, Nesting};
+pub use thread::thread_slot::{Guard, Nesting};
 pub use tracker::{Tracker, tracker};
 pub use unwind::Caller;

@@ -10,24 +10,24 @@ use heaplens_format::arena::{Family, Pseudo};
 use heaplens_format::memory::Allocator;
 use heaplens_format::{Addr, Bytes, Loss};
 
-use crate::arena::Arena;
-use crate::blocks::{Block, Blocks};
-use crate::cost::{Timer, stop_clock, ticks};
-use crate::counters::Counters;
-use crate::mappings;
-use crate::marks::Marks;
+use crate::lifecycle::start::{self as process, Life};
 use crate::objects::samples::Samples;
-use crate::process::{self, Life};
+use crate::process::clock::{Timer, stop_clock, ticks};
 use crate::profiles::Profiles;
 use crate::python::Python;
-use crate::requests::Requests;
-use crate::sampling;
-use crate::seat::{Guard, SeatId};
-use crate::sites::{self, Tally, Weight};
+use crate::requests::answer::Requests;
 use crate::sys;
-use crate::trie::Trie;
+use crate::tables::arena::Arena;
+use crate::tables::blocks::{Block, Blocks};
+use crate::tables::counters::Counters;
+use crate::tables::mappings;
+use crate::tables::marks::Marks;
+use crate::tables::sampling;
+use crate::tables::sites::{self, Tally, Weight};
+use crate::tables::trie::Trie;
+use crate::thread::thread_slot::{Guard, SeatId};
+use crate::thread::work::Work;
 use crate::unwind::{Caller, Unwinder, stacks};
-use crate::work::Work;
 
 /// The tables of this process.
 #[derive(Debug)]

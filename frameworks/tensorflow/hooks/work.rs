@@ -1,11 +1,11 @@
 //! What TensorFlow says that a thread runs. It keeps a record beside each thread, in which the name of the operation stands while
 //! memory is taken for it, to say who had it when it runs out. All of its code asks one function for that record; it is ours, and
-//! notes where the record is, so that a hook finds the name without calling anybody (`tracker::work`).
+//! notes where the record is, so that a hook finds the name without calling anybody (`tracker::thread::work`).
 
 use core::arch::{asm, global_asm, naked_asm};
 
-use heaplens_tracker::seat;
-use heaplens_tracker::work::{WorkNames, ends_in_number, view_or_text};
+use heaplens_tracker::thread::thread_slot as seat;
+use heaplens_tracker::thread::work::{WorkNames, ends_in_number, view_or_text};
 
 use crate::interposed::{ByCaller, name};
 use crate::start::knows_frameworks;

@@ -2,7 +2,7 @@
 
 use heaplens_format::arena::Family;
 use heaplens_format::{Addr, Bytes, SiteId};
-use heaplens_tracker::blocks::Block;
+use heaplens_tracker::tables::blocks::Block;
 
 use crate::schedules::{in_all, in_many, part, together};
 use crate::tables::{Tables, slot};

@@ -1,6 +1,6 @@
 //! Seats: threads that come and go.
 
-use heaplens_tracker::seat::interleave::{forget_all, give_back, take};
+use heaplens_tracker::thread::interleave::{forget_all, give_back, take};
 
 use crate::schedules::{in_many, part, together};
 

@@ -6,11 +6,11 @@ use heaplens_format::arena::block::split_address;
 use heaplens_format::arena::table::{NodeRecord, SiteRecord};
 use heaplens_format::arena::{NODE_SIZE, Region, SITE_SIZE};
 use heaplens_format::{Addr, Loss, NodeId};
-use heaplens_tracker::arena::Arena;
-use heaplens_tracker::blocks::Blocks;
-use heaplens_tracker::settings::Path;
+use heaplens_tracker::process::settings::Path;
 use heaplens_tracker::sys::{self, Descriptor};
-use heaplens_tracker::trie::Trie;
+use heaplens_tracker::tables::arena::Arena;
+use heaplens_tracker::tables::blocks::Blocks;
+use heaplens_tracker::tables::trie::Trie;
 
 /// All blocks of the tests lie in the GiB that begins here.
 pub const HEAP: u64 = 0x6000_0000_0000;

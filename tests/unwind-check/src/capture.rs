@@ -4,8 +4,8 @@
 //! that of these frames. What is right is decided elsewhere.
 
 use heaplens_format::arena::Pseudo;
-use heaplens_tracker::seat::Seat;
-use heaplens_tracker::trie::{ROOT_HASH, extend_hash};
+use heaplens_tracker::tables::trie::{ROOT_HASH, extend_hash};
+use heaplens_tracker::thread::thread_slot::Seat;
 use heaplens_tracker::unwind::memo::{Memo, TooDeep};
 use heaplens_tracker::unwind::{stacks, walk};
 use heaplens_tracker::{Caller, Guard, tracker};

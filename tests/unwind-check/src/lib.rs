@@ -10,7 +10,7 @@ mod capture;
 use core::ffi::c_void;
 
 use heaplens_format::{Addr, Bytes};
-use heaplens_tracker::{Caller, Guard, Nesting, process, tracker};
+use heaplens_tracker::{Caller, Guard, Nesting, lifecycle::start as process, tracker};
 
 pub use capture::{Stack, Way};
 

@@ -17,7 +17,9 @@ unsafe extern "C" fn prctl(operation: c_int, a: usize, b: usize, c: usize, d: us
     let Some(real) = real::PRCTL.get().filter(|_| is_ready()) else { return -1 };
     match operation {
         libc::PR_SET_SECCOMP => tracker().on_confine(),
-        libc::PR_SET_TSC if a == libc::PR_TSC_SIGSEGV as usize => heaplens_tracker::cost::stop_clock(),
+        libc::PR_SET_TSC if a == libc::PR_TSC_SIGSEGV as usize => {
+            heaplens_tracker::process::clock::stop_clock()
+        }
         _ => {}
     }
     // SAFETY: the real function with the program's own arguments.

@@ -2,7 +2,7 @@
 
 use core::ffi::{c_int, c_void};
 
-use heaplens_tracker::process;
+use heaplens_tracker::lifecycle::start as process;
 
 unsafe extern "C" {
     fn on_exit(function: extern "C" fn(c_int, *mut c_void), argument: *mut c_void) -> c_int;

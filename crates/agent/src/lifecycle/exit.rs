@@ -17,7 +17,7 @@ use core::ffi::c_int;
 use core::sync::atomic::AtomicUsize;
 
 use heaplens_format::arena::header::KEPT_REGISTERS;
-use heaplens_tracker::{Caller, Guard, Nesting, process, tracker};
+use heaplens_tracker::{Caller, Guard, Nesting, lifecycle::start as process, tracker};
 
 use crate::c::real;
 use crate::lifecycle::process::end_group;

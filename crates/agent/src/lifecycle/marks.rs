@@ -3,7 +3,7 @@
 
 use core::ffi::{CStr, c_char};
 
-use heaplens_tracker::{snapshot, tracker};
+use heaplens_tracker::{requests as snapshot, tracker};
 
 use crate::start::is_ready;
 

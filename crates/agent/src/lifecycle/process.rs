@@ -6,8 +6,8 @@
 use core::arch::naked_asm;
 use core::ffi::{CStr, c_char, c_int, c_void};
 
-use heaplens_tracker::follow::{self, Program};
-use heaplens_tracker::process;
+use heaplens_tracker::lifecycle::start as process;
+use heaplens_tracker::process::follow::{self, Program};
 
 use crate::c::real::{self, Argv};
 use crate::start::is_ready;

@@ -9,7 +9,7 @@ use core::ffi::{c_int, c_void};
 use core::sync::atomic::Ordering::Relaxed;
 
 use heaplens_format::arena::marks::MarkTag;
-use heaplens_tracker::{Guard, Nesting, process, tracker};
+use heaplens_tracker::{Guard, Nesting, lifecycle::start as process, tracker};
 
 use crate::c::real;
 use crate::python::collector;

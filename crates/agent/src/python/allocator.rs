@@ -7,7 +7,7 @@ use core::ffi::{c_int, c_void};
 use heaplens_cpython::pools::LARGEST_SMALL;
 use heaplens_format::arena::Pseudo;
 use heaplens_format::{Addr, Bytes};
-use heaplens_tracker::{Caller, modules, seat, tracker};
+use heaplens_tracker::{Caller, modules, thread::thread_slot as seat, tracker};
 
 /// Python's allocator passes on what is larger.
 const LARGEST_OBJECT: usize = LARGEST_SMALL as usize;

@@ -9,7 +9,7 @@ use core::ptr::{null, null_mut};
 use core::sync::atomic::AtomicBool;
 use core::sync::atomic::Ordering::Relaxed;
 
-use heaplens_tracker::symbols::Exports;
+use heaplens_tracker::modules::symbols::Exports;
 
 use super::interface::{self, Interface, Method, NO_ARGUMENTS, ONE_ARGUMENT, Object};
 use super::script_end;

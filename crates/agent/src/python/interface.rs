@@ -6,7 +6,7 @@ use core::ffi::{c_char, c_int, c_long, c_void};
 use core::sync::atomic::AtomicBool;
 use core::sync::atomic::Ordering::{Acquire, Release};
 
-use heaplens_tracker::symbols::Exports;
+use heaplens_tracker::modules::symbols::Exports;
 
 /// An object of Python, seen from afar.
 pub type Object = *mut c_void;

@@ -22,7 +22,7 @@ use core::ffi::CStr;
 use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 
-use heaplens_tracker::{modules, process, python, tracker};
+use heaplens_tracker::{lifecycle::start as process, modules, python, tracker};
 
 /// By this function an interpreter is known that we can prepare.
 const ADD_HOOK: &CStr = c"PySys_AddAuditHook";

@@ -12,7 +12,7 @@ use core::ptr::null_mut;
 use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicPtr, AtomicU32};
 
-use heaplens_tracker::requests::{NEVER, SELDOM, SOON, Watch};
+use heaplens_tracker::requests::answer::{NEVER, SELDOM, SOON, Watch};
 use heaplens_tracker::{Guard, tracker};
 
 use super::interface::{self, Interface, Object};

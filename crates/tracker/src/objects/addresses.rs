@@ -7,7 +7,7 @@ use core::sync::atomic::Ordering::Relaxed;
 
 use heaplens_format::Addr;
 
-use crate::filter::Filter;
+use crate::tables::filter::Filter;
 
 /// Addresses in one bucket.
 const IN_ONE: usize = 4;

@@ -15,9 +15,9 @@ use heaplens_format::{Addr, Bytes, SiteId};
 
 use super::addresses::Addresses;
 use super::watched::Watched;
-use crate::cost::ticks;
-use crate::filter::Filter;
-use crate::sampling;
+use crate::process::clock::ticks;
+use crate::tables::filter::Filter;
+use crate::tables::sampling;
 
 /// Where sampling begins.
 pub const FIRST_INTERVAL: u64 = 4096;

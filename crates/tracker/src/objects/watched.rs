@@ -18,7 +18,7 @@ use core::sync::atomic::Ordering::Relaxed;
 use heaplens_format::Addr;
 
 use super::addresses::Addresses;
-use crate::filter::Filter;
+use crate::tables::filter::Filter;
 
 /// Buckets for code objects; when one overflows, the generation ends.
 const BUCKETS: usize = 1 << 11;

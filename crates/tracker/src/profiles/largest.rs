@@ -4,7 +4,7 @@
 //! Nothing is sorted: sites are counted by the size of their numbers, four steps for each power of two, and the limit lies in the step
 //! where the lines run out.
 
-use crate::sites::{self, Totals};
+use crate::tables::sites::{self, Totals};
 use crate::tracker::Tracker;
 
 /// Lines for each of both.

@@ -19,11 +19,11 @@ use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use heaplens_format::atomic::AtomicU32 as SharedU32;
 use heaplens_format::{Bytes, atomic};
 
-use crate::arena::Arena;
-use crate::cost::ticks;
-use crate::process;
-use crate::settings::{Path, ProfileSettings};
+use crate::lifecycle::start as process;
+use crate::process::clock::ticks;
+use crate::process::settings::{Path, ProfileSettings};
 use crate::sys::{self, Descriptor, Errno};
+use crate::tables::arena::Arena;
 use crate::tracker::Tracker;
 
 /// So many ticks of the time stamp counter, a few milliseconds, pass before the clock is read again.
@@ -259,7 +259,7 @@ fn behind(now: u64, interval: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arena::tests::scratch;
+    use crate::tables::arena::tests::scratch;
 
     const SETTINGS: ProfileSettings = ProfileSettings { allocated: 100, in_use: 50, ..ProfileSettings::NONE };
 

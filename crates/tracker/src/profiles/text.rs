@@ -16,8 +16,8 @@ use heaplens_format::arena::frame::{FRAME_PSEUDO_MODULE, split_frame};
 use heaplens_format::memory::{Category, SiteKind};
 
 use super::largest::Largest;
-use crate::sites::{self, Totals, Weight};
 use crate::sys::{self, Descriptor, Errno};
+use crate::tables::sites::{self, Totals, Weight};
 use crate::tracker::Tracker;
 
 const BUFFER: usize = 64 << 10;

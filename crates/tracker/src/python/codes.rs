@@ -13,9 +13,9 @@ use heaplens_format::python_file::{Owner, WITHOUT_FILE, is_rewritten};
 
 use super::Known;
 use super::makers::Line;
-use super::memory::{Live, half, word};
-use crate::arena::Arena;
-use crate::trie::{Trie, extend_hash};
+use crate::modules::memory::{Live, half, word};
+use crate::tables::arena::Arena;
+use crate::tables::trie::{Trie, extend_hash};
 
 /// Where the paths of interned things begin, apart from those of stacks.
 const CODES: u64 = 0x7c0d_e000_0000_0001;

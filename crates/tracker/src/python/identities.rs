@@ -1,7 +1,7 @@
 //! What tells code objects apart, kept while none of them ends (`objects::watched`).
 
 use super::Known;
-use super::memory::word;
+use crate::modules::memory::word;
 use crate::objects::samples::Samples;
 
 /// log2 of the code objects that a thread keeps in mind.

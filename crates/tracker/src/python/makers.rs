@@ -6,8 +6,8 @@ use heaplens_format::arena::python::python_frame;
 
 use super::codes::{self, Writer};
 use super::{Room, Thread};
-use crate::arena::Arena;
-use crate::trie::Trie;
+use crate::tables::arena::Arena;
+use crate::tables::trie::Trie;
 
 /// What is known of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

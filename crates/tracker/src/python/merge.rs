@@ -18,8 +18,8 @@ use heaplens_format::arena::python::python_frame;
 use super::path::Path;
 use super::walk::{PythonFrame, Walk};
 use super::{Room, Thread};
-use crate::arena::Arena;
-use crate::trie::Trie;
+use crate::tables::arena::Arena;
+use crate::tables::trie::Trie;
 use crate::unwind::memo::Frame;
 
 /// Python frames that a native stack belongs to.

@@ -14,7 +14,6 @@ mod codes;
 mod identities;
 mod loops;
 mod makers;
-mod memory;
 mod merge;
 mod path;
 mod stack;
@@ -31,11 +30,11 @@ use heaplens_cpython::{Layout, Version, iterators, recognise};
 use heaplens_format::Addr;
 use heaplens_format::arena::python::{Interpreter, Reading};
 
-use crate::arena::Arena;
 use crate::modules;
+use crate::modules::memory::Live;
+use crate::modules::symbols::Exports;
 use crate::objects::samples::Samples;
-use crate::symbols::Exports;
-use memory::Live;
+use crate::tables::arena::Arena;
 
 pub use loops::{Event, Tables};
 pub use makers::{Line, Maker};

@@ -3,8 +3,8 @@
 use heaplens_format::NodeId;
 use heaplens_format::arena::Pseudo;
 
-use crate::arena::Arena;
-use crate::trie::{ROOT_HASH, Trie, extend_hash};
+use crate::tables::arena::Arena;
+use crate::tables::trie::{ROOT_HASH, Trie, extend_hash};
 
 /// A native stack as deep as a memo holds, and a Python stack as deep as a walk reads.
 const MOST_FRAMES: usize = crate::unwind::memo::MAX_DEPTH + super::walk::MOST_FRAMES;
@@ -121,7 +121,7 @@ impl Path {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arena::tests::scratch;
+    use crate::tables::arena::tests::scratch;
     use proptest::prelude::*;
     use std::boxed::Box;
     use std::vec::Vec;

@@ -7,7 +7,7 @@
 use heaplens_cpython::iterators::Kind;
 
 use super::Known;
-use super::memory::{Checked, Live, half, word};
+use crate::modules::memory::{Checked, Live, half, word};
 
 /// More objects below an iterator than any expression leaves there.
 const HIGHEST: u32 = 64;

@@ -9,8 +9,8 @@ use heaplens_cpython::{Layout, ReadMemory, fixed};
 
 use super::codes::Looping;
 use super::identities::{Identities, Identity};
-use super::memory::{Live, half, word};
 use super::{Known, Thread};
+use crate::modules::memory::{Live, half, word};
 use crate::objects::samples::Samples;
 
 /// The most frames of a stack that are read; of a deeper one the innermost remain.

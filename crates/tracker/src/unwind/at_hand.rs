@@ -6,7 +6,7 @@
 
 use super::cache::Unwinder;
 use super::rule::Rule;
-use crate::arena::Arena;
+use crate::tables::arena::Arena;
 
 /// log2 of the entries that a table begins with: one page.
 const FIRST_BITS: u32 = 8;
@@ -208,7 +208,7 @@ mod tests {
 
     /// Hashes as the trie makes them: all bits count.
     fn hash(number: u64) -> u64 {
-        crate::trie::extend_hash(crate::trie::ROOT_HASH, number)
+        crate::tables::trie::extend_hash(crate::tables::trie::ROOT_HASH, number)
     }
 
     #[test]

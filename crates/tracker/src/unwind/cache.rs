@@ -10,8 +10,8 @@ use heaplens_format::atomic::{AtomicBool, AtomicU32, AtomicU64};
 
 use super::cfi;
 use super::rule::Rule;
-use crate::arena::Arena;
 use crate::modules::Modules;
+use crate::tables::arena::Arena;
 
 const BITS: u32 = 16;
 const ENTRIES: usize = 1 << BITS;

@@ -21,8 +21,8 @@ use heaplens_format::arena::frame::frame_word;
 use super::at_hand::AtHand;
 use super::cache::Unwinder;
 use super::walk::{CUT, Caller, Cursor, LOADED_RBP, NEXT, USED_RBP, cut_reason, load};
-use crate::arena::Arena;
-use crate::trie::{ROOT_HASH, extend_hash};
+use crate::tables::arena::Arena;
+use crate::tables::trie::{ROOT_HASH, extend_hash};
 
 /// The deepest stack that is remembered. Deeper ones are cut.
 pub const MAX_DEPTH: usize = 16_384;

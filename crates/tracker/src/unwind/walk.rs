@@ -10,7 +10,7 @@ use heaplens_format::arena::frame::frame_word;
 use super::cache::Unwinder;
 use super::rule::{Kind, Rule};
 use super::stacks;
-use crate::arena::Arena;
+use crate::tables::arena::Arena;
 
 /// The registers at the entry of a hook: rsp points to the return address.
 #[derive(Clone, Copy, Debug)]

@@ -26,12 +26,12 @@ use heaplens_format::Addr;
 
 use super::Thread;
 use super::codes::Codes;
-use super::memory::Checked;
-use crate::arena::Arena;
-use crate::marks::Marks;
+use crate::modules::memory::Checked;
 use crate::objects::samples::Samples;
-use crate::seat::SeatId;
-use crate::trie::Trie;
+use crate::tables::arena::Arena;
+use crate::tables::marks::Marks;
+use crate::tables::trie::Trie;
+use crate::thread::thread_slot::SeatId;
 use passes::{Around, Kept, Step, step};
 use pause::{Pause, Settled};
 use records::{adopt, parent_of, record_of};

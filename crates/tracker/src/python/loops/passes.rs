@@ -10,8 +10,8 @@ use heaplens_format::arena::marks::{
 use super::Tables;
 use super::records::record;
 use super::running::Running;
-use crate::arena::Arena;
-use crate::marks::NewMark;
+use crate::tables::arena::Arena;
+use crate::tables::marks::NewMark;
 
 /// Marks of one loop that are made with each pass; from then on half as often every time this many more were made.
 const CLOSE_MARKS: u32 = 64;
@@ -208,8 +208,8 @@ impl Kept {
 mod tests {
     use super::super::records::record_of;
     use super::*;
-    use crate::arena::tests::scratch;
-    use crate::seat::SeatId;
+    use crate::tables::arena::tests::scratch;
+    use crate::thread::thread_slot::SeatId;
 
     /// A loop over a range of 1000, as it is when so many passes are seen; and its record.
     fn seen(arena: &Arena, passes: u64) -> (Kept, &LoopRecord) {

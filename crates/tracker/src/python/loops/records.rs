@@ -6,9 +6,9 @@ use heaplens_format::arena::Region;
 use heaplens_format::arena::marks::{LOOP_COUNTED, LOOP_SIZE, LoopRecord};
 
 use super::running::{DEEPEST, Running};
-use crate::arena::Arena;
-use crate::seat::SeatId;
 use crate::sys;
+use crate::tables::arena::Arena;
+use crate::thread::thread_slot::SeatId;
 
 /// The most loops of a process that are kept.
 const MOST_LOOPS: u64 = 4096;

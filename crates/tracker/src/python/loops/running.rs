@@ -7,11 +7,11 @@ use heaplens_cpython::iterators::{Kind, Progress};
 use heaplens_format::arena::Region;
 
 use super::Tables;
-use crate::arena::Arena;
+use crate::modules::memory::word;
 use crate::python::codes::{self, Codes};
-use crate::python::memory::word;
 use crate::python::walk::MOST_FRAMES;
 use crate::python::{Known, Thread};
+use crate::tables::arena::Arena;
 
 /// Loops on one stack; of more the innermost are left out.
 pub(super) const DEEPEST: usize = 12;

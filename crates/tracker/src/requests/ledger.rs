@@ -1,0 +1,71 @@
+//! The end of a process, where the recorder is to count its resident bytes once more: from the outside, while this process
+//! waits. It asks once, and goes on without an answer when none comes in time.
+//!
+//! ```text
+//!   agent      wanted = moment │ opens the wake-up FIFO, closes it │ waits, 3 s at most until it begins, 10 s at most in all
+//!   recorder                      wakes up ─▶ given = BEGUN │ takes the ledger │ given = wanted, wakes
+//! ```
+
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+use heaplens_format::arena::Header;
+use heaplens_format::arena::ledger::{LARGE, LedgerMoment};
+
+use crate::lifecycle::start as process;
+use crate::process::wake_up::wake_recorder;
+use crate::sys::{self, Errno};
+use crate::tracker::tracker;
+
+/// Until the recorder begins, and until it is done: tens of milliseconds for most, more for many gigabytes, and more by far on a
+/// machine with more to do than it can. There is a recorder: nobody is waited for where none reads the wake-up FIFO.
+const TIMEOUT_NS: u64 = 3_000_000_000;
+const LONG_TIMEOUT_NS: u64 = 10_000_000_000;
+
+/// Asks for a ledger, unless one was asked for before.
+#[cold]
+#[inline(never)]
+pub fn ask(moment: LedgerMoment) {
+    if !process::is_own_arena() || process::settings().directory.is_empty() {
+        return;
+    }
+    let header = tracker().arena.header();
+    if !is_worth_it(header) {
+        return;
+    }
+    if header.ledger_wanted.compare_exchange(0, moment as u32, Release, Relaxed).is_ok()
+        && !(wake_recorder() && wait(header, moment))
+    {
+        // What is taken from now on is not of this moment.
+        header.ledger_wanted.store(LedgerMoment::GONE, Relaxed);
+    }
+}
+
+/// Shells and the like come by the hundred, and their end must not wait for anyone.
+fn is_worth_it(header: &Header) -> bool {
+    Some(header.parent.load(Relaxed)) == recorder() || process::resident_bytes_of_program(tracker()) >= LARGE
+}
+
+/// The recorder, after which the session's directory is called: `…/heaplens-PID-…`.
+fn recorder() -> Option<u32> {
+    let name = process::settings().directory.bytes().rsplit(|&byte| byte == b'/').next()?;
+    let number = name.strip_prefix(b"heaplens-")?.split(|&byte| byte == b'-').next()?;
+    sys::parse_decimal(number).and_then(|number| u32::try_from(number).ok())
+}
+
+/// Whether the answer came in time.
+fn wait(header: &Header, moment: LedgerMoment) -> bool {
+    let start = sys::monotonic_ns();
+    loop {
+        // Acquire: what the recorder did, it did before.
+        let given = header.ledger_given.load(Acquire);
+        let timeout = if given == LedgerMoment::BEGUN { LONG_TIMEOUT_NS } else { TIMEOUT_NS };
+        let left = start.saturating_add(timeout).saturating_sub(sys::monotonic_ns());
+        if given == moment as u32 || left == 0 {
+            return left != 0;
+        }
+        match sys::wait_on(&header.ledger_given, given, left) {
+            Ok(()) | Err(Errno(libc::EINTR | libc::EAGAIN)) => {}
+            Err(_) => return false,
+        }
+    }
+}

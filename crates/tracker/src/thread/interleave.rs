@@ -1,0 +1,53 @@
+//! Seats without threads, for the tests of interleavings: their threads share one of the process, and its one word.
+
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+
+use super::thread_slot::{COUNT, SEATS, Seat, SeatId, free_seat, new_seat};
+use crate::sys;
+
+/// A seat that somebody holds.
+#[derive(Debug)]
+pub struct Held(*mut Seat);
+
+// SAFETY: a seat belongs to whoever holds it, on whichever thread that is.
+unsafe impl Send for Held {}
+
+impl Held {
+    /// Its number.
+    pub fn id(&self) -> SeatId {
+        // SAFETY: seats stay until `forget_all`, which no holder survives.
+        unsafe { (*self.0).id }
+    }
+
+    /// Sits down and gets up again: whether nobody else sat there meanwhile.
+    pub fn is_alone(&self) -> bool {
+        // SAFETY: as above; every field is a number, and the word `events` serves no other purpose here.
+        unsafe {
+            let before = (*self.0).events;
+            (*self.0).events = before + 1;
+            (*self.0).taken.load(Relaxed) == 1 && (*self.0).events == before + 1
+        }
+    }
+}
+
+/// What a thread does at its first event.
+pub fn take() -> Option<Held> {
+    free_seat().or_else(new_seat).map(Held)
+}
+
+/// What it does at its end.
+pub fn give_back(held: Held) {
+    // SAFETY: as above. Release: as in `on_thread_end`.
+    unsafe { (*held.0).taken.store(0, Release) };
+}
+
+/// As if no thread had ever come. Nobody may hold a seat.
+pub fn forget_all() {
+    let count = COUNT.swap(0, AcqRel) as usize;
+    for entry in &SEATS[..count] {
+        let seat = entry.load(Acquire);
+        entry.store(core::ptr::null_mut(), Relaxed);
+        // SAFETY: `new_seat` mapped so much, and nobody holds it.
+        unsafe { sys::unmap(seat as usize, size_of::<Seat>()) };
+    }
+}

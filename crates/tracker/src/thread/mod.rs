@@ -1,0 +1,8 @@
+//! What one thread needs between two events: its slot, the guard that proves that it is inside a hook, the words of its
+//! thread-local storage, and its name in the arena.
+
+#[cfg(feature = "interleave")]
+pub mod interleave;
+pub(crate) mod names;
+pub mod thread_slot;
+pub mod work;

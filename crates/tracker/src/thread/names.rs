@@ -1,0 +1,165 @@
+//! Which thread sits where, by the name that the kernel has for it (`format::arena::thread`): read when it comes, since it may be
+//! killed, and again when it ends or the process does, since programs name threads that run.
+
+use core::sync::atomic::Ordering::{Acquire, Relaxed};
+
+use heaplens_format::arena::Region;
+use heaplens_format::arena::thread::{THREAD_SIZE, Thread, ThreadNames};
+
+use crate::lifecycle::start as process;
+use crate::process::settings::Path;
+use crate::sys::{self, Descriptor};
+use crate::tables::arena::Arena;
+use crate::thread::thread_slot::SeatId;
+use crate::tracker::{Tracker, tracker};
+
+/// As the kernel has it: fifteen bytes and a zero.
+type Name = [u64; 2];
+
+/// The first thread has the program's name, which says less than this.
+const MAIN: Name = [u64::from_le_bytes(*b"main\0\0\0\0"), 0];
+/// Threads that still run when the process exits and whose names are read then.
+const MOST_AT_EXIT: usize = 256;
+
+/// This thread takes a seat.
+#[cold]
+pub(crate) fn on_seated(seat: SeatId) {
+    if seat != SeatId::NONE
+        && process::is_own_arena()
+        && let Some(record) = taken(&tracker().arena, seat)
+    {
+        begin(record, sys::thread_id(), own_name());
+    }
+}
+
+/// It leaves the seat.
+#[cold]
+pub(crate) fn on_left(seat: SeatId) {
+    if process::is_own_arena()
+        && let Some(record) = existing(&tracker().arena, seat)
+    {
+        settle(record, own_name());
+    }
+}
+
+/// The process exits: names of the threads that still run are settled.
+#[cold]
+pub(crate) fn on_exit(tracker: &Tracker) {
+    let (arena, own) = (&tracker.arena, sys::thread_id());
+    let count = (arena.extent(Region::Threads).used.load(Relaxed) / THREAD_SIZE as u64) as u32;
+    let all = (1..count).filter_map(|seat| existing(arena, SeatId::new(seat)));
+    for record in all.filter(|record| record.sits.load(Relaxed) != 0).take(MOST_AT_EXIT) {
+        let thread = record.sits.load(Relaxed);
+        let name = if thread == own { Some(own_name()) } else { name_of(thread) };
+        name.into_iter().for_each(|name| settle(record, name));
+    }
+}
+
+fn begin(record: &Thread, thread: u32, name: Name) {
+    if record.names.load(Relaxed) == ThreadNames::Open as u32 && record.sits.load(Relaxed) == 0 {
+        put(record, name);
+    }
+    record.sits.store(thread, Relaxed);
+}
+
+fn settle(record: &Thread, name: Name) {
+    let names = record.names.load(Relaxed);
+    if names == ThreadNames::Open as u32 {
+        put(record, name);
+        record.names.store(ThreadNames::One as u32, Relaxed);
+    } else if record.name.each_ref().map(|word| word.load(Relaxed)) != name {
+        record.names.store(ThreadNames::Several as u32, Relaxed);
+    }
+    record.sits.store(0, Relaxed);
+}
+
+fn put(record: &Thread, name: Name) {
+    record.name.iter().zip(name).for_each(|(word, part)| word.store(part, Relaxed));
+}
+
+/// The record of a seat, which is made where there is none yet. Threads that come at once may take a few more than are needed.
+fn taken(arena: &Arena, seat: SeatId) -> Option<&Thread> {
+    while end_of(seat) > arena.extent(Region::Threads).used.load(Relaxed) {
+        arena.take(Region::Threads, THREAD_SIZE as u64)?;
+    }
+    existing(arena, seat)
+}
+
+fn existing(arena: &Arena, seat: SeatId) -> Option<&Thread> {
+    let extent = arena.extent(Region::Threads);
+    // Acquire: as in `Arena::take`.
+    let there = extent.used.load(Relaxed).min(extent.reserved.load(Acquire));
+    // SAFETY: the record is within what is reserved.
+    (end_of(seat) <= there)
+        .then(|| unsafe { arena.record(Region::Threads, seat.get() as usize * THREAD_SIZE) })
+}
+
+fn end_of(seat: SeatId) -> u64 {
+    (u64::from(seat.get()) + 1) * THREAD_SIZE as u64
+}
+
+fn own_name() -> Name {
+    if sys::thread_id() == sys::process_id() { MAIN } else { sys::thread_name() }
+}
+
+/// Of another thread of this process.
+fn name_of(thread: u32) -> Option<Name> {
+    if thread == sys::process_id() {
+        return Some(MAIN);
+    }
+    let mut path = Path::EMPTY;
+    path.push(b"/proc/self/task/");
+    path.push_number(thread);
+    path.push(b"/comm");
+    let mut bytes = [0; 16];
+    let length = Descriptor::open(path.as_c_str(), libc::O_RDONLY, 0).ok()?.read(&mut bytes).len();
+    bytes[length.saturating_sub(1)..].fill(0); // it ends with a new line
+    let word = |at: usize| core::array::from_fn(|byte| bytes[at + byte]);
+    Some([u64::from_le_bytes(word(0)), u64::from_le_bytes(word(8))])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tables::arena::tests::scratch;
+    use heaplens_format::arena::thread::name_of_all;
+
+    fn named(text: &[u8; 8]) -> Name {
+        [u64::from_le_bytes(*text), 0]
+    }
+
+    fn name(record: &Thread) -> Option<[u8; 8]> {
+        // SAFETY: a record is so many bytes.
+        let bytes = unsafe { core::slice::from_raw_parts((&raw const *record).cast::<u8>(), THREAD_SIZE) };
+        let name = name_of_all(bytes)?;
+        Some(core::array::from_fn(|at| name.get(at).copied().unwrap_or(0)))
+    }
+
+    #[test]
+    fn a_seat_has_the_last_name_of_its_threads_where_that_is_one() {
+        let arena = scratch();
+        let record = taken(&arena, SeatId::new(40)).unwrap();
+        begin(record, 7, named(b"python\0\0"));
+        assert_eq!(name(record), Some(*b"python\0\0"), "until it says otherwise");
+        settle(record, named(b"worker\0\0"));
+        assert_eq!(name(record), Some(*b"worker\0\0"));
+        begin(record, 8, named(b"python\0\0"));
+        assert_eq!(name(record), None, "it may take any name yet");
+        settle(record, named(b"worker\0\0"));
+        assert_eq!(name(record), Some(*b"worker\0\0"));
+        begin(record, 9, named(b"python\0\0"));
+        settle(record, named(b"loader\0\0"));
+        assert_eq!(name(record), None);
+        assert!(existing(&arena, SeatId::new(41)).is_none() && existing(&arena, SeatId::new(39)).is_some());
+    }
+
+    #[test]
+    fn a_thread_is_called_the_same_from_inside_and_from_outside() {
+        let named = std::thread::Builder::new().name("fifteen letters at most".into());
+        let told = named.spawn(|| [Some(own_name()), name_of(sys::thread_id())]).unwrap().join().unwrap();
+        let name = b"fifteen letters\0";
+        let words = [0, 8].map(|at| u64::from_le_bytes(core::array::from_fn(|byte| name[at + byte])));
+        assert_eq!(told, [Some(words); 2]);
+        assert_eq!(name_of(sys::process_id()), Some(MAIN));
+    }
+}
