@@ -22,7 +22,7 @@ use start::is_ready;
 extern "C" fn construct() {
     is_ready();
     profiles::watch();
-    if heaplens_tracker::lifecycle::start::settings().directory.is_empty() {
+    if heaplens_tracker::process::settings().directory.is_empty() {
         return; // what follows is for a recorder
     }
     python::watch();

@@ -4,7 +4,7 @@ use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use heaplens_format::Loss;
-use heaplens_tracker::{lifecycle::start as process, tracker};
+use heaplens_tracker::{lifecycle, process, tracker};
 
 use crate::c::real;
 use crate::lifecycle::at_exit;
@@ -36,7 +36,7 @@ fn start() -> bool {
     STATE.store(STARTING, Release);
     real::resolve();
     STATE.store(READY, Release);
-    process::start(real::OTHER_ALLOCATOR.load(Relaxed));
+    lifecycle::start(real::OTHER_ALLOCATOR.load(Relaxed));
     if process::settings().frameworks {
         probes::offer();
     }

@@ -7,12 +7,18 @@
 //! ```text
 //!   hook ─▶ seat (who am I, busy?) ─▶ unwind (stack) ─▶ trie (node) ─▶ sites (counters) ─▶ blocks (address → site)
 //! ```
+//!
+//! Rooms know those before them alone:
+//!
+//! ```text
+//!   sys ─ process ─ tables ─ objects ─ modules ─ unwind ─ python ─ thread ─ tracker ─ profiles, requests ─ lifecycle ─ events
+//! ```
 #![no_std]
 
 #[cfg(test)]
 extern crate std;
 
-mod events;
+pub mod events;
 pub mod lifecycle;
 pub mod modules;
 pub mod objects;
@@ -26,6 +32,6 @@ pub mod thread;
 pub mod tracker;
 pub mod unwind;
 
-pub use thread::thread_slot::{Guard, Nesting};
+pub use thread::guard::{Guard, Nesting};
 pub use tracker::{Tracker, tracker};
 pub use unwind::Caller;

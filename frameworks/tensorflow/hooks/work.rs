@@ -4,8 +4,8 @@
 
 use core::arch::{asm, global_asm, naked_asm};
 
-use heaplens_tracker::thread::thread_slot as seat;
-use heaplens_tracker::thread::work::{WorkNames, ends_in_number, view_or_text};
+use heaplens_tracker::thread::annotation::{WorkNames, ends_in_number, view_or_text};
+use heaplens_tracker::thread::words::annotation;
 
 use crate::interposed::{ByCaller, name};
 use crate::start::knows_frameworks;
@@ -44,7 +44,7 @@ unsafe extern "C" fn on_annotation(caller: u64) -> u64 {
     // SAFETY: as TensorFlow calls it.
     let record = unsafe { real() };
     if knows_frameworks() {
-        seat::annotation().set(record, &NAMES);
+        annotation().set(record, &NAMES);
     }
     record
 }

@@ -7,7 +7,7 @@ use heaplens_format::arena::{MAPPING_SIZE, Region};
 use heaplens_format::{Addr, Bytes, Loss, NodeId, SiteId};
 use heaplens_tracker::tables::mappings::{on_map, on_unmap, site_of};
 use heaplens_tracker::tables::sites;
-use heaplens_tracker::thread::thread_slot::SeatId;
+use heaplens_tracker::tables::slot_id::SeatId;
 
 use crate::schedules::{in_many, part, together};
 use crate::tables::Tables;

@@ -5,8 +5,9 @@ use core::sync::atomic::Ordering::Relaxed;
 use heaplens_format::arena::marks::Moment;
 use heaplens_format::arena::table::{SiteIdentity, SiteRecord};
 use heaplens_format::{Loss, NodeId, SiteId};
-use heaplens_tracker::tables::sites::{Tally, Weight, create, on_alloc, on_free};
-use heaplens_tracker::thread::thread_slot::SeatId;
+use heaplens_tracker::tables::sites::{Tally, create, on_alloc, on_free};
+use heaplens_tracker::tables::slot_id::SeatId;
+use heaplens_tracker::tables::weight::Weight;
 
 use crate::schedules::{in_many, part, together};
 use crate::tables::Tables;

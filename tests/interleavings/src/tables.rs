@@ -6,7 +6,7 @@ use heaplens_format::arena::block::split_address;
 use heaplens_format::arena::table::{NodeRecord, SiteRecord};
 use heaplens_format::arena::{NODE_SIZE, Region, SITE_SIZE};
 use heaplens_format::{Addr, Loss, NodeId};
-use heaplens_tracker::process::settings::Path;
+use heaplens_tracker::process::path::Path;
 use heaplens_tracker::sys::{self, Descriptor};
 use heaplens_tracker::tables::arena::Arena;
 use heaplens_tracker::tables::blocks::Blocks;

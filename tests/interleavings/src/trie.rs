@@ -3,8 +3,8 @@
 use core::sync::atomic::Ordering::Relaxed;
 
 use heaplens_format::NodeId;
+use heaplens_tracker::tables::slot_id::SeatId;
 use heaplens_tracker::tables::trie::{ROOT_HASH, extend_hash};
-use heaplens_tracker::thread::thread_slot::SeatId;
 
 use crate::schedules::{in_all, in_many, part, together};
 use crate::tables::Tables;

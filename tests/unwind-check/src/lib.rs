@@ -10,7 +10,7 @@ mod capture;
 use core::ffi::c_void;
 
 use heaplens_format::{Addr, Bytes};
-use heaplens_tracker::{Caller, Guard, Nesting, lifecycle::start as process, tracker};
+use heaplens_tracker::{Caller, Guard, Nesting, lifecycle, tracker};
 
 pub use capture::{Stack, Way};
 
@@ -55,7 +55,7 @@ unsafe extern "C" fn by_walk(stack: *mut Stack, rsp: u64, rbp: u64) -> Way {
 #[inline(always)]
 unsafe fn in_guard(stack: *mut Stack, capture: impl FnOnce(&Guard, &mut Stack) -> Way) -> Way {
     let Some(guard) = Guard::enter(Nesting::Never) else { return Way::Refused };
-    if !process::is_recording(&guard) {
+    if !lifecycle::is_recording(&guard) {
         return Way::Blind;
     }
     // SAFETY: as the caller says.
@@ -93,7 +93,7 @@ unsafe extern "C-unwind" fn unwind_check_through_rust(
 }
 
 extern "C" fn construct() {
-    process::start(false);
+    lifecycle::start(false);
 }
 
 #[used]

@@ -12,7 +12,7 @@ use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::AtomicUsize;
 use core::sync::atomic::Ordering::Relaxed;
 
-use heaplens_tracker::lifecycle::start::{self as process, Life};
+use heaplens_tracker::process::{self, Life};
 use heaplens_tracker::tracker;
 
 use crate::c::real;

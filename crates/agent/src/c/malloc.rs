@@ -7,7 +7,7 @@ use core::ffi::{c_int, c_void};
 
 use heaplens_format::arena::Family;
 use heaplens_format::{Addr, Bytes};
-use heaplens_tracker::thread::thread_slot::passes_by;
+use heaplens_tracker::thread::guard::passes_by;
 use heaplens_tracker::{Caller, Guard, Nesting, tracker};
 
 use crate::c::early_memory;

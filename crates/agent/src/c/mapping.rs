@@ -4,7 +4,7 @@ use core::arch::naked_asm;
 use core::ffi::{c_int, c_void};
 
 use heaplens_format::{Addr, Bytes};
-use heaplens_tracker::tracker::MappingKind;
+use heaplens_tracker::events::MappingKind;
 use heaplens_tracker::{Caller, Guard, Nesting, tracker};
 
 use crate::c::malloc::export;

@@ -22,7 +22,7 @@ use core::ffi::{CStr, c_int, c_void};
 
 use heaplens_format::arena::Family;
 use heaplens_format::{Addr, Bytes};
-use heaplens_tracker::thread::thread_slot::passes_by;
+use heaplens_tracker::thread::guard::passes_by;
 use heaplens_tracker::{Caller, Guard, Nesting, tracker};
 
 use crate::c::malloc::{is_not_ours, release};

@@ -2,7 +2,7 @@
 
 use core::ffi::{c_int, c_void};
 
-use heaplens_tracker::lifecycle::start as process;
+use heaplens_tracker::lifecycle;
 
 unsafe extern "C" {
     fn on_exit(function: extern "C" fn(c_int, *mut c_void), argument: *mut c_void) -> c_int;
@@ -15,5 +15,5 @@ pub fn watch() {
 }
 
 extern "C" fn at_exit(code: c_int, _argument: *mut c_void) {
-    process::on_exit(code);
+    lifecycle::on_exit(code);
 }

@@ -17,7 +17,7 @@ use core::ffi::c_int;
 use core::sync::atomic::AtomicUsize;
 
 use heaplens_format::arena::header::KEPT_REGISTERS;
-use heaplens_tracker::{Caller, Guard, Nesting, lifecycle::start as process, tracker};
+use heaplens_tracker::{Caller, Guard, Nesting, lifecycle, tracker};
 
 use crate::c::real;
 use crate::lifecycle::process::end_group;
@@ -119,7 +119,7 @@ extern "C" fn after_main(stack: u64) {
 
 /// The program leaves, of its own will and outside of signal handlers, and everything is as it was.
 fn leave(guard: &Guard, stack: u64, registers: [u64; KEPT_REGISTERS]) {
-    if process::on_leaving(stack, registers) {
+    if lifecycle::on_leaving(stack, registers) {
         reclaim::at_exit(guard);
     }
 }

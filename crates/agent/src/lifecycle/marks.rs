@@ -3,7 +3,7 @@
 
 use core::ffi::{CStr, c_char};
 
-use heaplens_tracker::{requests as snapshot, tracker};
+use heaplens_tracker::tracker;
 
 use crate::start::is_ready;
 
@@ -23,6 +23,6 @@ pub unsafe extern "C" fn heaplens_mark(label: *const c_char) {
 #[unsafe(no_mangle)]
 pub extern "C" fn heaplens_snapshot() {
     if is_ready() {
-        snapshot::request();
+        tracker().on_snapshot();
     }
 }

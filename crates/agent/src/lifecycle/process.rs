@@ -6,7 +6,7 @@
 use core::arch::naked_asm;
 use core::ffi::{CStr, c_char, c_int, c_void};
 
-use heaplens_tracker::lifecycle::start as process;
+use heaplens_tracker::lifecycle;
 use heaplens_tracker::process::follow::{self, Program};
 
 use crate::c::real::{self, Argv};
@@ -31,10 +31,10 @@ unsafe fn named<'a>(file: *const c_char) -> Program<'a> {
 /// Calls an `exec` with the agent in its environment. Where it returns, it failed.
 unsafe fn follow_exec(program: Program<'_>, envp: Argv, call: impl FnOnce(Argv) -> c_int) -> c_int {
     is_ready();
-    process::before_exec();
+    lifecycle::before_exec();
     // SAFETY: the program's own environment, which is null-terminated.
     let status = unsafe { follow::with_agent(program, envp, call) };
-    process::after_failed_exec();
+    lifecycle::after_failed_exec();
     status
 }
 
@@ -191,7 +191,7 @@ unsafe extern "C" fn posix_spawnp(
 /// As libc's.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn _exit(code: c_int) -> ! {
-    process::on_exit(code);
+    lifecycle::on_exit(code);
     match real::EXIT_NOW.get() {
         // SAFETY: the real function with the program's own code.
         Some(real) => unsafe { real(code) },
@@ -211,7 +211,7 @@ unsafe extern "C" fn _Exit(code: c_int) -> ! {
 /// As libc's.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn quick_exit(code: c_int) -> ! {
-    process::on_exit(code);
+    lifecycle::on_exit(code);
     match real::QUICK_EXIT.get() {
         // SAFETY: the real function with the program's own code.
         Some(real) => unsafe { real(code) },

@@ -4,8 +4,8 @@
 use core::ffi::{CStr, c_char, c_int};
 
 use heaplens_format::environment::{PROFILE, PROFILE_INHERITED};
-use heaplens_tracker::lifecycle::start::{self as process, Life};
-use heaplens_tracker::process::settings::Path;
+use heaplens_tracker::process::path::Path;
+use heaplens_tracker::process::{self, Life};
 use heaplens_tracker::sys::{self, Descriptor, Errno};
 use heaplens_tracker::tracker;
 

@@ -9,7 +9,7 @@ use core::ffi::{c_int, c_void};
 use core::sync::atomic::Ordering::Relaxed;
 
 use heaplens_format::arena::marks::MarkTag;
-use heaplens_tracker::{Guard, Nesting, lifecycle::start as process, tracker};
+use heaplens_tracker::{Guard, Nesting, lifecycle, process, tracker};
 
 use crate::c::real;
 use crate::python::collector;
@@ -29,7 +29,7 @@ pub fn at_end_of_script() {
 /// A native program is about to end, and no signal handler is on the stack.
 pub fn at_exit(guard: &Guard) {
     if !process::settings().passive && !process::is_forked() && tracker().has_history() && can_trim() {
-        process::before_test_at_exit();
+        lifecycle::before_test_at_exit();
         test_native(guard);
     }
 }

@@ -7,7 +7,8 @@ use core::ffi::{c_int, c_void};
 use heaplens_cpython::pools::LARGEST_SMALL;
 use heaplens_format::arena::Pseudo;
 use heaplens_format::{Addr, Bytes};
-use heaplens_tracker::{Caller, modules, thread::thread_slot as seat, tracker};
+use heaplens_tracker::thread::{guard, words};
+use heaplens_tracker::{Caller, modules, tracker};
 
 /// Python's allocator passes on what is larger.
 const LARGEST_OBJECT: usize = LARGEST_SMALL as usize;
@@ -185,7 +186,7 @@ impl OriginalAllocator {
 /// Whether a new object is no sample: the original may be called at once, with a jump.
 #[inline(always)]
 fn passes_by(size: usize) -> bool {
-    size <= LARGEST_OBJECT && seat::object_passes_by(size)
+    size <= LARGEST_OBJECT && words::object_passes_by(size)
 }
 
 /// Calls the original for an object that does not pass by; what it takes from `malloc` for a large one is Python's.
@@ -203,9 +204,9 @@ fn allocate(size: usize, caller: Caller, call: impl FnOnce() -> *mut c_void) -> 
 }
 
 fn as_python(call: impl FnOnce() -> *mut c_void) -> *mut c_void {
-    let before = seat::current().map(|seat| seat.change_ground(Some(Pseudo::PythonBlock)));
+    let before = guard::current().map(|seat| seat.change_ground(Some(Pseudo::PythonBlock)));
     let block = call();
-    if let (Some(before), Some(seat)) = (before, seat::current()) {
+    if let (Some(before), Some(seat)) = (before, guard::current()) {
         seat.change_ground(before);
     }
     block
@@ -253,7 +254,7 @@ unsafe extern "C" fn on_realloc(
         let claimed = tracker().claim_object(Addr::new(old as u64));
         // A block of `malloc` that shrinks stays one.
         let new = as_python(|| (real.realloc)(real.context, old, size));
-        if size <= LARGEST_OBJECT && !new.is_null() && !seat::object_passes_by(size) {
+        if size <= LARGEST_OBJECT && !new.is_null() && !words::object_passes_by(size) {
             tracker().on_object(Addr::new(new as u64), Bytes::new(size as u64), Caller { rsp, rbp });
         }
         if new.is_null()

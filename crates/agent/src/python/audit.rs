@@ -8,7 +8,7 @@ use core::sync::atomic::{AtomicBool, AtomicUsize};
 use heaplens_format::Loss;
 use heaplens_format::environment::Objects;
 use heaplens_tracker::modules::symbols::Exports;
-use heaplens_tracker::{Guard, Nesting, lifecycle::start as process, modules, sys, tracker};
+use heaplens_tracker::{Guard, Nesting, modules, process, sys, tracker};
 
 use super::{allocator, interface, probe};
 

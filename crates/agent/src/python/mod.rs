@@ -22,7 +22,8 @@ use core::ffi::CStr;
 use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 
-use heaplens_tracker::{lifecycle::start as process, modules, python, tracker};
+use heaplens_tracker::modules::{self, interpreter};
+use heaplens_tracker::{process, tracker};
 
 /// By this function an interpreter is known that we can prepare.
 const ADD_HOOK: &CStr = c"PySys_AddAuditHook";
@@ -35,8 +36,8 @@ static SEEN: AtomicU64 = AtomicU64::new(0);
 
 /// Prepares the interpreter that is there when the program begins.
 pub fn watch() {
-    if modules::exporting(python::THREAD_STATE).is_some() {
-        tracker().python.pin();
+    if modules::exporting(interpreter::THREAD_STATE).is_some() {
+        tracker().python().pin();
     }
     prepare();
     STAYS.store(is_prepared(), Relaxed);
@@ -85,7 +86,7 @@ fn prepare() {
         return; // nobody would hear of it
     }
     // Not by `dlsym`: where it finds nothing it allocates words to say so.
-    let Some(exports) = modules::exporting(ADD_HOOK).filter(python::is_readable) else { return };
+    let Some(exports) = modules::exporting(ADD_HOOK).filter(interpreter::is_readable) else { return };
     let Some(function) = exports.find(ADD_HOOK).filter(|_| !is_prepared()) else { return };
     let interface = interface::find(&exports);
     if interface.is_some_and(interface::has_begun) {

@@ -1,7 +1,7 @@
 //! Probes of frameworks: Python code of ours that is put in place when a framework has been imported, and never before.
 //!
-//! Nobody is asked for that: no import is watched. When code of a framework first appears on a stack, `tracker::requests`
-//! begins to take looks, and each look leaves a call with the interpreter, which makes it in its main thread between two
+//! Nobody is asked for that: no import is watched. When code of a framework first appears on a stack, the tracker's
+//! `LibraryWatch` begins to make checks, and each check leaves a call with the interpreter, which makes it in its main thread between two
 //! instructions. The call tries what is there by then; it is made again until all is in place, and then seldom, for what
 //! comes with it later.
 //!
@@ -12,8 +12,8 @@ use core::ptr::null_mut;
 use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicPtr, AtomicU32};
 
-use heaplens_tracker::requests::answer::{NEVER, SELDOM, SOON, Watch};
-use heaplens_tracker::{Guard, tracker};
+use heaplens_tracker::modules::{LibraryWatch, NEVER, SELDOM, SOON, WatchedLibraries};
+use heaplens_tracker::tracker;
 
 use super::interface::{self, Interface, Object};
 use super::{collector, counting, isolated};
@@ -26,11 +26,15 @@ static NAMES: [AtomicPtr<c_void>; frameworks::ALL.len()] =
 static FAILED: AtomicU32 = AtomicU32::new(0);
 const _: () = assert!(frameworks::ALL.len() <= u32::BITS as usize);
 
-static WATCH: Watch = Watch { libraries, look };
+static WATCHED: WatchedLibraries = WatchedLibraries { recognise, check };
 
-/// Lets the tracker take looks.
+/// Lets the tracker watch for them.
 pub fn offer() {
-    tracker().requests.offer_watch(&WATCH);
+    watch().begin(&WATCHED);
+}
+
+fn watch() -> &'static LibraryWatch {
+    &tracker().unwinder.modules.watch
 }
 
 /// The interpreter has gone, and with it what was made in it.
@@ -40,27 +44,27 @@ pub fn forget() {
 }
 
 /// The frameworks that an object file is of, a bit for each.
-fn libraries(path: &[u8]) -> u32 {
+fn recognise(path: &[u8]) -> u32 {
     let has = |part: &str| path.windows(part.len()).any(|bytes| bytes == part.as_bytes());
     let is_of = |framework: &Framework| framework.modules.iter().any(|part| has(part));
     (0..).zip(frameworks::ALL).fold(0, |found, (at, framework)| found | u32::from(is_of(framework)) << at)
 }
 
 /// Where there is no interpreter, the program is a native one.
-fn look(_guard: &Guard) {
+fn check() {
     if collector::leave_for_main_thread(install_when_pending) == Some(false) {
-        tracker().requests.look_again(SOON);
+        watch().check_again(SOON);
     }
 }
 
 unsafe extern "C" fn install_when_pending(_argument: *mut c_void) -> c_int {
     if let Some(interface) = interface::get() {
-        let seen = tracker().requests.seen() & !FAILED.load(Relaxed);
+        let seen = watch().seen() & !FAILED.load(Relaxed);
         let turns = (0..frameworks::ALL.len()).filter(|at| seen >> at & 1 != 0).map(|at| {
             // SAFETY: the interpreter calls with its lock held.
             unsafe { install_probe(interface, at) }
         });
-        tracker().requests.look_again(turns.min().unwrap_or(NEVER));
+        watch().check_again(turns.min().unwrap_or(NEVER));
     }
     0
 }

@@ -9,7 +9,8 @@ use gimli::{
     BaseAddresses, CfaRule, EhFrame, EhFrameOffset, EndianSlice, FrameDescriptionEntry, LittleEndian,
     Operation, RegisterRule, UnwindContext, UnwindExpression, UnwindSection, UnwindTableRow,
 };
-use heaplens_tracker::unwind::cfi::{Segment, rule_at};
+use heaplens_tracker::modules::Segment;
+use heaplens_tracker::unwind::cfi::rule_at;
 use heaplens_tracker::unwind::rule::{Kind, RbpRule, Rule};
 use libfuzzer_sys::fuzz_target;
 

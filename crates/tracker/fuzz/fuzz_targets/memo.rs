@@ -12,7 +12,7 @@ use std::sync::{LazyLock, Mutex};
 use heaplens_format::arena::Pseudo;
 use heaplens_tracker::Caller;
 use heaplens_tracker::tables::arena::Arena;
-use heaplens_tracker::process::settings::Path;
+use heaplens_tracker::process::path::Path;
 use heaplens_tracker::sys::{self, Descriptor};
 use heaplens_tracker::tables::trie::{ROOT_HASH, extend_hash};
 use heaplens_tracker::unwind::memo::{MAX_DEPTH, Memo};

@@ -8,7 +8,8 @@ use heaplens_format::{NodeId, SiteId};
 use crate::python::{Event, Hashed, NativeStack, PythonCaller, Tables};
 use crate::tables::sites;
 use crate::tables::trie::{ROOT_HASH, extend_hash};
-use crate::thread::thread_slot::{Guard, Seat};
+use crate::thread::guard::Guard;
+use crate::thread::thread_slot::Seat;
 use crate::tracker::Tracker;
 use crate::unwind::memo::TooDeep;
 use crate::unwind::walk::{cut_reason, walk};
@@ -53,7 +54,7 @@ impl Tracker {
     /// The site of the memo's stack, with the Python frames of the thread where it has any.
     #[inline(always)]
     fn site_of_thread(&self, seat: &mut Seat, end: u64) -> Option<SiteId> {
-        let thread = self.python.thread();
+        let thread = self.python().thread();
         let mut seen = thread.map_or(Hashed::default(), |thread| seat.python.hash(thread, &self.samples));
         let python = seen.hash;
         let operation = if python == 0 { self.work.running() } else { 0 };
@@ -109,7 +110,7 @@ impl Tracker {
     fn merge_stacks(&self, seat: &mut Seat, caller: PythonCaller<'_>, key: u64, end: u64) -> Option<SiteId> {
         let (id, bottom, ground) = (seat.id(), seat.memo.bottom(), seat.ground);
         let native =
-            NativeStack { frames: seat.memo.frames(), end, bottom, own_module: self.python.own_module() };
+            NativeStack { frames: seat.memo.frames(), end, bottom, own_module: self.unwinder.modules.own() };
         seat.python.merge(&self.arena, &self.trie, caller, ground, native);
         for grown in [seat.memo.newly_resident(), seat.python.newly_resident()].into_iter().flatten() {
             self.arena.header().private_bytes.fetch_add(grown, Relaxed);

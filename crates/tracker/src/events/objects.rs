@@ -7,29 +7,23 @@ use heaplens_format::arena::{Family, Pseudo};
 use heaplens_format::environment::Objects;
 use heaplens_format::{Addr, Bytes, Loss};
 
-use crate::lifecycle::start as process;
+use crate::lifecycle::is_recording;
 use crate::objects::samples::{Chance, Sample, Thinned};
 use crate::process::clock::ticks;
+use crate::process::settings;
 use crate::tables::blocks::Block;
 use crate::tables::filter::Filter;
 use crate::tables::sampling::{self, Distance};
-use crate::tables::sites::{self, Tally, Weight};
-use crate::thread::thread_slot::{Guard, Nesting, Seat};
+use crate::tables::sites::{self, Tally};
+use crate::tables::weight::Weight;
+use crate::thread::guard::{Guard, Nesting};
 use crate::tracker::Tracker;
 use crate::unwind::Caller;
 
 /// Whether every object is recorded.
 #[inline(always)]
 fn records_all() -> bool {
-    process::settings().objects == Objects::All
-}
-
-impl Seat {
-    /// What the blocks are that come until the answer is given back to this function.
-    #[inline(always)]
-    pub fn change_ground(&mut self, ground: Option<Pseudo>) -> Option<Pseudo> {
-        core::mem::replace(&mut self.ground, ground)
-    }
+    settings().objects == Objects::All
 }
 
 /// An object that `realloc` is about to move: no longer recorded.
@@ -43,7 +37,7 @@ impl Tracker {
     /// From now on objects come.
     pub fn begin_objects(&self) {
         let Some(guard) = Guard::enter(Nesting::Never) else { return };
-        if process::is_recording(&guard) {
+        if is_recording(&guard) {
             let header = self.arena.header();
             header.object_interval.store(self.object_interval(), Relaxed);
             // The end of every object looks into the filter.
@@ -65,7 +59,7 @@ impl Tracker {
     pub fn on_object(&self, addr: Addr, size: Bytes, caller: Caller) {
         let Some(guard) = Guard::enter(Nesting::Never) else { return };
         let is_exact = records_all();
-        if !process::is_recording(&guard) || !(is_exact || self.is_object_sampled(&guard, size)) {
+        if !is_recording(&guard) || !(is_exact || self.is_object_sampled(&guard, size)) {
             return;
         }
         if self.blocks.find(&self.arena, addr).is_some() {
@@ -157,8 +151,8 @@ impl Tracker {
     /// The iterator of a loop is about to be freed; its fields are still intact.
     fn end_iterator(&self, block: Addr) {
         let Some(guard) = Guard::enter(Nesting::Never) else { return };
-        if process::is_recording(&guard)
-            && let (Some(seat), Some(thread)) = (guard.seat(), self.python.thread())
+        if is_recording(&guard)
+            && let (Some(seat), Some(thread)) = (guard.seat(), self.python().thread())
         {
             seat.python.on_iterator_freed(block, thread, &self.arena);
         }
@@ -175,7 +169,7 @@ impl Tracker {
     #[inline(never)]
     fn claim_slowly(&self, addr: Addr) -> Option<ClaimedObject> {
         let guard = Guard::enter(Nesting::Never)?;
-        if !process::is_recording(&guard) {
+        if !is_recording(&guard) {
             return None;
         }
         let block = if records_all() { self.take_every_object(addr) } else { self.take_sample(addr) }?;
@@ -187,7 +181,7 @@ impl Tracker {
     #[cold]
     pub fn give_back_object(&self, claimed: ClaimedObject) {
         let Some(guard) = Guard::enter(Nesting::Never) else { return };
-        if !process::is_recording(&guard) {
+        if !is_recording(&guard) {
             return;
         }
         let ClaimedObject { addr, block } = claimed;

@@ -1,3 +1,9 @@
-//! The life of this process as the agent sees it: start, `fork`, `exec`, exit.
+//! The life of this process as the agent sees it: start, `fork`, `exec`, exit; and how its threads come and go. It owns the order in
+//! which tables come up and what is written at the end; what the tables hold is theirs.
 
-pub mod start;
+mod exit;
+mod start;
+mod threads;
+
+pub use exit::{after_failed_exec, before_exec, before_test_at_exit, on_exit, on_leaving};
+pub use start::{is_recording, start};

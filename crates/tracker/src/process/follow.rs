@@ -7,9 +7,9 @@ use core::ffi::{CStr, c_char};
 
 use heaplens_format::environment::{self, Objects};
 
-use crate::lifecycle::start::settings;
-use crate::process::inspect;
-use crate::process::settings::Path;
+use super::inspect;
+use super::path::Path;
+use super::settings::settings;
 use crate::sys;
 
 /// The longest environment that can be completed.

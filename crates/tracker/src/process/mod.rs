@@ -4,5 +4,12 @@
 pub mod clock;
 pub mod follow;
 mod inspect;
+mod life;
+pub mod path;
 pub mod settings;
 pub(crate) mod wake_up;
+
+pub use life::{Life, is_forked, is_quick, life};
+pub(crate) use life::{is_own_arena, make_life_page, set_forked, set_life};
+pub(crate) use settings::read_settings;
+pub use settings::{Settings, settings};

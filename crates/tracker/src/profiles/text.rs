@@ -17,7 +17,8 @@ use heaplens_format::memory::{Category, SiteKind};
 
 use super::largest::Largest;
 use crate::sys::{self, Descriptor, Errno};
-use crate::tables::sites::{self, Totals, Weight};
+use crate::tables::sites::{self, Totals};
+use crate::tables::weight::Weight;
 use crate::tracker::Tracker;
 
 const BUFFER: usize = 64 << 10;
@@ -173,7 +174,7 @@ impl Text<'_> {
     /// Return addresses. Our own frame below `main` is not the program's. The reader goes back to the call by itself, but for the
     /// innermost one.
     fn stack(&mut self, tracker: &Tracker, node: NodeId) -> Result<(), Errno> {
-        let own = tracker.python.own_module();
+        let own = tracker.unwinder.modules.own();
         let mut back = 1;
         for (module, address) in frames(tracker, node).map(split_frame) {
             if module != FRAME_PSEUDO_MODULE && (module != own || own == 0) {

@@ -11,8 +11,7 @@ use heaplens_format::arena::frame::{frame_word, split_frame};
 use heaplens_format::arena::python::{CODE_SIZE, CodeRecord, FRAME_INTERN_MODULE, MAX_CODE};
 use heaplens_format::python_file::{Owner, WITHOUT_FILE, is_rewritten};
 
-use super::Known;
-use super::makers::Line;
+use crate::modules::interpreter::Known;
 use crate::modules::memory::{Live, half, word};
 use crate::tables::arena::Arena;
 use crate::tables::trie::{Trie, extend_hash};
@@ -30,6 +29,17 @@ const LONGEST_CODE: u64 = 1 << 18;
 
 /// log2 of the numbers that a thread keeps at hand.
 const BITS: u32 = 12;
+
+/// A line of the user's.
+#[derive(Clone, Copy, Debug)]
+pub struct Line<'a> {
+    /// The file.
+    pub file: &'a [u8],
+    /// The function that it is in.
+    pub function: &'a [u8],
+    /// Its number.
+    pub number: u32,
+}
 
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]

@@ -1,6 +1,6 @@
 //! What tells code objects apart, kept while none of them ends (`objects::watched`).
 
-use super::Known;
+use crate::modules::interpreter::Known;
 use crate::modules::memory::word;
 use crate::objects::samples::Samples;
 

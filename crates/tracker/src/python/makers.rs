@@ -4,8 +4,9 @@
 use heaplens_format::NodeId;
 use heaplens_format::arena::python::python_frame;
 
-use super::codes::{self, Writer};
-use super::{Room, Thread};
+use super::codes::{self, Line, Writer};
+use super::scratch::Room;
+use crate::modules::interpreter::Thread;
 use crate::tables::arena::Arena;
 use crate::tables::trie::Trie;
 
@@ -55,15 +56,4 @@ impl Room {
         self.path.push(python_frame(code, 0));
         Some(self.path.node(arena, trie))
     }
-}
-
-/// A line of the user's.
-#[derive(Clone, Copy, Debug)]
-pub struct Line<'a> {
-    /// The file.
-    pub file: &'a [u8],
-    /// The function that it is in.
-    pub function: &'a [u8],
-    /// Its number.
-    pub number: u32,
 }

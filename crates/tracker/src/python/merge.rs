@@ -15,9 +15,11 @@ use heaplens_format::arena::Pseudo;
 use heaplens_format::arena::frame::split_frame;
 use heaplens_format::arena::python::python_frame;
 
+use super::checkpoint::Checkpoint;
 use super::path::Path;
+use super::scratch::Room;
 use super::walk::{PythonFrame, Walk};
-use super::{Room, Thread};
+use crate::modules::interpreter::Thread;
 use crate::tables::arena::Arena;
 use crate::tables::trie::Trie;
 use crate::unwind::memo::Frame;
@@ -46,38 +48,7 @@ pub struct NativeStack<'a> {
     pub own_module: u16,
 }
 
-/// How far the stack before was merged up to the innermost Python frame. Where the same Python frames come with the same
-/// native ones below them, only what lies above is new: a library that is being loaded makes thousands of such stacks.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub struct Checkpoint {
-    /// The number of the Python stack; 0: there is none.
-    python: u64,
-    /// Of the native frame that executes its innermost run: the hash of its path, and its index.
-    native: u64,
-    index: usize,
-    /// Frames of the merged stack up to there.
-    depth: usize,
-    ground: Option<Pseudo>,
-}
-
-impl Checkpoint {
-    const NONE: Self = Self { python: 0, native: 0, index: 0, depth: 0, ground: None };
-
-    fn holds(&self, python: u64, ground: Option<Pseudo>, frames: &[Frame]) -> bool {
-        self.python == python
-            && self.ground == ground
-            && self.depth != 0
-            && frames.get(self.index).is_some_and(|frame| frame.hash == self.native)
-    }
-}
-
 impl Room {
-    /// Forgets the stack before.
-    pub(super) fn forget_checkpoint(&mut self) {
-        self.checkpoint = Checkpoint::NONE;
-    }
-
     /// Puts the merged stack into the room's path. `ground` is what stands below everything.
     pub fn merge(
         &mut self,

@@ -121,7 +121,7 @@ impl Path {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tables::arena::tests::scratch;
+    use crate::tables::scratch::scratch;
     use proptest::prelude::*;
     use std::boxed::Box;
     use std::vec::Vec;

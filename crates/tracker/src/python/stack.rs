@@ -6,7 +6,7 @@
 
 use heaplens_cpython::iterators::Kind;
 
-use super::Known;
+use crate::modules::interpreter::Known;
 use crate::modules::memory::{Checked, Live, half, word};
 
 /// More objects below an iterator than any expression leaves there.

@@ -11,10 +11,10 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use heaplens_format::arena::Header;
 use heaplens_format::arena::ledger::{LARGE, LedgerMoment};
 
-use crate::lifecycle::start as process;
 use crate::process::wake_up::wake_recorder;
+use crate::process::{is_own_arena, settings};
 use crate::sys::{self, Errno};
-use crate::tracker::tracker;
+use crate::tables::arena::Arena;
 
 /// Until the recorder begins, and until it is done: tens of milliseconds for most, more for many gigabytes, and more by far on a
 /// machine with more to do than it can. There is a recorder: nobody is waited for where none reads the wake-up FIFO.
@@ -24,12 +24,12 @@ const LONG_TIMEOUT_NS: u64 = 10_000_000_000;
 /// Asks for a ledger, unless one was asked for before.
 #[cold]
 #[inline(never)]
-pub fn ask(moment: LedgerMoment) {
-    if !process::is_own_arena() || process::settings().directory.is_empty() {
+pub fn ask(arena: &Arena, moment: LedgerMoment) {
+    if !is_own_arena() || settings().directory.is_empty() {
         return;
     }
-    let header = tracker().arena.header();
-    if !is_worth_it(header) {
+    let header = arena.header();
+    if !is_worth_it(arena) {
         return;
     }
     if header.ledger_wanted.compare_exchange(0, moment as u32, Release, Relaxed).is_ok()
@@ -41,13 +41,13 @@ pub fn ask(moment: LedgerMoment) {
 }
 
 /// Shells and the like come by the hundred, and their end must not wait for anyone.
-fn is_worth_it(header: &Header) -> bool {
-    Some(header.parent.load(Relaxed)) == recorder() || process::resident_bytes_of_program(tracker()) >= LARGE
+fn is_worth_it(arena: &Arena) -> bool {
+    Some(arena.header().parent.load(Relaxed)) == recorder() || arena.resident_bytes_of_program() >= LARGE
 }
 
 /// The recorder, after which the session's directory is called: `…/heaplens-PID-…`.
 fn recorder() -> Option<u32> {
-    let name = process::settings().directory.bytes().rsplit(|&byte| byte == b'/').next()?;
+    let name = settings().directory.bytes().rsplit(|&byte| byte == b'/').next()?;
     let number = name.strip_prefix(b"heaplens-")?.split(|&byte| byte == b'-').next()?;
     sys::parse_decimal(number).and_then(|number| u32::try_from(number).ok())
 }

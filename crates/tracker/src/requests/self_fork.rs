@@ -19,8 +19,8 @@ use heaplens_format::arena::self_fork::SelfFork;
 
 use super::serve::serve;
 use crate::sys::{self, syscall};
-use crate::thread::thread_slot::Guard;
-use crate::tracker::Tracker;
+use crate::thread::guard::Guard;
+use crate::tracker::{Tracker, tracker};
 
 /// The helper's stack, of which the copy has a copy.
 const STACK: usize = 32 << 10;
@@ -143,10 +143,10 @@ extern "C" fn split_on(_stack: usize) -> isize {
 
 /// In the helper, with the copy's number or an error, and in the copy, with 0.
 extern "C" fn after_fork(stack: u64, result: isize) {
-    let tracker = crate::tracker::tracker();
-    let words = &tracker.arena.header().self_fork;
+    let arena = &tracker().arena;
+    let words = &arena.header().self_fork;
     match result {
-        0 => serve(words, stack),
+        0 => serve(words, arena.path(), stack),
         1.. => {}
         error => fail(words, error.unsigned_abs() as u32),
     }

@@ -10,89 +10,15 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use heaplens_format::Loss;
 use heaplens_format::arena::block::TOP_ENTRIES;
 use heaplens_format::arena::header::{HEADER_SIZE, REGIONS, RegionExtent};
-use heaplens_format::arena::{Header, MODULE_SIZE, PAGE, Region};
+use heaplens_format::arena::{Header, PAGE, Region};
 use heaplens_format::atomic::{AtomicBool, AtomicU32, AtomicU64};
 
+use super::layout::{KIB, Layout, MIB, NARROW, SPARE_ROOM, TOP_SIZE, WIDE};
 use crate::process::clock::timed;
-use crate::process::settings::Path;
+use crate::process::path::Path;
 use crate::sys::{self, Descriptor, Errno};
 
-const KIB: u64 = 1 << 10;
-const MIB: u64 = 1 << 20;
-const GIB: u64 = 1 << 30;
-const TOP_SIZE: u64 = TOP_ENTRIES as u64 * 4;
-const MODULES_SIZE: u64 = (1 << 16) * MODULE_SIZE as u64;
 const MADV_POPULATE_WRITE: i32 = 23;
-
-/// Offsets and capacities of the regions, in the order of [`Region`], which is that of their places, and the length of
-/// the mapping.
-struct Layout {
-    regions: [(u64, u64); REGIONS],
-    length: u64,
-}
-
-/// For ordinary processes: 64 GiB of address space, of which only what is reserved exists.
-const WIDE: Layout = Layout {
-    regions: [
-        (0, HEADER_SIZE as u64),
-        (64 * KIB, TOP_SIZE),
-        (MIB, MODULES_SIZE),
-        (64 * MIB, 448 * MIB),
-        (512 * MIB, 32 * MIB),
-        (768 * MIB, 128 * MIB),
-        (896 * MIB, MIB),
-        (904 * MIB, 8 * MIB),
-        (912 * MIB, 64 * KIB),
-        (912 * MIB + 512 * KIB, 16 * KIB),
-        (913 * MIB, 256 * KIB),
-        (GIB, 384 * MIB),
-        (2 * GIB, GIB),
-        (4 * GIB, 3 * GIB),
-        (8 * GIB, 56 * GIB),
-    ],
-    length: 64 * GIB,
-};
-
-/// For processes whose address space is limited (`ulimit -v`).
-const NARROW: Layout = Layout {
-    regions: [
-        (0, HEADER_SIZE as u64),
-        (64 * KIB, TOP_SIZE),
-        (MIB, MODULES_SIZE),
-        (8 * MIB, 8 * MIB),
-        (16 * MIB, 8 * MIB),
-        (24 * MIB, 4 * MIB),
-        (28 * MIB, 256 * KIB),
-        (28 * MIB + 512 * KIB, MIB),
-        (29 * MIB + 512 * KIB, 64 * KIB),
-        (29 * MIB + 576 * KIB, 16 * KIB),
-        (29 * MIB + 640 * KIB, 256 * KIB),
-        (30 * MIB, 2 * MIB),
-        (32 * MIB, 64 * MIB),
-        (96 * MIB, 96 * MIB),
-        (192 * MIB, 320 * MIB),
-    ],
-    length: 512 * MIB,
-};
-
-/// Room to grow that a program with limited address space leaves us, in the order of [`Region`].
-const ROOM: [u64; REGIONS] = [
-    0,
-    0,
-    MIB,
-    MIB,
-    MIB,
-    MIB,
-    64 * KIB,
-    64 * KIB,
-    16 * KIB,
-    16 * KIB,
-    16 * KIB,
-    MIB,
-    16 * MIB,
-    32 * MIB,
-    64 * MIB,
-];
 
 /// The tables of this process. No descriptor stays open: programs close what they did not open, and reuse the number.
 #[derive(Debug)]
@@ -284,7 +210,7 @@ impl Arena {
         let offset = extent.offset.load(Relaxed) + reserved;
         if end > wanted
             || self.full.load(Relaxed)
-            || timed(self, || self.reserve(offset, wanted - reserved)).is_err()
+            || timed(&self.header().hook_ticks, || self.reserve(offset, wanted - reserved)).is_err()
         {
             self.full.store(true, Relaxed);
             return false;
@@ -321,7 +247,7 @@ impl Arena {
 
     /// The program is about to limit its address space: all of ours beyond some room to grow is given up.
     pub fn shrink(&self) {
-        for (row, room) in ROOM.iter().enumerate() {
+        for (row, room) in SPARE_ROOM.iter().enumerate() {
             let extent = &self.header().regions[row];
             let (start, reserved) = (extent.offset.load(Relaxed), extent.reserved.load(Relaxed));
             let end = (reserved + room).min(extent.capacity.load(Relaxed)).next_multiple_of(PAGE as u64);
@@ -379,6 +305,13 @@ impl Arena {
         &self.header().regions[region as usize]
     }
 
+    /// What is resident of this process without us.
+    pub fn resident_bytes_of_program(&self) -> u64 {
+        let header = self.header();
+        let reserved: u64 = header.regions.iter().map(|extent| extent.reserved.load(Relaxed)).sum();
+        sys::resident_bytes().saturating_sub(reserved + header.private_bytes.load(Relaxed))
+    }
+
     /// Counts a loss, where there is an arena to count it in: a child of a process without one has none, either.
     #[inline]
     pub fn lose(&self, loss: Loss) {
@@ -408,18 +341,9 @@ fn reserve(base: usize, path: &Path, offset: u64, length: u64) -> Result<(), Err
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     use super::*;
-
-    /// An arena in an anonymous file, for the tests of every table.
-    pub(crate) fn scratch() -> Arena {
-        // SAFETY: memfd_create reads the zero-terminated name.
-        let fd = unsafe { sys::syscall(libc::SYS_memfd_create, [c"test".as_ptr() as usize, 1, 0, 0, 0, 0]) };
-        let arena = Arena::new();
-        arena.create(Descriptor::from_number(fd.unwrap() as i32), Path::EMPTY).unwrap();
-        arena.take_pages(1).unwrap();
-        arena
-    }
+    use crate::tables::scratch::scratch;
 
     #[test]
     fn a_region_grows_by_reservation_and_is_zero() {

@@ -16,8 +16,8 @@ use heaplens_format::arena::{BlockEntry, Family};
 use heaplens_format::atomic::AtomicU64;
 use heaplens_format::{Addr, Bytes, SiteId};
 
-use crate::tables::arena::Arena;
-use crate::tables::filter::Filter;
+use super::arena::Arena;
+use super::filter::Filter;
 
 /// How often a compare-and-swap is tried before the block is given up as lost.
 const ATTEMPTS: usize = 64;
@@ -325,7 +325,7 @@ impl Blocks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tables::arena::tests::scratch;
+    use crate::tables::scratch::scratch;
     use proptest::prelude::*;
     use std::collections::HashMap;
     use std::vec::Vec;

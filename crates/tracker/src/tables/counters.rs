@@ -4,19 +4,13 @@
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-use heaplens_format::Loss;
+use heaplens_format::arena::Region;
 use heaplens_format::arena::counter::{
-    CounterId, LONGEST_NAME, LONGEST_NOTE, MOST_COUNTERS, MOST_NOTES, NOTE_SIZE, NoteRecord,
+    CounterId, LONGEST_NAME, MOST_COUNTERS, MOST_NOTES, NOTE_SIZE, NoteRecord,
 };
-use heaplens_format::arena::{Pseudo, Region};
 use heaplens_format::atomic::{AtomicBool, AtomicU32, AtomicU64};
 
-use crate::lifecycle::start as process;
-use crate::tables::arena::Arena;
-use crate::tables::sites::{self, Tally, Weight};
-use crate::thread::thread_slot::{Guard, Nesting};
-use crate::tracker::Tracker;
-use crate::unwind::Caller;
+use super::arena::Arena;
 
 const NAME_WORDS: usize = LONGEST_NAME / 8;
 
@@ -114,7 +108,8 @@ impl Counters {
         CounterId::new(at as u64 + 1)
     }
 
-    fn keep(&self, arena: &Arena, counter: CounterId) {
+    /// Puts the name of a counter into the arena, once for each arena.
+    pub(crate) fn keep(&self, arena: &Arena, counter: CounterId) {
         if let Some(name) = self.names.get((counter.get() as usize).wrapping_sub(1)) {
             name.keep(arena, counter);
         }
@@ -127,35 +122,8 @@ impl Default for Counters {
     }
 }
 
-impl Tracker {
-    /// It happened so many times more, for this caller.
-    #[cold]
-    pub fn on_count(&self, counter: CounterId, times: u64, caller: Caller) {
-        let Some(guard) = Guard::enter(Nesting::Never) else { return };
-        if !process::is_recording(&guard) {
-            return;
-        }
-        self.counters.keep(&self.arena, counter);
-        let weight = Weight { bytes: 0, blocks: times };
-        match self.site_on(&guard, caller, Pseudo::Counter(counter)) {
-            Some(site) => sites::on_alloc(&self.arena, site, guard.seat_id(), weight, Tally::Apart),
-            None => self.arena.lose(Loss::ArenaFull),
-        }
-    }
-
-    /// Keeps words about it; those that find no room are not worth a loss: what they are about is counted.
-    #[cold]
-    pub fn on_note(&self, counter: CounterId, text: &[u8]) {
-        let Some(guard) = Guard::enter(Nesting::Never) else { return };
-        if process::is_recording(&guard) {
-            self.counters.keep(&self.arena, counter);
-            keep_words(&self.arena, Region::Notes, counter, &text[..text.len().min(LONGEST_NOTE)]);
-        }
-    }
-}
-
 /// Writes a record of NOTES or of COUNTERS.
-fn keep_words(arena: &Arena, region: Region, counter: CounterId, text: &[u8]) -> Option<()> {
+pub(crate) fn keep_words(arena: &Arena, region: Region, counter: CounterId, text: &[u8]) -> Option<()> {
     if arena.extent(region).used.load(Relaxed) >= (MOST_NOTES * NOTE_SIZE) as u64 {
         return None;
     }
@@ -176,7 +144,8 @@ fn keep_words(arena: &Arena, region: Region, counter: CounterId, text: &[u8]) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tables::arena::tests::scratch;
+    use crate::tables::scratch::scratch;
+    use heaplens_format::arena::counter::LONGEST_NOTE;
 
     #[test]
     fn notes_are_cut_and_beyond_the_last_one_left_out() {

@@ -12,9 +12,10 @@ use heaplens_format::arena::{MAPPING_SIZE, Region};
 use heaplens_format::memory::Allocator;
 use heaplens_format::{Addr, Bytes, Loss, SiteId};
 
-use crate::tables::arena::Arena;
-use crate::tables::sites::{self, Tally, Weight};
-use crate::thread::thread_slot::SeatId;
+use super::arena::Arena;
+use super::sites::{self, Tally};
+use super::slot_id::SeatId;
+use super::weight::Weight;
 
 const PATIENCE: usize = 20_000;
 
@@ -221,7 +222,7 @@ impl Table<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tables::arena::tests::scratch;
+    use crate::tables::scratch::scratch;
     use heaplens_format::NodeId;
     use proptest::prelude::*;
     use std::collections::BTreeMap;

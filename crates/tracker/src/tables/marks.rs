@@ -4,24 +4,14 @@
 //! time makes one; another that comes meanwhile does without, which for a pass of a loop costs nothing: the next one comes.
 //! The recorder makes marks, too, from the outside and at any time: so a number is taken before its record is written.
 
-use core::ffi::CStr;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-use heaplens_format::Loss;
 use heaplens_format::arena::Region;
-use heaplens_format::arena::ledger::LedgerMoment;
-use heaplens_format::arena::marks::{
-    CHANGE_SIZE, ChangeRecord, ENOUGH_PASSES, ENOUGH_TO_JUDGE, MARK_SIZE, MarkRecord, MarkTag, Moment,
-};
+use heaplens_format::arena::marks::{MARK_SIZE, MarkRecord, MarkTag, Moment};
 use heaplens_format::atomic::{AtomicBool, AtomicU64};
 
-use crate::lifecycle::start::{self as process, Life};
-use crate::requests::ledger;
+use super::arena::Arena;
 use crate::sys;
-use crate::tables::arena::Arena;
-use crate::tables::sites::Weight;
-use crate::thread::thread_slot::{Guard, Nesting};
-use crate::tracker::Tracker;
 
 /// Longer words of the user's are cut.
 const LONGEST_LABEL: usize = 64;
@@ -29,9 +19,6 @@ const LONGEST_LABEL: usize = 64;
 const KEPT_AT_ONCE: u64 = 4096;
 /// Runs of a framework that are all kept: each of them changes hundreds of sites.
 const RUNS_KEPT_AT_ONCE: u64 = 128;
-/// Room that the table of changes must have left: threads that take an entry at the same time may go a little further.
-const SPARE: u64 = 64 * CHANGE_SIZE as u64;
-
 /// How the marks of this process are made.
 #[derive(Debug, Default)]
 pub struct Marks {
@@ -94,7 +81,7 @@ impl Marks {
         if is_kept(pass, KEPT_AT_ONCE) { self.make(arena, mark) } else { self.note_latest(arena, mark) }
     }
 
-    fn make_run(&self, arena: &Arena) {
+    pub(crate) fn make_run(&self, arena: &Arena) {
         let pass = self.runs.fetch_add(1, Relaxed) + 1;
         let mark = NewMark { kind: MarkTag::Run, of_loop: 0, pass, label: &[] };
         // Where another thread runs one at the same time, its mark stands for both.
@@ -173,88 +160,14 @@ fn put(arena: &Arena, offset: u64, label: &[u8]) -> u64 {
     offset << 32 | label.len() as u64
 }
 
-/// A record of SITES is about to change for the first time since `mark`: keeps what it had.
-#[inline(never)]
-pub fn keep_value(arena: &Arena, record: u32, mark: u32, live: Weight) {
-    let extent = arena.extent(Region::Changes);
-    if extent.used.load(Relaxed) + SPARE > extent.capacity.load(Relaxed) {
-        return arena.lose(Loss::ValueLost);
-    }
-    let Some(offset) = arena.take(Region::Changes, CHANGE_SIZE as u64) else {
-        return arena.lose(Loss::ValueLost);
-    };
-    // SAFETY: the entry was just taken.
-    let entry: &ChangeRecord = unsafe { arena.record(Region::Changes, offset) };
-    entry.live_bytes.store(live.bytes, Relaxed);
-    entry.live_blocks.store(live.blocks, Relaxed);
-    entry.record.store(record, Relaxed);
-    // Release: a reader that sees the mark sees a whole entry.
-    entry.mark.store(mark, Release);
-}
-
-impl Tracker {
-    /// The user marks this moment.
-    #[cold]
-    pub fn on_user_mark(&self, label: &CStr) {
-        self.mark_outside_events(|arena| self.marks.make_users(arena, label.to_bytes()));
-    }
-
-    /// A framework is about to run what it was given to. A Python program has its loops.
-    #[cold]
-    pub fn on_framework_run(&self) {
-        let Some(guard) = Guard::enter(Nesting::Never) else { return };
-        if process::is_recording(&guard) && self.arena.header().python.load(Relaxed) == 0 {
-            self.marks.make_run(&self.arena);
-        }
-    }
-
-    /// The script is through: what it still holds goes with Python's own clean-up.
-    #[cold]
-    pub fn on_end_of_script(&self) {
-        let mark = NewMark { kind: MarkTag::EndOfScript, of_loop: 0, pass: 0, label: &[] };
-        self.mark_outside_events(|arena| self.marks.make(arena, mark));
-        ledger::ask(LedgerMoment::EndOfScript);
-    }
-
-    /// A test of what comes back has come so far.
-    #[cold]
-    pub fn on_test(&self, guard: &Guard, kind: MarkTag) {
-        let pass = process::resident_bytes_of_program(self);
-        let mark = NewMark { kind, of_loop: 0, pass, label: &[] };
-        if process::is_recording(guard) && self.marks.make(&self.arena, mark).is_none() {
-            self.arena.lose(Loss::MarkLost);
-        }
-    }
-
-    /// Whether the program repeated something often enough to ask what it does with its memory.
-    pub fn has_iterations(&self) -> bool {
-        self.has_marks(ENOUGH_TO_JUDGE)
-    }
-
-    /// Whether a native program ran for long enough to ask the same, and may still make system calls.
-    pub fn has_history(&self) -> bool {
-        self.has_marks(ENOUGH_PASSES) && self.arena.header().python.load(Relaxed) == 0 && !sys::is_confined()
-    }
-
-    fn has_marks(&self, enough: u64) -> bool {
-        let moment = Moment::from_raw(self.arena.header().hot.moment.load(Relaxed));
-        process::life() == Life::Recording && u64::from(moment.mark()) >= enough
-    }
-
-    fn mark_outside_events(&self, make: impl FnOnce(&Arena) -> Option<u64>) {
-        let Some(guard) = Guard::enter(Nesting::Never) else { return };
-        if process::is_recording(&guard) && make(&self.arena).is_none() {
-            self.arena.lose(Loss::MarkLost);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tables::arena::tests::scratch;
+    use crate::tables::scratch::scratch;
     use crate::tables::sites::{self, Tally};
-    use crate::thread::thread_slot::SeatId;
+    use crate::tables::slot_id::SeatId;
+    use crate::tables::weight::Weight;
+    use heaplens_format::arena::marks::{CHANGE_SIZE, ChangeRecord};
     use heaplens_format::{NodeId, SiteId};
     use proptest::prelude::*;
     use std::vec;

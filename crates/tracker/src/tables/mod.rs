@@ -3,11 +3,17 @@
 
 pub mod arena;
 pub mod blocks;
+mod changes;
 pub mod counters;
 pub mod filter;
+mod layout;
 pub mod mappings;
 pub mod marks;
 pub mod sampling;
+#[cfg(test)]
+pub(crate) mod scratch;
 pub mod sites;
+pub mod slot_id;
 pub mod trie;
 mod trie_names;
+pub mod weight;

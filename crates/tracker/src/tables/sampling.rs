@@ -7,7 +7,7 @@
 use heaplens_format::Bytes;
 use heaplens_format::arena::table::SAMPLED_BLOCK;
 
-use crate::tables::sites::Weight;
+use super::weight::Weight;
 
 /// The weight of a block in an exact run.
 #[inline(always)]

@@ -24,23 +24,15 @@ use heaplens_format::arena::{Region, SITE_SIZE};
 use heaplens_format::atomic::AtomicU64;
 use heaplens_format::{Loss, NodeId, SiteId};
 
-use crate::tables::arena::Arena;
-use crate::tables::marks;
-use crate::thread::thread_slot::SeatId;
+use super::arena::Arena;
+use super::changes::keep_value;
+use super::slot_id::SeatId;
+use super::weight::Weight;
 
 /// In `moment` of a second record: a thread is copying the values.
 const COPYING: u64 = u64::MAX;
 /// How long to wait for it: a copy is three stores, so only a thread that lost its core takes longer.
 const PATIENCE: usize = 2_000;
-
-/// Bytes and blocks of one event; blocks are in units of [`heaplens_format::arena::table::SAMPLED_BLOCK`] when sampled.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Weight {
-    /// Bytes.
-    pub bytes: u64,
-    /// Blocks.
-    pub blocks: u64,
-}
 
 /// What an event is counted in, beside its site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -237,7 +229,7 @@ fn keep_shared(arena: &Arena, number: u32, line: &SiteRecord, now: Moment) -> bo
             line.moment.store(now.raw(), Release);
             // Behind it: a fresh page of the table takes longer than others wait.
             if before.mark() != now.mark() {
-                marks::keep_value(arena, number, now.mark(), value);
+                keep_value(arena, number, now.mark(), value);
             }
             return true;
         }
@@ -254,7 +246,7 @@ fn keep(arena: &Arena, number: u32, line: &SiteRecord, before: Moment, now: Mome
         keep_at_peak(line, value);
     }
     if before.mark() != now.mark() {
-        marks::keep_value(arena, number, now.mark(), value);
+        keep_value(arena, number, now.mark(), value);
     }
 }
 
@@ -291,7 +283,7 @@ fn record(arena: &Arena, number: u32) -> &SiteRecord {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tables::arena::tests::scratch;
+    use crate::tables::scratch::scratch;
     use proptest::prelude::*;
     use std::vec;
     use std::vec::Vec;

@@ -16,12 +16,12 @@ use heaplens_format::arena::{NODE_SIZE, Region};
 use heaplens_format::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use heaplens_format::{NodeId, SiteId};
 
+use super::arena::Arena;
+use super::sites;
+use super::slot_id::SeatId;
 use super::trie_names::Names;
 use crate::process::clock::timed;
 use crate::sys;
-use crate::tables::arena::Arena;
-use crate::tables::sites;
-use crate::thread::thread_slot::SeatId;
 
 /// The hash of the empty path.
 pub const ROOT_HASH: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -205,7 +205,7 @@ impl Trie {
         let nodes = Self::nodes(arena);
         let bits = (old..).find(|&bits| nodes < Self::room(1 << bits)).unwrap_or(old);
         if bits != old {
-            timed(arena, || self.new_index(arena, bits as u32));
+            timed(&arena.header().hook_ticks, || self.new_index(arena, bits as u32));
         }
         self.growing.store(false, Release);
     }
@@ -379,7 +379,7 @@ impl Trie {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tables::arena::tests::scratch;
+    use crate::tables::scratch::scratch;
     use std::collections::HashMap;
     use std::vec::Vec;
 

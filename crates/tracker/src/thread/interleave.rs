@@ -2,8 +2,9 @@
 
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
-use super::thread_slot::{COUNT, SEATS, Seat, SeatId, free_seat, new_seat};
+use super::thread_slot::{COUNT, SEATS, Seat, free_seat, new_seat};
 use crate::sys;
+use crate::tables::slot_id::SeatId;
 
 /// A seat that somebody holds.
 #[derive(Debug)]
@@ -16,7 +17,7 @@ impl Held {
     /// Its number.
     pub fn id(&self) -> SeatId {
         // SAFETY: seats stay until `forget_all`, which no holder survives.
-        unsafe { (*self.0).id }
+        unsafe { (*self.0).id() }
     }
 
     /// Sits down and gets up again: whether nobody else sat there meanwhile.
@@ -32,7 +33,7 @@ impl Held {
 
 /// What a thread does at its first event.
 pub fn take() -> Option<Held> {
-    free_seat().or_else(new_seat).map(Held)
+    free_seat().or_else(|| new_seat().ok()).map(Held)
 }
 
 /// What it does at its end.

@@ -6,12 +6,11 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed};
 use heaplens_format::arena::Region;
 use heaplens_format::arena::thread::{THREAD_SIZE, Thread, ThreadNames};
 
-use crate::lifecycle::start as process;
-use crate::process::settings::Path;
+use crate::process::is_own_arena;
+use crate::process::path::Path;
 use crate::sys::{self, Descriptor};
 use crate::tables::arena::Arena;
-use crate::thread::thread_slot::SeatId;
-use crate::tracker::{Tracker, tracker};
+use crate::tables::slot_id::SeatId;
 
 /// As the kernel has it: fifteen bytes and a zero.
 type Name = [u64; 2];
@@ -23,10 +22,10 @@ const MOST_AT_EXIT: usize = 256;
 
 /// This thread takes a seat.
 #[cold]
-pub(crate) fn on_seated(seat: SeatId) {
+pub(crate) fn on_seated(arena: &Arena, seat: SeatId) {
     if seat != SeatId::NONE
-        && process::is_own_arena()
-        && let Some(record) = taken(&tracker().arena, seat)
+        && is_own_arena()
+        && let Some(record) = taken(arena, seat)
     {
         begin(record, sys::thread_id(), own_name());
     }
@@ -34,9 +33,9 @@ pub(crate) fn on_seated(seat: SeatId) {
 
 /// It leaves the seat.
 #[cold]
-pub(crate) fn on_left(seat: SeatId) {
-    if process::is_own_arena()
-        && let Some(record) = existing(&tracker().arena, seat)
+pub(crate) fn on_left(arena: &Arena, seat: SeatId) {
+    if is_own_arena()
+        && let Some(record) = existing(arena, seat)
     {
         settle(record, own_name());
     }
@@ -44,8 +43,8 @@ pub(crate) fn on_left(seat: SeatId) {
 
 /// The process exits: names of the threads that still run are settled.
 #[cold]
-pub(crate) fn on_exit(tracker: &Tracker) {
-    let (arena, own) = (&tracker.arena, sys::thread_id());
+pub(crate) fn on_exit(arena: &Arena) {
+    let own = sys::thread_id();
     let count = (arena.extent(Region::Threads).used.load(Relaxed) / THREAD_SIZE as u64) as u32;
     let all = (1..count).filter_map(|seat| existing(arena, SeatId::new(seat)));
     for record in all.filter(|record| record.sits.load(Relaxed) != 0).take(MOST_AT_EXIT) {
@@ -121,7 +120,7 @@ fn name_of(thread: u32) -> Option<Name> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tables::arena::tests::scratch;
+    use crate::tables::scratch::scratch;
     use heaplens_format::arena::thread::name_of_all;
 
     fn named(text: &[u8; 8]) -> Name {

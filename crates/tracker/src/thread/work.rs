@@ -14,59 +14,23 @@
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
 
+use heaplens_format::NodeId;
 use heaplens_format::arena::frame::{frame_word, split_frame};
 use heaplens_format::arena::python::{FRAME_INTERN_MODULE, split_python_frame};
-use heaplens_format::{Loss, NodeId};
 
-use crate::lifecycle::start as process;
-use crate::python::{Line, Maker};
+use super::annotation::WorkNames;
+use super::words::annotation;
 use crate::tables::arena::Arena;
 use crate::tables::trie::{Trie, extend_hash};
-use crate::thread::thread_slot::{self as seat, Guard, Nesting};
-use crate::tracker::Tracker;
 
 /// Where the paths of names begin, apart from those of stacks; and those of names that two lines have.
 const NAMES: u64 = 0x7097_0000_0000_0001;
 const SHARED: u64 = 0x7097_5000_0000_0001;
 
-/// Longer names are not looked at.
-const LONGEST: usize = 1024;
 /// Calls in calls that are told apart in a name.
 const MOST_PARTS: usize = 32;
 /// The call of one line may be at two instructions that are so close together, once the interpreter has specialised it.
 const SAME_CALL: u32 = 4;
-
-/// How a framework names what its threads run.
-#[derive(Debug)]
-pub struct WorkNames {
-    /// The name, read from the record that is kept beside the thread: an address.
-    pub running: unsafe fn(u64) -> Option<&'static [u8]>,
-    /// Whether a part in front of a name stands for a call, though nothing of that name was made.
-    pub is_call: fn(&[u8]) -> bool,
-}
-
-/// Where a thread says what it runs.
-#[derive(Debug)]
-#[repr(C)]
-pub struct Annotation {
-    /// The address of the record; 0 where the thread never said anything.
-    record: u64,
-    names: Option<&'static WorkNames>,
-}
-
-impl Annotation {
-    /// From now on this is where. The record must stay readable as long as the thread lives.
-    #[inline(always)]
-    pub fn set(&mut self, record: u64, names: &'static WorkNames) {
-        self.names = Some(names);
-        self.record = record;
-    }
-
-    #[inline(always)]
-    fn is_empty(&self) -> bool {
-        self.record == 0
-    }
-}
 
 /// How often a name came to be shared: what was found by names before may not hold.
 #[derive(Debug)]
@@ -83,21 +47,24 @@ impl Work {
     /// A number for the operation that this thread runs; 0: none that it has told of.
     #[inline(always)]
     pub fn running(&self) -> u64 {
-        if seat::annotation().is_empty() { 0 } else { self.number() }
+        if annotation().is_empty() { 0 } else { self.number() }
     }
 
     #[inline(never)]
     fn number(&self) -> u64 {
-        annotated().map_or(0, |(name, _)| extend_hash(hash(NAMES, name), self.shared.load(Relaxed)))
+        annotation()
+            .running()
+            .map_or(0, |(name, _)| extend_hash(hash(NAMES, name), self.shared.load(Relaxed)))
     }
 
     /// The frames that made the operation that this thread runs.
     pub fn maker(&self, arena: &Arena, trie: &Trie) -> Option<NodeId> {
-        let (name, names) = annotated()?;
+        let (name, names) = annotation().running()?;
         maker_of(arena, trie, name, names)
     }
 
-    fn keep(&self, arena: &Arena, trie: &Trie, name: &[u8], maker: NodeId) -> Option<()> {
+    /// Keeps who made the operations of a name. `None`: the arena is full.
+    pub(crate) fn keep(&self, arena: &Arena, trie: &Trie, name: &[u8], maker: NodeId) -> Option<()> {
         let word = |node: NodeId| frame_word(FRAME_INTERN_MODULE, u64::from(node.get()));
         let Some(known) = kept(arena, trie, name) else {
             trie.intern(arena, word(maker), hash(NAMES, name))?;
@@ -114,61 +81,6 @@ impl Work {
 impl Default for Work {
     fn default() -> Self {
         Self::new()
-    }
-}
-
-impl Tracker {
-    /// The user's code has made an operation of this name, here or at a line that the caller knows. Whether that was all: else the
-    /// line must be given, since the code that runs was made after the user's.
-    #[cold]
-    pub fn on_operation(&self, name: &[u8], at: Option<Line<'_>>) -> bool {
-        let Some(guard) = Guard::enter(Nesting::Never) else { return true };
-        if !process::is_recording(&guard) || name.is_empty() || name.len() > LONGEST {
-            return true;
-        }
-        let (Some(seat), Some(thread)) = (guard.seat(), self.python.thread()) else { return true };
-        let maker = match at {
-            Some(line) => seat.python.maker_at(&self.arena, &self.trie, line),
-            None => match seat.python.maker(thread, &self.arena, &self.trie) {
-                Maker::Known(maker) => Some(maker),
-                Maker::Rewritten => return false,
-                Maker::Nobody => return true,
-            },
-        };
-        if maker.and_then(|maker| self.work.keep(&self.arena, &self.trie, name, maker)).is_none() {
-            self.arena.lose(Loss::ArenaFull);
-        }
-        true
-    }
-}
-
-/// What this thread says that it runs.
-fn annotated<'a>() -> Option<(&'a [u8], &'static WorkNames)> {
-    let Annotation { record, names } = seat::annotation();
-    let names = names.filter(|_| *record != 0)?;
-    // SAFETY: the thread's own record, as the hook that set it said.
-    unsafe { (names.running)(*record) }.map(|name| (name, names))
-}
-
-/// Reads a name from a record that begins with it: a `std::string_view` (its length first), or a C string.
-///
-/// # Safety
-/// The record is the thread's own and has two words; what it names, the thread is running, so the name lives.
-pub unsafe fn view_or_text(record: u64) -> Option<&'static [u8]> {
-    // SAFETY: as the caller says. No length reaches into the first page, and no text begins there.
-    unsafe {
-        let [first, second] = (record as *const [u64; 2]).read_volatile();
-        match first {
-            0 => None,
-            length if length <= LONGEST as u64 && second > 4096 => {
-                Some(core::slice::from_raw_parts(second as *const u8, length as usize))
-            }
-            text if text > 4096 => {
-                let length = libc::strnlen(text as *const libc::c_char, LONGEST + 1);
-                (length <= LONGEST).then(|| core::slice::from_raw_parts(text as *const u8, length))
-            }
-            _ => None,
-        }
     }
 }
 
@@ -191,12 +103,6 @@ fn inner<'n>(arena: &Arena, trie: &Trie, name: &'n [u8], names: &WorkNames) -> O
         .map(|at| (&name[..at], &name[at + 1..]))
         .find(|(call, _)| kept(arena, trie, call).is_some() || (names.is_call)(call))?;
     (!call.is_empty()).then_some(rest)
-}
-
-/// `…/_12`: how a part of a loop or of a condition is told from others.
-pub fn ends_in_number(call: &[u8]) -> bool {
-    let last = call.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
-    last.len() > 1 && last[0] == b'_' && last[1..].iter().all(u8::is_ascii_digit)
 }
 
 /// The node that was kept under a name.
@@ -226,8 +132,9 @@ fn hash(seed: u64, name: &[u8]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tables::arena::tests::scratch;
+    use crate::tables::scratch::scratch;
     use crate::tables::trie::ROOT_HASH;
+    use crate::thread::annotation::{ends_in_number, view_or_text};
     use heaplens_format::arena::python::python_frame;
 
     static NAMES: WorkNames = WorkNames { running: view_or_text, is_call: ends_in_number };
@@ -284,23 +191,5 @@ mod tests {
         assert_eq!(tables.2.shared.load(Relaxed), 1);
         let again = made(&[("MatMul", 1, 20), ("MatMul", 1, 24)]);
         assert_eq!(line(&again, "MatMul"), Some((1, 20)), "the same call, specialised");
-    }
-
-    #[test]
-    fn a_thread_says_what_it_runs_in_either_way_or_not_at_all() {
-        let name = c"layer/MatMul";
-        let view = [name.count_bytes() as u64, name.as_ptr() as u64];
-        let text = [name.as_ptr() as u64, 12];
-        let told = |record: Option<&[u64; 2]>| {
-            seat::annotation().set(record.map_or(0, |record| record.as_ptr() as u64), &NAMES);
-            let found = annotated().map(|(name, _)| name.to_vec());
-            seat::annotation().set(0, &NAMES);
-            found
-        };
-        assert_eq!(told(Some(&view)).as_deref(), Some(name.to_bytes()));
-        assert_eq!(told(Some(&text)).as_deref(), Some(name.to_bytes()));
-        assert_eq!(told(Some(&[0, 7])), None);
-        assert_eq!(told(Some(&[12, 0])), None);
-        assert_eq!(told(None), None);
     }
 }

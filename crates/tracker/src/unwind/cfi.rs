@@ -5,6 +5,7 @@
 //! cold code comes here: once per code address that appears on a stack.
 
 use super::rule::{Kind, RbpRule, Rule};
+use crate::modules::Segment;
 
 const RBP: u64 = 6;
 const RSP: u64 = 7;
@@ -12,15 +13,6 @@ const RETURN_ADDRESS: u64 = 16;
 
 /// Depth of remember_state; compilers use one level.
 const REMEMBERED: usize = 8;
-
-/// A loaded, readable segment and the address of its first byte.
-#[derive(Clone, Copy, Debug)]
-pub struct Segment<'a> {
-    /// Its bytes.
-    pub bytes: &'a [u8],
-    /// The address of the first of them.
-    pub start: u64,
-}
 
 /// The rule at an address, by the search table at `header`. `None`: not covered, or not understood.
 pub fn rule_at(segment: Segment<'_>, header: u64, pc: u64) -> Option<Rule> {

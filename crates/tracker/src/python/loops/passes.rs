@@ -7,7 +7,7 @@ use heaplens_format::arena::marks::{
     ENOUGH_PASSES, LOOP_COUNTED, LOOP_SHARED, LOOP_UNSURE, LoopRecord, MarkTag,
 };
 
-use super::Tables;
+use super::event::Tables;
 use super::records::record;
 use super::running::Running;
 use crate::tables::arena::Arena;
@@ -208,8 +208,8 @@ impl Kept {
 mod tests {
     use super::super::records::record_of;
     use super::*;
-    use crate::tables::arena::tests::scratch;
-    use crate::thread::thread_slot::SeatId;
+    use crate::tables::scratch::scratch;
+    use crate::tables::slot_id::SeatId;
 
     /// A loop over a range of 1000, as it is when so many passes are seen; and its record.
     fn seen(arena: &Arena, passes: u64) -> (Kept, &LoopRecord) {

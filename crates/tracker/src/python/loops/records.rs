@@ -8,7 +8,7 @@ use heaplens_format::arena::marks::{LOOP_COUNTED, LOOP_SIZE, LoopRecord};
 use super::running::{DEEPEST, Running};
 use crate::sys;
 use crate::tables::arena::Arena;
-use crate::thread::thread_slot::SeatId;
+use crate::tables::slot_id::SeatId;
 
 /// The most loops of a process that are kept.
 const MOST_LOOPS: u64 = 4096;

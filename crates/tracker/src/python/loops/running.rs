@@ -6,11 +6,11 @@ use heaplens_cpython::bytecode::CodeLoop;
 use heaplens_cpython::iterators::{Kind, Progress};
 use heaplens_format::arena::Region;
 
-use super::Tables;
+use super::event::Tables;
+use crate::modules::interpreter::{Known, Thread};
 use crate::modules::memory::word;
 use crate::python::codes::{self, Codes};
 use crate::python::walk::MOST_FRAMES;
-use crate::python::{Known, Thread};
 use crate::tables::arena::Arena;
 
 /// Loops on one stack; of more the innermost are left out.

@@ -1,0 +1,149 @@
+//! Blocks of the heap, from the hook's guard to the tables. It owns the order in which an event touches them, and never decides whether a
+//! real function is called; that is the agent's.
+
+use heaplens_format::arena::Family;
+use heaplens_format::{Addr, Bytes, Loss};
+
+use crate::lifecycle::is_recording;
+use crate::process::clock::ticks;
+use crate::process::{is_forked, is_quick};
+use crate::tables::blocks::Block;
+use crate::tables::sampling;
+use crate::tables::sites::{self, Tally};
+use crate::tables::weight::Weight;
+use crate::thread::guard::Guard;
+use crate::thread::timer::Timer;
+use crate::tracker::Tracker;
+use crate::unwind::Caller;
+
+/// A block that `realloc` is about to move: out of the table, not yet counted as freed.
+#[derive(Clone, Copy, Debug)]
+pub struct Claimed {
+    addr: Addr,
+    block: Block,
+}
+
+impl Tracker {
+    /// A block was allocated.
+    ///
+    /// Benchmark: `cargo xtask bench`, pairs.
+    #[inline]
+    pub fn on_alloc(&self, guard: &Guard, addr: Addr, size: Bytes, family: Family, caller: Caller) {
+        if !is_recording(guard) {
+            return;
+        }
+        let interval = self.sample_interval();
+        if interval == 0 || self.is_sampled(guard, size, interval) {
+            let timer = Timer::start(guard);
+            self.record_alloc(guard, addr, size, family, caller);
+            if timer.stop(&self.arena) {
+                self.answer_requests(guard, caller);
+            }
+            if self.profiles.is_on() {
+                self.on_profiled_alloc(size);
+            }
+        }
+    }
+
+    /// A block is about to be freed.
+    #[inline]
+    pub fn on_free(&self, guard: &Guard, addr: Addr) {
+        if !is_recording(guard) {
+            return;
+        }
+        let timer = Timer::start(guard);
+        match self.blocks.remove(&self.arena, addr) {
+            Some(block) => self.count_free(guard, block),
+            None => self.count_unknown_free(),
+        }
+        timer.stop(&self.arena);
+    }
+
+    /// Whether a block is surely not in the table, and its free needs nothing from us.
+    #[inline(always)]
+    pub fn surely_lacks(&self, addr: Addr) -> bool {
+        is_quick() && self.blocks.surely_lacks(addr)
+    }
+
+    /// Takes back that a block was recorded, as if it had not been: it will be recorded again under another name.
+    #[cold]
+    pub fn forget(&self, guard: &Guard, addr: Addr) {
+        if is_recording(guard)
+            && let Some(block) = self.blocks.remove(&self.arena, addr)
+        {
+            sites::take_back(&self.arena, block.site, guard.seat_id(), self.weight(block.size));
+        }
+    }
+
+    /// Takes a block out of the table before `realloc`: afterwards its address may belong to somebody else.
+    pub fn before_realloc(&self, guard: &Guard, addr: Addr) -> Option<Claimed> {
+        if !is_recording(guard) {
+            return None;
+        }
+        let block = self.blocks.remove(&self.arena, addr);
+        if block.is_none() {
+            self.count_unknown_free();
+        }
+        block.map(|block| Claimed { addr, block })
+    }
+
+    /// `realloc` failed: the old block lives on.
+    pub fn after_failed_realloc(&self, claimed: Option<Claimed>) {
+        if let Some(Claimed { addr, block }) = claimed
+            && self.blocks.insert(&self.arena, addr, block).is_err()
+        {
+            self.arena.lose(Loss::ArenaFull);
+        }
+    }
+
+    /// `realloc` ended the old block; the new one is recorded by [`Tracker::on_alloc`].
+    pub fn after_realloc(&self, guard: &Guard, claimed: Option<Claimed>) {
+        if let Some(Claimed { block, .. }) = claimed {
+            self.count_free(guard, block);
+        }
+    }
+
+    #[inline]
+    fn is_sampled(&self, guard: &Guard, size: Bytes, interval: u64) -> bool {
+        match guard.distance() {
+            Some(distance) => distance.passes(size, interval),
+            // Without a seat there is no distance to keep: a fresh one obeys the same law, since it has no memory.
+            None => sampling::Distance::new(ticks(), interval).passes(size, interval),
+        }
+    }
+
+    #[inline]
+    fn weight(&self, size: Bytes) -> Weight {
+        match self.sample_interval() {
+            0 => sampling::exact(size),
+            interval => sampling::weight(size, interval),
+        }
+    }
+
+    #[inline]
+    fn record_alloc(&self, guard: &Guard, addr: Addr, size: Bytes, family: Family, caller: Caller) {
+        let Some(site) = self.site(guard, caller) else { return self.arena.lose(Loss::ArenaFull) };
+        match self.blocks.insert(&self.arena, addr, Block { site, size, family }) {
+            Ok(None) => {}
+            Ok(Some(old)) => {
+                self.arena.lose(Loss::Overwritten);
+                self.count_free(guard, old);
+            }
+            Err(_) => return self.arena.lose(Loss::ArenaFull),
+        }
+        sites::on_alloc(&self.arena, site, guard.seat_id(), self.weight(size), Tally::Heap);
+    }
+
+    #[inline(always)]
+    pub(super) fn count_free(&self, guard: &Guard, block: Block) {
+        sites::on_free(&self.arena, block.site, guard.seat_id(), self.weight(block.size), Tally::Heap);
+    }
+
+    #[cold]
+    fn count_unknown_free(&self) {
+        if self.sample_interval() == 0 {
+            let loss = if is_forked() { Loss::InheritedFree } else { Loss::UnknownFree };
+            self.arena.lose(loss);
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! A path in memory of fixed size, made without allocating.
+
+/// The longest path that is kept, with its terminator.
+pub const PATH_LENGTH: usize = 1024;
+
+/// A zero-terminated path in a fixed place.
+#[derive(Clone, Copy, Debug)]
+pub struct Path {
+    bytes: [u8; PATH_LENGTH],
+    length: usize,
+}
+
+impl Path {
+    /// The empty path.
+    pub const EMPTY: Self = Self { bytes: [0; PATH_LENGTH], length: 0 };
+
+    /// Copies a path; one that is too long becomes empty, since a cut path would be another file.
+    pub fn new(path: &[u8]) -> Self {
+        let mut copy = Self::EMPTY;
+        copy.push(path);
+        copy
+    }
+
+    /// The folder that it is in.
+    pub fn folder(&self) -> Self {
+        match self.bytes().iter().rposition(|&byte| byte == b'/') {
+            None => Self::new(b"."),
+            Some(0) => Self::new(b"/"),
+            Some(end) => Self::new(&self.bytes()[..end]),
+        }
+    }
+
+    /// Appends; on overflow the whole path becomes empty.
+    pub fn push(&mut self, part: &[u8]) {
+        let end = self.length + part.len();
+        if end >= PATH_LENGTH {
+            *self = Self::EMPTY;
+            return;
+        }
+        self.bytes[self.length..end].copy_from_slice(part);
+        self.length = end;
+        self.bytes[end] = 0;
+    }
+
+    /// Appends a decimal number.
+    pub fn push_number(&mut self, number: u32) {
+        let mut digits = [0u8; 10];
+        let mut start = digits.len();
+        let mut rest = number;
+        loop {
+            start -= 1;
+            digits[start] = b'0' + (rest % 10) as u8;
+            rest /= 10;
+            if rest == 0 {
+                break;
+            }
+        }
+        self.push(&digits[start..]);
+    }
+
+    /// The bytes without the terminator.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.length]
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    /// For the kernel.
+    pub fn as_c_str(&self) -> &core::ffi::CStr {
+        core::ffi::CStr::from_bytes_until_nul(&self.bytes).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_that_is_too_long_is_no_path() {
+        assert!(Path::new(&[b'x'; PATH_LENGTH]).is_empty());
+        let mut path = Path::new(b"/a/");
+        path.push_number(4_294_967_295);
+        path.push(b".");
+        path.push_number(0);
+        assert_eq!(path.bytes(), b"/a/4294967295.0");
+        assert_eq!(path.as_c_str(), c"/a/4294967295.0");
+        for (path, folder) in [("/a/b/c", "/a/b"), ("/c", "/"), ("c", ".")] {
+            assert_eq!(Path::new(path.as_bytes()).folder().bytes(), folder.as_bytes());
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! What one thread keeps to name stacks with Python in them.
+
+use heaplens_format::Addr;
+
+use super::checkpoint::Checkpoint;
+use super::codes::Codes;
+use super::identities::Identities;
+use super::loops::{Event, Loops, Tables};
+use super::path::Path;
+use super::walk::{Hashed, Walk};
+use crate::modules::interpreter::Thread;
+use crate::objects::samples::Samples;
+use crate::tables::arena::Arena;
+
+/// What one thread needs to name a stack with Python in it. Zero pages are an empty one.
+#[repr(C)]
+pub struct Room {
+    pub(super) walk: Walk,
+    identities: Identities,
+    /// The merged stack.
+    pub path: Path,
+    pub(super) codes: Codes,
+    pub(super) checkpoint: Checkpoint,
+    loops: Loops,
+    /// The most frames that it ever held: how much of it is resident.
+    deepest: usize,
+}
+
+impl Room {
+    /// Forgets everything: the arena was replaced.
+    pub fn clear(&mut self) {
+        self.codes.clear();
+        self.path.forget();
+        self.loops.clear();
+        self.forget_checkpoint();
+    }
+
+    /// Forgets the stack before.
+    pub(super) fn forget_checkpoint(&mut self) {
+        self.checkpoint = Checkpoint::NONE;
+    }
+
+    /// A number for the Python stack of a thread, and what it says about loops.
+    #[inline]
+    pub fn hash(&mut self, thread: Thread<'_>, samples: &Samples) -> Hashed {
+        thread.hash(&self.codes.looping, &mut self.identities, samples)
+    }
+
+    /// The same once more, where code with loops was met for the first time since.
+    pub fn hash_again(&mut self, thread: Thread<'_>, samples: &Samples, seen: Hashed) -> Hashed {
+        if self.codes.met_loops() { self.hash(thread, samples) } else { seen }
+    }
+
+    /// An event of a thread: loops of the user's code may have passed.
+    #[inline]
+    pub fn note_loops(&mut self, event: Event<'_>, tables: Tables<'_>) {
+        self.loops.on_event(event, &mut self.codes, tables);
+    }
+
+    /// A watched iterator is about to be freed.
+    pub fn on_iterator_freed(&mut self, block: Addr, thread: Thread<'_>, arena: &Arena) {
+        self.loops.on_iterator_freed(block, thread, arena);
+    }
+
+    /// Bytes that were touched, when it is more than ever before.
+    pub fn newly_resident(&mut self) -> Option<u64> {
+        let depth = self.path.depth();
+        if depth <= self.deepest {
+            return None;
+        }
+        let at_hand = if self.deepest == 0 {
+            let tables = [size_of::<Codes>(), size_of::<Loops>(), size_of::<Identities>()];
+            tables.iter().sum::<usize>() as u64 + 8192
+        } else {
+            0
+        };
+        let pages = |depth: usize| (depth as u64 * 48).div_ceil(4096);
+        let grown = (pages(depth) - pages(self.deepest)) * 4096 + at_hand;
+        self.deepest = depth;
+        Some(grown)
+    }
+}

@@ -1,0 +1,73 @@
+//! The words of a thread: initial-exec thread-local storage (a `thread_local!` in a preloaded library calls `__tls_get_addr`, which
+//! may allocate). The first one is the way to the thread's seat:
+//!
+//! ```text
+//!   0            no seat yet
+//!   …xx01        no seat any more (the thread is ending) or ever (all are taken); xx: busy, as in Seat::busy
+//!   pointer      the seat
+//! ```
+//!
+//! Behind it stand the distances to the thread's next sampled block and to its next sampled object of Python, so that an
+//! event that is none needs no seat at all, and where the thread says what operation of a framework it runs (`work`).
+
+use core::arch::{asm, global_asm};
+
+use heaplens_format::Bytes;
+
+use super::annotation::Annotation;
+use crate::tables::sampling::Distance;
+
+global_asm!(
+    ".section .tbss,\"awT\",@nobits",
+    ".balign 8",
+    ".type heaplens_thread_word,@tls_object",
+    ".size heaplens_thread_word,56",
+    ".hidden heaplens_thread_word",
+    ".globl heaplens_thread_word",
+    "heaplens_thread_word:",
+    ".zero 56",
+    ".text"
+);
+
+pub(crate) const UNSEATED: u64 = 1;
+pub(crate) const UNSEATED_BUSY_SHIFT: u32 = 1;
+
+#[inline(always)]
+pub(crate) fn thread_word() -> *mut u64 {
+    let word: *mut u64;
+    // SAFETY: reads the offset of the word from the GOT and adds the thread pointer: the initial-exec access of the ABI.
+    unsafe {
+        asm!("mov {0}, qword ptr [rip + heaplens_thread_word@GOTTPOFF]", "add {0}, qword ptr fs:[0]",
+            out(reg) word, options(pure, readonly, nostack));
+    }
+    word
+}
+
+/// The words behind the thread word.
+#[inline(always)]
+pub(crate) fn thread_distance() -> *mut Distance {
+    thread_word().wrapping_add(1).cast()
+}
+
+/// Those behind them.
+#[inline(always)]
+pub(crate) fn thread_object_distance() -> *mut Distance {
+    thread_distance().wrapping_add(1)
+}
+
+/// Where this thread says which operation of a framework it runs.
+#[inline(always)]
+pub fn annotation<'a>() -> &'a mut Annotation {
+    // SAFETY: the last of the words, which belong to this thread alone; zeros say that it never did.
+    unsafe { &mut *thread_object_distance().wrapping_add(1).cast() }
+}
+
+/// Whether an object of Python is no sample and needs nothing from us. Where every object is recorded, none passes by: the
+/// distance is never drawn.
+///
+/// Benchmark: `cargo xtask bench --only py-objects`.
+#[inline(always)]
+pub fn object_passes_by(size: usize) -> bool {
+    // SAFETY: the words belong to this thread, and no signal handler makes objects.
+    unsafe { (*thread_object_distance()).passes_by(Bytes::new(size as u64)) }
+}
