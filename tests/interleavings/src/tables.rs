@@ -6,7 +6,7 @@ use heaplens_format::arena::block::split_address;
 use heaplens_format::arena::table::{NodeRecord, SiteRecord};
 use heaplens_format::arena::{NODE_SIZE, Region, SITE_SIZE};
 use heaplens_format::{Addr, Loss, NodeId};
-use heaplens_tracker::process::path::Path;
+use heaplens_tracker::process::path::PathBuffer;
 use heaplens_tracker::sys::{self, Descriptor};
 use heaplens_tracker::tables::arena::Arena;
 use heaplens_tracker::tables::blocks::Blocks;
@@ -41,7 +41,7 @@ impl Tables {
         let file =
             unsafe { sys::syscall(libc::SYS_memfd_create, [c"test".as_ptr() as usize, 1, 0, 0, 0, 0]) };
         let file = file.expect("a file in memory can be made");
-        self.arena.create(Descriptor::from_number(file as i32), Path::EMPTY).expect("an arena fits");
+        self.arena.create(Descriptor::from_number(file as i32), PathBuffer::EMPTY).expect("an arena fits");
         assert!(GROWING.iter().all(|&region| self.arena.ensure(region, ROOM)));
     }
 

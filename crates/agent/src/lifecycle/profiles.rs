@@ -4,7 +4,7 @@
 use core::ffi::{CStr, c_char, c_int};
 
 use heaplens_format::environment::{PROFILE, PROFILE_INHERITED};
-use heaplens_tracker::process::path::Path;
+use heaplens_tracker::process::path::PathBuffer;
 use heaplens_tracker::process::{self, Life};
 use heaplens_tracker::sys::{self, Descriptor, Errno};
 use heaplens_tracker::tracker;
@@ -47,12 +47,12 @@ fn mark_environment() {
 }
 
 /// Whoever has mistyped the folder hears of it now: later, descriptor 2 may be a file of the program's.
-fn warn(prefix: &Path) {
+fn warn(prefix: &PathBuffer) {
     let Err(Errno(errno)) = sys::access(prefix.folder().as_c_str(), libc::W_OK | libc::X_OK) else { return };
     if errno == libc::ENOSYS {
         return; // before Linux 5.8
     }
-    let mut line = Path::new(b"heaplens: no heap profiles can be written to ");
+    let mut line = PathBuffer::new(b"heaplens: no heap profiles can be written to ");
     line.push(prefix.folder().bytes());
     line.push(b": error ");
     line.push_number(errno as u32);

@@ -12,7 +12,7 @@ use std::sync::{LazyLock, Mutex};
 use heaplens_format::arena::Pseudo;
 use heaplens_tracker::Caller;
 use heaplens_tracker::tables::arena::Arena;
-use heaplens_tracker::process::path::Path;
+use heaplens_tracker::process::path::PathBuffer;
 use heaplens_tracker::sys::{self, Descriptor};
 use heaplens_tracker::tables::trie::{ROOT_HASH, extend_hash};
 use heaplens_tracker::unwind::memo::{MAX_DEPTH, Memo};
@@ -91,7 +91,7 @@ fn arena() -> Arena {
     let path = c"/dev/shm";
     let file = Descriptor::open(path, O_TMPFILE | O_RDWR, 0o600).expect("a file without a name can be made");
     let arena = Arena::new();
-    arena.create(file, Path::EMPTY).expect("an empty arena can be mapped");
+    arena.create(file, PathBuffer::EMPTY).expect("an empty arena can be mapped");
     arena.take_pages(1).expect("a page can be taken");
     arena
 }

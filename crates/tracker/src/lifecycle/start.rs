@@ -10,7 +10,7 @@ use heaplens_format::arena::header::{COMMAND_OFFSET, EXECUTABLE_OFFSET, FLAG_FOR
 use heaplens_format::environment::ARENA_SUFFIX;
 
 use super::threads::watch_thread_ends;
-use crate::process::path::Path;
+use crate::process::path::PathBuffer;
 use crate::process::{self, Life, clock, life, settings};
 use crate::requests::offer_trampoline;
 use crate::sys::{self, Descriptor, Errno};
@@ -81,7 +81,7 @@ fn set_life(life: Life) {
 fn make_arena(tracker: &Tracker, forked: bool) -> Result<(), Errno> {
     let numbers = sys::process_numbers();
     let (file, path) = match settings().profile.is_wanted() {
-        true => (Descriptor::nameless()?, Path::EMPTY),
+        true => (Descriptor::nameless()?, PathBuffer::EMPTY),
         false => create_file(numbers.pid)?,
     };
     if let Err(errno) = tracker.arena.create(file, path) {
@@ -128,7 +128,7 @@ fn write_texts(tracker: &Tracker) {
 }
 
 /// Makes the file of an arena: `PID.N.arena`, where N counts the program images of the process.
-fn create_file(pid: u32) -> Result<(Descriptor, Path), Errno> {
+fn create_file(pid: u32) -> Result<(Descriptor, PathBuffer), Errno> {
     const MOST_IMAGES: u32 = 10_000;
     for image in 0..MOST_IMAGES {
         let mut path = settings().directory;

@@ -3,7 +3,7 @@
 use core::ffi::{CStr, c_char, c_int, c_void};
 
 use super::symbols::Exports;
-use crate::process::path::{PATH_LENGTH, Path};
+use crate::process::path::{PATH_LENGTH, PathBuffer};
 use crate::sys;
 
 /// glibc's `struct dl_find_object`.
@@ -109,16 +109,16 @@ pub(super) fn bias(object: &FoundObject) -> u64 {
 }
 
 /// The path of the file: the loader's name made absolute, or the executable, whose name is empty.
-pub(super) fn full_path(object: &FoundObject) -> Path {
+pub(super) fn full_path(object: &FoundObject) -> PathBuffer {
     // SAFETY: as in `bias`; the name is zero-terminated.
     let name = unsafe { CStr::from_ptr((*object.link_map).name) }.to_bytes();
     let mut buffer = [0u8; PATH_LENGTH];
     match name.first() {
-        None => Path::new(sys::read_link(c"/proc/self/exe", &mut buffer)),
-        Some(b'/') => Path::new(name),
-        Some(_) if !name.contains(&b'/') => Path::new(name), // linux-vdso.so.1: no file
+        None => PathBuffer::new(sys::read_link(c"/proc/self/exe", &mut buffer)),
+        Some(b'/') => PathBuffer::new(name),
+        Some(_) if !name.contains(&b'/') => PathBuffer::new(name), // linux-vdso.so.1: no file
         Some(_) => {
-            let mut path = Path::new(sys::working_directory(&mut buffer));
+            let mut path = PathBuffer::new(sys::working_directory(&mut buffer));
             path.push(b"/");
             path.push(name);
             path

@@ -14,7 +14,7 @@ use heaplens_format::arena::python::{OBJECT_SAMPLE_SIZE, OBJECT_SAMPLES};
 use heaplens_format::{Addr, Bytes, SiteId};
 
 use super::addresses::Addresses;
-use super::watched::Watched;
+use super::watched::WatchedCodes;
 use crate::process::clock::ticks;
 use crate::tables::filter::Filter;
 use crate::tables::sampling;
@@ -31,7 +31,7 @@ const MANY: u32 = 4 * CAPACITY as u32;
 /// Buckets for iterators: a thread has a few nested loops.
 const ITERATORS: usize = 1 << 8;
 const PAGE: usize = 4096;
-const ENTRIES_PER_PAGE: usize = PAGE / size_of::<Entry>();
+const ENTRIES_PER_PAGE: usize = PAGE / size_of::<SampleEntry>();
 const PAGES: usize = CAPACITY / ENTRIES_PER_PAGE;
 /// In place of a size: the sample is on its way out.
 const GOES: u32 = u32::MAX;
@@ -50,15 +50,15 @@ pub struct Sample {
 /// As `heaplens_format::arena::python::ObjectSample`: the recorder reads it, too.
 #[derive(Debug)]
 #[repr(C)]
-struct Entry {
+struct SampleEntry {
     addr: AtomicU64,
     site: AtomicU32,
     size: AtomicU32,
 }
 
-const _: () = assert!(size_of::<Entry>() == OBJECT_SAMPLE_SIZE);
+const _: () = assert!(size_of::<SampleEntry>() == OBJECT_SAMPLE_SIZE);
 
-impl Entry {
+impl SampleEntry {
     const fn new() -> Self {
         Self { addr: AtomicU64::new(0), site: AtomicU32::new(0), size: AtomicU32::new(0) }
     }
@@ -85,12 +85,12 @@ pub struct Samples {
     /// One bit for each page of `entries` that was written: how much of it is resident.
     touched: [AtomicU64; PAGES / 64],
     /// Code objects whose end is heard.
-    pub watched: Watched,
+    pub watched: WatchedCodes,
     /// Iterators of running loops, by their memory blocks.
     pub iterators: Addresses<ITERATORS>,
     /// Of the addresses in all three.
     pub filter: Filter,
-    entries: [Entry; CAPACITY],
+    entries: [SampleEntry; CAPACITY],
 }
 
 impl Samples {
@@ -102,10 +102,10 @@ impl Samples {
             live: AtomicU32::new(0),
             taken: AtomicU32::new(0),
             touched: [const { AtomicU64::new(0) }; PAGES / 64],
-            watched: Watched::new(),
+            watched: WatchedCodes::new(),
             iterators: Addresses::new(),
             filter: Filter::new(),
-            entries: [const { Entry::new() }; CAPACITY],
+            entries: [const { SampleEntry::new() }; CAPACITY],
         }
     }
 
@@ -275,7 +275,7 @@ impl Alone<'_> {
         entry.addr.store(sample.addr.get(), Relaxed);
     }
 
-    fn entry(&self, at: usize) -> &Entry {
+    fn entry(&self, at: usize) -> &SampleEntry {
         &self.0.entries[at & (CAPACITY - 1)]
     }
 }

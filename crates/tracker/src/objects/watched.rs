@@ -25,13 +25,13 @@ const BUCKETS: usize = 1 << 11;
 
 /// Code objects that are watched. Threads of several interpreters may change it at once: each word stands for itself.
 #[derive(Debug)]
-pub struct Watched {
+pub struct WatchedCodes {
     /// 0 while the end of objects is not heard.
     generation: AtomicU64,
     codes: Addresses<BUCKETS>,
 }
 
-impl Watched {
+impl WatchedCodes {
     /// Nothing is heard yet.
     pub const fn new() -> Self {
         Self { generation: AtomicU64::new(0), codes: Addresses::new() }
@@ -73,7 +73,7 @@ impl Watched {
     }
 }
 
-impl Default for Watched {
+impl Default for WatchedCodes {
     fn default() -> Self {
         Self::new()
     }
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn the_end_of_what_is_watched_ends_the_generation_and_no_other_does() {
-        let (watched, filter) = (Watched::new(), Filter::new());
+        let (watched, filter) = (WatchedCodes::new(), Filter::new());
         watched.begin();
         watched.watch(0x1000, &filter);
         let first = watched.generation();
@@ -103,7 +103,7 @@ mod tests {
         /// The naive twin reads every time. Many addresses in few places: what is driven out must not be believed, either.
         #[test]
         fn what_was_read_of_an_address_is_what_is_there(events in prop::collection::vec((0u64..12, any::<bool>()), 1..200)) {
-            let (watched, filter) = (Watched::new(), Filter::new());
+            let (watched, filter) = (WatchedCodes::new(), Filter::new());
             watched.begin();
             let addresses: std::vec::Vec<u64> = watched.codes.in_one_bucket().take(12).collect();
             let (mut lives, mut read) = ([0u64; 12], HashMap::new());

@@ -8,7 +8,7 @@ use core::ffi::{CStr, c_char};
 use heaplens_format::environment::{self, Objects};
 
 use super::inspect;
-use super::path::Path;
+use super::path::PathBuffer;
 use super::settings::settings;
 use crate::sys;
 
@@ -71,13 +71,13 @@ impl Program<'_> {
 }
 
 /// The file that a name means, as `execvp` looks it up.
-fn in_path(name: &CStr) -> Option<Path> {
+fn in_path(name: &CStr) -> Option<PathBuffer> {
     // SAFETY: `getenv` reads the environment that `execvp` itself is about to read.
     let variable = unsafe { libc::getenv(c"PATH".as_ptr()).as_ref() };
     // SAFETY: a variable's value is zero-terminated.
     let folders = variable.map_or(&b"/bin:/usr/bin"[..], |value| unsafe { CStr::from_ptr(value) }.to_bytes());
     folders.split(|&byte| byte == b':').find_map(|folder| {
-        let mut path = Path::new(if folder.is_empty() { b"." } else { folder });
+        let mut path = PathBuffer::new(if folder.is_empty() { b"." } else { folder });
         path.push(b"/");
         path.push(name.to_bytes());
         (!path.is_empty() && sys::may_read(path.as_c_str())).then_some(path)
@@ -96,7 +96,7 @@ impl List {
     ///
     /// # Safety
     /// As for [`with_agent`].
-    unsafe fn complete(&mut self, given: Environment, agent: &Path) -> Option<()> {
+    unsafe fn complete(&mut self, given: Environment, agent: &PathBuffer) -> Option<()> {
         let empty: *const c_char = core::ptr::null();
         let mut preload: &[u8] = b"";
         let mut has_directory = false;
@@ -133,7 +133,7 @@ impl List {
     ///
     /// # Safety
     /// As for [`with_agent`].
-    unsafe fn strip(&mut self, given: Environment, agent: &Path) -> Option<()> {
+    unsafe fn strip(&mut self, given: Environment, agent: &PathBuffer) -> Option<()> {
         let mut found = false;
         let mut cursor = given;
         // SAFETY: the array ends with a null pointer, and each string with a zero.
@@ -154,7 +154,7 @@ impl List {
         found.then_some(())
     }
 
-    fn push_preload_without(&mut self, value: &[u8], agent: &Path) -> Option<()> {
+    fn push_preload_without(&mut self, value: &[u8], agent: &PathBuffer) -> Option<()> {
         let start = self.used;
         let mut others = value
             .split(|byte| b": ".contains(byte))
@@ -172,14 +172,14 @@ impl List {
         self.push(variable.cast())
     }
 
-    fn push_settings(&mut self, agent: &Path) -> Option<()> {
+    fn push_settings(&mut self, agent: &PathBuffer) -> Option<()> {
         let settings = settings();
         self.push_text(environment::AGENT, &[agent.bytes()])?;
         if !settings.directory.is_empty() {
             self.push_text(environment::DIRECTORY, &[settings.directory.bytes()])?;
         }
         if settings.sample_interval != 0 {
-            let mut number = Path::EMPTY;
+            let mut number = PathBuffer::EMPTY;
             number.push_number(settings.sample_interval.min(u64::from(u32::MAX)) as u32);
             self.push_text(environment::SAMPLE, &[number.bytes()])?;
         }
@@ -250,7 +250,7 @@ mod tests {
             used: 0,
         };
         // SAFETY: `pointers` is a null-terminated array of C strings.
-        unsafe { list.complete(pointers.as_ptr(), &Path::new(agent)) }?;
+        unsafe { list.complete(pointers.as_ptr(), &PathBuffer::new(agent)) }?;
         let variables = &list.variables[..list.count - 1];
         // SAFETY: `complete` stores only C strings before the null pointer.
         Some(
@@ -291,7 +291,7 @@ mod tests {
             used: 0,
         };
         // SAFETY: a null-terminated array of C strings.
-        unsafe { list.strip(given.as_ptr(), &Path::new(b"/a.so")) }.unwrap();
+        unsafe { list.strip(given.as_ptr(), &PathBuffer::new(b"/a.so")) }.unwrap();
         // SAFETY: `strip` stored a C string there.
         assert_eq!(unsafe { CStr::from_ptr(list.variables[1]) }, c"LD_PRELOAD=libx.so:liby.so");
     }

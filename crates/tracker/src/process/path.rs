@@ -5,12 +5,12 @@ pub const PATH_LENGTH: usize = 1024;
 
 /// A zero-terminated path in a fixed place.
 #[derive(Clone, Copy, Debug)]
-pub struct Path {
+pub struct PathBuffer {
     bytes: [u8; PATH_LENGTH],
     length: usize,
 }
 
-impl Path {
+impl PathBuffer {
     /// The empty path.
     pub const EMPTY: Self = Self { bytes: [0; PATH_LENGTH], length: 0 };
 
@@ -80,15 +80,15 @@ mod tests {
 
     #[test]
     fn a_path_that_is_too_long_is_no_path() {
-        assert!(Path::new(&[b'x'; PATH_LENGTH]).is_empty());
-        let mut path = Path::new(b"/a/");
+        assert!(PathBuffer::new(&[b'x'; PATH_LENGTH]).is_empty());
+        let mut path = PathBuffer::new(b"/a/");
         path.push_number(4_294_967_295);
         path.push(b".");
         path.push_number(0);
         assert_eq!(path.bytes(), b"/a/4294967295.0");
         assert_eq!(path.as_c_str(), c"/a/4294967295.0");
         for (path, folder) in [("/a/b/c", "/a/b"), ("/c", "/"), ("c", ".")] {
-            assert_eq!(Path::new(path.as_bytes()).folder().bytes(), folder.as_bytes());
+            assert_eq!(PathBuffer::new(path.as_bytes()).folder().bytes(), folder.as_bytes());
         }
     }
 }

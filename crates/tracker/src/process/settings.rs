@@ -6,7 +6,7 @@ use core::cell::UnsafeCell;
 
 use heaplens_format::environment::{self, Objects};
 
-use super::path::Path;
+use super::path::PathBuffer;
 use crate::sys::{self, Descriptor};
 
 /// The settings: written once at the start, before anyone reads.
@@ -35,7 +35,7 @@ pub(crate) unsafe fn read_settings() -> &'static Settings {
 #[derive(Clone, Copy, Debug)]
 pub struct ProfileSettings {
     /// How the names of the files begin; empty: none are written.
-    pub prefix: Path,
+    pub prefix: PathBuffer,
     /// Whether the variable comes from a program that writes profiles itself.
     pub is_inherited: bool,
     /// One whenever so many more bytes were allocated; 0: none.
@@ -51,7 +51,7 @@ pub struct ProfileSettings {
 impl ProfileSettings {
     /// None, at the intervals of gperftools.
     pub const NONE: Self = Self {
-        prefix: Path::EMPTY,
+        prefix: PathBuffer::EMPTY,
         is_inherited: false,
         allocated: 1 << 30,
         in_use: 100 << 20,
@@ -82,7 +82,7 @@ impl ProfileSettings {
     fn read_prefix(&mut self, value: &[u8]) {
         let Some((&first, rest)) = value.split_first() else { return };
         self.is_inherited = first & environment::PROFILE_INHERITED != 0;
-        self.prefix = Path::new(&[first & !environment::PROFILE_INHERITED]);
+        self.prefix = PathBuffer::new(&[first & !environment::PROFILE_INHERITED]);
         self.prefix.push(rest);
     }
 }
@@ -91,9 +91,9 @@ impl ProfileSettings {
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
     /// The session's directory; empty: none was named.
-    pub directory: Path,
+    pub directory: PathBuffer,
     /// The agent's own path, to be put back into cleaned environments; empty: do not.
-    pub agent: Path,
+    pub agent: PathBuffer,
     /// Mean distance of samples; 0: exact.
     pub sample_interval: u64,
     /// Whether children are followed across `exec`.
@@ -111,8 +111,8 @@ pub struct Settings {
 impl Settings {
     /// Nothing was asked for.
     pub const NONE: Self = Self {
-        directory: Path::EMPTY,
-        agent: Path::EMPTY,
+        directory: PathBuffer::EMPTY,
+        agent: PathBuffer::EMPTY,
         sample_interval: 0,
         follow: true,
         objects: Objects::Sampled,
@@ -146,9 +146,9 @@ impl Settings {
             let Some(split) = variable.iter().position(|&byte| byte == b'=') else { continue };
             let (name, value) = (&variable[..split], &variable[split + 1..]);
             if name == environment::DIRECTORY.as_bytes() {
-                self.directory = Path::new(value);
+                self.directory = PathBuffer::new(value);
             } else if name == environment::AGENT.as_bytes() {
-                self.agent = Path::new(value);
+                self.agent = PathBuffer::new(value);
             } else if name == environment::SAMPLE.as_bytes() {
                 self.sample_interval = sys::parse_decimal(value).unwrap_or(0);
             } else if name == environment::NO_FOLLOW.as_bytes() {

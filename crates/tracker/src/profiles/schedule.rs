@@ -7,7 +7,7 @@ use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use heaplens_format::atomic::AtomicU32 as SharedU32;
 
 use crate::process::clock::ticks;
-use crate::process::path::Path;
+use crate::process::path::PathBuffer;
 use crate::process::settings::ProfileSettings;
 use crate::sys::{self, Errno};
 use crate::tables::arena::Arena;
@@ -44,7 +44,7 @@ pub struct Profiles {
 
 /// How the names of this process's files begin.
 #[derive(Debug)]
-struct PrefixCell(UnsafeCell<Path>);
+struct PrefixCell(UnsafeCell<PathBuffer>);
 // SAFETY: written in `reset` only, when one thread exists that knows of the arena.
 unsafe impl Sync for PrefixCell {}
 
@@ -67,7 +67,7 @@ impl Profiles {
             next_in_use: AtomicU64::new(NEVER),
             next_ns: AtomicU64::new(NEVER),
             looked: AtomicU64::new(0),
-            prefix: PrefixCell(UnsafeCell::new(Path::EMPTY)),
+            prefix: PrefixCell(UnsafeCell::new(PathBuffer::EMPTY)),
         }
     }
 
@@ -140,7 +140,7 @@ impl Profiles {
     }
 
     /// `PREFIX.0001.heap`.
-    pub(super) fn path(&self, number: u32) -> Path {
+    pub(super) fn path(&self, number: u32) -> PathBuffer {
         // SAFETY: see `PrefixCell`.
         let mut path = unsafe { *self.prefix.0.get() };
         path.push(b".");
@@ -225,7 +225,7 @@ mod tests {
     #[test]
     fn files_have_four_digits_or_more_and_children_their_own_names() {
         let profiles = Profiles::new();
-        let settings = ProfileSettings { prefix: Path::new(b"/tmp/p"), ..SETTINGS };
+        let settings = ProfileSettings { prefix: PathBuffer::new(b"/tmp/p"), ..SETTINGS };
         profiles.reset(&settings, false);
         assert_eq!(profiles.path(1).bytes(), b"/tmp/p.0001.heap");
         assert_eq!(profiles.path(12_345).bytes(), b"/tmp/p.12345.heap");

@@ -5,7 +5,7 @@ use core::sync::atomic::Ordering::Relaxed;
 use heaplens_format::Bytes;
 
 use super::text;
-use crate::process::path::Path;
+use crate::process::path::PathBuffer;
 use crate::process::{is_own_arena, settings};
 use crate::sys::{self, Descriptor};
 use crate::tracker::Tracker;
@@ -51,7 +51,7 @@ impl Tracker {
     }
 
     /// It gets its name when it is whole. A pipe of that name has no reader and is not waited for.
-    fn write_numbered(&self, path: Path) {
+    fn write_numbered(&self, path: PathBuffer) {
         let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC | libc::O_NOFOLLOW | libc::O_NONBLOCK;
         let mut unfinished = path;
         unfinished.push(b".part");

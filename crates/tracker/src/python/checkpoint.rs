@@ -2,7 +2,7 @@
 
 use heaplens_format::arena::Pseudo;
 
-use crate::unwind::memo::Frame;
+use crate::unwind::memo::NativeFrame;
 
 /// How far the stack before was merged up to the innermost Python frame. Where the same Python frames come with the same
 /// native ones below them, only what lies above is new: a library that is being loaded makes thousands of such stacks.
@@ -22,7 +22,7 @@ pub(super) struct Checkpoint {
 impl Checkpoint {
     pub(super) const NONE: Self = Self { python: 0, native: 0, index: 0, depth: 0, ground: None };
 
-    pub(super) fn holds(&self, python: u64, ground: Option<Pseudo>, frames: &[Frame]) -> bool {
+    pub(super) fn holds(&self, python: u64, ground: Option<Pseudo>, frames: &[NativeFrame]) -> bool {
         self.python == python
             && self.ground == ground
             && self.depth != 0

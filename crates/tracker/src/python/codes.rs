@@ -43,7 +43,7 @@ pub struct Line<'a> {
 
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-struct Kept {
+struct CachedNumber {
     hash: u64,
     number: u32,
 }
@@ -51,7 +51,7 @@ struct Kept {
 /// The numbers of code objects that a thread met lately.
 #[repr(C)]
 pub struct Codes {
-    kept: [Kept; 1 << BITS],
+    kept: [CachedNumber; 1 << BITS],
     /// Those of them that have loops.
     pub looping: Looping,
     /// Whether one was added.
@@ -86,7 +86,7 @@ impl Looping {
 impl Codes {
     /// Forgets everything: the arena was replaced.
     pub fn clear(&mut self) {
-        self.kept.fill(Kept { hash: 0, number: 0 });
+        self.kept.fill(CachedNumber { hash: 0, number: 0 });
         self.looping.0.fill(0);
     }
 
@@ -100,7 +100,7 @@ impl Codes {
         let hash = extend_hash(CODES, known.identity(code));
         let kept = &mut self.kept[(hash >> 20) as usize & ((1 << BITS) - 1)];
         if kept.hash != hash {
-            *kept = Kept { hash, number: number(known, arena, trie, code, hash)? };
+            *kept = CachedNumber { hash, number: number(known, arena, trie, code, hash)? };
             if record(arena, kept.number).loops.load(Relaxed) != 0 {
                 self.looping.add(code);
                 self.is_new = true;

@@ -17,14 +17,14 @@ pub(super) struct Identity {
 
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-struct Kept {
+struct CachedIdentity {
     identity: Identity,
     generation: u64,
 }
 
 /// Those that a thread met lately. Zero pages are an empty table: no generation that is heard has the number 0.
 #[repr(C)]
-pub(super) struct Identities([Kept; 1 << BITS]);
+pub(super) struct Identities([CachedIdentity; 1 << BITS]);
 
 impl Identities {
     /// For one walk of the thread.
@@ -65,7 +65,7 @@ impl Now<'_> {
     fn learn(&mut self, frame: u64) -> Option<Identity> {
         let identity = self.read(frame)?;
         self.samples.watched.watch(identity.code, &self.samples.filter);
-        self.kept.0[place(identity.code)] = Kept { identity, generation: self.generation };
+        self.kept.0[place(identity.code)] = CachedIdentity { identity, generation: self.generation };
         Some(identity)
     }
 

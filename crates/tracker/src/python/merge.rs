@@ -16,13 +16,13 @@ use heaplens_format::arena::frame::split_frame;
 use heaplens_format::arena::python::python_frame;
 
 use super::checkpoint::Checkpoint;
-use super::path::Path;
+use super::path::StackPath;
 use super::scratch::Room;
 use super::walk::{PythonFrame, Walk};
 use crate::modules::interpreter::Thread;
 use crate::tables::arena::Arena;
 use crate::tables::trie::Trie;
-use crate::unwind::memo::Frame;
+use crate::unwind::memo::NativeFrame;
 
 /// Python frames that a native stack belongs to.
 #[derive(Clone, Copy, Debug)]
@@ -39,7 +39,7 @@ pub enum PythonCaller<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct NativeStack<'a> {
     /// The frames, outermost first.
-    pub frames: &'a [Frame],
+    pub frames: &'a [NativeFrame],
     /// Where the stack ends.
     pub end: u64,
     /// Why it is incomplete.
@@ -87,7 +87,7 @@ impl Room {
         native: NativeStack<'_>,
     ) {
         let Self { walk, path, codes, checkpoint, .. } = self;
-        let mut emit = |path: &mut Path, run: &[PythonFrame]| {
+        let mut emit = |path: &mut StackPath, run: &[PythonFrame]| {
             for frame in run.iter().rev() {
                 if let Some(code) = codes.number(thread.known, arena, trie, frame.code) {
                     path.push(python_frame(code, frame.instruction));
@@ -125,7 +125,7 @@ impl Room {
         &mut self,
         ground: Option<Pseudo>,
         native: NativeStack<'_>,
-        push_caller: impl FnOnce(&mut Path),
+        push_caller: impl FnOnce(&mut StackPath),
     ) {
         self.forget_checkpoint();
         self.path.begin();
@@ -140,12 +140,12 @@ impl Room {
     }
 }
 impl NativeStack<'_> {
-    fn is_own(&self, frame: &Frame) -> bool {
+    fn is_own(&self, frame: &NativeFrame) -> bool {
         self.own_module != 0 && split_frame(frame.word).0 == self.own_module
     }
 
     /// Takes a frame above the innermost Python frame.
-    fn push(&self, path: &mut Path, thread: Thread<'_>, ground: Option<Pseudo>, frame: &Frame) {
+    fn push(&self, path: &mut StackPath, thread: Thread<'_>, ground: Option<Pseudo>, frame: &NativeFrame) {
         let is_makers = ground == Some(Pseudo::PythonObject) && thread.is_interpreter(frame);
         if !is_makers && !self.is_own(frame) {
             path.push(frame.word);
@@ -155,7 +155,7 @@ impl NativeStack<'_> {
 
 impl Thread<'_> {
     /// The index of the innermost native frame that executes Python.
-    fn innermost_run(self, frames: &[Frame], walk: &Walk) -> Option<usize> {
+    fn innermost_run(self, frames: &[NativeFrame], walk: &Walk) -> Option<usize> {
         match walk.frames().iter().find(|frame| frame.ends_run)?.place {
             0 => frames.iter().rposition(|frame| self.evaluates(frame)),
             // Frames lie below each other: it is the first one that begins below the place.
@@ -166,13 +166,13 @@ impl Thread<'_> {
     }
 
     /// Whether a frame is in the code of the evaluation loop.
-    fn evaluates(&self, frame: &Frame) -> bool {
+    fn evaluates(&self, frame: &NativeFrame) -> bool {
         let (start, end) = self.known.evaluate;
         let address = split_frame(frame.word).1;
         address > start && address <= end
     }
 
-    fn is_interpreter(&self, frame: &Frame) -> bool {
+    fn is_interpreter(&self, frame: &NativeFrame) -> bool {
         self.known.is_bare && split_frame(frame.word).0 == self.known.module
     }
 }
@@ -191,7 +191,7 @@ impl<'w> Runs<'w> {
     }
 
     /// The outermost run, when this native frame executes it.
-    fn executed_by(&mut self, thread: Thread<'_>, frame: &Frame) -> Option<&'w [PythonFrame]> {
+    fn executed_by(&mut self, thread: Thread<'_>, frame: &NativeFrame) -> Option<&'w [PythonFrame]> {
         let outer = core::mem::replace(&mut self.outer, frame.slot());
         let executes = match self.left.last()?.place {
             0 => thread.evaluates(frame),

@@ -18,7 +18,7 @@ pub(super) const MOST_KNOWN: usize = 128;
 
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-struct Step {
+struct PathStep {
     word: u64,
     hash: u64,
     /// Its node, 0 while it is not known.
@@ -28,16 +28,16 @@ struct Step {
 /// Frames and the hashes of their paths. What a stack has in common with the one before it, from the outermost frame on, is
 /// neither hashed nor looked up again: that is nearly all of it.
 #[repr(C)]
-pub struct Path {
+pub struct StackPath {
     depth: usize,
     /// How many of the steps were those of the stack before.
     before: usize,
     /// Whether all frames so far are those of the stack before.
     is_same: bool,
-    steps: [Step; MOST_FRAMES],
+    steps: [PathStep; MOST_FRAMES],
 }
 
-impl Path {
+impl StackPath {
     /// Forgets the stack before: the arena was replaced.
     pub fn forget(&mut self) {
         (self.depth, self.before, self.is_same) = (0, 0, false);
@@ -66,7 +66,7 @@ impl Path {
         let Some(step) = self.steps.get_mut(depth) else { return };
         self.is_same = self.is_same && depth < self.before && step.word == word;
         if !self.is_same {
-            *step = Step { word, hash: extend_hash(hash, word), node: 0 };
+            *step = PathStep { word, hash: extend_hash(hash, word), node: 0 };
         }
         self.depth += 1;
     }
@@ -135,7 +135,7 @@ mod tests {
             let (arena, trie) = (scratch(), Trie::new());
             prop_assert!(trie.reset(&arena));
             // SAFETY: every field is a number or a flag, for which zero is a value.
-            let mut path: Box<Path> = unsafe { Box::new_zeroed().assume_init() };
+            let mut path: Box<StackPath> = unsafe { Box::new_zeroed().assume_init() };
             for stack in stacks {
                 path.begin();
                 stack.iter().for_each(|&frame| path.push(frame));

@@ -6,7 +6,7 @@ use super::checkpoint::Checkpoint;
 use super::codes::Codes;
 use super::identities::Identities;
 use super::loops::{Event, Loops, Tables};
-use super::path::Path;
+use super::path::StackPath;
 use super::walk::{Hashed, Walk};
 use crate::modules::interpreter::Thread;
 use crate::objects::samples::Samples;
@@ -18,7 +18,7 @@ pub struct Room {
     pub(super) walk: Walk,
     identities: Identities,
     /// The merged stack.
-    pub path: Path,
+    pub path: StackPath,
     pub(super) codes: Codes,
     pub(super) checkpoint: Checkpoint,
     loops: Loops,

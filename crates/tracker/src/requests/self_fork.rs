@@ -26,10 +26,10 @@ use crate::tracker::{Tracker, tracker};
 const STACK: usize = 32 << 10;
 
 #[repr(C, align(64))]
-struct Stack(core::cell::UnsafeCell<[u8; STACK]>);
+struct HelperStack(core::cell::UnsafeCell<[u8; STACK]>);
 // SAFETY: one thread at a time makes a copy, which `AT_WORK` says, and waits for the helper that runs on it.
-unsafe impl Sync for Stack {}
-static HELPERS: Stack = Stack(core::cell::UnsafeCell::new([0; STACK]));
+unsafe impl Sync for HelperStack {}
+static HELPERS: HelperStack = HelperStack(core::cell::UnsafeCell::new([0; STACK]));
 static AT_WORK: AtomicBool = AtomicBool::new(false);
 
 impl Tracker {

@@ -6,14 +6,14 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use heaplens_format::arena::self_fork::{MOST_ADDRESSES, MOST_BYTES, SELF_FORK_SUFFIX, SelfFork};
 use heaplens_format::atomic::AtomicU32;
 
-use crate::process::path::Path;
+use crate::process::path::PathBuffer;
 use crate::sys::{self, Descriptor, syscall};
 
 /// How long the copy waits for a request before it checks whether there is somebody left to ask.
 const TIMEOUT_S: i64 = 1;
 
 /// Answers until nobody is left to ask, beside the arena at this path.
-pub(super) fn serve(words: &SelfFork, arena: Path, stack: u64) {
+pub(super) fn serve(words: &SelfFork, arena: PathBuffer, stack: u64) {
     let mut path = arena;
     path.push(SELF_FORK_SUFFIX.as_bytes());
     close_all();

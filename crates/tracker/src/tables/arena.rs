@@ -15,7 +15,7 @@ use heaplens_format::atomic::{AtomicBool, AtomicU32, AtomicU64};
 
 use super::layout::{KIB, Layout, MIB, NARROW, SPARE_ROOM, TOP_SIZE, WIDE};
 use crate::process::clock::timed;
-use crate::process::path::Path;
+use crate::process::path::PathBuffer;
 use crate::sys::{self, Descriptor, Errno};
 
 const MADV_POPULATE_WRITE: i32 = 23;
@@ -34,7 +34,7 @@ pub struct Arena {
 
 /// Where the file is, for kernels on which growth must go through a descriptor.
 #[derive(Debug)]
-struct PathCell(UnsafeCell<Path>);
+struct PathCell(UnsafeCell<PathBuffer>);
 // SAFETY: written in `create` only, when one thread exists that knows of the arena.
 unsafe impl Sync for PathCell {}
 
@@ -53,13 +53,13 @@ impl Arena {
             offsets: [const { AtomicUsize::new(0) }; REGIONS],
             full: AtomicBool::new(false),
             protected: AtomicBool::new(false),
-            path: PathCell(UnsafeCell::new(Path::EMPTY)),
+            path: PathCell(UnsafeCell::new(PathBuffer::EMPTY)),
         }
     }
 
     /// Maps a fresh file and writes the region table. The magic is not stored: the caller does that last, through
     /// [`Arena::publish`]. In a forked child the parent's arena is there until this one is ready, and then unmapped.
-    pub fn create(&self, file: Descriptor, path: Path) -> Result<(), Errno> {
+    pub fn create(&self, file: Descriptor, path: PathBuffer) -> Result<(), Errno> {
         let layout = Self::choose_layout()?;
         let length = layout.length as usize;
         file.set_length(layout.length)?; // sparse: nothing exists yet
@@ -78,13 +78,13 @@ impl Arena {
     }
 
     /// Where the file is.
-    pub fn path(&self) -> Path {
+    pub fn path(&self) -> PathBuffer {
         // SAFETY: see `PathCell`.
         unsafe { *self.path.0.get() }
     }
 
     /// From here on the new mapping is the arena.
-    fn take_over(&self, base: usize, layout: &Layout, path: Path) {
+    fn take_over(&self, base: usize, layout: &Layout, path: PathBuffer) {
         let (old, old_length) = (self.base.load(Relaxed), self.length.load(Relaxed));
         // SAFETY: see `PathCell`.
         unsafe { *self.path.0.get() = path };
@@ -329,7 +329,7 @@ impl Arena {
 
 /// Makes a range of the file exist: afterwards no access can fail. No space is an error code, never a SIGBUS. Memory without a name
 /// is in no file system that could be full.
-fn reserve(base: usize, path: &Path, offset: u64, length: u64) -> Result<(), Errno> {
+fn reserve(base: usize, path: &PathBuffer, offset: u64, length: u64) -> Result<(), Errno> {
     match sys::advise(base + offset as usize, length as usize, MADV_POPULATE_WRITE) {
         // Before Linux 5.14.
         Err(Errno(libc::EINVAL)) if path.is_empty() => Ok(()),

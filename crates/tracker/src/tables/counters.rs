@@ -18,11 +18,11 @@ const NAME_WORDS: usize = LONGEST_NAME / 8;
 #[derive(Debug)]
 pub struct Counters {
     count: AtomicU32,
-    names: [Name; MOST_COUNTERS],
+    names: [CounterName; MOST_COUNTERS],
 }
 
 #[derive(Debug)]
-struct Name {
+struct CounterName {
     words: [AtomicU64; NAME_WORDS],
     /// In bytes; 0 while it is being written.
     length: AtomicU32,
@@ -30,7 +30,7 @@ struct Name {
     is_kept: AtomicBool,
 }
 
-impl Name {
+impl CounterName {
     const fn new() -> Self {
         Self {
             words: [const { AtomicU64::new(0) }; NAME_WORDS],
@@ -79,7 +79,7 @@ fn words(name: &[u8]) -> [u64; NAME_WORDS] {
 impl Counters {
     /// None was asked for yet.
     pub const fn new() -> Self {
-        Self { count: AtomicU32::new(0), names: [const { Name::new() }; MOST_COUNTERS] }
+        Self { count: AtomicU32::new(0), names: [const { CounterName::new() }; MOST_COUNTERS] }
     }
 
     /// In a forked child, whose arena is another.

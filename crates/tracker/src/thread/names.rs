@@ -7,16 +7,16 @@ use heaplens_format::arena::Region;
 use heaplens_format::arena::thread::{THREAD_SIZE, Thread, ThreadNames};
 
 use crate::process::is_own_arena;
-use crate::process::path::Path;
+use crate::process::path::PathBuffer;
 use crate::sys::{self, Descriptor};
 use crate::tables::arena::Arena;
 use crate::tables::slot_id::SeatId;
 
 /// As the kernel has it: fifteen bytes and a zero.
-type Name = [u64; 2];
+type ThreadName = [u64; 2];
 
 /// The first thread has the program's name, which says less than this.
-const MAIN: Name = [u64::from_le_bytes(*b"main\0\0\0\0"), 0];
+const MAIN: ThreadName = [u64::from_le_bytes(*b"main\0\0\0\0"), 0];
 /// Threads that still run when the process exits and whose names are read then.
 const MOST_AT_EXIT: usize = 256;
 
@@ -54,14 +54,14 @@ pub(crate) fn on_exit(arena: &Arena) {
     }
 }
 
-fn begin(record: &Thread, thread: u32, name: Name) {
+fn begin(record: &Thread, thread: u32, name: ThreadName) {
     if record.names.load(Relaxed) == ThreadNames::Open as u32 && record.sits.load(Relaxed) == 0 {
         put(record, name);
     }
     record.sits.store(thread, Relaxed);
 }
 
-fn settle(record: &Thread, name: Name) {
+fn settle(record: &Thread, name: ThreadName) {
     let names = record.names.load(Relaxed);
     if names == ThreadNames::Open as u32 {
         put(record, name);
@@ -72,7 +72,7 @@ fn settle(record: &Thread, name: Name) {
     record.sits.store(0, Relaxed);
 }
 
-fn put(record: &Thread, name: Name) {
+fn put(record: &Thread, name: ThreadName) {
     record.name.iter().zip(name).for_each(|(word, part)| word.store(part, Relaxed));
 }
 
@@ -97,16 +97,16 @@ fn end_of(seat: SeatId) -> u64 {
     (u64::from(seat.get()) + 1) * THREAD_SIZE as u64
 }
 
-fn own_name() -> Name {
+fn own_name() -> ThreadName {
     if sys::thread_id() == sys::process_id() { MAIN } else { sys::thread_name() }
 }
 
 /// Of another thread of this process.
-fn name_of(thread: u32) -> Option<Name> {
+fn name_of(thread: u32) -> Option<ThreadName> {
     if thread == sys::process_id() {
         return Some(MAIN);
     }
-    let mut path = Path::EMPTY;
+    let mut path = PathBuffer::EMPTY;
     path.push(b"/proc/self/task/");
     path.push_number(thread);
     path.push(b"/comm");
@@ -123,7 +123,7 @@ mod tests {
     use crate::tables::scratch::scratch;
     use heaplens_format::arena::thread::name_of_all;
 
-    fn named(text: &[u8; 8]) -> Name {
+    fn named(text: &[u8; 8]) -> ThreadName {
         [u64::from_le_bytes(*text), 0]
     }
 

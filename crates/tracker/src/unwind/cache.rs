@@ -15,11 +15,11 @@ use crate::tables::arena::Arena;
 
 const BITS: u32 = 16;
 const ENTRIES: usize = 1 << BITS;
-const ENTRIES_PER_PAGE: usize = 4096 / size_of::<Entry>();
+const ENTRIES_PER_PAGE: usize = 4096 / size_of::<CachedRule>();
 
 #[derive(Debug)]
 #[repr(C, align(16))]
-struct Entry {
+struct CachedRule {
     check: AtomicU64,
     rule: AtomicU64,
 }
@@ -30,7 +30,7 @@ pub struct Unwinder {
     generation: AtomicU32,
     /// The dynamic linker freed something: a library may be gone without a `dlclose` that we saw.
     suspects: AtomicBool,
-    entries: [Entry; ENTRIES],
+    entries: [CachedRule; ENTRIES],
     /// One bit for each page of `entries` that was written: how much of it is resident.
     touched: [AtomicU64; ENTRIES / ENTRIES_PER_PAGE / 64],
     /// The modules.
@@ -43,7 +43,7 @@ impl Unwinder {
         Self {
             generation: AtomicU32::new(0),
             suspects: AtomicBool::new(false),
-            entries: [const { Entry { check: AtomicU64::new(0), rule: AtomicU64::new(0) } }; ENTRIES],
+            entries: [const { CachedRule { check: AtomicU64::new(0), rule: AtomicU64::new(0) } }; ENTRIES],
             touched: [const { AtomicU64::new(0) }; ENTRIES / ENTRIES_PER_PAGE / 64],
             modules: Modules::new(),
         }

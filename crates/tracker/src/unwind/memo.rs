@@ -34,7 +34,7 @@ const CHECKS_PER_FRAME: usize = 8;
 /// A frame of the stack that is remembered.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct Frame {
+pub struct NativeFrame {
     slot: u64,
     lookup: u64,
     rbp: u64,
@@ -51,7 +51,7 @@ pub struct Frame {
     state: u32,
 }
 
-/// In `Frame::state`: rbp matters to an outer step.
+/// In `NativeFrame::state`: rbp matters to an outer step.
 const RBP_IS_LIVE: u32 = 1;
 /// The frame lies directly below a signal frame: it depends on registers that are not kept.
 const NEVER_JOIN: u32 = 2;
@@ -89,7 +89,7 @@ pub struct Memo {
     deepest: usize,
     /// Rules and sites that it needs again and again.
     pub at_hand: AtHand,
-    frames: [Frame; MAX_DEPTH],
+    frames: [NativeFrame; MAX_DEPTH],
     checks: [Check; MAX_CHECKS],
     fresh: [Fresh; MAX_DEPTH],
     fresh_checks: [Check; MAX_CHECKS],
@@ -127,7 +127,7 @@ impl Memo {
 
     /// The stack of the last capture, outermost frame first.
     #[inline(always)]
-    pub fn frames(&mut self) -> &mut [Frame] {
+    pub fn frames(&mut self) -> &mut [NativeFrame] {
         // SAFETY: `depth` ≤ MAX_DEPTH, an invariant of `capture`.
         unsafe { self.frames.get_unchecked_mut(..self.depth) }
     }
@@ -139,8 +139,12 @@ impl Memo {
             return (at_hand != 0).then_some(at_hand);
         }
         let pages = |depth: usize| {
-            let arrays =
-                [size_of::<Frame>(), 2 * size_of::<Check>(), size_of::<Fresh>(), 2 * size_of::<Check>()];
+            let arrays = [
+                size_of::<NativeFrame>(),
+                2 * size_of::<Check>(),
+                size_of::<Fresh>(),
+                2 * size_of::<Check>(),
+            ];
             arrays.iter().map(|size| (size * depth).div_ceil(4096) as u64).sum::<u64>()
         };
         let grown = (pages(self.depth) - pages(self.deepest)) * 4096 + at_hand;
@@ -299,7 +303,7 @@ impl Memo {
                 checks += 1;
             }
             hash = extend_hash(hash, item.word);
-            *self.frame_mut(depth) = Frame::new(&item, hash, checks, live);
+            *self.frame_mut(depth) = NativeFrame::new(&item, hash, checks, live);
             depth += 1;
         }
         self.depth = depth;
@@ -336,13 +340,13 @@ impl Memo {
     }
 
     #[inline(always)]
-    fn frame(&self, index: usize) -> &Frame {
+    fn frame(&self, index: usize) -> &NativeFrame {
         // SAFETY: callers keep index < depth ≤ MAX_DEPTH.
         unsafe { self.frames.get_unchecked(index) }
     }
 
     #[inline(always)]
-    fn frame_mut(&mut self, index: usize) -> &mut Frame {
+    fn frame_mut(&mut self, index: usize) -> &mut NativeFrame {
         // SAFETY: `splice` checked kept + fresh ≤ MAX_DEPTH.
         unsafe { self.frames.get_unchecked_mut(index) }
     }
@@ -372,7 +376,7 @@ impl Memo {
     }
 }
 
-impl Frame {
+impl NativeFrame {
     /// The address that holds its return address: everything of the frame itself lies above.
     pub fn slot(&self) -> u64 {
         self.slot

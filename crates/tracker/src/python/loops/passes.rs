@@ -19,7 +19,7 @@ const CLOSE_MARKS: u32 = 64;
 /// A loop as it was last seen.
 #[derive(Clone, Copy, Default)]
 #[repr(C)]
-pub(super) struct Kept {
+pub(super) struct LoopState {
     /// Its record in LOOPS; 0 for an empty entry.
     pub(super) record: u32,
     /// That of the loop around it.
@@ -45,7 +45,7 @@ pub(super) struct Kept {
 
 /// What a loop did since it was last seen.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum LoopStep {
     /// It went on by so many passes.
     Passed(u64),
     /// It began anew and made so many passes.
@@ -69,33 +69,33 @@ pub(super) struct Around {
 impl Around {
     pub(super) fn enter(
         &mut self,
-        kept: &mut Kept,
+        kept: &mut LoopState,
         at: usize,
         running: &Running,
-        step: Step,
+        step: LoopStep,
         tables: Tables<'_>,
         key: u64,
     ) {
-        if step != Step::Passed(0) || kept.frame != running.frame || kept.key == 0 {
+        if step != LoopStep::Passed(0) || kept.frame != running.frame || kept.key == 0 {
             kept.key = key;
         }
-        if let Step::Entered(_) = step {
+        if let LoopStep::Entered(_) = step {
             // Later references change nothing: nobody gets at an iterator that only its loop has, and items that others took are gone.
             kept.is_own = !running.is_shared;
         }
         let record = kept.advance(tables.arena, step, running.progress);
         kept.see(running);
         kept.mark_if_due(tables, record, !self.is_enough);
-        self.silent = (running.progress.is_none() && step == Step::Passed(0)).then_some(at);
+        self.silent = (running.progress.is_none() && step == LoopStep::Passed(0)).then_some(at);
         self.may_mark_silent = !self.is_enough;
         self.parent = kept.record;
-        self.is_new |= step != Step::Passed(0);
+        self.is_new |= step != LoopStep::Passed(0);
         self.is_enough |= record.passes.load(Relaxed) >= ENOUGH_PASSES;
     }
 }
 
 /// What a loop did. `key` is given for the innermost one alone: only there a stack that comes again says something.
-pub(super) fn step(kept: &Kept, running: &Running, around_is_new: bool, key: Option<u64>) -> Step {
+pub(super) fn step(kept: &LoopState, running: &Running, around_is_new: bool, key: Option<u64>) -> LoopStep {
     let is_known = kept.frame == running.frame && !around_is_new;
     match running.progress {
         Some(progress) => {
@@ -104,27 +104,27 @@ pub(super) fn step(kept: &Kept, running: &Running, around_is_new: bool, key: Opt
                 && progress.count >= kept.count
                 && kept.count != 0;
             if goes_on {
-                Step::Passed(progress.count - kept.count)
+                LoopStep::Passed(progress.count - kept.count)
             } else {
-                Step::Entered(progress.first.max(1))
+                LoopStep::Entered(progress.first.max(1))
             }
         }
-        None if !is_known => Step::Entered(1),
-        None => Step::Passed(u64::from(went_back(kept, running) || came_again(kept, running, key))),
+        None if !is_known => LoopStep::Entered(1),
+        None => LoopStep::Passed(u64::from(went_back(kept, running) || came_again(kept, running, key))),
     }
 }
 
 /// Whether the frame is further up in the loop than before, and not because of a loop inside it.
-fn went_back(kept: &Kept, running: &Running) -> bool {
+fn went_back(kept: &LoopState, running: &Running) -> bool {
     let (first, end) = running.inner;
     running.instruction < kept.instruction && !(first..end).contains(&kept.instruction)
 }
 
-fn came_again(kept: &Kept, running: &Running, key: Option<u64>) -> bool {
+fn came_again(kept: &LoopState, running: &Running, key: Option<u64>) -> bool {
     running.instruction == kept.instruction && kept.key != 0 && key == Some(kept.key)
 }
 
-impl Kept {
+impl LoopState {
     /// Whether an exception is about to leave the loop: all its passes were told by iterators, and now there is none.
     pub(super) fn is_left_by(&self, running: &Running, arena: &Arena) -> bool {
         let is_counted = || record(arena, self.record).flags.load(Relaxed) & LOOP_COUNTED != 0;
@@ -135,14 +135,14 @@ impl Kept {
     pub(super) fn advance<'a>(
         &mut self,
         arena: &'a Arena,
-        step: Step,
+        step: LoopStep,
         progress: Option<Progress>,
     ) -> &'a LoopRecord {
         let record = record(arena, self.record);
         let flags = record.flags.load(Relaxed);
         let (passes, unsure) = match step {
-            Step::Passed(passes) => (passes, 0),
-            Step::Entered(passes) => {
+            LoopStep::Passed(passes) => (passes, 0),
+            LoopStep::Entered(passes) => {
                 // How the previous run ended is not known, or it is not over (recursion, several generators).
                 let is_open = record.left.load(Relaxed) != 0 || flags & LOOP_SHARED != 0;
                 let is_open = is_open || self.counter.block != 0;
@@ -212,17 +212,17 @@ mod tests {
     use crate::tables::slot_id::SeatId;
 
     /// A loop over a range of 1000, as it is when so many passes are seen; and its record.
-    fn seen(arena: &Arena, passes: u64) -> (Kept, &LoopRecord) {
+    fn seen(arena: &Arena, passes: u64) -> (LoopState, &LoopRecord) {
         let running = Running::default();
         let number = record_of(arena, &running, SeatId::new(1), 0).unwrap();
-        let mut kept = Kept { record: number, is_own: true, ..Kept::default() };
+        let mut kept = LoopState { record: number, is_own: true, ..LoopState::default() };
         run(arena, &mut kept, passes);
         (kept, record(arena, number))
     }
 
-    fn run(arena: &Arena, kept: &mut Kept, passes: u64) {
+    fn run(arena: &Arena, kept: &mut LoopState, passes: u64) {
         let progress = Progress { count: passes, is_whole: true, left: 1000 - passes, ..Progress::default() };
-        kept.advance(arena, Step::Entered(passes), Some(progress));
+        kept.advance(arena, LoopStep::Entered(passes), Some(progress));
         let mut running = Running::default();
         running.progress = Some(progress);
         kept.see(&running);

@@ -3,7 +3,7 @@
 //! A look asks the kernel for the iterator's words, which costs more than the rest of an event. Passes of many events need
 //! few looks: their marks come a little late, and none is missed unless it makes far fewer events than all of the last ones.
 
-use super::passes::Step;
+use super::passes::LoopStep;
 
 /// Looks at each pass, at least; where a pass has no more events than this, each of them is a look.
 const LOOKS_PER_PASS: u32 = 8;
@@ -15,7 +15,7 @@ const PASSES: u32 = 16;
 pub(super) struct Settled {
     pub(super) record: u32,
     /// What it did since the last look.
-    pub(super) step: Step,
+    pub(super) step: LoopStep,
 }
 
 /// The events until the next look. Zero is none.
@@ -50,10 +50,10 @@ impl Pause {
     pub(super) fn begin(&mut self, settled: Option<Settled>) {
         let Some(settled) = settled else { return *self = Self::default() };
         match settled.step {
-            Step::Passed(_) if settled.record != self.record => *self = Self::of(settled.record),
-            Step::Entered(_) => *self = Self::of(settled.record),
-            Step::Passed(0) => {}
-            Step::Passed(passes) => self.learn((u64::from(self.events) / passes) as u32),
+            LoopStep::Passed(_) if settled.record != self.record => *self = Self::of(settled.record),
+            LoopStep::Entered(_) => *self = Self::of(settled.record),
+            LoopStep::Passed(0) => {}
+            LoopStep::Passed(passes) => self.learn((u64::from(self.events) / passes) as u32),
         }
         self.left = self.least.min(self.least_before) / LOOKS_PER_PASS;
     }
@@ -90,7 +90,7 @@ mod tests {
         for event in 1..=events {
             if !pause.lasts() || event == events {
                 looks += 1;
-                let step = Step::Passed(u64::from(event == events));
+                let step = LoopStep::Passed(u64::from(event == events));
                 pause.begin(Some(Settled { record: 0, step }));
             }
         }
@@ -120,7 +120,7 @@ mod tests {
     fn a_loop_that_begins_anew_is_looked_at_with_each_event_again() {
         let mut pause = Pause::default();
         (0..40).for_each(|_| assert_ne!(looks(&mut pause, 8000), 0));
-        pause.begin(Some(Settled { record: 0, step: Step::Entered(1) }));
+        pause.begin(Some(Settled { record: 0, step: LoopStep::Entered(1) }));
         assert!(!pause.lasts());
         pause.begin(None);
         assert!(!pause.lasts());

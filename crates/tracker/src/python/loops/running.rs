@@ -58,24 +58,24 @@ impl Running {
 
 /// The loops on a stack, outermost first.
 #[derive(Default)]
-pub(super) struct Stack {
+pub(super) struct LoopStack {
     pub(super) count: usize,
     pub(super) loops: [Running; DEEPEST],
     /// The innermost frame whose code has loops.
-    pub(super) watched: Frame,
+    pub(super) watched: WatchedFrame,
 }
 
 /// A frame that is to be watched.
 #[derive(Clone, Copy, Default)]
 #[repr(C)]
-pub(super) struct Frame {
+pub(super) struct WatchedFrame {
     pub(super) frame: u64,
     pub(super) code: u64,
     /// Up to this instruction nothing begins and nothing ends: the loops that run now are those that run there.
     pub(super) until: u32,
 }
 
-impl Stack {
+impl LoopStack {
     pub(super) fn read(&mut self, thread: Thread<'_>, codes: &mut Codes, tables: Tables<'_>) {
         let known = thread.known;
         let mut frame = thread.innermost();
@@ -100,7 +100,7 @@ impl Stack {
         }
         let instruction = known.instruction(code, known.position(frame));
         if self.watched.frame == 0 {
-            self.watched = Frame { frame, code, until: loops.until(instruction) };
+            self.watched = WatchedFrame { frame, code, until: loops.until(instruction) };
         }
         let contains = |one: &CodeLoop| (one.begin..one.end).contains(&instruction);
         let mut inner = (0, 0);

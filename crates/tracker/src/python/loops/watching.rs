@@ -4,10 +4,10 @@ use heaplens_cpython::iterators::Counter;
 use heaplens_format::Addr;
 
 use super::event::{Event, Tables};
-use super::passes::{Around, Kept, Step, step};
+use super::passes::{Around, LoopState, LoopStep, step};
 use super::pause::{Pause, Settled};
 use super::records::{adopt, parent_of, record_of};
-use super::running::{Frame, Running, Stack};
+use super::running::{LoopStack, Running, WatchedFrame};
 use crate::modules::interpreter::Thread;
 use crate::modules::memory::Checked;
 use crate::objects::samples::Samples;
@@ -24,18 +24,18 @@ const LOOK_EVERY: u32 = 64;
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct Loops {
-    watched: Watched,
+    watched: WatchedPosition,
     pause: Pause,
     events: u32,
-    kept: [Kept; KEPT],
+    kept: [LoopState; KEPT],
 }
 
 /// What must change before anything can have passed.
 #[derive(Clone, Copy, Default)]
 #[repr(C)]
-struct Watched {
+struct WatchedPosition {
     /// The innermost frame whose code has loops; zero where there is none.
-    frame: Frame,
+    frame: WatchedFrame,
     /// Where it is.
     instruction: u32,
     /// Whether the innermost loop tells its passes.
@@ -51,9 +51,9 @@ struct Watched {
 impl Loops {
     /// Forgets everything: the arena was replaced.
     pub fn clear(&mut self) {
-        self.watched = Watched::default();
+        self.watched = WatchedPosition::default();
         self.pause = Pause::default();
-        self.kept.fill(Kept::default());
+        self.kept.fill(LoopState::default());
     }
 
     /// An event of the thread.
@@ -76,12 +76,12 @@ impl Loops {
     #[cold]
     pub fn on_iterator_freed(&mut self, block: Addr, thread: Thread<'_>, arena: &Arena) {
         let mut loops = self.kept.iter_mut();
-        let of_block = |kept: &&mut Kept| kept.record != 0 && kept.counter.block == block.get();
+        let of_block = |kept: &&mut LoopState| kept.record != 0 && kept.counter.block == block.get();
         let Some(kept) = loops.find(of_block) else { return };
         kept.end(arena, thread.known.types.last_count(&Checked, kept.counter));
         self.pause.end(kept.record);
         self.note_last_place();
-        self.watched = Watched::default();
+        self.watched = WatchedPosition::default();
     }
 
     #[cold]
@@ -89,7 +89,7 @@ impl Loops {
     fn look(&mut self, event: Event<'_>, codes: &mut Codes, tables: Tables<'_>) {
         let Event { thread, seat, key, .. } = event;
         self.note_last_place();
-        let mut stack = Stack::default();
+        let mut stack = LoopStack::default();
         stack.read(thread, codes, tables);
         let (mut around, mut settled) = (Around::default(), None);
         for at in 0..stack.count {
@@ -103,18 +103,19 @@ impl Loops {
             let is_innermost = at + 1 == stack.count;
             let step = step(kept, &running, around.is_new, is_innermost.then_some(key));
             // A loop that began anew inside one that does not tell its passes: that one has passed.
-            if let (Step::Entered(_), Some(outer), true) = (step, around.silent, kept.frame == running.frame)
+            if let (LoopStep::Entered(_), Some(outer), true) =
+                (step, around.silent, kept.frame == running.frame)
             {
                 let outer = &mut self.kept[outer];
-                let record = outer.advance(tables.arena, Step::Passed(1), None);
+                let record = outer.advance(tables.arena, LoopStep::Passed(1), None);
                 outer.mark_if_due(tables, record, around.may_mark_silent);
             }
             let before = self.kept[place].counter.block;
             around.enter(&mut self.kept[place], place, &running, step, tables, key);
-            if matches!(step, Step::Entered(_)) || self.kept[place].counter.block != before {
+            if matches!(step, LoopStep::Entered(_)) || self.kept[place].counter.block != before {
                 self.watch_iterator(place, tables.samples);
             }
-            if step != Step::Passed(0) {
+            if step != LoopStep::Passed(0) {
                 self.begin_anew_inside(around.parent);
             }
             if around.is_enough && running.progress.is_some() {
@@ -138,8 +139,14 @@ impl Loops {
         let record = record_of(arena, running, seat, parent)?;
         let at = (0..KEPT).min_by_key(|&at| self.kept[at].looks)?;
         let parent = parent_of(arena, record);
-        self.kept[at] =
-            Kept { record, parent, code: running.code, first: running.first, stride: 1, ..Kept::default() };
+        self.kept[at] = LoopState {
+            record,
+            parent,
+            code: running.code,
+            first: running.first,
+            stride: 1,
+            ..LoopState::default()
+        };
         Some(at)
     }
 
@@ -168,17 +175,17 @@ impl Loops {
 
     /// Between two looks the frame that is watched may have gone on.
     fn note_last_place(&mut self) {
-        let Watched { frame, instruction, .. } = self.watched;
+        let WatchedPosition { frame, instruction, .. } = self.watched;
         let same = self.kept.iter_mut().filter(|kept| frame.frame != 0 && kept.frame == frame.frame);
         same.for_each(|kept| kept.instruction = instruction);
     }
 
     /// From now on the innermost frame that can loop is watched, whether it is inside a loop now or not.
-    fn watch(&mut self, event: &Event<'_>, stack: &Stack) {
+    fn watch(&mut self, event: &Event<'_>, stack: &LoopStack) {
         let innermost = stack.count.checked_sub(1).map(|at| &stack.loops[at]);
         let innermost = innermost.filter(|innermost| innermost.frame == stack.watched.frame);
         let kept = innermost.and_then(|innermost| self.position_of(innermost)).map(|at| &self.kept[at]);
-        self.watched = Watched {
+        self.watched = WatchedPosition {
             frame: stack.watched,
             instruction: stack.watched.place(event.thread),
             tells: innermost.is_some_and(|innermost| innermost.progress.is_some()),
@@ -190,7 +197,7 @@ impl Loops {
     }
 }
 
-impl Frame {
+impl WatchedFrame {
     /// The instruction that it is at. It must be running.
     #[inline]
     fn place(&self, thread: Thread<'_>) -> u32 {
@@ -201,7 +208,7 @@ impl Frame {
     }
 }
 
-impl Watched {
+impl WatchedPosition {
     /// Whether the frame may be in another loop or in another pass. The event has just seen it running. Going on to an
     /// instruction further down is neither.
     #[inline]
