@@ -35,8 +35,8 @@ losses! {
     InheritedFree = 3, "frees of blocks inherited from the parent process";
     /// A block was recorded at an address that was still live: its `free` was not seen.
     Overwritten = 4, "blocks whose free was not seen";
-    /// More threads at once than seats: recorded, but without the cheap path.
-    NoSeat = 5, "allocations by threads beyond the limit of concurrent threads";
+    /// More threads at once than thread slots: recorded, but without the cheap path.
+    NoSlot = 5, "allocations by threads beyond the limit of concurrent threads";
     /// Two threads met while the value of a site at the peak was taken.
     PeakRace = 6, "site values at the peak that may be off by an event in flight";
     /// The table of mappings was busy or full.

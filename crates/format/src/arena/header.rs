@@ -37,7 +37,7 @@ pub enum Region {
     Notes = 8,
     /// The same for the names of counters.
     Counters = 9,
-    /// [`super::thread::Thread`] records, by the number of their seat.
+    /// [`super::thread::Thread`] records, by the number of their thread slot.
     Threads = 10,
     /// [`super::marks::ChangeRecord`] records.
     Changes = 11,
@@ -123,7 +123,7 @@ pub struct Header {
     pub rss_end: AtomicU64,
     /// Time stamp counter ticks spent in hooks, estimated from one event of some 250, and what was timed whole.
     pub hook_ticks: AtomicU64,
-    /// Private memory of the agent outside the arena, in bytes (seats, rule cache): an upper bound.
+    /// Private memory of the agent outside the arena, in bytes (thread slots, rule cache): an upper bound.
     pub private_bytes: AtomicU64,
     /// [`super::python::Interpreter`] as one word.
     pub python: AtomicU32,

@@ -157,8 +157,8 @@ pub struct LoopRecord {
     pub flags: AtomicU32,
     /// The loop around it, in whatever function that is; 0 where there is none.
     pub parent: AtomicU32,
-    /// The seat of the thread.
-    pub seat: AtomicU32,
+    /// The thread slot.
+    pub slot: AtomicU32,
     /// Passes that began.
     pub passes: AtomicU64,
     /// Passes that were to come when it was last seen, 0 when its iterator was freed; `u64::MAX` where it is not known.

@@ -8,7 +8,7 @@
 //!   CODES    Python code objects that were on a stack
 //!   LOOPS    loops of the user's code    MARKS   moments that values are kept for
 //!   NOTES    words about what is counted   COUNTERS   its names
-//!   THREADS  the names of threads, by their seats
+//!   THREADS  the names of threads, by their thread slots
 //!   CHANGES  what sites had at marks
 //!   SITES    counters of each stack that allocates (one or two records)
 //!   NODES    the stack trie: frame, parent

@@ -28,7 +28,7 @@ const _: () = assert!(size_of::<NodeRecord>() == NODE_SIZE);
 
 /// Counters of a site, or of the part of a site that is not its owner's.
 ///
-/// The thread (the seat) that made a site counts in the site's own record, without atomic read-modify-write. Everyone
+/// The thread (its thread slot) that made a site counts in the site's own record, without atomic read-modify-write. Everyone
 /// else counts in a second record of the same shape, taken at the first such event. The truth is the sum.
 ///
 /// `peak_*` is the live value at the peak that `moment` names (by its bytes); where that is not the process's peak, nothing
@@ -62,7 +62,7 @@ const _: () = assert!(size_of::<SiteRecord>() == SITE_SIZE);
 /// Whose site it is, and where its other record is.
 ///
 /// ```text
-///   │ 63 set │ 62 … 39 second record, 0 while there is none │ 38 … 27 owning seat │ 26 … 0 node │
+///   │ 63 set │ 62 … 39 second record, 0 while there is none │ 38 … 27 owning slot │ 26 … 0 node │
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]
@@ -70,19 +70,19 @@ pub struct SiteIdentity(u64);
 
 impl SiteIdentity {
     const NODE_BITS: u32 = 27;
-    const SEAT_BITS: u32 = 12;
-    const SECOND_SHIFT: u32 = Self::NODE_BITS + Self::SEAT_BITS;
+    const SLOT_BITS: u32 = 12;
+    const SECOND_SHIFT: u32 = Self::NODE_BITS + Self::SLOT_BITS;
     const SET: u64 = 1 << 63;
 
-    /// The largest number of a seat that fits.
-    pub const MAX_SEAT: u32 = (1 << Self::SEAT_BITS) - 1;
+    /// The largest number of a thread slot that fits.
+    pub const MAX_SLOT: u32 = (1 << Self::SLOT_BITS) - 1;
 
-    /// The site of a node, made by a seat; `None` when a number does not fit.
-    pub const fn new(node: u32, seat: u32) -> Option<Self> {
-        if node >> Self::NODE_BITS != 0 || seat > Self::MAX_SEAT {
+    /// The site of a node, made by a thread slot; `None` when a number does not fit.
+    pub const fn new(node: u32, slot: u32) -> Option<Self> {
+        if node >> Self::NODE_BITS != 0 || slot > Self::MAX_SLOT {
             return None;
         }
-        Some(Self(Self::SET | (seat as u64) << Self::NODE_BITS | node as u64))
+        Some(Self(Self::SET | (slot as u64) << Self::NODE_BITS | node as u64))
     }
 
     /// From the raw word; `None` when it is no identity.
@@ -101,10 +101,10 @@ impl SiteIdentity {
         self.0 as u32 & ((1 << Self::NODE_BITS) - 1)
     }
 
-    /// The seat that counts in this record.
+    /// The thread slot that counts in this record.
     #[inline(always)]
-    pub const fn seat(self) -> u32 {
-        (self.0 >> Self::NODE_BITS) as u32 & Self::MAX_SEAT
+    pub const fn slot(self) -> u32 {
+        (self.0 >> Self::NODE_BITS) as u32 & Self::MAX_SLOT
     }
 
     /// The number of the record in which everyone else counts, 0 while there is none.
@@ -234,9 +234,9 @@ mod tests {
     #[test]
     fn an_identity_reads_back() {
         let identity = SiteIdentity::new((1 << 27) - 1, 4095).unwrap();
-        assert_eq!((identity.node(), identity.seat(), identity.second()), ((1 << 27) - 1, 4095, 0));
+        assert_eq!((identity.node(), identity.slot(), identity.second()), ((1 << 27) - 1, 4095, 0));
         let both = identity.with_second(0x00ab_cdef);
-        assert_eq!((both.node(), both.seat(), both.second()), ((1 << 27) - 1, 4095, 0x00ab_cdef));
+        assert_eq!((both.node(), both.slot(), both.second()), ((1 << 27) - 1, 4095, 0x00ab_cdef));
         assert_eq!(SiteIdentity::from_raw(both.raw()), Some(both));
         assert_eq!(SiteIdentity::from_raw(7), None);
         assert_eq!(SiteIdentity::new(1 << 27, 1), None);

@@ -191,7 +191,7 @@ pub(crate) fn sums(parts: [&[Until]; 2], now: [Sum; 2]) -> impl Iterator<Item = 
 
 // The readers take both halves of one word.
 const _: () = assert!(offset_of!(LoopRecord, flags) == offset_of!(LoopRecord, last) + 4);
-const _: () = assert!(offset_of!(LoopRecord, seat) == offset_of!(LoopRecord, parent) + 4);
+const _: () = assert!(offset_of!(LoopRecord, slot) == offset_of!(LoopRecord, parent) + 4);
 const _: () = assert!(offset_of!(MarkRecord, of_loop) == offset_of!(MarkRecord, kind) + 4);
 const _: () = assert!(offset_of!(ChangeRecord, mark) == offset_of!(ChangeRecord, record) + 4);
 

@@ -94,7 +94,7 @@ fn take_seat() -> Option<*mut Seat> {
     let seat = match free_seat().map_or_else(new_seat, Ok) {
         Ok(seat) => seat,
         Err(NoSeat::AllTaken) => {
-            tracker().lose(Loss::NoSeat);
+            tracker().lose(Loss::NoSlot);
             return None;
         }
         Err(NoSeat::NoMemory) => return None,

@@ -100,7 +100,7 @@ fn totals(own: &SiteRecord, second: &SiteRecord) -> Totals {
 #[inline]
 pub fn node_of_others(arena: &Arena, id: SiteId, seat: SeatId) -> Option<NodeId> {
     let identity = SiteIdentity::from_raw(record(arena, id.get()).identity.load(Relaxed))?;
-    (identity.seat() != seat.get()).then(|| NodeId::new(identity.node()))
+    (identity.slot() != seat.get()).then(|| NodeId::new(identity.node()))
 }
 
 fn take_record(arena: &Arena) -> Option<u32> {
@@ -158,7 +158,7 @@ fn count(arena: &Arena, id: SiteId, seat: SeatId, weight: Weight, direction: Dir
     let site = record(arena, id.get());
     let now = Moment::from_raw(arena.header().hot.moment.load(Relaxed));
     let Some(identity) = SiteIdentity::from_raw(site.identity.load(Relaxed)) else { return };
-    if seat == SeatId::NONE || identity.seat() != seat.get() {
+    if seat == SeatId::NONE || identity.slot() != seat.get() {
         return count_shared(arena, site, identity, now, weight, direction);
     }
     let before = site.moment.load(Relaxed);

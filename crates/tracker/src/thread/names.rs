@@ -47,18 +47,18 @@ pub(crate) fn on_exit(arena: &Arena) {
     let own = sys::thread_id();
     let count = (arena.extent(Region::Threads).used.load(Relaxed) / THREAD_SIZE as u64) as u32;
     let all = (1..count).filter_map(|seat| existing(arena, SeatId::new(seat)));
-    for record in all.filter(|record| record.sits.load(Relaxed) != 0).take(MOST_AT_EXIT) {
-        let thread = record.sits.load(Relaxed);
+    for record in all.filter(|record| record.holder.load(Relaxed) != 0).take(MOST_AT_EXIT) {
+        let thread = record.holder.load(Relaxed);
         let name = if thread == own { Some(own_name()) } else { name_of(thread) };
         name.into_iter().for_each(|name| settle(record, name));
     }
 }
 
 fn begin(record: &Thread, thread: u32, name: ThreadName) {
-    if record.names.load(Relaxed) == ThreadNames::Open as u32 && record.sits.load(Relaxed) == 0 {
+    if record.names.load(Relaxed) == ThreadNames::Open as u32 && record.holder.load(Relaxed) == 0 {
         put(record, name);
     }
-    record.sits.store(thread, Relaxed);
+    record.holder.store(thread, Relaxed);
 }
 
 fn settle(record: &Thread, name: ThreadName) {
@@ -69,7 +69,7 @@ fn settle(record: &Thread, name: ThreadName) {
     } else if record.name.each_ref().map(|word| word.load(Relaxed)) != name {
         record.names.store(ThreadNames::Several as u32, Relaxed);
     }
-    record.sits.store(0, Relaxed);
+    record.holder.store(0, Relaxed);
 }
 
 fn put(record: &Thread, name: ThreadName) {

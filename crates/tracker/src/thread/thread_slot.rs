@@ -17,7 +17,7 @@ use crate::unwind::memo::Memo;
 use crate::unwind::stacks;
 
 /// The most threads at a time that have a seat.
-const CAPACITY: usize = SiteIdentity::MAX_SEAT as usize;
+const CAPACITY: usize = SiteIdentity::MAX_SLOT as usize;
 pub(super) static SEATS: [AtomicPtr<Seat>; CAPACITY] =
     [const { AtomicPtr::new(core::ptr::null_mut()) }; CAPACITY];
 pub(super) static COUNT: AtomicU32 = AtomicU32::new(0);

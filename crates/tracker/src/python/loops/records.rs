@@ -43,7 +43,7 @@ pub(super) fn record_of(arena: &Arena, running: &Running, seat: SeatId, parent: 
     let used = extent.used.load(Relaxed).min(extent.reserved.load(Relaxed)) / LOOP_SIZE as u64;
     let known = (1..used as u32).find(|&number| {
         let known = record(arena, number);
-        known.place.load(Relaxed) == place && known.seat.load(Relaxed) == seat.get()
+        known.place.load(Relaxed) == place && known.slot.load(Relaxed) == seat.get()
     });
     if known.is_some() || used >= MOST_LOOPS {
         return known;
@@ -56,7 +56,7 @@ pub(super) fn record_of(arena: &Arena, running: &Running, seat: SeatId, parent: 
     record.last.store(running.end.saturating_sub(1), Relaxed);
     record.flags.store(LOOP_COUNTED, Relaxed);
     record.parent.store(parent, Relaxed);
-    record.seat.store(seat.get(), Relaxed);
+    record.slot.store(seat.get(), Relaxed);
     record.first_ns.store(sys::monotonic_ns(), Relaxed);
     // Release: a reader that sees the place sees a whole record.
     record.place.store(place, Release);
