@@ -1,11 +1,11 @@
-//! Everything that happens inside the program: seats of threads, unwinding, the tables of the arena, counters.
+//! Everything that happens inside the program: thread slots, unwinding, the tables of the arena, counters.
 //!
 //! It is a library without exported C symbols, so that an ordinary unit test can call it; the agent is the shell around
 //! it. Nothing here allocates, locks, formats or panics on the path of an event: memory comes from the arena or from
 //! pages of our own, shared words are atomics, and what cannot be recorded is counted as a [`heaplens_format::Loss`].
 //!
 //! ```text
-//!   hook ─▶ seat (who am I, busy?) ─▶ unwind (stack) ─▶ trie (node) ─▶ sites (counters) ─▶ blocks (address → site)
+//!   hook ─▶ thread slot (who am I, busy?) ─▶ unwind (stack) ─▶ trie (node) ─▶ sites (counters) ─▶ blocks (address → site)
 //! ```
 //!
 //! Rooms know those before them alone:

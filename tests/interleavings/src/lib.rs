@@ -16,7 +16,7 @@ mod blocks;
 mod mappings;
 mod modules;
 mod schedules;
-mod seats;
 mod sites;
 mod tables;
+mod thread_slots;
 mod trie;

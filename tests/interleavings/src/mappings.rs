@@ -7,7 +7,7 @@ use heaplens_format::arena::{MAPPING_SIZE, Region};
 use heaplens_format::{Addr, Bytes, Loss, NodeId, SiteId};
 use heaplens_tracker::tables::mappings::{on_map, on_unmap, site_of};
 use heaplens_tracker::tables::sites;
-use heaplens_tracker::tables::slot_id::SeatId;
+use heaplens_tracker::tables::slot_id::SlotId;
 
 use crate::schedules::{in_many, part, together};
 use crate::tables::Tables;
@@ -15,11 +15,11 @@ use crate::tables::Tables;
 const PAGE: u64 = 4096;
 
 fn map(tables: &Tables, first: u64, count: u64, site: SiteId) {
-    on_map(&tables.arena, SeatId::NONE, Addr::new(first * PAGE), Bytes::new(count * PAGE), site);
+    on_map(&tables.arena, SlotId::NONE, Addr::new(first * PAGE), Bytes::new(count * PAGE), site);
 }
 
 fn unmap(tables: &Tables, first: u64, count: u64) {
-    on_unmap(&tables.arena, SeatId::NONE, Addr::new(first * PAGE), Bytes::new(count * PAGE));
+    on_unmap(&tables.arena, SlotId::NONE, Addr::new(first * PAGE), Bytes::new(count * PAGE));
 }
 
 fn table(tables: &Tables) -> Vec<(u64, u64)> {
@@ -39,7 +39,7 @@ fn threads_that_map_and_unmap_at_once_leave_what_each_of_them_left() {
     let tables = Tables::new();
     in_many(1_000, move || {
         tables.wipe();
-        let site = sites::create(&tables.arena, NodeId::new(1), SeatId::NONE).expect("the arena is not full");
+        let site = sites::create(&tables.arena, NodeId::new(1), SlotId::NONE).expect("the arena is not full");
         map(tables, 40, 10, site);
         together([
             part(move || map(tables, 10, 5, site)),

@@ -6,7 +6,7 @@ use heaplens_format::arena::marks::Moment;
 use heaplens_format::arena::table::{SiteIdentity, SiteRecord};
 use heaplens_format::{Loss, NodeId, SiteId};
 use heaplens_tracker::tables::sites::{Tally, create, on_alloc, on_free};
-use heaplens_tracker::tables::slot_id::SeatId;
+use heaplens_tracker::tables::slot_id::SlotId;
 use heaplens_tracker::tables::weight::Weight;
 
 use crate::schedules::{in_many, part, together};
@@ -16,15 +16,15 @@ use crate::tables::Tables;
 const OWNER: u32 = 1;
 
 fn make(tables: &Tables, node: u32) -> SiteId {
-    create(&tables.arena, NodeId::new(node), SeatId::new(OWNER)).expect("the arena is not full")
+    create(&tables.arena, NodeId::new(node), SlotId::new(OWNER)).expect("the arena is not full")
 }
 
-fn alloc(tables: &Tables, site: SiteId, seat: u32, bytes: u64) {
-    on_alloc(&tables.arena, site, SeatId::new(seat), Weight { bytes, blocks: 1 }, Tally::Heap);
+fn alloc(tables: &Tables, site: SiteId, slot: u32, bytes: u64) {
+    on_alloc(&tables.arena, site, SlotId::new(slot), Weight { bytes, blocks: 1 }, Tally::Heap);
 }
 
-fn free(tables: &Tables, site: SiteId, seat: u32, bytes: u64) {
-    on_free(&tables.arena, site, SeatId::new(seat), Weight { bytes, blocks: 1 }, Tally::Heap);
+fn free(tables: &Tables, site: SiteId, slot: u32, bytes: u64) {
+    on_free(&tables.arena, site, SlotId::new(slot), Weight { bytes, blocks: 1 }, Tally::Heap);
 }
 
 /// The one or two records of a site.
@@ -66,7 +66,7 @@ fn strangers_that_come_to_a_site_at_once_are_all_counted() {
     in_many(3_000, move || {
         tables.wipe();
         let site = make(tables, 1);
-        together([OWNER, 2, 3].map(|seat| part(move || alloc(tables, site, seat, 10u64.pow(seat)))));
+        together([OWNER, 2, 3].map(|slot| part(move || alloc(tables, site, slot, 10u64.pow(slot)))));
         assert_eq!((live(tables, site), total(tables)), (1110, 1110));
         assert_eq!(peak(tables), 1110);
     });
@@ -83,10 +83,10 @@ fn strangers_that_free_after_a_peak_leave_its_value_exact() {
             alloc(tables, site, 2, 10);
         }
         alloc(tables, other, OWNER, 1000);
-        let leave = |seat| {
+        let leave = |slot| {
             part(move || {
-                free(tables, site, seat, 10);
-                free(tables, site, seat, 10);
+                free(tables, site, slot, 10);
+                free(tables, site, slot, 10);
             })
         };
         together([leave(2), leave(3), part(move || free(tables, site, OWNER, 100))]);

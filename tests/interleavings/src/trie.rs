@@ -3,7 +3,7 @@
 use core::sync::atomic::Ordering::Relaxed;
 
 use heaplens_format::NodeId;
-use heaplens_tracker::tables::slot_id::SeatId;
+use heaplens_tracker::tables::slot_id::SlotId;
 use heaplens_tracker::tables::trie::{ROOT_HASH, extend_hash};
 
 use crate::schedules::{in_all, in_many, part, together};
@@ -111,7 +111,7 @@ fn a_node_has_one_site_whoever_allocates_first() {
     in_all(200_000, move || {
         empty(tables);
         let node = walk(tables, &[7]);
-        let site = |seat| part(move || tables.trie.site(&tables.arena, node, SeatId::new(seat)));
+        let site = |slot| part(move || tables.trie.site(&tables.arena, node, SlotId::new(slot)));
         let [first, second] = together([1, 2].map(site));
         assert!(first.is_some_and(|site| site.get() != 0));
         assert_eq!(first, second);

@@ -5,7 +5,7 @@
 
 use heaplens_format::arena::Pseudo;
 use heaplens_tracker::tables::trie::{ROOT_HASH, extend_hash};
-use heaplens_tracker::thread::thread_slot::Seat;
+use heaplens_tracker::thread::thread_slot::ThreadSlot;
 use heaplens_tracker::unwind::memo::{Memo, TooDeep};
 use heaplens_tracker::unwind::{stacks, walk};
 use heaplens_tracker::{Caller, Guard, tracker};
@@ -52,13 +52,13 @@ impl Stack {
 
 /// Decides as the tracker does for an allocation: the memo on the thread's own stack, unless it is too deep.
 pub fn by_memo(guard: &Guard, stack: &mut Stack, caller: Caller) -> Way {
-    if let Some(seat) = guard.seat()
-        && let Some(end) = seat.own_stack_end(caller.rsp)
-        && caller.rsp > seat.too_deep_below
+    if let Some(slot) = guard.slot()
+        && let Some(end) = slot.own_stack_end(caller.rsp)
+        && caller.rsp > slot.too_deep_below
     {
-        match seat.memo.capture(&tracker().unwinder, &tracker().arena, caller, end) {
-            Ok(()) => return copy(&mut seat.memo, stack),
-            Err(TooDeep) => seat.too_deep_below = caller.rsp,
+        match slot.memo.capture(&tracker().unwinder, &tracker().arena, caller, end) {
+            Ok(()) => return copy(&mut slot.memo, stack),
+            Err(TooDeep) => slot.too_deep_below = caller.rsp,
         }
     }
     by_walk(guard, stack, caller)
@@ -66,7 +66,7 @@ pub fn by_memo(guard: &Guard, stack: &mut Stack, caller: Caller) -> Way {
 
 /// Walks the whole stack.
 pub fn by_walk(guard: &Guard, stack: &mut Stack, caller: Caller) -> Way {
-    let own = guard.seat().and_then(|seat: &mut Seat| seat.own_stack_end(caller.rsp));
+    let own = guard.slot().and_then(|slot: &mut ThreadSlot| slot.own_stack_end(caller.rsp));
     let end = own.unwrap_or_else(|| stacks::end_of(caller.rsp));
     if end < caller.rsp + 8 {
         stack.end(0, Some(Pseudo::Broken));

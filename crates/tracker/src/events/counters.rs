@@ -23,7 +23,7 @@ impl Tracker {
         self.counters.keep(&self.arena, counter);
         let weight = Weight { bytes: 0, blocks: times };
         match self.site_on(&guard, caller, Pseudo::Counter(counter)) {
-            Some(site) => sites::on_alloc(&self.arena, site, guard.seat_id(), weight, Tally::Apart),
+            Some(site) => sites::on_alloc(&self.arena, site, guard.slot_id(), weight, Tally::Apart),
             None => self.arena.lose(Loss::ArenaFull),
         }
     }

@@ -71,7 +71,7 @@ impl Tracker {
         if is_recording(guard)
             && let Some(block) = self.blocks.remove(&self.arena, addr)
         {
-            sites::take_back(&self.arena, block.site, guard.seat_id(), self.weight(block.size));
+            sites::take_back(&self.arena, block.site, guard.slot_id(), self.weight(block.size));
         }
     }
 
@@ -107,7 +107,7 @@ impl Tracker {
     fn is_sampled(&self, guard: &Guard, size: Bytes, interval: u64) -> bool {
         match guard.distance() {
             Some(distance) => distance.passes(size, interval),
-            // Without a seat there is no distance to keep: a fresh one obeys the same law, since it has no memory.
+            // Without a thread slot there is no distance to keep: a fresh one obeys the same law, since it has no memory.
             None => sampling::Distance::new(ticks(), interval).passes(size, interval),
         }
     }
@@ -131,12 +131,12 @@ impl Tracker {
             }
             Err(_) => return self.arena.lose(Loss::ArenaFull),
         }
-        sites::on_alloc(&self.arena, site, guard.seat_id(), self.weight(size), Tally::Heap);
+        sites::on_alloc(&self.arena, site, guard.slot_id(), self.weight(size), Tally::Heap);
     }
 
     #[inline(always)]
     pub(super) fn count_free(&self, guard: &Guard, block: Block) {
-        sites::on_free(&self.arena, block.site, guard.seat_id(), self.weight(block.size), Tally::Heap);
+        sites::on_free(&self.arena, block.site, guard.slot_id(), self.weight(block.size), Tally::Heap);
     }
 
     #[cold]

@@ -6,7 +6,7 @@ use heaplens_format::{Addr, Bytes, Loss};
 use crate::lifecycle::is_recording;
 use crate::process::{Life, life};
 use crate::tables::mappings;
-use crate::tables::slot_id::SeatId;
+use crate::tables::slot_id::SlotId;
 use crate::thread::guard::Guard;
 use crate::tracker::Tracker;
 use crate::unwind::{Caller, stacks};
@@ -50,13 +50,13 @@ impl Tracker {
     /// The program lowered its break.
     pub fn on_break_back(&self, guard: &Guard, start: Addr, length: Bytes) {
         if is_recording(guard) {
-            mappings::on_unmap(&self.arena, guard.seat_id(), start, length);
+            mappings::on_unmap(&self.arena, guard.slot_id(), start, length);
         }
     }
 
     fn map_exactly(&self, guard: &Guard, start: Addr, length: Bytes, kind: MappingKind, caller: Caller) {
         match self.site_on(guard, caller, kind.pseudo()) {
-            Some(site) => mappings::on_map(&self.arena, guard.seat_id(), start, length, site),
+            Some(site) => mappings::on_map(&self.arena, guard.slot_id(), start, length, site),
             None => self.arena.lose(Loss::ArenaFull),
         }
     }
@@ -65,7 +65,7 @@ impl Tracker {
     pub fn on_unmap(&self, guard: &Guard, start: Addr, length: Bytes) {
         stacks::forget();
         if is_recording(guard) {
-            mappings::on_unmap(&self.arena, guard.seat_id(), start, page_round(length));
+            mappings::on_unmap(&self.arena, guard.slot_id(), start, page_round(length));
         }
     }
 
@@ -78,7 +78,7 @@ impl Tracker {
             return self.on_map(guard, new.0, new.1, MappingKind::Anonymous, caller);
         };
         self.on_unmap(guard, old.0, old.1);
-        mappings::on_map(&self.arena, guard.seat_id(), new.0, page_round(new.1), site);
+        mappings::on_map(&self.arena, guard.slot_id(), new.0, page_round(new.1), site);
     }
 
     /// Somebody mapped memory inside a hook: the allocator, for itself. glibc's own does so unseen.
@@ -93,7 +93,7 @@ impl Tracker {
     #[cold]
     pub fn on_nested_unmap(&self, start: Addr, length: Bytes) {
         if life() == Life::Recording {
-            mappings::on_unmap(&self.arena, SeatId::NONE, start, page_round(length));
+            mappings::on_unmap(&self.arena, SlotId::NONE, start, page_round(length));
         }
     }
 }

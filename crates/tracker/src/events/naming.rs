@@ -9,7 +9,7 @@ use crate::python::{Event, Hashed, NativeStack, PythonCaller, Tables};
 use crate::tables::sites;
 use crate::tables::trie::{ROOT_HASH, extend_hash};
 use crate::thread::guard::Guard;
-use crate::thread::thread_slot::Seat;
+use crate::thread::thread_slot::ThreadSlot;
 use crate::tracker::Tracker;
 use crate::unwind::memo::TooDeep;
 use crate::unwind::walk::{cut_reason, walk};
@@ -23,48 +23,48 @@ impl Tracker {
     #[inline]
     pub(crate) fn site(&self, guard: &Guard, caller: Caller) -> Option<SiteId> {
         self.unwinder.check_suspicion();
-        if let Some(seat) = guard.seat()
-            && let Some(end) = seat.own_stack_end(caller.rsp)
-            && caller.rsp > seat.too_deep_below
+        if let Some(slot) = guard.slot()
+            && let Some(end) = slot.own_stack_end(caller.rsp)
+            && caller.rsp > slot.too_deep_below
         {
-            match seat.memo.capture(&self.unwinder, &self.arena, caller, end) {
-                Ok(()) => return self.site_of_thread(seat, end),
-                Err(TooDeep) => seat.too_deep_below = caller.rsp,
+            match slot.memo.capture(&self.unwinder, &self.arena, caller, end) {
+                Ok(()) => return self.site_of_thread(slot, end),
+                Err(TooDeep) => slot.too_deep_below = caller.rsp,
             }
         }
-        let ground = guard.seat().and_then(|seat| seat.ground);
+        let ground = guard.slot().and_then(|slot| slot.ground);
         let node = self.plain_stack(guard, caller, ground);
-        self.trie.site(&self.arena, node, guard.seat_id())
+        self.trie.site(&self.arena, node, guard.slot_id())
     }
 
     /// The site of the caller's stack for blocks that are not ordinary ones.
     pub(crate) fn site_on(&self, guard: &Guard, caller: Caller, ground: Pseudo) -> Option<SiteId> {
-        let Some(seat) = guard.seat() else {
+        let Some(slot) = guard.slot() else {
             let node = self.plain_stack(guard, caller, Some(ground));
-            return self.trie.site(&self.arena, node, guard.seat_id());
+            return self.trie.site(&self.arena, node, guard.slot_id());
         };
-        let before = seat.change_ground(Some(ground));
+        let before = slot.change_ground(Some(ground));
         let site = self.site(guard, caller);
-        if let Some(seat) = guard.seat() {
-            seat.change_ground(before);
+        if let Some(slot) = guard.slot() {
+            slot.change_ground(before);
         }
         site
     }
 
     /// The site of the memo's stack, with the Python frames of the thread where it has any.
     #[inline(always)]
-    fn site_of_thread(&self, seat: &mut Seat, end: u64) -> Option<SiteId> {
+    fn site_of_thread(&self, slot: &mut ThreadSlot, end: u64) -> Option<SiteId> {
         let thread = self.python().thread();
-        let mut seen = thread.map_or(Hashed::default(), |thread| seat.python.hash(thread, &self.samples));
+        let mut seen = thread.map_or(Hashed::default(), |thread| slot.python.hash(thread, &self.samples));
         let python = seen.hash;
         let operation = if python == 0 { self.work.running() } else { 0 };
-        if python == 0 && operation == 0 && seat.ground.is_none() {
-            return self.site_of_memo(seat);
+        if python == 0 && operation == 0 && slot.ground.is_none() {
+            return self.site_of_memo(slot);
         }
-        let native = seat.memo.frames().last().map_or(ROOT_HASH, |top| top.hash);
-        let ground = seat.ground.map_or(0, |ground| u64::from(ground.number()));
+        let native = slot.memo.frames().last().map_or(ROOT_HASH, |top| top.hash);
+        let ground = slot.ground.map_or(0, |ground| u64::from(ground.number()));
         let key = extend_hash(native, python ^ operation ^ ground << 56);
-        let site = match self.site_at_hand(seat, key) {
+        let site = match self.site_at_hand(slot, key) {
             Some((site, _)) => site,
             None => {
                 let caller = match thread {
@@ -72,18 +72,18 @@ impl Tracker {
                     _ if operation != 0 => self.maker(),
                     _ => PythonCaller::None,
                 };
-                let site = self.site_of_pair(seat, caller, key, end)?;
+                let site = self.site_of_pair(slot, caller, key, end)?;
                 // Code that was never seen before may have loops.
-                seen = thread.map_or(seen, |thread| seat.python.hash_again(thread, &self.samples, seen));
+                seen = thread.map_or(seen, |thread| slot.python.hash_again(thread, &self.samples, seen));
                 site
             }
         };
         if let Some(thread) = thread {
             // Whether a stack comes again is asked of the merged one: an interpreter that specialises its instructions runs
             // them at another place from their second time on. Which objects are sampled is a matter of chance.
-            let key = if seat.ground == Some(Pseudo::PythonObject) { 0 } else { u64::from(site.get()) };
-            let event = Event { thread, seat: seat.id(), loop_frame: seen.loop_frame, key };
-            seat.python.note_loops(event, self.tables());
+            let key = if slot.ground == Some(Pseudo::PythonObject) { 0 } else { u64::from(site.get()) };
+            let event = Event { thread, slot: slot.id(), loop_frame: seen.loop_frame, key };
+            slot.python.note_loops(event, self.tables());
         }
         Some(site)
     }
@@ -93,12 +93,18 @@ impl Tracker {
         self.work.maker(&self.arena, &self.trie).map_or(PythonCaller::None, PythonCaller::Maker)
     }
 
-    fn site_of_pair(&self, seat: &mut Seat, caller: PythonCaller<'_>, key: u64, end: u64) -> Option<SiteId> {
+    fn site_of_pair(
+        &self,
+        slot: &mut ThreadSlot,
+        caller: PythonCaller<'_>,
+        key: u64,
+        end: u64,
+    ) -> Option<SiteId> {
         let site = match self.trie.aliased(&self.arena, key) {
             Some(known) => known,
-            None => self.merge_stacks(seat, caller, key, end)?,
+            None => self.merge_stacks(slot, caller, key, end)?,
         };
-        self.keep_at_hand(seat, key, site);
+        self.keep_at_hand(slot, key, site);
         Some(site)
     }
 
@@ -107,15 +113,21 @@ impl Tracker {
     }
 
     #[cold]
-    fn merge_stacks(&self, seat: &mut Seat, caller: PythonCaller<'_>, key: u64, end: u64) -> Option<SiteId> {
-        let (id, bottom, ground) = (seat.id(), seat.memo.bottom(), seat.ground);
+    fn merge_stacks(
+        &self,
+        slot: &mut ThreadSlot,
+        caller: PythonCaller<'_>,
+        key: u64,
+        end: u64,
+    ) -> Option<SiteId> {
+        let (id, bottom, ground) = (slot.id(), slot.memo.bottom(), slot.ground);
         let native =
-            NativeStack { frames: seat.memo.frames(), end, bottom, own_module: self.unwinder.modules.own() };
-        seat.python.merge(&self.arena, &self.trie, caller, ground, native);
-        for grown in [seat.memo.newly_resident(), seat.python.newly_resident()].into_iter().flatten() {
+            NativeStack { frames: slot.memo.frames(), end, bottom, own_module: self.unwinder.modules.own() };
+        slot.python.merge(&self.arena, &self.trie, caller, ground, native);
+        for grown in [slot.memo.newly_resident(), slot.python.newly_resident()].into_iter().flatten() {
             self.arena.header().private_bytes.fetch_add(grown, Relaxed);
         }
-        let node = seat.python.path.node(&self.arena, &self.trie);
+        let node = slot.python.path.node(&self.arena, &self.trie);
         match self.trie.known_site(&self.arena, node) {
             // Seen before: it may come again and again. Most stacks of an import come once.
             Some(site) => {
@@ -127,22 +139,22 @@ impl Tracker {
     }
 
     #[inline]
-    fn site_of_memo(&self, seat: &mut Seat) -> Option<SiteId> {
-        let id = seat.id();
-        if let Some(grown) = seat.memo.newly_resident() {
+    fn site_of_memo(&self, slot: &mut ThreadSlot) -> Option<SiteId> {
+        let id = slot.id();
+        if let Some(grown) = slot.memo.newly_resident() {
             self.arena.header().private_bytes.fetch_add(grown, Relaxed);
         }
-        let (hash, known) = seat.memo.frames().last().map_or((0, 0), |top| (top.hash, top.site));
+        let (hash, known) = slot.memo.frames().last().map_or((0, 0), |top| (top.hash, top.site));
         if known != 0 {
             return Some(SiteId::new(known));
         }
-        let Some((site, is_settled)) = self.site_at_hand(seat, hash) else {
-            let node = self.node_of_memo(seat);
+        let Some((site, is_settled)) = self.site_at_hand(slot, hash) else {
+            let node = self.node_of_memo(slot);
             let site = self.trie.site(&self.arena, node, id)?;
-            self.keep_at_hand(seat, hash, site);
+            self.keep_at_hand(slot, hash, site);
             return Some(site);
         };
-        if is_settled && let Some(top) = seat.memo.frames().last_mut() {
+        if is_settled && let Some(top) = slot.memo.frames().last_mut() {
             top.site = site.get();
         }
         Some(site)
@@ -151,38 +163,38 @@ impl Tracker {
     /// The site that the thread has at hand for a stack, and whether it stays that one: another thread's site becomes one
     /// of its own when it is used often.
     #[inline(always)]
-    fn site_at_hand(&self, seat: &mut Seat, hash: u64) -> Option<(SiteId, bool)> {
-        let kept = seat.memo.at_hand.site(hash)?;
+    fn site_at_hand(&self, slot: &mut ThreadSlot, hash: u64) -> Option<(SiteId, bool)> {
+        let kept = slot.memo.at_hand.site(hash)?;
         let site = SiteId::new(kept.site);
         if kept.patience == 0 {
             return Some((site, true));
         }
         kept.patience -= 1;
         let is_enough = kept.patience == 0;
-        Some((if is_enough { self.own_site(seat, hash, site) } else { site }, is_enough))
+        Some((if is_enough { self.own_site(slot, hash, site) } else { site }, is_enough))
     }
 
     /// A site of the thread's own for a stack that it has used another's site for.
     #[cold]
-    fn own_site(&self, seat: &mut Seat, hash: u64, others: SiteId) -> SiteId {
-        let node = sites::node_of_others(&self.arena, others, seat.id());
-        let own = node.and_then(|node| sites::create(&self.arena, node, seat.id()));
+    fn own_site(&self, slot: &mut ThreadSlot, hash: u64, others: SiteId) -> SiteId {
+        let node = sites::node_of_others(&self.arena, others, slot.id());
+        let own = node.and_then(|node| sites::create(&self.arena, node, slot.id()));
         if let Some(own) = own {
-            seat.memo.at_hand.keep_own_site(hash, own.get());
+            slot.memo.at_hand.keep_own_site(hash, own.get());
         }
         own.unwrap_or(others)
     }
 
-    fn keep_at_hand(&self, seat: &mut Seat, hash: u64, site: SiteId) {
-        let is_others = sites::node_of_others(&self.arena, site, seat.id()).is_some();
-        seat.memo.at_hand.keep_site(hash, site.get(), is_others);
+    fn keep_at_hand(&self, slot: &mut ThreadSlot, hash: u64, site: SiteId) {
+        let is_others = sites::node_of_others(&self.arena, site, slot.id()).is_some();
+        slot.memo.at_hand.keep_site(hash, site.get(), is_others);
     }
 
     /// The node of the memo's stack: nearly always known; else its unknown frames are inserted, outermost first.
     #[inline]
-    fn node_of_memo(&self, seat: &mut Seat) -> NodeId {
-        let bottom = seat.memo.bottom();
-        let frames = seat.memo.frames();
+    fn node_of_memo(&self, slot: &mut ThreadSlot) -> NodeId {
+        let bottom = slot.memo.bottom();
+        let frames = slot.memo.frames();
         let mut known = frames.len();
         let mut node = NodeId::new(0);
         while known > 0 {
@@ -224,7 +236,7 @@ impl Tracker {
     #[cold]
     #[inline(never)]
     fn plain_stack(&self, guard: &Guard, caller: Caller, ground: Option<Pseudo>) -> NodeId {
-        let own = guard.seat().and_then(|seat| seat.own_stack_end(caller.rsp));
+        let own = guard.slot().and_then(|slot| slot.own_stack_end(caller.rsp));
         let end = own.unwrap_or_else(|| stacks::end_of(caller.rsp));
         let (mut node, mut hash) = (NodeId::new(0), ROOT_HASH);
         if let Some(ground) = ground {

@@ -85,14 +85,14 @@ impl Tracker {
     /// Whether an object is a sample. The interval may have grown since the distance was drawn: then the sample stays with
     /// less than certainty.
     fn is_object_sampled(&self, guard: &Guard, size: Bytes) -> bool {
-        let Some(seat) = guard.seat() else { return false };
-        let (drawn, now) = (seat.object_interval, self.samples.interval());
+        let Some(slot) = guard.slot() else { return false };
+        let (drawn, now) = (slot.object_interval, self.samples.interval());
         if drawn == now {
             return guard.object_distance().passes(size, now);
         }
-        let seed = ticks() ^ u64::from(seat.id().get()) << 48;
+        let seed = ticks() ^ u64::from(slot.id().get()) << 48;
         *guard.object_distance() = Distance::new(seed, now);
-        seat.object_interval = now;
+        slot.object_interval = now;
         drawn != 0 && Chance(seed).stays(size, drawn, now)
     }
 
@@ -106,7 +106,7 @@ impl Tracker {
             self.arena.header().private_bytes.fetch_add(grown, Relaxed);
         }
         let weight = sampling::weight(sample.size, self.samples.interval());
-        sites::on_alloc(&self.arena, sample.site, guard.seat_id(), weight, Tally::Apart);
+        sites::on_alloc(&self.arena, sample.site, guard.slot_id(), weight, Tally::Apart);
         if alone.is_full() {
             alone.thin(|sample, fate, old, new| self.reweigh(guard, sample, fate, old, new));
             self.arena.header().object_interval.store(self.samples.interval(), Relaxed);
@@ -124,7 +124,7 @@ impl Tracker {
             bytes: after.bytes.wrapping_sub(before.bytes),
             blocks: after.blocks.wrapping_sub(before.blocks),
         };
-        sites::on_alloc(&self.arena, sample.site, guard.seat_id(), difference, Tally::Apart);
+        sites::on_alloc(&self.arena, sample.site, guard.slot_id(), difference, Tally::Apart);
     }
 
     fn record_every_object(&self, guard: &Guard, addr: Addr, block: Block) {
@@ -133,7 +133,7 @@ impl Tracker {
             Ok(Some(old)) => self.count_end(guard, old),
             Err(_) => return self.arena.lose(Loss::ArenaFull),
         }
-        sites::on_alloc(&self.arena, block.site, guard.seat_id(), sampling::exact(block.size), Tally::Apart);
+        sites::on_alloc(&self.arena, block.site, guard.slot_id(), sampling::exact(block.size), Tally::Apart);
     }
 
     #[cold]
@@ -152,9 +152,9 @@ impl Tracker {
     fn end_iterator(&self, block: Addr) {
         let Some(guard) = Guard::enter(Nesting::Never) else { return };
         if is_recording(&guard)
-            && let (Some(seat), Some(thread)) = (guard.seat(), self.python().thread())
+            && let (Some(slot), Some(thread)) = (guard.slot(), self.python().thread())
         {
-            seat.python.on_iterator_freed(block, thread, &self.arena);
+            slot.python.on_iterator_freed(block, thread, &self.arena);
         }
     }
 
@@ -212,6 +212,6 @@ impl Tracker {
             1 => sampling::exact(block.size),
             interval => sampling::weight(block.size, interval),
         };
-        sites::on_free(&self.arena, block.site, guard.seat_id(), weight, Tally::Apart);
+        sites::on_free(&self.arena, block.site, guard.slot_id(), weight, Tally::Apart);
     }
 }

@@ -17,10 +17,10 @@ impl Tracker {
         if !is_recording(&guard) || name.is_empty() || name.len() > LONGEST {
             return true;
         }
-        let (Some(seat), Some(thread)) = (guard.seat(), self.python().thread()) else { return true };
+        let (Some(slot), Some(thread)) = (guard.slot(), self.python().thread()) else { return true };
         let maker = match at {
-            Some(line) => seat.python.maker_at(&self.arena, &self.trie, line),
-            None => match seat.python.maker(thread, &self.arena, &self.trie) {
+            Some(line) => slot.python.maker_at(&self.arena, &self.trie, line),
+            None => match slot.python.maker(thread, &self.arena, &self.trie) {
                 Maker::Known(maker) => Some(maker),
                 Maker::Rewritten => return false,
                 Maker::Nobody => return true,

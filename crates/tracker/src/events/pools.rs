@@ -25,7 +25,7 @@ impl Tracker {
         let is_noted = is_recording(guard) && mappings::is_in_pool(&self.arena, start);
         match (is_noted, is_allocators) {
             (false, _) => {}
-            (true, false) => mappings::on_unmap(&self.arena, guard.seat_id(), start, length),
+            (true, false) => mappings::on_unmap(&self.arena, guard.slot_id(), start, length),
             (true, true) => mappings::on_map_by_allocator(&self.arena, start, length),
         }
         is_noted

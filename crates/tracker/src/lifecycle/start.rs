@@ -61,12 +61,12 @@ fn restart(guard: &Guard) -> bool {
     }
     set_life(Life::Blind); // for other threads of the child, while this one is at it
     process::set_forked();
-    thread_slot::on_fork(guard.seat_id());
+    thread_slot::on_fork(guard.slot_id());
     tracker().unwinder.reset();
     let ready = make_arena(tracker(), true).is_ok();
     if ready {
         set_life(Life::Recording);
-        names::on_seated(&tracker().arena, guard.seat_id());
+        names::on_slot_taken(&tracker().arena, guard.slot_id());
     } else {
         tracker().arena.lose(Loss::ProcessUnseen); // the parent's, which is mapped here still
     }

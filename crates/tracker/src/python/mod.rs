@@ -4,7 +4,7 @@
 //!
 //! ```text
 //!   native stack (memo) ─┐
-//!                        ├─ key ─▶ seat's sites at hand ─▶ alias in the trie ─▶ site            (the hot way)
+//!                        ├─ key ─▶ slot's sites at hand ─▶ alias in the trie ─▶ site            (the hot way)
 //!   Python frames, hashed┘                                        │ first sight
 //!                                                                 ▼
 //!                        merge: each run of interpreter frames becomes the Python frames that it executes

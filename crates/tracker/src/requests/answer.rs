@@ -63,7 +63,7 @@ impl Tracker {
 
     /// Whether no signal handler is on the stack; false also where that cannot be known.
     pub fn is_outside_handlers(&self, guard: &Guard, caller: Caller) -> bool {
-        let own = guard.seat().and_then(|seat| seat.own_stack_end(caller.rsp));
+        let own = guard.slot().and_then(|slot| slot.own_stack_end(caller.rsp));
         let end = own.unwrap_or_else(|| stacks::end_of(caller.rsp));
         end >= caller.rsp + 8 && is_outside_handlers(&self.unwinder, &self.arena, caller, end)
     }

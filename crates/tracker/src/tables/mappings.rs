@@ -14,7 +14,7 @@ use heaplens_format::{Addr, Bytes, Loss, SiteId};
 
 use super::arena::Arena;
 use super::sites::{self, Tally};
-use super::slot_id::SeatId;
+use super::slot_id::SlotId;
 use super::weight::Weight;
 
 const PATIENCE: usize = 20_000;
@@ -23,10 +23,10 @@ const PATIENCE: usize = 20_000;
 const BY_ALLOCATOR: SiteId = SiteId::new(0);
 
 /// Records a mapping; what it replaces (`MAP_FIXED`) ends.
-pub fn on_map(arena: &Arena, seat: SeatId, start: Addr, length: Bytes, site: SiteId) {
+pub fn on_map(arena: &Arena, slot: SlotId, start: Addr, length: Bytes, site: SiteId) {
     let done = with_table(arena, |table| {
-        table.cut(start.get(), (start + length).get(), seat);
-        table.insert(start.get(), (start + length).get(), site, seat)
+        table.cut(start.get(), (start + length).get(), slot);
+        table.insert(start.get(), (start + length).get(), site, slot)
     });
     if done != Some(true) {
         arena.lose(Loss::MappingLost);
@@ -35,13 +35,13 @@ pub fn on_map(arena: &Arena, seat: SeatId, start: Addr, length: Bytes, site: Sit
 
 /// Notes that the allocator mapped memory for itself. No site has it: what it cuts out of it is recorded block by block.
 pub fn on_map_by_allocator(arena: &Arena, start: Addr, length: Bytes) {
-    on_map(arena, SeatId::NONE, start, length, BY_ALLOCATOR);
+    on_map(arena, SlotId::NONE, start, length, BY_ALLOCATOR);
 }
 
 /// Notes a region that a pool hands out in parts, which are recorded one by one. Nothing where its regions have no mark.
 pub fn on_pool_region(arena: &Arena, pool: Allocator, start: Addr, length: Bytes) {
     if let Some(mark) = pool.row().pool.and_then(|pool| pool.region_mark) {
-        on_map(arena, SeatId::NONE, start, length, SiteId::new(mark));
+        on_map(arena, SlotId::NONE, start, length, SiteId::new(mark));
     }
 }
 
@@ -55,8 +55,8 @@ pub fn is_in_pool(arena: &Arena, address: Addr) -> bool {
 }
 
 /// Ends what lies in a range, which may be parts of mappings.
-pub fn on_unmap(arena: &Arena, seat: SeatId, start: Addr, length: Bytes) {
-    if with_table(arena, |table| table.cut(start.get(), (start + length).get(), seat)) != Some(true) {
+pub fn on_unmap(arena: &Arena, slot: SlotId, start: Addr, length: Bytes) {
+    if with_table(arena, |table| table.cut(start.get(), (start + length).get(), slot)) != Some(true) {
         arena.lose(Loss::MappingLost);
     }
 }
@@ -145,19 +145,19 @@ impl Table<'_> {
         low
     }
 
-    fn insert(&mut self, start: u64, end: u64, site: SiteId, seat: SeatId) -> bool {
+    fn insert(&mut self, start: u64, end: u64, site: SiteId, slot: SlotId) -> bool {
         let index = self.first_ending_after(start);
         if !self.make_room(index) {
             return false;
         }
         self.set(index, Record { start, end, site });
-        self.count_alloc(site, seat, Weight { bytes: end - start, blocks: 1 });
+        self.count_alloc(site, slot, Weight { bytes: end - start, blocks: 1 });
         true
     }
 
-    fn count_alloc(&self, site: SiteId, seat: SeatId, weight: Weight) {
+    fn count_alloc(&self, site: SiteId, slot: SlotId, weight: Weight) {
         if is_site(site) {
-            sites::on_alloc(self.arena, site, seat, weight, Tally::Apart);
+            sites::on_alloc(self.arena, site, slot, weight, Tally::Apart);
         }
     }
 
@@ -185,7 +185,7 @@ impl Table<'_> {
     }
 
     /// Ends what lies in `start..end`; a mapping that reaches beyond on both sides becomes two.
-    fn cut(&mut self, start: u64, end: u64, seat: SeatId) -> bool {
+    fn cut(&mut self, start: u64, end: u64, slot: SlotId) -> bool {
         let mut index = self.first_ending_after(start);
         while let Some(record) = self.get(index).filter(|record| record.start < end) {
             let (from, to) = (record.start.max(start), record.end.min(end));
@@ -193,7 +193,7 @@ impl Table<'_> {
             let kept = usize::from(before) + usize::from(after);
             let freed = Weight { bytes: to - from, blocks: u64::from(kept == 0) };
             if is_site(record.site) {
-                sites::on_free(self.arena, record.site, seat, freed, Tally::Apart);
+                sites::on_free(self.arena, record.site, slot, freed, Tally::Apart);
             }
             match (before, after) {
                 (false, false) => {
@@ -209,7 +209,7 @@ impl Table<'_> {
                     self.set(index, Record { end: from, ..record });
                     self.set(index + 1, Record { start: to, ..record });
                     let piece = Weight { bytes: 0, blocks: 1 };
-                    self.count_alloc(record.site, seat, piece);
+                    self.count_alloc(record.site, slot, piece);
                     return true;
                 }
             }
@@ -236,7 +236,7 @@ mod tests {
         ) {
             let arena = scratch();
             let mut ids: Vec<_> =
-                (1..4).map(|n| sites::create(&arena, NodeId::new(n), SeatId::NONE).unwrap()).collect();
+                (1..4).map(|n| sites::create(&arena, NodeId::new(n), SlotId::NONE).unwrap()).collect();
             let mark = Allocator::FrameworkPool.row().pool.and_then(|pool| pool.region_mark).unwrap();
             ids.extend([BY_ALLOCATOR, SiteId::new(mark)]);
             let mut twin = BTreeMap::new();
@@ -244,11 +244,11 @@ mod tests {
                 let (start, length) = (Addr::new(page * 4096), Bytes::new(pages * 4096));
                 match site {
                     Some(which) => {
-                        on_map(&arena, SeatId::NONE, start, length, ids[which]);
+                        on_map(&arena, SlotId::NONE, start, length, ids[which]);
                         twin.extend((page..page + pages).map(|page| (page, ids[which])));
                     }
                     None => {
-                        on_unmap(&arena, SeatId::NONE, start, length);
+                        on_unmap(&arena, SlotId::NONE, start, length);
                         twin.retain(|at, _| !(page..page + pages).contains(at));
                     }
                 }

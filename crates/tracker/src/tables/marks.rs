@@ -165,7 +165,7 @@ mod tests {
     use super::*;
     use crate::tables::scratch::scratch;
     use crate::tables::sites::{self, Tally};
-    use crate::tables::slot_id::SeatId;
+    use crate::tables::slot_id::SlotId;
     use crate::tables::weight::Weight;
     use heaplens_format::arena::marks::{CHANGE_SIZE, ChangeRecord};
     use heaplens_format::{NodeId, SiteId};
@@ -202,7 +202,7 @@ mod tests {
         ) {
             let arena = scratch();
             let marks = Marks::new();
-            let ids: Vec<_> = (0..3).map(|n| sites::create(&arena, NodeId::new(n + 1), SeatId::new(1)).unwrap()).collect();
+            let ids: Vec<_> = (0..3).map(|n| sites::create(&arena, NodeId::new(n + 1), SlotId::new(1)).unwrap()).collect();
             let (mut live, mut copies) = (vec![0u64; 3], Vec::new());
             for (which, bytes) in events {
                 if which == 3 {
@@ -210,7 +210,7 @@ mod tests {
                     prop_assert!(marks.make(&arena, mark).is_some());
                     copies.push(live.clone());
                 } else {
-                    sites::on_alloc(&arena, ids[which], SeatId::new(1), Weight { bytes, blocks: 1 }, Tally::Heap);
+                    sites::on_alloc(&arena, ids[which], SlotId::new(1), Weight { bytes, blocks: 1 }, Tally::Heap);
                     live[which] += bytes;
                 }
             }

@@ -1,6 +1,6 @@
 //! Counters of sites, the live total and its peak, and what each site held at the peak.
 //!
-//! A site belongs to the seat that made it: that thread counts with plain stores, everyone else in a second record with
+//! A site belongs to the thread slot that made it: that thread counts with plain stores, everyone else in a second record with
 //! atomic additions; the truth is the sum. A thread that often allocates from a stack whose site is another's gets a site of
 //! its own for it, so a stack may have several, whose sum is the truth. The value at the peak is kept lazily, in constant
 //! time per event:
@@ -26,7 +26,7 @@ use heaplens_format::{Loss, NodeId, SiteId};
 
 use super::arena::Arena;
 use super::changes::keep_value;
-use super::slot_id::SeatId;
+use super::slot_id::SlotId;
 use super::weight::Weight;
 
 /// In `moment` of a second record: a thread is copying the values.
@@ -50,7 +50,7 @@ enum Direction {
 }
 
 /// Takes a number for the site of a node. `None`: the arena is full, or 16 million sites are.
-pub fn create(arena: &Arena, node: NodeId, owner: SeatId) -> Option<SiteId> {
+pub fn create(arena: &Arena, node: NodeId, owner: SlotId) -> Option<SiteId> {
     let number = take_record(arena)?;
     let identity = SiteIdentity::new(node.get(), owner.get())?;
     // Release: a reader that sees the identity sees a site.
@@ -96,11 +96,11 @@ fn totals(own: &SiteRecord, second: &SiteRecord) -> Totals {
     Totals { live, allocated }
 }
 
-/// The node of a site, where the site is another seat's.
+/// The node of a site, where the site is another thread slot's.
 #[inline]
-pub fn node_of_others(arena: &Arena, id: SiteId, seat: SeatId) -> Option<NodeId> {
+pub fn node_of_others(arena: &Arena, id: SiteId, slot: SlotId) -> Option<NodeId> {
     let identity = SiteIdentity::from_raw(record(arena, id.get()).identity.load(Relaxed))?;
-    (identity.slot() != seat.get()).then(|| NodeId::new(identity.node()))
+    (identity.slot() != slot.get()).then(|| NodeId::new(identity.node()))
 }
 
 fn take_record(arena: &Arena) -> Option<u32> {
@@ -113,8 +113,8 @@ fn take_record(arena: &Arena) -> Option<u32> {
 
 /// Counts an allocation.
 #[inline]
-pub fn on_alloc(arena: &Arena, id: SiteId, seat: SeatId, weight: Weight, tally: Tally) {
-    count(arena, id, seat, weight, Direction::In);
+pub fn on_alloc(arena: &Arena, id: SiteId, slot: SlotId, weight: Weight, tally: Tally) {
+    count(arena, id, slot, weight, Direction::In);
     if tally == Tally::Heap {
         let hot = &arena.header().hot;
         let live = hot.live_bytes.fetch_add(weight.bytes, Relaxed).wrapping_add(weight.bytes);
@@ -139,26 +139,26 @@ fn raise_peak(word: &AtomicU64, mut now: Moment, live: u64) {
 
 /// Counts the end of a block.
 #[inline]
-pub fn on_free(arena: &Arena, id: SiteId, seat: SeatId, weight: Weight, tally: Tally) {
-    count(arena, id, seat, weight, Direction::Out);
+pub fn on_free(arena: &Arena, id: SiteId, slot: SlotId, weight: Weight, tally: Tally) {
+    count(arena, id, slot, weight, Direction::Out);
     if tally == Tally::Heap {
         arena.header().hot.live_bytes.fetch_sub(weight.bytes, Relaxed);
     }
 }
 
 /// Undoes the counting of a heap allocation. Sums of counters wrap, so that a negative number can be added.
-pub fn take_back(arena: &Arena, id: SiteId, seat: SeatId, weight: Weight) {
+pub fn take_back(arena: &Arena, id: SiteId, slot: SlotId, weight: Weight) {
     let negative = Weight { bytes: weight.bytes.wrapping_neg(), blocks: weight.blocks.wrapping_neg() };
-    count(arena, id, seat, negative, Direction::In);
+    count(arena, id, slot, negative, Direction::In);
     arena.header().hot.live_bytes.fetch_sub(weight.bytes, Relaxed);
 }
 
 #[inline(always)]
-fn count(arena: &Arena, id: SiteId, seat: SeatId, weight: Weight, direction: Direction) {
+fn count(arena: &Arena, id: SiteId, slot: SlotId, weight: Weight, direction: Direction) {
     let site = record(arena, id.get());
     let now = Moment::from_raw(arena.header().hot.moment.load(Relaxed));
     let Some(identity) = SiteIdentity::from_raw(site.identity.load(Relaxed)) else { return };
-    if seat == SeatId::NONE || identity.slot() != seat.get() {
+    if slot == SlotId::NONE || identity.slot() != slot.get() {
         return count_shared(arena, site, identity, now, weight, direction);
     }
     let before = site.moment.load(Relaxed);
@@ -317,14 +317,14 @@ mod tests {
             events in prop::collection::vec((0usize..5, 0u32..3, 1u64..1000, any::<bool>()), 1..300)
         ) {
             let arena = scratch();
-            let ids: Vec<_> = (0..5).map(|n| create(&arena, NodeId::new(n + 1), SeatId::new(1 + n % 2)).unwrap()).collect();
+            let ids: Vec<_> = (0..5).map(|n| create(&arena, NodeId::new(n + 1), SlotId::new(1 + n % 2)).unwrap()).collect();
             let mut live: Vec<Vec<u64>> = vec![vec![]; 5];
             let (mut total, mut peak) = (0u64, 0u64);
             let mut copy = vec![(0i64, 0i64); 5];
-            for (which, seat, bytes, is_alloc) in events {
-                let seat = SeatId::new(seat);
+            for (which, slot, bytes, is_alloc) in events {
+                let slot = SlotId::new(slot);
                 if is_alloc {
-                    on_alloc(&arena, ids[which], seat, one(bytes), Tally::Heap);
+                    on_alloc(&arena, ids[which], slot, one(bytes), Tally::Heap);
                     live[which].push(bytes);
                     total += bytes;
                     if total > peak {
@@ -332,7 +332,7 @@ mod tests {
                         copy = live.iter().map(|site| (site.iter().sum::<u64>() as i64, site.len() as i64)).collect();
                     }
                 } else if let Some(bytes) = live[which].pop() {
-                    on_free(&arena, ids[which], seat, one(bytes), Tally::Heap);
+                    on_free(&arena, ids[which], slot, one(bytes), Tally::Heap);
                     total -= bytes;
                 }
             }
@@ -347,15 +347,15 @@ mod tests {
     fn threads_that_free_together_after_a_peak_leave_its_value_exact() {
         for _ in 0..50 {
             let arena = scratch();
-            let id = create(&arena, NodeId::new(1), SeatId::new(9)).unwrap();
+            let id = create(&arena, NodeId::new(1), SlotId::new(9)).unwrap();
             for _ in 0..4000 {
-                on_alloc(&arena, id, SeatId::new(1), one(10), Tally::Heap);
+                on_alloc(&arena, id, SlotId::new(1), one(10), Tally::Heap);
             }
             std::thread::scope(|scope| {
-                for seat in 1..5 {
+                for slot in 1..5 {
                     let arena = &arena;
                     scope.spawn(move || {
-                        (0..1000).for_each(|_| on_free(arena, id, SeatId::new(seat), one(10), Tally::Heap));
+                        (0..1000).for_each(|_| on_free(arena, id, SlotId::new(slot), one(10), Tally::Heap));
                     });
                 }
             });

@@ -1,12 +1,12 @@
-//! The number of a thread's seat, by which tables know who counts.
+//! The number of a thread slot, by which tables know who counts.
 
-/// The number of a seat, from 1; 0 is nobody's.
+/// The number of a thread slot, from 1; 0 is nobody's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]
-pub struct SeatId(u32);
+pub struct SlotId(u32);
 
-impl SeatId {
-    /// A thread without a seat.
+impl SlotId {
+    /// A thread without one.
     pub const NONE: Self = Self(0);
 
     /// Wraps a number.

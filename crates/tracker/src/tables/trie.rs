@@ -18,7 +18,7 @@ use heaplens_format::{NodeId, SiteId};
 
 use super::arena::Arena;
 use super::sites;
-use super::slot_id::SeatId;
+use super::slot_id::SlotId;
 use super::trie_names::Names;
 use crate::process::clock::timed;
 use crate::sys;
@@ -321,13 +321,13 @@ impl Trie {
 
     /// The site of a node, made at its first allocation.
     #[inline]
-    pub fn site(&self, arena: &Arena, node: NodeId, seat: SeatId) -> Option<SiteId> {
-        let slot = &self.node(arena, node).site;
+    pub fn site(&self, arena: &Arena, node: NodeId, slot: SlotId) -> Option<SiteId> {
+        let word = &self.node(arena, node).site;
         // Acquire: pairs with the Release in `sites::create` by way of the exchange below.
-        match slot.load(Acquire) {
+        match word.load(Acquire) {
             0 => {
-                let site = sites::create(arena, node, seat)?;
-                match slot.compare_exchange(0, site.get(), AcqRel, Acquire) {
+                let site = sites::create(arena, node, slot)?;
+                match word.compare_exchange(0, site.get(), AcqRel, Acquire) {
                     Ok(_) => Some(site),
                     Err(other) => Some(SiteId::new(other)),
                 }

@@ -1,5 +1,4 @@
-//! A [`Guard`] proves that the thread is inside one of our hooks and nobody else is: a signal handler that allocates in the middle finds
-//! the seat busy and stays out. How a thread enters is decided in `lifecycle::threads`, since it may have to take a seat first.
+//! A [`Guard`] proves that the thread is inside one of our hooks and nobody else is: a signal handler that allocates in the middle //! the thread slot busy and stays out. How a thread enters is decided in `lifecycle::threads`, since it may have to take a slot first.
 
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::AcqRel;
@@ -7,11 +6,11 @@ use core::sync::atomic::compiler_fence;
 
 use heaplens_format::Bytes;
 
-use super::thread_slot::Seat;
-use super::words::{UNSEATED, UNSEATED_BUSY_SHIFT, thread_distance, thread_object_distance, thread_word};
+use super::thread_slot::ThreadSlot;
+use super::words::{NO_SLOT, NO_SLOT_BUSY_SHIFT, thread_distance, thread_object_distance, thread_word};
 use crate::process;
 use crate::tables::sampling::Distance;
-use crate::tables::slot_id::SeatId;
+use crate::tables::slot_id::SlotId;
 
 /// Whether the real function that runs under a guard is known to call other hooked functions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,15 +28,15 @@ pub enum Nesting {
 /// Proof that this thread is inside a hook, alone.
 #[derive(Debug)]
 pub struct Guard {
-    seat: *mut Seat,
+    slot: *mut ThreadSlot,
     stays_here: PhantomData<*mut ()>,
 }
 
 impl Guard {
-    /// The guard of a thread that has just entered; null: without a seat.
+    /// The guard of a thread that has just entered; null: without a slot.
     #[inline(always)]
-    pub(crate) const fn entered(seat: *mut Seat) -> Self {
-        Self { seat, stays_here: PhantomData }
+    pub(crate) const fn entered(slot: *mut ThreadSlot) -> Self {
+        Self { slot, stays_here: PhantomData }
     }
 
     /// The guard of `operator new` that was forgotten on the way through its frame in assembly; `None` when
@@ -47,8 +46,8 @@ impl Guard {
     /// This thread entered a guard with [`Nesting::New`], forgot it, and did not resume it yet.
     #[inline(always)]
     pub unsafe fn resume_new() -> Option<Self> {
-        let (seat, busy) = holder();
-        (busy == Nesting::New as u32).then_some(Self { seat, stays_here: PhantomData })
+        let (slot, busy) = holder();
+        (busy == Nesting::New as u32).then_some(Self { slot, stays_here: PhantomData })
     }
 
     /// A `malloc` that found the thread inside a hook failed: if that hook is `operator new`, its guard ends here.
@@ -58,37 +57,37 @@ impl Guard {
         drop(unsafe { Self::resume_new() });
     }
 
-    /// The seat, where the thread has one.
+    /// The slot, where the thread has one.
     #[inline(always)]
     #[expect(
         clippy::mut_from_ref,
-        reason = "a guard exists once per thread at a time, and a seat belongs to one thread"
+        reason = "a guard exists once per thread at a time, and a slot belongs to one thread"
     )]
-    pub fn seat(&self) -> Option<&mut Seat> {
+    pub fn slot(&self) -> Option<&mut ThreadSlot> {
         // SAFETY: null or held by this thread; busy, so that no other guard of this thread exists.
-        unsafe { self.seat.as_mut() }
+        unsafe { self.slot.as_mut() }
     }
 
-    /// Bytes until the thread's next sample; only a thread with a seat keeps count.
+    /// Bytes until the thread's next sample; only a thread with a slot keeps count.
     #[inline(always)]
-    #[expect(clippy::mut_from_ref, reason = "as for the seat")]
+    #[expect(clippy::mut_from_ref, reason = "as for the slot")]
     pub fn distance(&self) -> Option<&mut Distance> {
         // SAFETY: the words belong to this thread, and a guard exists once per thread at a time.
-        self.seat().map(|_| unsafe { &mut *thread_distance() })
+        self.slot().map(|_| unsafe { &mut *thread_distance() })
     }
 
     /// Bytes until the thread's next sampled object of Python.
     #[inline(always)]
-    #[expect(clippy::mut_from_ref, reason = "as for the seat")]
+    #[expect(clippy::mut_from_ref, reason = "as for the slot")]
     pub fn object_distance(&self) -> &mut Distance {
         // SAFETY: as in `distance`.
         unsafe { &mut *thread_object_distance() }
     }
 
-    /// The number of the seat, or nobody's.
+    /// The number of the slot, or nobody's.
     #[inline(always)]
-    pub fn seat_id(&self) -> SeatId {
-        self.seat().map_or(SeatId::NONE, |seat| seat.id())
+    pub fn slot_id(&self) -> SlotId {
+        self.slot().map_or(SlotId::NONE, |slot| slot.id())
     }
 }
 
@@ -96,35 +95,35 @@ impl Drop for Guard {
     #[inline(always)]
     fn drop(&mut self) {
         compiler_fence(AcqRel);
-        // SAFETY: the seat is held by this thread, and so is the word.
+        // SAFETY: the slot is held by this thread, and so is the word.
         unsafe {
-            match self.seat.is_null() {
-                false => (&raw mut (*self.seat).busy).write_volatile(0),
-                true => *thread_word() = UNSEATED,
+            match self.slot.is_null() {
+                false => (&raw mut (*self.slot).busy).write_volatile(0),
+                true => *thread_word() = NO_SLOT,
             }
         }
     }
 }
 
-/// The seat of this thread, where it has one and no hook is at work: for what needs no guard, since no signal handler does
+/// The slot of this thread, where it has one and no hook is at work: for what needs no guard, since no signal handler does
 /// it, such as making objects of Python.
 #[inline(always)]
-pub fn current<'a>() -> Option<&'a mut Seat> {
-    let (seat, busy) = holder();
+pub fn current<'a>() -> Option<&'a mut ThreadSlot> {
+    let (slot, busy) = holder();
     // SAFETY: null or held by this thread; not busy, so that no guard of this thread exists.
-    if busy == 0 { unsafe { seat.as_mut() } } else { None }
+    if busy == 0 { unsafe { slot.as_mut() } } else { None }
 }
 
-/// The seat of this thread, or null, and who is busy on it.
+/// The slot of this thread, or null, and who is busy on it.
 #[inline(always)]
-fn holder() -> (*mut Seat, u32) {
-    // SAFETY: the word belongs to this thread; a pointer in it leads to the seat that the thread holds.
+fn holder() -> (*mut ThreadSlot, u32) {
+    // SAFETY: the word belongs to this thread; a pointer in it leads to the slot that the thread holds.
     unsafe {
         let word = *thread_word();
-        match word & UNSEATED {
+        match word & NO_SLOT {
             _ if word == 0 => (core::ptr::null_mut(), 0),
-            0 => (word as *mut Seat, (&raw const (*(word as *mut Seat)).busy).read_volatile()),
-            _ => (core::ptr::null_mut(), (word >> UNSEATED_BUSY_SHIFT) as u32),
+            0 => (word as *mut ThreadSlot, (&raw const (*(word as *mut ThreadSlot)).busy).read_volatile()),
+            _ => (core::ptr::null_mut(), (word >> NO_SLOT_BUSY_SHIFT) as u32),
         }
     }
 }

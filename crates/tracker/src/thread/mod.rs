@@ -1,4 +1,4 @@
-//! What one thread needs between two events: its slot, the guard that proves that it is inside a hook, the words of its
+//! What one thread needs between two events: its thread slot, the guard that proves that it is inside a hook, the words of its
 //! thread-local storage, and its name in the arena.
 
 pub mod annotation;

@@ -1,4 +1,4 @@
-//! Which thread sits where, by the name that the kernel has for it (`format::arena::thread`): read when it comes, since it may be
+//! Which thread holds which slot, by the name that the kernel has for it (`format::arena::thread`): read when it comes, since it may be
 //! killed, and again when it ends or the process does, since programs name threads that run.
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed};
@@ -10,7 +10,7 @@ use crate::process::is_own_arena;
 use crate::process::path::PathBuffer;
 use crate::sys::{self, Descriptor};
 use crate::tables::arena::Arena;
-use crate::tables::slot_id::SeatId;
+use crate::tables::slot_id::SlotId;
 
 /// As the kernel has it: fifteen bytes and a zero.
 type ThreadName = [u64; 2];
@@ -20,22 +20,22 @@ const MAIN: ThreadName = [u64::from_le_bytes(*b"main\0\0\0\0"), 0];
 /// Threads that still run when the process exits and whose names are read then.
 const MOST_AT_EXIT: usize = 256;
 
-/// This thread takes a seat.
+/// This thread takes a slot.
 #[cold]
-pub(crate) fn on_seated(arena: &Arena, seat: SeatId) {
-    if seat != SeatId::NONE
+pub(crate) fn on_slot_taken(arena: &Arena, slot: SlotId) {
+    if slot != SlotId::NONE
         && is_own_arena()
-        && let Some(record) = taken(arena, seat)
+        && let Some(record) = taken(arena, slot)
     {
         begin(record, sys::thread_id(), own_name());
     }
 }
 
-/// It leaves the seat.
+/// It gives the slot back.
 #[cold]
-pub(crate) fn on_left(arena: &Arena, seat: SeatId) {
+pub(crate) fn on_slot_given_back(arena: &Arena, slot: SlotId) {
     if is_own_arena()
-        && let Some(record) = existing(arena, seat)
+        && let Some(record) = existing(arena, slot)
     {
         settle(record, own_name());
     }
@@ -46,7 +46,7 @@ pub(crate) fn on_left(arena: &Arena, seat: SeatId) {
 pub(crate) fn on_exit(arena: &Arena) {
     let own = sys::thread_id();
     let count = (arena.extent(Region::Threads).used.load(Relaxed) / THREAD_SIZE as u64) as u32;
-    let all = (1..count).filter_map(|seat| existing(arena, SeatId::new(seat)));
+    let all = (1..count).filter_map(|slot| existing(arena, SlotId::new(slot)));
     for record in all.filter(|record| record.holder.load(Relaxed) != 0).take(MOST_AT_EXIT) {
         let thread = record.holder.load(Relaxed);
         let name = if thread == own { Some(own_name()) } else { name_of(thread) };
@@ -76,25 +76,25 @@ fn put(record: &Thread, name: ThreadName) {
     record.name.iter().zip(name).for_each(|(word, part)| word.store(part, Relaxed));
 }
 
-/// The record of a seat, which is made where there is none yet. Threads that come at once may take a few more than are needed.
-fn taken(arena: &Arena, seat: SeatId) -> Option<&Thread> {
-    while end_of(seat) > arena.extent(Region::Threads).used.load(Relaxed) {
+/// The record of a slot, which is made where there is none yet. Threads that come at once may take a few more than are needed.
+fn taken(arena: &Arena, slot: SlotId) -> Option<&Thread> {
+    while end_of(slot) > arena.extent(Region::Threads).used.load(Relaxed) {
         arena.take(Region::Threads, THREAD_SIZE as u64)?;
     }
-    existing(arena, seat)
+    existing(arena, slot)
 }
 
-fn existing(arena: &Arena, seat: SeatId) -> Option<&Thread> {
+fn existing(arena: &Arena, slot: SlotId) -> Option<&Thread> {
     let extent = arena.extent(Region::Threads);
     // Acquire: as in `Arena::take`.
     let there = extent.used.load(Relaxed).min(extent.reserved.load(Acquire));
     // SAFETY: the record is within what is reserved.
-    (end_of(seat) <= there)
-        .then(|| unsafe { arena.record(Region::Threads, seat.get() as usize * THREAD_SIZE) })
+    (end_of(slot) <= there)
+        .then(|| unsafe { arena.record(Region::Threads, slot.get() as usize * THREAD_SIZE) })
 }
 
-fn end_of(seat: SeatId) -> u64 {
-    (u64::from(seat.get()) + 1) * THREAD_SIZE as u64
+fn end_of(slot: SlotId) -> u64 {
+    (u64::from(slot.get()) + 1) * THREAD_SIZE as u64
 }
 
 fn own_name() -> ThreadName {
@@ -135,9 +135,9 @@ mod tests {
     }
 
     #[test]
-    fn a_seat_has_the_last_name_of_its_threads_where_that_is_one() {
+    fn a_thread_slot_has_the_last_name_of_its_threads_where_that_is_one() {
         let arena = scratch();
-        let record = taken(&arena, SeatId::new(40)).unwrap();
+        let record = taken(&arena, SlotId::new(40)).unwrap();
         begin(record, 7, named(b"python\0\0"));
         assert_eq!(name(record), Some(*b"python\0\0"), "until it says otherwise");
         settle(record, named(b"worker\0\0"));
@@ -149,7 +149,7 @@ mod tests {
         begin(record, 9, named(b"python\0\0"));
         settle(record, named(b"loader\0\0"));
         assert_eq!(name(record), None);
-        assert!(existing(&arena, SeatId::new(41)).is_none() && existing(&arena, SeatId::new(39)).is_some());
+        assert!(existing(&arena, SlotId::new(41)).is_none() && existing(&arena, SlotId::new(39)).is_some());
     }
 
     #[test]

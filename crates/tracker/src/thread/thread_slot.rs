@@ -1,4 +1,4 @@
-//! A seat: what one thread needs between two events. Seats are taken at a thread's first event and given back at its end,
+//! A thread slot: what one thread needs between two events. Slots are taken at a thread's first event and given back at its end,
 //! so ten thousand threads that come and go one after another use one.
 
 use core::ffi::c_void;
@@ -12,22 +12,22 @@ use super::words::thread_distance;
 use crate::python::Room;
 use crate::sys;
 use crate::tables::sampling::Distance;
-use crate::tables::slot_id::SeatId;
+use crate::tables::slot_id::SlotId;
 use crate::unwind::memo::Memo;
 use crate::unwind::stacks;
 
-/// The most threads at a time that have a seat.
+/// The most threads at a time that have a slot.
 const CAPACITY: usize = SiteIdentity::MAX_SLOT as usize;
-pub(super) static SEATS: [AtomicPtr<Seat>; CAPACITY] =
+pub(super) static SLOTS: [AtomicPtr<ThreadSlot>; CAPACITY] =
     [const { AtomicPtr::new(core::ptr::null_mut()) }; CAPACITY];
 pub(super) static COUNT: AtomicU32 = AtomicU32::new(0);
 
 /// What one thread needs between two events. Lives in pages of its own, most of which are never touched.
 #[repr(C)]
-pub struct Seat {
+pub struct ThreadSlot {
     pub(crate) busy: u32,
     pub(crate) taken: AtomicU32,
-    pub(super) id: SeatId,
+    pub(super) id: SlotId,
     /// Counts events, to time some of them.
     pub events: u32,
     /// The thread's own stack.
@@ -45,10 +45,10 @@ pub struct Seat {
     pub python: Room,
 }
 
-impl Seat {
+impl ThreadSlot {
     /// Its number.
     #[inline(always)]
-    pub fn id(&self) -> SeatId {
+    pub fn id(&self) -> SlotId {
         self.id
     }
 
@@ -65,7 +65,7 @@ impl Seat {
     }
 
     /// A thread takes it, whose blocks are sampled at this mean distance.
-    pub(crate) fn sit_down(&mut self, interval: u64) {
+    pub(crate) fn init(&mut self, interval: u64) {
         (self.low, self.high) = own_stack();
         self.memo.forget_stack();
         self.too_deep_below = 0;
@@ -77,14 +77,14 @@ impl Seat {
     }
 }
 
-/// In a forked child only the calling thread lives: all other seats are free, and the arena is another.
-pub fn on_fork(own: SeatId) {
-    for entry in &SEATS[..count()] {
-        // SAFETY: entries below the count point to seats that are never unmapped; the child has its own copy.
-        if let Some(seat) = unsafe { entry.load(Acquire).as_mut() } {
-            seat.memo.clear();
-            seat.python.clear();
-            seat.taken.store(u32::from(seat.id == own), Relaxed);
+/// In a forked child only the calling thread lives: all other slots are free, and the arena is another.
+pub fn on_fork(own: SlotId) {
+    for entry in &SLOTS[..count()] {
+        // SAFETY: entries below the count point to slots that are never unmapped; the child has its own copy.
+        if let Some(slot) = unsafe { entry.load(Acquire).as_mut() } {
+            slot.memo.clear();
+            slot.python.clear();
+            slot.taken.store(u32::from(slot.id == own), Relaxed);
         }
     }
 }
@@ -93,44 +93,44 @@ fn count() -> usize {
     (COUNT.load(Acquire) as usize).min(CAPACITY)
 }
 
-pub(crate) fn free_seat() -> Option<*mut Seat> {
-    for entry in &SEATS[..count()] {
-        let seat = entry.load(Acquire);
-        // SAFETY: entries below the count are null or point to seats that are never unmapped.
-        if let Some(there) = unsafe { seat.as_ref() }
+pub(crate) fn free_slot() -> Option<*mut ThreadSlot> {
+    for entry in &SLOTS[..count()] {
+        let slot = entry.load(Acquire);
+        // SAFETY: entries below the count are null or point to slots that are never unmapped.
+        if let Some(there) = unsafe { slot.as_ref() }
             // Acquire: pairs with the Release in `on_thread_end`; what the last holder wrote is ours now.
             && there.taken.compare_exchange(0, 1, Acquire, Relaxed).is_ok()
         {
-            return Some(seat);
+            return Some(slot);
         }
     }
     None
 }
 
-/// Why a thread has no seat.
+/// Why a thread has no slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum NoSeat {
+pub(crate) enum NoSlot {
     /// All are taken.
     AllTaken,
     /// There is no memory for another one.
     NoMemory,
 }
 
-/// One more seat, which nobody has had before.
-pub(crate) fn new_seat() -> Result<*mut Seat, NoSeat> {
+/// One more slot, which nobody has had before.
+pub(crate) fn new_slot() -> Result<*mut ThreadSlot, NoSlot> {
     let index = COUNT.fetch_add(1, AcqRel) as usize;
     if index >= CAPACITY {
         COUNT.fetch_sub(1, AcqRel);
-        return Err(NoSeat::AllTaken);
+        return Err(NoSlot::AllTaken);
     }
-    let seat = sys::private_pages(size_of::<Seat>()).ok_or(NoSeat::NoMemory)? as *mut Seat;
-    // SAFETY: fresh zeroed pages are an idle seat: every field is a number, or an option whose zero is `None`.
+    let slot = sys::private_pages(size_of::<ThreadSlot>()).ok_or(NoSlot::NoMemory)? as *mut ThreadSlot;
+    // SAFETY: fresh zeroed pages are an idle slot: every field is a number, or an option whose zero is `None`.
     unsafe {
-        (*seat).id = SeatId::new(index as u32 + 1);
-        (*seat).taken.store(1, Relaxed);
+        (*slot).id = SlotId::new(index as u32 + 1);
+        (*slot).taken.store(1, Relaxed);
     }
-    SEATS[index].store(seat, Release);
-    Ok(seat)
+    SLOTS[index].store(slot, Release);
+    Ok(slot)
 }
 
 unsafe extern "C" {

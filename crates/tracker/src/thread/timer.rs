@@ -21,9 +21,9 @@ impl Timer {
     /// At the begin of an event.
     #[inline(always)]
     pub fn start(guard: &Guard) -> Self {
-        let Some(seat) = guard.seat() else { return Self(0) };
-        seat.events = seat.events.wrapping_add(1);
-        if seat.events.is_multiple_of(TIMED_EVERY) { Self(ticks()) } else { Self(0) }
+        let Some(slot) = guard.slot() else { return Self(0) };
+        slot.events = slot.events.wrapping_add(1);
+        if slot.events.is_multiple_of(TIMED_EVERY) { Self(ticks()) } else { Self(0) }
     }
 
     /// At its end; whether it was timed.

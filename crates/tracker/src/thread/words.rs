@@ -1,14 +1,14 @@
 //! The words of a thread: initial-exec thread-local storage (a `thread_local!` in a preloaded library calls `__tls_get_addr`, which
-//! may allocate). The first one is the way to the thread's seat:
+//! may allocate). The first one is the way to the thread slot:
 //!
 //! ```text
-//!   0            no seat yet
-//!   …xx01        no seat any more (the thread is ending) or ever (all are taken); xx: busy, as in Seat::busy
-//!   pointer      the seat
+//!   0            no slot yet
+//!   …xx01        no slot any more (the thread is ending) or ever (all are taken); xx: busy, as in ThreadSlot::busy
+//!   pointer      the slot
 //! ```
 //!
 //! Behind it stand the distances to the thread's next sampled block and to its next sampled object of Python, so that an
-//! event that is none needs no seat at all, and where the thread says what operation of a framework it runs (`work`).
+//! event that is none needs no slot at all, and where the thread says what operation of a framework it runs (`work`).
 
 use core::arch::{asm, global_asm};
 
@@ -29,8 +29,8 @@ global_asm!(
     ".text"
 );
 
-pub(crate) const UNSEATED: u64 = 1;
-pub(crate) const UNSEATED_BUSY_SHIFT: u32 = 1;
+pub(crate) const NO_SLOT: u64 = 1;
+pub(crate) const NO_SLOT_BUSY_SHIFT: u32 = 1;
 
 #[inline(always)]
 pub(crate) fn thread_word() -> *mut u64 {

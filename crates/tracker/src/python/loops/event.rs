@@ -4,7 +4,7 @@ use crate::modules::interpreter::Thread;
 use crate::objects::samples::Samples;
 use crate::tables::arena::Arena;
 use crate::tables::marks::Marks;
-use crate::tables::slot_id::SeatId;
+use crate::tables::slot_id::SlotId;
 use crate::tables::trie::Trie;
 
 /// The tables that a look at loops reads and writes.
@@ -25,8 +25,8 @@ pub struct Tables<'a> {
 pub struct Event<'a> {
     /// The thread.
     pub thread: Thread<'a>,
-    /// Its seat.
-    pub seat: SeatId,
+    /// Its thread slot.
+    pub slot: SlotId,
     /// The innermost frame whose code has loops; 0 where none has.
     pub loop_frame: u64,
     /// The whole stack; 0 where that it comes again says nothing.

@@ -209,12 +209,12 @@ mod tests {
     use super::super::records::record_of;
     use super::*;
     use crate::tables::scratch::scratch;
-    use crate::tables::slot_id::SeatId;
+    use crate::tables::slot_id::SlotId;
 
     /// A loop over a range of 1000, as it is when so many passes are seen; and its record.
     fn seen(arena: &Arena, passes: u64) -> (LoopState, &LoopRecord) {
         let running = Running::default();
-        let number = record_of(arena, &running, SeatId::new(1), 0).unwrap();
+        let number = record_of(arena, &running, SlotId::new(1), 0).unwrap();
         let mut kept = LoopState { record: number, is_own: true, ..LoopState::default() };
         run(arena, &mut kept, passes);
         (kept, record(arena, number))

@@ -8,7 +8,7 @@ use heaplens_format::arena::marks::{LOOP_COUNTED, LOOP_SIZE, LoopRecord};
 use super::running::{DEEPEST, Running};
 use crate::sys;
 use crate::tables::arena::Arena;
-use crate::tables::slot_id::SeatId;
+use crate::tables::slot_id::SlotId;
 
 /// The most loops of a process that are kept.
 const MOST_LOOPS: u64 = 4096;
@@ -37,13 +37,13 @@ pub(super) fn adopt(arena: &Arena, number: u32, parent: u32) -> bool {
 
 /// The record of a loop in this thread, found or made. `None`: there are too many.
 #[cold]
-pub(super) fn record_of(arena: &Arena, running: &Running, seat: SeatId, parent: u32) -> Option<u32> {
+pub(super) fn record_of(arena: &Arena, running: &Running, slot: SlotId, parent: u32) -> Option<u32> {
     let place = u64::from(running.code) << 32 | u64::from(running.first);
     let extent = arena.extent(Region::Loops);
     let used = extent.used.load(Relaxed).min(extent.reserved.load(Relaxed)) / LOOP_SIZE as u64;
     let known = (1..used as u32).find(|&number| {
         let known = record(arena, number);
-        known.place.load(Relaxed) == place && known.slot.load(Relaxed) == seat.get()
+        known.place.load(Relaxed) == place && known.slot.load(Relaxed) == slot.get()
     });
     if known.is_some() || used >= MOST_LOOPS {
         return known;
@@ -56,7 +56,7 @@ pub(super) fn record_of(arena: &Arena, running: &Running, seat: SeatId, parent: 
     record.last.store(running.end.saturating_sub(1), Relaxed);
     record.flags.store(LOOP_COUNTED, Relaxed);
     record.parent.store(parent, Relaxed);
-    record.slot.store(seat.get(), Relaxed);
+    record.slot.store(slot.get(), Relaxed);
     record.first_ns.store(sys::monotonic_ns(), Relaxed);
     // Release: a reader that sees the place sees a whole record.
     record.place.store(place, Release);

@@ -13,7 +13,7 @@ use crate::modules::memory::Checked;
 use crate::objects::samples::Samples;
 use crate::python::codes::Codes;
 use crate::tables::arena::Arena;
-use crate::tables::slot_id::SeatId;
+use crate::tables::slot_id::SlotId;
 
 /// Loops that a thread keeps in mind.
 const KEPT: usize = 64;
@@ -87,7 +87,7 @@ impl Loops {
     #[cold]
     #[inline(never)]
     fn look(&mut self, event: Event<'_>, codes: &mut Codes, tables: Tables<'_>) {
-        let Event { thread, seat, key, .. } = event;
+        let Event { thread, slot, key, .. } = event;
         self.note_last_place();
         let mut stack = LoopStack::default();
         stack.read(thread, codes, tables);
@@ -95,7 +95,7 @@ impl Loops {
         for at in 0..stack.count {
             stack.loops[at].ask(thread.known, tables);
             let running = stack.loops[at];
-            let Some(place) = self.find(&running, tables.arena, seat, around.parent) else { return };
+            let Some(place) = self.find(&running, tables.arena, slot, around.parent) else { return };
             let kept = &mut self.kept[place];
             if kept.is_left_by(&running, tables.arena) {
                 break;
@@ -129,14 +129,14 @@ impl Loops {
     }
 
     /// The loop's entry, made where it is new in the place of the one that was not seen for longest.
-    fn find(&mut self, running: &Running, arena: &Arena, seat: SeatId, parent: u32) -> Option<usize> {
+    fn find(&mut self, running: &Running, arena: &Arena, slot: SlotId, parent: u32) -> Option<usize> {
         if let Some(at) = self.position_of(running) {
             if self.kept[at].parent == 0 && adopt(arena, self.kept[at].record, parent) {
                 self.kept[at].parent = parent;
             }
             return Some(at);
         }
-        let record = record_of(arena, running, seat, parent)?;
+        let record = record_of(arena, running, slot, parent)?;
         let at = (0..KEPT).min_by_key(|&at| self.kept[at].looks)?;
         let parent = parent_of(arena, record);
         self.kept[at] = LoopState {
