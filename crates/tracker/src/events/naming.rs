@@ -64,7 +64,7 @@ impl Tracker {
         let native = slot.memo.frames().last().map_or(ROOT_HASH, |top| top.hash);
         let ground = slot.ground.map_or(0, |ground| u64::from(ground.number()));
         let key = extend_hash(native, python ^ operation ^ ground << 56);
-        let site = match self.site_at_hand(slot, key) {
+        let site = match self.cached_site(slot, key) {
             Some((site, _)) => site,
             None => {
                 let caller = match thread {
@@ -104,7 +104,7 @@ impl Tracker {
             Some(known) => known,
             None => self.merge_stacks(slot, caller, key, end)?,
         };
-        self.keep_at_hand(slot, key, site);
+        self.cache_site(slot, key, site);
         Some(site)
     }
 
@@ -148,10 +148,10 @@ impl Tracker {
         if known != 0 {
             return Some(SiteId::new(known));
         }
-        let Some((site, is_settled)) = self.site_at_hand(slot, hash) else {
+        let Some((site, is_settled)) = self.cached_site(slot, hash) else {
             let node = self.node_of_memo(slot);
             let site = self.trie.site(&self.arena, node, id)?;
-            self.keep_at_hand(slot, hash, site);
+            self.cache_site(slot, hash, site);
             return Some(site);
         };
         if is_settled && let Some(top) = slot.memo.frames().last_mut() {
@@ -160,17 +160,17 @@ impl Tracker {
         Some(site)
     }
 
-    /// The site that the thread has at hand for a stack, and whether it stays that one: another thread's site becomes one
+    /// The site that the thread has cached for a stack, and whether it stays that one: another thread's site becomes one
     /// of its own when it is used often.
     #[inline(always)]
-    fn site_at_hand(&self, slot: &mut ThreadSlot, hash: u64) -> Option<(SiteId, bool)> {
-        let kept = slot.memo.at_hand.site(hash)?;
+    fn cached_site(&self, slot: &mut ThreadSlot, hash: u64) -> Option<(SiteId, bool)> {
+        let kept = slot.memo.cache.site(hash)?;
         let site = SiteId::new(kept.site);
-        if kept.patience == 0 {
+        if kept.uses_left == 0 {
             return Some((site, true));
         }
-        kept.patience -= 1;
-        let is_enough = kept.patience == 0;
+        kept.uses_left -= 1;
+        let is_enough = kept.uses_left == 0;
         Some((if is_enough { self.own_site(slot, hash, site) } else { site }, is_enough))
     }
 
@@ -180,14 +180,14 @@ impl Tracker {
         let node = sites::node_of_others(&self.arena, others, slot.id());
         let own = node.and_then(|node| sites::create(&self.arena, node, slot.id()));
         if let Some(own) = own {
-            slot.memo.at_hand.keep_own_site(hash, own.get());
+            slot.memo.cache.keep_own_site(hash, own.get());
         }
         own.unwrap_or(others)
     }
 
-    fn keep_at_hand(&self, slot: &mut ThreadSlot, hash: u64, site: SiteId) {
+    fn cache_site(&self, slot: &mut ThreadSlot, hash: u64, site: SiteId) {
         let is_others = sites::node_of_others(&self.arena, site, slot.id()).is_some();
-        slot.memo.at_hand.keep_site(hash, site.get(), is_others);
+        slot.memo.cache.keep_site(hash, site.get(), is_others);
     }
 
     /// The node of the memo's stack: nearly always known; else its unknown frames are inserted, outermost first.

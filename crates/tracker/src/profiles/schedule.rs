@@ -15,7 +15,7 @@ use crate::tables::arena::Arena;
 /// So many ticks of the time stamp counter, a few milliseconds, pass before the clock is read again.
 const TICKS_BETWEEN_LOOKS: u64 = 1 << 23;
 /// How long the end of the program waits for a thread that is writing.
-const PATIENCE_NS: u64 = 10_000_000_000;
+const TIMEOUT_NS: u64 = 10_000_000_000;
 const SECOND_NS: u64 = 1_000_000_000;
 const NEVER: u64 = u64::MAX;
 
@@ -170,7 +170,7 @@ impl Profiles {
         let start = sys::monotonic_ns();
         loop {
             let writer = self.writer.load(Relaxed);
-            let left = start.saturating_add(PATIENCE_NS).saturating_sub(sys::monotonic_ns());
+            let left = start.saturating_add(TIMEOUT_NS).saturating_sub(sys::monotonic_ns());
             if writer == 0 || writer == sys::thread_id() || left == 0 {
                 return;
             }

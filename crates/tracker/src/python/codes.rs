@@ -27,7 +27,7 @@ const LONGEST_TABLE: u64 = 1 << 16;
 /// Of a longer code only the beginning is looked through for loops.
 const LONGEST_CODE: u64 = 1 << 18;
 
-/// log2 of the numbers that a thread keeps at hand.
+/// log2 of the numbers in the per-thread cache.
 const BITS: u32 = 12;
 
 /// A line of the user's.

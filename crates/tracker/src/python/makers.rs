@@ -5,7 +5,7 @@ use heaplens_format::NodeId;
 use heaplens_format::arena::python::python_frame;
 
 use super::codes::{self, Line, Writer};
-use super::scratch::Room;
+use super::scratch::PythonScratch;
 use crate::modules::interpreter::Thread;
 use crate::tables::arena::Arena;
 use crate::tables::trie::Trie;
@@ -21,7 +21,7 @@ pub enum Maker {
     Nobody,
 }
 
-impl Room {
+impl PythonScratch {
     /// Whoever is making something now.
     pub fn maker(&mut self, thread: Thread<'_>, arena: &Arena, trie: &Trie) -> Maker {
         self.forget_checkpoint();

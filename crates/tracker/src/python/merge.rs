@@ -17,7 +17,7 @@ use heaplens_format::arena::python::python_frame;
 
 use super::checkpoint::Checkpoint;
 use super::path::StackPath;
-use super::scratch::Room;
+use super::scratch::PythonScratch;
 use super::walk::{PythonFrame, Walk};
 use crate::modules::interpreter::Thread;
 use crate::tables::arena::Arena;
@@ -48,7 +48,7 @@ pub struct NativeStack<'a> {
     pub own_module: u16,
 }
 
-impl Room {
+impl PythonScratch {
     /// Puts the merged stack into the room's path. `ground` is what stands below everything.
     pub fn merge(
         &mut self,

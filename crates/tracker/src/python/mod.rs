@@ -4,7 +4,7 @@
 //!
 //! ```text
 //!   native stack (memo) ─┐
-//!                        ├─ key ─▶ slot's sites at hand ─▶ alias in the trie ─▶ site            (the hot way)
+//!                        ├─ key ─▶ per-thread cache ─▶ alias in the trie ─▶ site            (the hot path)
 //!   Python frames, hashed┘                                        │ first sight
 //!                                                                 ▼
 //!                        merge: each run of interpreter frames becomes the Python frames that it executes
@@ -26,5 +26,5 @@ pub use codes::Line;
 pub use loops::{Event, Tables};
 pub use makers::Maker;
 pub use merge::{NativeStack, PythonCaller};
-pub use scratch::Room;
+pub use scratch::PythonScratch;
 pub use walk::Hashed;

@@ -14,7 +14,7 @@ use crate::tables::arena::Arena;
 
 /// What one thread needs to name a stack with Python in it. Zero pages are an empty one.
 #[repr(C)]
-pub struct Room {
+pub struct PythonScratch {
     pub(super) walk: Walk,
     identities: Identities,
     /// The merged stack.
@@ -26,7 +26,7 @@ pub struct Room {
     deepest: usize,
 }
 
-impl Room {
+impl PythonScratch {
     /// Forgets everything: the arena was replaced.
     pub fn clear(&mut self) {
         self.codes.clear();
@@ -68,14 +68,14 @@ impl Room {
         if depth <= self.deepest {
             return None;
         }
-        let at_hand = if self.deepest == 0 {
+        let cache = if self.deepest == 0 {
             let tables = [size_of::<Codes>(), size_of::<Loops>(), size_of::<Identities>()];
             tables.iter().sum::<usize>() as u64 + 8192
         } else {
             0
         };
         let pages = |depth: usize| (depth as u64 * 48).div_ceil(4096);
-        let grown = (pages(depth) - pages(self.deepest)) * 4096 + at_hand;
+        let grown = (pages(depth) - pages(self.deepest)) * 4096 + cache;
         self.deepest = depth;
         Some(grown)
     }

@@ -26,7 +26,7 @@ pub struct PythonFrame {
     pub place: u64,
 }
 
-/// Room for one walk.
+/// PythonScratch for one walk.
 #[repr(C)]
 pub struct Walk {
     count: usize,

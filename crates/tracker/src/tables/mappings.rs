@@ -17,7 +17,7 @@ use super::sites::{self, Tally};
 use super::slot_id::SlotId;
 use super::weight::Weight;
 
-const PATIENCE: usize = 20_000;
+const MOST_SPINS: usize = 20_000;
 
 /// In place of a site: the allocator mapped it for itself, inside a call that is recorded as a whole.
 const BY_ALLOCATOR: SiteId = SiteId::new(0);
@@ -68,7 +68,7 @@ pub fn site_of(arena: &Arena, address: Addr) -> Option<SiteId> {
 
 fn with_table<R>(arena: &Arena, action: impl FnOnce(&mut Table<'_>) -> R) -> Option<R> {
     let sequence = &arena.header().mappings_sequence;
-    for _ in 0..PATIENCE {
+    for _ in 0..MOST_SPINS {
         let even = sequence.load(Relaxed) & !1;
         // Acquire: pairs with the Release below.
         if sequence.compare_exchange(even, even + 1, Acquire, Relaxed).is_ok() {

@@ -32,7 +32,7 @@ use super::weight::Weight;
 /// In `moment` of a second record: a thread is copying the values.
 const COPYING: u64 = u64::MAX;
 /// How long to wait for it: a copy is three stores, so only a thread that lost its core takes longer.
-const PATIENCE: usize = 2_000;
+const MOST_SPINS: usize = 2_000;
 
 /// What an event is counted in, beside its site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -214,7 +214,7 @@ fn add_second(arena: &Arena, site: &SiteRecord) -> Option<u32> {
 /// Keeps the live value for a peak and for marks, once, among threads that may all find it missing; `false` when one was
 /// too slow.
 fn keep_shared(arena: &Arena, number: u32, line: &SiteRecord, now: Moment) -> bool {
-    for _ in 0..PATIENCE {
+    for _ in 0..MOST_SPINS {
         // Acquire: pairs with the Release below, so that nobody counts before the copy is done.
         let before = line.moment.load(Acquire);
         // A later one: this thread read the moment before another one raised it, and what the site held is kept already.

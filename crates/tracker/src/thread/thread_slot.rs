@@ -9,7 +9,7 @@ use heaplens_format::arena::table::SiteIdentity;
 use heaplens_format::atomic::{AtomicPtr, AtomicU32};
 
 use super::words::thread_distance;
-use crate::python::Room;
+use crate::python::PythonScratch;
 use crate::sys;
 use crate::tables::sampling::Distance;
 use crate::tables::slot_id::SlotId;
@@ -41,8 +41,8 @@ pub struct ThreadSlot {
     pub ground: Option<Pseudo>,
     /// The previous stack.
     pub memo: Memo,
-    /// Room to name a stack with Python in it.
-    pub python: Room,
+    /// PythonScratch to name a stack with Python in it.
+    pub python: PythonScratch,
 }
 
 impl ThreadSlot {

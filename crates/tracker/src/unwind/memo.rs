@@ -18,8 +18,8 @@
 use heaplens_format::arena::Pseudo;
 use heaplens_format::arena::frame::frame_word;
 
-use super::at_hand::AtHand;
 use super::cache::Unwinder;
+use super::thread_cache::ThreadCache;
 use super::walk::{CUT, Caller, Cursor, LOADED_RBP, NEXT, USED_RBP, cut_reason, load};
 use crate::tables::arena::Arena;
 use crate::tables::trie::{ROOT_HASH, extend_hash};
@@ -88,7 +88,7 @@ pub struct Memo {
     /// The deepest that it ever was: how much of the arrays is resident.
     deepest: usize,
     /// Rules and sites that it needs again and again.
-    pub at_hand: AtHand,
+    pub cache: ThreadCache,
     frames: [NativeFrame; MAX_DEPTH],
     checks: [Check; MAX_CHECKS],
     fresh: [Fresh; MAX_DEPTH],
@@ -117,7 +117,7 @@ impl Memo {
     /// Forgets everything: the arena was replaced.
     pub fn clear(&mut self) {
         self.forget_stack();
-        self.at_hand.clear();
+        self.cache.clear();
     }
 
     /// Why the stack ends below its outermost frame; `None`: it is complete.
@@ -134,9 +134,9 @@ impl Memo {
 
     /// Bytes of the memo that this and earlier captures touched, when it is more than ever before.
     pub fn newly_resident(&mut self) -> Option<u64> {
-        let at_hand = self.at_hand.newly_resident();
+        let cache = self.cache.newly_resident();
         if self.depth <= self.deepest {
-            return (at_hand != 0).then_some(at_hand);
+            return (cache != 0).then_some(cache);
         }
         let pages = |depth: usize| {
             let arrays = [
@@ -147,7 +147,7 @@ impl Memo {
             ];
             arrays.iter().map(|size| (size * depth).div_ceil(4096) as u64).sum::<u64>()
         };
-        let grown = (pages(self.depth) - pages(self.deepest)) * 4096 + at_hand;
+        let grown = (pages(self.depth) - pages(self.deepest)) * 4096 + cache;
         self.deepest = self.depth;
         Some(grown)
     }
@@ -167,7 +167,7 @@ impl Memo {
         if self.generation != generation {
             self.generation = generation;
             self.depth = 0;
-            self.at_hand.forget_rules();
+            self.cache.forget_rules();
         }
         if self.leads_away {
             self.depth = 0;
@@ -242,7 +242,7 @@ impl Memo {
                 self.depth = 0;
                 return Err(TooDeep);
             }
-            let rule = self.at_hand.rule(unwinder, arena, cursor.lookup);
+            let rule = self.cache.rule(unwinder, arena, cursor.lookup);
             // Word by word: a copy of the whole cursor would wait for stores that are still on their way.
             let item = self.fresh(fresh);
             item.slot = cursor.slot;

@@ -7,12 +7,12 @@
 //! Memory of the program is read in two places only: unwind tables through [`cfi::Segment`], stack words in [`walk`],
 //! always between the hook's stack pointer and the end of the stack that it is on.
 
-pub mod at_hand;
 pub mod cache;
 pub mod cfi;
 pub mod memo;
 pub mod rule;
 pub mod stacks;
+pub mod thread_cache;
 pub mod walk;
 
 pub use cache::Unwinder;

@@ -41,14 +41,14 @@ pub fn end_of(rsp: u64) -> u64 {
 #[cold]
 #[inline(never)]
 pub fn grown_end(rsp: u64, end: u64) -> Option<u64> {
-    const PATIENCE: u32 = 16;
+    const MOST_IN_VAIN: u32 = 16;
     const SELDOM: u32 = 64;
     static IN_VAIN: AtomicU32 = AtomicU32::new(0);
     if remembered(rsp) != Some(end) {
         return None;
     }
     let in_vain = IN_VAIN.fetch_add(1, Relaxed);
-    if in_vain >= PATIENCE && !in_vain.is_multiple_of(SELDOM) {
+    if in_vain >= MOST_IN_VAIN && !in_vain.is_multiple_of(SELDOM) {
         return None;
     }
     let grown = look_up(rsp).filter(|&now| now > end)?;

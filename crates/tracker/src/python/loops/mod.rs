@@ -17,7 +17,7 @@
 //! What a loop did after it was last looked at is known when its iterator is freed, which Python does through our allocator.
 
 mod event;
-mod passes;
+mod iterations;
 mod pause;
 mod records;
 mod running;

@@ -3,7 +3,7 @@
 //! A look asks the kernel for the iterator's words, which costs more than the rest of an event. Passes of many events need
 //! few looks: their marks come a little late, and none is missed unless it makes far fewer events than all of the last ones.
 
-use super::passes::LoopStep;
+use super::iterations::LoopStep;
 
 /// Looks at each pass, at least; where a pass has no more events than this, each of them is a look.
 const LOOKS_PER_PASS: u32 = 8;

@@ -4,7 +4,7 @@ use heaplens_cpython::iterators::Counter;
 use heaplens_format::Addr;
 
 use super::event::{Event, Tables};
-use super::passes::{Around, LoopState, LoopStep, step};
+use super::iterations::{Around, LoopState, LoopStep, step};
 use super::pause::{Pause, Settled};
 use super::records::{adopt, parent_of, record_of};
 use super::running::{LoopStack, Running, WatchedFrame};
