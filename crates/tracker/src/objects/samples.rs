@@ -142,7 +142,7 @@ impl Samples {
     }
 
     /// Whether `free` of objects is hooked.
-    pub fn hears_ends(&self) -> bool {
+    pub fn notices_ends(&self) -> bool {
         self.watched.generation() != 0
     }
 

@@ -7,7 +7,7 @@ use crate::tables::marks::Marks;
 use crate::tables::slot_id::SlotId;
 use crate::tables::trie::Trie;
 
-/// The tables that a look at loops reads and writes.
+/// The tables that an inspection of loops reads and writes.
 #[derive(Clone, Copy, Debug)]
 pub struct Tables<'a> {
     /// The arena.

@@ -1,24 +1,24 @@
-//! How long a loop is left alone that tells its passes and made enough of them: a small part of a pass, in events.
+//! How long a loop is left alone that reports its iterations and made enough of them: a small part of an iteration, in events.
 //!
-//! A look asks the kernel for the iterator's words, which costs more than the rest of an event. Passes of many events need
-//! few looks: their marks come a little late, and none is missed unless it makes far fewer events than all of the last ones.
+//! An inspection asks the kernel for the iterator's words, which costs more than the rest of an event. Iterations of many events need
+//! few inspections: their marks come a little late, and none is missed unless it makes far fewer events than all of the last ones.
 
 use super::iterations::LoopStep;
 
-/// Looks at each pass, at least; where a pass has no more events than this, each of them is a look.
-const LOOKS_PER_PASS: u32 = 8;
+/// Inspections of each iteration, at least; where an iteration has no more events than this, each of them is one.
+const INSPECTIONS_PER_ITERATION: u32 = 8;
 
-/// The length of a pause is learnt from the smallest of the last 16 to 32 passes.
-const PASSES: u32 = 16;
+/// The length of a pause is learnt from the smallest of the last 16 to 32 iterations.
+const ITERATIONS: u32 = 16;
 
-/// A loop that was looked at, inside of which no other is to be looked at.
+/// A loop that was inspected, inside of which no other is to be inspected.
 pub(super) struct Settled {
     pub(super) record: u32,
-    /// What it did since the last look.
+    /// What it did since the last inspection.
     pub(super) step: LoopStep,
 }
 
-/// The events until the next look. Zero is none.
+/// The events until the next inspection. Zero is none.
 #[derive(Clone, Copy, Default)]
 #[repr(C)]
 pub(super) struct Pause {
@@ -26,13 +26,13 @@ pub(super) struct Pause {
     record: u32,
     /// What is left of it.
     left: u32,
-    /// Passes in the present batch.
-    passes: u32,
-    /// The least events that a pass of it had.
+    /// Iterations in the present batch.
+    iterations: u32,
+    /// The least events that an iteration of it had.
     least: u32,
     /// And of the batch before; 0 in the first one.
     least_before: u32,
-    /// Events since the loop's last pass was seen.
+    /// Events since the loop's last iteration was seen.
     events: u32,
 }
 
@@ -46,16 +46,16 @@ impl Pause {
         lasts
     }
 
-    /// Loops were looked at, and this one settles it; `None`: there is no such loop.
+    /// Loops were inspected, and this one settles it; `None`: there is no such loop.
     pub(super) fn begin(&mut self, settled: Option<Settled>) {
         let Some(settled) = settled else { return *self = Self::default() };
         match settled.step {
-            LoopStep::Passed(_) if settled.record != self.record => *self = Self::of(settled.record),
+            LoopStep::Advanced(_) if settled.record != self.record => *self = Self::of(settled.record),
             LoopStep::Entered(_) => *self = Self::of(settled.record),
-            LoopStep::Passed(0) => {}
-            LoopStep::Passed(passes) => self.learn((u64::from(self.events) / passes) as u32),
+            LoopStep::Advanced(0) => {}
+            LoopStep::Advanced(iterations) => self.learn((u64::from(self.events) / iterations) as u32),
         }
-        self.left = self.least.min(self.least_before) / LOOKS_PER_PASS;
+        self.left = self.least.min(self.least_before) / INSPECTIONS_PER_ITERATION;
     }
 
     /// A loop is over: if it was this one, there is none to leave alone.
@@ -69,13 +69,13 @@ impl Pause {
         Self { record, ..Self::default() }
     }
 
-    /// A pass had so many events.
+    /// An iteration had so many events.
     fn learn(&mut self, events: u32) {
         self.events = 0;
-        self.least = if self.passes == 0 { events } else { self.least.min(events) };
-        self.passes += 1;
-        if self.passes == PASSES {
-            (self.passes, self.least_before) = (0, self.least);
+        self.least = if self.iterations == 0 { events } else { self.least.min(events) };
+        self.iterations += 1;
+        if self.iterations == ITERATIONS {
+            (self.iterations, self.least_before) = (0, self.least);
         }
     }
 }
@@ -84,42 +84,42 @@ impl Pause {
 mod tests {
     use super::*;
 
-    /// How many of so many events are looks at a loop, of which one pass was seen with the last of them.
-    fn looks(pause: &mut Pause, events: u32) -> u32 {
-        let mut looks = 0;
+    /// How many of so many events inspect a loop, of which one iteration was seen with the last of them.
+    fn inspections(pause: &mut Pause, events: u32) -> u32 {
+        let mut inspections = 0;
         for event in 1..=events {
             if !pause.lasts() || event == events {
-                looks += 1;
-                let step = LoopStep::Passed(u64::from(event == events));
+                inspections += 1;
+                let step = LoopStep::Advanced(u64::from(event == events));
                 pause.begin(Some(Settled { record: 0, step }));
             }
         }
-        looks
+        inspections
     }
 
     #[test]
-    fn a_pass_of_few_events_is_looked_at_with_each_and_one_of_many_some_times() {
+    fn an_iteration_of_few_events_is_inspected_with_each_and_one_of_many_some_times() {
         let mut pause = Pause::default();
-        (0..40).for_each(|_| assert_eq!(looks(&mut pause, 7), 7));
-        (0..2 * PASSES).for_each(|_| assert!(looks(&mut pause, 8000) > 0));
-        (0..40).for_each(|_| assert_eq!(looks(&mut pause, 8000), 8));
-        assert!(looks(&mut pause, 80) < 3);
-        assert_eq!(looks(&mut pause, 80), 8);
+        (0..40).for_each(|_| assert_eq!(inspections(&mut pause, 7), 7));
+        (0..2 * ITERATIONS).for_each(|_| assert!(inspections(&mut pause, 8000) > 0));
+        (0..40).for_each(|_| assert_eq!(inspections(&mut pause, 8000), 8));
+        assert!(inspections(&mut pause, 80) < 3);
+        assert_eq!(inspections(&mut pause, 80), 8);
     }
 
     #[test]
-    fn small_passes_among_large_ones_are_all_looked_at() {
+    fn small_iterations_among_large_ones_are_all_inspected() {
         let mut pause = Pause::default();
-        for pass in 0..200u32 {
-            let events = if pass.is_multiple_of(9) { 1 } else { 500 };
-            assert_eq!(looks(&mut pause, events), events);
+        for iteration in 0..200u32 {
+            let events = if iteration.is_multiple_of(9) { 1 } else { 500 };
+            assert_eq!(inspections(&mut pause, events), events);
         }
     }
 
     #[test]
-    fn a_loop_that_begins_anew_is_looked_at_with_each_event_again() {
+    fn a_loop_that_begins_anew_is_inspected_with_each_event_again() {
         let mut pause = Pause::default();
-        (0..40).for_each(|_| assert_ne!(looks(&mut pause, 8000), 0));
+        (0..40).for_each(|_| assert_ne!(inspections(&mut pause, 8000), 0));
         pause.begin(Some(Settled { record: 0, step: LoopStep::Entered(1) }));
         assert!(!pause.lasts());
         pause.begin(None);
@@ -127,9 +127,9 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_after_a_loop_is_looked_at_with_each_event() {
+    fn what_comes_after_a_loop_is_inspected_with_each_event() {
         let mut pause = Pause::default();
-        (0..40).for_each(|_| assert_ne!(looks(&mut pause, 8000), 0));
+        (0..40).for_each(|_| assert_ne!(inspections(&mut pause, 8000), 0));
         pause.end(7);
         assert!(pause.lasts(), "another one ended");
         pause.end(0);

@@ -38,12 +38,12 @@ pub(super) fn adopt(arena: &Arena, number: u32, parent: u32) -> bool {
 /// The record of a loop in this thread, found or made. `None`: there are too many.
 #[cold]
 pub(super) fn record_of(arena: &Arena, running: &Running, slot: SlotId, parent: u32) -> Option<u32> {
-    let place = u64::from(running.code) << 32 | u64::from(running.first);
+    let location = u64::from(running.code) << 32 | u64::from(running.first);
     let extent = arena.extent(Region::Loops);
     let used = extent.used.load(Relaxed).min(extent.reserved.load(Relaxed)) / LOOP_SIZE as u64;
     let known = (1..used as u32).find(|&number| {
         let known = record(arena, number);
-        known.place.load(Relaxed) == place && known.slot.load(Relaxed) == slot.get()
+        known.place.load(Relaxed) == location && known.slot.load(Relaxed) == slot.get()
     });
     if known.is_some() || used >= MOST_LOOPS {
         return known;
@@ -59,7 +59,7 @@ pub(super) fn record_of(arena: &Arena, running: &Running, slot: SlotId, parent: 
     record.slot.store(slot.get(), Relaxed);
     record.first_ns.store(sys::monotonic_ns(), Relaxed);
     // Release: a reader that sees the place sees a whole record.
-    record.place.store(place, Release);
+    record.place.store(location, Release);
     Some(number)
 }
 

@@ -44,11 +44,11 @@ impl Running {
         let iterator = self.iterator.and_then(|around| known.iterator(self.frame, self.address, around));
         self.is_left = self.iterator.is_some() && iterator.is_none();
         let Some(Kind::Countable(mut progress)) = iterator else { return };
-        if !tables.samples.hears_ends() {
+        if !tables.samples.notices_ends() {
             progress.counter.block = 0;
         }
-        // Where nobody hears the end of an iterator, the next one at its address cannot be told from it: passes before the first
-        // look may have been those of a run in between.
+        // Where the end of an iterator is not noticed, the next one at its address cannot be told apart from it: iterations before the first
+        // inspection may have been those of a run in between.
         progress.is_whole &= progress.counter.block != 0 || progress.first <= 1;
         self.is_shared = progress.others > 0
             && progress.others > codes::references_of_argument(known, tables.arena, self.code);
@@ -159,7 +159,7 @@ impl CodeLoops {
 }
 
 fn loops_of(arena: &Arena, code: u32) -> CodeLoops {
-    let place = codes::record(arena, code).loops.load(Relaxed);
-    let at = arena.address(Region::Strings, (place >> 32) as usize);
-    CodeLoops { at, count: place as u32 as usize / size_of::<CodeLoop>() }
+    let strings = codes::record(arena, code).loops.load(Relaxed);
+    let at = arena.address(Region::Strings, (strings >> 32) as usize);
+    CodeLoops { at, count: strings as u32 as usize / size_of::<CodeLoop>() }
 }

@@ -1,4 +1,4 @@
-//! The loops of one thread, and when they are looked at.
+//! The loops of one thread, and when they are inspected.
 
 use heaplens_cpython::iterators::Counter;
 use heaplens_format::Addr;
@@ -17,8 +17,8 @@ use crate::tables::slot_id::SlotId;
 
 /// Loops that a thread keeps in mind.
 const KEPT: usize = 64;
-/// Events after which all loops are looked at, whatever the innermost one does.
-const LOOK_EVERY: u32 = 64;
+/// Events after which all loops are inspected, whatever the innermost one does.
+const INSPECT_EVERY: u32 = 64;
 
 /// The loops of one thread. Zero pages are an empty one.
 #[derive(Clone, Copy)]
@@ -30,7 +30,7 @@ pub struct Loops {
     kept: [LoopState; KEPT],
 }
 
-/// What must change before anything can have passed.
+/// What must change before anything can have advanced.
 #[derive(Clone, Copy, Default)]
 #[repr(C)]
 struct WatchedPosition {
@@ -38,11 +38,11 @@ struct WatchedPosition {
     frame: WatchedFrame,
     /// Where it is.
     instruction: u32,
-    /// Whether the innermost loop tells its passes.
-    tells: bool,
-    /// The stack that its pass began with.
+    /// Whether the innermost loop reports its iterations.
+    reports: bool,
+    /// The stack that its iteration began with.
     key: u64,
-    /// A stack that was seen at this instruction, and how many were there: it is taken anew behind one, two, four of them, so that
+    /// A stack that was seen at this instruction, and how many were there: it is taken anew after one, two, four of them, so that
     /// whatever comes again is found (Brent's search for cycles).
     key_here: u64,
     seen_here: u32,
@@ -65,14 +65,14 @@ impl Loops {
         self.events = self.events.wrapping_add(1);
         if event.loop_frame != self.watched.frame.frame
             || self.watched.has_moved(&event)
-            || self.events.is_multiple_of(LOOK_EVERY)
+            || self.events.is_multiple_of(INSPECT_EVERY)
         {
-            self.look(event, codes, tables);
+            self.inspect(event, codes, tables);
         }
     }
 
     /// A watched iterator is about to be freed: its loop is over. The next loop may get the same frame and iterator addresses, so
-    /// the next event looks.
+    /// the next event inspects.
     #[cold]
     pub fn on_iterator_freed(&mut self, block: Addr, thread: Thread<'_>, arena: &Arena) {
         let mut loops = self.kept.iter_mut();
@@ -80,47 +80,47 @@ impl Loops {
         let Some(kept) = loops.find(of_block) else { return };
         kept.end(arena, thread.known.types.last_count(&Checked, kept.counter));
         self.pause.end(kept.record);
-        self.note_last_place();
+        self.note_last_instruction();
         self.watched = WatchedPosition::default();
     }
 
     #[cold]
     #[inline(never)]
-    fn look(&mut self, event: Event<'_>, codes: &mut Codes, tables: Tables<'_>) {
+    fn inspect(&mut self, event: Event<'_>, codes: &mut Codes, tables: Tables<'_>) {
         let Event { thread, slot, key, .. } = event;
-        self.note_last_place();
+        self.note_last_instruction();
         let mut stack = LoopStack::default();
         stack.read(thread, codes, tables);
         let (mut around, mut settled) = (Around::default(), None);
         for at in 0..stack.count {
             stack.loops[at].ask(thread.known, tables);
             let running = stack.loops[at];
-            let Some(place) = self.find(&running, tables.arena, slot, around.parent) else { return };
-            let kept = &mut self.kept[place];
+            let Some(index) = self.find(&running, tables.arena, slot, around.parent) else { return };
+            let kept = &mut self.kept[index];
             if kept.is_left_by(&running, tables.arena) {
                 break;
             }
             let is_innermost = at + 1 == stack.count;
             let step = step(kept, &running, around.is_new, is_innermost.then_some(key));
-            // A loop that began anew inside one that does not tell its passes: that one has passed.
+            // A loop that began anew inside one that does not report its iterations: that one has advanced.
             if let (LoopStep::Entered(_), Some(outer), true) =
                 (step, around.silent, kept.frame == running.frame)
             {
                 let outer = &mut self.kept[outer];
-                let record = outer.advance(tables.arena, LoopStep::Passed(1), None);
+                let record = outer.advance(tables.arena, LoopStep::Advanced(1), None);
                 outer.mark_if_due(tables, record, around.may_mark_silent);
             }
-            let before = self.kept[place].counter.block;
-            around.enter(&mut self.kept[place], place, &running, step, tables, key);
-            if matches!(step, LoopStep::Entered(_)) || self.kept[place].counter.block != before {
-                self.watch_iterator(place, tables.samples);
+            let before = self.kept[index].counter.block;
+            around.enter(&mut self.kept[index], index, &running, step, tables, key);
+            if matches!(step, LoopStep::Entered(_)) || self.kept[index].counter.block != before {
+                self.watch_iterator(index, tables.samples);
             }
-            if step != LoopStep::Passed(0) {
+            if step != LoopStep::Advanced(0) {
                 self.begin_anew_inside(around.parent);
             }
             if around.is_enough && running.progress.is_some() {
-                // What runs inside it makes no marks, and is not needed to know its passes.
-                settled = Some(Settled { record: self.kept[place].record, step });
+                // What runs inside it makes no marks, and is not needed to know its iterations.
+                settled = Some(Settled { record: self.kept[index].record, step });
                 break;
             }
         }
@@ -128,7 +128,7 @@ impl Loops {
         self.pause.begin(settled);
     }
 
-    /// The loop's entry, made where it is new in the place of the one that was not seen for longest.
+    /// The loop's entry, made where it is new in the entry of the one that was not seen for longest.
     fn find(&mut self, running: &Running, arena: &Arena, slot: SlotId, parent: u32) -> Option<usize> {
         if let Some(at) = self.position_of(running) {
             if self.kept[at].parent == 0 && adopt(arena, self.kept[at].record, parent) {
@@ -137,7 +137,7 @@ impl Loops {
             return Some(at);
         }
         let record = record_of(arena, running, slot, parent)?;
-        let at = (0..KEPT).min_by_key(|&at| self.kept[at].looks)?;
+        let at = (0..KEPT).min_by_key(|&at| self.kept[at].inspections)?;
         let parent = parent_of(arena, record);
         self.kept[at] = LoopState {
             record,
@@ -150,20 +150,20 @@ impl Loops {
         Some(at)
     }
 
-    /// A loop has passed: those inside it, whether they run now or not, begin anew when they are next seen.
+    /// A loop has advanced: those inside it, whether they run now or not, begin anew when they are next seen.
     fn begin_anew_inside(&mut self, record: u32) {
         let inside = self.kept.iter_mut().filter(|kept| kept.parent == record && kept.record != record);
         inside.for_each(|kept| kept.frame = 0);
     }
 
     /// Has the agent notice when the iterator of a loop is freed. Any other loop that had one at this address is over.
-    fn watch_iterator(&mut self, place: usize, samples: &Samples) {
-        let block = self.kept[place].counter.block;
+    fn watch_iterator(&mut self, index: usize, samples: &Samples) {
+        let block = self.kept[index].counter.block;
         if block == 0 {
             return;
         }
         let others =
-            self.kept.iter_mut().enumerate().filter(|(at, kept)| *at != place && kept.counter.block == block);
+            self.kept.iter_mut().enumerate().filter(|(at, kept)| *at != index && kept.counter.block == block);
         others.for_each(|(_, kept)| kept.counter = Counter::default());
         samples.watch_iterator(Addr::new(block));
     }
@@ -173,8 +173,8 @@ impl Loops {
         self.kept.iter().position(|kept| kept.record != 0 && (kept.code, kept.first) == wanted)
     }
 
-    /// Between two looks the frame that is watched may have gone on.
-    fn note_last_place(&mut self) {
+    /// Between two inspections the frame that is watched may have gone on.
+    fn note_last_instruction(&mut self) {
         let WatchedPosition { frame, instruction, .. } = self.watched;
         let same = self.kept.iter_mut().filter(|kept| frame.frame != 0 && kept.frame == frame.frame);
         same.for_each(|kept| kept.instruction = instruction);
@@ -187,20 +187,20 @@ impl Loops {
         let kept = innermost.and_then(|innermost| self.position_of(innermost)).map(|at| &self.kept[at]);
         self.watched = WatchedPosition {
             frame: stack.watched,
-            instruction: stack.watched.place(event.thread),
-            tells: innermost.is_some_and(|innermost| innermost.progress.is_some()),
+            instruction: stack.watched.instruction(event.thread),
+            reports: innermost.is_some_and(|innermost| innermost.progress.is_some()),
             key: kept.map_or(event.key, |kept| kept.key),
             key_here: event.key,
             seen_here: 0,
         };
-        self.kept.iter_mut().for_each(|kept| kept.looks = kept.looks.saturating_sub(1));
+        self.kept.iter_mut().for_each(|kept| kept.inspections = kept.inspections.saturating_sub(1));
     }
 }
 
 impl WatchedFrame {
     /// The instruction that it is at. It must be running.
     #[inline]
-    fn place(&self, thread: Thread<'_>) -> u32 {
+    fn instruction(&self, thread: Thread<'_>) -> u32 {
         if self.frame == 0 {
             return 0;
         }
@@ -209,14 +209,14 @@ impl WatchedFrame {
 }
 
 impl WatchedPosition {
-    /// Whether the frame may be in another loop or in another pass. The event has just seen it running. Going on to an
+    /// Whether the frame may be in another loop or in another iteration. The event has just seen it running. Going on to an
     /// instruction further down is neither.
     #[inline]
     fn has_moved(&mut self, event: &Event<'_>) -> bool {
         if event.thread.known.code(self.frame.frame) != Some(self.frame.code) {
             return true; // another frame at the same address
         }
-        let instruction = self.frame.place(event.thread);
+        let instruction = self.frame.instruction(event.thread);
         let may_anchor = self.key == 0 && event.key != 0;
         if instruction > self.instruction && instruction < self.frame.until && !may_anchor {
             self.instruction = instruction;
@@ -227,13 +227,13 @@ impl WatchedPosition {
             return true;
         }
         match event.key {
-            0 => self.tells,
-            key => key == self.key || self.key == 0 || self.tells && self.came_again_here(key),
+            0 => self.reports,
+            key => key == self.key || self.key == 0 || self.reports && self.came_again_here(key),
         }
     }
 
-    /// Whether something else is done again than what the pass began with that is kept in mind: passes need not be alike, and a
-    /// loop that tells its passes can be asked.
+    /// Whether something else is done again than what the iteration began with that is kept in mind: iterations need not be alike, and a
+    /// loop that reports its iterations can be asked.
     #[inline]
     fn came_again_here(&mut self, key: u64) -> bool {
         if key == self.key_here {
