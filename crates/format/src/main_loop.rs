@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use crate::arena::marks::ENOUGH_PASSES;
+use crate::arena::marks::ENOUGH_ITERATIONS;
 
 /// The thread that had the first event.
 const MAIN_THREAD: u32 = 1;
@@ -23,7 +23,7 @@ pub struct Turns {
 /// The loop that counts, by its index: among those with enough passes and none such around them the one that ran for longest,
 /// or the main thread's where that ran for half as long, since what other threads do again and again it may have asked for.
 pub fn main_loop(loops: &[Turns]) -> Option<usize> {
-    let is_enough = |one: &Turns| one.passes >= ENOUGH_PASSES;
+    let is_enough = |one: &Turns| one.passes >= ENOUGH_ITERATIONS;
     let around = |one: &Turns| one.around.and_then(|index| loops.get(index));
     // In a recursion loops may be around each other.
     let is_inside = |one: &Turns| {

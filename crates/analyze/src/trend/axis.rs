@@ -1,7 +1,7 @@
 //! What growth is counted by: the iterations of the main loop, else the marks that the user made, else the runs of a framework, else
 //! seconds, at the moments that the recorder marked.
 
-use heaplens_format::arena::marks::ENOUGH_PASSES;
+use heaplens_format::arena::marks::ENOUGH_ITERATIONS;
 use heaplens_format::recording::{Ledger, MarkKind, Process, Sample};
 use heaplens_format::{Bytes, Nanos};
 
@@ -55,7 +55,7 @@ impl Axis {
             of_users.filter_enough().unwrap_or_else(of_runs)
         };
         match iterations {
-            Some(found) if found.count >= ENOUGH_PASSES => Self::by_loop(process, found),
+            Some(found) if found.count >= ENOUGH_ITERATIONS => Self::by_loop(process, found),
             Some(found) => by_marks().filter_enough().unwrap_or_else(|| Self::by_loop(process, found)),
             None => by_marks().filter_enough().unwrap_or_else(|| Self::by_time(process)),
         }
@@ -96,7 +96,7 @@ impl Axis {
     }
 
     fn filter_enough(self) -> Option<Self> {
-        Some(self).filter(|axis| axis.count >= ENOUGH_PASSES)
+        Some(self).filter(|axis| axis.count >= ENOUGH_ITERATIONS)
     }
 
     /// How long an iteration took on average.

@@ -170,7 +170,7 @@ pub struct LoopRecord {
 }
 
 /// So many passes make a loop the one whose passes are iterations, where no loop around it made them.
-pub const ENOUGH_PASSES: u64 = 20;
+pub const ENOUGH_ITERATIONS: u64 = 20;
 
 /// From so many marks on it is judged what memory does, so from so many on it is tried what comes back.
 pub const ENOUGH_TO_JUDGE: u64 = 10;

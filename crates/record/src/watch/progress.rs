@@ -3,7 +3,7 @@
 
 use std::mem::offset_of;
 
-use heaplens_format::arena::marks::{ENOUGH_PASSES, LOOP_SIZE, LoopRecord};
+use heaplens_format::arena::marks::{ENOUGH_ITERATIONS, LOOP_SIZE, LoopRecord};
 use heaplens_format::main_loop::{Turns, main_loop};
 use heaplens_format::recording::Sample;
 use heaplens_format::{Bytes, Nanos};

@@ -5,7 +5,7 @@ use core::sync::atomic::Ordering::Relaxed;
 
 use heaplens_format::Loss;
 use heaplens_format::arena::ledger::LedgerMoment;
-use heaplens_format::arena::marks::{ENOUGH_PASSES, ENOUGH_TO_JUDGE, MarkTag, Moment};
+use heaplens_format::arena::marks::{ENOUGH_ITERATIONS, ENOUGH_TO_JUDGE, MarkTag, Moment};
 
 use crate::lifecycle::is_recording;
 use crate::process::{Life, life};
@@ -57,7 +57,9 @@ impl Tracker {
 
     /// Whether a native program ran for long enough to ask the same, and may still make system calls.
     pub fn has_history(&self) -> bool {
-        self.has_marks(ENOUGH_PASSES) && self.arena.header().python.load(Relaxed) == 0 && !sys::is_confined()
+        self.has_marks(ENOUGH_ITERATIONS)
+            && self.arena.header().python.load(Relaxed) == 0
+            && !sys::is_confined()
     }
 
     fn has_marks(&self, enough: u64) -> bool {

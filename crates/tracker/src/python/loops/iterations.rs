@@ -4,7 +4,7 @@ use core::sync::atomic::Ordering::Relaxed;
 
 use heaplens_cpython::iterators::{Counter, Progress};
 use heaplens_format::arena::marks::{
-    ENOUGH_PASSES, LOOP_COUNTED, LOOP_SHARED, LOOP_UNSURE, LoopRecord, MarkTag,
+    ENOUGH_ITERATIONS, LOOP_COUNTED, LOOP_SHARED, LOOP_UNSURE, LoopRecord, MarkTag,
 };
 
 use super::event::Tables;
@@ -90,7 +90,7 @@ impl Around {
         self.may_mark_silent = !self.is_enough;
         self.parent = kept.record;
         self.is_new |= step != LoopStep::Advanced(0);
-        self.is_enough |= record.passes.load(Relaxed) >= ENOUGH_PASSES;
+        self.is_enough |= record.passes.load(Relaxed) >= ENOUGH_ITERATIONS;
     }
 }
 
@@ -182,7 +182,7 @@ impl LoopState {
     /// All iterations, given those that were seen and how far the counter went since; `None` where that does not determine them.
     fn iterations_with(&self, seen: u64, rest: u64) -> Option<u64> {
         // A loop that reaches enough iterations only here made no marks for them, the loops inside it did: theirs stay the ones that count.
-        let stays_short = seen >= ENOUGH_PASSES || seen + rest < ENOUGH_PASSES;
+        let stays_short = seen >= ENOUGH_ITERATIONS || seen + rest < ENOUGH_ITERATIONS;
         let is_sure = rest == 0 || stays_short && !self.counter.runs_ahead;
         is_sure.then_some(seen + rest)
     }
@@ -279,8 +279,8 @@ mod tests {
     #[test]
     fn a_loop_that_becomes_long_without_events_stays_as_it_was_seen() {
         let arena = scratch();
-        let (mut kept, record) = seen(&arena, ENOUGH_PASSES - 1);
+        let (mut kept, record) = seen(&arena, ENOUGH_ITERATIONS - 1);
         kept.end(&arena, Some(500));
-        assert_eq!(reported(record), (ENOUGH_PASSES - 1, u64::MAX, LOOP_COUNTED));
+        assert_eq!(reported(record), (ENOUGH_ITERATIONS - 1, u64::MAX, LOOP_COUNTED));
     }
 }
