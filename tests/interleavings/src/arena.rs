@@ -7,7 +7,7 @@ use heaplens_format::arena::{PAGE, Region};
 use crate::schedules::{in_many, part, together};
 use crate::tables::Tables;
 
-/// Takes bytes and looks whether they exist.
+/// Takes bytes and checks that they exist.
 fn take(tables: &Tables, region: Region, size: u64) -> (u64, u64) {
     let start = tables.arena.take(region, size).expect("there is room") as u64;
     let reserved = tables.arena.extent(region).reserved.load(Relaxed);

@@ -17,7 +17,7 @@ fn libc() -> u64 {
     libc::qsort as *const () as u64
 }
 
-/// The number that the code at an address has, after a look whether the record of that number is of its file.
+/// The number that the code at an address has, after a check that the record of that number is of its file.
 fn find(modules: &Modules, tables: &Tables, address: u64) -> u16 {
     let number = modules.find(&tables.arena, address).and_then(|found| found.number).expect("a module");
     let at = (usize::from(number) - 1) * MODULE_SIZE;

@@ -24,7 +24,7 @@ fn extend(tables: &Tables, parent: NodeId, callers: u64, frame: u64) -> (NodeId,
     (node.expect("the arena is not full"), hash)
 }
 
-/// The node of a stack, given outermost frame first, after a look whether that is its path.
+/// The node of a stack, given outermost frame first, after a check that this is its path.
 fn walk(tables: &Tables, frames: &[u64]) -> NodeId {
     let step = |(node, hash), &frame: &u64| extend(tables, node, hash, frame);
     let node = frames.iter().fold((ROOT, ROOT_HASH), step).0;

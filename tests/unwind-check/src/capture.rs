@@ -39,7 +39,7 @@ pub enum Way {
 }
 
 impl Stack {
-    fn room(&mut self) -> &mut [u64] {
+    fn buffer(&mut self) -> &mut [u64] {
         // SAFETY: as the type asks its caller for.
         unsafe { core::slice::from_raw_parts_mut(self.frames, self.capacity as usize) }
     }
@@ -73,7 +73,7 @@ pub fn by_walk(guard: &Guard, stack: &mut Stack, caller: Caller) -> Way {
         return Way::Walk;
     }
     let tracker = tracker();
-    let (count, outcome) = walk::walk(&tracker.unwinder, &tracker.arena, caller, end, stack.room());
+    let (count, outcome) = walk::walk(&tracker.unwinder, &tracker.arena, caller, end, stack.buffer());
     stack.end(count, walk::cut_reason(outcome));
     Way::Walk
 }
@@ -83,11 +83,11 @@ fn copy(memo: &mut Memo, stack: &mut Stack) -> Way {
     let bottom = memo.bottom();
     let hash_is_right = has_right_hash(memo);
     let frames = memo.frames();
-    let room = stack.room();
-    for (target, frame) in room.iter_mut().zip(frames.iter().rev()) {
+    let buffer = stack.buffer();
+    for (target, frame) in buffer.iter_mut().zip(frames.iter().rev()) {
         *target = frame.word;
     }
-    let (count, fits) = (frames.len().min(room.len()), frames.len() <= room.len());
+    let (count, fits) = (frames.len().min(buffer.len()), frames.len() <= buffer.len());
     stack.end(count, if fits { bottom } else { Some(Pseudo::TooDeep) });
     if hash_is_right { Way::Memo } else { Way::WrongHash }
 }

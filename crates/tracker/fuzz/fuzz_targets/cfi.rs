@@ -26,7 +26,7 @@ fuzz_target!(|bytes: &[u8]| {
     let (pc, fde) = (u16::from_le_bytes([pc, pc_high]), u16::from_le_bytes([fde, fde_high]));
     // The bytes as a header and all that follows it.
     rule_at(Segment { bytes: frames, start: START }, START, START.wrapping_add_signed((pc as i16).into()));
-    // The bytes as entries, behind a sound header that leads to one of them.
+    // The bytes as entries, after a sound header that leads to one of them.
     let mut memory = header(fde).to_vec();
     memory.extend(frames);
     compare(&memory, pc, fde);

@@ -29,7 +29,7 @@ static ARENA: LazyLock<Arena> = LazyLock::new(arena);
 static THREAD: LazyLock<Mutex<Thread>> =
     LazyLock::new(|| Mutex::new(Thread { memo: memo(), walked: vec![0; MAX_DEPTH] }));
 
-/// What a thread would have, and room for the other walk.
+/// What a thread would have, and a scratch buffer for the other walk.
 struct Thread {
     memo: &'static mut Memo,
     walked: Vec<u64>,

@@ -1,4 +1,4 @@
-//! Any rules over any stack: the walker stays inside, ends, and hears of every word that it depends on.
+//! Any rules over any stack: the walker stays inside, ends, and reports every word that it depends on.
 //!
 //! ```text
 //!   input   rsp u8 │ rbp (word) │ rules u8 │ rules × u64 │ words from rsp on      word: kind u8, value i16
@@ -49,7 +49,7 @@ fn step(stack: &Stack, cursor: &mut Cursor, rule: Rule) -> bool {
     true
 }
 
-/// A code address, a place near the stack, a number with nothing behind it.
+/// A code address, an address near the stack, a number that leads nowhere.
 fn word(stack: &Stack, [kind, low, high]: [u8; 3]) -> u64 {
     let value = i64::from(i16::from_le_bytes([low, high]));
     match kind & 3 {

@@ -36,7 +36,7 @@ impl Stack {
         (self.base as u64).wrapping_add_signed(index * 8)
     }
 
-    /// The first address behind it.
+    /// The first address after it.
     pub fn end(&self) -> u64 {
         self.address(WORDS as i64)
     }

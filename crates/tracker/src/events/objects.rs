@@ -40,14 +40,14 @@ impl Tracker {
         if is_recording(&guard) {
             let header = self.arena.header();
             header.object_interval.store(self.object_interval(), Relaxed);
-            // The end of every object looks into the filter.
+            // The end of every object reads the filter.
             let filter = if records_all() { 0 } else { size_of::<Filter>() as u64 };
             header.private_bytes.fetch_add(filter, Relaxed);
         }
         self.samples.watched.begin();
     }
 
-    /// As the arena tells it: 1 when every object is recorded.
+    /// As the arena has it: 1 when every object is recorded.
     fn object_interval(&self) -> u64 {
         if records_all() { 1 } else { self.samples.interval() }
     }
@@ -113,7 +113,7 @@ impl Tracker {
         }
     }
 
-    /// A sample was dropped, or stands for more than before: its site is told the difference.
+    /// A sample was dropped, or stands for more than before: the difference is counted at its site.
     fn reweigh(&self, guard: &Guard, sample: Sample, fate: Thinned, old: u64, new: u64) {
         let before = sampling::weight(sample.size, old);
         let after = match fate {

@@ -37,7 +37,7 @@ impl Guard {
     /// The slot must be held by this thread.
     #[inline(always)]
     unsafe fn enter_slot(slot: *mut ThreadSlot, nesting: Nesting) -> Option<Self> {
-        // SAFETY: as the caller says; volatile because a signal handler of this thread may look at any moment.
+        // SAFETY: as the caller says; volatile because a signal handler of this thread may read it at any moment.
         unsafe {
             let busy = &raw mut (*slot).busy;
             if busy.read_volatile() != 0 {

@@ -82,8 +82,8 @@ fn headers_in_front(object: &FoundObject) -> Option<&'static [libc::Elf64_Phdr]>
     })
 }
 
-/// The program headers of the executable, as the kernel told them. One with holes between its segments (`patchelf` leaves
-/// some) is told by the loader segment by segment, and most of these begin with something else than the ELF header.
+/// The program headers of the executable, as the kernel gave them. One with holes between its segments (`patchelf` leaves
+/// some) is reported by the loader segment by segment, and most of these begin with something else than the ELF header.
 fn headers_of_the_program(object: &FoundObject) -> Option<&'static [libc::Elf64_Phdr]> {
     // SAFETY: `find_object` checked the pointer; the name is zero-terminated, and empty for the executable alone.
     if unsafe { *(*object.link_map).name } != 0 {

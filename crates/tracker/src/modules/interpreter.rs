@@ -1,5 +1,5 @@
 //! The interpreter of this process: found by its exports when its code first appears on a stack, and what is known of it from then on.
-//! The one function of it that is called is `PyGILState_GetThisThreadState`, a look at thread-local storage.
+//! The one function of it that is called is `PyGILState_GetThisThreadState`, a read of thread-local storage.
 
 use core::ffi::{CStr, c_void};
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};

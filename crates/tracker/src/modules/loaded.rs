@@ -52,7 +52,7 @@ fn exporting_outside(name: &CStr, (start, end): (u64, u64)) -> Option<Exports> {
         not: core::ops::Range<u64>,
         found: Option<Exports>,
     }
-    unsafe extern "C" fn look(info: *mut libc::dl_phdr_info, _size: usize, search: *mut c_void) -> c_int {
+    unsafe extern "C" fn visit(info: *mut libc::dl_phdr_info, _size: usize, search: *mut c_void) -> c_int {
         // SAFETY: the loader passes the object at hand, and what `exporting` gave it.
         let (info, search) = unsafe { (&*info, &mut *search.cast::<Search<'_>>()) };
         // SAFETY: the program headers of the object, which is loaded while the loader calls.
@@ -70,7 +70,7 @@ fn exporting_outside(name: &CStr, (start, end): (u64, u64)) -> Option<Exports> {
     }
     let mut search = Search { name, not: start..end, found: None };
     // SAFETY: the function has the type that is asked for, and the search outlives the call.
-    unsafe { libc::dl_iterate_phdr(Some(look), (&raw mut search).cast()) };
+    unsafe { libc::dl_iterate_phdr(Some(visit), (&raw mut search).cast()) };
     search.found
 }
 

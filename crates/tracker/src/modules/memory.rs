@@ -37,7 +37,7 @@ impl ReadMemory for Live {
     }
 }
 
-/// Anything. The kernel looks, and does not fault; it costs more than the rest of an event.
+/// Anything. The kernel checks, and does not fault; it costs more than the rest of an event.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Checked;
 

@@ -1,6 +1,6 @@
 //! A small set of addresses whose `free` is to be noticed: buckets of four words, each of which stands for itself, so that
 //! threads of several interpreters may change it at once. Whatever is in the set is in the filter, too, which is what every
-//! `free` looks at. The set never grows: a full bucket drops one address for the next.
+//! `free` checks. The set never grows: a full bucket drops one address for the next.
 
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;

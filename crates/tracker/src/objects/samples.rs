@@ -84,7 +84,7 @@ pub struct Samples {
     taken: AtomicU32,
     /// One bit for each page of `entries` that was written: how much of it is resident.
     touched: [AtomicU64; PAGES / 64],
-    /// Code objects whose end is heard.
+    /// Code objects whose end is noticed.
     pub watched: WatchedCodes,
     /// Iterators of running loops, by their memory blocks.
     pub iterators: Addresses<ITERATORS>,
@@ -219,7 +219,7 @@ impl Alone<'_> {
         live >= MOST || (live >= ENOUGH && taken >= MANY)
     }
 
-    /// Doubles the interval. `on_each` hears what becomes of every sample; the intervals are the old and the new one.
+    /// Doubles the interval. `on_each` is called with what becomes of every sample; the intervals are the old and the new one.
     pub fn thin(&self, mut on_each: impl FnMut(Sample, Thinned, u64, u64)) {
         let old = self.0.interval.load(Relaxed);
         let new = old * 2;
@@ -329,27 +329,27 @@ mod tests {
     }
 
     proptest! {
-        /// The naive twin is a map.
+        /// The naive model is a map.
         #[test]
         fn the_table_equals_a_map(events in prop::collection::vec((0u64..500, any::<bool>(), 1u32..9), 1..2000)) {
             let samples = table();
             let alone = samples.alone().unwrap();
-            let mut twin = HashMap::new();
+            let mut model = HashMap::new();
             for (slot, is_insert, site) in events {
                 if is_insert {
-                    prop_assert_eq!(alone.insert(sample(slot, site)), twin.insert(slot, sample(slot, site)));
+                    prop_assert_eq!(alone.insert(sample(slot, site)), model.insert(slot, sample(slot, site)));
                 } else {
-                    prop_assert_eq!(alone.remove(sample(slot, 1).addr), twin.remove(&slot));
+                    prop_assert_eq!(alone.remove(sample(slot, 1).addr), model.remove(&slot));
                 }
             }
             for slot in 0..500 {
-                prop_assert_eq!(alone.remove(sample(slot, 1).addr), twin.remove(&slot));
+                prop_assert_eq!(alone.remove(sample(slot, 1).addr), model.remove(&slot));
             }
         }
     }
 
     #[test]
-    fn thinning_looks_at_every_sample_once_and_keeps_the_rest_in_place() {
+    fn thinning_visits_every_sample_once_and_keeps_the_rest_where_it_was() {
         let samples = table();
         let alone = samples.alone().unwrap();
         (0..u64::from(MOST)).for_each(|slot| assert_eq!(alone.insert(sample(slot * 7, 1)), None));
@@ -378,11 +378,11 @@ mod tests {
     fn a_page_of_the_table_is_told_once() {
         let samples = table();
         let alone = samples.alone().unwrap();
-        let told = (0..u64::from(MOST)).map(|slot| {
+        let reported = (0..u64::from(MOST)).map(|slot| {
             alone.insert(sample(slot * 7, 1));
             alone.newly_resident(sample(slot * 7, 1).addr)
         });
-        assert_eq!(told.sum::<u64>(), (PAGES * PAGE) as u64, "so many samples are on every page");
+        assert_eq!(reported.sum::<u64>(), (PAGES * PAGE) as u64, "so many samples are on every page");
     }
 
     #[test]

@@ -1,7 +1,7 @@
-//! Code objects whose end is heard, so that what was read of one need not be read again with every event.
+//! Code objects whose end is noticed, so that what was read of one need not be read again with every event.
 //!
-//! A frame tells where its code is, and the place of a code object that died is taken by another one. Before Python 3.12
-//! nothing tells the two apart but what their names, files and line tables say, which lies in half a dozen lines of the
+//! A frame has the address of its code, and the address of a code object that died is taken by another one. Before Python 3.12
+//! nothing sets the two apart but what their names, files and line tables say, which lies in half a dozen lines of the
 //! caches. But Python frees code objects by way of our allocator. Until it frees one that is watched, an address means what
 //! it meant when it was first read:
 //!
@@ -26,23 +26,23 @@ const BUCKETS: usize = 1 << 11;
 /// Code objects that are watched. Threads of several interpreters may change it at once: each word stands for itself.
 #[derive(Debug)]
 pub struct WatchedCodes {
-    /// 0 while the end of objects is not heard.
+    /// 0 while the end of objects is not noticed.
     generation: AtomicU64,
     codes: Addresses<BUCKETS>,
 }
 
 impl WatchedCodes {
-    /// Nothing is heard yet.
+    /// Nothing is noticed yet.
     pub const fn new() -> Self {
         Self { generation: AtomicU64::new(0), codes: Addresses::new() }
     }
 
-    /// From now on the end of every object is heard.
+    /// From now on the end of every object is noticed.
     pub fn begin(&self) {
         self.generation.fetch_max(1, Relaxed);
     }
 
-    /// The generation; 0 while the end of objects is not heard. A thread that may meet a code object in the place of one that
+    /// The generation; 0 while the end of objects is not noticed. A thread that may meet a code object at the address of one that
     /// died has waited for the interpreter's lock since then, and sees the later number.
     #[inline(always)]
     pub fn generation(&self) -> u64 {
@@ -100,7 +100,7 @@ mod tests {
     }
 
     proptest! {
-        /// The naive twin reads every time. Many addresses in few places: what is driven out must not be believed, either.
+        /// The naive model reads every time. Many addresses in few buckets: what is driven out must not be believed, either.
         #[test]
         fn what_was_read_of_an_address_is_what_is_there(events in prop::collection::vec((0u64..12, any::<bool>()), 1..200)) {
             let (watched, filter) = (WatchedCodes::new(), Filter::new());
@@ -110,7 +110,7 @@ mod tests {
             for (number, (which, ends)) in events.into_iter().enumerate() {
                 let (at, address) = (which as usize, addresses[which as usize]);
                 if ends {
-                    // As the allocator does: what the filter lacks is not looked for.
+                    // As the allocator does: what the filter lacks is not searched for.
                     if filter.may_hold(Addr::new(address)) {
                         watched.on_end(Addr::new(address), &filter);
                     }
@@ -118,7 +118,7 @@ mod tests {
                     continue;
                 }
                 let known = read.get(&address).filter(|&&(generation, _)| generation == watched.generation());
-                let told = match known {
+                let read = match known {
                     Some(&(_, life)) => life,
                     None => {
                         let generation = watched.generation();
@@ -127,7 +127,7 @@ mod tests {
                         lives[at]
                     }
                 };
-                prop_assert_eq!(told, lives[at]);
+                prop_assert_eq!(read, lives[at]);
             }
         }
     }

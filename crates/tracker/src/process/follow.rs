@@ -14,7 +14,7 @@ use crate::sys;
 
 /// The longest environment that can be completed.
 const MOST_VARIABLES: usize = 1000;
-/// Room for the text of the variables that we add.
+/// Space for the text of the variables that we add.
 const TEXT_LENGTH: usize = 6 << 10;
 
 /// An environment as `exec` takes it: pointers to `NAME=value`, the last one null.

@@ -1,4 +1,4 @@
-//! Whether a program can have the agent inside, looked at just before it is started: a sanitizer's runtime insists on
+//! Whether a program can have the agent inside, checked just before it is started: a sanitizer's runtime insists on
 //! being the first library and ends the program otherwise; another C library cannot load us at all.
 //!
 //! It reads the dynamic section of the file with a few `pread`s into buffers on the stack, since it also runs in the

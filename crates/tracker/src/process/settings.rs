@@ -166,7 +166,7 @@ impl Settings {
         self.settle();
     }
 
-    /// Whoever writes profiles has nobody to tell of samples, Python, frameworks and what comes back.
+    /// Whoever writes profiles has no reader for samples, Python, frameworks and reclaim tests.
     fn settle(&mut self) {
         if !self.directory.is_empty() {
             self.profile = ProfileSettings::NONE;

@@ -13,7 +13,7 @@ use crate::sys::{self, Errno};
 use crate::tables::arena::Arena;
 
 /// So many ticks of the time stamp counter, a few milliseconds, pass before the clock is read again.
-const TICKS_BETWEEN_LOOKS: u64 = 1 << 23;
+const TICKS_BETWEEN_READINGS: u64 = 1 << 23;
 /// How long the end of the program waits for a thread that is writing.
 const TIMEOUT_NS: u64 = 10_000_000_000;
 const SECOND_NS: u64 = 1_000_000_000;
@@ -38,7 +38,7 @@ pub struct Profiles {
     /// Or at this time.
     next_ns: AtomicU64,
     /// When the clock was read.
-    looked: AtomicU64,
+    clock_read: AtomicU64,
     prefix: PrefixCell,
 }
 
@@ -66,7 +66,7 @@ impl Profiles {
             next_allocated: AtomicU64::new(NEVER),
             next_in_use: AtomicU64::new(NEVER),
             next_ns: AtomicU64::new(NEVER),
-            looked: AtomicU64::new(0),
+            clock_read: AtomicU64::new(0),
             prefix: PrefixCell(UnsafeCell::new(PathBuffer::EMPTY)),
         }
     }
@@ -80,16 +80,16 @@ impl Profiles {
         }
         // SAFETY: see `PrefixCell`.
         unsafe { *self.prefix.0.get() = prefix };
-        for word in [&self.allocated, &self.looked] {
+        for word in [&self.allocated, &self.clock_read] {
             word.store(0, Relaxed);
         }
         self.count.store(0, Relaxed);
         self.writer.store(0, Relaxed);
         self.is_over.store(false, Relaxed);
-        self.next_allocated.store(behind(0, settings.allocated), Relaxed);
-        self.next_in_use.store(behind(0, settings.in_use), Relaxed);
+        self.next_allocated.store(next_after(0, settings.allocated), Relaxed);
+        self.next_in_use.store(next_after(0, settings.in_use), Relaxed);
         let seconds = settings.seconds.saturating_mul(SECOND_NS);
-        self.next_ns.store(behind(sys::monotonic_ns(), seconds), Relaxed);
+        self.next_ns.store(next_after(sys::monotonic_ns(), seconds), Relaxed);
         self.is_on.store(settings.is_wanted(), Relaxed);
     }
 
@@ -109,12 +109,12 @@ impl Profiles {
     /// The clock is a system call: most of the time the time stamp counter says that it cannot be time yet.
     fn is_time(&self) -> bool {
         let now = ticks();
-        if now.wrapping_sub(self.looked.load(Relaxed)) < TICKS_BETWEEN_LOOKS {
+        if now.wrapping_sub(self.clock_read.load(Relaxed)) < TICKS_BETWEEN_READINGS {
             return false;
         }
         let is_time = sys::monotonic_ns() >= self.next_ns.load(Relaxed);
         if !is_time {
-            self.looked.store(now, Relaxed); // else whoever asks again is told the same
+            self.clock_read.store(now, Relaxed); // else whoever asks again gets the same answer
         }
         is_time
     }
@@ -130,12 +130,12 @@ impl Profiles {
 
     /// From here to the next one.
     fn settle(&self, arena: &Arena, settings: &ProfileSettings) {
-        self.next_allocated.store(behind(self.allocated.load(Relaxed), settings.allocated), Relaxed);
-        let in_use = behind(arena.header().hot.live_bytes.load(Relaxed), settings.in_use);
+        self.next_allocated.store(next_after(self.allocated.load(Relaxed), settings.allocated), Relaxed);
+        let in_use = next_after(arena.header().hot.live_bytes.load(Relaxed), settings.in_use);
         self.next_in_use.fetch_max(in_use, Relaxed);
         let now = sys::monotonic_ns();
         if self.next_ns.load(Relaxed) <= now {
-            self.next_ns.store(behind(now, settings.seconds.saturating_mul(SECOND_NS)), Relaxed);
+            self.next_ns.store(next_after(now, settings.seconds.saturating_mul(SECOND_NS)), Relaxed);
         }
     }
 
@@ -183,7 +183,7 @@ impl Profiles {
 }
 
 /// Where the next one is due; an interval of nothing is never over.
-fn behind(now: u64, interval: u64) -> u64 {
+fn next_after(now: u64, interval: u64) -> u64 {
     if interval == 0 { NEVER } else { now.saturating_add(interval) }
 }
 

@@ -24,7 +24,7 @@ use crate::tracker::Tracker;
 const BUFFER: usize = 64 << 10;
 /// The longest number, and the longest address with its `0x` and a blank.
 const NUMBER: usize = 20;
-/// Room for the numbers of the first line, whatever they will be.
+/// Space for the numbers of the first line, whatever they will be.
 const HEAD: &[u8] = b"heap profile: ";
 /// A path of a trie that is longer is none.
 const MOST_FRAMES: usize = 1 << 16;
@@ -38,7 +38,7 @@ static BYTES: Buffer = Buffer(UnsafeCell::new([0; BUFFER]));
 pub(super) fn write(tracker: &Tracker, file: &Descriptor) -> Result<(), Errno> {
     // SAFETY: as the caller says, and nothing of this outlives the call.
     let buffer = unsafe { &mut *BYTES.0.get() };
-    let mut text = Text { file, buffer, used: 0, room: sys::soft_limit(libc::RLIMIT_FSIZE) };
+    let mut text = Text { file, buffer, used: 0, left: sys::soft_limit(libc::RLIMIT_FSIZE) };
     text.head(Totals::default())?;
     let mut sum = Totals::default();
     let mut rest = Totals::default();
@@ -93,7 +93,7 @@ struct Text<'a> {
     buffer: &'a mut [u8; BUFFER],
     used: usize,
     /// Bytes that the file may still have: one more would raise SIGXFSZ.
-    room: u64,
+    left: u64,
 }
 
 impl Text<'_> {
@@ -108,7 +108,7 @@ impl Text<'_> {
     }
 
     fn flush(&mut self) -> Result<(), Errno> {
-        self.room = self.room.checked_sub(self.used as u64).ok_or(Errno(libc::EFBIG))?;
+        self.left = self.left.checked_sub(self.used as u64).ok_or(Errno(libc::EFBIG))?;
         self.file.write_all(&self.buffer[..self.used])?;
         self.used = 0;
         Ok(())

@@ -1,4 +1,4 @@
-//! CodeRecord objects are numbered when they are first seen, and what is to be said about them is copied then.
+//! Code objects are numbered when they are first seen, and what is to be said about them is copied then.
 
 use core::sync::atomic::Ordering::{Relaxed, Release};
 
@@ -24,7 +24,7 @@ const LINES: u64 = 0x714e_0000_0000_0001;
 /// Longer names and tables are cut: a table of this length describes thousands of lines.
 const LONGEST_TEXT: u64 = 4096;
 const LONGEST_TABLE: u64 = 1 << 16;
-/// Of a longer code only the beginning is looked through for loops.
+/// Of a longer code only the beginning is searched for loops.
 const LONGEST_CODE: u64 = 1 << 18;
 
 /// log2 of the numbers in the per-thread cache.
@@ -61,7 +61,7 @@ pub struct Codes {
 /// log2 of the code objects with loops that a thread knows: of two that meet in one place the newer one.
 const LOOPING_BITS: u32 = 8;
 
-/// CodeRecord objects that have loops of the user's, by their addresses. One that died may be taken for another: a look at the
+/// Code objects that have loops of the user's, by their addresses. One that died may be taken for another: reading the
 /// loops of a frame finds out.
 #[repr(C)]
 pub struct Looping([u64; 1 << LOOPING_BITS]);

@@ -1,7 +1,7 @@
 //! What is read of one frame and of its code object.
 //!
 //! Every word is read from an object that the thread itself keeps alive: its state, its frames, their code. What is not a
-//! code object by its type is not looked into.
+//! code object by its type is not read.
 
 use heaplens_cpython::code::Bytes;
 use heaplens_cpython::layout::Code;
@@ -32,7 +32,7 @@ impl Known {
         self.layout.instruction(code, position)
     }
 
-    /// What tells a code object from another one that lived at the same address before. Since 3.12 each has a number. Before
+    /// What sets a code object apart from another one that lived at the same address before. Since 3.12 each has a number. Before
     /// that its name, file and line table die and are born at the same addresses as well (in a loop of `exec` on 3.8 nearly
     /// always), so what they say is part of it.
     #[inline(always)]

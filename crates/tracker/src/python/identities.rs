@@ -1,4 +1,4 @@
-//! What tells code objects apart, kept while none of them ends (`objects::watched`).
+//! What sets code objects apart, kept while none of them ends (`objects::watched`).
 
 use crate::modules::interpreter::Known;
 use crate::modules::memory::word;
@@ -7,7 +7,7 @@ use crate::objects::samples::Samples;
 /// log2 of the code objects that a thread keeps in mind.
 const BITS: u32 = 9;
 
-/// A code object, and what tells it from others that lived at the same address.
+/// A code object, and what sets it apart from others that lived at the same address.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(super) struct Identity {
@@ -22,7 +22,7 @@ struct CachedIdentity {
     generation: u64,
 }
 
-/// Those that a thread met lately. Zero pages are an empty table: no generation that is heard has the number 0.
+/// Those that a thread met lately. Zero pages are an empty table: no generation in which ends are noticed has the number 0.
 #[repr(C)]
 pub(super) struct Identities([CachedIdentity; 1 << BITS]);
 

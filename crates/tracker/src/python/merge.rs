@@ -49,7 +49,7 @@ pub struct NativeStack<'a> {
 }
 
 impl PythonScratch {
-    /// Puts the merged stack into the room's path. `ground` is what stands below everything.
+    /// Puts the merged stack into the path. `ground` is what stands below everything.
     pub fn merge(
         &mut self,
         arena: &Arena,

@@ -1,6 +1,6 @@
 //! Python's own frames, read from inside a hook: never called, nothing allocated, no reference counted, no lock needed,
 //! since a thread reads the frames of itself alone. The one function that is called is `PyGILState_GetThisThreadState`,
-//! a look at thread-local storage.
+//! a read of thread-local storage.
 //!
 //! ```text
 //!   native stack (memo) ─┐

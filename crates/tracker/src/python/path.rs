@@ -9,7 +9,7 @@ use crate::tables::trie::{ROOT_HASH, Trie, extend_hash};
 /// A native stack as deep as a memo holds, and a Python stack as deep as a walk reads.
 const MOST_FRAMES: usize = crate::unwind::memo::MAX_DEPTH + super::walk::MOST_FRAMES;
 
-/// So many frames of a stack are looked for at once. Of a new stack that many are new, not more: it is another place in a
+/// So many frames of a stack are searched for at once. Of a new stack that many are new, not more: it is another point in a
 /// function that is known, and what was called from there.
 const MOST_EXPECTED: usize = 10;
 
@@ -91,7 +91,7 @@ impl StackPath {
         self.depth.checked_sub(1).map_or(ROOT_HASH, |top| self.steps[top].hash)
     }
 
-    /// Its node: what is known of it is looked for from the inside out, the rest is inserted from the outside in.
+    /// Its node: what is known of it is searched for from the inside out, the rest is inserted from the outside in.
     pub fn node(&mut self, arena: &Arena, trie: &Trie) -> NodeId {
         let steps = &mut self.steps[..self.depth];
         steps
@@ -127,7 +127,7 @@ mod tests {
     use std::vec::Vec;
 
     proptest! {
-        /// The naive twin extends from the root, frame by frame.
+        /// The naive model extends from the root, frame by frame.
         #[test]
         fn a_stack_has_the_node_of_its_frames_whatever_came_before(
             stacks in prop::collection::vec(prop::collection::vec(1u64..4, 0..8), 1..30)

@@ -2,7 +2,7 @@
 //!
 //! How high the stack is at this moment is kept in a register of the interpreter. The iterators of the loops that an instruction
 //! is in lie at its bottom and stay there while the loops run, an outer one below an inner one. While an exception empties that
-//! stack, objects that were on it may be gone already and nothing tells so: hence they are read by way of the kernel.
+//! stack, objects that were on it may be gone already and nothing shows it: hence they are read by way of the kernel.
 
 use heaplens_cpython::iterators::Kind;
 

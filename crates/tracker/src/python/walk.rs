@@ -77,7 +77,7 @@ impl Thread<'_> {
     }
 }
 
-/// What one look at a stack gives.
+/// What one walk over a stack gives.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Hashed {
     /// A number for the whole stack, 0 when there is no frame.

@@ -1,4 +1,4 @@
-//! What is asked for from outside while the program runs: a mark, or a test of what comes back. The words are looked at with
+//! What is asked for from outside while the program runs: a mark, or a reclaim test. The words are checked with
 //! every event that is timed, so that the others need not pay for it.
 //!
 //! Nothing of this waits in the program, and no thread of ours runs in it: what is asked for is done by the thread that
@@ -53,7 +53,7 @@ impl Tracker {
         let (wanted, begun) =
             (self.arena.header().tests_wanted.load(Relaxed), self.requests.tests.load(Relaxed));
         if wanted > begun {
-            self.requests.tests.store(wanted, Relaxed); // before it: at its end it is told which one was made
+            self.requests.tests.store(wanted, Relaxed); // before it: at its end it reports which one was made
             if !test(guard) {
                 self.requests.tests.store(begun, Relaxed);
             }

@@ -48,8 +48,8 @@ pub fn process_numbers() -> ProcessNumbers {
 /// `pid (name) state ppid …`; the name may hold anything, a closing parenthesis too.
 fn parse_numbers(stat: &[u8]) -> Option<ProcessNumbers> {
     let pid = stat.split(|&byte| byte == b' ').next().and_then(parse_decimal)?;
-    let behind = stat.get(stat.iter().rposition(|&byte| byte == b')')? + 1..)?;
-    let parent = behind.split(|&byte| byte == b' ').nth(2).and_then(parse_decimal)?;
+    let after = stat.get(stat.iter().rposition(|&byte| byte == b')')? + 1..)?;
+    let parent = after.split(|&byte| byte == b' ').nth(2).and_then(parse_decimal)?;
     Some(ProcessNumbers { pid: u32::try_from(pid).ok()?, parent: u32::try_from(parent).ok()? })
 }
 

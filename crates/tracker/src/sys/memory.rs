@@ -81,7 +81,7 @@ pub fn protect(at: usize, length: usize, protection: c_int) -> Result<(), Errno>
     unsafe { syscall(libc::SYS_mprotect, [at, length, protection as usize, 0, 0, 0]) }.map(drop)
 }
 
-/// Reads words of this process that may not be there any more; how many there were. The kernel looks, and does not fault.
+/// Reads words of this process that may not be there any more; how many there were. The kernel checks, and does not fault.
 pub fn read_words<const N: usize>(address: u64) -> ([u64; N], usize) {
     let mut bytes = [[0; 8]; N];
     let read = read_bytes(address, bytes.as_flattened_mut());

@@ -13,7 +13,7 @@ use heaplens_format::arena::header::{HEADER_SIZE, REGIONS, RegionExtent};
 use heaplens_format::arena::{Header, PAGE, Region};
 use heaplens_format::atomic::{AtomicBool, AtomicU32, AtomicU64};
 
-use super::layout::{KIB, Layout, MIB, NARROW, SPARE_ROOM, TOP_SIZE, WIDE};
+use super::layout::{KIB, Layout, MIB, NARROW, SPARE_SPACE, TOP_SIZE, WIDE};
 use crate::process::clock::timed;
 use crate::process::path::PathBuffer;
 use crate::sys::{self, Descriptor, Errno};
@@ -119,7 +119,7 @@ impl Arena {
 
     /// Stores the magic: from now on the file is an arena to its readers.
     pub fn publish(&self) {
-        // Release: pairs with the reader's look at the magic, before which all fields were written.
+        // Release: pairs with the reader's load of the magic, before which all fields were written.
         self.header().magic.store(heaplens_format::arena::MAGIC, Release);
     }
 
@@ -245,12 +245,12 @@ impl Arena {
         self.full.store(true, Relaxed);
     }
 
-    /// The program is about to limit its address space: all of ours beyond some room to grow is given up.
+    /// The program is about to limit its address space: all of ours beyond some space to grow is given up.
     pub fn shrink(&self) {
-        for (row, room) in SPARE_ROOM.iter().enumerate() {
+        for (row, spare) in SPARE_SPACE.iter().enumerate() {
             let extent = &self.header().regions[row];
             let (start, reserved) = (extent.offset.load(Relaxed), extent.reserved.load(Relaxed));
-            let end = (reserved + room).min(extent.capacity.load(Relaxed)).next_multiple_of(PAGE as u64);
+            let end = (reserved + spare).min(extent.capacity.load(Relaxed)).next_multiple_of(PAGE as u64);
             extent.capacity.store(end, Relaxed);
             let (tail, next) = (start + end, self.end_of_row(row));
             if next > tail {

@@ -207,7 +207,7 @@ impl Blocks {
                 Shape::Huge(cell) if Self::huge_offset(arena, cell) != offset => return None,
                 Shape::Block | Shape::Huge(_) => {
                     let block = Self::describe(arena, old);
-                    // A neighbour may turn the word into a fine cell between the load and here: look again then.
+                    // A neighbour may turn the word into a fine cell between the load and here: try again then.
                     if word.compare_exchange(old.raw(), 0, AcqRel, Acquire).is_ok() {
                         return block;
                     }
@@ -372,29 +372,29 @@ mod tests {
     }
 
     proptest! {
-        /// The naive twin is a map; addresses crowd into few granules so that cells split all the time.
+        /// The naive model is a map; addresses crowd into few granules so that cells split all the time.
         #[test]
         fn the_table_equals_a_map(events in prop::collection::vec((0u64..64, any::<bool>(), 0u64..200, 1u32..50), 1..400)) {
             let (arena, blocks) = (scratch(), Blocks::new());
             blocks.reset(true, false);
-            let mut twin = HashMap::new();
+            let mut model = HashMap::new();
             for (slot, is_insert, size, site) in events {
                 let addr = Addr::new(0x6000_0000_0000 + slot * 8);
                 if is_insert {
                     let new = block(site, if size == 199 { 1 << 33 } else { size });
-                    if size == 199 && twin.keys().any(|&other: &u64| other != slot && other / 4 == slot / 4) {
+                    if size == 199 && model.keys().any(|&other: &u64| other != slot && other / 4 == slot / 4) {
                         continue; // no allocator puts a block of 8 GiB beside another in one granule
                     }
-                    if twin.iter().any(|(&other, old): (&u64, &Block)| other / 4 == slot / 4 && old.size.get() >> 32 != 0) {
+                    if model.iter().any(|(&other, old): (&u64, &Block)| other / 4 == slot / 4 && old.size.get() >> 32 != 0) {
                         continue;
                     }
-                    prop_assert_eq!(blocks.insert(&arena, addr, new).unwrap(), twin.insert(slot, new));
+                    prop_assert_eq!(blocks.insert(&arena, addr, new).unwrap(), model.insert(slot, new));
                 } else {
-                    prop_assert_eq!(blocks.remove(&arena, addr), twin.remove(&slot));
+                    prop_assert_eq!(blocks.remove(&arena, addr), model.remove(&slot));
                 }
             }
             for slot in 0..64 {
-                prop_assert_eq!(blocks.find(&arena, Addr::new(0x6000_0000_0000 + slot * 8)), twin.get(&slot).copied());
+                prop_assert_eq!(blocks.find(&arena, Addr::new(0x6000_0000_0000 + slot * 8)), model.get(&slot).copied());
             }
         }
     }

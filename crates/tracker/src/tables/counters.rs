@@ -66,7 +66,7 @@ impl CounterName {
     }
 }
 
-/// A name as words, with zeros behind it.
+/// A name as words, with zeros after it.
 fn words(name: &[u8]) -> [u64; NAME_WORDS] {
     let mut bytes = [0; LONGEST_NAME];
     bytes.iter_mut().zip(name).for_each(|(to, from)| *to = *from);

@@ -62,7 +62,7 @@ pub(super) const NARROW: Layout = Layout {
 };
 
 /// Space to grow that a program with limited address space leaves us, in the order of [`Region`].
-pub(super) const SPARE_ROOM: [u64; REGIONS] = [
+pub(super) const SPARE_SPACE: [u64; REGIONS] = [
     0,
     0,
     MIB,

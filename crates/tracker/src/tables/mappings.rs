@@ -2,7 +2,7 @@
 //! not come here, since its own calls run under the guard of the allocation.
 //!
 //! The table is sorted by address and changed under a sequence lock: odd while someone writes. A thread that does not get
-//! it within its patience gives up and counts a loss; it never waits for good.
+//! it within so many spins gives up and counts a loss; it never waits for good.
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
@@ -45,7 +45,7 @@ pub fn on_pool_region(arena: &Arena, pool: Allocator, start: Addr, length: Bytes
     }
 }
 
-/// Whether an address lies in a region of a pool. Where that cannot be told, it does not, and a loss is counted.
+/// Whether an address lies in a region of a pool. Where that is not known, it does not, and a loss is counted.
 pub fn is_in_pool(arena: &Arena, address: Addr) -> bool {
     let site = with_table(arena, |table| table.site_at(address));
     if site.is_none() {
@@ -229,7 +229,7 @@ mod tests {
     use std::vec::Vec;
 
     proptest! {
-        /// The naive twin remembers the site of every page.
+        /// The naive model remembers the site of every page.
         #[test]
         fn the_table_equals_a_map_of_pages(
             events in prop::collection::vec((0u64..40, 1u64..12, prop::option::of(0usize..4)), 1..120)
@@ -239,22 +239,22 @@ mod tests {
                 (1..4).map(|n| sites::create(&arena, NodeId::new(n), SlotId::NONE).unwrap()).collect();
             let mark = Allocator::FrameworkPool.row().pool.and_then(|pool| pool.region_mark).unwrap();
             ids.extend([BY_ALLOCATOR, SiteId::new(mark)]);
-            let mut twin = BTreeMap::new();
+            let mut model = BTreeMap::new();
             for (page, pages, site) in events {
                 let (start, length) = (Addr::new(page * 4096), Bytes::new(pages * 4096));
                 match site {
                     Some(which) => {
                         on_map(&arena, SlotId::NONE, start, length, ids[which]);
-                        twin.extend((page..page + pages).map(|page| (page, ids[which])));
+                        model.extend((page..page + pages).map(|page| (page, ids[which])));
                     }
                     None => {
                         on_unmap(&arena, SlotId::NONE, start, length);
-                        twin.retain(|at, _| !(page..page + pages).contains(at));
+                        model.retain(|at, _| !(page..page + pages).contains(at));
                     }
                 }
             }
             for page in 0..60 {
-                prop_assert_eq!(site_of(&arena, Addr::new(page * 4096 + 5)), twin.get(&page).copied());
+                prop_assert_eq!(site_of(&arena, Addr::new(page * 4096 + 5)), model.get(&page).copied());
             }
             prop_assert_eq!(arena.header().losses[Loss::MappingLost as usize].load(Relaxed), 0);
         }

@@ -195,7 +195,7 @@ mod tests {
     }
 
     proptest! {
-        /// The naive twin copies all counters at every mark.
+        /// The naive model copies all counters at every mark.
         #[test]
         fn the_values_at_marks_equal_those_of_full_copies(
             events in prop::collection::vec((0usize..4, 0u64..500), 1..200)

@@ -66,7 +66,7 @@ impl Distance {
         is_sample
     }
 
-    /// Whether a block of this size is no sample; if so, it is behind us. Else nothing has changed.
+    /// Whether a block of this size is no sample; if so, it is counted off. Else nothing has changed.
     #[inline(always)]
     pub fn passes_by(&mut self, size: Bytes) -> bool {
         let size = size.get().max(1);

@@ -311,7 +311,7 @@ mod tests {
     }
 
     proptest! {
-        /// The naive twin copies all counters whenever the total rises above its maximum.
+        /// The naive model copies all counters whenever the total rises above its maximum.
         #[test]
         fn the_value_at_the_peak_equals_that_of_a_full_copy(
             events in prop::collection::vec((0usize..5, 0u32..3, 1u64..1000, any::<bool>()), 1..300)

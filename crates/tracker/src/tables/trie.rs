@@ -29,7 +29,7 @@ pub const ROOT_HASH: u64 = 0x9e37_79b9_7f4a_7c15;
 /// log2 of the slots of the first index: 32 KiB, except where tests want it to grow at every turn.
 const FIRST_BITS: u32 = if cfg!(feature = "interleave") { 3 } else { 13 };
 
-/// Of the word that names an index: the part that tells its size.
+/// Of the word that names an index: the part that has its size.
 const BITS: u64 = 0xff;
 
 /// From this length on an index asks for large pages.
@@ -45,7 +45,7 @@ pub fn extend_hash(callers: u64, frame: u64) -> u64 {
     ((product as u64) ^ (product >> 64) as u64) | 1
 }
 
-/// An entry of the index: a node, and some bits of its hash, so that most other nodes need not be looked at, each of which
+/// An entry of the index: a node, and some bits of its hash, so that most other nodes need not be read, each of which
 /// would be a miss of the caches.
 ///
 /// ```text
@@ -146,7 +146,7 @@ impl Trie {
         }
     }
 
-    /// Asks for the line of the caches in which `find` will look: whoever does other things first does not wait for it.
+    /// Asks for the line of the caches that `find` will need: whoever does other things first does not wait for it.
     #[inline(always)]
     pub fn expect(&self, hash: u64) {
         let index = self.index.load(Relaxed);
@@ -195,15 +195,15 @@ impl Trie {
 
     /// Makes a larger index when this one is five eighths full. One thread does it, the others go on with the old one.
     fn make_room(&self, arena: &Arena, newest: NodeId) {
-        if u64::from(newest.get()) < Self::room(Self::slots(self.index.load(Acquire)))
+        if u64::from(newest.get()) < Self::fits(Self::slots(self.index.load(Acquire)))
             || self.growing.swap(true, AcqRel)
         {
             return;
         }
-        // Looked at again, now that nobody else can change it: it may be another one by now, and large enough.
+        // Checked again, now that nobody else can change it: it may be another one by now, and large enough.
         let old = self.index.load(Acquire) & BITS;
         let nodes = Self::nodes(arena);
-        let bits = (old..).find(|&bits| nodes < Self::room(1 << bits)).unwrap_or(old);
+        let bits = (old..).find(|&bits| nodes < Self::fits(1 << bits)).unwrap_or(old);
         if bits != old {
             timed(&arena.header().hook_ticks, || self.new_index(arena, bits as u32));
         }
@@ -218,7 +218,7 @@ impl Trie {
         };
         let index = pages as u64 | u64::from(bits);
         if Self::length(bits) >= LARGE_PAGE {
-            // Every look is at another page: with small ones the processor must find out where they are, each time. All of
+            // Every search reads another page: with small ones the processor must find out where they are, each time. All of
             // them would be touched soon in any case.
             let _ = sys::advise(pages, Self::length(bits), libc::MADV_HUGEPAGE);
         }
@@ -245,7 +245,7 @@ impl Trie {
         }
     }
 
-    /// Gives the memory of an index back. Its addresses stay taken: a thread that still looks there finds nothing, and
+    /// Gives the memory of an index back. Its addresses stay taken: a thread that still searches there finds nothing, and
     /// what it enters there is found by nobody, which makes a duplicate.
     fn give_back(arena: &Arena, index: u64) {
         if index != 0 {
@@ -361,7 +361,7 @@ impl Trie {
     }
 
     /// How many nodes an index takes before there is a larger one.
-    const fn room(slots: u64) -> u64 {
+    const fn fits(slots: u64) -> u64 {
         slots / 8 * 5
     }
 
@@ -387,18 +387,18 @@ mod tests {
     fn a_million_paths_are_found_again_after_the_index_grew() {
         let (arena, trie) = (scratch(), Trie::new());
         assert!(trie.reset(&arena));
-        let mut twin = HashMap::new();
+        let mut model = HashMap::new();
         for frame in 0..1_000_000u64 {
-            let (parent, callers) = twin.get(&(frame / 3)).copied().unwrap_or((NodeId::new(0), ROOT_HASH));
+            let (parent, callers) = model.get(&(frame / 3)).copied().unwrap_or((NodeId::new(0), ROOT_HASH));
             let hash = extend_hash(callers, frame);
             assert_eq!(trie.find(&arena, hash), None);
             let node = trie.insert(&arena, parent, frame, hash).unwrap();
-            twin.insert(frame, (node, hash));
+            model.insert(frame, (node, hash));
         }
-        assert!(twin.values().all(|&(node, hash)| trie.find(&arena, hash) == Some(node)));
-        let (node, _) = twin[&999_999];
+        assert!(model.values().all(|&(node, hash)| trie.find(&arena, hash) == Some(node)));
+        let (node, _) = model[&999_999];
         let parent = trie.node(&arena, node).parent.load(Relaxed);
-        assert_eq!(parent, twin[&333_333].0.get());
+        assert_eq!(parent, model[&333_333].0.get());
     }
 
     #[test]

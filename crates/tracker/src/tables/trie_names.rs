@@ -1,4 +1,4 @@
-//! Of the other names of stacks, one bit each: a stack that is new has none, and one look at 64 KiB says so, where the index
+//! Of the other names of stacks, one bit each: a stack that is new has none, and one read of 64 KiB says so, where the index
 //! would be a miss of the caches. Most stacks of an import are new.
 
 use core::sync::atomic::Ordering::Relaxed;

@@ -1,7 +1,7 @@
 //! Where a thread says which operation of a framework it runs: the address of a record, and how a name is read from it, as the hooks
 //! of the framework know.
 
-/// Longer names are not looked at.
+/// Longer names are ignored.
 pub(crate) const LONGEST: usize = 1024;
 /// How a framework names what its threads run.
 #[derive(Debug)]
@@ -66,7 +66,7 @@ pub unsafe fn view_or_text(record: u64) -> Option<&'static [u8]> {
     }
 }
 
-/// `…/_12`: how a part of a loop or of a condition is told from others.
+/// `…/_12`: how a part of a loop or of a condition is set apart from others.
 pub fn ends_in_number(call: &[u8]) -> bool {
     let last = call.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
     last.len() > 1 && last[0] == b'_' && last[1..].iter().all(u8::is_ascii_digit)
@@ -84,16 +84,16 @@ mod tests {
         let name = c"layer/MatMul";
         let view = [name.count_bytes() as u64, name.as_ptr() as u64];
         let text = [name.as_ptr() as u64, 12];
-        let told = |record: Option<&[u64; 2]>| {
+        let announced = |record: Option<&[u64; 2]>| {
             annotation().set(record.map_or(0, |record| record.as_ptr() as u64), &NAMES);
             let found = annotation().running().map(|(name, _)| name.to_vec());
             annotation().set(0, &NAMES);
             found
         };
-        assert_eq!(told(Some(&view)).as_deref(), Some(name.to_bytes()));
-        assert_eq!(told(Some(&text)).as_deref(), Some(name.to_bytes()));
-        assert_eq!(told(Some(&[0, 7])), None);
-        assert_eq!(told(Some(&[12, 0])), None);
-        assert_eq!(told(None), None);
+        assert_eq!(announced(Some(&view)).as_deref(), Some(name.to_bytes()));
+        assert_eq!(announced(Some(&text)).as_deref(), Some(name.to_bytes()));
+        assert_eq!(announced(Some(&[0, 7])), None);
+        assert_eq!(announced(Some(&[12, 0])), None);
+        assert_eq!(announced(None), None);
     }
 }

@@ -155,10 +155,10 @@ mod tests {
     #[test]
     fn a_thread_is_called_the_same_from_inside_and_from_outside() {
         let named = std::thread::Builder::new().name("fifteen letters at most".into());
-        let told = named.spawn(|| [Some(own_name()), name_of(sys::thread_id())]).unwrap().join().unwrap();
+        let names = named.spawn(|| [Some(own_name()), name_of(sys::thread_id())]).unwrap().join().unwrap();
         let name = b"fifteen letters\0";
         let words = [0, 8].map(|at| u64::from_le_bytes(core::array::from_fn(|byte| name[at + byte])));
-        assert_eq!(told, [Some(words); 2]);
+        assert_eq!(names, [Some(words); 2]);
         assert_eq!(name_of(sys::process_id()), Some(MAIN));
     }
 }

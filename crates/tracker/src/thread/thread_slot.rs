@@ -149,7 +149,7 @@ fn first_stack() -> (u64, u64) {
     (high.saturating_sub(sys::soft_limit(libc::RLIMIT_STACK).min(UNLIMITED)), high)
 }
 
-/// Of any other thread: the mapping that it runs on. `pthread_getattr_np` would tell, but it holds the thread's own lock
+/// Of any other thread: the mapping that it runs on. `pthread_getattr_np` would say, but it holds the thread's own lock
 /// while it allocates, and a thread whose first allocation is that one would wait for itself (JVM threads do).
 fn pthread_stack() -> (u64, u64) {
     let here = 0u8;

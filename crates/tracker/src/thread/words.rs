@@ -7,7 +7,7 @@
 //!   pointer      the slot
 //! ```
 //!
-//! Behind it stand the distances to the thread's next sampled block and to its next sampled object of Python, so that an
+//! After it come the distances to the thread's next sampled block and to its next sampled object of Python, so that an
 //! event that is none needs no slot at all, and where the thread says what operation of a framework it runs (`work`).
 
 use core::arch::{asm, global_asm};
@@ -43,13 +43,13 @@ pub(crate) fn thread_word() -> *mut u64 {
     word
 }
 
-/// The words behind the thread word.
+/// The words after the thread word.
 #[inline(always)]
 pub(crate) fn thread_distance() -> *mut Distance {
     thread_word().wrapping_add(1).cast()
 }
 
-/// Those behind them.
+/// Those after them.
 #[inline(always)]
 pub(crate) fn thread_object_distance() -> *mut Distance {
     thread_distance().wrapping_add(1)

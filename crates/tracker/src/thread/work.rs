@@ -7,7 +7,7 @@
 //!   worker: the framework notes the name beside the thread ──▶ malloc ──▶ line that made it · native frames of the worker
 //! ```
 //!
-//! Where a framework keeps the name, and what it looks like, is told by its hooks ([`WorkNames`]). What is inlined where it is called
+//! Where a framework keeps the name, and what it looks like, its hooks know ([`WorkNames`]). What is inlined where it is called
 //! is there under the name of the call and its own, joined by a slash. A name that operations of two lines have says nothing,
 //! and leaves the stack as it is.
 
@@ -44,7 +44,7 @@ impl Work {
         Self { shared: AtomicU64::new(0) }
     }
 
-    /// A number for the operation that this thread runs; 0: none that it has told of.
+    /// A number for the operation that this thread runs; 0: none that it has announced.
     #[inline(always)]
     pub fn running(&self) -> u64 {
         if annotation().is_empty() { 0 } else { self.number() }
@@ -84,7 +84,7 @@ impl Default for Work {
     }
 }
 
-/// The maker of an operation, by its whole name, else by its name behind that of the calls that it was inlined into.
+/// The maker of an operation, by its whole name, else by its name after that of the calls that it was inlined into.
 fn maker_of(arena: &Arena, trie: &Trie, name: &[u8], names: &WorkNames) -> Option<NodeId> {
     let mut own = name;
     for _ in 0..MOST_PARTS {

@@ -62,7 +62,7 @@ impl Unwinder {
         self.suspects.store(true, Relaxed);
     }
 
-    /// Looks whether a library is gone, if there is reason to. Before every capture.
+    /// Checks whether a library is gone, if there is reason to. Before every capture.
     #[inline(always)]
     pub fn check_suspicion(&self) {
         if self.suspects.load(Relaxed) {

@@ -218,16 +218,16 @@ const OP_PLUS_UCONST: u8 = 0x23;
 const OP_BREG_RBP: u8 = 0x70 + RBP as u8;
 const OP_BREG_RSP: u8 = 0x70 + RSP as u8;
 
-/// `rsp + 8 + ((rip & 15) >= N) << 3`: what linkers write for the stubs of the procedure linkage table, before and behind
+/// `rsp + 8 + ((rip & 15) >= N) << 3`: what linkers write for the stubs of the procedure linkage table, before and after
 /// the constant N, which depends on the stub (11, or 9 with control-flow protection).
 const PLT_BEFORE: [u8; 6] = [0x77, 0x08, 0x80, 0x00, 0x3f, 0x1a];
-const PLT_BEHIND: [u8; 4] = [0x2a, 0x33, 0x24, 0x22];
+const PLT_AFTER: [u8; 4] = [0x2a, 0x33, 0x24, 0x22];
 const OP_LIT0: u8 = 0x30;
 
 fn expression_rule(bytes: &[u8]) -> Option<(Kind, i64)> {
     if let Some(rest) = bytes.strip_prefix(&PLT_BEFORE)
-        && let [literal @ OP_LIT0..=0x3f, behind @ ..] = rest
-        && *behind == PLT_BEHIND
+        && let [literal @ OP_LIT0..=0x3f, after @ ..] = rest
+        && *after == PLT_AFTER
     {
         return Some((Kind::Plt, i64::from(literal - OP_LIT0) << 3));
     }

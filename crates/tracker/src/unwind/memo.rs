@@ -28,7 +28,7 @@ use crate::tables::trie::{ROOT_HASH, extend_hash};
 pub const MAX_DEPTH: usize = 16_384;
 /// At most this many words are kept: a frame loads one to three, a signal frame four.
 const MAX_CHECKS: usize = 3 * MAX_DEPTH;
-/// Room that one more frame may need.
+/// Checks that one more frame may need.
 const CHECKS_PER_FRAME: usize = 8;
 
 /// A frame of the stack that is remembered.
@@ -76,13 +76,13 @@ struct Fresh {
     is_exact: bool,
 }
 
-/// The previous stack of one thread, and room to unwind the next. Zero pages are an empty memo.
+/// The previous stack of one thread, and a scratch buffer to unwind the next. Zero pages are an empty memo.
 #[repr(C)]
 pub struct Memo {
     depth: usize,
     generation: u32,
     /// The stack led through a signal frame to another one, whose words may be unmapped before the next capture: none of
-    /// them may be looked at again.
+    /// them may be read again.
     leads_away: bool,
     bottom: Option<Pseudo>,
     /// The deepest that it ever was: how much of the arrays is resident.

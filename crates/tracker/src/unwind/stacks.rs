@@ -13,7 +13,7 @@ use crate::sys::{self, Descriptor};
 
 const REMEMBERED: usize = 8192;
 
-/// The bounds of a mapping; `check` tells a torn or forgotten entry from a whole one.
+/// The bounds of a mapping; `check` sets a torn or forgotten entry apart from a whole one.
 struct Bounds {
     low: AtomicU64,
     high: AtomicU64,

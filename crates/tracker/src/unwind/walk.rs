@@ -72,7 +72,7 @@ pub struct Cursor {
     pub rbp_slot: u64,
     /// The registers of the signal context directly above, 0 where there is none.
     pub context: u64,
-    /// The first address behind the stack that the frame is on.
+    /// The first address after the stack that the frame is on.
     pub end: u64,
     /// The address by which `end` was looked up, where it was.
     anchor: u64,
@@ -86,7 +86,7 @@ impl Cursor {
         Self { slot: caller.rsp, lookup, rbp: caller.rbp, rbp_slot: 0, context: 0, end, anchor: caller.rsp }
     }
 
-    /// Moves to the caller; `loaded` hears every word that the result depends on, except the saved rbp, which is in
+    /// Moves to the caller; `loaded` gets every word that the result depends on, except the saved rbp, which is in
     /// `rbp_slot`.
     #[inline(always)]
     pub fn step(&mut self, rule: Rule, mut loaded: impl FnMut(u64, u64)) -> u32 {
@@ -203,7 +203,7 @@ impl Cursor {
         let (rbp_slot, rbp) = (registers + RBP * 8, load(registers + RBP * 8));
         // A handler with a stack of its own (sigaltstack) interrupted code on another one.
         let same = rsp > self.slot && rsp < self.end;
-        // A step may look into the red zone below the frame, so that must be of the same mapping.
+        // A step may read the red zone below the frame, so that must be of the same mapping.
         let lowest = rsp.saturating_sub(8 + RED_ZONE);
         let (end, anchor) = if same { (self.end, self.anchor) } else { (stacks::end_of(lowest), lowest) };
         if rip == 0 || rsp & 7 != 0 || end < rsp.saturating_add(8) {

@@ -1,7 +1,7 @@
 //! The tracker's unwinder against libgcc's, on more than a million stacks of programs that do everything that is hard on
 //! an unwinder. A wrong frame is never acceptable; a stack that ends early is only where the reason is known.
 //!
-//! Every scenario takes a seed: `HEAPLENS_UNWIND_SEED=7 cargo test -p heaplens-unwind-check` looks at other stacks.
+//! Every scenario takes a seed: `HEAPLENS_UNWIND_SEED=7 cargo test -p heaplens-unwind-check` checks other stacks.
 
 mod program;
 mod scenario;

@@ -11,7 +11,7 @@ use crate::program::program;
 
 const DEFAULT_SEED: &str = "20240229";
 
-/// One scenario of the program, and about how many stacks it shall look at.
+/// One scenario of the program, and about how many stacks it shall check.
 pub struct Scenario {
     name: &'static str,
     captures: u64,
