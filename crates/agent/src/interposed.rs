@@ -67,13 +67,13 @@ pub(crate) fn table_of(object: *const u64) -> u64 {
     unsafe { object.read() }
 }
 
-/// Places that call one function; more are looked up each time.
+/// Call sites of one function; more are looked up each time.
 const PLACES: usize = 64;
 
 /// A plain function: that of the caller's own library, where it has one.
 pub(crate) struct ByCaller {
     name: &'static CStr,
-    /// The function for each place, by the address that the call returns to; written once.
+    /// The function for each call site, by the address that the call returns to; written once.
     callers: [AtomicU64; PLACES],
     functions: [AtomicU64; PLACES],
 }
@@ -89,7 +89,7 @@ impl ByCaller {
 
     /// The function for whoever called, by the address that the call returns to; `None` as in `of_framework`.
     pub(crate) fn of(&self, caller: u64) -> Option<u64> {
-        for at in places(caller) {
+        for at in entries(caller) {
             match self.callers[at].load(Relaxed) {
                 0 => break,
                 // Acquire: pairs with the Release in `find`; 0 while that is under way.
@@ -106,7 +106,7 @@ impl ByCaller {
     #[cold]
     fn find(&self, caller: u64) -> Option<u64> {
         let function = of_framework(caller, self.name)?;
-        for at in places(caller) {
+        for at in entries(caller) {
             match self.callers[at].compare_exchange(0, caller, Relaxed, Relaxed) {
                 Ok(_) => {
                     self.functions[at].store(function, Release);
@@ -120,8 +120,8 @@ impl ByCaller {
     }
 }
 
-/// Where a caller may stand, beginning with the place that it should.
-fn places(caller: u64) -> impl Iterator<Item = usize> {
+/// The entries that a caller may have, beginning with the one that it should.
+fn entries(caller: u64) -> impl Iterator<Item = usize> {
     let first = (caller >> 4) as usize;
     (first..first + PLACES).map(|at| at % PLACES)
 }

@@ -1,5 +1,5 @@
 //! The preloaded library: C symbols that a program calls instead of libc's. Each hook enters the guard, calls the real
-//! function and tells the tracker; nothing is decided here.
+//! function and reports to the tracker; nothing is decided here.
 //!
 //! `dlopen`, `fork` and `vfork` are not hooked on purpose: `dlopen` finds its caller's run path by its return address, so
 //! a wrapper changes what it finds (see `c::loading`); a child process notices by itself that it is one

@@ -20,7 +20,7 @@ macro_rules! thread_annotation {
 /// TensorFlow does so in two functions of each library.
 static ANNOTATION: ByCaller = ByCaller::new(name!(thread_annotation!()));
 
-/// The record begins with the name: a `std::string_view`, in older versions a C string; 2.21 and 2.15 were looked at. A part of a
+/// The record begins with the name: a `std::string_view`, in older versions a C string; 2.21 and 2.15 were checked. A part of a
 /// loop or of a condition that was inlined is called `…/_12`.
 static NAMES: WorkNames = WorkNames { running: view_or_text, is_call: ends_in_number };
 

@@ -27,7 +27,7 @@ unsafe extern "C" fn prctl(operation: c_int, a: usize, b: usize, c: usize, d: us
 }
 
 // `syscall` takes up to seven arguments, one on the stack: it is jumped to with all of them in place. Only `seccomp` (317),
-// which has no function of its own in libc, is looked at before.
+// which has no function of its own in libc, is checked before.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 unsafe extern "C" fn syscall() {

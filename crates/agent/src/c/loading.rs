@@ -2,9 +2,9 @@
 //!
 //! `dlopen` is not hooked: it finds its caller's run path by its return address, which a hook that calls it would replace.
 //! But what a program wants of a library that it loaded, it asks for by name first. So `dlsym` looks for what has come, and
-//! then jumps to the real function, which finds the caller's own return address: "the next one" is the next behind the caller.
+//! then jumps to the real function, which finds the caller's own return address: "the next one" is the next after the caller.
 //!
-//! What looks at libraries does so while the loader lets none come or go. Two threads that ask at once wait for each other:
+//! What reads the list of libraries does so while the loader lets none come or go. Two threads that ask at once wait for each other:
 //! when the second one has its answer, what came is prepared.
 
 use core::arch::naked_asm;
@@ -23,7 +23,7 @@ unsafe extern "C" {
     fn dlvsym(handle: *mut c_void, name: *const c_char, version: *const c_char) -> *mut c_void;
 }
 
-/// A program that loads one library after the other is looked at again when it next asks.
+/// A program that loads one library after the other is checked again when it next asks.
 const MOST_LOOKS: u32 = 3;
 
 /// The real `dlsym`; 0 until it was asked for.
@@ -57,7 +57,7 @@ unsafe extern "C" fn dlsym() {
 /// The address of the real function. We use it ourselves to find all others, so that it comes before them.
 extern "C" fn before_dlsym() -> usize {
     if is_ready() && !python::is_prepared() && may_wait() {
-        look();
+        check_libraries();
     }
     match DLSYM.load(Relaxed) {
         0 => resolve(),
@@ -66,14 +66,14 @@ extern "C" fn before_dlsym() -> usize {
 }
 
 /// Whether the loader's lock can be waited for. A forked child may find it taken by a thread that it does not have: glibc
-/// gives it back there for `dlsym`, but not for looking at the list.
+/// gives it back there for `dlsym`, but not for reading the list.
 fn may_wait() -> bool {
     process::life() == Life::Recording && !process::is_forked()
 }
 
-/// Looks at what has come. Another thread may be about to load it: it is on the loader's list before its addresses are in
+/// Checks what has come. Another thread may be about to load it: it is on the loader's list before its addresses are in
 /// order, and its code must not be called yet. So that is waited for; where more has come meanwhile, once more.
-fn look() {
+fn check_libraries() {
     for _ in 0..MOST_LOOKS {
         let before = while_none_comes_or_goes(|count| count);
         if !python::is_news(before) {
@@ -105,7 +105,7 @@ fn resolve() -> usize {
     address
 }
 
-/// Does something while the loader lets no library come or go. It is told how many ever came.
+/// Does something while the loader lets no library come or go. It gets the number of those that ever came.
 fn while_none_comes_or_goes<R: Default, W: FnOnce(u64) -> R>(work: W) -> R {
     unsafe extern "C" fn call<R, W: FnOnce(u64) -> R>(
         info: *mut libc::dl_phdr_info,

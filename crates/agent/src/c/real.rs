@@ -6,7 +6,7 @@ use core::sync::atomic::{AtomicBool, AtomicUsize};
 
 use heaplens_tracker::modules;
 
-/// A function that is looked up behind us in the search order.
+/// A function that is looked up after us in the search order.
 pub struct Real<F> {
     address: AtomicUsize,
     name: &'static CStr,
@@ -156,7 +156,7 @@ pub fn resolve() {
         address.store(unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) } as usize, Relaxed);
     }
     find_loader();
-    // By place, not by `dlopen`: that would allocate, maybe from an allocator that is starting up above us.
+    // By address, not by `dlopen`: that would allocate, maybe from an allocator that is starting up above us.
     let module = |address: usize| modules::range_of(address as u64);
     let is_glibc = module(MALLOC.address.load(Relaxed)) == module(libc::abort as *const () as usize);
     OTHER_ALLOCATOR.store(!is_glibc, Relaxed);

@@ -1,6 +1,6 @@
-//! C++'s operators. The family of a block is kept, so that a later look can tell `new[]` from `new`.
+//! C++'s operators. The family of a block is kept, so that a later check can tell `new[]` from `new`.
 //!
-//! `operator new` throws, and no exception may pass a Rust frame or leave a guard behind. So the real operator is called
+//! `operator new` throws, and no exception may pass a Rust frame or leave a guard held. So the real operator is called
 //! from a frame in assembly, whose personality routine drops the guard when an exception passes:
 //!
 //! ```text
@@ -70,7 +70,7 @@ macro_rules! export_new {
     )*};
 }
 
-/// Exports the forms that have a short way. The arguments are kept for the long one.
+/// Exports the forms that have a fast path. The arguments are kept for the slow one.
 macro_rules! export_plain_new {
     ($($name:ident = $number:literal => $hook:ident;)*) => {$(
         #[unsafe(naked)]
@@ -236,7 +236,7 @@ extern "C" fn before_new(number: u32) -> Start {
 fn find_late(operator: &Operator) -> Option<New> {
     let found = operator.real.get_late(&CXX_LIBRARIES);
     if found.is_some() && is_ready() {
-        plain::look(&CXX_LIBRARIES);
+        plain::check(&CXX_LIBRARIES);
     }
     found
 }

@@ -13,7 +13,7 @@ use crate::c::real::{self, is_ours};
 /// Set once the operators are found plain. Read by the hooks in assembly.
 pub static PLAIN: AtomicBool = AtomicBool::new(false);
 
-/// The forms that have a short way.
+/// The forms that have a fast path.
 const OPERATORS: [&CStr; 12] = [
     c"_Znwm",
     c"_Znam",
@@ -29,16 +29,16 @@ const OPERATORS: [&CStr; 12] = [
     c"_ZdaPvSt11align_val_t",
 ];
 
-/// Whether the operators take the short way.
+/// Whether the operators take the fast path.
 #[inline(always)]
 pub fn is_plain() -> bool {
     PLAIN.load(Relaxed)
 }
 
-/// Looks at the operators. Called when the real ones have been found, which may be late: Python loads its C++ libraries
+/// Checks the operators. Called when the real ones have been found, which may be late: Python loads its C++ libraries
 /// into a scope of their own.
 #[cold]
-pub fn look(libraries: &[&CStr]) {
+pub fn check(libraries: &[&CStr]) {
     let apart = next(OPERATORS[0]).is_null();
     let handle = if apart { loaded(libraries) } else { core::ptr::null_mut() }; // a `dlopen` allocates
     let plain = !real::OTHER_ALLOCATOR.load(Relaxed)
@@ -57,7 +57,7 @@ fn loaded(libraries: &[&CStr]) -> *mut c_void {
         .unwrap_or(core::ptr::null_mut())
 }
 
-/// What stands behind our hook: in the search order, else in the library that is loaded apart.
+/// What our hook hides: in the search order, else in the library that is loaded apart.
 fn real_address(name: &CStr, handle: *mut c_void) -> *mut c_void {
     match next(name) {
         // SAFETY: a zero-terminated name, and a handle from `dlopen`.

@@ -1,5 +1,5 @@
 //! The end of a program, before any of its exit handlers and destructors: the moment when it still holds what it held, and
-//! when memory may be looked at and asked for.
+//! when memory may be inspected and reclaimed.
 //!
 //! ```text
 //!   main returns ──▶ after_main ──┐
@@ -7,8 +7,8 @@
 //!   _exit, quick_exit, a signal: nothing, as the program wants it; and a process that the last thread of leaves
 //! ```
 //!
-//! libc calls `exit` behind `main` by itself, out of any hook's sight. So `__libc_start_main` is given a function that calls
-//! `main` and looks when it returns. It is one frame more on the stacks of the main thread, which the recorder leaves out;
+//! libc calls `exit` after `main` by itself, out of any hook's sight. So `__libc_start_main` is given a function that calls
+//! `main` and notices when it returns. It is one frame more on the stacks of the main thread, which the recorder leaves out;
 //! exceptions and `pthread_exit` find their way through it by its unwind table. In `exit` nothing stays on the stack. Where the stack
 //! is at that moment is noted: below it lies what functions left that have returned.
 

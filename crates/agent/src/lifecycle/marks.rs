@@ -1,5 +1,5 @@
 //! The functions of ours that programs call by their names: one marks a moment, one takes a heap snapshot. A program finds
-//! them by `dlsym`, or declares them weak and looks whether they are there.
+//! them by `dlsym`, or declares them weak and checks whether they are there.
 
 use core::ffi::{CStr, c_char};
 

@@ -16,7 +16,7 @@ unsafe extern "C" {
     static environ: Argv;
 }
 
-/// The program at a path; libc fails on a null one, and there is nothing to look at.
+/// The program at a path; libc fails on a null one, and there is nothing to check.
 unsafe fn at<'a>(path: *const c_char) -> Program<'a> {
     // SAFETY: where it is not null it is the program's own zero-terminated path, which outlives the call.
     if path.is_null() { Program::Descriptor } else { Program::Path(unsafe { CStr::from_ptr(path) }) }

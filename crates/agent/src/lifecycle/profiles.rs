@@ -28,7 +28,7 @@ pub fn watch() {
     }
 }
 
-/// Programs that it starts must not write over its files. They are told as gperftools tells them: in a bit of the variable's value, so
+/// Programs that it starts must not write over its files. They learn it as from gperftools: in a bit of the variable's value, so
 /// that nothing is allocated.
 fn mark_environment() {
     // SAFETY: before the program's first line, on the only thread: a null-terminated array of zero-terminated strings that may be
@@ -46,7 +46,7 @@ fn mark_environment() {
     }
 }
 
-/// Whoever has mistyped the folder hears of it now: later, descriptor 2 may be a file of the program's.
+/// Whoever has mistyped the folder is warned now: later, descriptor 2 may be a file of the program's.
 fn warn(prefix: &PathBuffer) {
     let Err(Errno(errno)) = sys::access(prefix.folder().as_c_str(), libc::W_OK | libc::X_OK) else { return };
     if errno == libc::ENOSYS {

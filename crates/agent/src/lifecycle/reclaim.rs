@@ -1,5 +1,5 @@
 //! What comes back when it is asked for: Python's collector is run, then the C allocator gives its free memory back to the
-//! system. What each returned is read from marks before and behind it.
+//! system. What each returned is read from marks before and after it.
 //!
 //! It happens at the end of a script that repeated something, where Python itself would collect next, at the end of a native
 //! program that ran for a while, and whenever somebody asks. Never with a signal handler on the stack, which may have

@@ -1,4 +1,4 @@
-//! A place before Python's allocator of small objects: they are cut out of arenas, so that `malloc` never sees them.
+//! Hooks of Python's allocator of small objects: they are cut out of arenas, so that `malloc` never sees them.
 //!
 //! It is taken through `PyMem_SetAllocator`, which wants the interpreter's lock: an audit hook has it.
 
@@ -83,7 +83,7 @@ impl Exchange {
 }
 
 /// Puts our allocator before Python's. Called once, in an audit hook.
-pub fn take_place() {
+pub fn install() {
     let Some(exchange) = Exchange::find() else { return };
     for (domain, original) in DOMAINS.into_iter().zip(&ORIGINALS) {
         // SAFETY: the lock is held inside an audit hook; ours passes everything on to the original.
@@ -110,7 +110,7 @@ pub unsafe fn without_recording<R>(work: impl FnOnce() -> R) -> R {
     }
 }
 
-/// Replaces our allocator where it is the outermost. Behind another one, such as that of `tracemalloc`, it stays.
+/// Replaces our allocator where it is the outermost. After another one, such as that of `tracemalloc`, it stays.
 ///
 /// # Safety
 /// The interpreter's lock is held.
@@ -144,7 +144,7 @@ fn recording(original: &OriginalAllocator) -> Allocator {
     Allocator { context: original.context(), malloc, calloc, realloc, free: object_free }
 }
 
-/// The same, which tells nobody of new objects.
+/// The same, which reports no new objects.
 fn silent(original: &OriginalAllocator) -> Allocator {
     Allocator {
         context: original.context(),
@@ -155,7 +155,7 @@ fn silent(original: &OriginalAllocator) -> Allocator {
     }
 }
 
-/// Passes the arguments on with the caller's rsp and rbp behind them.
+/// Passes the arguments on with the caller's rsp and rbp after them.
 macro_rules! with_caller {
     ($name:ident, $rsp:literal, $rbp:literal => $hook:path) => {
         #[unsafe(naked)]

@@ -58,7 +58,7 @@ fn on_event(event: &[u8]) {
         return;
     }
     if process::settings().objects != Objects::None && !IS_IN_PLACE.swap(true, Relaxed) {
-        allocator::take_place();
+        allocator::install();
     }
     let interface = interface::get();
     if (runs || interface.is_none_or(interface::is_initialised)) && !IS_DONE.swap(true, Relaxed) {
@@ -82,8 +82,8 @@ fn find_link(state: usize, size: usize) -> Option<usize> {
     })
 }
 
-/// The function of an entry, if it is one: the kernel looks there, since most words that could be addresses are none. Where
-/// it may not be asked, only the heap is looked at.
+/// The function of an entry, if it is one: the kernel reads there, since most words that could be addresses are none. Where
+/// it may not be asked, only the heap is read.
 fn function_of(entry: usize) -> Option<usize> {
     match sys::read_words::<3>(entry as u64) {
         ([_, function, _], 3) => Some(function as usize),
@@ -92,7 +92,7 @@ fn function_of(entry: usize) -> Option<usize> {
     }
 }
 
-/// Whether an address is in the heap that `sbrk` ends, and mapped: it may be shorter than what was looked at.
+/// Whether an address is in the heap that `sbrk` ends, and mapped: it may be shorter than what was read.
 fn is_in_heap(address: usize) -> bool {
     // SAFETY: no argument; the break ends the heap that the entry was just taken from.
     let end = unsafe { libc::sbrk(0) } as usize;
@@ -103,12 +103,12 @@ fn is_in_heap(address: usize) -> bool {
         && unsafe { sys::syscall(libc::SYS_mincore, page) }.is_ok()
 }
 
-/// Takes our entry out of the interpreter's list. The entry itself stays: the interpreter is looking at it.
+/// Takes our entry out of the interpreter's list. The entry itself stays: the interpreter is reading it.
 fn leave_list() {
     let link = LINK.load(Relaxed);
     if link != 0 {
         // SAFETY: `find_link` found the entry through this word; under the interpreter's lock nobody else changes it. What
-        // came behind us in the list stays in it.
+        // came after us in the list stays in it.
         unsafe {
             let entry = (link as *const *const usize).read();
             if (entry.cast::<[usize; 3]>().read())[1] == on_audit as *const () as usize {

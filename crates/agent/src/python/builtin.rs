@@ -1,4 +1,4 @@
-//! A built-in module more, `_heaplens`, which the package imports, and up to Python 3.9 a look at the making of `atexit`.
+//! A built-in module more, `_heaplens`, which the package imports, and up to Python 3.9 notice of the making of `atexit`.
 //!
 //! The interpreter's list of built-in modules is replaced by a copy with ours in it, before the interpreter reads it. Python
 //! has a function for that, but its copy would be freed at the end by `free`, which would not know the block.
@@ -86,7 +86,7 @@ static METHODS: [Method; 3] = [
         name: c"snapshot".as_ptr(),
         function: Some(snapshot),
         flags: NO_ARGUMENTS,
-        doc: c"snapshot()\n--\n\nHas the heap looked at.".as_ptr(),
+        doc: c"snapshot()\n--\n\nTakes a heap snapshot here.".as_ptr(),
     },
     Method { name: null(), function: None, flags: 0, doc: null() },
 ];
@@ -167,7 +167,7 @@ unsafe extern "C" fn make_heaplens() -> Object {
 unsafe extern "C" fn make_atexit() -> Object {
     // SAFETY: see `OriginalMake`; the interpreter imports the module.
     let made = unsafe { (*MAKE_ATEXIT.0.get()).map_or(null_mut(), |make| make()) };
-    // SAFETY: what a row makes is a definition or a module, both with the type behind the count of references; the
+    // SAFETY: what a row makes is a definition or a module, both with the type after the count of references; the
     // definition of a module that is built in can be written.
     unsafe {
         if let Some(interface) = interface::get()
@@ -180,7 +180,7 @@ unsafe extern "C" fn make_atexit() -> Object {
     made
 }
 
-/// Puts ours behind the slots of a definition, where there is room for them.
+/// Puts ours after the slots of a definition, where there is room for them.
 fn extend(definition: &mut Definition, slots: &mut [Slot; MOST_SLOTS]) {
     if definition.slots.is_null() || definition.slots == slots.as_ptr() {
         return;

@@ -35,7 +35,7 @@ unsafe fn undisturbed(interface: &Interface, work: impl FnOnce() -> bool) -> boo
             enable();
         }
         if !result && (interface.error_is)(*interface.interrupted) != 0 {
-            (interface.interrupt)(); // the user's wish came to the wrong place
+            (interface.interrupt)(); // the user's wish came to the wrong code
         }
         (interface.clear_error)();
         (interface.restore_error)(kind, value, trace);

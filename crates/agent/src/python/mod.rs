@@ -1,9 +1,9 @@
-//! What we do inside an interpreter that has not begun to run: a place before its allocator of small objects, a built-in
+//! What we do inside an interpreter that has not begun to run: hooks of its allocator of small objects, a built-in
 //! module for the package `heaplens`, and a probe that runs once before the program's first line.
 //!
 //! ```text
 //!   constructor, dlsym     first import              first event after initialisation      end of the script
-//!   builtin::offer         allocator::take_place     probe::run, hook leaves               end_of_script
+//!   builtin::offer         allocator::install        probe::run, hook leaves               end_of_script
 //!   audit::add             (the lock is held)        (site is imported, or a script run)   (atexit, last of all)
 //! ```
 
@@ -31,7 +31,7 @@ const ADD_HOOK: &CStr = c"PySys_AddAuditHook";
 static PREPARED: AtomicUsize = AtomicUsize::new(0);
 /// Whether it was there when the program began, so that it stays to its end.
 static STAYS: AtomicBool = AtomicBool::new(false);
-/// How many libraries had come when we last looked.
+/// How many libraries had come when we last checked.
 static SEEN: AtomicU64 = AtomicU64::new(0);
 
 /// Prepares the interpreter that is there when the program begins.
@@ -53,7 +53,7 @@ pub fn is_prepared() -> bool {
     PREPARED.load(Relaxed) != 0
 }
 
-/// Whether it was not yet looked at this many libraries.
+/// Whether it was not yet checked for this many libraries.
 pub fn is_news(count: u64) -> bool {
     !is_prepared() && SEEN.load(Relaxed) != count
 }
@@ -83,7 +83,7 @@ pub fn after_unload() {
 /// Prepares an interpreter whose objects can be read and that has not begun to run.
 fn prepare() {
     if process::settings().directory.is_empty() {
-        return; // nobody would hear of it
+        return; // nobody would read it
     }
     // Not by `dlsym`: where it finds nothing it allocates words to say so.
     let Some(exports) = modules::exporting(ADD_HOOK).filter(interpreter::is_readable) else { return };

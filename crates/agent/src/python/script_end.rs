@@ -29,12 +29,12 @@ pub fn forget() {
     HAS_REGISTRY.store(false, Relaxed);
 }
 
-/// Up to 3.9 a registry comes with the module `atexit`: until it is made, ours stands in its place. Only where we see it being
+/// Up to 3.9 a registry comes with the module `atexit`: until it is made, ours stands in for it. Only where we see it being
 /// made.
 pub fn stand_in_for_registry(interface: &Interface) {
     if let (Some(at_exit), None, false) = (interface.at_exit, interface.is_debug, HAS_REGISTRY.load(Relaxed))
     {
-        // SAFETY: under the interpreter's lock. `make_atexit` would have told of a registry. A debug build insists that
+        // SAFETY: under the interpreter's lock. `make_atexit` would have reported a registry. A debug build insists that
         // there is one function for all times.
         unsafe { at_exit(Some(end_without_registry), null_mut()) };
     }

@@ -80,7 +80,7 @@ impl Tracker {
         };
         if let Some(thread) = thread {
             // Whether a stack comes again is asked of the merged one: an interpreter that specialises its instructions runs
-            // them at another place from their second time on. Which objects are sampled is a matter of chance.
+            // them at another address from their second time on. Which objects are sampled is a matter of chance.
             let key = if slot.ground == Some(Pseudo::PythonObject) { 0 } else { u64::from(site.get()) };
             let event = Event { thread, slot: slot.id(), loop_frame: seen.loop_frame, key };
             slot.python.note_loops(event, self.tables());

@@ -1,7 +1,7 @@
 //! Which object file covers a code address, where its unwind tables are, and the table of modules in the arena.
 //!
 //! A module is entered when its code first appears on a stack. After a `dlclose` every entry is doubtful until its code is seen again: a
-//! library that came back unchanged at the same place keeps its number, another one at that place gets a new one.
+//! library that came back unchanged at the same address keeps its number, another one at that address gets a new one.
 
 use core::sync::atomic::AtomicU16;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};

@@ -136,7 +136,7 @@ impl Samples {
         self.interval.load(Relaxed)
     }
 
-    /// Whether a sample can be at an address: its place in the table is not free.
+    /// Whether a sample can be at an address: its entry in the table is not free.
     pub fn may_hold(&self, addr: Addr) -> bool {
         self.entries[home(addr)].addr.load(Relaxed) != 0
     }

@@ -3,7 +3,7 @@
 /// The longest path that is kept, with its terminator.
 pub const PATH_LENGTH: usize = 1024;
 
-/// A zero-terminated path in a fixed place.
+/// A zero-terminated path in a fixed buffer.
 #[derive(Clone, Copy, Debug)]
 pub struct PathBuffer {
     bytes: [u8; PATH_LENGTH],

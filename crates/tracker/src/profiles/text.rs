@@ -101,8 +101,8 @@ impl Text<'_> {
         if bytes.len() > BUFFER - self.used {
             self.flush()?;
         }
-        let place = self.buffer[self.used..].get_mut(..bytes.len()).ok_or(Errno(libc::EOVERFLOW))?;
-        place.copy_from_slice(bytes);
+        let target = self.buffer[self.used..].get_mut(..bytes.len()).ok_or(Errno(libc::EOVERFLOW))?;
+        target.copy_from_slice(bytes);
         self.used += bytes.len();
         Ok(())
     }

@@ -58,7 +58,7 @@ pub struct Codes {
     is_new: bool,
 }
 
-/// log2 of the code objects with loops that a thread knows: of two that meet in one place the newer one.
+/// log2 of the code objects with loops that a thread knows: of two with the same index the newer one.
 const LOOPING_BITS: u32 = 8;
 
 /// Code objects that have loops of the user's, by their addresses. One that died may be taken for another: reading the
@@ -70,15 +70,15 @@ impl Looping {
     /// Whether a code object is among them.
     #[inline(always)]
     pub fn has(&self, code: u64) -> bool {
-        self.0[Self::place(code)] == code
+        self.0[Self::index(code)] == code
     }
 
     fn add(&mut self, code: u64) {
-        self.0[Self::place(code)] = code;
+        self.0[Self::index(code)] = code;
     }
 
     #[inline(always)]
-    fn place(code: u64) -> usize {
+    fn index(code: u64) -> usize {
         (code >> 4 ^ code >> 12) as usize & ((1 << LOOPING_BITS) - 1)
     }
 }
@@ -119,7 +119,7 @@ fn number(known: &Known, arena: &Arena, trie: &Trie, code: u64, hash: u64) -> Op
     Some(number)
 }
 
-/// The number of a code object that is not there: one line of a file, in place of the code that was made of it.
+/// The number of a code object that is not there: one line of a file, in location of the code that was made of it.
 pub fn line_of_file(arena: &Arena, trie: &Trie, line: Line<'_>) -> Option<u32> {
     let texts = [line.file, line.function].map(|text| &text[..text.len().min(LONGEST_TEXT as usize)]);
     let bytes = texts.iter().flat_map(|text| text.iter().chain(&[0]));
@@ -171,7 +171,7 @@ fn take_record(arena: &Arena) -> Option<u32> {
     u32::try_from(number).ok().filter(|&number| number <= MAX_CODE && number > 0)
 }
 
-/// Copies a `bytes` object; its place in STRINGS, 0 when it is empty or does not fit.
+/// Copies a `bytes` object; its location in STRINGS, 0 when it is empty or does not fit.
 fn table(arena: &Arena, object: u64) -> u64 {
     if object == 0 {
         return 0;
@@ -182,7 +182,7 @@ fn table(arena: &Arena, object: u64) -> u64 {
     put(arena, bytes.len(), |target| target.copy_from_slice(bytes))
 }
 
-/// The loops of a code object that is the user's own; their place in STRINGS, 0 where there are none.
+/// The loops of a code object that is the user's own; their location in STRINGS, 0 where there are none.
 fn loops(known: &Known, arena: &Arena, code: u64, file: u64) -> u64 {
     if !is_users(stored(arena, file)) {
         return 0;
@@ -196,7 +196,7 @@ fn loops(known: &Known, arena: &Arena, code: u64, file: u64) -> u64 {
             words
                 .iter()
                 .zip(target.chunks_exact_mut(4))
-                .for_each(|(word, place)| place.copy_from_slice(&word.to_le_bytes()));
+                .for_each(|(word, target)| target.copy_from_slice(&word.to_le_bytes()));
         }
     })
 }
@@ -234,10 +234,11 @@ pub fn references_of_argument(known: &Known, arena: &Arena, number: u32) -> u32 
     }
 }
 
-/// The text at a place in STRINGS, or an empty one.
-fn stored(arena: &Arena, place: u64) -> &[u8] {
-    let (address, length) = (arena.address(Region::Strings, (place >> 32) as usize), place as u32 as usize);
-    // SAFETY: `put` gave the place of a text that never changes, or it is 0.
+/// The text at a location in STRINGS, or an empty one.
+fn stored(arena: &Arena, location: u64) -> &[u8] {
+    let (address, length) =
+        (arena.address(Region::Strings, (location >> 32) as usize), location as u32 as usize);
+    // SAFETY: `put` gave the location of a text that never changes, or it is 0.
     unsafe { core::slice::from_raw_parts(address as *const u8, length) }
 }
 
@@ -255,7 +256,7 @@ unsafe fn bytes_at<'a>(bytes: Bytes, most: u64) -> &'a [u8] {
     unsafe { core::slice::from_raw_parts(bytes.start as *const u8, bytes.length.min(most) as usize) }
 }
 
-/// Copies a `str` object as UTF-8, each text once; its place in STRINGS, 0 when it is empty or does not fit.
+/// Copies a `str` object as UTF-8, each text once; its location in STRINGS, 0 when it is empty or does not fit.
 fn text(known: &Known, arena: &Arena, trie: &Trie, object: u64) -> u64 {
     let Some(characters) = characters(known, object) else { return 0 };
     let hash =
@@ -265,18 +266,18 @@ fn text(known: &Known, arena: &Arena, trie: &Trie, object: u64) -> u64 {
         return word >> 16 << 32 | word & 0xffff;
     }
     let length = characters.clone().map(char::len_utf8).sum();
-    let place = put(arena, length, |target| {
+    let location = put(arena, length, |target| {
         let mut at = 0;
         for character in characters {
             at += character.encode_utf8(&mut target[at..]).len();
         }
     });
-    // 32 bits of place and 16 of length fit the 48 of a frame; what does not is copied again next time.
-    if place != 0 && place as u32 >> 16 == 0 {
-        let word = place >> 32 << 16 | place & 0xffff;
+    // 32 bits of location and 16 of length fit the 48 of a frame; what does not is copied again next time.
+    if location != 0 && location as u32 >> 16 == 0 {
+        let word = location >> 32 << 16 | location & 0xffff;
         trie.intern(arena, frame_word(FRAME_INTERN_MODULE, word), hash);
     }
-    place
+    location
 }
 
 fn put(arena: &Arena, length: usize, fill: impl FnOnce(&mut [u8])) -> u64 {

@@ -53,7 +53,7 @@ impl Now<'_> {
             return self.read(frame);
         }
         let code = word(frame, self.known.layout.frame.code);
-        let kept = &self.kept.0[place(code)];
+        let kept = &self.kept.0[index(code)];
         if kept.identity.code == code && kept.generation == self.generation {
             return Some(kept.identity);
         }
@@ -65,7 +65,7 @@ impl Now<'_> {
     fn learn(&mut self, frame: u64) -> Option<Identity> {
         let identity = self.read(frame)?;
         self.samples.watched.watch(identity.code, &self.samples.filter);
-        self.kept.0[place(identity.code)] = CachedIdentity { identity, generation: self.generation };
+        self.kept.0[index(identity.code)] = CachedIdentity { identity, generation: self.generation };
         Some(identity)
     }
 
@@ -77,6 +77,6 @@ impl Now<'_> {
 }
 
 #[inline(always)]
-fn place(code: u64) -> usize {
+fn index(code: u64) -> usize {
     (code >> 4 ^ code >> 13) as usize & ((1 << BITS) - 1)
 }

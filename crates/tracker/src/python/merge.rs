@@ -8,7 +8,7 @@
 //!   merged                     a · b ·              callback (C++) ·               c    · list_append
 //! ```
 //!
-//! Which C frame executes which run is known by place: the interpreter keeps a record of each run inside that C frame.
+//! Which C frame executes which run is known by address: the interpreter keeps a record of each run inside that C frame.
 
 use heaplens_format::NodeId;
 use heaplens_format::arena::Pseudo;
@@ -77,7 +77,7 @@ impl PythonScratch {
         self.checkpoint.python = hash;
     }
 
-    /// Passes the native frames from the outside in, each run in the place of the frame that executes it.
+    /// Visits the native frames from the outside in, each run instead of the frame that executes it.
     fn place_runs(
         &mut self,
         arena: &Arena,
@@ -156,11 +156,11 @@ impl NativeStack<'_> {
 impl Thread<'_> {
     /// The index of the innermost native frame that executes Python.
     fn innermost_run(self, frames: &[NativeFrame], walk: &Walk) -> Option<usize> {
-        match walk.frames().iter().find(|frame| frame.ends_run)?.place {
+        match walk.frames().iter().find(|frame| frame.ends_run)?.address_inside {
             0 => frames.iter().rposition(|frame| self.evaluates(frame)),
-            // Frames lie below each other: it is the first one that begins below the place.
-            place => {
-                Some(frames.partition_point(|frame| frame.slot() >= place)).filter(|&at| at < frames.len())
+            // Frames lie below each other: it is the first one that begins below the address.
+            address => {
+                Some(frames.partition_point(|frame| frame.slot() >= address)).filter(|&at| at < frames.len())
             }
         }
     }
@@ -187,15 +187,15 @@ struct Runs<'w> {
 impl<'w> Runs<'w> {
     /// The outermost run, when its C frame lies outside of all that the native stack has: that was cut.
     fn beyond(&mut self) -> Option<&'w [PythonFrame]> {
-        (self.left.last()?.place >= self.outer).then(|| self.take())
+        (self.left.last()?.address_inside >= self.outer).then(|| self.take())
     }
 
     /// The outermost run, when this native frame executes it.
     fn executed_by(&mut self, thread: Thread<'_>, frame: &NativeFrame) -> Option<&'w [PythonFrame]> {
         let outer = core::mem::replace(&mut self.outer, frame.slot());
-        let executes = match self.left.last()?.place {
+        let executes = match self.left.last()?.address_inside {
             0 => thread.evaluates(frame),
-            place => place > frame.slot() && place < outer,
+            address => address > frame.slot() && address < outer,
         };
         executes.then(|| self.take())
     }
@@ -219,7 +219,7 @@ mod tests {
     use super::*;
 
     fn frame(code: u64, ends_run: bool) -> PythonFrame {
-        PythonFrame { code, instruction: 0, ends_run, place: 0 }
+        PythonFrame { code, instruction: 0, ends_run, address_inside: 0 }
     }
 
     #[test]

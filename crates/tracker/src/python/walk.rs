@@ -23,7 +23,7 @@ pub struct PythonFrame {
     /// Whether the run ends with this frame: what is further out was called by another C frame.
     pub ends_run: bool,
     /// Where in the C frame that executes the run something lies, for the last frame of a run; 0 where it is not known.
-    pub place: u64,
+    pub address_inside: u64,
 }
 
 /// PythonScratch for one walk.
@@ -43,8 +43,8 @@ fn mix(word: u64) -> u64 {
 
 /// Takes a frame into the number of a stack; `depth` is [`STRIDE`] times its depth.
 #[inline(always)]
-fn take_in(hash: u64, place: u64, depth: u64) -> u64 {
-    hash.rotate_left(7).wrapping_add(mix(place ^ depth))
+fn take_in(hash: u64, frame: u64, depth: u64) -> u64 {
+    hash.rotate_left(7).wrapping_add(mix(frame ^ depth))
 }
 
 impl Thread<'_> {
@@ -67,8 +67,8 @@ impl Thread<'_> {
                 if loop_frame == 0 && looping.has(code) {
                     loop_frame = frame;
                 }
-                let place = identity ^ self.known.position(frame).rotate_left(48);
-                hash = take_in(hash, place, depth);
+                let position = identity ^ self.known.position(frame).rotate_left(48);
+                hash = take_in(hash, position, depth);
             }
             depth = depth.wrapping_add(STRIDE);
             frame = word(frame, self.known.layout.frame.previous);
@@ -108,8 +108,8 @@ impl Walk {
                 Some(code) if layout.is_of_a_call(&Live, code) => {}
                 Some(code) => {
                     let instruction = known.instruction(code, known.position(frame));
-                    let (ends_run, place) = run_end(layout, frame, &mut record);
-                    self.frames[self.count] = PythonFrame { code, instruction, ends_run, place };
+                    let (ends_run, address_inside) = run_end(layout, frame, &mut record);
+                    self.frames[self.count] = PythonFrame { code, instruction, ends_run, address_inside };
                     self.count += 1;
                 }
                 None => {}
@@ -124,7 +124,7 @@ impl Walk {
             && !self.frames[last].ends_run
         {
             self.frames[last].ends_run = true;
-            self.frames[last].place = frame;
+            self.frames[last].address_inside = frame;
         }
     }
 
@@ -144,12 +144,12 @@ fn run_end(layout: &Layout, frame: u64, record: &mut u64) -> (bool, u64) {
     if !layout.frame.ends_run(&Live, frame) {
         return (false, 0);
     }
-    let place = *record;
-    if place != 0 {
-        let next = layout.thread.record.and_then(|record| record.previous_of(&Live, place));
+    let address = *record;
+    if address != 0 {
+        let next = layout.thread.record.and_then(|record| record.previous_of(&Live, address));
         *record = next.unwrap_or(0);
     }
-    (true, place)
+    (true, address)
 }
 
 #[cfg(test)]
@@ -158,16 +158,17 @@ mod tests {
     use std::collections::HashSet;
     use std::vec::Vec;
 
-    fn number(places: &[u64]) -> u64 {
+    fn number(positions: &[u64]) -> u64 {
         let depths = (1u64..).map(|depth| depth.wrapping_mul(STRIDE));
-        places.iter().zip(depths).fold(0, |hash, (&place, depth)| take_in(hash, place, depth))
+        positions.iter().zip(depths).fold(0, |hash, (&position, depth)| take_in(hash, position, depth))
     }
 
     #[test]
     fn stacks_of_the_same_few_frames_have_numbers_of_their_own() {
         let (mut stacks, mut all) = (Vec::from([Vec::new()]), HashSet::new());
         for _ in 0..10 {
-            let longer = |stack: &Vec<u64>| [1u64, 2, 3 << 48].map(|place| [&stack[..], &[place]].concat());
+            let longer =
+                |stack: &Vec<u64>| [1u64, 2, 3 << 48].map(|position| [&stack[..], &[position]].concat());
             stacks = stacks.iter().flat_map(longer).collect();
             assert!(stacks.iter().all(|stack| all.insert(number(stack))));
         }

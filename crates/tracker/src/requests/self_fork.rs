@@ -82,7 +82,7 @@ fn split() -> Result<(), u32> {
 
 /// It has ended already, and no other process can have its number.
 fn reap(helper: usize) {
-    // SAFETY: nothing is written where no place is given.
+    // SAFETY: nothing is written where no address is given.
     let _ = unsafe { syscall(libc::SYS_wait4, [helper, 0, libc::__WALL as usize, 0, 0, 0]) };
 }
 

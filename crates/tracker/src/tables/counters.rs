@@ -127,15 +127,15 @@ pub(crate) fn keep_words(arena: &Arena, region: Region, counter: CounterId, text
     if arena.extent(region).used.load(Relaxed) >= (MOST_NOTES * NOTE_SIZE) as u64 {
         return None;
     }
-    let place = arena.take(Region::Strings, text.len() as u64)?;
+    let start = arena.take(Region::Strings, text.len() as u64)?;
     let offset = arena.take(region, NOTE_SIZE as u64)?;
-    let target = arena.address(Region::Strings, place) as *mut u8;
+    let target = arena.address(Region::Strings, start) as *mut u8;
     // SAFETY: so many bytes were just taken there, and the record beside them.
     let record: &NoteRecord = unsafe {
         core::ptr::copy_nonoverlapping(text.as_ptr(), target, text.len());
         arena.record(region, offset)
     };
-    record.text.store((place as u64) << 32 | text.len() as u64, Relaxed);
+    record.text.store((start as u64) << 32 | text.len() as u64, Relaxed);
     // Release: a reader that sees the counter sees a whole record.
     record.counter.store(counter.get(), Release);
     Some(())

@@ -10,7 +10,7 @@ const GIB: u64 = 1 << 30;
 pub(super) const TOP_SIZE: u64 = TOP_ENTRIES as u64 * 4;
 const MODULES_SIZE: u64 = (1 << 16) * MODULE_SIZE as u64;
 
-/// Offsets and capacities of the regions, in the order of [`Region`], which is that of their places, and the length of
+/// Offsets and capacities of the regions, in the order of [`Region`], which is that of their offsets, and the length of
 /// the mapping.
 pub(super) struct Layout {
     pub(super) regions: [(u64, u64); REGIONS],

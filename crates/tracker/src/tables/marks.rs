@@ -97,13 +97,13 @@ impl Marks {
         if self.busy.swap(true, Acquire) {
             return None;
         }
-        let place = match self.latest.load(Relaxed) {
+        let offset = match self.latest.load(Relaxed) {
             0 => arena.take(Region::Strings, LONGEST_LABEL as u64).map(|offset| offset as u64),
-            place => Some(place),
+            offset => Some(offset),
         };
-        let made = place.map(|place| {
-            self.latest.store(place, Relaxed);
-            write(arena, 0, mark, put(arena, place, mark.label))
+        let made = offset.map(|offset| {
+            self.latest.store(offset, Relaxed);
+            write(arena, 0, mark, put(arena, offset, mark.label))
         });
         self.busy.store(false, Release);
         made

@@ -62,7 +62,7 @@ impl Slot {
         Self(Self::tag(hash) << Self::NODE_BITS | node.get())
     }
 
-    /// Bits that have no part in the place of the entry; the lowest one is always set.
+    /// Bits that have no part in the position of the entry; the lowest one is always set.
     #[inline(always)]
     const fn tag(hash: u64) -> u32 {
         (hash >> 1) as u32 & 31

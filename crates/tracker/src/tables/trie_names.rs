@@ -20,19 +20,19 @@ impl Names {
 
     /// A stack got a name.
     pub fn add(&self, hash: u64) {
-        let (word, bit) = self.place(hash);
+        let (word, bit) = self.bit(hash);
         word.fetch_or(bit, Relaxed);
     }
 
     /// Whether a name can have been given.
     #[inline(always)]
     pub fn may_hold(&self, hash: u64) -> bool {
-        let (word, bit) = self.place(hash);
+        let (word, bit) = self.bit(hash);
         word.load(Relaxed) & bit != 0
     }
 
     #[inline(always)]
-    fn place(&self, hash: u64) -> (&AtomicU64, u64) {
+    fn bit(&self, hash: u64) -> (&AtomicU64, u64) {
         let at = hash >> (64 - NAME_BITS);
         (&self.0[(at >> 6) as usize], 1 << (at & 63))
     }

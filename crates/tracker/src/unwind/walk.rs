@@ -37,7 +37,7 @@ const CUT_SHIFT: u32 = 8;
 const RED_ZONE: u64 = 128;
 
 /// The dynamic linker's entry (`_dl_start_user`) has no unwind information, and needs none: nothing is above it. Its frame
-/// is known by its place, this close to the end of the first stack.
+/// is known by its position, this close to the end of the first stack.
 const OUTERMOST: u64 = 64;
 
 /// Where the registers, in the order of DWARF (rax, rdx, rcx, rbx, rsi, rdi, rbp, rsp, r8 … r15), are in the context of a

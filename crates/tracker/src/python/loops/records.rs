@@ -58,7 +58,7 @@ pub(super) fn record_of(arena: &Arena, running: &Running, slot: SlotId, parent: 
     record.parent.store(parent, Relaxed);
     record.slot.store(slot.get(), Relaxed);
     record.first_ns.store(sys::monotonic_ns(), Relaxed);
-    // Release: a reader that sees the place sees a whole record.
+    // Release: a reader that sees the location sees a whole record.
     record.place.store(location, Release);
     Some(number)
 }
