@@ -1,4 +1,4 @@
-//! One capture, by the way that the tracker would take and by the plain walk.
+//! One capture, by the path that the tracker would take and by the plain walk.
 //!
 //! It owns the copy from the unwinder's frames to those of the caller, and the proof that the hash that the memo keeps is
 //! that of these frames. What is right is decided elsewhere.

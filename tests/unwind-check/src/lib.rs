@@ -1,6 +1,6 @@
 //! The unwinder of the tracker behind C functions, so that C++ programs can compare it with libgcc's, capture by capture.
 //!
-//! A capture takes the same way as that of an allocation: guard, the slot's memo on the thread's own stack, the plain walk
+//! A capture takes the same path as that of an allocation: guard, the thread slot's memo on the thread's own stack, the plain walk
 //! on any other. Nothing is hooked and no block is recorded; the programs call these functions where an allocation would
 //! be, and say themselves when they unmap memory or unload a library. The C side of the interface is
 //! `programs/capture.h`.

@@ -51,7 +51,7 @@ pub(crate) fn allocator_nesting() -> Nesting {
     }
 }
 
-/// Guard, real call, record: the way of every allocation.
+/// Guard, real call, record: the path of every allocation.
 #[inline(always)]
 pub(crate) fn allocate(
     size: usize,
@@ -74,7 +74,7 @@ pub(crate) fn allocate(
     block
 }
 
-/// Guard, record, real call: the way of every free. The record goes first, since the address may be handed out again.
+/// Guard, record, real call: the path of every free. The record goes first, since the address may be handed out again.
 #[inline(always)]
 pub(crate) fn release(block: *mut c_void, nesting: Nesting, real: impl FnOnce()) {
     if block.is_null() || early_memory::owns(block) {

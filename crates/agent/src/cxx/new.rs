@@ -11,7 +11,7 @@
 //! ```
 //!
 //! Where the operators are plain (`plain`), they need none of this: `malloc` does not throw. Only when it gives nothing is
-//! the long way taken, from its begin, where the real operator asks the new-handler or throws.
+//! the slow path taken, from its begin, where the real operator asks the new-handler or throws.
 //!
 //! ```text
 //!   _Znwm ─▶ on_plain_new (guard, real malloc, record) ─── null ──▶ heaplens_new, as above
@@ -132,7 +132,7 @@ unsafe extern "C" fn on_plain_new_array(size: usize, rsp: u64, rbp: u64) -> *mut
     plain_new(size, Family::NewArray, rsp, rbp)
 }
 
-/// What libstdc++'s operators do as long as there is memory. Null: the long way, which tries again.
+/// What libstdc++'s operators do as long as there is memory. Null: the slow path, which tries again.
 #[inline(always)]
 fn plain_new(size: usize, family: Family, rsp: u64, rbp: u64) -> *mut c_void {
     let Some(real) = real::MALLOC.get() else { return core::ptr::null_mut() };

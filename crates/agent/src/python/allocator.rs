@@ -204,10 +204,10 @@ fn allocate(size: usize, caller: Caller, call: impl FnOnce() -> *mut c_void) -> 
 }
 
 fn as_python(call: impl FnOnce() -> *mut c_void) -> *mut c_void {
-    let before = guard::current().map(|slot| slot.change_ground(Some(Pseudo::PythonBlock)));
+    let before = guard::current().map(|slot| slot.change_kind(Some(Pseudo::PythonBlock)));
     let block = call();
     if let (Some(before), Some(slot)) = (before, guard::current()) {
-        slot.change_ground(before);
+        slot.change_kind(before);
     }
     block
 }

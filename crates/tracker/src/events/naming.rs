@@ -32,21 +32,21 @@ impl Tracker {
                 Err(TooDeep) => slot.too_deep_below = caller.rsp,
             }
         }
-        let ground = guard.slot().and_then(|slot| slot.ground);
-        let node = self.plain_stack(guard, caller, ground);
+        let kind = guard.slot().and_then(|slot| slot.kind);
+        let node = self.plain_stack(guard, caller, kind);
         self.trie.site(&self.arena, node, guard.slot_id())
     }
 
     /// The site of the caller's stack for blocks that are not ordinary ones.
-    pub(crate) fn site_on(&self, guard: &Guard, caller: Caller, ground: Pseudo) -> Option<SiteId> {
+    pub(crate) fn site_on(&self, guard: &Guard, caller: Caller, kind: Pseudo) -> Option<SiteId> {
         let Some(slot) = guard.slot() else {
-            let node = self.plain_stack(guard, caller, Some(ground));
+            let node = self.plain_stack(guard, caller, Some(kind));
             return self.trie.site(&self.arena, node, guard.slot_id());
         };
-        let before = slot.change_ground(Some(ground));
+        let before = slot.change_kind(Some(kind));
         let site = self.site(guard, caller);
         if let Some(slot) = guard.slot() {
-            slot.change_ground(before);
+            slot.change_kind(before);
         }
         site
     }
@@ -58,12 +58,12 @@ impl Tracker {
         let mut seen = thread.map_or(Hashed::default(), |thread| slot.python.hash(thread, &self.samples));
         let python = seen.hash;
         let operation = if python == 0 { self.work.running() } else { 0 };
-        if python == 0 && operation == 0 && slot.ground.is_none() {
+        if python == 0 && operation == 0 && slot.kind.is_none() {
             return self.site_of_memo(slot);
         }
         let native = slot.memo.frames().last().map_or(ROOT_HASH, |top| top.hash);
-        let ground = slot.ground.map_or(0, |ground| u64::from(ground.number()));
-        let key = extend_hash(native, python ^ operation ^ ground << 56);
+        let kind = slot.kind.map_or(0, |kind| u64::from(kind.number()));
+        let key = extend_hash(native, python ^ operation ^ kind << 56);
         let site = match self.cached_site(slot, key) {
             Some((site, _)) => site,
             None => {
@@ -81,7 +81,7 @@ impl Tracker {
         if let Some(thread) = thread {
             // Whether a stack comes again is asked of the merged one: an interpreter that specialises its instructions runs
             // them at another address from their second time on. Which objects are sampled is a matter of chance.
-            let key = if slot.ground == Some(Pseudo::PythonObject) { 0 } else { u64::from(site.get()) };
+            let key = if slot.kind == Some(Pseudo::PythonObject) { 0 } else { u64::from(site.get()) };
             let event = Event { thread, slot: slot.id(), loop_frame: seen.loop_frame, key };
             slot.python.note_loops(event, self.tables());
         }
@@ -120,10 +120,10 @@ impl Tracker {
         key: u64,
         end: u64,
     ) -> Option<SiteId> {
-        let (id, bottom, ground) = (slot.id(), slot.memo.bottom(), slot.ground);
+        let (id, bottom, kind) = (slot.id(), slot.memo.bottom(), slot.kind);
         let native =
             NativeStack { frames: slot.memo.frames(), end, bottom, own_module: self.unwinder.modules.own() };
-        slot.python.merge(&self.arena, &self.trie, caller, ground, native);
+        slot.python.merge(&self.arena, &self.trie, caller, kind, native);
         for grown in [slot.memo.newly_resident(), slot.python.newly_resident()].into_iter().flatten() {
             self.arena.header().private_bytes.fetch_add(grown, Relaxed);
         }
@@ -232,15 +232,15 @@ impl Tracker {
         self.trie.extend(&self.arena, node, hash, frame)
     }
 
-    /// Walks a stack without a memo. `ground` is what stands below everything: mappings have theirs.
+    /// Walks a stack without a memo. `kind` is what stands below everything: mappings have theirs.
     #[cold]
     #[inline(never)]
-    fn plain_stack(&self, guard: &Guard, caller: Caller, ground: Option<Pseudo>) -> NodeId {
+    fn plain_stack(&self, guard: &Guard, caller: Caller, kind: Option<Pseudo>) -> NodeId {
         let own = guard.slot().and_then(|slot| slot.own_stack_end(caller.rsp));
         let end = own.unwrap_or_else(|| stacks::end_of(caller.rsp));
         let (mut node, mut hash) = (NodeId::new(0), ROOT_HASH);
-        if let Some(ground) = ground {
-            (node, hash) = self.extend(node, hash, ground.frame());
+        if let Some(kind) = kind {
+            (node, hash) = self.extend(node, hash, kind.frame());
         }
         if end < caller.rsp + 8 {
             return node; // no mapping holds the stack pointer: there is nothing to read

@@ -116,7 +116,7 @@ fn take_slot() -> Option<*mut ThreadSlot> {
     Some(slot)
 }
 
-/// The thread is ending: its slot is free, and what comes now goes the slow way.
+/// The thread is ending: its slot is free, and what comes now takes the slow path.
 unsafe extern "C" fn on_thread_end(slot: *mut c_void) {
     let word = thread_word();
     // SAFETY: glibc passes what `take_slot` set for this thread; the word is this thread's.

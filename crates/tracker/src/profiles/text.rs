@@ -81,9 +81,9 @@ fn heap_sites(tracker: &Tracker) -> impl Iterator<Item = (NodeId, Totals)> {
 
 /// Whether a site is of blocks: mappings and events of libraries are counted like them, but are none.
 fn is_heap(tracker: &Tracker, node: NodeId) -> bool {
-    !frames(tracker, node).filter_map(Pseudo::from_frame).any(|ground| {
-        SiteKind::of(ground).is_some_and(|kind| kind.category() != Category::Heap)
-            || matches!(ground, Pseudo::Counter(_))
+    !frames(tracker, node).filter_map(Pseudo::from_frame).any(|pseudo| {
+        SiteKind::of(pseudo).is_some_and(|kind| kind.category() != Category::Heap)
+            || matches!(pseudo, Pseudo::Counter(_))
     })
 }
 

@@ -16,15 +16,15 @@ pub(super) struct Checkpoint {
     pub(super) index: usize,
     /// Frames of the merged stack up to there.
     pub(super) depth: usize,
-    pub(super) ground: Option<Pseudo>,
+    pub(super) kind: Option<Pseudo>,
 }
 
 impl Checkpoint {
-    pub(super) const NONE: Self = Self { python: 0, native: 0, index: 0, depth: 0, ground: None };
+    pub(super) const NONE: Self = Self { python: 0, native: 0, index: 0, depth: 0, kind: None };
 
-    pub(super) fn holds(&self, python: u64, ground: Option<Pseudo>, frames: &[NativeFrame]) -> bool {
+    pub(super) fn holds(&self, python: u64, kind: Option<Pseudo>, frames: &[NativeFrame]) -> bool {
         self.python == python
-            && self.ground == ground
+            && self.kind == kind
             && self.depth != 0
             && frames.get(self.index).is_some_and(|frame| frame.hash == self.native)
     }

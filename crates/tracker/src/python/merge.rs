@@ -49,31 +49,31 @@ pub struct NativeStack<'a> {
 }
 
 impl PythonScratch {
-    /// Puts the merged stack into the path. `ground` is what stands below everything.
+    /// Puts the merged stack into the path. `kind` is what stands below everything.
     pub fn merge(
         &mut self,
         arena: &Arena,
         trie: &Trie,
         caller: PythonCaller<'_>,
-        ground: Option<Pseudo>,
+        kind: Option<Pseudo>,
         native: NativeStack<'_>,
     ) {
         let (thread, hash) = match caller {
             PythonCaller::Thread(thread, hash) => (thread, hash),
             PythonCaller::Maker(maker) => {
-                return self.take_native(ground, native, |path| path.push_path(arena, trie, maker));
+                return self.take_native(kind, native, |path| path.push_path(arena, trie, maker));
             }
-            PythonCaller::None => return self.take_native(ground, native, |_| ()),
+            PythonCaller::None => return self.take_native(kind, native, |_| ()),
         };
-        if self.checkpoint.holds(hash, ground, native.frames) {
+        if self.checkpoint.holds(hash, kind, native.frames) {
             self.path.resume(self.checkpoint.depth);
-            return self.take_above(thread, ground, native);
+            return self.take_above(thread, kind, native);
         }
         self.path.begin();
-        self.path.push_all(ground);
+        self.path.push_all(kind);
         self.walk.read(thread);
         self.path.push_all(native.bottom.or(self.walk.is_cut().then_some(Pseudo::TooDeep)));
-        self.place_runs(arena, trie, thread, ground, native);
+        self.place_runs(arena, trie, thread, kind, native);
         self.checkpoint.python = hash;
     }
 
@@ -83,7 +83,7 @@ impl PythonScratch {
         arena: &Arena,
         trie: &Trie,
         thread: Thread<'_>,
-        ground: Option<Pseudo>,
+        kind: Option<Pseudo>,
         native: NativeStack<'_>,
     ) {
         let Self { walk, path, codes, checkpoint, .. } = self;
@@ -105,31 +105,30 @@ impl PythonScratch {
                 Some(run) => emit(path, run),
                 None if innermost.is_some_and(|innermost| index < innermost)
                     && thread.is_interpreter(frame) => {}
-                None => native.push(path, thread, ground, frame),
+                None => native.push(path, thread, kind, frame),
             }
             if Some(index) == innermost && runs.left.is_empty() {
-                *checkpoint =
-                    Checkpoint { python: 0, native: frame.hash, index, depth: path.depth(), ground };
+                *checkpoint = Checkpoint { python: 0, native: frame.hash, index, depth: path.depth(), kind };
             }
         }
         emit(path, runs.left);
     }
 
-    fn take_above(&mut self, thread: Thread<'_>, ground: Option<Pseudo>, native: NativeStack<'_>) {
+    fn take_above(&mut self, thread: Thread<'_>, kind: Option<Pseudo>, native: NativeStack<'_>) {
         for frame in &native.frames[self.checkpoint.index + 1..] {
-            native.push(&mut self.path, thread, ground, frame);
+            native.push(&mut self.path, thread, kind, frame);
         }
     }
 
     fn take_native(
         &mut self,
-        ground: Option<Pseudo>,
+        kind: Option<Pseudo>,
         native: NativeStack<'_>,
         push_caller: impl FnOnce(&mut StackPath),
     ) {
         self.forget_checkpoint();
         self.path.begin();
-        self.path.push_all(ground);
+        self.path.push_all(kind);
         self.path.push_all(native.bottom);
         push_caller(&mut self.path);
         native
@@ -145,8 +144,8 @@ impl NativeStack<'_> {
     }
 
     /// Takes a frame above the innermost Python frame.
-    fn push(&self, path: &mut StackPath, thread: Thread<'_>, ground: Option<Pseudo>, frame: &NativeFrame) {
-        let is_makers = ground == Some(Pseudo::PythonObject) && thread.is_interpreter(frame);
+    fn push(&self, path: &mut StackPath, thread: Thread<'_>, kind: Option<Pseudo>, frame: &NativeFrame) {
+        let is_makers = kind == Some(Pseudo::PythonObject) && thread.is_interpreter(frame);
         if !is_makers && !self.is_own(frame) {
             path.push(frame.word);
         }

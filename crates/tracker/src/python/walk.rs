@@ -26,7 +26,7 @@ pub struct PythonFrame {
     pub address_inside: u64,
 }
 
-/// PythonScratch for one walk.
+/// The scratch buffer of one walk.
 #[repr(C)]
 pub struct Walk {
     count: usize,

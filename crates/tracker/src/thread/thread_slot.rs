@@ -38,10 +38,10 @@ pub struct ThreadSlot {
     /// The interval by which the distance to the thread's next sampled object of Python was drawn; 0: none was.
     pub object_interval: u64,
     /// What the blocks are that come now, where they are not ordinary ones.
-    pub ground: Option<Pseudo>,
+    pub kind: Option<Pseudo>,
     /// The previous stack.
     pub memo: Memo,
-    /// PythonScratch to name a stack with Python in it.
+    /// Scratch buffers to name a stack with Python in it.
     pub python: PythonScratch,
 }
 
@@ -54,8 +54,8 @@ impl ThreadSlot {
 
     /// What the blocks are that come until the answer is given back to this function.
     #[inline(always)]
-    pub fn change_ground(&mut self, ground: Option<Pseudo>) -> Option<Pseudo> {
-        core::mem::replace(&mut self.ground, ground)
+    pub fn change_kind(&mut self, kind: Option<Pseudo>) -> Option<Pseudo> {
+        core::mem::replace(&mut self.kind, kind)
     }
 
     /// The end of the thread's own stack, when the stack pointer is on it.
@@ -69,7 +69,7 @@ impl ThreadSlot {
         (self.low, self.high) = own_stack();
         self.memo.forget_stack();
         self.too_deep_below = 0;
-        self.ground = None;
+        self.kind = None;
         self.object_interval = 0;
         let thread = u64::from(sys::thread_id()) << 32 ^ sys::monotonic_ns();
         // SAFETY: the words belong to this thread.

@@ -1,5 +1,5 @@
 //! The words of a thread: initial-exec thread-local storage (a `thread_local!` in a preloaded library calls `__tls_get_addr`, which
-//! may allocate). The first one is the way to the thread slot:
+//! may allocate). The first one leads to the thread slot:
 //!
 //! ```text
 //!   0            no slot yet

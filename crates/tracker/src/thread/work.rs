@@ -1,5 +1,5 @@
 //! The site travels with the work. Operations of a framework run on threads of its own, which have no Python frames; what
-//! they allocate there belongs to the line that made the operation. The way is its name:
+//! they allocate there belongs to the line that made the operation. It is found by its name:
 //!
 //! ```text
 //!   an operation is made ──▶ probe: name, Python frames ──▶ kept in the trie, under the name

@@ -1,7 +1,7 @@
 //! The rule of a code address: a cache over the unwind tables, shared by all threads without a lock.
 //!
 //! An entry is two words, the rule and `rule ^ address`: a reader that catches a writer between the two stores sees an
-//! address that does not fit and takes the slow way. A `dlclose` empties the cache and raises the generation, which also
+//! address that does not fit and takes the slow path. A `dlclose` empties the cache and raises the generation, which also
 //! drops what every thread remembers of its last stack.
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
