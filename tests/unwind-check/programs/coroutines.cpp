@@ -1,7 +1,7 @@
 // Coroutines by ucontext: each walks on a stack of its own, mapped or from malloc, and gives way to another one at some
 // of its leaves, deep in its calls. Stacks end and begin all the time, in different sizes at the same places. In one of
 // the scenarios their leaves are interrupted by a signal whose handler runs on a part of the thread's own stack: then
-// what the thread remembers of its own stack leads to one that may be gone at the next look.
+// what the thread remembers of its own stack leads to one that may be gone at the next inspection.
 #include "check.h"
 #include "scenarios.h"
 #include "walk.h"
@@ -19,12 +19,12 @@ constexpr unsigned deepest = 8;
 constexpr uint64_t leaves_of_one = 60;
 
 // Either a check, or a signal whose handler checks.
-using Look = void (*)();
+using Inspect = void (*)();
 
 class Coroutine {
 public:
-    Coroutine(uint64_t seed, ucontext_t& scheduler, Look look) : walk{seed, 0}, scheduler(scheduler), look(look) {
-        walk.at_leaf = look_and_give_way;
+    Coroutine(uint64_t seed, ucontext_t& scheduler, Inspect inspect) : walk{seed, 0}, scheduler(scheduler), inspect(inspect) {
+        walk.at_leaf = inspect_and_yield;
         walk.context = this;
         is_mapped = walk.random(2) == 0;
         size = (512 << 10) + (walk.random(128) << 12);
@@ -57,18 +57,18 @@ private:
         wander(self.walk, leaves_of_one, deepest);
         self.is_done = true;
     }
-    static void look_and_give_way(Walk& walk) {
+    static void inspect_and_yield(Walk& walk) {
         auto& self = *static_cast<Coroutine*>(walk.context);
-        self.look();
+        self.inspect();
         if (walk.random(3) != 0) return;
         count_event("switches");
         swapcontext(&self.context, &self.scheduler);
-        self.look();
+        self.inspect();
     }
 
     Walk walk;
     ucontext_t& scheduler;
-    Look look;
+    Inspect inspect;
     ucontext_t context;
     bool is_mapped;
     size_t size;
@@ -80,14 +80,14 @@ struct Scheduler {
     std::vector<std::unique_ptr<Coroutine>> coroutines;
     ucontext_t context;
     Walk own;
-    Look look;
+    Inspect inspect;
 };
 
 void switch_to_one(Walk& walk) {
     auto& scheduler = *static_cast<Scheduler*>(walk.context);
     auto& coroutine = scheduler.coroutines[walk.random(scheduler.coroutines.size())];
     if (coroutine == nullptr) {
-        coroutine = std::make_unique<Coroutine>(walk.random(), scheduler.context, scheduler.look);
+        coroutine = std::make_unique<Coroutine>(walk.random(), scheduler.context, scheduler.inspect);
         count_event("coroutines");
     }
     coroutine->go_on();
@@ -95,8 +95,8 @@ void switch_to_one(Walk& walk) {
     check();
 }
 
-void run(uint64_t seed, uint64_t captures, Look look) {
-    Scheduler scheduler{{}, {}, {seed, 0}, look};
+void run(uint64_t seed, uint64_t captures, Inspect inspect) {
+    Scheduler scheduler{{}, {}, {seed, 0}, inspect};
     scheduler.coroutines.resize(20);
     scheduler.own.context = &scheduler;
     scheduler.own.at_leaf = switch_to_one;

@@ -13,7 +13,7 @@ namespace {
 constexpr unsigned deepest = 10;
 constexpr uint64_t leaves = 40;
 
-void look_around(uint64_t seed) {
+void inspect_around(uint64_t seed) {
     Walk walk{seed, 0};
     wander(walk, leaves, deepest);
 }
@@ -24,31 +24,31 @@ void look_around(uint64_t seed) {
     if (finding.way != Way::memo || finding.cut != Cut::complete) report_wrong("a stack before main is not complete");
 }
 
-struct LooksAtEndOfThread {
+struct InspectsAtEndOfThread {
     uint64_t seed = 0;
-    ~LooksAtEndOfThread() { look_around(seed); }
+    ~InspectsAtEndOfThread() { inspect_around(seed); }
 };
 
-thread_local LooksAtEndOfThread at_end_of_thread;
+thread_local InspectsAtEndOfThread at_end_of_thread;
 
-// Runs after the tracker's own destructor of the same kind: the thread has no seat any more.
-void look_without_seat(void* seed) {
-    look_around(reinterpret_cast<uint64_t>(seed));
-    count_event("without-seat");
+// Runs after the tracker's own destructor of the same kind: the thread has no thread slot any more.
+void inspect_without_slot(void* seed) {
+    inspect_around(reinterpret_cast<uint64_t>(seed));
+    count_event("without-slot");
 }
 
 void live_shortly(pthread_key_t key, uint64_t seed) {
     at_end_of_thread.seed = seed;
     pthread_setspecific(key, reinterpret_cast<void*>(seed | 1));
-    look_around(seed);
+    inspect_around(seed);
     if (seed % 2 == 0) pthread_exit(nullptr);
 }
 
-[[gnu::noinline]] void dig(unsigned levels, Finding (*look)()) {
+[[gnu::noinline]] void dig(unsigned levels, Finding (*inspect)()) {
     if (levels == 0) {
-        if (look().way == Way::walk) count_event("beyond-memo");
+        if (inspect().way == Way::walk) count_event("beyond-memo");
     } else {
-        dig(levels - 1, look);
+        dig(levels - 1, inspect);
     }
     asm volatile("");
 }
@@ -57,8 +57,8 @@ void live_shortly(pthread_key_t key, uint64_t seed) {
 
 void endings(uint64_t seed, uint64_t captures) {
     pthread_key_t key;
-    pthread_key_create(&key, look_without_seat);
-    atexit([] { look_around(7); });
+    pthread_key_create(&key, inspect_without_slot);
+    atexit([] { inspect_around(7); });
     for (uint64_t number = 0; number < captures / (3 * leaves); ++number)
         std::thread(live_shortly, key, seed + number).join();
 }

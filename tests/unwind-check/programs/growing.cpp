@@ -28,29 +28,29 @@ public:
 
 private:
     static constexpr int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-    static void map(char* place) {
-        if (mmap(place, half, PROT_READ | PROT_WRITE, flags | MAP_FIXED, -1, 0) == MAP_FAILED) abort();
+    static void map(char* buffer) {
+        if (mmap(buffer, half, PROT_READ | PROT_WRITE, flags | MAP_FIXED, -1, 0) == MAP_FAILED) abort();
     }
 };
 
 // For the function of the context, which gets no argument.
 size_t room;
 
-void look_below() {
-    auto* place = static_cast<char*>(alloca(room));
-    asm volatile("" : : "r"(place) : "memory");
+void inspect_below() {
+    auto* buffer = static_cast<char*>(alloca(room));
+    asm volatile("" : : "r"(buffer) : "memory");
     check();
-    asm volatile("" : : "r"(place) : "memory");
+    asm volatile("" : : "r"(buffer) : "memory");
 }
 
-void look_on_stack(char* start, size_t size, size_t skipped) {
+void inspect_on_stack(char* start, size_t size, size_t skipped) {
     ucontext_t here, there;
     room = skipped;
     getcontext(&there);
     there.uc_stack.ss_sp = start;
     there.uc_stack.ss_size = size;
     there.uc_link = &here;
-    makecontext(&there, look_below, 0);
+    makecontext(&there, inspect_below, 0);
     swapcontext(&here, &there);
 }
 
@@ -59,10 +59,10 @@ void look_on_stack(char* start, size_t size, size_t skipped) {
 void growing_stacks(uint64_t, uint64_t captures) {
     for (uint64_t round = 0; round < captures / 2; ++round) {
         Region region;
-        look_on_stack(region.start, half, 16);
+        inspect_on_stack(region.start, half, 16);
         region.grow();
         // So deep that it stands about where the small stack stood.
-        look_on_stack(region.start, 2 * half, half + 16 * (round % 64));
+        inspect_on_stack(region.start, 2 * half, half + 16 * (round % 64));
         count_event("grown");
     }
 }

@@ -81,12 +81,12 @@ void expect(bool holds, const char* what) {
     if (!holds) report_wrong(what);
 }
 
-void look_for_end_without_tables(Walk&) {
+void expect_end_without_tables(Walk&) {
     const Finding finding = check();
     expect(finding.cut == Cut::no_unwind_info, "code without tables does not end the stack");
 }
 
-void look_for_whole_stack(Walk&) {
+void expect_whole_stack(Walk&) {
     const Finding finding = check();
     expect(finding.cut == Cut::complete && finding.equal, "garbage in rbp ends the stack");
 }
@@ -94,18 +94,18 @@ void look_for_whole_stack(Walk&) {
 void wander_in(void* walk) { wander(*static_cast<Walk*>(walk), 20, deepest); }
 
 void without_tables(Walk& walk) {
-    walk.at_leaf = look_for_end_without_tables;
+    walk.at_leaf = expect_end_without_tables;
     call_without_tables(wander_in, &walk);
     count_event("without-tables");
 }
 
 void with_garbage(Walk& walk) {
-    walk.at_leaf = look_for_whole_stack;
+    walk.at_leaf = expect_whole_stack;
     call_with_garbage_in_rbp(wander_in, &walk, walk.random());
     count_event("garbage-in-rbp");
 }
 
-// push rbp; mov rbp, rsp; xchg rdi, rsi; call rsi; pop rbp; ret, behind some bytes that are never run.
+// push rbp; mov rbp, rsp; xchg rdi, rsi; call rsi; pop rbp; ret, after some bytes that are never run.
 void just_in_time(Walk& walk) {
     constexpr unsigned char code[] = {0x55, 0x48, 0x89, 0xe5, 0x48, 0x87, 0xfe, 0xff, 0xd6, 0x5d, 0xc3};
     constexpr size_t length = 4096;
@@ -114,7 +114,7 @@ void just_in_time(Walk& walk) {
     auto* start = page + walk.random(64);
     memcpy(start, code, sizeof code);
     mprotect(page, length, PROT_READ | PROT_EXEC);
-    walk.at_leaf = look_for_end_without_tables;
+    walk.at_leaf = expect_end_without_tables;
     reinterpret_cast<void (*)(void (*)(void*), void*)>(start)(wander_in, &walk);
     unwind_check_unmapping(page, length);
     munmap(page, length);
@@ -127,10 +127,10 @@ void just_in_time(Walk& walk) {
 
 [[gnu::noinline]] void be_lied_to(Walk& walk, uint64_t garbage) {
     Cut cut = Cut::complete;
-    char place[16 + walk.random(100)];  // so that this frame is held by rbp
-    asm volatile("" : : "r"(place) : "memory");
+    char buffer[16 + walk.random(100)];  // so that this frame is held by rbp
+    asm volatile("" : : "r"(buffer) : "memory");
     call_and_lie_about_rbp(capture_alone, &cut, garbage);
-    asm volatile("" : : "r"(place) : "memory");
+    asm volatile("" : : "r"(buffer) : "memory");
     if (cut == Cut::broken) count_event("broken");
 }
 
@@ -143,7 +143,7 @@ void lied_to(Walk& walk) {
 }
 
 // The frame of the switch lies on another stack than its caller: the stack ends there, and libgcc's goes on.
-void look_for_end_of_stack(void*) {
+void expect_end_of_stack(void*) {
     uint64_t frames[256];
     Stack stack{frames, 256, 0, Cut::complete};
     unwind_check_by_memo(&stack);
@@ -155,7 +155,7 @@ void on_another_stack() {
     constexpr size_t length = 64 << 10;
     auto* stack = static_cast<char*>(
         mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-    call_on_stack(look_for_end_of_stack, nullptr, stack + length);
+    call_on_stack(expect_end_of_stack, nullptr, stack + length);
     unwind_check_unmapping(stack, length);
     munmap(stack, length);
 }

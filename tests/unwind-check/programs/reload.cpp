@@ -28,7 +28,7 @@ std::string beside_program(const char* name) {
 }
 
 // The frame below this function's own is in the library.
-[[gnu::noinline]] void look() {
+[[gnu::noinline]] void inspect() {
     uint64_t frames[64];
     Stack stack{frames, 64, 0, Cut::complete};
     if (unwind_check_by_memo(&stack) == Way::memo && stack.count > 1) frame_here = frames[1];
@@ -56,7 +56,7 @@ void load_and_unload(const std::string& path) {
         fprintf(stderr, "%s\n", dlerror());
         abort();
     }
-    reinterpret_cast<void (*)(void (*)())>(dlsym(library, "outer"))(look);
+    reinterpret_cast<void (*)(void (*)())>(dlsym(library, "outer"))(inspect);
     dlclose(library);
     unwind_check_unloaded();
 }
@@ -72,7 +72,7 @@ void reload(uint64_t seed, uint64_t captures) {
     load_and_unload(paths[0]);
     for (unsigned unloaded = 1; unloaded < 1 << 16; ++unloaded) unwind_check_unloaded();
     load_and_unload(paths[1]);
-    // Another thread looks around meanwhile: it must not bring old rules back.
+    // Another thread inspects stacks meanwhile: it must not bring old rules back.
     std::atomic<bool> stop = false;
     std::thread other([&] {
         Walk elsewhere{seed + 1, 0};

@@ -1,4 +1,4 @@
-// The scenarios; each gets its seed and looks at about so many stacks as it is asked for.
+// The scenarios; each gets its seed and inspects about so many stacks as it is asked for.
 #pragma once
 #include <cstdint>
 

@@ -16,14 +16,14 @@ namespace {
 
 volatile uint64_t sink;
 
-// Keeps the compiler from knowing what is in a place.
-template <class T> void hide(T* place) { asm volatile("" : : "r"(place) : "memory"); }
+// Keeps the compiler from knowing what is in a buffer.
+template <class T> void hide(T* buffer) { asm volatile("" : : "r"(buffer) : "memory"); }
 
 // A function without calls: its locals lie in the red zone, below the stack pointer.
 [[gnu::noinline]] uint64_t without_calls(uint64_t value) {
-    volatile uint64_t places[6];
-    for (auto& place : places) place = value += 3;
-    return places[value % 6];
+    volatile uint64_t slots[6];
+    for (auto& slot : slots) slot = value += 3;
+    return slots[value % 6];
 }
 
 // Something to interrupt: the red zone, stubs of the linkage table, libc's hand-written code, the kernel's page.
@@ -74,10 +74,10 @@ void saves_registers(Walk& walk, unsigned depth) {
 }
 
 void allocates_on_stack(Walk& walk, unsigned depth) {
-    auto* place = static_cast<char*>(alloca(16 + walk.random(900)));
-    hide(place);
+    auto* buffer = static_cast<char*>(alloca(16 + walk.random(900)));
+    hide(buffer);
     descend(walk, depth);
-    hide(place);
+    hide(buffer);
 }
 
 void variable_array(Walk& walk, unsigned depth) {
@@ -97,12 +97,12 @@ void realigns(Walk& walk, unsigned depth) {
 
 void realigns_and_allocates(Walk& walk, unsigned depth) {
     alignas(256) char line[256];
-    auto* place = static_cast<char*>(alloca(16 + walk.random(500)));
+    auto* buffer = static_cast<char*>(alloca(16 + walk.random(500)));
     hide(line);
-    hide(place);
+    hide(buffer);
     descend(walk, depth);
     hide(line);
-    hide(place);
+    hide(buffer);
 }
 
 // Arguments on the stack of a function that realigns its own.
@@ -246,14 +246,14 @@ void through_virtual_call(Walk& walk, unsigned depth) {
     sink = sink + depth;
 }
 
-// Its destructor looks at the stack: after the rest of the path, or while an exception passes.
-struct LooksAtEnd {
+// Its destructor inspects the stack: after the rest of the path, or while an exception passes.
+struct InspectsAtEnd {
     Walk& walk;
-    ~LooksAtEnd() { visit(walk); }
+    ~InspectsAtEnd() { visit(walk); }
 };
 
 void cleans_up(Walk& walk, unsigned depth) {
-    LooksAtEnd look{walk};
+    InspectsAtEnd inspect{walk};
     descend(walk, depth);
     sink = sink + depth;
 }

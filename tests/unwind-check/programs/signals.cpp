@@ -100,7 +100,7 @@ void on_step(int, siginfo_t*, void* context) {
     if (steps_left == 0) registers[REG_EFL] &= ~trap_flag;
 }
 
-// What is looked at is every instruction on the way to the leaves; some of them capture, to be interrupted in it.
+// What is inspected is every instruction on the way to the leaves; some of them capture, to be interrupted in it.
 void capture_at_some(Walk& walk) {
     if (walk.random(20) != 0) return;
     check_memo_against_walk();

@@ -7,7 +7,7 @@
 
 namespace {
 
-// Cut off from the walk: the call to it is the last instruction of its caller, so that the return address lies behind
+// Cut off from the walk: the call to it is the last instruction of its caller, so that the return address lies after
 // the caller's code.
 [[noreturn, gnu::noinline]] void fling(Walk& walk) {
     visit(walk);

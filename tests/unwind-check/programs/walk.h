@@ -1,4 +1,4 @@
-// A random walk through functions of many shapes. At the end of each path is a leaf, where the scenario looks at the
+// A random walk through functions of many shapes. At the end of each path is a leaf, where the scenario inspects the
 // stack.
 #pragma once
 #include <csetjmp>
@@ -35,10 +35,10 @@ struct Walk {
     bool may_leave_early() const { return throws_once_in != 0 || jumps_once_in != 0; }
 };
 
-// Looks at the stack; throws or jumps where the walk asks for it.
+// Inspects the stack; throws or jumps where the walk asks for it.
 void leaf(Walk&);
 
-// Looks at the stack and does nothing else.
+// Inspects the stack and does nothing else.
 void visit(Walk&);
 
 // Goes on until `leaves` leaves were visited, by paths of up to `deepest` calls.

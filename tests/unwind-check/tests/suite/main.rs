@@ -117,7 +117,7 @@ fn hostile_code_ends_a_stack_cleanly() {
 #[test]
 fn the_ends_of_threads_and_of_the_process_have_stacks() {
     let summary = run("endings");
-    assert!(summary["without-seat"] > 0 && summary["walk"] > 0, "{summary}");
+    assert!(summary["without-slot"] > 0 && summary["walk"] > 0, "{summary}");
 }
 
 #[test]
