@@ -2,6 +2,7 @@
 
 use core::sync::atomic::Ordering::Relaxed;
 
+use heaplens_format::Addr;
 use heaplens_format::arena::table::ModuleRecord;
 use heaplens_format::arena::{MODULE_SIZE, Region};
 use heaplens_tracker::modules::{Modules, range_of};
@@ -19,7 +20,8 @@ fn libc() -> u64 {
 
 /// The number that the code at an address has, after a check that the record of that number is of its file.
 fn find(modules: &Modules, tables: &Tables, address: u64) -> u16 {
-    let number = modules.find(&tables.arena, address).and_then(|found| found.number).expect("a module");
+    let number =
+        modules.find(&tables.arena, Addr::new(address)).and_then(|found| found.number).expect("a module");
     let at = (usize::from(number) - 1) * MODULE_SIZE;
     // SAFETY: the table gave out the number.
     let record: &ModuleRecord = unsafe { tables.arena.record(Region::Modules, at) };

@@ -3,6 +3,7 @@
 //! It owns the copy from the unwinder's frames to those of the caller, and the proof that the hash that the memo keeps is
 //! that of these frames. What is right is decided elsewhere.
 
+use heaplens_format::Addr;
 use heaplens_format::arena::Pseudo;
 use heaplens_tracker::tables::trie::{ROOT_HASH, extend_hash};
 use heaplens_tracker::thread::thread_slot::ThreadSlot;
@@ -67,8 +68,8 @@ pub fn by_memo(guard: &Guard, stack: &mut Stack, caller: Caller) -> Way {
 /// Walks the whole stack.
 pub fn by_walk(guard: &Guard, stack: &mut Stack, caller: Caller) -> Way {
     let own = guard.slot().and_then(|slot: &mut ThreadSlot| slot.own_stack_end(caller.rsp));
-    let end = own.unwrap_or_else(|| stacks::end_of(caller.rsp));
-    if end < caller.rsp + 8 {
+    let end = own.unwrap_or_else(|| stacks::end_of(Addr::new(caller.rsp)));
+    if end.get() < caller.rsp + 8 {
         stack.end(0, Some(Pseudo::Broken));
         return Way::Walk;
     }

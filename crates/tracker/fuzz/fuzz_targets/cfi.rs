@@ -9,6 +9,7 @@ use gimli::{
     BaseAddresses, CfaRule, EhFrame, EhFrameOffset, EndianSlice, FrameDescriptionEntry, LittleEndian,
     Operation, RegisterRule, UnwindContext, UnwindExpression, UnwindSection, UnwindTableRow,
 };
+use heaplens_format::Addr;
 use heaplens_tracker::modules::Segment;
 use heaplens_tracker::unwind::cfi::rule_at;
 use heaplens_tracker::unwind::rule::{Kind, RbpRule, Rule};
@@ -17,7 +18,7 @@ use libfuzzer_sys::fuzz_target;
 type Bytes<'a> = EndianSlice<'a, LittleEndian>;
 
 /// Where the tables seem to be loaded.
-const START: u64 = 0x5555_0000_0000;
+const START: Addr = Addr::new(0x5555_0000_0000);
 /// Length of a `.eh_frame_hdr` with one row.
 const HEADER: usize = 20;
 
@@ -25,7 +26,8 @@ fuzz_target!(|bytes: &[u8]| {
     let Some((&[pc, pc_high, fde, fde_high], frames)) = bytes.split_first_chunk() else { return };
     let (pc, fde) = (u16::from_le_bytes([pc, pc_high]), u16::from_le_bytes([fde, fde_high]));
     // The bytes as a header and all that follows it.
-    rule_at(Segment { bytes: frames, start: START }, START, START.wrapping_add_signed((pc as i16).into()));
+    let near = Addr::new(START.get().wrapping_add_signed((pc as i16).into()));
+    rule_at(Segment { bytes: frames, start: START }, START, near);
     // The bytes as entries, after a sound header that leads to one of them.
     let mut memory = header(fde).to_vec();
     memory.extend(frames);
@@ -45,14 +47,14 @@ fn compare(memory: &[u8], pc: u16, fde: u16) {
     let segment = Segment { bytes: memory, start: START };
     let mut frames = EhFrame::new(&memory[HEADER..], LittleEndian);
     frames.set_address_size(8);
-    let bases = BaseAddresses::default().set_eh_frame(START + HEADER as u64);
+    let bases = BaseAddresses::default().set_eh_frame(START.get() + HEADER as u64);
     let offset = EhFrameOffset(fde.into());
     let Ok(entry) = frames.fde_from_offset(&bases, offset, EhFrame::cie_from_offset) else {
-        rule_at(segment, START, START + u64::from(pc));
+        rule_at(segment, START, Addr::new(START.get() + u64::from(pc)));
         return;
     };
     let pc = entry.initial_address().wrapping_add(u64::from(pc) % entry.len().max(1));
-    if let Some(ours) = rule_at(segment, START, pc)
+    if let Some(ours) = rule_at(segment, START, Addr::new(pc))
         && let Some(theirs) = rule_of_entry(&frames, &bases, &entry, pc)
     {
         assert_eq!(Some(ours), theirs, "at {pc:#x}");

@@ -9,11 +9,12 @@
 
 use std::sync::{LazyLock, Mutex};
 
+use heaplens_format::Addr;
 use heaplens_format::arena::Pseudo;
 use heaplens_tracker::Caller;
-use heaplens_tracker::tables::arena::Arena;
 use heaplens_tracker::process::path::PathBuffer;
 use heaplens_tracker::sys::{self, Descriptor};
+use heaplens_tracker::tables::arena::Arena;
 use heaplens_tracker::tables::trie::{ROOT_HASH, extend_hash};
 use heaplens_tracker::unwind::memo::{MAX_DEPTH, Memo};
 use heaplens_tracker::unwind::{Unwinder, walk};
@@ -57,12 +58,12 @@ fuzz_target!(|bytes: &[u8]| {
             let index = index.max(LOWEST);
             stack.put_if_zero(index.into(), shapes::return_address(0));
             let rsp = stack.address(index.into());
-            compare(&mut thread, Caller { rsp, rbp: values.next().unwrap_or(0) }, stack.end());
+            compare(&mut thread, Caller { rsp, rbp: values.next().unwrap_or(0) }, Addr::new(stack.end()));
         }
     }
 });
 
-fn compare(Thread { memo, walked }: &mut Thread, caller: Caller, end: u64) {
+fn compare(Thread { memo, walked }: &mut Thread, caller: Caller, end: Addr) {
     let (count, outcome) = walk::walk(&UNWINDER, &ARENA, caller, end, walked);
     let bottom = walk::cut_reason(outcome);
     if memo.capture(&UNWINDER, &ARENA, caller, end).is_err() {

@@ -5,6 +5,7 @@
 //! ```
 #![no_main]
 
+use heaplens_format::Addr;
 use heaplens_tracker::Caller;
 use heaplens_tracker::unwind::rule::{Kind, Rule};
 use heaplens_tracker::unwind::walk::{COMPLETE, CUT, Cursor, NEXT};
@@ -14,7 +15,7 @@ use libfuzzer_sys::fuzz_target;
 /// Words below rsp that a step may read: the red zone.
 const LOWEST: usize = 16;
 /// Signal contexts may lead in a circle; whoever walks gives up at some depth.
-const PATIENCE: usize = 100;
+const MOST_STEPS: usize = 100;
 
 fuzz_target!(|bytes: &[u8]| {
     let Some(([rsp, kind, low, high, count], rest)) = bytes.split_first_chunk() else { return };
@@ -25,8 +26,8 @@ fuzz_target!(|bytes: &[u8]| {
     let start = LOWEST + usize::from(*rsp);
     stack.fill(start, words.as_chunks().0.iter().map(|raw| word(stack, *raw)));
     let caller = Caller { rsp: stack.address(start as i64), rbp: word(stack, [*kind, *low, *high]) };
-    let mut cursor = Cursor::new(caller, stack.end());
-    for _ in 0..PATIENCE {
+    let mut cursor = Cursor::new(caller, Addr::new(stack.end()));
+    for _ in 0..MOST_STEPS {
         let rule = rules.get(cursor.lookup as usize % rules.len().max(1)).copied().unwrap_or(Rule::UNKNOWN);
         if !step(stack, &mut cursor, rule) {
             break;

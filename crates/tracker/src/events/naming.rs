@@ -3,7 +3,7 @@
 use core::sync::atomic::Ordering::Relaxed;
 
 use heaplens_format::arena::Pseudo;
-use heaplens_format::{NodeId, SiteId};
+use heaplens_format::{Addr, NodeId, SiteId};
 
 use crate::python::{Event, Hashed, NativeStack, PythonCaller, Tables};
 use crate::tables::sites;
@@ -53,7 +53,7 @@ impl Tracker {
 
     /// The site of the memo's stack, with the Python frames of the thread where it has any.
     #[inline(always)]
-    fn site_of_thread(&self, slot: &mut ThreadSlot, end: u64) -> Option<SiteId> {
+    fn site_of_thread(&self, slot: &mut ThreadSlot, end: Addr) -> Option<SiteId> {
         let thread = self.python().thread();
         let mut seen = thread.map_or(Hashed::default(), |thread| slot.python.hash(thread, &self.samples));
         let python = seen.hash;
@@ -98,7 +98,7 @@ impl Tracker {
         slot: &mut ThreadSlot,
         caller: PythonCaller<'_>,
         key: u64,
-        end: u64,
+        end: Addr,
     ) -> Option<SiteId> {
         let site = match self.trie.aliased(&self.arena, key) {
             Some(known) => known,
@@ -118,7 +118,7 @@ impl Tracker {
         slot: &mut ThreadSlot,
         caller: PythonCaller<'_>,
         key: u64,
-        end: u64,
+        end: Addr,
     ) -> Option<SiteId> {
         let (id, bottom, kind) = (slot.id(), slot.memo.bottom(), slot.kind);
         let native =
@@ -237,12 +237,12 @@ impl Tracker {
     #[inline(never)]
     fn plain_stack(&self, guard: &Guard, caller: Caller, kind: Option<Pseudo>) -> NodeId {
         let own = guard.slot().and_then(|slot| slot.own_stack_end(caller.rsp));
-        let end = own.unwrap_or_else(|| stacks::end_of(caller.rsp));
+        let end = own.unwrap_or_else(|| stacks::end_of(Addr::new(caller.rsp)));
         let (mut node, mut hash) = (NodeId::new(0), ROOT_HASH);
         if let Some(kind) = kind {
             (node, hash) = self.extend(node, hash, kind.frame());
         }
-        if end < caller.rsp + 8 {
+        if end.get() < caller.rsp + 8 {
             return node; // no mapping holds the stack pointer: there is nothing to read
         }
         let mut frames = [0u64; PLAIN_DEPTH];

@@ -1,5 +1,7 @@
 //! An ELF image in memory: its program headers, its readable segments, its build id.
 
+use heaplens_format::Addr;
+
 use super::loaded::{FoundObject, bias};
 
 /// A loaded, readable segment and the address of its first byte.
@@ -8,7 +10,7 @@ pub struct Segment<'a> {
     /// Its bytes.
     pub bytes: &'a [u8],
     /// The address of the first of them.
-    pub start: u64,
+    pub start: Addr,
 }
 
 /// An ELF image as the loader mapped it.
@@ -34,7 +36,7 @@ impl Image {
         let start = self.bias.wrapping_add(header.p_vaddr);
         // SAFETY: the loader mapped the segment readable from `start` for its file size; code on a stack keeps it there.
         let bytes = unsafe { core::slice::from_raw_parts(start as *const u8, header.p_filesz as usize) };
-        Some(Segment { bytes, start })
+        Some(Segment { bytes, start: Addr::new(start) })
     }
 
     /// The build id, or nothing.
@@ -50,7 +52,7 @@ impl Image {
         const GNU_BUILD_ID: u32 = 3;
         let address = self.bias.wrapping_add(header.p_vaddr);
         let segment = self.segment_with(address)?;
-        let offset = usize::try_from(address - segment.start).ok()?;
+        let offset = usize::try_from(address - segment.start.get()).ok()?;
         let mut notes = segment.bytes.get(offset..)?.get(..header.p_filesz as usize)?;
         loop {
             let word =

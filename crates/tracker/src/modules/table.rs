@@ -6,6 +6,7 @@
 use core::sync::atomic::AtomicU16;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
+use heaplens_format::Addr;
 use heaplens_format::arena::table::ModuleRecord;
 use heaplens_format::arena::{MODULE_SIZE, Region};
 use heaplens_format::atomic::{AtomicBool, AtomicU32, AtomicU64};
@@ -26,7 +27,7 @@ pub struct Found {
     /// Its number; `None` when the table is full.
     pub number: Option<u16>,
     /// The address of `.eh_frame_hdr`, 0 where there is none.
-    pub unwind_header: u64,
+    pub unwind_header: Addr,
     /// The readable segment that holds the unwind tables.
     pub segment: Segment<'static>,
 }
@@ -125,12 +126,12 @@ impl Modules {
     }
 
     /// The module that covers a code address.
-    pub fn find(&self, arena: &Arena, address: u64) -> Option<Found> {
-        let object = find_object(address)?;
+    pub fn find(&self, arena: &Arena, address: Addr) -> Option<Found> {
+        let object = find_object(address.get())?;
         let image = Image::of(&object)?;
         Some(Found {
             number: self.number(arena, &object, &image),
-            unwind_header: object.unwind_header,
+            unwind_header: Addr::new(object.unwind_header),
             segment: image.segment_with(object.unwind_header)?,
         })
     }
@@ -241,17 +242,20 @@ mod tests {
     #[test]
     fn code_of_this_test_and_of_libc_belongs_to_two_modules_with_unwind_tables() {
         let arena = scratch();
-        let own = MODULES.find(&arena, scratch as *const () as u64).unwrap();
-        let libc = MODULES.find(&arena, libc::qsort as *const () as u64).unwrap();
+        let own = MODULES.find(&arena, Addr::new(scratch as *const () as u64)).unwrap();
+        let libc = MODULES.find(&arena, Addr::new(libc::qsort as *const () as u64)).unwrap();
         assert_ne!(own.number, libc.number);
-        assert!(own.unwind_header != 0 && libc.unwind_header != 0);
-        assert_eq!(MODULES.find(&arena, scratch as *const () as u64 + 1).unwrap().number, own.number);
+        assert!(own.unwind_header.get() != 0 && libc.unwind_header.get() != 0);
+        assert_eq!(
+            MODULES.find(&arena, Addr::new(scratch as *const () as u64 + 1)).unwrap().number,
+            own.number
+        );
         let path = record(&arena, usize::from(libc.number.unwrap()) - 1).path.load(Relaxed);
         assert!(path as u32 > 8, "the path of libc is kept");
         assert!(record(&arena, usize::from(libc.number.unwrap()) - 1).build_id.load(Relaxed) as u32 == 20);
         MODULES.doubt();
-        assert_eq!(MODULES.find(&arena, scratch as *const () as u64).unwrap().number, own.number);
+        assert_eq!(MODULES.find(&arena, Addr::new(scratch as *const () as u64)).unwrap().number, own.number);
         let heap = std::boxed::Box::new(0u8);
-        assert!(MODULES.find(&arena, &raw const *heap as u64).is_none());
+        assert!(MODULES.find(&arena, Addr::new(&raw const *heap as u64)).is_none());
     }
 }

@@ -10,10 +10,10 @@
 //!
 //! Which C frame executes which run is known by address: the interpreter keeps a record of each run inside that C frame.
 
-use heaplens_format::NodeId;
 use heaplens_format::arena::Pseudo;
 use heaplens_format::arena::frame::split_frame;
 use heaplens_format::arena::python::python_frame;
+use heaplens_format::{Addr, NodeId};
 
 use super::checkpoint::Checkpoint;
 use super::path::StackPath;
@@ -41,7 +41,7 @@ pub struct NativeStack<'a> {
     /// The frames, outermost first.
     pub frames: &'a [NativeFrame],
     /// Where the stack ends.
-    pub end: u64,
+    pub end: Addr,
     /// Why it is incomplete.
     pub bottom: Option<Pseudo>,
     /// The module whose frames are not the program's.
@@ -96,7 +96,7 @@ impl PythonScratch {
         };
         *checkpoint = Checkpoint::NONE;
         let innermost = thread.innermost_run(native.frames, walk);
-        let mut runs = Runs { left: walk.frames(), outer: native.end };
+        let mut runs = Runs { left: walk.frames(), outer: native.end.get() };
         for (index, frame) in native.frames.iter().enumerate() {
             while let Some(run) = runs.beyond() {
                 emit(path, run);

@@ -6,6 +6,8 @@
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
+use heaplens_format::Addr;
+
 use crate::modules::SOON;
 use crate::thread::guard::Guard;
 use crate::tracker::Tracker;
@@ -64,8 +66,8 @@ impl Tracker {
     /// Whether no signal handler is on the stack; false also where that cannot be known.
     pub fn is_outside_handlers(&self, guard: &Guard, caller: Caller) -> bool {
         let own = guard.slot().and_then(|slot| slot.own_stack_end(caller.rsp));
-        let end = own.unwrap_or_else(|| stacks::end_of(caller.rsp));
-        end >= caller.rsp + 8 && is_outside_handlers(&self.unwinder, &self.arena, caller, end)
+        let end = own.unwrap_or_else(|| stacks::end_of(Addr::new(caller.rsp)));
+        end.get() >= caller.rsp + 8 && is_outside_handlers(&self.unwinder, &self.arena, caller, end)
     }
 
     /// All tests that were begun have been made.

@@ -4,6 +4,7 @@
 use core::ffi::c_void;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
+use heaplens_format::Addr;
 use heaplens_format::arena::Pseudo;
 use heaplens_format::arena::table::SiteIdentity;
 use heaplens_format::atomic::{AtomicPtr, AtomicU32};
@@ -31,8 +32,8 @@ pub struct ThreadSlot {
     /// Counts events, to time some of them.
     pub events: u32,
     /// The thread's own stack.
-    low: u64,
-    high: u64,
+    low: Addr,
+    high: Addr,
     /// At or below this stack pointer the stack was found too deep to remember.
     pub too_deep_below: u64,
     /// The interval by which the distance to the thread's next sampled object of Python was drawn; 0: none was.
@@ -60,7 +61,8 @@ impl ThreadSlot {
 
     /// The end of the thread's own stack, when the stack pointer is on it.
     #[inline(always)]
-    pub fn own_stack_end(&self, rsp: u64) -> Option<u64> {
+    pub fn own_stack_end(&self, rsp: u64) -> Option<Addr> {
+        let rsp = Addr::new(rsp);
         (rsp >= self.low && rsp < self.high).then_some(self.high)
     }
 
@@ -138,20 +140,21 @@ unsafe extern "C" {
     static __libc_stack_end: *const c_void;
 }
 
-fn own_stack() -> (u64, u64) {
+fn own_stack() -> (Addr, Addr) {
     if sys::thread_id() == sys::process_id() { first_stack() } else { pthread_stack() }
 }
 
-fn first_stack() -> (u64, u64) {
+fn first_stack() -> (Addr, Addr) {
     const UNLIMITED: u64 = 64 << 30;
     // SAFETY: set by the dynamic linker before any library runs, never changed.
     let high = unsafe { __libc_stack_end } as u64;
-    (high.saturating_sub(sys::soft_limit(libc::RLIMIT_STACK).min(UNLIMITED)), high)
+    let low = high.saturating_sub(sys::soft_limit(libc::RLIMIT_STACK).min(UNLIMITED));
+    (Addr::new(low), Addr::new(high))
 }
 
 /// Of any other thread: the mapping that it runs on. `pthread_getattr_np` would say, but it holds the thread's own lock
 /// while it allocates, and a thread whose first allocation is that one would wait for itself (JVM threads do).
-fn pthread_stack() -> (u64, u64) {
+fn pthread_stack() -> (Addr, Addr) {
     let here = 0u8;
-    stacks::mapping_of(&raw const here as u64).unwrap_or((0, 0))
+    stacks::mapping_of(Addr::new(&raw const here as u64)).unwrap_or_default()
 }

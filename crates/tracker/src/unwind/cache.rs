@@ -6,6 +6,7 @@
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
+use heaplens_format::Addr;
 use heaplens_format::atomic::{AtomicBool, AtomicU32, AtomicU64};
 
 use super::cfi;
@@ -102,23 +103,23 @@ impl Unwinder {
 
     /// The rule of the code at an address.
     #[inline(always)]
-    pub fn rule(&self, arena: &Arena, address: u64) -> Rule {
+    pub fn rule(&self, arena: &Arena, address: Addr) -> Rule {
         let entry = &self.entries[Self::slot(address)];
         let rule = entry.rule.load(Relaxed);
-        if entry.check.load(Relaxed) ^ rule == address {
+        if entry.check.load(Relaxed) ^ rule == address.get() {
             return Rule::from_raw(rule);
         }
         self.look_up(arena, address)
     }
 
     #[inline(always)]
-    fn slot(address: u64) -> usize {
-        (address ^ address >> 20) as usize & (ENTRIES - 1)
+    fn slot(address: Addr) -> usize {
+        (address.get() ^ address.get() >> 20) as usize & (ENTRIES - 1)
     }
 
     #[cold]
     #[inline(never)]
-    fn look_up(&self, arena: &Arena, address: u64) -> Rule {
+    fn look_up(&self, arena: &Arena, address: Addr) -> Rule {
         let generation = self.generation();
         let rule = self.compute(arena, address);
         if generation == self.generation() {
@@ -127,18 +128,18 @@ impl Unwinder {
         rule
     }
 
-    fn compute(&self, arena: &Arena, address: u64) -> Rule {
+    fn compute(&self, arena: &Arena, address: Addr) -> Rule {
         let Some(found) = self.modules.find(arena, address) else { return Rule::UNKNOWN };
         let Some(module) = found.number else { return Rule::UNKNOWN };
         let rule = cfi::rule_at(found.segment, found.unwind_header, address);
         rule.unwrap_or(Rule::UNKNOWN).in_module(module)
     }
 
-    fn keep(&self, arena: &Arena, address: u64, rule: Rule) {
+    fn keep(&self, arena: &Arena, address: Addr, rule: Rule) {
         let slot = Self::slot(address);
         let entry = &self.entries[slot];
         entry.rule.store(rule.raw(), Relaxed);
-        entry.check.store(rule.raw() ^ address, Relaxed);
+        entry.check.store(rule.raw() ^ address.get(), Relaxed);
         let page = slot / ENTRIES_PER_PAGE;
         let bit = 1 << (page % 64);
         if self.touched[page / 64].fetch_or(bit, Relaxed) & bit == 0 {

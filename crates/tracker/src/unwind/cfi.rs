@@ -4,6 +4,8 @@
 //! It reads one loaded segment as bytes and checks every access, so a damaged table gives `None` and nothing worse. Only
 //! cold code comes here: once per code address that appears on a stack.
 
+use heaplens_format::Addr;
+
 use super::rule::{Kind, RbpRule, Rule};
 use crate::modules::Segment;
 
@@ -15,7 +17,8 @@ const RETURN_ADDRESS: u64 = 16;
 const REMEMBERED: usize = 8;
 
 /// The rule at an address, by the search table at `header`. `None`: not covered, or not understood.
-pub fn rule_at(segment: Segment<'_>, header: u64, pc: u64) -> Option<Rule> {
+pub fn rule_at(segment: Segment<'_>, header: Addr, pc: Addr) -> Option<Rule> {
+    let (header, pc) = (header.get(), pc.get());
     let fde = find_fde(segment, header, pc)?;
     let fde = Fde::parse(segment, fde)?;
     if pc.wrapping_sub(fde.begin) >= fde.length {
@@ -403,7 +406,7 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn at(segment: Segment<'a>, address: u64) -> Option<Self> {
-        let offset = usize::try_from(address.checked_sub(segment.start)?).ok()?;
+        let offset = usize::try_from(address.checked_sub(segment.start.get())?).ok()?;
         Some(Self { bytes: segment.bytes.get(offset..)?, address })
     }
 

@@ -21,7 +21,8 @@ fn table(common: &[u8], own: &[u8]) -> Vec<u8> {
 }
 
 fn rule(common: &[u8], own: &[u8], offset: u64) -> Option<Rule> {
-    rule_at(Segment { bytes: &table(common, own), start: START }, START, BEGIN + offset)
+    let start = Addr::new(START);
+    rule_at(Segment { bytes: &table(common, own), start }, start, Addr::new(BEGIN + offset))
 }
 
 fn rsp_plus(offset: i64) -> Option<Rule> {
@@ -29,7 +30,7 @@ fn rsp_plus(offset: i64) -> Option<Rule> {
 }
 
 #[test]
-fn a_sound_entry_has_its_rule_before_and_behind_an_instruction() {
+fn a_sound_entry_has_its_rule_before_and_after_an_instruction() {
     assert_eq!(rule(&[], &[0x44, 0x0e, 16], 3), rsp_plus(8));
     assert_eq!(rule(&[], &[0x44, 0x0e, 16], 4), rsp_plus(16));
 }

@@ -43,7 +43,7 @@ fn compare_file(path: &str) -> usize {
     let section = file.section_by_name(".eh_frame").unwrap();
     let header = file.section_by_name(".eh_frame_hdr").unwrap().address();
     let segment = file.segments().find(|s| (s.address()..s.address() + s.size()).contains(&header)).unwrap();
-    let segment = Segment { bytes: segment.data().unwrap(), start: segment.address() };
+    let segment = Segment { bytes: segment.data().unwrap(), start: Addr::new(segment.address()) };
     let bytes = section.data().unwrap();
     let mut frames = EhFrame::new(bytes, LittleEndian);
     frames.set_address_size(8);
@@ -65,7 +65,7 @@ fn compare_file(path: &str) -> usize {
                 rule_of_row(row, &frames)
             };
             for pc in [row.start_address(), row.end_address() - 1] {
-                assert_eq!(rule_at(segment, header, pc), expected, "{path} at {pc:#x}");
+                assert_eq!(rule_at(segment, Addr::new(header), Addr::new(pc)), expected, "{path} at {pc:#x}");
             }
             rows += 1;
         }
@@ -104,7 +104,8 @@ fn damaged_bytes_give_no_rule_and_no_panic() {
             bytes[at] ^= (state >> 20) as u8;
         }
         for step in 0..200 {
-            rule_at(Segment { bytes: &bytes, start }, header, text.address() + step * 97);
+            let segment = Segment { bytes: &bytes, start: Addr::new(start) };
+            rule_at(segment, Addr::new(header), Addr::new(text.address() + step * 97));
         }
     }
 }

@@ -15,6 +15,7 @@
 //! A saved rbp is a word like others, but compilers save it in nearly every frame and the unwinder rarely needs it: it is
 //! compared only where it is *live*, that is, used by an outer step before it is loaded again.
 
+use heaplens_format::Addr;
 use heaplens_format::arena::Pseudo;
 use heaplens_format::arena::frame::frame_word;
 
@@ -161,7 +162,7 @@ impl Memo {
         unwinder: &Unwinder,
         arena: &Arena,
         caller: Caller,
-        end: u64,
+        end: Addr,
     ) -> Result<(), TooDeep> {
         let generation = unwinder.generation();
         if self.generation != generation {
@@ -174,7 +175,7 @@ impl Memo {
         }
         let verified = self.verify(caller.rsp);
         let top = self.unwind_top(unwinder, arena, caller, end, verified)?;
-        self.leads_away = top.last.end != end;
+        self.leads_away = top.last.end != end.get();
         self.splice(&top)
     }
 
@@ -225,7 +226,7 @@ impl Memo {
         unwinder: &Unwinder,
         arena: &Arena,
         caller: Caller,
-        end: u64,
+        end: Addr,
         verified: usize,
     ) -> Result<Top, TooDeep> {
         let mut cursor = Cursor::new(caller, end);
@@ -242,7 +243,7 @@ impl Memo {
                 self.depth = 0;
                 return Err(TooDeep);
             }
-            let rule = self.cache.rule(unwinder, arena, cursor.lookup);
+            let rule = self.cache.rule(unwinder, arena, Addr::new(cursor.lookup));
             // Word by word: a copy of the whole cursor would wait for stores that are still on their way.
             let item = self.fresh(fresh);
             item.slot = cursor.slot;

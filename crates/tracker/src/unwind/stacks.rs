@@ -7,6 +7,7 @@
 
 use core::sync::atomic::Ordering::Relaxed;
 
+use heaplens_format::Addr;
 use heaplens_format::atomic::{AtomicU32, AtomicU64};
 
 use crate::sys::{self, Descriptor};
@@ -32,7 +33,7 @@ pub fn forget() {
 
 /// The end of the mapping that holds a stack pointer; the pointer itself when it is in none.
 #[cold]
-pub fn end_of(rsp: u64) -> u64 {
+pub fn end_of(rsp: Addr) -> Addr {
     remembered(rsp).or_else(|| look_up(rsp)).unwrap_or(rsp)
 }
 
@@ -40,7 +41,7 @@ pub fn end_of(rsp: u64) -> u64 {
 /// for a thread's own stack, which is never looked up, and for most calls of a program that asks in vain all the time.
 #[cold]
 #[inline(never)]
-pub fn grown_end(rsp: u64, end: u64) -> Option<u64> {
+pub fn grown_end(rsp: Addr, end: Addr) -> Option<Addr> {
     const MOST_IN_VAIN: u32 = 16;
     const SELDOM: u32 = 64;
     static IN_VAIN: AtomicU32 = AtomicU32::new(0);
@@ -56,24 +57,24 @@ pub fn grown_end(rsp: u64, end: u64) -> Option<u64> {
     Some(grown)
 }
 
-fn entry(rsp: u64) -> &'static Bounds {
-    &MEMORY[(rsp >> 14) as usize % REMEMBERED]
+fn entry(rsp: Addr) -> &'static Bounds {
+    &MEMORY[(rsp.get() >> 14) as usize % REMEMBERED]
 }
 
-fn remembered(rsp: u64) -> Option<u64> {
+fn remembered(rsp: Addr) -> Option<Addr> {
     let entry = entry(rsp);
     let (low, high) = (entry.low.load(Relaxed), entry.high.load(Relaxed));
     let is_whole = entry.check.load(Relaxed) == seal(low, high, EPOCH.load(Relaxed));
-    (is_whole && (low..high).contains(&rsp)).then_some(high)
+    (is_whole && (low..high).contains(&rsp.get())).then_some(Addr::new(high))
 }
 
-fn look_up(rsp: u64) -> Option<u64> {
+fn look_up(rsp: Addr) -> Option<Addr> {
     let epoch = EPOCH.load(Relaxed);
     let (low, high) = mapping_of(rsp)?;
     let entry = entry(rsp);
-    entry.low.store(low, Relaxed);
-    entry.high.store(high, Relaxed);
-    entry.check.store(seal(low, high, epoch), Relaxed);
+    entry.low.store(low.get(), Relaxed);
+    entry.high.store(high.get(), Relaxed);
+    entry.check.store(seal(low.get(), high.get(), epoch), Relaxed);
     Some(high)
 }
 
@@ -82,7 +83,7 @@ fn seal(low: u64, high: u64, epoch: u64) -> u64 {
 }
 
 /// The readable and writable mapping around an address. Cold: some microseconds per thousand mappings.
-pub fn mapping_of(address: u64) -> Option<(u64, u64)> {
+pub fn mapping_of(address: Addr) -> Option<(Addr, Addr)> {
     const LENGTH: usize = 64 << 10;
     let file = Descriptor::open(c"/proc/self/maps", libc::O_RDONLY, 0).ok()?;
     let pages = sys::private_pages(LENGTH)?;
@@ -94,7 +95,7 @@ pub fn mapping_of(address: u64) -> Option<(u64, u64)> {
     found
 }
 
-fn search(file: &Descriptor, buffer: &mut [u8], address: u64) -> Option<(u64, u64)> {
+fn search(file: &Descriptor, buffer: &mut [u8], address: Addr) -> Option<(Addr, Addr)> {
     let mut kept = 0;
     loop {
         let fresh = file.read(&mut buffer[kept..]).len();
@@ -116,7 +117,7 @@ fn search(file: &Descriptor, buffer: &mut [u8], address: u64) -> Option<(u64, u6
 }
 
 /// `low-high rw..`; `None` for anything else.
-fn parse_line(line: &[u8]) -> Option<(u64, u64)> {
+fn parse_line(line: &[u8]) -> Option<(Addr, Addr)> {
     let dash = line.iter().position(|&byte| byte == b'-')?;
     let space = line.iter().position(|&byte| byte == b' ')?;
     if line.get(space + 1..space + 3)? != b"rw" {
@@ -125,8 +126,9 @@ fn parse_line(line: &[u8]) -> Option<(u64, u64)> {
     Some((parse_hex(line.get(..dash)?)?, parse_hex(line.get(dash + 1..space)?)?))
 }
 
-fn parse_hex(text: &[u8]) -> Option<u64> {
-    text.iter().try_fold(0u64, |value, &byte| Some(value << 4 | u64::from((byte as char).to_digit(16)?)))
+fn parse_hex(text: &[u8]) -> Option<Addr> {
+    let digit = |byte: u8| (byte as char).to_digit(16).map(u64::from);
+    text.iter().try_fold(0u64, |value, &byte| Some(value << 4 | digit(byte)?)).map(Addr::new)
 }
 
 #[cfg(test)]
@@ -136,15 +138,18 @@ mod tests {
     #[test]
     fn the_mapping_of_a_local_ends_above_it_and_that_of_nothing_nowhere() {
         let local = 0u64;
-        let address = &raw const local as u64;
+        let address = Addr::new(&raw const local as u64);
         assert!(end_of(address) > address);
         assert_eq!(end_of(address), end_of(address));
-        assert_eq!(end_of(8), 8);
+        assert_eq!(end_of(Addr::new(8)), Addr::new(8));
     }
 
     #[test]
     fn only_writable_lines_count() {
-        assert_eq!(parse_line(b"7f00-7fff rw-p 00000000 00:00 0"), Some((0x7f00, 0x7fff)));
+        assert_eq!(
+            parse_line(b"7f00-7fff rw-p 00000000 00:00 0"),
+            Some((Addr::new(0x7f00), Addr::new(0x7fff)))
+        );
         assert_eq!(parse_line(b"7f00-7fff r-xp 00000000 00:00 0"), None);
         assert_eq!(parse_line(b""), None);
     }

@@ -4,6 +4,8 @@
 //! in a TensorFlow step went into waiting for them. These tables are small, one thread's, and hold what a loop needs again and
 //! again. They begin with a page and grow with misses, so that a thread that does little costs little.
 
+use heaplens_format::Addr;
+
 use super::cache::Unwinder;
 use super::rule::Rule;
 use crate::tables::arena::Arena;
@@ -32,7 +34,7 @@ const MOST_OWN: u32 = 1024;
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 struct KeptRule {
-    address: u64,
+    address: Addr,
     rule: u64,
 }
 
@@ -42,11 +44,11 @@ struct KeptRule {
 struct RuleBucket([KeptRule; RULES_PER_BUCKET]);
 
 impl RuleBucket {
-    const EMPTY: Self = Self([KeptRule { address: 0, rule: 0 }; RULES_PER_BUCKET]);
+    const EMPTY: Self = Self([KeptRule { address: Addr::new(0), rule: 0 }; RULES_PER_BUCKET]);
 
     /// The one that it is, if it is any of them. Chosen without a branch: nobody could foretell it.
     #[inline(always)]
-    fn choose(&self, address: u64) -> &KeptRule {
+    fn choose(&self, address: Addr) -> &KeptRule {
         &self.0[usize::from(self.0[1].address == address)]
     }
 
@@ -156,8 +158,8 @@ impl ThreadCache {
 
     /// The rule of an address, from here or from the cache that all threads share.
     #[inline(always)]
-    pub fn rule(&mut self, unwinder: &Unwinder, arena: &Arena, address: u64) -> Rule {
-        let mixed = address ^ address >> 9;
+    pub fn rule(&mut self, unwinder: &Unwinder, arena: &Arena, address: Addr) -> Rule {
+        let mixed = address.get() ^ address.get() >> 9;
         // SAFETY: a bucket is below what `miss` lets the table grow to.
         let kept = unsafe { self.rules.get_unchecked(self.rules_in_use.bucket(mixed, RULES_PER_BUCKET)) }
             .choose(address);

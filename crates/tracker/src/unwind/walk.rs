@@ -4,6 +4,7 @@
 //! the call instruction; below a signal frame the address is exact and nothing is subtracted. The trie keeps
 //! `lookup + 1` for both, so that readers subtract one always.
 
+use heaplens_format::Addr;
 use heaplens_format::arena::Pseudo;
 use heaplens_format::arena::frame::frame_word;
 
@@ -81,9 +82,10 @@ pub struct Cursor {
 impl Cursor {
     /// At the caller of a hook, on a stack that ends at `end`.
     #[inline(always)]
-    pub fn new(caller: Caller, end: u64) -> Self {
+    pub fn new(caller: Caller, end: Addr) -> Self {
         let lookup = load(caller.rsp).wrapping_sub(1);
-        Self { slot: caller.rsp, lookup, rbp: caller.rbp, rbp_slot: 0, context: 0, end, anchor: caller.rsp }
+        let (rsp, end) = (caller.rsp, end.get());
+        Self { slot: rsp, lookup, rbp: caller.rbp, rbp_slot: 0, context: 0, end, anchor: rsp }
     }
 
     /// Moves to the caller; `loaded` gets every word that the result depends on, except the saved rbp, which is in
@@ -101,7 +103,7 @@ impl Cursor {
         let cfa = base.wrapping_add(rule.cfa_offset() as u64);
         let used = if rule.is_rbp_based() { USED_RBP } else { 0 };
         if !self.may_be_cfa(cfa) {
-            self.end = stacks::grown_end(self.anchor, self.end).unwrap_or(self.end);
+            self.end = self.grown_end().unwrap_or(self.end);
             if !self.may_be_cfa(cfa) {
                 return cut(Pseudo::Broken) | used;
             }
@@ -130,10 +132,16 @@ impl Cursor {
         if cut_reason(rare.outcome) != Some(Pseudo::Broken) {
             return rare;
         }
-        match stacks::grown_end(self.anchor, self.end) {
+        match self.grown_end() {
             Some(end) => Self { end, ..self }.try_rare(rule),
             None => rare,
         }
+    }
+
+    /// The end of the stack, where it has grown since it was looked up.
+    #[inline(always)]
+    fn grown_end(&self) -> Option<u64> {
+        stacks::grown_end(Addr::new(self.anchor), Addr::new(self.end)).map(Addr::get)
     }
 
     fn try_rare(mut self, rule: Rule) -> Rare {
@@ -205,7 +213,8 @@ impl Cursor {
         let same = rsp > self.slot && rsp < self.end;
         // A step may read the red zone below the frame, so that must be of the same mapping.
         let lowest = rsp.saturating_sub(8 + RED_ZONE);
-        let (end, anchor) = if same { (self.end, self.anchor) } else { (stacks::end_of(lowest), lowest) };
+        let (end, anchor) =
+            if same { (self.end, self.anchor) } else { (stacks::end_of(Addr::new(lowest)).get(), lowest) };
         if rip == 0 || rsp & 7 != 0 || end < rsp.saturating_add(8) {
             return cut(Pseudo::Broken);
         }
@@ -277,12 +286,12 @@ pub fn walk(
     unwinder: &Unwinder,
     arena: &Arena,
     caller: Caller,
-    end: u64,
+    end: Addr,
     frames: &mut [u64],
 ) -> (usize, u32) {
     let mut cursor = Cursor::new(caller, end);
     for (count, frame) in frames.iter_mut().enumerate() {
-        let rule = unwinder.rule(arena, cursor.lookup);
+        let rule = unwinder.rule(arena, Addr::new(cursor.lookup));
         *frame = frame_word(rule.module(), cursor.lookup.wrapping_add(1));
         let outcome = cursor.step(rule, |_, _| ());
         if outcome & NEXT == 0 {
@@ -293,11 +302,11 @@ pub fn walk(
 }
 
 /// Whether a stack is known to its end and no signal handler is on it.
-pub fn is_outside_handlers(unwinder: &Unwinder, arena: &Arena, caller: Caller, end: u64) -> bool {
+pub fn is_outside_handlers(unwinder: &Unwinder, arena: &Arena, caller: Caller, end: Addr) -> bool {
     const DEEPEST: usize = 4096;
     let mut cursor = Cursor::new(caller, end);
     for _ in 0..DEEPEST {
-        let rule = unwinder.rule(arena, cursor.lookup);
+        let rule = unwinder.rule(arena, Addr::new(cursor.lookup));
         if rule.kind() == Kind::Signal {
             return false;
         }
