@@ -6,6 +6,7 @@
 
 use heaplens_format::Addr;
 
+use super::reader::Reader;
 use super::rule::{Kind, RbpRule, Rule};
 use crate::modules::Segment;
 
@@ -394,113 +395,6 @@ impl<'a> Machine<'a> {
         let Cfa::Register { offset, .. } = &mut self.row.cfa else { return None };
         *offset = value;
         Some(())
-    }
-}
-
-/// Bytes that are consumed from the front, with the address of the next one.
-#[derive(Clone, Copy, Debug)]
-struct Reader<'a> {
-    bytes: &'a [u8],
-    address: u64,
-}
-
-impl<'a> Reader<'a> {
-    fn at(segment: Segment<'a>, address: u64) -> Option<Self> {
-        let offset = usize::try_from(address.checked_sub(segment.start.get())?).ok()?;
-        Some(Self { bytes: segment.bytes.get(offset..)?, address })
-    }
-
-    fn address(&self) -> u64 {
-        self.address
-    }
-
-    fn take(&mut self, length: usize) -> Option<&'a [u8]> {
-        let (head, tail) = self.bytes.split_at_checked(length)?;
-        self.bytes = tail;
-        self.address = self.address.wrapping_add(length as u64);
-        Some(head)
-    }
-
-    fn split(&mut self, length: usize) -> Option<Self> {
-        let address = self.address;
-        Some(Self { bytes: self.take(length)?, address })
-    }
-
-    fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
-        self.take(N)?.try_into().ok()
-    }
-
-    fn u8(&mut self) -> Option<u8> {
-        Some(self.array::<1>()?[0])
-    }
-
-    fn u16(&mut self) -> Option<u16> {
-        Some(u16::from_le_bytes(self.array()?))
-    }
-
-    fn u32(&mut self) -> Option<u32> {
-        Some(u32::from_le_bytes(self.array()?))
-    }
-
-    fn i32(&mut self) -> Option<i32> {
-        Some(i32::from_le_bytes(self.array()?))
-    }
-
-    fn c_string(&mut self) -> Option<&'a [u8]> {
-        let length = self.bytes.iter().position(|&byte| byte == 0)?;
-        let text = self.take(length)?;
-        self.u8()?;
-        Some(text)
-    }
-
-    fn block(&mut self) -> Option<&'a [u8]> {
-        let length = usize::try_from(self.uleb()?).ok()?;
-        self.take(length)
-    }
-
-    fn uleb(&mut self) -> Option<u64> {
-        let mut value = 0u64;
-        for shift in (0..64).step_by(7) {
-            let byte = self.u8()?;
-            value |= u64::from(byte & 0x7f) << shift;
-            if byte & 0x80 == 0 {
-                return Some(value);
-            }
-        }
-        None
-    }
-
-    fn sleb(&mut self) -> Option<i64> {
-        let mut value = 0i64;
-        for shift in (0..64).step_by(7) {
-            let byte = self.u8()?;
-            value |= i64::from(byte & 0x7f) << shift;
-            if byte & 0x80 == 0 {
-                let unused = 64 - (shift + 7).min(64);
-                return Some(value << unused >> unused);
-            }
-        }
-        None
-    }
-
-    /// A pointer in one of the encodings of exception tables; indirect and data-relative ones are not needed here.
-    fn encoded(&mut self, encoding: u8) -> Option<u64> {
-        let here = self.address;
-        let value = match encoding & 0x0f {
-            0x00 | 0x04 | 0x0c => u64::from_le_bytes(self.array()?),
-            0x01 => self.uleb()?,
-            0x02 => u64::from(self.u16()?),
-            0x03 => u64::from(self.u32()?),
-            0x09 => self.sleb()? as u64,
-            0x0a => i64::from(self.u16()? as i16) as u64,
-            0x0b => i64::from(self.i32()?) as u64,
-            _ => return None,
-        };
-        match encoding & 0x70 {
-            0x00 => Some(value),
-            0x10 => Some(here.wrapping_add(value)),
-            _ => None,
-        }
     }
 }
 
