@@ -4,7 +4,6 @@
 mod imports;
 mod modules;
 
-use std::cmp::Ordering;
 use std::path::Path;
 use std::process::Command;
 
@@ -40,12 +39,6 @@ const INSIDE: &[&str] = &["heaplens-format", "heaplens-cpython", "heaplens-track
 const ALONE: &[&str] = &["heaplens-format", "heaplens-cpython"];
 const ALLOWED_INSIDE: &[&str] = &["libc", "framehop", "hashbrown", "arrayvec"];
 
-/// Files of a crate that import each other in circles. Nobody may add one; whoever cuts one lowers the number.
-const IN_CIRCLES: &[(&str, usize)] = &[("heaplens-tracker", 44)];
-
-/// Names of types that mean more than one thing inside their crate. Nobody may add one; whoever renames one lowers the number.
-const AMBIGUOUS: &[(&str, usize)] = &[("heaplens-tracker", 8)];
-
 /// Checks the edges and what the built agent needs.
 pub fn run() -> Result<()> {
     let metadata = printed(&mut cargo(&["metadata", "--format-version", "1", "--no-deps"]))?;
@@ -59,7 +52,7 @@ pub fn run() -> Result<()> {
     Ok(())
 }
 
-/// What is wrong inside a crate: more or fewer files are in circles, or types ambiguous, than may be.
+/// What is wrong inside a crate: files that import each other in circles, names of types that mean more than one thing.
 fn wrong_inside(package: &Value) -> Vec<String> {
     let name = package["name"].as_str().unwrap_or_default();
     let manifest = Path::new(package["manifest_path"].as_str().unwrap_or_default());
@@ -67,46 +60,18 @@ fn wrong_inside(package: &Value) -> Vec<String> {
         Ok(files) => files,
         Err(error) => return vec![format!("{error:#}")],
     };
-    let (circles, ambiguous) = (files.circles(), files.ambiguous_types());
-    let in_circles = Found {
-        what: "files in circles of imports",
-        count: circles.iter().map(Circle::len).sum(),
-        listed: circles.iter().map(listed).collect(),
-    };
-    let types = Found {
-        what: "names of types that mean more than one thing",
-        count: ambiguous.len(),
-        listed: ambiguous.iter().map(|(name, files)| format!("\n  {name}: {}", files.join(", "))).collect(),
-    };
-    in_circles.objection(name, IN_CIRCLES).into_iter().chain(types.objection(name, AMBIGUOUS)).collect()
-}
-
-/// What a crate has too much of.
-struct Found {
-    what: &'static str,
-    count: usize,
-    listed: String,
-}
-
-impl Found {
-    /// Compares with what a crate may have; none where it is not listed.
-    fn objection(&self, crate_name: &str, allowed: &[(&str, usize)]) -> Option<String> {
-        let allowed = allowed.iter().find(|(name, _)| *name == crate_name).map_or(0, |(_, count)| *count);
-        let Self { what, count, listed } = self;
-        match count.cmp(&allowed) {
-            Ordering::Equal => None,
-            Ordering::Greater => Some(format!("{crate_name} has {count} {what}, {allowed} may be:{listed}")),
-            Ordering::Less => {
-                Some(format!("{crate_name} has only {count} {what}: lower the {allowed} of xtask/src/edges"))
-            }
-        }
-    }
+    let circles =
+        files.circles().iter().map(|circle| format!("{name}: {}", listed(circle))).collect::<Vec<_>>();
+    let ambiguous = files.ambiguous_types().into_iter();
+    let types =
+        ambiguous.map(|(kind, files)| format!("{name}: {kind} is a type of {}", files.join(" and of ")));
+    circles.into_iter().chain(types).collect()
 }
 
 fn listed(circle: &Circle) -> String {
     let lines =
         circle.iter().map(|(module, imported)| format!("\n  {module} imports {}", imported.join(", ")));
-    format!("\n a circle of {}:{}", circle.len(), lines.collect::<String>())
+    format!("{} files import each other in a circle:{}", circle.len(), lines.collect::<String>())
 }
 
 fn wrong_edges(package: &Value) -> Vec<String> {

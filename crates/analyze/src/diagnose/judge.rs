@@ -2,7 +2,7 @@
 //! by the values that sites had at marks; in a program that makes none per second, by those at moments of the recorder's, and
 //! by the readings of the time-line.
 
-use heaplens_format::arena::marks::ENOUGH_PASSES;
+use heaplens_format::arena::marks::ENOUGH_ITERATIONS;
 
 use super::diagnosis::Diagnosis;
 use super::evidence::Evidence;
@@ -65,14 +65,14 @@ impl Known<'_> {
         let stops = |trend: &Trend| verdict::is_stopped(trend.shape) && trend.rise >= self.least_to_stop();
         let stopped = lines.iter().any(|line| stops(line.trend())) || rss.as_ref().is_some_and(stops);
         // Iterations that make no mark allocate nothing: many of them with few marks are not too few.
-        let is_few = axis.count < ENOUGH_PASSES && axis.moments.len() < LEAST_POINTS;
+        let is_few = axis.count < ENOUGH_ITERATIONS && axis.moments.len() < LEAST_POINTS;
         let too_short = is_few && self.rose(axis);
         Diagnosis {
             how: axis.how,
             count: axis.count,
             runs: axis.is_of_runs.then(framework_runs).flatten(),
             seconds_per_iteration: axis.seconds_per_iteration(),
-            enough: too_short.then_some(ENOUGH_PASSES),
+            enough: too_short.then_some(ENOUGH_ITERATIONS),
             rss,
             live: Some(live),
             layers: self.layers(&growing, axis, thresholds),

@@ -210,7 +210,7 @@ impl Reader<'_> {
                 Some(Sited::Memory(site, live)) => {
                     found.push(site);
                     slots.add(
-                        identity.seat(),
+                        identity.slot(),
                         SiteCounters::at(sites, identity.second()).allocated().blocks != 0,
                     );
                     records.push(marks::Records { numbers, live, kind: site.kind });

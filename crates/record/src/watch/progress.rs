@@ -16,7 +16,7 @@ pub(crate) const INTERVAL: Nanos = Nanos::new(500_000_000);
 /// Points that are kept; when there are more, every second one is dropped.
 const MOST_POINTS: usize = 64;
 /// Growth over fewer iterations is not reported: it would be that of the warm-up.
-const LEAST_ITERATIONS: u64 = 2 * ENOUGH_PASSES;
+const LEAST_ITERATIONS: u64 = 2 * ENOUGH_ITERATIONS;
 
 /// The state of a process: the command's own, or where that is a shell the one with the most live memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
