@@ -4,7 +4,7 @@ use heaplens_cpython::Version;
 use heaplens_cpython::layout::Pools;
 use heaplens_cpython::pools::HEADER;
 use heaplens_format::recording::Interpreter;
-use heaplens_format::{Addr, Pid};
+use heaplens_format::{Addr, Bytes, Pid};
 
 use crate::address_space::PAGE;
 use crate::os::memory;
@@ -22,29 +22,33 @@ impl Layout {
     }
 
     /// Whether Python's first pool lies at the beginning of a mapping.
-    pub(super) fn begins_at(self, process: Pid, start: u64) -> bool {
+    pub(super) fn begins_at(self, process: Pid, start: Addr) -> bool {
         let mut header = [0; HEADER];
-        let first = start.next_multiple_of(self.sizes.pool);
-        memory::read(process, Addr::new(first), &mut header) == HEADER && self.sizes.header(&header).is_some()
+        memory::read(process, self.first_pool(start), &mut header) == HEADER
+            && self.sizes.header(&header).is_some()
     }
 
-    /// Bytes of objects in an arena. `resident` tells of a page whether it is there: others are not touched.
-    pub(super) fn objects(self, process: Pid, start: u64, resident: impl Fn(u64) -> bool) -> u64 {
+    /// The first pool of an arena, which is aligned to its size.
+    pub(super) fn first_pool(self, arena: Addr) -> Addr {
+        Addr::new(arena.get().next_multiple_of(self.sizes.pool))
+    }
+
+    /// Bytes of objects in an arena. Pages that are not resident are not touched.
+    pub(super) fn objects(self, process: Pid, start: Addr, is_resident: impl Fn(Addr) -> bool) -> Bytes {
         let Pools { arena, pool: pool_size } = self.sizes;
-        let first = start.next_multiple_of(pool_size);
-        let pools: Vec<u64> = (first..)
+        let pools: Vec<Addr> = (self.first_pool(start).get()..)
             .step_by(pool_size as usize)
-            .take_while(|pool| pool + pool_size <= start + arena)
-            .filter(|&pool| resident(pool))
+            .take_while(|pool| pool + pool_size <= start.get() + arena)
+            .map(Addr::new)
+            .filter(|&pool| is_resident(pool))
             .collect();
         let mut headers = vec![0; pools.len() * HEADER];
-        let addresses: Vec<Addr> = pools.iter().copied().map(Addr::new).collect();
-        memory::read_scattered(process, &addresses, HEADER, &mut headers);
-        let in_pool = |(&pool, header): (&u64, &[u8; HEADER])| {
-            let pages =
-                (pool..pool + pool_size).step_by(PAGE as usize).filter(|&page| resident(page)).count();
+        memory::read_scattered(process, &pools, HEADER, &mut headers);
+        let in_pool = |(pool, header): (&Addr, &[u8; HEADER])| {
+            let pages = (pool.get()..pool.get() + pool_size).step_by(PAGE as usize).map(Addr::new);
+            let pages = pages.filter(|&page| is_resident(page)).count();
             let used = self.sizes.header(header).map_or(0, |header| header.used());
-            used.min(pages as u64 * PAGE)
+            Bytes::new(used.min(pages as u64 * PAGE))
         };
         pools.iter().zip(headers.as_chunks::<HEADER>().0).map(in_pool).sum()
     }

@@ -122,17 +122,15 @@ impl Subject {
     ) -> io::Result<()> {
         let python = Interpreter::from_raw(header.python()).and_then(Layout::of);
         for SeenMapping { span, site } in tables.mappings()? {
-            let (start, end) = (span.start.get(), span.end.get());
             let arena = python.filter(|layout| {
-                end - start == layout.sizes.arena
-                    && space.is_resident(Addr::new(start.next_multiple_of(layout.sizes.pool)))
-                    && layout.begins_at(self.process, start)
+                span.length().get() == layout.sizes.arena
+                    && space.is_resident(layout.first_pool(span.start))
+                    && layout.begins_at(self.process, span.start)
             });
             if let Some(layout) = arena {
                 space.claim(span, Claim::Pool(Allocator::Pymalloc));
                 space.add_arena(span);
-                let is_resident = |page| space.is_resident(Addr::new(page));
-                let objects = Bytes::new(layout.objects(self.process, start, is_resident));
+                let objects = layout.objects(self.process, span.start, |page| space.is_resident(page));
                 space.add_parts(Allocator::Pymalloc, span.start, objects);
             } else if let Some(pool) = Allocator::of_region(site) {
                 // In a sampled run most of its parts are not known: it is divided by estimates, as the heap is.
