@@ -15,6 +15,7 @@ use super::uri::{Root, hash};
 use crate::catalogue::evidence;
 use crate::catalogue::source::source_line;
 use crate::catalogue::stack::label::{file_name, label};
+use crate::catalogue::wording::plural;
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 /// Frames of a stack.
@@ -116,13 +117,14 @@ fn lost_record<'a>(profile: &'a Profile, record: &LeakRecord) -> Option<Cause<'a
         _ => return None,
     };
     let (bytes, blocks) = (record.bytes(), record.direct.blocks);
+    let noun = plural(blocks, "block");
     Some(Cause {
         rule,
         level,
         title: title.to_owned(),
         help: "free the blocks, or keep a pointer to them",
         reference: None,
-        text: format!("{title}. {bytes} bytes are lost with the {blocks} blocks allocated at this line."),
+        text: format!("{title}. {bytes} bytes are lost with the {blocks} {noun} allocated at this line."),
         line: profile.line_of(record.stack),
         stack: profile.frames(record.stack).collect(),
         properties: json!({

@@ -190,7 +190,7 @@ class FlameView {
 
   summarize(words) {
     const all = this.view.root.bytes;
-    const shown = `${size(all)}${this.view.value === 2 ? ` per ${this.per}` : ""} total`;
+    const shown = `Total ${size(all)}${this.view.value === 2 ? ` per ${this.per}` : ""}`;
     if (!words) {
       this.summary.textContent = shown;
       return;

@@ -19,7 +19,7 @@ const WORTH_NAMING: u64 = 1 << 20;
 /// Writes those of all spaces, where the host's was taken.
 pub(super) fn write(profile: &Profile, page: &mut Markup) {
     let Some(ledger) = &profile.ledger else { return };
-    page.section("ledger", "Ledger", |page| {
+    page.section("ledger", "Memory ledger", |page| {
         page.fixed("<p class=\"note\">Resident memory by category, in MiB. The lines add up to RSS.</p>");
         write_one(profile, ledger, page);
         for SpaceProfile { ledger, .. } in &profile.spaces {

@@ -121,7 +121,7 @@ fn what_is_searched_for_is_found_and_looked_into() {
 fn growth_is_shown_per_iteration() {
     let Some(seen) = &*GROWING_SEEN else { return };
     assert_eq!(seen.0["bytes"]["flame"][2], json!(SIZE), "what a pass keeps");
-    assert_eq!(seen.0["flame"]["values"]["2"], "12.1 KiB per iteration in all");
+    assert_eq!(seen.0["flame"]["values"]["2"], "Total 12.1 KiB per iteration");
 }
 
 #[test]
