@@ -3,6 +3,7 @@
 
 use crate::dice::Dice;
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 
 use super::series::{Point, Series};
 use super::shape::{Shape, Trend, trend};
@@ -167,11 +168,6 @@ fn does_not_grow(program: &Program) -> Result<(), TestCaseError> {
 
 proptest! {
     #[test]
-    fn growth_by_sizes_that_vary_has_its_slope(program in programs(100, |_| (0.0..0.5).prop_map(Kind::Jitter))) {
-        is_found_with_its_slope(&program, 0.05)?;
-    }
-
-    #[test]
     fn growth_every_so_many_iterations_is_growth(
         program in programs(200, |iterations| (2..iterations / 16).prop_map(Kind::Period))
     ) {
@@ -186,21 +182,11 @@ proptest! {
     }
 
     #[test]
-    fn growth_under_noise_has_its_slope(program in programs(200, |_| (0.0..0.1).prop_map(Kind::Noise))) {
-        is_found_with_its_slope(&program, 0.05)?;
-    }
-
-    #[test]
     fn growth_under_garbage_has_its_slope(
         program in programs(500, |_| (10.0..40.0, 0.0..0.1).prop_map(|(teeth, part)| Kind::Garbage { teeth, part }))
             .prop_filter("readings in step with the garbage", |program| !is_in_step(program))
     ) {
         is_found_with_its_slope(&program, 0.05)?;
-    }
-
-    #[test]
-    fn noise_is_no_growth(program in programs(20, |_| any::<bool>().prop_map(|is_heavy| Kind::Still { is_heavy }))) {
-        does_not_grow(&program)?;
     }
 
     #[test]
@@ -219,6 +205,27 @@ proptest! {
     fn garbage_alone_is_no_growth(
         program in programs(30, |iterations| (1.5..most_teeth(iterations)).prop_map(Kind::OnlyGarbage))
     ) {
+        does_not_grow(&program)?;
+    }
+}
+
+// Programs that roll dice themselves: what holds for them is a matter of chance, and one of many thousands misses it. So these
+// are the same in each run, and more of them.
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1000, rng_seed: RngSeed::Fixed(5), ..ProptestConfig::default() })]
+
+    #[test]
+    fn growth_by_sizes_that_vary_has_its_slope(program in programs(100, |_| (0.0..0.5).prop_map(Kind::Jitter))) {
+        is_found_with_its_slope(&program, 0.05)?;
+    }
+
+    #[test]
+    fn growth_under_noise_has_its_slope(program in programs(200, |_| (0.0..0.1).prop_map(Kind::Noise))) {
+        is_found_with_its_slope(&program, 0.05)?;
+    }
+
+    #[test]
+    fn noise_is_no_growth(program in programs(20, |_| any::<bool>().prop_map(|is_heavy| Kind::Still { is_heavy }))) {
         does_not_grow(&program)?;
     }
 }
