@@ -35,7 +35,7 @@ impl Tracker {
     /// The script is through: what it still holds goes with Python's own clean-up.
     #[cold]
     pub fn on_end_of_script(&self) {
-        let mark = NewMark { kind: MarkTag::EndOfScript, of_loop: 0, pass: 0, label: &[] };
+        let mark = NewMark { kind: MarkTag::EndOfScript, of_loop: 0, number: 0, label: &[] };
         self.mark_outside_events(|arena| self.marks.make(arena, mark));
         ledger::ask(&self.arena, LedgerMoment::EndOfScript);
     }
@@ -43,8 +43,8 @@ impl Tracker {
     /// A test of what comes back has come so far.
     #[cold]
     pub fn on_test(&self, guard: &Guard, kind: MarkTag) {
-        let pass = self.arena.resident_bytes_of_program();
-        let mark = NewMark { kind, of_loop: 0, pass, label: &[] };
+        let number = self.arena.resident_bytes_of_program();
+        let mark = NewMark { kind, of_loop: 0, number, label: &[] };
         if is_recording(guard) && self.marks.make(&self.arena, mark).is_none() {
             self.arena.lose(Loss::MarkLost);
         }

@@ -242,7 +242,7 @@ fn stored(arena: &Arena, location: u64) -> &[u8] {
     unsafe { core::slice::from_raw_parts(address as *const u8, length) }
 }
 
-/// Whether passes of its loops can be iterations. What `python -c` runs has no file, and is the user's here.
+/// Whether its loops are those of the user. What `python -c` runs has no file, and is the user's here.
 fn is_users(file: &[u8]) -> bool {
     core::str::from_utf8(file).is_ok_and(|file| Owner::of(file) == Owner::User || file == WITHOUT_FILE)
 }

@@ -176,10 +176,10 @@ impl Thread<'_> {
     }
 }
 
-/// The runs that are not placed yet, while native frames are passed from the outside in.
+/// The runs that are not placed yet, while native frames are visited from the outside in.
 struct Runs<'w> {
     left: &'w [PythonFrame],
-    /// Where the last native frame that was passed begins.
+    /// Where the last native frame that was visited begins.
     outer: u64,
 }
 

@@ -51,7 +51,7 @@ impl PythonScratch {
         if self.codes.met_loops() { self.hash(thread, samples) } else { seen }
     }
 
-    /// An event of a thread: loops of the user's code may have passed.
+    /// An event of a thread: loops of the user's code may have advanced.
     #[inline]
     pub fn note_loops(&mut self, event: Event<'_>, tables: Tables<'_>) {
         self.loops.on_event(event, &mut self.codes, tables);

@@ -1,7 +1,7 @@
 //! Marks: who may make one, and what sites had at them (`format::arena::marks`).
 //!
 //! A mark is made inside an event, before that event is counted: what the event changes is after the mark. One thread at a
-//! time makes one; another that comes meanwhile does without, which for a pass of a loop costs nothing: the next one comes.
+//! time makes one; another that comes meanwhile does without, which for an iteration of a loop costs nothing: the next one comes.
 //! The recorder makes marks, too, from the outside and at any time: so a number is taken before its record is written.
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -38,8 +38,8 @@ pub struct NewMark<'a> {
     pub kind: MarkTag,
     /// The loop, or 0.
     pub of_loop: u32,
-    /// Its passes, the number of the user's mark, or what is resident.
-    pub pass: u64,
+    /// Its iterations, the number of the user's mark, or what is resident.
+    pub number: u64,
     /// The user's words.
     pub label: &'a [u8],
 }
@@ -75,17 +75,17 @@ impl Marks {
     }
 
     pub(crate) fn make_users(&self, arena: &Arena, label: &[u8]) -> Option<u64> {
-        let pass = self.users.fetch_add(1, Relaxed) + 1;
+        let number = self.users.fetch_add(1, Relaxed) + 1;
         let label = &label[..label.len().min(LONGEST_LABEL)];
-        let mark = NewMark { kind: MarkTag::User, of_loop: 0, pass, label };
-        if is_kept(pass, KEPT_AT_ONCE) { self.make(arena, mark) } else { self.note_latest(arena, mark) }
+        let mark = NewMark { kind: MarkTag::User, of_loop: 0, number, label };
+        if is_kept(number, KEPT_AT_ONCE) { self.make(arena, mark) } else { self.note_latest(arena, mark) }
     }
 
     pub(crate) fn make_run(&self, arena: &Arena) {
-        let pass = self.runs.fetch_add(1, Relaxed) + 1;
-        let mark = NewMark { kind: MarkTag::Run, of_loop: 0, pass, label: &[] };
+        let number = self.runs.fetch_add(1, Relaxed) + 1;
+        let mark = NewMark { kind: MarkTag::Run, of_loop: 0, number, label: &[] };
         // Where another thread runs one at the same time, its mark stands for both.
-        let _ = if is_kept(pass, RUNS_KEPT_AT_ONCE) {
+        let _ = if is_kept(number, RUNS_KEPT_AT_ONCE) {
             self.make(arena, mark)
         } else {
             self.note_latest(arena, mark)
@@ -142,7 +142,7 @@ fn write(arena: &Arena, number: u32, mark: NewMark<'_>, label: u64) -> u64 {
     let record: &MarkRecord = unsafe { arena.record(Region::Marks, number as usize * MARK_SIZE) };
     record.kind.store(0, Relaxed);
     record.of_loop.store(mark.of_loop, Relaxed);
-    record.pass.store(mark.pass, Relaxed);
+    record.pass.store(mark.number, Relaxed);
     let at_ns = sys::monotonic_ns();
     record.at_ns.store(at_ns, Relaxed);
     record.live_bytes.store(arena.header().hot.live_bytes.load(Relaxed), Relaxed);
@@ -206,7 +206,7 @@ mod tests {
             let (mut live, mut copies) = (vec![0u64; 3], Vec::new());
             for (which, bytes) in events {
                 if which == 3 {
-                    let mark = NewMark { kind: MarkTag::Pass, of_loop: 1, pass: 1, label: &[] };
+                    let mark = NewMark { kind: MarkTag::Pass, of_loop: 1, number: 1, label: &[] };
                     prop_assert!(marks.make(&arena, mark).is_some());
                     copies.push(live.clone());
                 } else {

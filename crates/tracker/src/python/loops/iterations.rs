@@ -57,7 +57,7 @@ pub(super) enum LoopStep {
 pub(super) struct Around {
     /// The record of the next one outwards.
     pub(super) parent: u32,
-    /// Whether one of them passed or began: then everything inside it began anew.
+    /// Whether one of them advanced or began: then everything inside it began anew.
     pub(super) is_new: bool,
     /// The next one outwards, where it does not report its iterations and did not advance now.
     pub(super) silent: Option<usize>,
@@ -192,7 +192,7 @@ impl LoopState {
         if !may_mark || iterations < self.next_mark {
             return;
         }
-        let mark = NewMark { kind: MarkTag::Pass, of_loop: self.record, pass: iterations, label: &[] };
+        let mark = NewMark { kind: MarkTag::Pass, of_loop: self.record, number: iterations, label: &[] };
         if let Some(at_ns) = tables.marks.make(tables.arena, mark) {
             self.marks += 1;
             if self.marks.is_multiple_of(CLOSE_MARKS) {
