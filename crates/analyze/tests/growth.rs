@@ -29,7 +29,7 @@ fn script(iterations: u64) -> Process {
     let iteration = |iterations: u64| Mark {
         at: Nanos::new(iterations * 20_000_000),
         live: Bytes::new(iterations * MIB),
-        kind: MarkKind::Pass { of_loop: LoopId::new(1), passes: iterations },
+        kind: MarkKind::Iteration { of_loop: LoopId::new(1), iterations },
     };
     Process {
         pid: Pid::new(7),
@@ -37,13 +37,7 @@ fn script(iterations: u64) -> Process {
         rss: Some(Rss { start: Bytes::new(MIB), peak: Bytes::new(20 * MIB), end: Bytes::new(20 * MIB) }),
         modules: vec![Module { path: "/usr/bin/python3.11".into(), ..Module::default() }],
         codes: vec![Code { name: "main".into(), file: "/home/user/a.py".into(), first_line: 1 }],
-        loops: vec![Loop {
-            code: CodeId::new(1),
-            line: 2,
-            passes: iterations,
-            is_exact: true,
-            ..Loop::default()
-        }],
+        loops: vec![Loop { code: CodeId::new(1), line: 2, iterations, is_exact: true, ..Loop::default() }],
         nodes: vec![
             node(0, python(3)),
             node(0, python(4)),
@@ -159,7 +153,7 @@ fn a_few_iterations_are_too_few_and_it_is_said_how_many_would_do() {
 #[test]
 fn many_iterations_of_which_few_allocate_are_not_too_few() {
     let mut process = with(script(7), site(1, SiteKind::Heap), |iterations| MIB * iterations);
-    process.loops[0].passes = 400;
+    process.loops[0].iterations = 400;
     assert_eq!(analysed(process).growth.verdict, Some(Verdict::Clean));
 }
 

@@ -1,4 +1,4 @@
-//! Which loop's passes are iterations: one rule for whoever watches a run and for whoever reads its recording.
+//! Which loop is the main loop, whose iterations a report counts: one rule for whoever watches a run and for whoever reads its recording.
 
 use alloc::vec::Vec;
 
@@ -14,16 +14,16 @@ pub struct Turns {
     pub around: Option<usize>,
     /// Its thread.
     pub thread: u32,
-    /// Its passes.
-    pub passes: u64,
+    /// Its iterations.
+    pub iterations: u64,
     /// How long it ran.
     pub ran: u64,
 }
 
-/// The loop that counts, by its index: among those with enough passes and none such around them the one that ran for longest,
+/// The loop that counts, by its index: among those with enough iterations and none such around them the one that ran for longest,
 /// or the main thread's where that ran for half as long, since what other threads do again and again it may have asked for.
 pub fn main_loop(loops: &[Turns]) -> Option<usize> {
-    let is_enough = |one: &Turns| one.passes >= ENOUGH_ITERATIONS;
+    let is_enough = |one: &Turns| one.iterations >= ENOUGH_ITERATIONS;
     let around = |one: &Turns| one.around.and_then(|index| loops.get(index));
     // In a recursion loops may be around each other.
     let is_inside = |one: &Turns| {
@@ -33,7 +33,7 @@ pub fn main_loop(loops: &[Turns]) -> Option<usize> {
     let outermost: Vec<(usize, &Turns)> = all.filter(|(_, one)| is_enough(one) && !is_inside(one)).collect();
     let longest = |of_main: bool| {
         let own = outermost.iter().filter(move |(_, one)| !of_main || one.thread == MAIN_THREAD);
-        own.max_by_key(|(_, one)| (one.ran, one.passes)).copied()
+        own.max_by_key(|(_, one)| (one.ran, one.iterations)).copied()
     };
     let any = longest(false)?;
     Some(longest(true).filter(|(_, own)| own.ran >= any.1.ran / 2).unwrap_or(any).0)
@@ -43,12 +43,12 @@ pub fn main_loop(loops: &[Turns]) -> Option<usize> {
 mod tests {
     use super::*;
 
-    fn one(thread: u32, around: Option<usize>, passes: u64, ran: u64) -> Turns {
-        Turns { around, thread, passes, ran }
+    fn one(thread: u32, around: Option<usize>, iterations: u64, ran: u64) -> Turns {
+        Turns { around, thread, iterations, ran }
     }
 
     #[test]
-    fn the_outermost_loop_with_enough_passes_counts() {
+    fn the_outermost_loop_with_enough_iterations_counts() {
         assert_eq!(main_loop(&[one(1, None, 20, 50), one(1, Some(0), 4000, 50)]), Some(0));
         assert_eq!(main_loop(&[one(1, None, 19, 50), one(1, Some(0), 4000, 50)]), Some(1));
         assert_eq!(main_loop(&[one(1, None, 19, 50)]), None);

@@ -438,7 +438,7 @@ fn a_loop_without_code_is_no_damage_and_one_of_a_code_that_is_not_there_is() {
     assert_eq!((decoded.recording, decoded.damage), (recording.clone(), vec![]));
     recording.processes[last].loops[0].code = CodeId::new(codes + 1);
     let decoded = decode(&encode(&recording)).unwrap();
-    let fault = Fault::Dropped { violation: Violation::LoopWithoutPlace, count: 1 };
+    let fault = Fault::Dropped { violation: Violation::LoopWithoutLocation, count: 1 };
     assert_eq!(decoded.damage.iter().map(|damage| &damage.fault).collect::<Vec<_>>(), [&fault]);
 }
 

@@ -178,7 +178,7 @@ fn find_iteration(
         return Err(none);
     }
     let number = |kind: &MarkKind| match kind {
-        MarkKind::Pass { of_loop: own, passes } if *own == of_loop => Some(*passes),
+        MarkKind::Iteration { of_loop: own, iterations } if *own == of_loop => Some(*iterations),
         _ => None,
     };
     let kept = process.marks.iter().enumerate();

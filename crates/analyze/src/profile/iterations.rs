@@ -38,8 +38,8 @@ pub struct NamedMark {
 pub(crate) fn iterations(process: &Process) -> Option<Iterations> {
     let turns: Vec<Turns> = process.loops.iter().map(turns).collect();
     let most = || {
-        let repeated = (0..turns.len()).filter(|&at| turns[at].passes > 1);
-        repeated.max_by_key(|&at| turns[at].passes)
+        let repeated = (0..turns.len()).filter(|&at| turns[at].iterations > 1);
+        repeated.max_by_key(|&at| turns[at].iterations)
     };
     let chosen = main_loop(&turns).or_else(most);
     let chosen = chosen.map(|at| (LoopId::new(at as u32 + 1), &process.loops[at]));
@@ -48,7 +48,7 @@ pub(crate) fn iterations(process: &Process) -> Option<Iterations> {
         let code = code.unwrap_or_default();
         Iterations {
             of_loop,
-            count: one.passes,
+            count: one.iterations,
             is_exact: one.is_exact,
             file: code.file,
             line: one.line,
@@ -61,7 +61,7 @@ fn turns(one: &Loop) -> Turns {
     Turns {
         around: one.around.and_then(|around| (around.get() as usize).checked_sub(1)),
         thread: one.thread,
-        passes: one.passes,
+        iterations: one.iterations,
         ran: one.last.get().saturating_sub(one.first.get()),
     }
 }
@@ -70,7 +70,10 @@ fn turns(one: &Loop) -> Turns {
 pub(crate) fn named_marks(process: &Process) -> Vec<NamedMark> {
     let named = process.marks.iter().filter_map(|mark| {
         let label = match &mark.kind {
-            MarkKind::Pass { .. } | MarkKind::Test { .. } | MarkKind::Interval | MarkKind::Run { .. } => {
+            MarkKind::Iteration { .. }
+            | MarkKind::Test { .. }
+            | MarkKind::Interval
+            | MarkKind::Run { .. } => {
                 return None;
             }
             MarkKind::User { label, .. } => Some(label.clone()),
@@ -87,9 +90,9 @@ mod tests {
     use heaplens_format::CodeId;
     use heaplens_format::recording::Code;
 
-    fn one(line: u32, around: u32, passes: u64, last: u64) -> Loop {
+    fn one(line: u32, around: u32, iterations: u64, last: u64) -> Loop {
         let around = (around > 0).then(|| LoopId::new(around));
-        Loop { code: CodeId::new(1), line, around, passes, last: Nanos::new(last), ..Loop::default() }
+        Loop { code: CodeId::new(1), line, around, iterations, last: Nanos::new(last), ..Loop::default() }
     }
 
     fn line_of(loops: &[Loop]) -> Option<(u32, u64)> {

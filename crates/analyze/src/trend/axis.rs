@@ -63,7 +63,7 @@ impl Axis {
 
     fn by_loop(process: &Process, found: &Iterations) -> Self {
         let axis = Self::new(How::Loop, process, |kind| match kind {
-            MarkKind::Pass { of_loop, passes } if *of_loop == found.of_loop => Some(*passes),
+            MarkKind::Iteration { of_loop, iterations } if *of_loop == found.of_loop => Some(*iterations),
             _ => None,
         });
         Self { count: found.count, ..axis }
@@ -194,8 +194,8 @@ mod tests {
         Mark { at: Nanos::new(at), live: Bytes::ZERO, kind }
     }
 
-    fn iteration(at: u64, of_loop: u32, passes: u64) -> Mark {
-        mark(at, MarkKind::Pass { of_loop: LoopId::new(of_loop), passes })
+    fn iteration(at: u64, of_loop: u32, iterations: u64) -> Mark {
+        mark(at, MarkKind::Iteration { of_loop: LoopId::new(of_loop), iterations })
     }
 
     fn users(at: u64, number: u64) -> Mark {

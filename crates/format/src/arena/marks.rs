@@ -1,4 +1,4 @@
-//! Marks: moments that the live bytes of every site are kept for. A loop's pass, a word of the user's, the end of a script, or
+//! Marks: moments that the live bytes of every site are kept for. A loop's iteration, a word of the user's, the end of a script, or
 //! a moment of the recorder's own in a program that makes none.
 //!
 //! A site writes nothing at a mark. At its first change after one, the value that it had all the while goes into CHANGES, so
@@ -67,8 +67,8 @@ impl Moment {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum MarkTag {
-    /// A pass of a loop.
-    Pass = 1,
+    /// An iteration of a loop.
+    Iteration = 1,
     /// The user's own, by `heaplens.mark` or a signal to the recorder.
     User = 2,
     /// The script is through; what comes is Python's own clean-up.
@@ -89,7 +89,7 @@ impl MarkTag {
     /// From the number.
     pub const fn from_number(number: u32) -> Option<Self> {
         match number {
-            1 => Some(Self::Pass),
+            1 => Some(Self::Iteration),
             2 => Some(Self::User),
             3 => Some(Self::EndOfScript),
             4 => Some(Self::BeforeTest),
@@ -110,11 +110,11 @@ impl MarkTag {
 pub struct MarkRecord {
     /// [`MarkTag`] as a number; 0 while the record is being written.
     pub kind: AtomicU32,
-    /// The loop whose pass it is.
+    /// The loop whose iteration it is.
     pub of_loop: AtomicU32,
-    /// The passes of that loop, this one included; the number of the user's mark or of the run; the resident bytes of the
+    /// The iterations of that loop, this one included; the number of the user's mark or of the run; the resident bytes of the
     /// program in a test.
-    pub pass: AtomicU64,
+    pub number: AtomicU64,
     /// Monotonic clock.
     pub at_ns: AtomicU64,
     /// Live heap bytes.
@@ -150,7 +150,7 @@ const _: () = assert!(size_of::<ChangeRecord>() == CHANGE_SIZE);
 #[repr(C)]
 pub struct LoopRecord {
     /// The code object in the high, the loop's first instruction in the low half; 0 while the record is being written.
-    pub place: AtomicU64,
+    pub location: AtomicU64,
     /// Its last instruction.
     pub last: AtomicU32,
     /// `LOOP_*`.
@@ -159,9 +159,9 @@ pub struct LoopRecord {
     pub parent: AtomicU32,
     /// The thread slot.
     pub slot: AtomicU32,
-    /// Passes that began.
-    pub passes: AtomicU64,
-    /// Passes that were to come when it was last seen, 0 when its iterator was freed; `u64::MAX` where it is not known.
+    /// Iterations that began.
+    pub iterations: AtomicU64,
+    /// Iterations that were to come when it was last seen, 0 when its iterator was freed; `u64::MAX` where it is not known.
     pub left: AtomicU64,
     /// When it was first seen, by the monotonic clock.
     pub first_ns: AtomicU64,
@@ -169,7 +169,7 @@ pub struct LoopRecord {
     pub last_ns: AtomicU64,
 }
 
-/// So many passes make a loop the one whose passes are iterations, where no loop around it made them.
+/// A loop with so many iterations is the main loop, unless a loop around it has as many.
 pub const ENOUGH_ITERATIONS: u64 = 20;
 
 /// From so many marks on it is judged what memory does, so from so many on it is tried what comes back.
@@ -179,11 +179,11 @@ pub const ENOUGH_TO_JUDGE: u64 = 10;
 pub const LOOP_SIZE: usize = 56;
 const _: () = assert!(size_of::<LoopRecord>() == LOOP_SIZE);
 
-/// Passes were told by an iterator, and not guessed from where the code was.
+/// Iterations were counted by an iterator, not guessed from where the code was.
 pub const LOOP_COUNTED: u32 = 1;
-/// Some passes may not be in the count.
+/// Some iterations may not be in the count.
 pub const LOOP_UNSURE: u32 = 2;
-/// Others may take items from its iterator, which then does not count the passes of the loop alone.
+/// Others may take items from its iterator, which then does not count the iterations of the loop alone.
 pub const LOOP_SHARED: u32 = 4;
 
 #[cfg(test)]

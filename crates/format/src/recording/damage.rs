@@ -157,9 +157,9 @@ pub enum Violation {
     /// A symbol without a function or of no module.
     EmptySymbol,
     /// A loop whose code or whose outer loop is not there: kept without its place.
-    LoopWithoutPlace,
-    /// A pass of a loop that is not there: kept as a mark without a name.
-    PassWithoutLoop,
+    LoopWithoutLocation,
+    /// An iteration of a loop that is not there: kept as a mark without a name.
+    IterationWithoutLoop,
     /// A history of no site, of marks that are not there, or out of order.
     HistoryOrder,
     /// A mapping of the ledger whose site is not there: kept without its maker.
@@ -248,8 +248,8 @@ impl fmt::Display for Violation {
             Self::UnknownLoss => "losses of an unknown kind",
             Self::SymbolOrder => "symbols out of order",
             Self::EmptySymbol => "symbols without a function or a module",
-            Self::LoopWithoutPlace => "loops whose code is missing (their passes are kept)",
-            Self::PassWithoutLoop => "passes of loops that are missing (kept as marks without a name)",
+            Self::LoopWithoutLocation => "loops whose code is missing (their passes are kept)",
+            Self::IterationWithoutLoop => "passes of loops that are missing (kept as marks without a name)",
             Self::HistoryOrder => "histories of sites that make no sense",
             Self::MappingWithoutSite => {
                 "mappings of the ledger whose maker is missing (their sizes are kept)"

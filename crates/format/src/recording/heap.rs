@@ -53,8 +53,8 @@ pub enum HeapMoment {
     Asked,
     /// While it ran.
     Running {
-        /// Passes of the main loop so far; 0 where there is none.
-        passes: u64,
+        /// Iterations of the main loop so far; 0 where there is none.
+        iterations: u64,
     },
 }
 

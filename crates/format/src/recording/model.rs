@@ -146,8 +146,8 @@ pub struct Loop {
     pub around: Option<LoopId>,
     /// The thread, by a number that threads get when they first allocate.
     pub thread: u32,
-    /// Passes that it began.
-    pub passes: u64,
+    /// Iterations that it began.
+    pub iterations: u64,
     /// Whether that is all of them for sure.
     pub is_exact: bool,
     /// When it was first seen, since the start of the run.
@@ -170,12 +170,12 @@ pub struct Mark {
 /// What a mark is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MarkKind {
-    /// A pass of a loop began.
-    Pass {
+    /// An iteration of a loop began.
+    Iteration {
         /// The loop.
         of_loop: LoopId,
-        /// Its passes, this one included.
-        passes: u64,
+        /// Its iterations, this one included.
+        iterations: u64,
     },
     /// The user said so.
     User {

@@ -115,23 +115,23 @@ fn uphold_threads(process: &mut Process, tally: &mut Tally) {
     process.threads.of_sites.truncate(sites);
 }
 
-/// A loop of no code keeps its passes. A pass of no loop is still a moment, and a history that makes no sense is none.
+/// A loop of no code keeps its iterations. An iteration of no loop is still a moment, and a history that makes no sense is none.
 fn uphold_marks(process: &mut Process, codes: usize, tally: &mut Tally) {
     let loops = process.loops.len();
     let loop_exists = |one: LoopId| (1..=loops).contains(&(one.get() as usize));
     for one in &mut process.loops {
         // The recorder itself writes one without code where the arena had lost it.
-        let is_placed = one.code == CodeId::default() || code_exists(one.code, codes);
-        if !is_placed || one.around.is_some_and(|around| !loop_exists(around)) {
-            tally.add(Violation::LoopWithoutPlace);
+        let has_location = one.code == CodeId::default() || code_exists(one.code, codes);
+        if !has_location || one.around.is_some_and(|around| !loop_exists(around)) {
+            tally.add(Violation::LoopWithoutLocation);
             (one.code, one.line, one.around) = (CodeId::default(), 0, None);
         }
     }
     for mark in &mut process.marks {
-        if let MarkKind::Pass { of_loop, .. } = mark.kind
+        if let MarkKind::Iteration { of_loop, .. } = mark.kind
             && !loop_exists(of_loop)
         {
-            tally.add(Violation::PassWithoutLoop);
+            tally.add(Violation::IterationWithoutLoop);
             mark.kind = MarkKind::User { number: 0, label: String::new() };
         }
     }

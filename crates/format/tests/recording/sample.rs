@@ -55,7 +55,7 @@ pub fn sample_of_format_2_5() -> Recording {
     };
     let running = HeapView {
         at: Nanos::new(400),
-        moment: HeapMoment::Running { passes: 40 },
+        moment: HeapMoment::Running { iterations: 40 },
         pause: Nanos::new(3),
         others_ran: false,
         took: Nanos::new(70),
@@ -141,12 +141,12 @@ pub fn sample_of_format_2_2() -> Recording {
 pub fn sample_of_format_2_1() -> Recording {
     let mut recording = sample_of_format_2_0();
     let program = &mut recording.processes[0];
-    let one = |line, around, passes| Loop {
+    let one = |line, around, iterations| Loop {
         code: CodeId::new(1),
         line,
         around,
         thread: 1,
-        passes,
+        iterations,
         is_exact: around.is_none(),
         first: Nanos::new(300),
         last: Nanos::new(900),
@@ -154,7 +154,7 @@ pub fn sample_of_format_2_1() -> Recording {
     program.loops = vec![one(12, None, 100), one(14, Some(LoopId::new(1)), 700)];
     let mark = |at, kind| Mark { at: Nanos::new(at), live: Bytes::new(1000 + at), kind };
     program.marks = vec![
-        mark(300, MarkKind::Pass { of_loop: LoopId::new(1), passes: 1 }),
+        mark(300, MarkKind::Iteration { of_loop: LoopId::new(1), iterations: 1 }),
         mark(500, MarkKind::User { number: 1, label: "epoch 1".into() }),
         mark(900, MarkKind::EndOfScript),
     ];

@@ -172,7 +172,7 @@ fn view() -> impl Strategy<Value = HeapView> {
     let moment = prop_oneof![
         Just(HeapMoment::Exit),
         Just(HeapMoment::Asked),
-        any::<u64>().prop_map(|passes| HeapMoment::Running { passes })
+        any::<u64>().prop_map(|iterations| HeapMoment::Running { iterations })
     ];
     let class = (any::<String>(), amount()).prop_map(|(class, live)| ClassRow { class: class.into(), live });
     let node = (option::of(any::<u32>()), 0u64..15, any::<(String, String, u64)>(), bytes(), amount());
@@ -271,12 +271,12 @@ fn loops(codes: u32) -> BoxedStrategy<Vec<Loop>> {
     let place = (1..=codes, any::<u32>(), any::<u32>(), any::<u32>());
     let count = (any::<u64>(), any::<bool>(), nanos(), nanos());
     let one =
-        (place, count).prop_map(|((code, line, around, thread), (passes, is_exact, first, last))| Loop {
+        (place, count).prop_map(|((code, line, around, thread), (iterations, is_exact, first, last))| Loop {
             code: CodeId::new(code),
             line,
             around: (around % 2 == 0).then(|| LoopId::new(around)),
             thread,
-            passes,
+            iterations,
             is_exact,
             first,
             last,
@@ -294,7 +294,9 @@ fn loops(codes: u32) -> BoxedStrategy<Vec<Loop>> {
 
 fn mark((at, live, label, number): (Nanos, Bytes, String, u32), loops: u32) -> Mark {
     let kind = match number % 8 {
-        0 if loops > 0 => MarkKind::Pass { of_loop: LoopId::new(number % loops + 1), passes: number.into() },
+        0 if loops > 0 => {
+            MarkKind::Iteration { of_loop: LoopId::new(number % loops + 1), iterations: number.into() }
+        }
         1 => MarkKind::EndOfScript,
         2 => MarkKind::Test { stage: Stage::Before, rss: live },
         3 => MarkKind::Test { stage: Stage::Collected, rss: live },

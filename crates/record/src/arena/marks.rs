@@ -36,7 +36,7 @@ fn one_loop(
     since_start: impl Fn(u64) -> Nanos,
 ) -> Loop {
     let field = |at: usize| word(record, at);
-    let location = field(offset_of!(LoopRecord, place));
+    let location = field(offset_of!(LoopRecord, location));
     let (code, first) = ((location >> 32) as u32, location as u32);
     let last_and_flags = field(offset_of!(LoopRecord, last));
     let (last, flags) = (last_and_flags as u32, (last_and_flags >> 32) as u32);
@@ -49,7 +49,7 @@ fn one_loop(
         line: lines.into_iter().filter(|&line| line != 0).min().unwrap_or(0),
         around: around(parent_and_slot as u32),
         thread: (parent_and_slot >> 32) as u32,
-        passes: field(offset_of!(LoopRecord, passes)),
+        iterations: field(offset_of!(LoopRecord, iterations)),
         is_exact: flags & (LOOP_COUNTED | LOOP_UNSURE | LOOP_SHARED) == LOOP_COUNTED
             && field(offset_of!(LoopRecord, left)) == 0,
         first: since_start(field(offset_of!(LoopRecord, first_ns))),
@@ -110,22 +110,22 @@ fn is_later(latest: &Mark, marks: &[Mark]) -> bool {
 fn mark(record: &[u8], strings: &[u8], loops: usize, since_start: impl Fn(u64) -> Nanos) -> Option<Mark> {
     let field = |at: usize| word(record, at);
     let first = field(offset_of!(MarkRecord, kind));
-    let (kind, of_loop, pass) = (first as u32, (first >> 32) as u32, field(offset_of!(MarkRecord, pass)));
+    let (kind, of_loop, number) = (first as u32, (first >> 32) as u32, field(offset_of!(MarkRecord, number)));
     let kind = match MarkTag::from_number(kind)? {
-        MarkTag::Pass if (1..=loops).contains(&(of_loop as usize)) => {
-            MarkKind::Pass { of_loop: LoopId::new(of_loop), passes: pass }
+        MarkTag::Iteration if (1..=loops).contains(&(of_loop as usize)) => {
+            MarkKind::Iteration { of_loop: LoopId::new(of_loop), iterations: number }
         }
-        MarkTag::Pass => return None,
+        MarkTag::Iteration => return None,
         MarkTag::User => {
             let label = string(strings, field(offset_of!(MarkRecord, label)));
-            MarkKind::User { number: pass, label: String::from_utf8_lossy(label).into_owned() }
+            MarkKind::User { number, label: String::from_utf8_lossy(label).into_owned() }
         }
         MarkTag::EndOfScript => MarkKind::EndOfScript,
-        MarkTag::BeforeTest => MarkKind::Test { stage: Stage::Before, rss: Bytes::new(pass) },
-        MarkTag::Collected => MarkKind::Test { stage: Stage::Collected, rss: Bytes::new(pass) },
-        MarkTag::Trimmed => MarkKind::Test { stage: Stage::Trimmed, rss: Bytes::new(pass) },
+        MarkTag::BeforeTest => MarkKind::Test { stage: Stage::Before, rss: Bytes::new(number) },
+        MarkTag::Collected => MarkKind::Test { stage: Stage::Collected, rss: Bytes::new(number) },
+        MarkTag::Trimmed => MarkKind::Test { stage: Stage::Trimmed, rss: Bytes::new(number) },
         MarkTag::Interval => MarkKind::Interval,
-        MarkTag::Run => MarkKind::Run { number: pass },
+        MarkTag::Run => MarkKind::Run { number },
     };
     Some(Mark {
         at: since_start(field(offset_of!(MarkRecord, at_ns))),

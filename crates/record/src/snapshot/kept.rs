@@ -61,7 +61,7 @@ mod tests {
     fn the_last_two_of_the_loop_and_all_others_are_kept() {
         let mut findings = Findings::default();
         let asked = HeapMoment::Asked;
-        let running = [10, 20, 40].map(|passes| HeapMoment::Running { passes });
+        let running = [10, 20, 40].map(|iterations| HeapMoment::Running { iterations });
         for moment in [running[0], asked, running[1], running[2], HeapMoment::Exit] {
             keep(&mut findings, examined(moment), moment);
         }
@@ -79,7 +79,7 @@ mod tests {
     #[test]
     fn the_reason_of_the_last_one_is_kept_and_forgotten_with_the_next() {
         let mut findings = Findings::default();
-        let moment = HeapMoment::Running { passes: 1 };
+        let moment = HeapMoment::Running { iterations: 1 };
         keep(&mut findings, Err(SnapshotError::Restricted), moment);
         assert!(findings.heap.refusal.is_some() && findings.leaks.is_none());
         keep(&mut findings, examined(moment), moment);

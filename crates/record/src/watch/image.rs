@@ -153,7 +153,7 @@ impl Image {
             return None;
         }
         self.schedule.begin(state);
-        self.request(name, HeapMoment::Running { passes: iterations.unwrap_or(0) }, now)
+        self.request(name, HeapMoment::Running { iterations: iterations.unwrap_or(0) }, now)
     }
 
     /// The same at a mark, or where the program asked for it.
@@ -200,7 +200,7 @@ impl Image {
         if outcome.found.as_ref().is_err_and(is_for_good) {
             self.schedule.give_up();
         }
-        snapshot::keep(&mut self.readings.findings, outcome.found, HeapMoment::Running { passes: 0 });
+        snapshot::keep(&mut self.readings.findings, outcome.found, HeapMoment::Running { iterations: 0 });
     }
 
     /// An agent that waits is answered, whether there was anything to read or not.

@@ -97,7 +97,7 @@ struct Main {
 fn main_of(loops: &[u8]) -> Option<Main> {
     let loops: Vec<Turns> = loops.chunks_exact(LOOP_SIZE).skip(1).map(turns).collect();
     let of_loop = main_loop(&loops)?;
-    Some(Main { of_loop, iterations: loops[of_loop].passes })
+    Some(Main { of_loop, iterations: loops[of_loop].iterations })
 }
 
 fn turns(record: &[u8]) -> Turns {
@@ -106,7 +106,7 @@ fn turns(record: &[u8]) -> Turns {
     Turns {
         around: (parent_and_slot as u32 as usize).checked_sub(1),
         thread: (parent_and_slot >> 32) as u32,
-        passes: field(offset_of!(LoopRecord, passes)),
+        iterations: field(offset_of!(LoopRecord, iterations)),
         ran: field(offset_of!(LoopRecord, last_ns)).saturating_sub(field(offset_of!(LoopRecord, first_ns))),
     }
 }
@@ -125,7 +125,7 @@ mod tests {
         let mut record = vec![0; LOOP_SIZE];
         let mut put = |at: usize, value: u64| record[at..at + 8].copy_from_slice(&value.to_le_bytes());
         put(offset_of!(LoopRecord, parent), thread << 32 | u64::from(parent));
-        put(offset_of!(LoopRecord, passes), iterations);
+        put(offset_of!(LoopRecord, iterations), iterations);
         put(offset_of!(LoopRecord, first_ns), 100);
         put(offset_of!(LoopRecord, last_ns), 100 + ran);
         record

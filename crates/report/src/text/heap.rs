@@ -57,8 +57,8 @@ fn headline(view: &HeapView) -> String {
     let when = match view.moment {
         HeapMoment::Exit => "at exit".to_owned(),
         HeapMoment::Asked => "on request".to_owned(),
-        HeapMoment::Running { passes: 0 } => "while running".to_owned(),
-        HeapMoment::Running { passes } => format!("after {}", plural_count(passes, "iteration")),
+        HeapMoment::Running { iterations: 0 } => "while running".to_owned(),
+        HeapMoment::Running { iterations } => format!("after {}", plural_count(iterations, "iteration")),
     };
     let paused = match view.moment {
         HeapMoment::Exit => String::new(),

@@ -54,7 +54,7 @@ fn view(moment: HeapMoment, variable: &str) -> HeapView {
 fn held() -> Decoded {
     let mut decoded = growing("/home/user/shop/train.py");
     decoded.recording.processes[0].heap.views =
-        vec![view(HeapMoment::Running { passes: 812 }, "results"), view(HeapMoment::Exit, "gone")];
+        vec![view(HeapMoment::Running { iterations: 812 }, "results"), view(HeapMoment::Exit, "gone")];
     decoded
 }
 

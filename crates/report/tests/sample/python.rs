@@ -45,27 +45,33 @@ pub fn script(file: &str) -> Decoded {
     decoded
 }
 
-/// The same with a loop of a hundred passes, of which each keeps 400 KiB more in `Model.step`.
+/// The same with a loop of a hundred iterations, of which each keeps 400 KiB more in `Model.step`.
 pub fn growing(file: &str) -> Decoded {
     let mut decoded = script(file);
     let program = &mut decoded.recording.processes[0];
-    let at = |pass: u64| Nanos::new(pass * 20_000_000);
-    let kept = |pass: u64| Bytes::new((pass - 1) * 400 * 1024);
+    let at = |iteration: u64| Nanos::new(iteration * 20_000_000);
+    let kept = |iteration: u64| Bytes::new((iteration - 1) * 400 * 1024);
     let of_loop = LoopId::new(1);
     program.loops =
-        vec![Loop { code: CodeId::new(1), line: 8, passes: 100, is_exact: true, ..Loop::default() }];
+        vec![Loop { code: CodeId::new(1), line: 8, iterations: 100, is_exact: true, ..Loop::default() }];
     program.marks = (1..=100)
-        .map(|passes| Mark {
-            at: at(passes),
-            live: kept(passes) + Bytes::new(19 * MIB),
-            kind: MarkKind::Pass { of_loop, passes },
+        .map(|iterations| Mark {
+            at: at(iterations),
+            live: kept(iterations) + Bytes::new(19 * MIB),
+            kind: MarkKind::Iteration { of_loop, iterations },
         })
         .collect();
-    let change =
-        |pass: u64| Change { until: pass as u32, live: Amount { bytes: kept(pass), blocks: 4 * (pass - 1) } };
+    let change = |iteration: u64| Change {
+        until: iteration as u32,
+        live: Amount { bytes: kept(iteration), blocks: 4 * (iteration - 1) },
+    };
     program.histories = vec![History { site: 0, changes: (1..=100).map(change).collect() }];
-    let reading =
-        |pass| Sample { at: at(pass), rss: kept(pass) + Bytes::new(60 * MIB), live: kept(pass), threads: 1 };
+    let reading = |iteration| Sample {
+        at: at(iteration),
+        rss: kept(iteration) + Bytes::new(60 * MIB),
+        live: kept(iteration),
+        threads: 1,
+    };
     program.timeline = (1..=100).map(reading).collect();
     decoded
 }

@@ -142,7 +142,7 @@ fn write(arena: &Arena, number: u32, mark: NewMark<'_>, label: u64) -> u64 {
     let record: &MarkRecord = unsafe { arena.record(Region::Marks, number as usize * MARK_SIZE) };
     record.kind.store(0, Relaxed);
     record.of_loop.store(mark.of_loop, Relaxed);
-    record.pass.store(mark.number, Relaxed);
+    record.number.store(mark.number, Relaxed);
     let at_ns = sys::monotonic_ns();
     record.at_ns.store(at_ns, Relaxed);
     record.live_bytes.store(arena.header().hot.live_bytes.load(Relaxed), Relaxed);
@@ -206,7 +206,7 @@ mod tests {
             let (mut live, mut copies) = (vec![0u64; 3], Vec::new());
             for (which, bytes) in events {
                 if which == 3 {
-                    let mark = NewMark { kind: MarkTag::Pass, of_loop: 1, number: 1, label: &[] };
+                    let mark = NewMark { kind: MarkTag::Iteration, of_loop: 1, number: 1, label: &[] };
                     prop_assert!(marks.make(&arena, mark).is_some());
                     copies.push(live.clone());
                 } else {
@@ -230,7 +230,7 @@ mod tests {
         assert!((128..1_000).contains(&kept), "{kept}");
         // SAFETY: record 0 is there since another one was made.
         let latest: &MarkRecord = unsafe { arena.record(Region::Marks, 0) };
-        assert_eq!((latest.kind.load(Relaxed), latest.pass.load(Relaxed)), (MarkTag::Run as u32, 100_000));
+        assert_eq!((latest.kind.load(Relaxed), latest.number.load(Relaxed)), (MarkTag::Run as u32, 100_000));
     }
 
     #[test]
@@ -242,6 +242,6 @@ mod tests {
         assert!((4096..30_000).contains(&kept), "{kept}");
         // SAFETY: record 0 is there since another one was made.
         let latest: &MarkRecord = unsafe { arena.record(Region::Marks, 0) };
-        assert_eq!((latest.kind.load(Relaxed), latest.pass.load(Relaxed)), (MarkTag::User as u32, 99_999));
+        assert_eq!((latest.kind.load(Relaxed), latest.number.load(Relaxed)), (MarkTag::User as u32, 99_999));
     }
 }

@@ -1,4 +1,4 @@
-//! Loops and their passes: each kind of loop says how many it made, where it is, and whether that can be known for sure.
+//! Loops and their iterations: each kind of loop says how many it made, where it is, and whether that can be known for sure.
 
 use heaplens_format::Bytes;
 use heaplens_format::recording::{Frame, MarkKind, Process, decode};
@@ -8,9 +8,9 @@ use super::interpreters::{self, Interpreter};
 use super::script;
 use crate::harness::{Finished, Heaplens};
 
-/// What a program says about its loop, or the report: passes, whether that is exact, the line.
+/// What a program says about its loop, or the report: iterations, whether that is exact, the line.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Passes {
+pub(super) struct Iterations {
     count: u64,
     is_exact: bool,
     line: u64,
@@ -28,17 +28,17 @@ fn kinds(python: &Interpreter) -> Vec<String> {
 }
 
 /// `loop KIND PASSES exact|about LINE`; `None` where there is no loop.
-pub(super) fn said(run: &Finished) -> Option<Passes> {
+pub(super) fn said(run: &Finished) -> Option<Iterations> {
     let stdout = run.stdout();
     let words = stdout.lines().find_map(|line| line.strip_prefix("loop ")).expect("it says what is true");
     let words: Vec<&str> = words.split(' ').collect();
     let number = |at: usize| words[at].parse().expect("a number");
-    (number(1) > 0).then(|| Passes { count: number(1), is_exact: words[2] == "exact", line: number(3) })
+    (number(1) > 0).then(|| Iterations { count: number(1), is_exact: words[2] == "exact", line: number(3) })
 }
 
-pub(super) fn reported(run: &Finished) -> Option<Passes> {
+pub(super) fn reported(run: &Finished) -> Option<Iterations> {
     let found = run.report().0["iterations"].clone();
-    found["count"].as_u64().map(|count| Passes {
+    found["count"].as_u64().map(|count| Iterations {
         count,
         is_exact: found["exact"].as_bool().expect("it is said whether it is exact"),
         line: found["loop"]["line"].as_u64().expect("a loop has a line"),
@@ -60,8 +60,8 @@ fn every_kind_of_loop_is_counted_and_named() {
 }
 
 #[test]
-fn the_report_names_the_loop_and_its_passes() {
-    let python = &interpreters::all("python::loops::the_report_names_the_loop_and_its_passes")[0];
+fn the_report_names_the_loop_and_its_iterations() {
+    let python = &interpreters::all("python::loops::the_report_names_the_loop_and_its_iterations")[0];
     let run = run_on(python, &["python_loops.py", "for_range"]);
     let line = said(&run).expect("it has a loop").line;
     let words = format!("  iterations      137 of the loop at python_loops.py:{line} in for_range");
@@ -100,7 +100,7 @@ fn path(process: &Process, node: u32) -> impl Iterator<Item = u32> {
     std::iter::successors(Some(node).filter(|&node| node != 0), parent)
 }
 
-/// A mark is made by the first event of a pass, before that event counts: pass n finds what n - 1 passes have kept.
+/// A mark is made by the first event of an iteration, before that event counts: iteration n finds what n - 1 iterations have kept.
 #[test]
 fn the_live_bytes_of_a_site_at_every_mark_are_exact() {
     for python in interpreters::some("python::loops::the_live_bytes_of_a_site_at_every_mark_are_exact") {
@@ -111,35 +111,35 @@ fn the_live_bytes_of_a_site_at_every_mark_are_exact() {
         let process = process(&run);
         let mut marks = 0;
         for (index, mark) in process.marks.iter().enumerate() {
-            if let MarkKind::Pass { passes, .. } = mark.kind {
+            if let MarkKind::Iteration { iterations, .. } = mark.kind {
                 assert_eq!(
                     live_at(&process, "python_grows.py", line, index),
-                    (passes - 1) * size,
-                    "pass {passes}"
+                    (iterations - 1) * size,
+                    "iteration {iterations}"
                 );
                 marks += 1;
             }
         }
-        assert!((100..=400).contains(&marks), "{marks} marks of 1,500 passes");
+        assert!((100..=400).contains(&marks), "{marks} marks of 1,500 iterations");
     }
 }
 
-/// Passes begin with another line than before when a warm-up is over. From the second on that does, none goes without a mark: the
-/// first may as well be the rest of the pass before it.
+/// Iterations begin with another line than before when a warm-up is over. From the second on that does, none goes without a mark: the
+/// first may as well be the rest of the iteration before it.
 #[test]
 fn a_loop_that_goes_over_to_another_line_keeps_its_marks() {
     for python in interpreters::some("python::loops::a_loop_that_goes_over_to_another_line_keeps_its_marks") {
-        // An object that is sampled by chance would be taken for what a pass does first.
+        // An object that is sampled by chance would be taken for what an iteration does first.
         let run = Heaplens::on(&python.path, &["--python-allocations", "none"]);
         let run = run.arg(script("python_two_lines.py")).finish().expect_status(0);
         let stdout = run.stdout();
         let rare: Vec<u64> = stdout.split_whitespace().filter_map(|word| word.parse().ok()).collect();
-        let passes = |kind: &MarkKind| match kind {
-            MarkKind::Pass { passes, .. } => Some(*passes),
+        let iterations = |kind: &MarkKind| match kind {
+            MarkKind::Iteration { iterations, .. } => Some(*iterations),
             _ => None,
         };
-        let marked: Vec<u64> = process(&run).marks.iter().filter_map(|mark| passes(&mark.kind)).collect();
-        let missed: Vec<&u64> = rare.iter().filter(|pass| !marked.contains(pass)).collect();
+        let marked: Vec<u64> = process(&run).marks.iter().filter_map(|mark| iterations(&mark.kind)).collect();
+        let missed: Vec<&u64> = rare.iter().filter(|iteration| !marked.contains(iteration)).collect();
         assert!(rare.len() == 23 && missed.is_empty(), "{}: {missed:?} of {rare:?}", python.version);
     }
 }
@@ -170,7 +170,7 @@ fn marks_of_an_interpreter_that_is_loaded_late_are_there() {
 fn assert_marks(run: &Finished, version: &str) {
     let (stdout, process) = (run.stdout(), process(run));
     // Before an interpreter is seen the recorder makes its own.
-    let is_others = |kind: &MarkKind| matches!(kind, MarkKind::Pass { .. } | MarkKind::Interval);
+    let is_others = |kind: &MarkKind| matches!(kind, MarkKind::Iteration { .. } | MarkKind::Interval);
     let own = |index: &usize| !is_others(&process.marks[*index].kind);
     let indices: Vec<usize> = (0..process.marks.len()).filter(own).collect();
     let said: Vec<_> = stdout.lines().filter_map(marked).collect();

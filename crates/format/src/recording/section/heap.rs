@@ -1,7 +1,7 @@
 //! ```text
 //!   strings:  rows of texts
 //!   refusal:  a string + 1, or 0
-//!   views:    ns │ 0 end, 1 asked, 2 + passes running (+ 4: other threads ran on) │ pause ns │ took ns │ bytes │ blocks
+//!   views:    ns │ 0 end, 1 asked, 2 + iterations running (+ 4: other threads ran on) │ pause ns │ took ns │ bytes │ blocks
 //!             classes:   class │ bytes │ blocks
 //!             nodes:     parent + 1, or 0 │ step │ name │ class │ address │ bytes │ retained bytes │ retained blocks
 //!             holders:   site │ node │ looked at │ alike
@@ -53,9 +53,9 @@ fn write_view<'a>(view: &'a HeapView, strings: &mut Strings<'a>, to: &mut Writer
     match view.moment {
         HeapMoment::Exit => to.number(others_ran),
         HeapMoment::Asked => to.number(1 + others_ran),
-        HeapMoment::Running { passes } => {
+        HeapMoment::Running { iterations } => {
             to.number(2 + others_ran);
-            to.number(passes);
+            to.number(iterations);
         }
     }
     to.number(view.pause.get());
@@ -91,7 +91,7 @@ fn read_view(view: &mut HeapView, strings: &[Arc<str>], from: &mut Reader<'_>) -
     view.moment = match tag.checked_sub(OTHERS_RAN).unwrap_or(tag) {
         0 => HeapMoment::Exit,
         1 => HeapMoment::Asked,
-        2 => HeapMoment::Running { passes: from.number()? },
+        2 => HeapMoment::Running { iterations: from.number()? },
         _ => return Err(PayloadFault::UnknownTag(tag)),
     };
     view.pause = Nanos::new(from.number()?);

@@ -1,6 +1,6 @@
 //! ```text
-//!   loops:     code │ line │ number of the loop around it, or 0 │ thread │ passes │ exact 0/1 │ first ns │ last ns
-//!   marks:     ns since the mark before, signed │ live bytes │ 1, loop, passes
+//!   loops:     code │ line │ number of the loop around it, or 0 │ thread │ iterations │ exact 0/1 │ first ns │ last ns
+//!   marks:     ns since the mark before, signed │ live bytes │ 1, loop, iterations
 //!                                                            │ 2, its number, label      (the user's own)
 //!                                                            │ 3                         (end of the script)
 //!                                                            │ 4, 5 or 6, resident bytes (before a test, collected, trimmed)
@@ -49,7 +49,7 @@ fn write_loop(one: &Loop, to: &mut Writer) {
     to.number(one.line.into());
     to.number(one.around.map_or(0, |around| around.get().into()));
     to.number(one.thread.into());
-    to.number(one.passes);
+    to.number(one.iterations);
     to.number(one.is_exact.into());
     to.number(one.first.get());
     to.number(one.last.get());
@@ -61,7 +61,7 @@ fn read_loop(from: &mut Reader<'_>) -> Result<Loop, PayloadFault> {
         line: from.small()?,
         around: Some(from.small()?).filter(|&around| around != 0).map(LoopId::new),
         thread: from.small()?,
-        passes: from.number()?,
+        iterations: from.number()?,
         is_exact: from.number()? != 0,
         first: Nanos::new(from.number()?),
         last: Nanos::new(from.number()?),
@@ -70,10 +70,10 @@ fn read_loop(from: &mut Reader<'_>) -> Result<Loop, PayloadFault> {
 
 fn write_kind(kind: &MarkKind, to: &mut Writer) {
     match kind {
-        MarkKind::Pass { of_loop, passes } => {
+        MarkKind::Iteration { of_loop, iterations } => {
             to.number(1);
             to.number(of_loop.get().into());
-            to.number(*passes);
+            to.number(*iterations);
         }
         MarkKind::User { number, label } => {
             to.number(2);
@@ -103,7 +103,7 @@ const fn tag_of(stage: Stage) -> u64 {
 
 fn read_kind(from: &mut Reader<'_>) -> Result<MarkKind, PayloadFault> {
     match from.number()? {
-        1 => Ok(MarkKind::Pass { of_loop: LoopId::new(from.small()?), passes: from.number()? }),
+        1 => Ok(MarkKind::Iteration { of_loop: LoopId::new(from.small()?), iterations: from.number()? }),
         2 => Ok(MarkKind::User { number: from.number()?, label: from.text()?.into() }),
         3 => Ok(MarkKind::EndOfScript),
         4 => test(Stage::Before, from),

@@ -90,7 +90,7 @@ impl Around {
         self.may_mark_silent = !self.is_enough;
         self.parent = kept.record;
         self.is_new |= step != LoopStep::Advanced(0);
-        self.is_enough |= record.passes.load(Relaxed) >= ENOUGH_ITERATIONS;
+        self.is_enough |= record.iterations.load(Relaxed) >= ENOUGH_ITERATIONS;
     }
 }
 
@@ -153,7 +153,7 @@ impl LoopState {
         let guessed = if progress.is_none() { LOOP_COUNTED } else { 0 };
         let shared = if self.is_own { 0 } else { LOOP_SHARED };
         record.flags.store(flags & !(guessed | LOOP_SHARED) | unsure | shared, Relaxed);
-        record.passes.store(record.passes.load(Relaxed) + iterations, Relaxed);
+        record.iterations.store(record.iterations.load(Relaxed) + iterations, Relaxed);
         record.left.store(progress.map_or(u64::MAX, |progress| progress.left), Relaxed);
         record
     }
@@ -171,9 +171,9 @@ impl LoopState {
     pub(super) fn end(&mut self, arena: &Arena, last: Option<u64>) {
         let record = record(arena, self.record);
         let rest = last.and_then(|last| last.checked_sub(self.count)).filter(|_| self.is_own);
-        let iterations = rest.and_then(|rest| self.iterations_with(record.passes.load(Relaxed), rest));
+        let iterations = rest.and_then(|rest| self.iterations_with(record.iterations.load(Relaxed), rest));
         if let Some(iterations) = iterations {
-            record.passes.store(iterations, Relaxed);
+            record.iterations.store(iterations, Relaxed);
         }
         record.left.store(if iterations.is_some() { 0 } else { u64::MAX }, Relaxed);
         (self.iterator, self.count, self.counter) = (0, 0, Counter::default());
@@ -188,11 +188,11 @@ impl LoopState {
     }
 
     pub(super) fn mark_if_due(&mut self, tables: Tables<'_>, record: &LoopRecord, may_mark: bool) {
-        let iterations = record.passes.load(Relaxed);
+        let iterations = record.iterations.load(Relaxed);
         if !may_mark || iterations < self.next_mark {
             return;
         }
-        let mark = NewMark { kind: MarkTag::Pass, of_loop: self.record, number: iterations, label: &[] };
+        let mark = NewMark { kind: MarkTag::Iteration, of_loop: self.record, number: iterations, label: &[] };
         if let Some(at_ns) = tables.marks.make(tables.arena, mark) {
             self.marks += 1;
             if self.marks.is_multiple_of(CLOSE_MARKS) {
@@ -230,7 +230,7 @@ mod tests {
     }
 
     fn reported(record: &LoopRecord) -> (u64, u64, u32) {
-        (record.passes.load(Relaxed), record.left.load(Relaxed), record.flags.load(Relaxed))
+        (record.iterations.load(Relaxed), record.left.load(Relaxed), record.flags.load(Relaxed))
     }
 
     #[test]

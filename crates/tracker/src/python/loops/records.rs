@@ -43,7 +43,7 @@ pub(super) fn record_of(arena: &Arena, running: &Running, slot: SlotId, parent: 
     let used = extent.used.load(Relaxed).min(extent.reserved.load(Relaxed)) / LOOP_SIZE as u64;
     let known = (1..used as u32).find(|&number| {
         let known = record(arena, number);
-        known.place.load(Relaxed) == location && known.slot.load(Relaxed) == slot.get()
+        known.location.load(Relaxed) == location && known.slot.load(Relaxed) == slot.get()
     });
     if known.is_some() || used >= MOST_LOOPS {
         return known;
@@ -59,7 +59,7 @@ pub(super) fn record_of(arena: &Arena, running: &Running, slot: SlotId, parent: 
     record.slot.store(slot.get(), Relaxed);
     record.first_ns.store(sys::monotonic_ns(), Relaxed);
     // Release: a reader that sees the location sees a whole record.
-    record.place.store(location, Release);
+    record.location.store(location, Release);
     Some(number)
 }
 
