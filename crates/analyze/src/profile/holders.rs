@@ -23,7 +23,7 @@ pub struct HeldBy<'a> {
     /// From the root on.
     pub steps: Vec<&'a PathNode>,
     /// Of the blocks whose reference paths were inspected.
-    pub looked_at: u32,
+    pub inspected: u32,
     /// So many are held by the same path.
     pub alike: u32,
     /// The step that grew since the snapshot before.
@@ -64,7 +64,7 @@ impl Holders {
             let found = stacks.iter().filter_map(|stack| self.by_stack[at].get(stack)).min()?;
             let view = &self.heap.views[at];
             let holder = view.holders[*found];
-            (2 * holder.alike >= holder.looked_at).then(|| held_by(view, &holder))
+            (2 * holder.alike >= holder.inspected).then(|| held_by(view, &holder))
         })
     }
 }
@@ -78,7 +78,7 @@ pub(crate) fn held_through(process: &Process, stacks: &Stacks, names: &[&str]) -
     let views = process.heap.views.iter();
     let through = views.flat_map(|view| {
         let is_through = |holder: &&Holder| {
-            2 * holder.alike >= holder.looked_at && path(view, holder.node).into_iter().any(is_meant)
+            2 * holder.alike >= holder.inspected && path(view, holder.node).into_iter().any(is_meant)
         };
         view.holders.iter().filter(is_through)
     });
@@ -89,7 +89,7 @@ fn held_by<'a>(view: &'a HeapView, holder: &Holder) -> HeldBy<'a> {
     let numbers = numbers(view, holder.node);
     let growing = view.growing.iter().find(|growing| numbers.contains(&growing.node));
     let steps = numbers.into_iter().map(|node| &view.nodes[node as usize]).collect();
-    HeldBy { view, steps, looked_at: holder.looked_at, alike: holder.alike, growing }
+    HeldBy { view, steps, inspected: holder.inspected, alike: holder.alike, growing }
 }
 
 /// The reference path to a node, from its root on.

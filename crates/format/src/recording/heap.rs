@@ -159,7 +159,7 @@ pub struct Holder {
     /// The last node of the way to one of its blocks.
     pub node: u32,
     /// Of the blocks whose way was looked up.
-    pub looked_at: u32,
+    pub inspected: u32,
     /// So many are held the same way.
     pub alike: u32,
 }

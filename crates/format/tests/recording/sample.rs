@@ -66,7 +66,7 @@ pub fn sample_of_format_2_5() -> Recording {
             node(Some(0), Step::Variable, "results", "list", 56),
             node(Some(1), Step::Item, "812", "EagerTensor", 80),
         ],
-        holders: vec![Holder { site: 1, node: 2, looked_at: 64, alike: 63 }],
+        holders: vec![Holder { site: 1, node: 2, inspected: 64, alike: 63 }],
         retainers: vec![1],
         growing: vec![GrowingNode { node: 1, before: amount(2), elements: [400, 812] }],
     };

@@ -186,7 +186,7 @@ fn view() -> impl Strategy<Value = HeapView> {
         retained,
     });
     let holder =
-        any::<[u32; 4]>().prop_map(|[site, node, looked_at, alike]| Holder { site, node, looked_at, alike });
+        any::<[u32; 4]>().prop_map(|[site, node, inspected, alike]| Holder { site, node, inspected, alike });
     let growing = (any::<u32>(), amount(), any::<[u64; 2]>())
         .prop_map(|(node, before, elements)| GrowingNode { node, before, elements });
     let ends = (vec(holder, 0..3), vec(any::<u32>(), 0..3), vec(growing, 0..3));

@@ -149,11 +149,11 @@ fn held_by(profile: &Profile, finding: &Finding) -> String {
     {
         words.push(format!("{} → {}", count(before), plural_count(now, "element")));
     }
-    if held.alike < held.looked_at {
+    if held.alike < held.inspected {
         words.push(format!(
             "{} of {} blocks inspected",
             count(held.alike.into()),
-            count(held.looked_at.into())
+            count(held.inspected.into())
         ));
     }
     words.join(" · ")

@@ -183,7 +183,7 @@ fn holder(profile: &Profile, finding: &Finding) -> Option<HolderFields> {
     Some(HolderFields {
         path: held.steps.iter().map(|step| crate::catalogue::reference_path::step_text(step)).collect(),
         retained_bytes: retained.filter(|&bytes| bytes > 0),
-        looked_at: held.looked_at,
+        looked_at: held.inspected,
         alike: held.alike,
         elements: held.growing.map(|growing| growing.elements).filter(|count| *count != [0; 2]),
     })

@@ -45,7 +45,7 @@ fn view(moment: HeapMoment, variable: &str) -> HeapView {
             node(Some(0), Step::Variable, variable, "list"),
             node(Some(1), Step::Item, "811", "numpy.ndarray"),
         ],
-        holders: vec![Holder { site: 0, node: 2, looked_at: 64, alike: 63 }],
+        holders: vec![Holder { site: 0, node: 2, inspected: 64, alike: 63 }],
         retainers: vec![1],
         growing: vec![GrowingNode { node: 1, before: amount(20 << 20, 406), elements: [406, 812] }],
     }

@@ -62,5 +62,5 @@ fn forgotten(known: Known<'_>) -> FxHashSet<usize> {
 /// Whether most of the inspected blocks are reachable only from the collector's list.
 fn is_of_nobody(view: &HeapView, holder: &Holder) -> bool {
     let root = path(view, holder.node).first().map(|node| node.step);
-    2 * holder.alike >= holder.looked_at && root == Some(Step::Collector)
+    2 * holder.alike >= holder.inspected && root == Some(Step::Collector)
 }

@@ -98,7 +98,7 @@ impl<'a, 'm> ViewBuilder<'a, 'm> {
         // Of paths that are as frequent the first counts, so that the answer is the same each time.
         let (alike, at) = alike.into_values().max_by_key(|&(count, at)| (count, std::cmp::Reverse(at)))?;
         let node = self.recorded.add(&found[at])?;
-        Some(Holder { site, node, looked_at: found.len() as u32, alike })
+        Some(Holder { site, node, inspected: found.len() as u32, alike })
     }
 
     /// The path to a block; `None` where it is lost.

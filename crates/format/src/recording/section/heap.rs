@@ -70,7 +70,7 @@ fn write_view<'a>(view: &'a HeapView, strings: &mut Strings<'a>, to: &mut Writer
     view.nodes.iter().for_each(|node| write_node(node, strings, to));
     to.count(view.holders.len());
     for holder in &view.holders {
-        [holder.site, holder.node, holder.looked_at, holder.alike]
+        [holder.site, holder.node, holder.inspected, holder.alike]
             .iter()
             .for_each(|&field| to.number(field.into()));
     }
@@ -103,7 +103,7 @@ fn read_view(view: &mut HeapView, strings: &[Arc<str>], from: &mut Reader<'_>) -
     from.rows(8, &mut view.nodes, |from| read_node(strings, from))?;
     from.rows(4, &mut view.holders, |from| {
         let mut field = || from.small();
-        Ok(Holder { site: field()?, node: field()?, looked_at: field()?, alike: field()? })
+        Ok(Holder { site: field()?, node: field()?, inspected: field()?, alike: field()? })
     })?;
     from.rows(1, &mut view.retainers, Reader::small)?;
     read_growing(&mut view.growing, from)
