@@ -74,7 +74,7 @@ fn analysed(process: Process) -> Profile {
 }
 
 fn rules(profile: &Profile) -> Vec<&'static str> {
-    profile.growth.findings.iter().map(|finding| finding.rule.id).collect()
+    profile.diagnosis.findings.iter().map(|finding| finding.rule.id).collect()
 }
 
 #[test]
@@ -84,11 +84,11 @@ fn what_a_line_keeps_in_several_layers_is_one_finding() {
     let process = with(process, site(2, SiteKind::Heap), |iterations| 12_000 * iterations);
     let profile = analysed(process);
     let slopes: Vec<f64> =
-        profile.growth.findings.iter().map(|finding| finding.trend.slope.value.round()).collect();
+        profile.diagnosis.findings.iter().map(|finding| finding.trend.slope.value.round()).collect();
     assert_eq!(slopes, [12_000.0, 4_000.0]);
-    let shares: Vec<f64> = profile.growth.findings.iter().filter_map(|finding| finding.share).collect();
+    let shares: Vec<f64> = profile.diagnosis.findings.iter().filter_map(|finding| finding.share).collect();
     assert!((shares[0] - 0.75).abs() < 0.01 && (shares[1] - 0.25).abs() < 0.01, "{shares:?}");
-    let finding = &profile.growth.findings[1];
+    let finding = &profile.diagnosis.findings[1];
     let line = profile.line(&profile.sites[finding.representative.unwrap()]).and_then(|frame| frame.line);
     assert_eq!((line, finding.sites.len()), (Some(3), 2));
     assert_eq!(
@@ -96,7 +96,7 @@ fn what_a_line_keeps_in_several_layers_is_one_finding() {
         Amount { bytes: Bytes::new(99 * 4_000), blocks: 99 * 40 },
         "at the last iteration that began"
     );
-    assert_eq!(profile.growth.verdict, Some(Verdict::Leak));
+    assert_eq!(profile.diagnosis.verdict, Some(Verdict::Leak));
 }
 
 #[test]
@@ -104,8 +104,8 @@ fn the_memory_that_python_cuts_objects_out_of_is_not_counted_again() {
     let process = with(script(100), site(1, SiteKind::PythonObject), |iterations| 3_000 * iterations);
     let process = with(process, site(3, SiteKind::AnonymousMapping), |iterations| iterations / 20 * MIB);
     let profile = analysed(process);
-    assert_eq!(profile.growth.findings.len(), 1);
-    assert!((profile.growth.findings[0].trend.slope.value - 3_000.0).abs() < 1.0);
+    assert_eq!(profile.diagnosis.findings.len(), 1);
+    assert!((profile.diagnosis.findings[0].trend.slope.value - 3_000.0).abs() < 1.0);
 }
 
 #[test]
@@ -114,15 +114,15 @@ fn sites_have_their_own_slopes_and_those_that_never_change_none() {
     process.sites.push(site(2, SiteKind::Heap));
     let profile = analysed(process);
     let slopes: Vec<f64> =
-        profile.sites.iter().filter_map(|site| profile.growth.of_site(site)).map(f64::round).collect();
+        profile.sites.iter().filter_map(|site| profile.diagnosis.of_site(site)).map(f64::round).collect();
     assert_eq!(slopes, [3_000.0, 0.0]);
 }
 
 #[test]
 fn resident_memory_that_grows_though_no_line_does_is_unexplained() {
     let profile = analysed(with_rss(script(100), |step| (50 + step) * MIB));
-    assert_eq!((rules(&profile), profile.growth.verdict), (vec!["G7"], Some(Verdict::GrowthUnexplained)));
-    assert!((profile.growth.pace() / MIB as f64 - 1.0).abs() < 0.01, "{:?}", profile.growth.rss);
+    assert_eq!((rules(&profile), profile.diagnosis.verdict), (vec!["G7"], Some(Verdict::GrowthUnexplained)));
+    assert!((profile.diagnosis.pace() / MIB as f64 - 1.0).abs() < 0.01, "{:?}", profile.diagnosis.rss);
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn a_line_that_explains_little_of_what_is_resident_does_not_explain_the_rest() {
     let process = with(script(100), site(1, SiteKind::Heap), |iterations| 100_000 * iterations);
     let profile = analysed(with_rss(process, |step| (50 + step) * MIB));
     assert_eq!(rules(&profile), ["G1", "G7"]);
-    let shares: Vec<f64> = profile.growth.findings.iter().filter_map(|finding| finding.share).collect();
+    let shares: Vec<f64> = profile.diagnosis.findings.iter().filter_map(|finding| finding.share).collect();
     assert!((shares.iter().sum::<f64>() - 1.0).abs() < 0.01, "{shares:?}");
 }
 
@@ -139,22 +139,22 @@ fn a_cache_that_fills_and_stops_is_a_plateau_and_a_still_program_is_clean() {
     let fills = |iterations: u64| {
         with(script(iterations), site(1, SiteKind::Heap), |iterations| 50_000 * iterations.min(100))
     };
-    assert_eq!(analysed(fills(300)).growth.verdict, Some(Verdict::Plateau));
+    assert_eq!(analysed(fills(300)).diagnosis.verdict, Some(Verdict::Plateau));
     let stands = with(script(300), site(1, SiteKind::Heap), |iterations| iterations % 2 * 50_000);
-    assert_eq!(analysed(stands).growth.verdict, Some(Verdict::Clean));
+    assert_eq!(analysed(stands).diagnosis.verdict, Some(Verdict::Clean));
 }
 
 #[test]
 fn a_few_iterations_are_too_few_and_it_is_said_how_many_would_do() {
     let profile = analysed(with(script(7), site(1, SiteKind::Heap), |iterations| MIB * iterations));
-    assert_eq!((profile.growth.verdict, profile.growth.enough), (Some(Verdict::TooShort), Some(20)));
+    assert_eq!((profile.diagnosis.verdict, profile.diagnosis.enough), (Some(Verdict::TooShort), Some(20)));
 }
 
 #[test]
 fn many_iterations_of_which_few_allocate_are_not_too_few() {
     let mut process = with(script(7), site(1, SiteKind::Heap), |iterations| MIB * iterations);
     process.loops[0].iterations = 400;
-    assert_eq!(analysed(process).growth.verdict, Some(Verdict::Clean));
+    assert_eq!(analysed(process).diagnosis.verdict, Some(Verdict::Clean));
 }
 
 #[test]
@@ -164,8 +164,8 @@ fn marks_of_the_users_own_count_where_no_loop_is_seen() {
     for (number, mark) in (1..).zip(&mut process.marks) {
         mark.kind = MarkKind::User { number, label: "step".into() };
     }
-    let growth = analysed(process).growth;
-    assert_eq!((growth.how, growth.count, growth.verdict), (How::Marks, 60, Some(Verdict::Leak)));
+    let diagnosis = analysed(process).diagnosis;
+    assert_eq!((diagnosis.how, diagnosis.count, diagnosis.verdict), (How::Marks, 60, Some(Verdict::Leak)));
 }
 
 /// Threads by the time-line, each with 50 KiB of stack in ledgers and in resident memory.
@@ -186,8 +186,8 @@ fn with_threads(process: Process, threads: impl Fn(u64) -> u64) -> Process {
 #[test]
 fn threads_that_become_more_explain_the_memory_of_their_stacks() {
     let profile = analysed(with_threads(script(200), |step| 1 + step));
-    assert_eq!((rules(&profile), profile.growth.verdict), (vec!["C31"], Some(Verdict::Leak)));
-    let finding = &profile.growth.findings[0];
+    assert_eq!((rules(&profile), profile.diagnosis.verdict), (vec!["C31"], Some(Verdict::Leak)));
+    let finding = &profile.diagnosis.findings[0];
     assert!((finding.trend.slope.value / f64::from(50 << 10) - 1.0).abs() < 0.01, "{:?}", finding.trend);
     assert!(finding.share.is_some_and(|share| share > 0.98), "{:?}", finding.share);
     let threads = finding.threads.unwrap();
@@ -197,7 +197,7 @@ fn threads_that_become_more_explain_the_memory_of_their_stacks() {
 #[test]
 fn threads_that_end_with_the_program_have_grown_until_then() {
     let profile = analysed(with_threads(script(200), |step| if step > 195 { 1 } else { 1 + step }));
-    assert_eq!(profile.growth.findings.first().map(|finding| finding.rule.id), Some("C31"));
+    assert_eq!(profile.diagnosis.findings.first().map(|finding| finding.rule.id), Some("C31"));
 }
 
 #[test]
@@ -239,12 +239,16 @@ fn with_mapping(process: Process, bytes: impl Fn(u64) -> u64) -> Process {
 #[test]
 fn a_mapping_that_grows_is_reported_by_its_name_and_is_not_unexplained_too() {
     let profile = analysed(with_mapping(script(200), |step| step * MIB));
-    let found: Vec<_> =
-        profile.growth.findings.iter().map(|finding| (finding.rule.id, finding.mapping.as_deref())).collect();
+    let found: Vec<_> = profile
+        .diagnosis
+        .findings
+        .iter()
+        .map(|finding| (finding.rule.id, finding.mapping.as_deref()))
+        .collect();
     assert_eq!(found, [("G6", Some("/dev/card"))]);
-    let slope = profile.growth.findings[0].trend.slope.value;
+    let slope = profile.diagnosis.findings[0].trend.slope.value;
     assert!((slope / MIB as f64 - 1.0).abs() < 0.01, "{slope}");
-    assert_eq!(profile.growth.verdict, Some(Verdict::GrowthUnexplained));
+    assert_eq!(profile.diagnosis.verdict, Some(Verdict::GrowthUnexplained));
 }
 
 #[test]
@@ -282,12 +286,15 @@ fn without_moments_growth_is_reported_per_second_for_the_line_that_holds_most() 
     };
     process.timeline = (1..=190).map(reading).collect();
     let profile = analysed(process.clone());
-    let finding = &profile.growth.findings[0];
-    assert_eq!((profile.growth.how, finding.rule.id, finding.trend.shape), (How::Time, "G1", Shape::Linear));
+    let finding = &profile.diagnosis.findings[0];
+    assert_eq!(
+        (profile.diagnosis.how, finding.rule.id, finding.trend.shape),
+        (How::Time, "G1", Shape::Linear)
+    );
     assert!((finding.trend.slope.value / 2_500_000.0 - 1.0).abs() < 0.01, "{:?}", finding.trend);
     assert_eq!(finding.live.bytes, Bytes::new(190 * 50_000));
     process.python = script(0).python;
-    assert_eq!(analysed(process).growth.findings, [], "a script of four seconds may only have begun");
+    assert_eq!(analysed(process).diagnosis.findings, [], "a script of four seconds may only have begun");
 }
 
 #[test]
@@ -303,11 +310,11 @@ fn a_short_program_that_gave_everything_back_is_not_too_short() {
     };
     process.timeline = (1..=3).map(reading).collect();
     process.sites[0].live = amount(12_000);
-    assert_eq!(analysed(process.clone()).growth.verdict, Some(Verdict::Clean));
+    assert_eq!(analysed(process.clone()).diagnosis.verdict, Some(Verdict::Clean));
     process.sites[0].live = amount(8 * MIB);
-    assert_eq!(analysed(process.clone()).growth.verdict, Some(Verdict::TooShort));
+    assert_eq!(analysed(process.clone()).diagnosis.verdict, Some(Verdict::TooShort));
     process.timeline.truncate(1);
-    assert_eq!(analysed(process).growth.verdict, Some(Verdict::TooShort), "one reading says nothing");
+    assert_eq!(analysed(process).diagnosis.verdict, Some(Verdict::TooShort), "one reading says nothing");
 }
 
 #[test]

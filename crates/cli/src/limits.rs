@@ -127,7 +127,7 @@ impl Limits {
     /// The message if memory grows by more than is allowed.
     fn excess_growth(&self, profile: &Profile) -> Result<Option<String>, Failure> {
         let Some(limit) = self.max_growth else { return Ok(None) };
-        let found = profile.growth.pace();
+        let found = profile.diagnosis.pace();
         if found <= 0.0 {
             return Ok(None);
         }
@@ -149,8 +149,8 @@ impl Limits {
 
 /// Growth, converted to the unit of a limit.
 fn in_unit(profile: &Profile, found: f64, limit: GrowthRate) -> Result<f64, Failure> {
-    let growth = &profile.growth;
-    match (limit.per, growth.how, growth.seconds_per_iteration) {
+    let diagnosis = &profile.diagnosis;
+    match (limit.per, diagnosis.how, diagnosis.seconds_per_iteration) {
         (Per::Iteration, How::Loop | How::Marks, _) | (Per::Second, How::Time, _) => Ok(found),
         (Per::Second, _, Some(seconds)) if seconds > 0.0 => Ok(found / seconds),
         (Per::Second, ..) => Ok(f64::INFINITY),
@@ -206,11 +206,11 @@ mod tests {
     #[test]
     fn growth_per_iteration_is_converted_by_the_duration_of_an_iteration() {
         let mut profile = Profile::default();
-        profile.growth.how = How::Loop;
-        profile.growth.seconds_per_iteration = Some(0.5);
+        profile.diagnosis.how = How::Loop;
+        profile.diagnosis.seconds_per_iteration = Some(0.5);
         assert_eq!(in_unit(&profile, 100.0, rate(1, Per::Second)), Ok(200.0));
         assert_eq!(in_unit(&profile, 100.0, rate(1, Per::Iteration)), Ok(100.0));
-        profile.growth.how = How::Time;
+        profile.diagnosis.how = How::Time;
         assert!(in_unit(&profile, 100.0, rate(1, Per::Iteration)).is_err());
     }
 
@@ -218,7 +218,7 @@ mod tests {
     fn without_limits_the_status_is_the_programs_own() {
         let mut profile = Profile::default();
         profile.exit = Some(Exit::Code(0));
-        profile.growth.verdict = Some(Verdict::Leak);
+        profile.diagnosis.verdict = Some(Verdict::Leak);
         let with = |error_exitcode| Limits { error_exitcode, ..Limits::default() };
         assert_eq!(with(None).status(&profile), Ok(None));
         assert_eq!(with(Some(9)).status(&profile), Ok(Some(9)));

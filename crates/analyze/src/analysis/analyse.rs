@@ -62,7 +62,7 @@ fn of_process(process: &Process, recording: &Recording, tables: Tables, held_at:
     let (sites, threads) = sites::merge(process, &stacks, intervals, held_at);
     let iterations = iterations::iterations(process);
     let reclaim_test = reclaim_test::reclaim_test(process);
-    let growth = diagnose(Known {
+    let diagnosis = diagnose(Known {
         process,
         stacks: &stacks,
         sites: &sites,
@@ -83,7 +83,7 @@ fn of_process(process: &Process, recording: &Recording, tables: Tables, held_at:
         totals: sites::totals(&sites, process, intervals),
         knows_end_of_script: sites::end_of_script(process).is_some(),
         iterations,
-        growth,
+        diagnosis,
         ledger,
         spaces,
         leaks: leaks::of(process, &stacks),

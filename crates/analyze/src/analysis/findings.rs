@@ -18,7 +18,7 @@ pub fn remarks(profile: &Profile) -> impl Iterator<Item = (&'static str, Option<
 impl Profile {
     /// The one word for the run; `None` where nothing was recorded.
     pub fn verdict(&self) -> Option<Verdict> {
-        let verdict = self.growth.verdict?;
+        let verdict = self.diagnosis.verdict?;
         let is_harmless = matches!(verdict, Verdict::Clean | Verdict::Plateau | Verdict::TooShort);
         let has_lost = self.lost(LeakKind::DefinitelyLost).blocks > 0;
         Some(if is_harmless && has_lost { Verdict::Lost } else { verdict })
@@ -28,7 +28,7 @@ impl Profile {
     pub fn held_by(&self, finding: &Finding) -> Option<HeldBy<'_>> {
         let sites = finding.sites.iter().map(|&site| &self.sites[site]);
         let mut growing: Vec<(f64, StackId)> =
-            sites.clone().filter_map(|site| Some((self.growth.of_site(site)?, site.stack))).collect();
+            sites.clone().filter_map(|site| Some((self.diagnosis.of_site(site)?, site.stack))).collect();
         growing.sort_by(|one, other| other.0.total_cmp(&one.0));
         let half = growing.iter().map(|(slope, _)| slope.max(0.0)).sum::<f64>() / 2.0;
         if half == 0.0 {

@@ -41,8 +41,8 @@ pub struct Profile {
     pub sites: Vec<SiteProfile>,
     /// What an iteration is and how many there were; `None` where no loop was found.
     pub iterations: Option<Iterations>,
-    /// What grows.
-    pub growth: Diagnosis,
+    /// The verdict and its findings.
+    pub diagnosis: Diagnosis,
     /// Where its resident bytes were; `None` where no ledger was taken.
     pub ledger: Option<LedgerProfile>,
     /// Where its bytes were in other spaces than the host's.

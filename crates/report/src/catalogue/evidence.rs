@@ -47,25 +47,25 @@ pub(crate) fn reasons<'a>(profile: &'a Profile, finding: &Finding) -> Vec<&'a st
 
 /// What was ruled out as the cause, each with the reason.
 pub(crate) fn excluded(profile: &Profile, finding: &Finding) -> Vec<(String, String)> {
-    let growth = &profile.growth;
+    let diagnosis = &profile.diagnosis;
     let is_flat = |trend: &Trend| matches!(trend.shape, Shape::Flat | Shape::Plateau);
     let own = finding.layer;
-    let layers = growth.layers.iter().filter(|(layer, trend)| Some(*layer) != own && is_flat(trend));
+    let layers = diagnosis.layers.iter().filter(|(layer, trend)| Some(*layer) != own && is_flat(trend));
     let layers = layers
         .map(|(layer, trend)| (layer.name().to_owned(), ruled_out_reason(profile, *layer, trend).to_owned()));
     let of_rule = finding.rule.excludes.and_then(|excludes| excludes(&profile.counts));
     let mut excluded: Vec<(String, String)> = of_rule.into_iter().chain(layers).collect();
     // Resident memory that swings has no trend, and is not called flat for that.
     let swings = |trend: &Trend| trend.level > 1.05 * trend.first;
-    if let Some(trend) = growth
+    if let Some(trend) = diagnosis
         .rss
         .as_ref()
         .filter(|trend| finding.representative.is_some() && is_flat(trend) && !swings(trend))
     {
         excluded.push(("RSS".to_owned(), shape_text(trend).to_owned()));
     }
-    let others = growth.lines.saturating_sub(growth.findings.len());
-    if growth.how != How::Time && others > 0 {
+    let others = diagnosis.lines.saturating_sub(diagnosis.findings.len());
+    if diagnosis.how != How::Time && others > 0 {
         let lines = if others == 1 { "line" } else { "lines" };
         excluded.push((format!("{others} other {lines}"), "no significant growth".to_owned()));
     }
@@ -88,11 +88,11 @@ fn shape_text(trend: &Trend) -> &'static str {
 
 /// Iterations that become slower, which is evidence for the first finding.
 pub(crate) fn slowing(profile: &Profile, finding: &Finding) -> Option<Slowing> {
-    let is_first = profile.growth.findings.first().is_some_and(|first| std::ptr::eq(first, finding));
-    profile.growth.slowing.filter(|_| is_first)
+    let is_first = profile.diagnosis.findings.first().is_some_and(|first| std::ptr::eq(first, finding));
+    profile.diagnosis.slowing.filter(|_| is_first)
 }
 
 /// The unit of growth: iteration or second.
 pub(crate) fn per(profile: &Profile) -> &'static str {
-    if profile.growth.how == How::Time { "second" } else { "iteration" }
+    if profile.diagnosis.how == How::Time { "second" } else { "iteration" }
 }

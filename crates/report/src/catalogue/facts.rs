@@ -107,7 +107,7 @@ pub(crate) fn call_path(profile: &Profile, finding: &Finding, room: usize) -> Ve
 /// `200 at the last iteration · 1.0 more per iteration · still running`.
 pub(crate) fn threads(profile: &Profile, finding: &Finding) -> String {
     let Some(threads) = finding.threads else { return String::new() };
-    let when = if profile.growth.how == How::Time { "in total" } else { "at the last iteration" };
+    let when = if profile.diagnosis.how == How::Time { "in total" } else { "at the last iteration" };
     let (pace, per) = (threads.per_iteration, evidence::per(profile));
     let state = if threads.have_ended { "exited" } else { "still running" };
     format!("{} {when} · {pace:.1} more per {per} · {state}", count(threads.count))
@@ -118,7 +118,7 @@ pub(crate) fn live(profile: &Profile, finding: &Finding) -> String {
         return String::new();
     }
     let live = finding.live;
-    let when = match profile.growth.how {
+    let when = match profile.diagnosis.how {
         How::Time => "at the last measurement",
         How::Loop | How::Marks if 2 * finding.held.bytes.get() < live.bytes.get() => {
             "while growing, freed later"

@@ -30,14 +30,14 @@ pub(crate) fn sum_label(profile: &Profile, ledger: &LedgerProfile) -> &'static s
 pub(crate) fn pace_of_sum(profile: &Profile, ledger: &LedgerProfile) -> Option<f64> {
     let lines: Vec<Line> = profile.tables.counted(ledger.space.kind).map(|row| row.line).collect();
     match ledger.space {
-        Space::HOST => profile.growth.rss.and_then(|trend| trend.pace()),
-        space => profile.growth.of_ledger(space, &lines),
+        Space::HOST => profile.diagnosis.rss.and_then(|trend| trend.pace()),
+        space => profile.diagnosis.of_ledger(space, &lines),
     }
 }
 
 /// Whether any line of the program grows in a space.
 pub(crate) fn anything_grows(profile: &Profile, space: Space) -> bool {
-    let pace = |line: &LineRow| profile.growth.of_ledger(space, &[line.line]);
+    let pace = |line: &LineRow| profile.diagnosis.of_ledger(space, &[line.line]);
     profile.tables.counted(space.kind).any(|line| pace(line).is_some_and(|pace| pace > 0.0))
 }
 

@@ -18,7 +18,7 @@ pub(crate) fn verdict_line(profile: &Profile, verdict: Verdict) -> String {
 
 /// `RSS 0.51 GiB → 1.98 GiB`.
 pub(crate) fn resident(profile: &Profile) -> Option<String> {
-    let rss = profile.growth.rss.filter(|trend| trend.level > 0.0);
+    let rss = profile.diagnosis.rss.filter(|trend| trend.level > 0.0);
     match (rss, profile.rss) {
         (Some(trend), _) => Some(match [trend.first, trend.level].map(|value| size(bytes(value))) {
             [first, level] if first == level => format!("RSS {level}"),
@@ -31,7 +31,7 @@ pub(crate) fn resident(profile: &Profile) -> Option<String> {
 
 /// The judgement.
 pub(crate) fn judgement(profile: &Profile, verdict: Verdict) -> String {
-    let growth = &profile.growth;
+    let diagnosis = &profile.diagnosis;
     match verdict {
         Verdict::Leak => format!("{} with no sign of stopping", growing(profile)),
         Verdict::GrowthUnexplained => format!("{}, unexplained", growing(profile)),
@@ -41,18 +41,18 @@ pub(crate) fn judgement(profile: &Profile, verdict: Verdict) -> String {
             format!("no growth, but {} definitely lost", amount_words(lost))
         }
         Verdict::Plateau => stopped(profile),
-        Verdict::Clean if growth.how == How::Time => match is_flat(profile) {
+        Verdict::Clean if diagnosis.how == How::Time => match is_flat(profile) {
             true => "no steady growth (no loop found, judged over time)".to_owned(),
             false => "growth not judged (no loop found)".to_owned(),
         },
-        Verdict::Clean => format!("no growth in {}", plural_count(growth.count, "iteration")),
+        Verdict::Clean => format!("no growth in {}", plural_count(diagnosis.count, "iteration")),
         Verdict::TooShort => too_short(profile),
     }
 }
 
 /// `reached a plateau: shop/rates.py:12 holds 24.0 MiB`.
 fn stopped(profile: &Profile) -> String {
-    let owner = profile.growth.plateau.and_then(|plateau| {
+    let owner = profile.diagnosis.plateau.and_then(|plateau| {
         let line = profile.line(&profile.sites[plateau.representative])?;
         Some(format!(": {} holds {}", location(line)?, size(plateau.level)))
     });
@@ -62,12 +62,12 @@ fn stopped(profile: &Profile) -> String {
 /// Whether the time series shows no growth. A short one, or a rise that was not judged, shows nothing.
 fn is_flat(profile: &Profile) -> bool {
     let is_flat_trend = |trend: Trend| matches!(trend.shape, Shape::Flat | Shape::Plateau);
-    profile.growth.live.is_some_and(is_flat_trend) && profile.growth.rss.is_none_or(is_flat_trend)
+    profile.diagnosis.live.is_some_and(is_flat_trend) && profile.diagnosis.rss.is_none_or(is_flat_trend)
 }
 
 /// Growth that is no leak, in the words of the first finding.
 fn bounded_growth(profile: &Profile) -> String {
-    match profile.growth.findings.first().map(|finding| finding.rule.outcome) {
+    match profile.diagnosis.findings.first().map(|finding| finding.rule.outcome) {
         Some(Outcome::Ends(Ending::Instead(words))) => words.to_owned(),
         Some(Outcome::Ends(Ending::After(words))) => format!("{}{words}", growing(profile)),
         Some(Outcome::Leak | Outcome::Unexplained) | None => growing(profile),
@@ -76,22 +76,22 @@ fn bounded_growth(profile: &Profile) -> String {
 
 /// What grows: resident memory where that is known, else what the findings say.
 fn growing(profile: &Profile) -> String {
-    let growth = &profile.growth;
-    match growth.rss.filter(|trend| trend.shape == Shape::Linear) {
+    let diagnosis = &profile.diagnosis;
+    match diagnosis.rss.filter(|trend| trend.shape == Shape::Linear) {
         Some(trend) => format!("growing by {}", rate(profile, &trend)),
         None => {
-            let sum: f64 = growth.findings.iter().map(|finding| finding.trend.slope.value).sum();
+            let sum: f64 = diagnosis.findings.iter().map(|finding| finding.trend.slope.value).sum();
             format!("live memory growing by {} per {}", size(bytes(sum)), evidence::per(profile))
         }
     }
 }
 
 fn too_short(profile: &Profile) -> String {
-    let enough = profile.growth.enough.unwrap_or_default();
-    match profile.growth.how {
+    let enough = profile.diagnosis.enough.unwrap_or_default();
+    match profile.diagnosis.how {
         How::Time => format!("too short to detect growth: {} needed", plural_count(enough, "second")),
         How::Loop | How::Marks => {
-            let count = plural_count(profile.growth.count, "iteration");
+            let count = plural_count(profile.diagnosis.count, "iteration");
             format!("too short to detect growth: {count}, {enough} needed")
         }
     }

@@ -76,7 +76,7 @@ impl StackValues {
             live: Amount::of(site.held),
             peak: Amount::of(site.peak),
             allocated: Amount::of(site.allocated),
-            growth: profile.growth.of_site(site).map_or(0, |pace| pace.round() as i64),
+            growth: profile.diagnosis.of_site(site).map_or(0, |pace| pace.round() as i64),
         }
     }
 
@@ -210,8 +210,8 @@ impl<'a> Samples<'a> {
 
     /// Whether growth is known for single stacks: it is known per iteration only.
     pub fn knows_growth(&self) -> bool {
-        let growth = &self.profile.growth;
-        growth.how != heaplens_analyze::diagnose::How::Time && growth.verdict.is_some()
+        let diagnosis = &self.profile.diagnosis;
+        diagnosis.how != heaplens_analyze::diagnose::How::Time && diagnosis.verdict.is_some()
     }
 
     /// Whether a frame of Python is in them.

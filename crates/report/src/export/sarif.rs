@@ -31,8 +31,13 @@ const FINGERPRINT: &str = "heaplensCause/v1";
 /// When `out` cannot be written.
 pub fn write(profile: &Profile, folder: &str, out: &mut dyn Write) -> io::Result<()> {
     let mut log = Log { profile, root: Root::new(folder), rules: BTreeMap::new(), seen: HashMap::new() };
-    let found: Vec<Cause<'_>> =
-        profile.growth.findings.iter().map(|finding| growth(profile, finding)).chain(lost(profile)).collect();
+    let found: Vec<Cause<'_>> = profile
+        .diagnosis
+        .findings
+        .iter()
+        .map(|finding| growth(profile, finding))
+        .chain(lost(profile))
+        .collect();
     let results: Vec<Value> = found.iter().map(|cause| log.result(cause)).collect();
     let rules: Vec<&Value> = log.rules.values().collect();
     let driver = json!({ "name": "Heaplens", "version": env!("CARGO_PKG_VERSION"), "rules": rules });

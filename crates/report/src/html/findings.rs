@@ -22,7 +22,7 @@ const ROOM: usize = 160;
 
 /// Writes all of them.
 pub(super) fn write(profile: &Profile, page: &mut Markup) {
-    let findings = &profile.growth.findings;
+    let findings = &profile.diagnosis.findings;
     if findings.is_empty() {
         return;
     }

@@ -54,7 +54,7 @@ struct FrameColumns {
 /// The tree of a profile. Names go to the table of the page.
 pub(super) fn flame(profile: &Profile, strings: &mut Strings) -> Flame {
     let tree = Tree::of(profile);
-    let knows_growth = profile.growth.how != How::Time && profile.growth.verdict.is_some();
+    let knows_growth = profile.diagnosis.how != How::Time && profile.diagnosis.verdict.is_some();
     let mut flame = Flame { total: tree.nodes[0].total, knows_growth, ..Flame::default() };
     let chosen = tree.chosen();
     Writer {
@@ -238,7 +238,7 @@ fn sites(profile: &Profile) -> impl Iterator<Item = &SiteProfile> {
 }
 
 fn values(profile: &Profile, site: &SiteProfile) -> Values {
-    let growth = profile.growth.of_site(site).map_or(0, |pace| pace.round().max(0.0) as u64);
+    let growth = profile.diagnosis.of_site(site).map_or(0, |pace| pace.round().max(0.0) as u64);
     [site.held.bytes.get(), site.peak.bytes.get(), growth]
 }
 

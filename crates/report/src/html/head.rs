@@ -39,8 +39,8 @@ fn about(profile: &Profile) -> Vec<String> {
     if profile.run.wall.get() > 0 {
         about.push(seconds(profile.run.wall));
     }
-    if profile.growth.how == How::Marks {
-        about.push(plural_count(profile.growth.count, "iteration"));
+    if profile.diagnosis.how == How::Marks {
+        about.push(plural_count(profile.diagnosis.count, "iteration"));
     } else if let Some(found) = &profile.iterations {
         about.push(process::iterations(found).replacen(" of the loop", " iterations of the loop", 1));
     }

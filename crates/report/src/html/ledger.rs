@@ -62,7 +62,7 @@ fn lines(profile: &Profile, ledger: &LedgerProfile, grows: bool, page: &mut Mark
     for line in profile.tables.counted(ledger.space.kind) {
         let moments = ledger.line(line.line);
         if moments.most() >= SMALLEST {
-            let pace = profile.growth.of_ledger(ledger.space, &[line.line]);
+            let pace = profile.diagnosis.of_ledger(ledger.space, &[line.line]);
             row(page, (line.key, line.label), moments, grows.then(|| pace_words(pace)));
             mappings(profile, ledger, line, grows, page);
         }

@@ -65,7 +65,7 @@ impl Known {
 impl Baseline {
     /// The findings of a profile.
     pub fn of(profile: &Profile) -> Self {
-        let findings = profile.growth.findings.iter().map(|finding| Known::of(profile, finding));
+        let findings = profile.diagnosis.findings.iter().map(|finding| Known::of(profile, finding));
         Self { schema: SCHEMA.to_owned(), findings: findings.collect() }
     }
 

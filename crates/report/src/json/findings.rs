@@ -19,7 +19,7 @@ pub(super) struct RssFields {
 }
 
 pub(super) fn rss(profile: &Profile) -> Option<RssFields> {
-    let trend = profile.growth.rss;
+    let trend = profile.diagnosis.rss;
     let slope = trend.filter(|trend| trend.shape != Shape::TooShort).map(|trend| trend.slope);
     profile.rss.map(|rss| RssFields {
         start: rss.start.get(),
@@ -43,7 +43,7 @@ pub(super) struct PlateauFields<'a> {
 }
 
 pub(super) fn plateau(profile: &Profile) -> Option<PlateauFields<'_>> {
-    let plateau = profile.growth.plateau.filter(|_| profile.verdict() == Some(Verdict::Plateau))?;
+    let plateau = profile.diagnosis.plateau.filter(|_| profile.verdict() == Some(Verdict::Plateau))?;
     Some(PlateauFields {
         rule: plateau.rule.id,
         name: plateau.rule.name,
@@ -114,7 +114,10 @@ struct ExcludedFields {
 
 /// `None` where nothing was recorded.
 pub(super) fn findings(profile: &Profile) -> Option<Vec<FindingFields<'_>>> {
-    profile.growth.verdict.map(|_| profile.growth.findings.iter().map(|one| finding(profile, one)).collect())
+    profile
+        .diagnosis
+        .verdict
+        .map(|_| profile.diagnosis.findings.iter().map(|one| finding(profile, one)).collect())
 }
 
 fn finding<'a>(profile: &'a Profile, finding: &'a Finding) -> FindingFields<'a> {

@@ -24,15 +24,15 @@ struct LoopFields<'a> {
 
 pub(super) fn iterations(profile: &Profile) -> IterationFields<'_> {
     match &profile.iterations {
-        Some(found) if profile.growth.how != How::Marks => IterationFields {
+        Some(found) if profile.diagnosis.how != How::Marks => IterationFields {
             count: Some(found.count),
             exact: Some(found.is_exact),
             per: "iteration",
             how: Some("loop"),
             place: Some(LoopFields { file: &found.file, line: found.line, function: &found.function }),
         },
-        _ if profile.growth.how == How::Marks => IterationFields {
-            count: Some(profile.growth.count),
+        _ if profile.diagnosis.how == How::Marks => IterationFields {
+            count: Some(profile.diagnosis.count),
             exact: Some(true),
             per: "iteration",
             how: Some("marks"),

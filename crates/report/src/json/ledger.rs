@@ -42,7 +42,7 @@ pub(super) fn rows(profile: &Profile, ledger: &LedgerProfile) -> Vec<LayerRow> {
     let row = |(layer, lines): (&'static str, Vec<Line>)| LayerRow {
         layer,
         bytes: fields(ledger.moments(|one| lines.iter().map(|&line| one.line(line)).sum())),
-        bytes_per_iteration: profile.growth.of_ledger(ledger.space, &lines),
+        bytes_per_iteration: profile.diagnosis.of_ledger(ledger.space, &lines),
     };
     let is_of_forked = |lines: &[Line]| lines.iter().all(|&line| tables.line(line).is_of_forked);
     let layers = layers(tables, ledger.space.kind).into_iter();

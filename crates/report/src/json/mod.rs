@@ -324,7 +324,7 @@ impl<'a> SiteFields<'a> {
             peak_bytes_margin: bytes(site.peak.margin),
             held_bytes: held.map(|held| held.bytes.get()),
             held_blocks: held.map(|held| held.blocks),
-            bytes_per_iteration: profile.growth.of_site(site),
+            bytes_per_iteration: profile.diagnosis.of_site(site),
             layer: site.layer.name(),
             kind: site.kind.row().name,
             space: space_of(profile, site),

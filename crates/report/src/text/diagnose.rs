@@ -39,7 +39,7 @@ pub fn write(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
     if let Some(interval) = profile.sampled {
         writeln!(out, "- sampled every {} on average", size(interval))?;
     }
-    if let Some(finding) = profile.growth.findings.first() {
+    if let Some(finding) = profile.diagnosis.findings.first() {
         write_finding(profile, finding, out)?;
     }
     write_ledger(profile, out)?;
@@ -69,8 +69,8 @@ fn versions(profile: &Profile, packages: &[Package]) -> String {
 }
 
 fn iterations(profile: &Profile) -> String {
-    match (&profile.iterations, profile.growth.how) {
-        (_, How::Marks) => format!("{} (marks)", count(profile.growth.count)),
+    match (&profile.iterations, profile.diagnosis.how) {
+        (_, How::Marks) => format!("{} (marks)", count(profile.diagnosis.count)),
         (Some(found), _) => loop_words(found),
         (None, _) => "no loop found, rates are per second".to_owned(),
     }

@@ -28,7 +28,7 @@ pub(super) fn write(profile: &Profile, page: &mut Page<'_>) -> io::Result<()> {
     for remark in remarks(profile).filter_map(|(_, remark)| remark) {
         page.wrapped("  ", &one_line(&remark.text))?;
     }
-    let findings = &profile.growth.findings;
+    let findings = &profile.diagnosis.findings;
     for (rank, finding) in (1..).zip(findings.iter().take(SHOWN)) {
         page.line("")?;
         write_finding(profile, page, rank, finding)?;

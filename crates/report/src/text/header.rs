@@ -44,9 +44,9 @@ pub(super) fn write_figures(profile: &Profile, page: &mut Page<'_>) -> io::Resul
         page.line(&format!("  RSS             start {start} · peak {peak} · {last} {end}"))?;
     }
     ledger::write_tree(profile, page)?;
-    if profile.growth.how == How::Marks {
-        let of = profile.growth.runs.unwrap_or("marks set by the program");
-        page.line(&format!("  iterations      {} ({of})", count(profile.growth.count)))?;
+    if profile.diagnosis.how == How::Marks {
+        let of = profile.diagnosis.runs.unwrap_or("marks set by the program");
+        page.line(&format!("  iterations      {} ({of})", count(profile.diagnosis.count)))?;
     } else if let Some(found) = &profile.iterations {
         page.line(&format!("  iterations      {}", iterations(found)))?;
     }

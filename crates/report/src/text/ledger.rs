@@ -34,7 +34,7 @@ fn write_one(profile: &Profile, ledger: &LedgerProfile, page: &mut Page<'_>) -> 
     for line in tables.counted(space.kind) {
         let moments = ledger.line(line.line);
         if moments.most() >= SMALLEST {
-            row(page, line.label, moments, &pace(profile.growth.of_ledger(space, &[line.line])))?;
+            row(page, line.label, moments, &pace(profile.diagnosis.of_ledger(space, &[line.line])))?;
         }
         mappings(profile, ledger, line, page)?;
     }

@@ -40,7 +40,7 @@ struct Table {
 
 /// Writes all tables that are not empty.
 pub(super) fn write(profile: &Profile, page: &mut Page<'_>) -> io::Result<()> {
-    if !profile.growth.findings.is_empty() {
+    if !profile.diagnosis.findings.is_empty() {
         let of_blocks = Category::ALL.iter().filter(|category| !category.row().is_mapped);
         return of_blocks.copied().try_for_each(|category| {
             of_category(profile, category, TOP_BESIDE_FINDINGS).write(page, profile)
