@@ -25,13 +25,13 @@ mod thinning;
 mod tracing;
 mod watch;
 
-pub use agent::{AgentFile, NoPlaceForAgent};
+pub use agent::{AgentFile, NoDirectoryForAgent};
 pub use collect::{Asked, CollectError, collect, collect_with};
 pub use launch::{BareReason, LookupError};
 pub use recorded_process::{NotRecorded, RecordedProcess, Unanswered};
-pub use run::{Outcome, Recorded, RunError, RunOptions, place_agent, run, run_with};
+pub use run::{Outcome, Recorded, RunError, RunOptions, install_agent, run, run_with};
 pub use seal::Warning;
 pub use session::{Session, SessionError};
 pub use snapshot::{Examiner, SnapshotError};
 pub use tracing::NotStopped;
-pub use watch::{Audience, Listeners, Progress};
+pub use watch::{Listeners, Progress, ProgressListener};

@@ -9,7 +9,7 @@ use heaplens_format::environment::Objects;
 use heaplens_format::recording::{Exit, Recording, Run};
 use heaplens_format::{Bytes, Pid};
 
-use crate::agent::{self, AgentFile, Folders, NoPlaceForAgent};
+use crate::agent::{self, AgentFile, Folders, NoDirectoryForAgent};
 use crate::launch::{self, BareReason, LookupError, Preload};
 use crate::os::Stopwatch;
 use crate::os::{HeldSignals, children};
@@ -94,7 +94,7 @@ pub enum RunError {
     Session(#[from] SessionError),
     /// There is no directory for the agent.
     #[error(transparent)]
-    Agent(#[from] NoPlaceForAgent),
+    Agent(#[from] NoDirectoryForAgent),
     /// The recorder could not prepare itself.
     #[error("cannot prepare to watch the program: {0}")]
     Unready(io::Error),
@@ -139,7 +139,7 @@ fn run_bare(options: &RunOptions, program: &Path, reason: BareReason) -> Result<
 }
 
 fn run_recorded(options: &RunOptions, program: &Path, listeners: Listeners<'_>) -> Result<Outcome, RunError> {
-    let agent = place_agent(options.agent.unwrap_or_default())?;
+    let agent = install_agent(options.agent.unwrap_or_default())?;
     let session = Session::create(env::var_os("TMPDIR"))?;
     let preload = Preload {
         agent: agent.path().to_owned(),
@@ -165,9 +165,9 @@ fn run_recorded(options: &RunOptions, program: &Path, listeners: Listeners<'_>) 
 ///
 /// # Errors
 /// When it cannot be written to any directory.
-pub fn place_agent(agent: &[u8]) -> Result<AgentFile, NoPlaceForAgent> {
+pub fn install_agent(agent: &[u8]) -> Result<AgentFile, NoDirectoryForAgent> {
     let [cache, home, temporary] = ["XDG_CACHE_HOME", "HOME", "TMPDIR"].map(env::var_os);
-    agent::place(agent, &Folders { cache, home, temporary }.candidates())
+    agent::install(agent, &Folders { cache, home, temporary }.candidates())
 }
 
 fn run_to_end(

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use heaplens_record::place_agent;
+use heaplens_record::install_agent;
 
 use crate::failure::Failure;
 use crate::render::print;
@@ -27,7 +27,7 @@ Examples:
 
 /// Installs the library and prints its path.
 pub(crate) fn agent(arguments: &AgentArguments, agent: &[u8]) -> Result<ExitCode, Failure> {
-    let file = place_agent(agent).map_err(|error| Failure::new(error.to_string()))?;
+    let file = install_agent(agent).map_err(|error| Failure::new(error.to_string()))?;
     file.keep();
     if let Some(link) = &arguments.link {
         create_link(file.path(), link)?;

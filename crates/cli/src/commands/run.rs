@@ -160,7 +160,7 @@ fn recorded(options: RunOptions, quiet: bool, snapshots: HeapSnapshots<'_>) -> R
     let mut examine = |snapshot: &Snapshot, _| analysis.holders(snapshot);
     let takes_any = snapshots.on_growth || snapshots.at_mark.is_some();
     let listeners = Listeners {
-        audience: show.as_mut().map(|show| show as _),
+        progress: show.as_mut().map(|show| show as _),
         examiner: takes_any.then_some(&mut examine as _),
         snapshots: snapshots.on_growth,
         snapshot_at: snapshots.at_mark,

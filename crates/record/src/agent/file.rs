@@ -16,7 +16,7 @@ use super::name::{draft_of, file_name};
 /// The agent cannot be written to any directory.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write the agent library to any directory: {}", list(tried))]
-pub struct NoPlaceForAgent {
+pub struct NoDirectoryForAgent {
     /// Each folder that was tried, with the reason against it.
     pub tried: Vec<(PathBuf, String)>,
 }
@@ -77,10 +77,10 @@ impl Folders {
 }
 
 /// A file with exactly these bytes, in the first folder that can hold it. Files there that nobody uses any more are removed.
-pub(crate) fn place(agent: &[u8], folders: &[PathBuf]) -> Result<AgentFile, NoPlaceForAgent> {
+pub(crate) fn install(agent: &[u8], folders: &[PathBuf]) -> Result<AgentFile, NoDirectoryForAgent> {
     let mut tried = Vec::new();
     for folder in folders {
-        match place_in(agent, folder) {
+        match install_in(agent, folder) {
             Ok(file) => {
                 cache::prune(folder);
                 return Ok(file);
@@ -88,10 +88,10 @@ pub(crate) fn place(agent: &[u8], folders: &[PathBuf]) -> Result<AgentFile, NoPl
             Err(reason) => tried.push((folder.clone(), reason)),
         }
     }
-    Err(NoPlaceForAgent { tried })
+    Err(NoDirectoryForAgent { tried })
 }
 
-fn place_in(agent: &[u8], folder: &Path) -> Result<AgentFile, String> {
+fn install_in(agent: &[u8], folder: &Path) -> Result<AgentFile, String> {
     check_name(folder)?;
     DirBuilder::new().recursive(true).mode(0o755).create(folder).map_err(|error| error.to_string())?;
     check_folder(folder)?;
@@ -167,9 +167,9 @@ mod tests {
     fn the_agent_is_written_once_and_found_again() {
         let folder = tempfile::tempdir().unwrap();
         let folders = [folder.path().join("cache")];
-        let first = place(b"library", &folders).unwrap();
+        let first = install(b"library", &folders).unwrap();
         let made = std::fs::metadata(first.path()).unwrap().ino();
-        assert_eq!(place(b"library", &folders).unwrap().path(), first.path());
+        assert_eq!(install(b"library", &folders).unwrap().path(), first.path());
         assert_eq!(std::fs::metadata(first.path()).unwrap().ino(), made, "it was written again");
         assert_eq!(std::fs::read_dir(&folders[0]).unwrap().count(), 1, "a draft was left behind");
     }
@@ -178,9 +178,9 @@ mod tests {
     fn a_file_with_other_bytes_under_the_same_name_is_replaced() {
         let folder = tempfile::tempdir().unwrap();
         let folders = [folder.path().join("cache")];
-        let file = place(b"library", &folders).unwrap();
+        let file = install(b"library", &folders).unwrap();
         std::fs::write(file.path(), b"tampered").unwrap();
-        place(b"library", &folders).unwrap();
+        install(b"library", &folders).unwrap();
         assert_eq!(std::fs::read(file.path()).unwrap(), b"library");
     }
 
@@ -188,13 +188,13 @@ mod tests {
     fn unused_agents_are_removed_when_another_is_written() {
         let folder = tempfile::tempdir().unwrap();
         let folders = [folder.path().join("cache")];
-        let paths = [b"first", b"other"].map(|bytes| place(bytes, &folders).unwrap().path().to_owned());
+        let paths = [b"first", b"other"].map(|bytes| install(bytes, &folders).unwrap().path().to_owned());
         let long_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(365 * 24 * 60 * 60);
         for path in &paths {
             let times = std::fs::FileTimes::new().set_accessed(long_ago).set_modified(long_ago);
             File::open(path).unwrap().set_times(times).unwrap();
         }
-        place(b"other", &folders).unwrap();
+        install(b"other", &folders).unwrap();
         assert!(!paths[0].exists(), "nobody used it for a year");
         assert!(paths[1].exists(), "it was used now");
     }
@@ -204,7 +204,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let folders =
             ["with blank", "with:colon", "with$dollar", "good"].map(|name| folder.path().join(name));
-        assert_eq!(place(b"library", &folders).unwrap().path().parent().unwrap(), folders[3]);
+        assert_eq!(install(b"library", &folders).unwrap().path().parent().unwrap(), folders[3]);
         assert!(!folders[0].exists());
     }
 
@@ -212,7 +212,7 @@ mod tests {
     fn a_folder_that_others_can_write_is_skipped() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
-        let error = place(b"library", &[folder.path().to_owned()]).unwrap_err();
+        let error = install(b"library", &[folder.path().to_owned()]).unwrap_err();
         assert_eq!(error.tried[0].1, "other users can write to it");
     }
 

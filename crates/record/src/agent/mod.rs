@@ -5,6 +5,6 @@ mod cache;
 mod file;
 mod name;
 
-pub use file::{AgentFile, NoPlaceForAgent};
-pub(crate) use file::{Folders, place};
+pub use file::{AgentFile, NoDirectoryForAgent};
+pub(crate) use file::{Folders, install};
 pub(crate) use name::is_agent;

@@ -10,6 +10,6 @@ mod timeline;
 mod tree;
 
 pub use listeners::Listeners;
-pub use progress::{Audience, Progress};
+pub use progress::{Progress, ProgressListener};
 pub(crate) use readings::Readings;
 pub(crate) use tree::{Ended, RunPaths, until_end};

@@ -34,7 +34,7 @@ pub struct Progress {
 }
 
 /// Receives progress.
-pub type Audience<'a> = &'a mut dyn FnMut(&Progress);
+pub type ProgressListener<'a> = &'a mut dyn FnMut(&Progress);
 
 /// Resident memory over the iterations of the main loop, as a time series of bounded length.
 #[derive(Debug, Default)]

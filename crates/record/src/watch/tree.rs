@@ -12,7 +12,7 @@ use heaplens_format::{Bytes, Nanos, Pid};
 
 use super::image::Image;
 use super::listeners::Listeners;
-use super::progress::{self, Audience, GrowthSeries};
+use super::progress::{self, GrowthSeries, ProgressListener};
 use super::readings::Readings;
 use crate::arena;
 use crate::os::Stopwatch;
@@ -67,7 +67,7 @@ pub(crate) fn until_end(
     listeners: Listeners<'_>,
 ) -> io::Result<Ended> {
     let own_peak = children::own_peak_rss();
-    let Listeners { mut audience, examiner, snapshots: are_wanted, snapshot_at } = listeners;
+    let Listeners { progress: mut listener, examiner, snapshots: are_wanted, snapshot_at } = listeners;
     let examine = examiner.map(|examiner| one_at_a_time(examiner));
     let snapshots_when_asked = are_wanted && examine.is_some();
     let mut watch = Watch { snapshot_at, snapshots_when_asked, ..Watch::new(main, paths, wake_up, clock) };
@@ -77,8 +77,8 @@ pub(crate) fn until_end(
             watch.reap_orphans(main)?;
             watch.read_all(&mut worker);
             watch.take_snapshots(&mut worker, are_wanted);
-            if let Some(audience) = &mut audience {
-                watch.report(audience);
+            if let Some(listener) = &mut listener {
+                watch.report(listener);
             }
             watch.wait_for_next(main, signals)?;
         }
@@ -148,7 +148,7 @@ impl<'a> Watch<'a> {
     }
 
     /// Reports progress, from time to time.
-    fn report(&mut self, audience: &mut Audience<'_>) {
+    fn report(&mut self, listener: &mut ProgressListener<'_>) {
         let now = self.clock.elapsed();
         if now < self.report_at {
             return;
@@ -159,7 +159,7 @@ impl<'a> Watch<'a> {
         if self.reported != Some(name) {
             (self.reported, self.series) = (Some(name), GrowthSeries::default());
         }
-        audience(&self.series.progress(now, sample, &loops));
+        listener(&self.series.progress(now, sample, &loops));
     }
 
     /// The command's own process; where that has next to no live memory, as a shell, the running one with the most.
