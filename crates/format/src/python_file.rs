@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_tells_whose_code_it_is() {
+    fn the_name_of_a_file_says_whose_code_it_is() {
         let truths = [
             ("train.py", Owner::User),
             ("/home/user/shop/models/net.py", Owner::User),

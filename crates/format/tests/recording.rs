@@ -237,7 +237,7 @@ fn a_seal_that_counts_other_chunks_is_named() {
 }
 
 #[test]
-fn bytes_behind_the_seal_are_named() {
+fn bytes_after_the_seal_are_reported() {
     let bytes = [encode(&sample()), b"more".to_vec()].concat();
     let decoded = decode(&bytes).unwrap();
     assert_eq!(decoded.recording, sample());

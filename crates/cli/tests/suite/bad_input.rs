@@ -54,7 +54,7 @@ fn a_foreign_file_is_no_recording() {
 }
 
 #[test]
-fn an_output_path_that_cannot_be_written_is_told_before_the_program_runs() {
+fn an_output_path_that_cannot_be_written_is_reported_before_the_program_runs() {
     let folder = Folder::new();
     let witness = folder.file("witness");
     let path = folder.file("no/such/folder/run.hlr");

@@ -111,7 +111,7 @@ fn a_call_that_waits_goes_on() {
 }
 
 #[test]
-fn no_child_and_no_signal_is_left_behind() {
+fn no_child_and_no_signal_is_left() {
     let expected = "signals=0 waited=0 listed=0 tracer=0 loops=1\n";
     killed_at_each_step("children", false, expected);
     killed_at_each_step("children", true, expected);

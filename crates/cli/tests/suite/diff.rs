@@ -61,7 +61,7 @@ fn growth(run: &Finished) -> (u64, u64) {
 }
 
 #[test]
-fn more_passes_are_so_many_blocks_more_at_their_line() {
+fn more_iterations_are_so_many_blocks_more_at_their_line() {
     let [few, many] = ["40", "100"].map(|passes| on_python("python_grows.py", &[passes]));
     let (size, line) = growth(&few);
     for (from, to, passes) in [(&few, &many, 60i64), (&many, &few, -60)] {
@@ -120,7 +120,7 @@ fn between_two_marks_a_line_grew_by_what_it_took_between_them() {
 }
 
 #[test]
-fn between_two_passes_a_line_grew_by_so_many_blocks() {
+fn between_two_iterations_a_line_grew_by_so_many_blocks() {
     let run = on_python("python_grows.py", &["60"]);
     let (size, line) = growth(&run);
     let words: [&dyn AsRef<OsStr>; 7] =

@@ -40,7 +40,7 @@ fn status(output: &std::process::Output) -> Option<i32> {
 }
 
 #[test]
-fn every_way_to_leave_has_the_status_the_output_and_the_order_that_it_has_alone() {
+fn every_kind_of_exit_has_the_status_the_output_and_the_order_that_it_has_alone() {
     for (way, is_tried) in WAYS {
         let alone = Command::new(program("leaves.cpp")).arg(way).output().expect("it starts");
         let run = leave(way, &[]);
@@ -51,7 +51,7 @@ fn every_way_to_leave_has_the_status_the_output_and_the_order_that_it_has_alone(
 }
 
 #[test]
-fn a_passive_run_tries_nothing_at_the_end() {
+fn a_passive_run_makes_no_reclaim_test_at_exit() {
     assert_eq!(trimmed(&leave("return", &["--passive"])), None);
 }
 
@@ -66,7 +66,7 @@ fn what_the_end_shows_was_read_before_memory_was_given_back() {
 }
 
 #[test]
-fn main_is_called_by_libc_as_far_as_stacks_tell() {
+fn stacks_show_main_as_called_by_libc() {
     let run = leave("return", &[]);
     let text = std::fs::read_to_string(run.folder.file("run.json")).expect("a report");
     assert!(text.contains("__libc_start"), "frames around main are there");

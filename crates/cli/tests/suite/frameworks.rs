@@ -37,7 +37,7 @@ impl Truth {
     }
 }
 
-fn assert_told(variable: &str, program: &str, kind: &str) {
+fn assert_reported(variable: &str, program: &str, kind: &str) {
     let Some((truth, found)) = told(variable, program, kind) else { return };
     let Some(truth) = truth else {
         assert!(found.is_empty(), "{program} {kind} is well-behaved: {found:#?}");
@@ -56,15 +56,15 @@ fn assert_told(variable: &str, program: &str, kind: &str) {
 }
 
 #[test]
-fn torch_loops_are_told_at_their_lines() {
+fn torch_loops_are_reported_at_their_lines() {
     for kind in ["list", "graph", "clean"] {
-        assert_told("HEAPLENS_TORCH_PYTHON", "torch_loops.py", kind);
+        assert_reported("HEAPLENS_TORCH_PYTHON", "torch_loops.py", kind);
     }
 }
 
 #[test]
-fn jax_loops_are_told_at_their_lines() {
+fn jax_loops_are_reported_at_their_lines() {
     for kind in ["list", "shapes", "clean"] {
-        assert_told("HEAPLENS_JAX_PYTHON", "jax_loops.py", kind);
+        assert_reported("HEAPLENS_JAX_PYTHON", "jax_loops.py", kind);
     }
 }

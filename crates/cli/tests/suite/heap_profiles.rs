@@ -340,7 +340,7 @@ fn a_profile_that_cannot_be_whole_is_not_there() {
 
 /// A pipe that nobody reads would be waited for.
 #[test]
-fn a_pipe_in_the_place_of_a_profile_is_left_alone() {
+fn a_pipe_with_the_name_of_a_profile_is_left_alone() {
     let run = Profiled::on("steps");
     let pipe = run.folder.file("profile.0001.heap.part");
     assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo starts").success());

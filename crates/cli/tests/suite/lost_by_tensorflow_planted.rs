@@ -48,8 +48,8 @@ fn is_planted(record: &Value) -> bool {
 
 #[test]
 #[ignore = "long: cargo xtask test --all"]
-fn what_is_lost_under_a_suppressed_frame_is_told_of() {
-    let test = "lost_by_tensorflow_planted::what_is_lost_under_a_suppressed_frame_is_told_of";
+fn what_is_lost_under_a_suppressed_frame_is_reported() {
+    let test = "lost_by_tensorflow_planted::what_is_lost_under_a_suppressed_frame_is_reported";
     let Some(python) = std::env::var_os("HEAPLENS_TENSORFLOW_PYTHON").map(PathBuf::from) else {
         return skip(test, "HEAPLENS_TENSORFLOW_PYTHON names no Python with TensorFlow");
     };

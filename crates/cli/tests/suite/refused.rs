@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::cut_short::Running;
 use crate::harness::{Folder, Heaplens, program, shared_library};
-use crate::holders::python::{assert_looks_are_right, program_that_asks};
+use crate::holders::python::{assert_snapshots_are_right, program_that_asks};
 use crate::python::interpreters;
 
 /// The same command under a filter of system calls.
@@ -48,17 +48,17 @@ fn who_holds_a_growing_list_is_named() {
 
 /// While it waits it allocates nothing, and makes the image all the same.
 #[test]
-fn a_program_may_ask_for_a_look_at_what_a_function_holds() {
+fn a_program_may_ask_for_a_snapshot_of_what_a_function_holds() {
     let folder = Folder::new();
     let script = program_that_asks(&folder);
     let (run, command) = Heaplens::on(interpreters::any(), &["-q"]).arg(&script).into_parts();
     let output = refused(&command).output().expect("heaplens starts");
     assert!(output.status.success(), "{output:?}");
-    assert_looks_are_right(&run.file("run.hlr"));
+    assert_snapshots_are_right(&run.file("run.hlr"));
 }
 
 #[test]
-fn a_program_that_makes_images_of_itself_computes_the_same() {
+fn a_program_that_forks_snapshots_of_itself_computes_the_same() {
     let running = Running::start("busy", false);
     for _ in 0..2 {
         let output = refused(&running.snapshot()).output().expect("heaplens starts");
@@ -83,7 +83,7 @@ fn no_child_and_no_signal_is_seen() {
 }
 
 #[test]
-fn a_program_that_does_not_allocate_has_no_image_and_that_is_said() {
+fn a_program_that_does_not_allocate_has_no_snapshot_and_that_is_reported() {
     let running = Running::start("waits", false);
     assert!(refused(&running.snapshot()).output().expect("heaplens starts").status.success());
     let why = running.seen().expect_err("there is no image");
@@ -93,7 +93,7 @@ fn a_program_that_does_not_allocate_has_no_image_and_that_is_said() {
 
 /// Killed between two questions: [`Running::finish`] waits until the recorder has no child but the program.
 #[test]
-fn an_image_ends_with_whoever_asks_it() {
+fn a_forked_snapshot_ends_with_the_process_that_reads_it() {
     let running = Running::start("children", false);
     for step in [4, 16] {
         let mut command = running.snapshot();

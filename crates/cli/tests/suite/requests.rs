@@ -50,7 +50,7 @@ fn a_native_program_gives_free_memory_back_when_asked() {
 
 /// A handler may have interrupted whoever holds the allocator's lock.
 #[test]
-fn nothing_is_tried_inside_a_signal_handler() {
+fn no_reclaim_test_runs_inside_a_signal_handler() {
     let (answer, report) = ask("handler", Duration::from_millis(500));
     assert!(matches!(answer, Err(Unanswered::Silent { .. })), "{answer:?}");
     assert!(report.0["returns"].is_null(), "and a request that was taken back is not answered later");

@@ -136,8 +136,8 @@ fn told(test: &str, kind: &str, pool: bool) -> Option<Told> {
 /// The numbers are small objects and make 3 % of the growth; a line with 2 % of it is a finding. Were one in 256 of them sampled,
 /// it would be chance whether they are one: so all objects are recorded.
 #[test]
-fn a_list_of_scalars_is_told_beside_the_cache_that_keeps_them() {
-    let test = "a_list_of_scalars_is_told_beside_the_cache_that_keeps_them";
+fn a_list_of_scalars_is_reported_beside_the_cache_that_keeps_them() {
+    let test = "a_list_of_scalars_is_reported_beside_the_cache_that_keeps_them";
     let told = Told::with(&["--python-allocations", "all"], test, "scalars_in_list", true);
     told.iter().for_each(|told| told.compare("scalars_in_list"));
 }
@@ -145,8 +145,8 @@ fn a_list_of_scalars_is_told_beside_the_cache_that_keeps_them() {
 /// 32 MB, twice.
 #[test]
 #[ignore = "long: cargo xtask test --all"]
-fn what_one_pass_needs_is_kept_by_the_pool_and_is_no_leak() {
-    let test = "what_one_pass_needs_is_kept_by_the_pool_and_is_no_leak";
+fn what_one_iteration_needs_is_kept_by_the_pool_and_is_no_leak() {
+    let test = "what_one_iteration_needs_is_kept_by_the_pool_and_is_no_leak";
     let Some(with) = told(test, "array_to_tensor", true) else { return };
     let Some(without) = Told::of(test, "array_to_tensor", false) else { return };
     // Then it is the allocator that keeps it, and a trim gives it back.
@@ -159,8 +159,8 @@ fn what_one_pass_needs_is_kept_by_the_pool_and_is_no_leak() {
 /// The list has a hundred bytes of it for each iteration: no finding of its own.
 #[test]
 #[ignore = "long: cargo xtask test --all"]
-fn a_chain_of_operations_is_told_and_not_the_list_of_its_results() {
-    told("a_chain_of_operations_is_told_and_not_the_list_of_its_results", "chain_in_list", true);
+fn a_chain_of_operations_is_reported_and_not_the_list_of_its_results() {
+    told("a_chain_of_operations_is_reported_and_not_the_list_of_its_results", "chain_in_list", true);
 }
 
 #[test]
@@ -181,8 +181,8 @@ fn tensors_are_held_by_the_object_that_keeps_them() {
 
 #[test]
 #[ignore = "long: cargo xtask test --all"]
-fn data_that_a_pipeline_closes_over_is_told_with_the_registry_that_keeps_it() {
-    let test = "data_that_a_pipeline_closes_over_is_told_with_the_registry_that_keeps_it";
+fn data_that_a_pipeline_closes_over_is_reported_with_the_registry_that_keeps_it() {
+    let test = "data_that_a_pipeline_closes_over_is_reported_with_the_registry_that_keeps_it";
     told(test, "generators_over_data", true);
     told(test, "py_functions_over_data", false);
 }

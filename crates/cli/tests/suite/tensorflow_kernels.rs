@@ -36,8 +36,8 @@ fn found(test: &str, kind: &str) -> Option<Vec<(String, u64)>> {
 }
 
 #[test]
-fn what_a_kernel_loses_is_told_at_its_line_and_outputs_that_are_kept_are_not_its() {
-    let test = "what_a_kernel_loses_is_told_at_its_line_and_outputs_that_are_kept_are_not_its";
+fn what_a_kernel_loses_is_reported_at_its_line_and_outputs_that_are_kept_are_not_its() {
+    let test = "what_a_kernel_loses_is_reported_at_its_line_and_outputs_that_are_kept_are_not_its";
     let Some(found) = found(test, "leaking") else { return };
     let of_kernels = lines(KERNELS, "// definitely 4096 1").into_iter().map(|line| ("C19".to_owned(), line));
     let kept = lines(SCRIPT, "# kept").into_iter().map(|line| ("C8".to_owned(), line));

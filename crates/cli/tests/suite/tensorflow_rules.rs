@@ -135,9 +135,9 @@ fn an_operation_hidden_in_an_operator_or_a_saver_is_counted() {
 }
 
 #[test]
-fn sessions_that_stay_open_are_told_at_the_line_that_makes_them() {
+fn sessions_that_stay_open_are_reported_at_the_line_that_makes_them() {
     assert_found(
-        "sessions_that_stay_open_are_told_at_the_line_that_makes_them",
+        "sessions_that_stay_open_are_reported_at_the_line_that_makes_them",
         "open_sessions",
         "sessions made per iteration",
     );
@@ -145,8 +145,8 @@ fn sessions_that_stay_open_are_told_at_the_line_that_makes_them() {
 
 #[test]
 #[ignore = "long: cargo xtask test --all"]
-fn a_graph_that_is_built_once_or_goes_with_its_pass_is_clean() {
-    let test = "a_graph_that_is_built_once_or_goes_with_its_pass_is_clean";
+fn a_graph_that_is_built_once_or_goes_with_its_iteration_is_clean() {
+    let test = "a_graph_that_is_built_once_or_goes_with_its_iteration_is_clean";
     assert_clean(test, "tf_graphs.py", "built_once");
     assert_clean(test, "tf_graphs.py", "graph_for_each");
 }
@@ -155,8 +155,8 @@ const TRACES: &str = "function traces per iteration";
 const PROGRAM: &str = "tf_functions.py";
 
 #[test]
-fn a_function_that_is_traced_again_is_told_with_the_argument_that_changed() {
-    let test = "a_function_that_is_traced_again_is_told_with_the_argument_that_changed";
+fn a_function_that_is_traced_again_is_reported_with_the_argument_that_changed() {
+    let test = "a_function_that_is_traced_again_is_reported_with_the_argument_that_changed";
     for kind in besides(&["python_argument"]) {
         assert_found_in(test, PROGRAM, kind, TRACES);
     }
@@ -168,8 +168,8 @@ fn a_function_that_is_traced_again_is_told_with_the_argument_that_changed() {
 
 /// A function with a small one is told as any other.
 #[test]
-fn an_array_that_each_trace_keeps_is_told_as_such() {
-    let test = "an_array_that_each_trace_keeps_is_told_as_such";
+fn an_array_that_each_trace_keeps_is_reported_as_such() {
+    let test = "an_array_that_each_trace_keeps_is_reported_as_such";
     for kind in ["large_constant"].iter().chain(besides(&["small_constant"])) {
         assert_found_in(test, PROGRAM, kind, TRACES);
     }
@@ -196,15 +196,16 @@ fn a_model_for_each_trial_is_held_by_the_gradient_registry() {
 }
 
 #[test]
-fn a_model_that_is_compiled_in_each_pass_is_told_at_that_line() {
-    let test = "a_model_that_is_compiled_in_each_pass_is_told_at_that_line";
+fn a_model_that_is_compiled_in_each_iteration_is_reported_at_that_line() {
+    let test = "a_model_that_is_compiled_in_each_iteration_is_reported_at_that_line";
     assert_found_in(test, PROGRAM, "recompiled", "calls of compile per iteration");
 }
 
 /// What the run of the collector at the end frees is the proof.
 #[test]
-fn calls_of_the_trainer_whose_garbage_nobody_collects_are_told_from_cycles_of_the_program() {
-    let test = "calls_of_the_trainer_whose_garbage_nobody_collects_are_told_from_cycles_of_the_program";
+fn calls_of_the_trainer_whose_garbage_nobody_collects_are_distinguished_from_cycles_of_the_program() {
+    let test =
+        "calls_of_the_trainer_whose_garbage_nobody_collects_are_distinguished_from_cycles_of_the_program";
     for kind in ["predicted"].iter().chain(besides(&["fitted", "own_cycles"])) {
         let Some(finding) = assert_found_in(test, PROGRAM, kind, "") else { return };
         assert!(evidence(&finding, "bytes that came back when asked for") > 0.0, "{kind}: {finding}");
@@ -223,8 +224,8 @@ fn models_that_stay_alive_are_counted() {
 }
 
 #[test]
-fn tensors_and_tapes_that_are_kept_are_told_at_the_line_that_makes_them() {
-    let test = "tensors_and_tapes_that_are_kept_are_told_at_the_line_that_makes_them";
+fn tensors_and_tapes_that_are_kept_are_reported_at_the_line_that_makes_them() {
+    let test = "tensors_and_tapes_that_are_kept_are_reported_at_the_line_that_makes_them";
     assert_found_in(test, PROGRAM, "tensors_kept", "");
     assert_found_in(test, PROGRAM, "tapes_kept", "gradient tapes made per iteration");
 }
@@ -232,8 +233,8 @@ fn tensors_and_tapes_that_are_kept_are_told_at_the_line_that_makes_them() {
 /// The threads that they start are told with them.
 #[test]
 #[ignore = "long: cargo xtask test --all"]
-fn iterators_that_are_kept_are_told_with_their_threads_at_the_line_that_makes_them() {
-    let test = "iterators_that_are_kept_are_told_with_their_threads_at_the_line_that_makes_them";
+fn iterators_that_are_kept_are_reported_with_their_threads_at_the_line_that_makes_them() {
+    let test = "iterators_that_are_kept_are_reported_with_their_threads_at_the_line_that_makes_them";
     let what = "dataset iterators made per iteration";
     let Some(finding) = assert_found_in(test, PROGRAM, "iterators_kept", what) else { return };
     assert!(evidence(&finding, "threads per iteration") > 0.0, "{finding}");
@@ -251,8 +252,8 @@ fn each_new_scalar_stays_in_a_cache() {
 
 #[test]
 #[ignore = "long: cargo xtask test --all"]
-fn functions_that_are_traced_once_or_go_with_their_pass_are_clean() {
-    let test = "functions_that_are_traced_once_or_go_with_their_pass_are_clean";
+fn functions_that_are_traced_once_or_go_with_their_iteration_are_clean() {
+    let test = "functions_that_are_traced_once_or_go_with_their_iteration_are_clean";
     for kind in
         ["traced_once", "same_scalars", "defined_in_loop", "mapped_in_loop", "predicted_and_collected"]
     {
@@ -261,6 +262,6 @@ fn functions_that_are_traced_once_or_go_with_their_pass_are_clean() {
 }
 
 #[test]
-fn whatever_a_pass_makes_and_drops_is_clean() {
-    assert_clean("whatever_a_pass_makes_and_drops_is_clean", PROGRAM, "healthy");
+fn whatever_an_iteration_makes_and_drops_is_clean() {
+    assert_clean("whatever_an_iteration_makes_and_drops_is_clean", PROGRAM, "healthy");
 }

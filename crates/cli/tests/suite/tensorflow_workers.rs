@@ -77,8 +77,8 @@ fn what_a_session_or_a_pipeline_gives_is_at_the_line_that_made_it() {
 }
 
 #[test]
-fn calls_at_the_same_time_are_told_apart() {
-    assert_at_its_line("calls_at_the_same_time_are_told_apart", "concurrent");
+fn calls_at_the_same_time_are_distinguished() {
+    assert_at_its_line("calls_at_the_same_time_are_distinguished", "concurrent");
 }
 
 #[test]

@@ -93,14 +93,14 @@ mod tests {
     use crate::arena::block::MAX_SITE;
 
     #[test]
-    fn allocators_are_told_by_the_names_of_their_object_files() {
+    fn allocators_are_recognised_by_the_names_of_their_object_files() {
         let tcmalloc = Allocator::of_object_file("/usr/lib/x86_64-linux-gnu/libtcmalloc_minimal.so.4");
         assert_eq!(tcmalloc, Some(Allocator::Tcmalloc));
         assert_eq!(Allocator::of_object_file("/home/libjemalloc/program"), None);
     }
 
     #[test]
-    fn the_marks_of_regions_are_no_sites_and_tell_pools_apart() {
+    fn the_marks_of_regions_are_no_sites_and_distinguish_pools() {
         for &one in Allocator::ALL {
             if let Some(mark) = one.row().pool.and_then(|pool| pool.region_mark) {
                 assert!(mark > MAX_SITE);

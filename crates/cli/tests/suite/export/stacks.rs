@@ -42,8 +42,8 @@ fn pprof_has_lines_layers_iterations_and_build_ids() {
 
 /// Threads that came one after the other with different names are none's, and what two use at once is told by what is known.
 #[test]
-fn pprof_tells_threads_by_their_names() {
-    let test = "export::stacks::pprof_tells_threads_by_their_names";
+fn pprof_names_threads() {
+    let test = "export::stacks::pprof_names_threads";
     let run = Heaplens::on(&program("named_threads.c"), &["-q"]).finish().expect_status(0);
     let Some(read) = Pprof::read(test, &exported(&run, "pprof", "threads.pb.gz", &[])) else { return };
     let said = run.stdout();
@@ -62,8 +62,8 @@ fn pprof_tells_threads_by_their_names() {
 }
 
 #[test]
-fn live_bytes_of_a_pass_are_those_that_were_kept_before_it() {
-    let test = "export::stacks::live_bytes_of_a_pass_are_those_that_were_kept_before_it";
+fn live_bytes_of_an_iteration_are_those_that_were_kept_before_it() {
+    let test = "export::stacks::live_bytes_of_an_iteration_are_those_that_were_kept_before_it";
     let file = exported(&FEW, "pprof", "pass.pb.gz", &[&"--at", &"pass:21"]);
     let Some(read) = Pprof::read(test, &file) else { return };
     assert!(read.samples.iter().all(|one| one.labels["iteration"] == "21"), "{}", read.text);

@@ -189,7 +189,7 @@ fn scripts_with_a_label_get_their_verdict() {
 }
 
 #[test]
-fn cycles_that_wait_for_the_collector_are_told_from_a_leak() {
+fn cycles_that_wait_for_the_collector_are_distinguished_from_a_leak() {
     let folder = Folder::new();
     let mut program = script(&folder, 0, "cycles without a collector", GARBAGE, Some(None));
     let Truth::Leaks { line } = program.truth else { panic!("it has a line") };

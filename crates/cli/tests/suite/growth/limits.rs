@@ -45,7 +45,7 @@ fn a_limit_that_makes_no_sense_is_refused_before_the_program_runs() {
 }
 
 #[test]
-fn known_growth_passes_and_new_growth_fails() {
+fn known_growth_is_accepted_and_new_growth_fails() {
     let folder = Folder::new();
     let file = folder.file("known.json");
     let file = file.to_str().expect("a path is text");

@@ -52,7 +52,7 @@ fn memory_mapped_by_raw_system_calls_is_named_with_its_growth() {
 }
 
 #[test]
-fn a_mapping_with_a_name_is_told_by_it() {
+fn a_mapping_with_a_name_is_reported_by_it() {
     let run = run(&["file", "150", "20"]);
     let found = finding(&run, "growth-unexplained");
     assert_eq!(found["rule"], "G6");
@@ -66,7 +66,7 @@ fn a_mapping_with_a_name_is_told_by_it() {
 }
 
 #[test]
-fn mappings_are_told_per_second_where_there_is_no_loop() {
+fn mappings_are_reported_per_second_where_there_is_no_loop() {
     let raw = run(&["raw", "150", "20", "unmarked"]);
     let found = finding(&raw, "growth-unexplained");
     assert_eq!((&found["rule"], &found["mapping"]), (&"G6".into(), &"anonymous, without a name".into()));

@@ -78,21 +78,21 @@ impl Program {
         let verdict = report.0["verdict"].as_str().unwrap_or("none");
         match self.truth {
             Truth::Garbage { .. } if verdict != "growth" => Some("not seen to be garbage".to_owned()),
-            Truth::Garbage { line } => self.wrong_place(report, None, line),
+            Truth::Garbage { line } => self.wrong_location(report, None, line),
             Truth::Bounded if ["clean", "plateau"].contains(&verdict) => None,
             Truth::Foreign if ["clean", "plateau", "lost"].contains(&verdict) => None,
             Truth::Bounded | Truth::Foreign => Some("a false alarm".to_owned()),
             Truth::Grows { .. } | Truth::Leaks { .. } if verdict != "leak" => Some("a miss".to_owned()),
-            Truth::Leaks { line } => self.wrong_place(report, None, line),
+            Truth::Leaks { line } => self.wrong_location(report, None, line),
             Truth::Grows { bytes, line } => match said(run) {
-                Some(bytes) => self.wrong_place(report, Some((bytes, NEAR_BY_TIME)), line),
-                None => self.wrong_place(report, Some((bytes, NEAR)), line),
+                Some(bytes) => self.wrong_location(report, Some((bytes, NEAR_BY_TIME)), line),
+                None => self.wrong_location(report, Some((bytes, NEAR)), line),
             },
         }
     }
 
     /// The finding of the right line must have the right slope.
-    fn wrong_place(&self, report: &Report, slope: Option<(f64, f64)>, line: u64) -> Option<String> {
+    fn wrong_location(&self, report: &Report, slope: Option<(f64, f64)>, line: u64) -> Option<String> {
         let findings = report.0["findings"].as_array()?;
         let is_here = |finding: &&Value| {
             let place = &finding["location"];

@@ -20,7 +20,7 @@ fn run(text: &str) -> (Value, String, String) {
 }
 
 #[test]
-fn a_cache_that_is_full_is_told_with_its_line_and_its_level() {
+fn a_cache_that_is_full_is_reported_with_its_line_and_its_level() {
     let (report, page, said) = run(FILLS);
     assert_eq!(
         (&report["verdict"], &report["findings"]),

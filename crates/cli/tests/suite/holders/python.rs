@@ -202,7 +202,7 @@ pub fn program_that_asks(folder: &Folder) -> PathBuf {
 }
 
 /// Both looks show what was held then. Others may have been taken because the program grew.
-pub fn assert_looks_are_right(recording: &Path) {
+pub fn assert_snapshots_are_right(recording: &Path) {
     let page = |look: usize| {
         let output = Heaplens::bare(["heap", "--snapshot", &look.to_string()])
             .arg(recording)
@@ -218,13 +218,13 @@ pub fn assert_looks_are_right(recording: &Path) {
 
 /// Another label at which a look is wanted takes nothing away.
 #[test]
-fn a_program_may_ask_for_a_look_at_what_a_function_holds() {
-    let test = "holders::python::a_program_may_ask_for_a_look_at_what_a_function_holds";
+fn a_program_may_ask_for_a_snapshot_of_what_a_function_holds() {
+    let test = "holders::python::a_program_may_ask_for_a_snapshot_of_what_a_function_holds";
     let folder = Folder::new();
     let script = program_that_asks(&folder);
     for python in &interpreters::all(test) {
         let options = ["-q", "--snapshot-at", "elsewhere"];
         let run = Heaplens::on(&python.path, &options).arg(&script).finish().expect_status(0);
-        assert_looks_are_right(&run.recording());
+        assert_snapshots_are_right(&run.recording());
     }
 }

@@ -78,8 +78,8 @@ fn a_program_of_a_user_who_cannot_read_the_agent_starts_in_silence() {
 }
 
 #[test]
-fn two_processes_with_the_number_one_are_told_apart() {
-    let test = "hostile::children::two_processes_with_the_number_one_are_told_apart";
+fn two_processes_with_the_number_one_are_distinguished() {
+    let test = "hostile::children::two_processes_with_the_number_one_are_distinguished";
     let path = program("pid_namespaces.c");
     if !Command::new(&path).output().is_ok_and(|output| output.status.success()) {
         return skip(test, "this user may not make PID namespaces");

@@ -103,7 +103,7 @@ fn assert_ledger(report: &Value, bytes: &Value, line: &str, layer: &str) {
 }
 
 #[test]
-fn what_is_searched_for_is_found_and_looked_into() {
+fn what_is_searched_for_is_found_and_can_be_opened() {
     let Some(seen) = &*GROWING_SEEN else { return };
     let flame = &seen.0["flame"];
     let found = flame["found"].as_str().expect("words");
@@ -147,7 +147,7 @@ fn frames_of_one_language_are_shown_alone() {
 }
 
 #[test]
-fn the_time_line_tells_what_was_resident_at_a_moment() {
+fn the_time_line_shows_what_was_resident_at_a_moment() {
     let Some(seen) = &*GROWING_SEEN else { return };
     let time = &seen.0["time"];
     let (first, last) = (time["first"].as_str().expect("words"), time["last"].as_str().expect("words"));

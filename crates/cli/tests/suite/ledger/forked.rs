@@ -4,7 +4,7 @@ use super::{Ledger, MIB, assert_near, said};
 use crate::harness::{Heaplens, program};
 
 #[test]
-fn what_a_child_inherited_is_told_from_its_own() {
+fn what_a_child_inherited_is_distinguished_from_its_own() {
     let run = Heaplens::on(&program("fork_inherits.c"), &["--quiet"]).finish().expect_status(0);
     let stdout = run.stdout();
     let child = stdout.lines().find_map(|line| line.strip_prefix("child ")).expect("the child speaks");

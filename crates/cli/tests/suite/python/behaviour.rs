@@ -42,9 +42,9 @@ fn a_script_that_raises_or_exits_ends_as_it_does_alone() {
 }
 
 #[test]
-fn every_way_to_start_a_script_shows_its_line() {
+fn a_script_shows_its_line_however_it_is_started() {
     const CODE: &str = "import os\nkeep = bytearray(3_000_000)\nos._exit(0)";
-    let test = "python::behaviour::every_way_to_start_a_script_shows_its_line";
+    let test = "python::behaviour::a_script_shows_its_line_however_it_is_started";
     let folder = Folder::new();
     let module = folder.file("some_module.py");
     std::fs::write(&module, CODE).expect("the folder is writable");
@@ -79,8 +79,8 @@ fn every_way_to_start_a_script_shows_its_line() {
 }
 
 #[test]
-fn processes_that_python_starts_are_exact_whatever_the_way() {
-    let python = first("python::behaviour::processes_that_python_starts_are_exact_whatever_the_way");
+fn processes_that_python_starts_are_exact_with_each_start_method() {
+    let python = first("python::behaviour::processes_that_python_starts_are_exact_with_each_start_method");
     for way in ["fork", "spawn", "forkserver"] {
         let run = Heaplens::on(&python.path, &[]).arg(script("python_children.py")).arg(way).finish();
         let run = run.expect_status(0);
@@ -171,8 +171,9 @@ pub fn loaded_late(
 }
 
 #[test]
-fn objects_of_an_interpreter_that_is_loaded_late_are_exact_whatever_the_way() {
-    let test = "python::behaviour::objects_of_an_interpreter_that_is_loaded_late_are_exact_whatever_the_way";
+fn objects_of_an_interpreter_that_is_loaded_late_are_exact_however_it_is_loaded() {
+    let test =
+        "python::behaviour::objects_of_an_interpreter_that_is_loaded_late_are_exact_however_it_is_loaded";
     for way in ["global", "local", "thread", "again"] {
         let pythons = if way == "global" { interpreters::all(test) } else { interpreters::some(test) };
         let options = ["--python-allocations", "all"];

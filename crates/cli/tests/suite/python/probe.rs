@@ -58,8 +58,8 @@ print(sys.gettrace(), sys.getprofile(), sys.exc_info(), sys.getrecursionlimit(),
 ";
 
 #[test]
-fn nothing_is_left_where_a_program_looks() {
-    let test = "python::probe::nothing_is_left_where_a_program_looks";
+fn nothing_is_left_that_a_program_could_find() {
+    let test = "python::probe::nothing_is_left_that_a_program_could_find";
     for python in interpreters::all(test) {
         for options in [&[][..], &["-I", "-S", "-E", "-W", "error", "-bb", "-X", "dev"]] {
             let words: Vec<&str> = options.iter().chain(&["-c", LOOK_AROUND]).copied().collect();

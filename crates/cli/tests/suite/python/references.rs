@@ -32,8 +32,10 @@ fn assert_found(python: &Interpreter, kind: &str) -> Value {
 }
 
 #[test]
-fn objects_that_only_their_counts_keep_are_told_so() {
-    for python in interpreters::some("python::references::objects_that_only_their_counts_keep_are_told_so") {
+fn objects_without_referrers_are_reported_as_reference_leaks() {
+    for python in
+        interpreters::some("python::references::objects_without_referrers_are_reported_as_reference_leaks")
+    {
         let finding = assert_found(&python, "forgotten");
         assert_eq!(finding["holder"]["path"][0], "no one: only its reference count", "{}", python.version);
     }

@@ -27,9 +27,9 @@ fn field(report: &Report, test: &str, name: &str) -> u64 {
 }
 
 #[test]
-fn cycles_that_wait_for_the_collector_are_told_to_the_byte() {
+fn cycles_that_wait_for_the_collector_are_reported_to_the_byte() {
     for python in
-        interpreters::all("python::returns::cycles_that_wait_for_the_collector_are_told_to_the_byte")
+        interpreters::all("python::returns::cycles_that_wait_for_the_collector_are_reported_to_the_byte")
     {
         let run = recorded(&python, &["--python-allocations=none"], &["cycles"]);
         let (truth, found) =
@@ -40,8 +40,8 @@ fn cycles_that_wait_for_the_collector_are_told_to_the_byte() {
 
 /// As few passes as growth is judged by are enough to try what comes back: garbage that waits is no leak.
 #[test]
-fn garbage_of_a_loop_of_a_few_passes_is_clean() {
-    for python in interpreters::all("python::returns::garbage_of_a_loop_of_a_few_passes_is_clean") {
+fn garbage_of_a_loop_of_a_few_iterations_is_clean() {
+    for python in interpreters::all("python::returns::garbage_of_a_loop_of_a_few_iterations_is_clean") {
         let report = recorded(&python, &[], &["few"]).report().0;
         assert_eq!(report["iterations"]["count"], 12, "Python {}", python.version);
         assert_eq!(report["findings"], serde_json::json!([]), "Python {}", python.version);
@@ -55,8 +55,8 @@ fn garbage_of_a_loop_of_a_few_passes_is_clean() {
 }
 
 #[test]
-fn a_run_that_only_looks_tries_nothing() {
-    let python = &interpreters::all("python::returns::a_run_that_only_looks_tries_nothing")[0];
+fn a_passive_run_makes_no_reclaim_test() {
+    let python = &interpreters::all("python::returns::a_passive_run_makes_no_reclaim_test")[0];
     let run = recorded(python, &["--passive"], &["cycles"]);
     assert_eq!(run.report().0["returns"], serde_json::Value::Null);
 }

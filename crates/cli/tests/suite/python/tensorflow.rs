@@ -23,7 +23,7 @@ fn assert_counted(kind: &str) {
 }
 
 #[test]
-fn two_calls_of_a_session_in_a_pass_are_one_pass() {
+fn two_calls_of_a_session_in_an_iteration_are_one_iteration() {
     assert_counted("two_sessions");
 }
 
@@ -35,7 +35,7 @@ fn a_model_that_is_fitted_in_each_trial_counts_trials() {
 
 #[test]
 #[ignore = "long: cargo xtask test --all"]
-fn passes_of_eager_steps_are_counted() {
+fn iterations_of_eager_steps_are_counted() {
     assert_counted("eager_while");
 }
 

@@ -64,7 +64,7 @@ fn the_interpreter_of_an_environment_shows_the_line() {
 
 /// As version managers put them before the interpreter: a script asks around and hands over to another one, which does, too.
 #[test]
-fn behind_a_shim_the_report_is_about_the_interpreter() {
+fn the_report_is_about_the_interpreter_that_a_shim_starts() {
     const SHIM: &str = r#"#!/usr/bin/env bash
 set -e
 program="$(basename "$0")"
@@ -76,7 +76,7 @@ test -n "$version" || exit 1
 shift 2
 exec "$THE_INTERPRETER" "$@"
 "#;
-    let test = "python::ways::behind_a_shim_the_report_is_about_the_interpreter";
+    let test = "python::ways::the_report_is_about_the_interpreter_that_a_shim_starts";
     let folder = Folder::new();
     let script = written(&folder, "script.py", CODE);
     let shim = executable(&folder, "shims/python3", SHIM);

@@ -71,7 +71,7 @@ fn read(path: &Path) -> Vec<u8> {
 }
 
 #[test]
-fn a_changed_a_missing_and_a_new_file_are_told_apart() {
+fn a_changed_a_missing_and_a_new_file_are_distinguished() {
     let folder = crate::harness::Folder::new();
     for (path, text) in
         [("a/same", "1"), ("a/changed", "1"), ("a/gone", ""), ("b/same", "1"), ("b/changed", "2")]
