@@ -57,7 +57,7 @@ async function flame(page) {
     await page.$eval('.box.hit', (box) => box.focus());
     await page.keyboard.press('Enter');
     seen.zoomed = await boxes(page);
-    seen.told = await page.$eval('#flame-frame', (part) => part.textContent);
+    seen.details = await page.$eval('#flame-frame', (part) => part.textContent);
     await page.keyboard.press('Escape');
   }
   seen.back = (await boxes(page)).length;

@@ -30,7 +30,7 @@ fn installed(folder: &Path) -> Option<PathBuf> {
 }
 
 /// The report on the script, and the bytes and blocks that it says that it kept.
-fn told(options: &[&str]) -> Option<(Value, [u64; 2])> {
+fn reported(options: &[&str]) -> Option<(Value, [u64; 2])> {
     let folder = tempfile::tempdir().expect("there is room");
     let Some(packages) = installed(folder.path()) else {
         writeln!(std::io::stderr(), "skipped: toy: python3 has no headers").expect("stderr is open");
@@ -75,7 +75,7 @@ fn unused_in_pools(report: &Value) -> f64 {
 
 #[test]
 fn a_framework_of_its_own_folder_has_a_counter_a_pool_and_a_rule() {
-    let Some((report, kept)) = told(&[]) else { return };
+    let Some((report, kept)) = reported(&[]) else { return };
     let line = SCRIPT.lines().zip(1..).find(|(text, _)| text.ends_with("# kept")).expect("the line").1;
     let findings = report["findings"].as_array().expect("findings");
     let rules: Vec<&str> = findings.iter().filter_map(|finding| finding["rule"].as_str()).collect();
@@ -97,7 +97,9 @@ fn a_framework_of_its_own_folder_has_a_counter_a_pool_and_a_rule() {
 
 #[test]
 fn without_knowledge_of_frameworks_it_is_a_program_as_any_other() {
-    let (Some((with, kept)), Some((without, _))) = (told(&[]), told(&["--frameworks", "no"])) else { return };
+    let (Some((with, kept)), Some((without, _))) = (reported(&[]), reported(&["--frameworks", "no"])) else {
+        return;
+    };
     let findings = without["findings"].as_array().expect("findings");
     assert!(findings.iter().all(|finding| finding["rule"] != "TOY1"), "{findings:#?}");
     assert_ne!(heaviest(&without).1, kept, "a region is one block");

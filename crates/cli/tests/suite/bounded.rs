@@ -25,24 +25,24 @@ fn more_events_do_not_make_a_larger_recording() {
         let report = run.report();
         (report.sites().len(), report.arena_bytes())
     };
-    // Both run for long enough to have marks, which the recorder makes by time; what is tried at the end is left out, since it
+    // Both run for long enough to have marks, which the recorder makes by time; the reclaim test at exit is left out, since it
     // depends on how many there are.
     assert_eq!(size("3000000"), size("30000000"));
 }
 
 const MOST_OF_A_LOOP: u64 = 32 << 20;
-const PASSES: u64 = 1_000_000;
+const ITERATIONS: u64 = 1_000_000;
 
-/// A million passes of a loop; the recording, and how many of them were counted.
-fn a_million_passes(more: &[&str]) -> Finished {
+/// A million iterations of a loop; the recording, and how many of them were counted.
+fn a_million_iterations(more: &[&str]) -> Finished {
     let run = Heaplens::on(interpreters::any(), &["--quiet"]).arg(script("python_many_passes.py"));
-    let run = run.arg(PASSES.to_string());
+    let run = run.arg(ITERATIONS.to_string());
     let run = more.iter().fold(run, |run, word| run.arg(word)).finish().expect_status(0);
     let recording = run.recording().metadata().expect("there is a recording").len();
     assert!(recording < MOST_OF_A_LOOP, "the recording has {recording} bytes");
     let report = run.report();
     let counted = report.0["iterations"]["count"].as_u64().expect("the loop is found");
-    assert!(counted.abs_diff(PASSES) < PASSES / 100, "{counted} passes");
+    assert!(counted.abs_diff(ITERATIONS) < ITERATIONS / 100, "{counted} iterations");
     assert!(report.arena_bytes() < LIMIT, "the arena has {} bytes", report.arena_bytes());
     run
 }
@@ -50,16 +50,16 @@ fn a_million_passes(more: &[&str]) -> Finished {
 #[test]
 #[ignore = "long: cargo xtask test --all"]
 fn a_million_iterations_make_a_recording_below_32_mebibytes() {
-    a_million_passes(&[]);
+    a_million_iterations(&[]);
 }
 
 /// The last of the user's marks is never lost.
 #[test]
 #[ignore = "long: cargo xtask test --all"]
 fn a_million_marks_make_a_recording_below_32_mebibytes() {
-    let run = a_million_passes(&["marked"]);
+    let run = a_million_iterations(&["marked"]);
     let marks = run.report().0["marks"].clone();
     let labels = marks.as_array().into_iter().flatten().map(|mark| &mark["label"]);
-    let last = format!("pass {}", PASSES - 1);
+    let last = format!("pass {}", ITERATIONS - 1);
     assert!(labels.into_iter().any(|label| *label == last.as_str()), "no `{last}`");
 }

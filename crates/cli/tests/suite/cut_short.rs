@@ -1,5 +1,5 @@
-//! Whoever takes an image is killed at each of its steps: the program goes on where it was, with what it had, and nothing of the
-//! image stays. `tests/programs/killed_at.c` counts the steps.
+//! Whoever takes a snapshot is killed at each of its steps: the program goes on where it was, with what it had, and nothing of the
+//! snapshot stays. `tests/programs/killed_at.c` counts the steps.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::ExitStatusExt;
@@ -8,10 +8,10 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 
 use crate::harness::{Folder, Heaplens, program, shared_library};
 
-/// More than any image of these programs takes.
+/// More than any snapshot of these programs takes.
 const MOST_STEPS: usize = 400;
 
-/// A program that is being recorded and has nothing looked at by its recorder.
+/// A program that is being recorded and of which its recorder takes no snapshot.
 pub struct Running {
     run: Child,
     output: BufReader<ChildStdout>,
@@ -20,7 +20,7 @@ pub struct Running {
 }
 
 impl Running {
-    /// As the recorder's own child, or as a shell's: an image comes about in two ways.
+    /// As the recorder's own child, or as a shell's: a snapshot is made by one of two code paths.
     pub fn start(mode: &str, is_in_shell: bool) -> Self {
         let own = program("images.c");
         let script = format!("{} {mode}; exit $?", own.display());
@@ -61,7 +61,7 @@ impl Running {
         if output.status.success() { Ok(text(output.stdout)) } else { Err(text(output.stderr)) }
     }
 
-    /// Processes that the recorder has as children: images fall to it.
+    /// Processes that the recorder has as children: forked snapshots are reparented to it.
     fn children_of_recorder(&self) -> usize {
         let tasks = std::fs::read_dir(format!("/proc/{}/task", self.run.id())).expect("the recorder runs");
         let children = |task: std::fs::DirEntry| std::fs::read_to_string(task.path().join("children"));
@@ -69,7 +69,7 @@ impl Running {
         lists.map(|list| list.split_ascii_whitespace().count()).sum()
     }
 
-    /// Tells it to end, when nothing of an image is left; what it says.
+    /// Tells it to end, when nothing of a snapshot is left; what it says.
     pub fn finish(mut self) -> String {
         while self.children_of_recorder() > 1 {
             std::thread::yield_now(); // the kernel ends them when it ends who traces them
@@ -85,7 +85,7 @@ impl Running {
 fn killed_at_each_step(mode: &str, is_in_shell: bool, expected: &str) {
     let running = Running::start(mode, is_in_shell);
     let steps = (1..=MOST_STEPS).take_while(|&step| running.snapshot_killed_at(step)).count();
-    assert!((40..MOST_STEPS).contains(&steps), "{mode}: an image takes {steps} steps");
+    assert!((40..MOST_STEPS).contains(&steps), "{mode}: a snapshot takes {steps} steps");
     let seen = running.seen().unwrap_or_else(|why| panic!("{mode}, step {steps}: {why}"));
     let words: Vec<&str> = seen.split_ascii_whitespace().collect(); // lines are broken between them
     assert!(words.join(" ").contains("program paused for"), "{seen}");

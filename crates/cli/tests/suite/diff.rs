@@ -51,7 +51,7 @@ fn native(diff: &Value, file: &str, line: u64) -> Option<Value> {
     array(&found["layers"]).iter().find(|layer| layer["layer"] == "native").cloned()
 }
 
-/// What `python_grows.py` says: bytes of a pass, and the line.
+/// What `python_grows.py` says: bytes of an iteration, and the line.
 fn growth(run: &Finished) -> (u64, u64) {
     let stdout = run.stdout();
     let mut words =
@@ -62,13 +62,13 @@ fn growth(run: &Finished) -> (u64, u64) {
 
 #[test]
 fn more_iterations_are_so_many_blocks_more_at_their_line() {
-    let [few, many] = ["40", "100"].map(|passes| on_python("python_grows.py", &[passes]));
+    let [few, many] = ["40", "100"].map(|iterations| on_python("python_grows.py", &[iterations]));
     let (size, line) = growth(&few);
-    for (from, to, passes) in [(&few, &many, 60i64), (&many, &few, -60)] {
+    for (from, to, iterations) in [(&few, &many, 60i64), (&many, &few, -60)] {
         let diff = between(&from.recording(), &to.recording());
         let change = native(&diff, "python_grows.py", line).unwrap_or_else(|| panic!("no such line: {diff}"));
-        assert_eq!(change["blocks"], passes, "{change}");
-        assert_eq!(change["bytes"], passes * size as i64, "{change}");
+        assert_eq!(change["blocks"], iterations, "{change}");
+        assert_eq!(change["bytes"], iterations * size as i64, "{change}");
         assert_eq!(change["bytes_margin"], Value::Null, "every block was seen");
         assert_eq!(array(&diff["lines"])[0]["location"]["line"], line, "the largest is the first: {diff}");
     }
@@ -127,7 +127,7 @@ fn between_two_iterations_a_line_grew_by_so_many_blocks() {
         [&run.recording(), &"--from", &"pass:10", &"--to", &"pass:30", &"--format", &"json"];
     let diff = parsed(&diff(&words));
     let moments = [&diff["from"]["moment"], &diff["to"]["moment"]].map(|moment| {
-        let word = moment.as_str().and_then(|name| name.strip_prefix("pass ")).expect("a pass");
+        let word = moment.as_str().and_then(|name| name.strip_prefix("pass ")).expect("an iteration");
         word.parse::<i64>().expect("a number")
     });
     let change = native(&diff, "python_grows.py", line).expect("the line grew");
@@ -145,8 +145,8 @@ fn a_line_that_moved_in_another_checkout_is_the_same_line() {
         path
     };
     let moved = source.replace("SIZE = 12345\n", "SIZE = 12345\n\n\n# moved\n");
-    let record = |path: &Path, passes: &str| {
-        Heaplens::on(interpreters::any(), &["-q"]).arg(path).arg(passes).finish().expect_status(0)
+    let record = |path: &Path, iterations: &str| {
+        Heaplens::on(interpreters::any(), &["-q"]).arg(path).arg(iterations).finish().expect_status(0)
     };
     let from = record(&checkout("one", &source), "30");
     let to = record(&checkout("two", &moved), "50");

@@ -1,4 +1,4 @@
-//! The end of native programs: what is tried there before their destructors run, and that they do not notice.
+//! The end of native programs: the reclaim test there before their destructors run, and that they do not notice.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
@@ -9,8 +9,8 @@ use crate::harness::{Finished, Heaplens, program};
 
 const MIB: f64 = (1 << 20) as f64;
 
-/// How the program of `leaves.cpp` may leave, and whether it is tried then what comes back.
-const WAYS: [(&str, bool); 11] = [
+/// How the program of `leaves.cpp` may leave, and whether a reclaim test runs then.
+const EXITS: [(&str, bool); 11] = [
     ("return", true),
     ("exit", true),
     ("thread", true),
@@ -24,9 +24,9 @@ const WAYS: [(&str, bool); 11] = [
     ("throw", false),
 ];
 
-fn leave(way: &str, options: &[&str]) -> Finished {
+fn leave(kind: &str, options: &[&str]) -> Finished {
     let options = [&["-q"], options].concat();
-    Heaplens::on(&program("leaves.cpp"), &options).arg(way).finish()
+    Heaplens::on(&program("leaves.cpp"), &options).arg(kind).finish()
 }
 
 fn trimmed(run: &Finished) -> Option<u64> {
@@ -34,19 +34,19 @@ fn trimmed(run: &Finished) -> Option<u64> {
     Some(returns["rss_before"].as_u64()?.saturating_sub(returns["rss_after"].as_u64()?))
 }
 
-/// The status as a shell tells it, which is how a recorder hands on the signal of its program.
+/// The status as a shell reports it, which is how a recorder hands on the signal of its program.
 fn status(output: &std::process::Output) -> Option<i32> {
     output.status.code().or_else(|| output.status.signal().map(|signal| 128 + signal))
 }
 
 #[test]
 fn every_kind_of_exit_has_the_status_the_output_and_the_order_that_it_has_alone() {
-    for (way, is_tried) in WAYS {
-        let alone = Command::new(program("leaves.cpp")).arg(way).output().expect("it starts");
-        let run = leave(way, &[]);
-        assert_eq!(run.stdout(), String::from_utf8_lossy(&alone.stdout), "{way}");
-        assert_eq!(status(&run.output), status(&alone), "{way}: {}", run.stderr());
-        assert_eq!(trimmed(&run).is_some(), is_tried, "{way}: {}", run.report().0["returns"]);
+    for (kind, is_tested) in EXITS {
+        let alone = Command::new(program("leaves.cpp")).arg(kind).output().expect("it starts");
+        let run = leave(kind, &[]);
+        assert_eq!(run.stdout(), String::from_utf8_lossy(&alone.stdout), "{kind}");
+        assert_eq!(status(&run.output), status(&alone), "{kind}: {}", run.stderr());
+        assert_eq!(trimmed(&run).is_some(), is_tested, "{kind}: {}", run.report().0["returns"]);
     }
 }
 
@@ -58,10 +58,10 @@ fn a_passive_run_makes_no_reclaim_test_at_exit() {
 #[test]
 fn what_the_end_shows_was_read_before_memory_was_given_back() {
     let run = leave("return", &[]);
-    let (report, returned) = (run.report(), trimmed(&run).expect("it was tried"));
+    let (report, returned) = (run.report(), trimmed(&run).expect("the reclaim test ran"));
     assert!(returned > 4 << 20, "{returned} bytes of holes came back");
     let end = report.0["rss"]["end"].as_u64().expect("it is known");
-    let before = report.0["returns"]["trimmed"]["rss_before"].as_u64().expect("it was tried");
+    let before = report.0["returns"]["trimmed"]["rss_before"].as_u64().expect("the reclaim test ran");
     assert!(end.abs_diff(before) < 1 << 20, "{end} at the end, {before} before the trim");
 }
 

@@ -26,7 +26,7 @@ fn mixed_sizes_from_eight_threads_are_fragmentation_and_no_leak() {
     let rss = |name: &str| report["returns"]["trimmed"][name].as_f64().expect("it was trimmed");
     let trimmed = rss("rss_before") - rss("rss_after");
     let proved = findings[0]["evidence"][0]["value"].as_f64().expect("the bytes that came back");
-    assert!((proved - trimmed).abs() <= 0.1 * trimmed, "{proved} told, {trimmed} came back");
+    assert!((proved - trimmed).abs() <= 0.1 * trimmed, "{proved} reported, {trimmed} came back");
     // A thread that is not quite gone when the next begins leaves its heap to nobody.
     assert!((proved - alone).abs() <= 0.25 * alone, "{proved} came back, {alone} without Heaplens");
     let fix = findings[0]["fix"].as_str().expect("there is advice");

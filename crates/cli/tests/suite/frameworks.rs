@@ -1,4 +1,4 @@
-//! Other frameworks than TensorFlow: nothing is known of them, so what grows is told at its line, with who holds it. They are large:
+//! Other frameworks than TensorFlow: nothing is known of them, so what grows is reported at its line, with who holds it. They are large:
 //! `cargo xtask soak frameworks` sets them up and names their interpreters.
 
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use crate::harness::{Heaplens, skip};
 use crate::python::script;
 
 /// What a program says of itself and what Heaplens finds; none where the framework is not there.
-fn told(variable: &str, program: &str, kind: &str) -> Option<(Option<Truth>, Vec<Value>)> {
+fn reported(variable: &str, program: &str, kind: &str) -> Option<(Option<Truth>, Vec<Value>)> {
     let Some(python) = std::env::var_os(variable).map(PathBuf::from) else {
         skip(&format!("frameworks::{program} {kind}"), &format!("{variable} names no Python"));
         return None;
@@ -21,7 +21,7 @@ fn told(variable: &str, program: &str, kind: &str) -> Option<(Option<Truth>, Vec
     Some((Truth::parse(&words), findings))
 }
 
-/// The line that makes what is kept (0: a thread that has none), bytes per pass (0: not known), and the variable that holds it.
+/// The line that makes what is kept (0: a thread that has none), bytes per iteration (0: not known), and the variable that holds it.
 #[derive(Debug)]
 struct Truth {
     line: u64,
@@ -38,7 +38,7 @@ impl Truth {
 }
 
 fn assert_reported(variable: &str, program: &str, kind: &str) {
-    let Some((truth, found)) = told(variable, program, kind) else { return };
+    let Some((truth, found)) = reported(variable, program, kind) else { return };
     let Some(truth) = truth else {
         assert!(found.is_empty(), "{program} {kind} is well-behaved: {found:#?}");
         return;

@@ -1,4 +1,4 @@
-//! Programs in C++ that use TensorFlow: a buffer of their own that they lose with every pass, and a session that they never
+//! Programs in C++ that use TensorFlow: a buffer of their own that they lose with every iteration, and a session that they never
 //! delete, which is reachable and grows.
 
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use crate::harness::{Folder, Heaplens, program_with, skip};
 const SOURCE: &str = include_str!("../../../../tests/programs/native_losses.cpp");
 const FLAGS: &str = "import tensorflow as tf
 print('\\n'.join(tf.sysconfig.get_compile_flags() + tf.sysconfig.get_link_flags()))";
-const PASSES: u64 = 20;
+const ITERATIONS: u64 = 20;
 /// What a session that is never deleted holds, with its graph (measured with TensorFlow 2.21).
 const SESSION: f64 = 86_800.0;
 
@@ -41,7 +41,7 @@ fn lost(program: &Path, what: &str) -> Vec<(String, u64, u64, u64)> {
     let folder = Folder::new();
     let json = folder.file("lost.json");
     let mut command = Heaplens::bare(["memcheck", "--json"]);
-    command.arg(&json).arg(program).args([what, &PASSES.to_string()]).env("TF_CPP_MIN_LOG_LEVEL", "3");
+    command.arg(&json).arg(program).args([what, &ITERATIONS.to_string()]).env("TF_CPP_MIN_LOG_LEVEL", "3");
     let output = command.output().expect("heaplens starts");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let report: Value = serde_json::from_slice(&std::fs::read(json).expect("a report")).expect("JSON");
@@ -62,7 +62,7 @@ fn a_buffer_that_a_program_loses_with_every_run_is_definitely_lost_at_its_line()
     let test = "lost_by_tensorflow_natively::a_buffer_that_a_program_loses_with_every_run_is_definitely_lost_at_its_line";
     let Some(program) = native_losses(test) else { return };
     let line = line_of("// definitely 4096 1");
-    assert_eq!(lost(&program, "buffer"), [("definitely".to_owned(), line, 4096 * PASSES, PASSES)]);
+    assert_eq!(lost(&program, "buffer"), [("definitely".to_owned(), line, 4096 * ITERATIONS, ITERATIONS)]);
     assert_eq!(lost(&program, "nothing"), []);
 }
 

@@ -130,8 +130,8 @@ fn record(line: &str) -> Option<(&'static str, (u64, u64))> {
 }
 
 fn line_of(frame: &str, source: &str) -> Option<u64> {
-    let (_, place) = frame.rsplit_once('(')?;
-    place.strip_suffix(')')?.strip_prefix(source)?.strip_prefix(':')?.parse().ok()
+    let (_, location) = frame.rsplit_once('(')?;
+    location.strip_suffix(')')?.strip_prefix(source)?.strip_prefix(':')?.parse().ok()
 }
 
 #[test]

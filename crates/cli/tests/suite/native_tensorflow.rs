@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::harness::{Heaplens, program_with, skip};
 
 const SOURCE: &str = include_str!("../../../../tests/programs/native_sessions.c");
-const PLACE: &str =
+const DIRECTORY: &str =
     "import importlib.util; print(importlib.util.find_spec('tensorflow').submodule_search_locations[0])";
 
 /// The program, linked with the libraries of the Python package; `None` where there is none, or it lacks headers.
@@ -15,15 +15,15 @@ fn native_sessions(test: &str) -> Option<PathBuf> {
         skip(test, "HEAPLENS_TENSORFLOW_PYTHON names no Python with TensorFlow");
         return None;
     };
-    let said = Command::new(python).args(["-c", PLACE]).output().expect("it starts").stdout;
+    let said = Command::new(python).args(["-c", DIRECTORY]).output().expect("it starts").stdout;
     let folder = String::from_utf8_lossy(&said).trim().to_owned();
     if !Path::new(&folder).join("include/tensorflow/c/c_api.h").exists() {
         skip(test, &format!("{folder} has no headers for C"));
         return None;
     }
-    let places = [format!("-I{folder}/include"), format!("-L{folder}"), format!("-Wl,-rpath,{folder}")];
+    let directories = [format!("-I{folder}/include"), format!("-L{folder}"), format!("-Wl,-rpath,{folder}")];
     let libraries = ["-Wl,--no-as-needed", "-l:libtensorflow_cc.so.2", "-l:libtensorflow_framework.so.2"];
-    let flags: Vec<&str> = places.iter().map(String::as_str).chain(libraries).collect();
+    let flags: Vec<&str> = directories.iter().map(String::as_str).chain(libraries).collect();
     Some(program_with("native_sessions.c", "native_sessions", &flags).expect("it compiles"))
 }
 

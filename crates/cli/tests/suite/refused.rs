@@ -1,4 +1,4 @@
-//! Where the kernel lets nobody stop threads and read memory, a program makes an image of itself and that tells of its memory.
+//! Where the kernel lets nobody stop threads and read memory, a program forks a snapshot of itself, which reports its memory.
 //! `tests/programs/refuses.c` starts a command that may do neither.
 
 use std::os::unix::process::ExitStatusExt;
@@ -46,7 +46,7 @@ fn who_holds_a_growing_list_is_named() {
     assert_eq!(path[1], "rows (list)", "{found:#}");
 }
 
-/// While it waits it allocates nothing, and makes the image all the same.
+/// While it waits it allocates nothing, and makes the snapshot all the same.
 #[test]
 fn a_program_may_ask_for_a_snapshot_of_what_a_function_holds() {
     let folder = Folder::new();
@@ -63,7 +63,7 @@ fn a_program_that_forks_snapshots_of_itself_computes_the_same() {
     for _ in 0..2 {
         let output = refused(&running.snapshot()).output().expect("heaplens starts");
         assert!(output.status.success(), "{output:?}");
-        let seen = running.seen().expect("there is an image");
+        let seen = running.seen().expect("there is a snapshot");
         assert!(seen.contains("registers of other threads were not captured"), "{seen}");
     }
     assert_eq!(running.finish(), "wrong=0 lost=0 worked=1 ticked=1\n");
@@ -76,7 +76,7 @@ fn no_child_and_no_signal_is_seen() {
         let running = Running::start("children", is_in_shell);
         for _ in 0..2 {
             assert!(refused(&running.snapshot()).output().expect("heaplens starts").status.success());
-            running.seen().expect("there is an image");
+            running.seen().expect("there is a snapshot");
         }
         assert_eq!(running.finish(), "signals=0 waited=0 listed=0 tracer=0 loops=1\n");
     }
@@ -86,7 +86,7 @@ fn no_child_and_no_signal_is_seen() {
 fn a_program_that_does_not_allocate_has_no_snapshot_and_that_is_reported() {
     let running = Running::start("waits", false);
     assert!(refused(&running.snapshot()).output().expect("heaplens starts").status.success());
-    let why = running.seen().expect_err("there is no image");
+    let why = running.seen().expect_err("there is no snapshot");
     assert!(why.contains("does not allocate"), "{why}");
     assert_eq!(running.finish(), "over 0\n");
 }

@@ -34,7 +34,7 @@ fn ask(mode: &str, timeout: Duration) -> (Result<(), Unanswered>, Report) {
 /// The only child of the recorder.
 pub fn child_of(recorder: u32) -> u32 {
     let children = std::fs::read_to_string(format!("/proc/{recorder}/task/{recorder}/children"));
-    let children = children.expect("the kernel tells children");
+    let children = children.expect("the kernel lists children");
     children.split_whitespace().next().expect("there is one").parse().expect("a number")
 }
 

@@ -99,7 +99,7 @@ fn assert_blocks_hold_themselves(snapshot: &Snapshot) {
     assert!(seen > 0 && unwritten <= 1, "{unwritten} of {seen} blocks do not hold their own address");
 }
 
-/// As the recorder's own child, and as a shell's, where another way is gone.
+/// As the recorder's own child, and as a shell's, which takes another code path.
 #[test]
 fn no_child_no_signal_and_no_tracer_is_seen() {
     let program = program("images.c");
@@ -109,7 +109,7 @@ fn no_child_no_signal_and_no_tracer_is_seen() {
         for _ in 0..10 {
             let snapshot = running.snapshot();
             let children = std::fs::read_to_string(format!("/proc/{0}/task/{0}/children", running.pid));
-            assert_eq!(children.expect("the kernel tells children").trim(), "");
+            assert_eq!(children.expect("the kernel lists children").trim(), "");
             assert!(snapshot.pause.get() > 0);
             assert!(snapshot.roots.ranges.iter().any(|root| matches!(root.kind, RootKind::Stack { .. })));
         }
@@ -152,7 +152,7 @@ fn a_busy_program_computes_the_same_and_loses_no_signal() {
     assert_eq!(running.finish(), "wrong=0 lost=0 worked=1 ticked=1\n");
 }
 
-/// A thread that waits for its child of `vfork` does not stop, and a child may get the number of a thread that is looked for.
+/// A thread that waits for its child of `vfork` does not stop, and a child may get the number of a thread that is searched for.
 #[test]
 fn processes_and_threads_that_come_and_go_are_not_harmed() {
     let running = Running::start(&["hostile"]);
@@ -181,7 +181,7 @@ fn a_program_may_end_while_its_snapshot_is_taken() {
     }
 }
 
-/// The kernel tells nothing of the memory of such a process, under the number that it has.
+/// The kernel shows nothing of the memory of such a process, under the number that it has.
 #[test]
 fn a_program_whose_first_thread_has_ended_is_left_alone() {
     let running = Running::start(&["leaderless"]);

@@ -9,7 +9,7 @@ fn stacks_through_longjmp_alloca_realigned_frames_libc_and_catch_are_whole() {
     assert_chains(&run.truth(), &run.report());
 }
 
-/// As `patchelf` leaves them: the loader tells such a program segment by segment, and its code has no header before it.
+/// As `patchelf` leaves them: the loader reports such a program segment by segment, and its code has no header before it.
 #[test]
 fn a_program_with_holes_between_its_segments_has_whole_stacks() {
     let flags = ["-no-pie", "-Wl,-Ttext=0x10000000"];

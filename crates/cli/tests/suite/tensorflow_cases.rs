@@ -1,4 +1,4 @@
-//! Programs of TensorFlow that are told of in public as leaks, some of which are none: the report says of each what the program
+//! Programs of TensorFlow that are publicly reported as leaks, some of which are none: the report says of each what the program
 //! knows of itself, and nothing more.
 
 use serde_json::Value;
@@ -44,8 +44,8 @@ impl Due {
             assert!(is_near(events, self.events, 0.05), "{events} {what}, {self:?}");
         }
         if let Some(holder) = &self.holder {
-            let way = finding["holder"]["path"].to_string();
-            assert!(way.contains(holder), "{way}, {self:?}");
+            let path = finding["holder"]["path"].to_string();
+            assert!(path.contains(holder), "{path}, {self:?}");
         }
     }
 }
@@ -73,12 +73,12 @@ fn evidence(finding: &Value, what: &str) -> f64 {
 }
 
 /// A run of one of the programs, with TensorFlow's pool or without it.
-struct Told {
+struct CaseRun {
     run: Finished,
     report: Value,
 }
 
-impl Told {
+impl CaseRun {
     fn of(test: &str, kind: &str, pool: bool) -> Option<Self> {
         Self::with(&[], test, kind, pool)
     }
@@ -127,10 +127,10 @@ impl Told {
 }
 
 /// What the report says is what is due.
-fn told(test: &str, kind: &str, pool: bool) -> Option<Told> {
-    let told = Told::of(test, kind, pool)?;
-    told.compare(kind);
-    Some(told)
+fn reported(test: &str, kind: &str, pool: bool) -> Option<CaseRun> {
+    let case = CaseRun::of(test, kind, pool)?;
+    case.compare(kind);
+    Some(case)
 }
 
 /// The numbers are small objects and make 3 % of the growth; a line with 2 % of it is a finding. Were one in 256 of them sampled,
@@ -138,8 +138,8 @@ fn told(test: &str, kind: &str, pool: bool) -> Option<Told> {
 #[test]
 fn a_list_of_scalars_is_reported_beside_the_cache_that_keeps_them() {
     let test = "a_list_of_scalars_is_reported_beside_the_cache_that_keeps_them";
-    let told = Told::with(&["--python-allocations", "all"], test, "scalars_in_list", true);
-    told.iter().for_each(|told| told.compare("scalars_in_list"));
+    let case = CaseRun::with(&["--python-allocations", "all"], test, "scalars_in_list", true);
+    case.iter().for_each(|case| case.compare("scalars_in_list"));
 }
 
 /// 32 MB, twice.
@@ -147,8 +147,8 @@ fn a_list_of_scalars_is_reported_beside_the_cache_that_keeps_them() {
 #[ignore = "long: cargo xtask test --all"]
 fn what_one_iteration_needs_is_kept_by_the_pool_and_is_no_leak() {
     let test = "what_one_iteration_needs_is_kept_by_the_pool_and_is_no_leak";
-    let Some(with) = told(test, "array_to_tensor", true) else { return };
-    let Some(without) = Told::of(test, "array_to_tensor", false) else { return };
+    let Some(with) = reported(test, "array_to_tensor", true) else { return };
+    let Some(without) = CaseRun::of(test, "array_to_tensor", false) else { return };
     // Then it is the allocator that keeps it, and a trim gives it back.
     let found = without.report["findings"].as_array().expect("findings");
     assert!(found.iter().all(|finding| finding["rule"] == "C25"), "{found:#?}");
@@ -160,44 +160,44 @@ fn what_one_iteration_needs_is_kept_by_the_pool_and_is_no_leak() {
 #[test]
 #[ignore = "long: cargo xtask test --all"]
 fn a_chain_of_operations_is_reported_and_not_the_list_of_its_results() {
-    told("a_chain_of_operations_is_reported_and_not_the_list_of_its_results", "chain_in_list", true);
+    reported("a_chain_of_operations_is_reported_and_not_the_list_of_its_results", "chain_in_list", true);
 }
 
 #[test]
 #[ignore = "long: cargo xtask test --all"]
 fn free_memory_between_operations_of_a_graph_is_a_line_of_the_ledger() {
     let test = "free_memory_between_operations_of_a_graph_is_a_line_of_the_ledger";
-    told(test, "session_for_each", true);
-    told(test, "session_for_each", false);
+    reported(test, "session_for_each", true);
+    reported(test, "session_for_each", false);
 }
 
 #[test]
 #[ignore = "long: cargo xtask test --all"]
 fn tensors_are_held_by_the_object_that_keeps_them() {
     let test = "tensors_are_held_by_the_object_that_keeps_them";
-    told(test, "tensors_of_object", true);
-    told(test, "tensors_of_object", false);
+    reported(test, "tensors_of_object", true);
+    reported(test, "tensors_of_object", false);
 }
 
 #[test]
 #[ignore = "long: cargo xtask test --all"]
 fn data_that_a_pipeline_closes_over_is_reported_with_the_registry_that_keeps_it() {
     let test = "data_that_a_pipeline_closes_over_is_reported_with_the_registry_that_keeps_it";
-    told(test, "generators_over_data", true);
-    told(test, "py_functions_over_data", false);
+    reported(test, "generators_over_data", true);
+    reported(test, "py_functions_over_data", false);
 }
 
 #[test]
 #[ignore = "long: cargo xtask test --all"]
 fn models_of_trials_stay_in_the_gradient_registry_where_nothing_is_cleared() {
     let test = "models_of_trials_stay_in_the_gradient_registry_where_nothing_is_cleared";
-    told(test, "trials_without_clear", true);
+    reported(test, "trials_without_clear", true);
 }
 
 #[test]
 #[ignore = "long: cargo xtask test --all"]
 fn what_is_said_to_leak_and_does_not_is_clean() {
     let test = "what_is_said_to_leak_and_does_not_is_clean";
-    told(test, "healthy", true);
-    told(test, "predict_for_each", true);
+    reported(test, "healthy", true);
+    reported(test, "predict_for_each", true);
 }

@@ -1,4 +1,4 @@
-//! Kernels of operations that a program loads: what they keep is told at their own line, what they hand out is not theirs.
+//! Kernels of operations that a program loads: what they keep is reported at their own line, what they hand out is not theirs.
 
 use serde_json::Value;
 
@@ -21,7 +21,7 @@ fn found(test: &str, kind: &str) -> Option<Vec<(String, u64)>> {
     let python = python(&format!("tensorflow_kernels::{test}"))?;
     let run = Heaplens::on(&python, &[]).arg(script("tf_kernels.py")).arg(operations(&python)).arg(kind);
     let report = run.env("TF_CPP_MIN_LOG_LEVEL", "3").finish().expect_status(0).report().0;
-    let told = |finding: &Value| {
+    let rule_and_line = |finding: &Value| {
         let bytes = finding["bytes_per_iteration"].as_f64().expect("a number");
         let is_exact = finding["rule"] == "C19";
         let most = if is_exact { 1.01 * BYTES } else { 1.5 * BYTES };
@@ -30,7 +30,7 @@ fn found(test: &str, kind: &str) -> Option<Vec<(String, u64)>> {
         (finding["rule"].as_str().expect("a rule").to_owned(), line)
     };
     let mut found: Vec<(String, u64)> =
-        report["findings"].as_array().expect("findings").iter().map(told).collect();
+        report["findings"].as_array().expect("findings").iter().map(rule_and_line).collect();
     found.sort();
     Some(found)
 }

@@ -10,14 +10,14 @@ use crate::python::script;
 const SOURCE: &str = include_str!("../../../../tests/programs/tf_pools.py");
 const MIB: f64 = (1 << 20) as f64;
 
-/// What a run with or without the pool told.
-struct Told {
+/// What a run with or without the pool run.
+struct PoolRun {
     report: Value,
     /// Bytes and blocks, as the script counts them.
     kept: [u64; 2],
 }
 
-impl Told {
+impl PoolRun {
     fn of(python: &Path, pool: bool) -> Self {
         let run = Heaplens::on(python, &[])
             .arg(script("tf_pools.py"))
@@ -31,7 +31,7 @@ impl Told {
         Self { report: run.report().0, kept: [kept[0], kept[1]] }
     }
 
-    /// The stack that holds most at the end of the script: its line, bytes, blocks, and bytes in each pass.
+    /// The stack that holds most at the end of the script: its line, bytes, blocks, and bytes in each iteration.
     fn heaviest(&self) -> (u64, [u64; 2], f64) {
         let number = |site: &Value, field: &str| site[field].as_u64().unwrap_or(0);
         let sites = self.report["sites"].as_array().expect("sites");
@@ -62,11 +62,11 @@ fn what_a_pool_hands_out_belongs_to_the_line_that_asked_for_it() {
     let Some(python) = std::env::var_os("HEAPLENS_TENSORFLOW_PYTHON").map(PathBuf::from) else {
         return skip(test, "HEAPLENS_TENSORFLOW_PYTHON names no Python with TensorFlow");
     };
-    let (with, without) = (Told::of(&python, true), Told::of(&python, false));
+    let (with, without) = (PoolRun::of(&python, true), PoolRun::of(&python, false));
     let line = SOURCE.lines().zip(1..).find(|(text, _)| text.ends_with("# kept")).expect("the line").1;
-    for told in [&with, &without] {
-        let (bytes, blocks) = (told.kept[0], told.kept[1]);
-        assert_eq!(told.heaviest(), (line, told.kept, bytes as f64 / blocks as f64));
+    for run in [&with, &without] {
+        let (bytes, blocks) = (run.kept[0], run.kept[1]);
+        assert_eq!(run.heaviest(), (line, run.kept, bytes as f64 / blocks as f64));
     }
     // Ten temporaries of 8 MB were there at once, and the pool gives nothing back.
     let (spare, none) = (with.unused(), without.unused());

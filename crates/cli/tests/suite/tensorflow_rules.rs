@@ -166,7 +166,7 @@ fn a_function_that_is_traced_again_is_reported_with_the_argument_that_changed() 
     assert_eq!(reason, "step: value was float32 (1,), then float32 (2,)");
 }
 
-/// A function with a small one is told as any other.
+/// A function with a small one is reported as any other.
 #[test]
 fn an_array_that_each_trace_keeps_is_reported_as_such() {
     let test = "an_array_that_each_trace_keeps_is_reported_as_such";
@@ -230,7 +230,7 @@ fn tensors_and_tapes_that_are_kept_are_reported_at_the_line_that_makes_them() {
     assert_found_in(test, PROGRAM, "tapes_kept", "gradient tapes made per iteration");
 }
 
-/// The threads that they start are told with them.
+/// The threads that they start are reported with them.
 #[test]
 #[ignore = "long: cargo xtask test --all"]
 fn iterators_that_are_kept_are_reported_with_their_threads_at_the_line_that_makes_them() {

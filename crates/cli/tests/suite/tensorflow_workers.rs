@@ -27,7 +27,7 @@ fn ran(test: &str, options: &[&str], kind: &str) -> Option<Finished> {
 }
 
 /// What a program says of itself, and the heaviest stacks of its own lines.
-fn told(test: &str, options: &[&str], kind: &str) -> Option<(Vec<Kept>, Vec<Kept>)> {
+fn reported(test: &str, options: &[&str], kind: &str) -> Option<(Vec<Kept>, Vec<Kept>)> {
     let run = ran(test, options, kind)?;
     let said = run.stdout();
     let mut truth: Vec<Kept> = said.lines().filter_map(|line| kept(line.strip_prefix("truth ")?)).collect();
@@ -55,7 +55,7 @@ fn held(site: &Value) -> Option<Kept> {
 }
 
 fn assert_at_its_line(test: &str, kind: &str) {
-    let Some((truth, seen)) = told(test, &[], kind) else { return };
+    let Some((truth, seen)) = reported(test, &[], kind) else { return };
     assert!(!truth.is_empty(), "{kind}: the program says nothing");
     assert_eq!(seen, truth, "{kind}");
 }
@@ -84,14 +84,14 @@ fn calls_at_the_same_time_are_distinguished() {
 #[test]
 #[ignore = "long: cargo xtask test --all"]
 fn a_name_that_two_lines_have_is_nobodys() {
-    let Some((_, seen)) = told("a_name_that_two_lines_have_is_nobodys", &[], "shared") else { return };
+    let Some((_, seen)) = reported("a_name_that_two_lines_have_is_nobodys", &[], "shared") else { return };
     assert!(seen.iter().all(|(_, [bytes, _])| *bytes < 8 << 20), "no line has the 40 MiB: {seen:?}");
 }
 
 #[test]
 fn nothing_is_known_of_tensorflow_where_that_is_asked_for() {
     let test = "nothing_is_known_of_tensorflow_where_that_is_asked_for";
-    let Some((truth, seen)) = told(test, &["--frameworks=no"], "plain") else { return };
+    let Some((truth, seen)) = reported(test, &["--frameworks=no"], "plain") else { return };
     assert!(truth.iter().all(|kept| !seen.contains(kept)), "{seen:?}");
 }
 
@@ -103,13 +103,13 @@ fn what_a_function_gives_and_a_list_keeps_is_one_finding() {
         return;
     };
     let findings = run.report().0["findings"].as_array().expect("findings").clone();
-    let told: Vec<(&str, u64)> = findings
+    let reported: Vec<(&str, u64)> = findings
         .iter()
         .filter_map(|finding| Some((finding["rule"].as_str()?, finding["location"]["line"].as_u64()?)))
         .collect();
     let said = run.stdout();
     let keeps = said.lines().find_map(|line| line.strip_prefix("keeps ")?.parse().ok()).expect("a line");
-    assert_eq!(told, [("C8", keeps)], "{findings:#?}");
+    assert_eq!(reported, [("C8", keeps)], "{findings:#?}");
     let bytes = findings[0]["bytes_per_iteration"].as_f64().expect("bytes");
     assert!((bytes / f64::from(1 << 20) - 1.0).abs() < 0.1, "{bytes} B per iteration");
 }

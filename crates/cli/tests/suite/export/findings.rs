@@ -38,9 +38,9 @@ fn a_finding_is_a_result_at_its_line_with_its_rule() {
     let result = &run["results"][0];
     let (file, line) =
         growing_line(&FEW).split_once(':').map(|(f, l)| (f.to_owned(), l.parse::<u64>().unwrap())).unwrap();
-    let place = &result["locations"][0]["physicalLocation"];
-    assert!(place["artifactLocation"]["uri"].as_str().unwrap().ends_with(&file), "{place}");
-    assert_eq!(place["region"]["startLine"], line);
+    let location = &result["locations"][0]["physicalLocation"];
+    assert!(location["artifactLocation"]["uri"].as_str().unwrap().ends_with(&file), "{location}");
+    assert_eq!(location["region"]["startLine"], line);
     assert_eq!([&result["ruleId"], &result["level"]], ["G1", "error"]);
     assert_eq!(run["tool"]["driver"]["rules"][0]["id"], "G1");
     assert_eq!(run["tool"]["driver"]["rules"][0]["name"], "site-growth");

@@ -15,15 +15,15 @@ use crate::python::{interpreters, script};
 /// A native program that says what its three functions hold.
 static NATIVE: LazyLock<Finished> =
     LazyLock::new(|| Heaplens::on(&program("sampled.c"), &["-q"]).finish().expect_status(0));
-/// Scripts that hold a block of `SIZE` more with each pass.
+/// Scripts that hold a block of `SIZE` more with each iteration.
 static FEW: LazyLock<Finished> = LazyLock::new(|| growing("40"));
 static MANY: LazyLock<Finished> = LazyLock::new(|| growing("100"));
 
-/// What a pass of the script keeps.
+/// What an iteration of the script keeps.
 const SIZE: i64 = 12345;
 
-fn growing(passes: &str) -> Finished {
-    let run = Heaplens::on(interpreters::any(), &["-q"]).arg(script("python_grows.py")).arg(passes);
+fn growing(iterations: &str) -> Finished {
+    let run = Heaplens::on(interpreters::any(), &["-q"]).arg(script("python_grows.py")).arg(iterations);
     run.finish().expect_status(0)
 }
 
@@ -54,7 +54,7 @@ fn exported(run: &Finished, format: &str, name: &str, words: &[&dyn AsRef<OsStr>
     file
 }
 
-/// A sum of the report: of the heap and of small objects, which is what other tools are told.
+/// A sum of the report: of the heap and of small objects, which is what other tools are given.
 fn sum(run: &Finished, field: &str) -> i64 {
     let report = run.report();
     let of = |part: &str| report.0[part][field].as_i64();

@@ -70,12 +70,12 @@ impl Pprof {
         let text = read(test, Command::new("go").args(["tool", "pprof", "-raw"]).arg(file))?;
         let (samples, rest) = text.split_once("Samples:\n")?.1.split_once("Locations\n")?;
         let (locations, _) = rest.split_once("Mappings\n")?;
-        let places: BTreeMap<&str, &str> =
+        let locations: BTreeMap<&str, &str> =
             locations.lines().filter_map(|line| line.trim().split_once(": ")).collect();
         let mut found: Vec<Sample> = Vec::new();
         for line in samples.lines().skip(1) {
             match line.split_once(": ") {
-                Some((values, ids)) => found.push(sample(values, ids, &places)),
+                Some((values, ids)) => found.push(sample(values, ids, &locations)),
                 None => found.last_mut().expect("labels follow a sample").labels.extend(labels(line)),
             }
         }
@@ -100,9 +100,9 @@ impl Pprof {
     }
 }
 
-fn sample(values: &str, ids: &str, places: &BTreeMap<&str, &str>) -> Sample {
+fn sample(values: &str, ids: &str, locations: &BTreeMap<&str, &str>) -> Sample {
     let values: Vec<i64> = values.split_whitespace().map(|word| word.parse().expect("a number")).collect();
-    let stack = ids.split_whitespace().map(|id| places[id].to_owned()).collect();
+    let stack = ids.split_whitespace().map(|id| locations[id].to_owned()).collect();
     Sample { values: values.try_into().expect("four values"), stack, ..Sample::default() }
 }
 

@@ -40,7 +40,7 @@ fn pprof_has_lines_layers_iterations_and_build_ids() {
     assert!(python.samples.iter().all(|one| one.labels["iteration"] == "40"), "{}", python.text);
 }
 
-/// Threads that came one after the other with different names are none's, and what two use at once is told by what is known.
+/// Threads that came one after the other with different names are none's, and what two use at once is named by what is known.
 #[test]
 fn pprof_names_threads() {
     let test = "export::stacks::pprof_names_threads";

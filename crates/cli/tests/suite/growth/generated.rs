@@ -8,9 +8,9 @@ use super::{Program, python, try_all};
 use crate::harness::Folder;
 use crate::python::interpreters;
 
-/// Programs of either kind: marked and told per iteration.
+/// Programs of either kind: marked and reported per iteration.
 const OF_A_KIND: usize = 12;
-/// Native programs of either kind without marks, told per second: each takes one and a half.
+/// Native programs of either kind without marks, reported per second: each takes one and a half.
 const PER_SECOND: usize = 3;
 
 /// A new seed, or the one that the environment gives to have a run again.

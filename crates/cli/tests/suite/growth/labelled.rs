@@ -7,7 +7,7 @@ use super::native::Source;
 use super::{Program, Truth, python, try_all, write};
 use crate::harness::{Folder, skip};
 
-/// Scripts that grow. The line is the one that says `# here`; bytes for each pass where they are known.
+/// Scripts that grow. The line is the one that says `# here`; bytes for each iteration where they are known.
 const GROWING: &[(&str, Option<f64>, &str)] = &[
     (
         "results of a function",
@@ -60,7 +60,7 @@ const GROWING: &[(&str, Option<f64>, &str)] = &[
         "b = bytearray()\nfor i in range(400):\n  b.extend(bytes(4_000)) # here",
     ),
     (
-        "every tenth pass",
+        "every tenth iteration",
         Some(2_005.0),
         "kept = []\nfor i in range(600):\n  if i % 10 == 0: kept.append(bytearray(20_000)) # here",
     ),

@@ -1,4 +1,4 @@
-//! Memory that is mapped where no hook is: the growth is told by the mapping's name, and once.
+//! Memory that is mapped where no hook is: the growth is reported by the mapping's name, and once.
 
 use std::path::Path;
 
@@ -39,8 +39,8 @@ fn pace(run: &Finished) -> f64 {
 
 #[test]
 fn memory_mapped_by_raw_system_calls_is_named_with_its_growth() {
-    for (passes, milliseconds) in [("150", "20"), ("200", "4")] {
-        let run = run(&["raw", passes, milliseconds]);
+    for (iterations, milliseconds) in [("150", "20"), ("200", "4")] {
+        let run = run(&["raw", iterations, milliseconds]);
         let found = finding(&run, "growth-unexplained");
         assert_eq!((&found["rule"], &found["name"]), (&"G6".into(), &"mapping-growth".into()));
         assert_eq!(found["mapping"], "anonymous, without a name");

@@ -55,7 +55,7 @@ pub struct Program {
     pub truth: Truth,
     /// The source file that the line is in.
     pub file: String,
-    /// A step on the way to what it keeps, where that has a name.
+    /// A step of the reference path to what it keeps, where that has a name.
     pub holder: Option<&'static str>,
 }
 
@@ -95,8 +95,9 @@ impl Program {
     fn wrong_location(&self, report: &Report, slope: Option<(f64, f64)>, line: u64) -> Option<String> {
         let findings = report.0["findings"].as_array()?;
         let is_here = |finding: &&Value| {
-            let place = &finding["location"];
-            place["line"] == line && place["file"].as_str().is_some_and(|file| file.ends_with(&self.file))
+            let location = &finding["location"];
+            location["line"] == line
+                && location["file"].as_str().is_some_and(|file| file.ends_with(&self.file))
         };
         let Some(found) = findings.iter().find(is_here) else {
             return Some(format!("nothing is found at {}:{line}", self.file));
@@ -114,7 +115,7 @@ impl Program {
     }
 }
 
-/// The way to what a finding is about must have this step.
+/// The reference path to what a finding is about must have this step.
 fn wrong_holder(finding: &Value, holder: &str) -> Option<String> {
     let path = finding["holder"]["path"].as_array().cloned().unwrap_or_default();
     (!path.iter().any(|step| step == holder)).then(|| format!("{holder} holds it, and {path:?} is said"))

@@ -1,4 +1,4 @@
-//! Native programs, drawn: one source with a function for each, so that one compilation does. They mark their passes
+//! Native programs, drawn: one source with a function for each, so that one compilation does. They mark their iterations
 //! themselves, through the symbol that the agent exports; some do not, and are judged per second: these keep to a time-table, so
 //! that their pace is the same on a busy machine.
 
@@ -75,46 +75,46 @@ impl Source {
         Self { text: HEAD.to_owned(), programs: Vec::new() }
     }
 
-    /// Adds one that grows; with `pace` it has no marks and takes so many milliseconds for a pass.
+    /// Adds one that grows; with `pace` it has no marks and takes so many milliseconds for an iteration.
     pub fn growing(&mut self, dice: &mut Dice, pace: Option<u64>) {
         let (holder, keep, step) = *dice.pick(&HOLDERS);
-        let (passes, size) = (passes(dice, pace), dice.between(64, 40_000));
-        let period = if dice.between(0, 2) == 0 { dice.between(2, passes / 20) } else { 1 };
-        let size = size.max(if pace.is_some() { 8_000 } else { 5_000 * period / passes });
+        let (iterations, size) = (iterations(dice, pace), dice.between(64, 40_000));
+        let period = if dice.between(0, 2) == 0 { dice.between(2, iterations / 20) } else { 1 };
+        let size = size.max(if pace.is_some() { 8_000 } else { 5_000 * period / iterations });
         let condition = if period == 1 { String::new() } else { format!("if (pass % {period} == 0) ") };
         let statement = format!("{condition}{}", keep.replace("SIZE", &size.to_string()));
-        let line = self.function(&statement, passes, dice, pace);
-        let name = format!("{holder} of {size} every {period} of {passes}{}", told(pace));
+        let line = self.function(&statement, iterations, dice, pace);
+        let name = format!("{holder} of {size} every {period} of {iterations}{}", unit(pace));
         let bytes = size as f64 / period as f64;
         self.programs.push(Drawn { name, truth: Truth::Grows { bytes, line }, holder: step });
-        let whole = bytes * passes as f64;
+        let whole = bytes * iterations as f64;
         self.text = self.text.replace("WHOLE", &format!("{whole}"));
     }
 
     /// Adds one that does not.
     pub fn bounded(&mut self, dice: &mut Dice, pace: Option<u64>) {
         let (kind, statement) = *dice.pick(&BOUNDED);
-        let (passes, size) = (passes(dice, pace), dice.between(600, 60_000));
-        let (bound, once) = (dice.between(8, passes / 5), dice.between(1, passes - 1));
-        let values = [("SIZE", size), ("PASSES", passes), ("ONCE", once), ("K", bound)];
+        let (iterations, size) = (iterations(dice, pace), dice.between(600, 60_000));
+        let (bound, once) = (dice.between(8, iterations / 5), dice.between(1, iterations - 1));
+        let values = [("SIZE", size), ("PASSES", iterations), ("ONCE", once), ("K", bound)];
         let statement = values
             .iter()
             .fold(statement.to_owned(), |text, (name, value)| text.replace(name, &value.to_string()));
-        self.function(&statement, passes, dice, pace);
-        let name = format!("{kind} of {size} by {bound} in {passes}{}", told(pace));
+        self.function(&statement, iterations, dice, pace);
+        let name = format!("{kind} of {size} by {bound} in {iterations}{}", unit(pace));
         self.text = self.text.replace("WHOLE", "0.0");
         self.programs.push(Drawn { name, truth: Truth::Bounded, holder: None });
     }
 
     /// A function of its own; the line of the statement.
-    fn function(&mut self, statement: &str, passes: u64, dice: &mut Dice, pace: Option<u64>) -> u64 {
+    fn function(&mut self, statement: &str, iterations: u64, dice: &mut Dice, pace: Option<u64>) -> u64 {
         let noisy = *dice.pick(&[0, 3_000, 50_000]);
         let number = self.programs.len();
-        let warm = dice.between(0, passes / 5);
+        let warm = dice.between(0, iterations / 5);
         let wait =
             pace.map_or_else(String::new, |pace| format!("wait_until(start + (pass + 1) * {pace} / 1e3);"));
         self.text += &format!(
-            "static void program_{number}(void) {{\n    double start = now();\n    for (int pass = 0; pass < {passes}; pass++) {{\n        begin(pass, {noisy});\n        if (pass < {warm}) warm[pass] = malloc(700);\n"
+            "static void program_{number}(void) {{\n    double start = now();\n    for (int pass = 0; pass < {iterations}; pass++) {{\n        begin(pass, {noisy});\n        if (pass < {warm}) warm[pass] = malloc(700);\n"
         );
         let line = 1 + self.text.lines().count() as u64;
         let said = if pace.is_some() { "printf(\"truth %f\\n\", WHOLE / (now() - start));" } else { "" };
@@ -146,18 +146,18 @@ impl Source {
     }
 }
 
-fn passes(dice: &mut Dice, pace: Option<u64>) -> u64 {
+fn iterations(dice: &mut Dice, pace: Option<u64>) -> u64 {
     match pace {
         Some(pace) => 1_500 / pace,
         None => dice.between(200, 600),
     }
 }
 
-fn told(pace: Option<u64>) -> &'static str {
+fn unit(pace: Option<u64>) -> &'static str {
     if pace.is_some() { " per second" } else { "" }
 }
 
-/// A program that marks its passes is asked to by a second word.
+/// A program that marks its iterations is asked to by a second word.
 fn words(number: usize, name: &str) -> Vec<String> {
     let mut words = vec![number.to_string()];
     words.extend((!name.ends_with("per second")).then(|| "marks".to_owned()));

@@ -1,4 +1,5 @@
-//! C34: what rose and stands is told by its line and its bytes, and is no finding; what goes on or never rose is not told so.
+//! C34: what rose and then stays level is reported with its line and its bytes, and is no finding; what keeps growing or never rose is
+//! not reported so.
 
 use serde_json::Value;
 
@@ -33,7 +34,7 @@ fn a_cache_that_is_full_is_reported_with_its_line_and_its_level() {
         said.trim().strip_prefix("truth ").and_then(|bytes| bytes.parse().ok()).expect("it says so");
     // Each array has one byte more, and an object of its own.
     let level = plateau["live_bytes"].as_f64().expect("it is known");
-    assert!(level >= kept && level <= 1.01 * kept, "{level} told, {kept} kept");
+    assert!(level >= kept && level <= 1.01 * kept, "{level} reported, {kept} kept");
     assert!(page.contains("reached a plateau: ") && page.contains("rates.py:3 holds "), "{page}");
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::dice::Dice;
 use super::{Program, Truth, write};
 
-/// A way to hold something: what is there before the loop, the statement that keeps `NEW`, and a step on the way to it.
+/// A way to hold something: what is there before the loop, the statement that keeps `NEW`, and a step of the reference path to it.
 const HOLDERS: [(&str, &str, &str, &str); 8] = [
     ("global list", "kept = []", "kept.append(NEW)", "kept (list)"),
     ("global dict", "kept = {}", "kept[step] = NEW", "kept (dict)"),
@@ -42,8 +42,8 @@ const THINGS: [Thing; 3] = [
     Thing { name: "list", make: |size| format!("[None] * {}", size / 8), bytes: |size| size / 8 * 8 + 56 },
 ];
 
-/// What does not grow: what is there before the loop, and the statements of a pass. `{k}` is a bound that is reached within
-/// a third of the run, `{n}` the passes, `{new}` a thing.
+/// What does not grow: what is there before the loop, and the statements of an iteration. `{k}` is a bound that is reached within
+/// a third of the run, `{n}` the iterations, `{new}` a thing.
 const BOUNDED: [(&str, &str, &str); 12] = [
     ("ring", "kept = {}", "kept[step % {k}] = {new}"),
     ("memory that stops", "kept = {}", "if step % {k} not in kept: kept[step % {k}] = {new}"),
@@ -75,15 +75,15 @@ const BOUNDED: [(&str, &str, &str); 12] = [
 pub fn growing(dice: &mut Dice, folder: &Path, python: &Path, number: usize) -> Program {
     let (holder, before, keep, step) = *dice.pick(&HOLDERS);
     let thing = dice.pick(&THINGS);
-    let (passes, size) = (dice.between(200, 600), dice.between(2_000, 60_000));
-    let period = if dice.between(0, 2) == 0 { dice.between(2, passes / 20) } else { 1 };
+    let (iterations, size) = (dice.between(200, 600), dice.between(2_000, 60_000));
+    let period = if dice.between(0, 2) == 0 { dice.between(2, iterations / 20) } else { 1 };
     let condition = if period == 1 { String::new() } else { format!("if step % {period} == 0: ") };
     let keep = keep.replace("NEW", &(thing.make)(size));
-    let script = Script { before: before.to_owned(), statement: format!("{condition}{keep}"), passes };
+    let script = Script { before: before.to_owned(), statement: format!("{condition}{keep}"), iterations };
     let (text, line) = script.text(dice);
     // A chain has its node beside the thing, a list or a dict its slot: little enough to be within what is allowed.
     let bytes = ((thing.bytes)(size) + 9) as f64 / period as f64;
-    let name = format!("{number}: {holder} of {}({size}) every {period} of {passes}", thing.name);
+    let name = format!("{number}: {holder} of {}({size}) every {period} of {iterations}", thing.name);
     let program = program(name, folder, python, &text, Truth::Grows { bytes, line });
     Program { holder: Some(step), ..program }
 }
@@ -92,19 +92,19 @@ pub fn growing(dice: &mut Dice, folder: &Path, python: &Path, number: usize) -> 
 pub fn bounded(dice: &mut Dice, folder: &Path, python: &Path, number: usize) -> Program {
     let (kind, before, statement) = *dice.pick(&BOUNDED);
     let make = dice.pick(&THINGS).make;
-    let (passes, size) = (dice.between(200, 600), dice.between(600, 60_000));
-    let (bound, once) = (dice.between(8, passes / 5), dice.between(1, passes - 1));
+    let (iterations, size) = (dice.between(200, 600), dice.between(600, 60_000));
+    let (bound, once) = (dice.between(8, iterations / 5), dice.between(1, iterations - 1));
     let fill = |text: &str| {
         text.replace("{k}", &bound.to_string())
-            .replace("{few}", &(passes / 12).to_string())
-            .replace("{n}", &passes.to_string())
+            .replace("{few}", &(iterations / 12).to_string())
+            .replace("{n}", &iterations.to_string())
             .replace("{once}", &once.to_string())
             .replace("{new}", &make(size))
     };
-    let script = Script { before: fill(before), statement: fill(statement), passes };
+    let script = Script { before: fill(before), statement: fill(statement), iterations };
     let (text, _) = script.text(dice);
     program(
-        format!("{number}: {kind} of {} by {bound} in {passes}", make(size)),
+        format!("{number}: {kind} of {} by {bound} in {iterations}", make(size)),
         folder,
         python,
         &text,
@@ -130,7 +130,7 @@ fn program(name: String, folder: &Path, python: &Path, text: &str, truth: Truth)
 struct Script {
     before: String,
     statement: String,
-    passes: u64,
+    iterations: u64,
 }
 
 impl Script {
@@ -142,7 +142,7 @@ impl Script {
         lines.push("def chain(value):".into());
         lines.push("    node = Node(); node.value = value; node.next = head[0]; head[0] = node".into());
         lines.push("warm = []".into());
-        lines.push(format!("def work():\n    for step in range({}):", self.passes));
+        lines.push(format!("def work():\n    for step in range({}):", self.iterations));
         if dice.between(0, 1) == 0 {
             lines.push(format!(
                 "        noise = bytearray(random.randrange({}))",
@@ -150,7 +150,7 @@ impl Script {
             ));
         }
         if dice.between(0, 1) == 0 {
-            let (until, size) = (dice.between(5, self.passes / 4), dice.between(1_000, 20_000));
+            let (until, size) = (dice.between(5, self.iterations / 4), dice.between(1_000, 20_000));
             lines.push(format!("        if step < {until}: warm.append(bytearray({size}))"));
         }
         let line = 1 + lines.iter().map(|text| text.lines().count() as u64).sum::<u64>();

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{python, write};
 use crate::harness::{Folder, Heaplens};
 
-/// All that was kept is looked through with each pass.
+/// All that was kept is searched with each iteration.
 const SEARCHES: &str = "kept = []\nfor step in range(400):\n    kept.append(bytearray(5_000))\n    sum(1 for one in kept for _ in range(8) if one[0])\n";
 /// The same work each time.
 const KEEPS: &str = "kept = []\nfor step in range(400):\n    kept.append(bytearray(5_000))\n    sum(1 for one in range(1600) if one)\n";

@@ -9,7 +9,7 @@ use crate::harness::{Finished, Folder, Heaplens, program};
 
 const SOURCE: &str = "growing_threads.c";
 
-/// Threads that wait until the end, one more with each pass.
+/// Threads that wait until the end, one more with each iteration.
 /// Each goes some way down its stack first: what Python keeps for a thread is little beside that.
 const LIVING: &str = "import json, threading\nend, deep = threading.Event(), '[' * 400 + ']' * 400\nfor step in range(120):\n    threading.Thread(target=lambda: end.wait(json.loads(deep) and None)).start()  # here\nend.set()\n";
 /// A pool that fills and then has enough.
@@ -79,7 +79,11 @@ fn threads_that_never_end_are_found_at_the_line_that_starts_them() {
     let found = finding(&run);
     assert_started_here(&found, "leak (your code)");
     assert!((evidence(&found, "threads per iteration") - 1.0).abs() < 0.02, "{found}");
-    assert_eq!(evidence(&found, "threads whose stacks are left"), 199.0, "before the last pass: {found}");
+    assert_eq!(
+        evidence(&found, "threads whose stacks are left"),
+        199.0,
+        "before the last iteration: {found}"
+    );
     // Each of them writes to 20,000 bytes of its stack.
     let bytes = found["bytes_per_iteration"].as_f64().unwrap_or_default();
     assert!((20_000.0..40_000.0).contains(&bytes), "{bytes}");

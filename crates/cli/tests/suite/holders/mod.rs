@@ -1,4 +1,4 @@
-//! Who holds what grows: programs that know it, and the way that the report names.
+//! Who holds what grows: programs that know it, and the reference path that the report names.
 
 mod native;
 pub mod python;
@@ -10,13 +10,13 @@ use serde_json::Value;
 
 use crate::harness::{Folder, Heaplens};
 
-/// A script and the way to what it keeps.
+/// A script and the reference path to what it keeps.
 struct Held {
     what: &'static str,
     /// The line that ends in `# here` allocates what is kept.
     script: &'static str,
-    /// The first steps of the way.
-    way: &'static [&'static str],
+    /// The first steps of the path.
+    path: &'static [&'static str],
 }
 
 impl Held {
@@ -27,13 +27,13 @@ impl Held {
         let line = self.script.lines().position(|line| line.ends_with("# here")).expect("a line is marked");
         let found = holder_of(python, &[path.to_str().expect("a plain path")], "script.py", 1 + line as u64);
         let is_right = found.as_ref().is_ok_and(|steps| {
-            steps.iter().map(String::as_str).take(self.way.len()).eq(self.way.iter().copied())
+            steps.iter().map(String::as_str).take(self.path.len()).eq(self.path.iter().copied())
         });
         (!is_right).then(|| format!("{} on {}: {found:?}", self.what, python.display()))
     }
 }
 
-/// The way that the report names for what grows at a line of a file, numbers of elements left out.
+/// The reference path that the report names for what grows at a line of a file, numbers of elements left out.
 fn holder_of(command: &Path, words: &[&str], file: &str, line: u64) -> Result<Vec<String>, String> {
     let run = words.iter().fold(Heaplens::on(command, &["-q"]), |run, word| run.arg(word)).finish();
     let report = run.report();
@@ -43,10 +43,10 @@ fn holder_of(command: &Path, words: &[&str], file: &str, line: u64) -> Result<Ve
     let findings = report.0["findings"].as_array().cloned().unwrap_or_default();
     // What TensorFlow's cache of scalars keeps beside it is a finding of its own.
     let is_here = |finding: &&Value| {
-        let place = &finding["location"];
+        let location = &finding["location"];
         finding["rule"] != "C35"
-            && place["line"] == line
-            && place["file"].as_str().is_some_and(|path| path.ends_with(file))
+            && location["line"] == line
+            && location["file"].as_str().is_some_and(|path| path.ends_with(file))
     };
     let Some(found) = findings.iter().find(is_here) else {
         return Err(format!("nothing is found at {file}:{line}, verdict {}", report.0["verdict"]));

@@ -6,157 +6,157 @@ use super::{Held, none_wrong};
 use crate::harness::{Folder, Heaplens};
 use crate::python::interpreters;
 
-/// What a function holds is gone when it has returned: such a script asks for the look itself, while the function runs.
+/// What a function holds is gone when it has returned: such a script asks for the snapshot itself, while the function runs.
 const HELD: &[Held] = &[
     Held {
         what: "a global list",
         script: "kept = []\nfor i in range(400):\n  kept.append(bytearray(9_000)) # here",
-        way: &["module __main__", "kept (list)", "[*] bytearray"],
+        path: &["module __main__", "kept (list)", "[*] bytearray"],
     },
     Held {
         what: "a dictionary",
         script: "kept = {}\nfor i in range(400):\n  kept[i] = bytearray(9_000) # here",
-        way: &["module __main__", "kept (dict)", "[*] bytearray"],
+        path: &["module __main__", "kept (dict)", "[*] bytearray"],
     },
     Held {
         what: "a list in a dictionary",
         script: "kept = {'rows': []}\nfor i in range(400):\n  kept['rows'].append(bytearray(9_000)) # here",
-        way: &["module __main__", "kept (dict)", "['rows'] list", "[*] bytearray"],
+        path: &["module __main__", "kept (dict)", "['rows'] list", "[*] bytearray"],
     },
     Held {
         what: "a list on an object",
         script: "class Model:\n  pass\nmodel = Model()\nmodel.history = []\nfor i in range(400):\n  model.history.append(bytearray(9_000)) # here",
-        way: &["module __main__", "model (Model)", ".history (list)", "[*] bytearray"],
+        path: &["module __main__", "model (Model)", ".history (list)", "[*] bytearray"],
     },
     Held {
         what: "a class attribute",
         script: "class Model:\n  seen = []\nfor i in range(400):\n  Model.seen.append(bytearray(9_000)) # here",
-        way: &["module __main__", "Model (type)", ".seen (list)", "[*] bytearray"],
+        path: &["module __main__", "Model (type)", ".seen (list)", "[*] bytearray"],
     },
     Held {
         what: "a slot",
         script: "class Box:\n  __slots__ = ('rows',)\nbox = Box()\nbox.rows = []\nfor i in range(400):\n  box.rows.append(bytearray(9_000)) # here",
-        way: &["module __main__", "box (Box)", ".rows (list)", "[*] bytearray"],
+        path: &["module __main__", "box (Box)", ".rows (list)", "[*] bytearray"],
     },
     Held {
         what: "a closure",
         script: "def collector():\n  kept = []\n  def add(value):\n    kept.append(value)\n  return add\nadd = collector()\nfor i in range(400):\n  add(bytearray(9_000)) # here",
-        way: &["module __main__", "add (function)", "kept (list)", "[*] bytearray"],
+        path: &["module __main__", "add (function)", "kept (list)", "[*] bytearray"],
     },
     Held {
         what: "a local variable",
         script: "import _heaplens\ndef work():\n  rows = []\n  for i in range(400):\n    rows.append(bytearray(9_000)) # here\n  _heaplens.snapshot()\nwork()",
-        way: &["work (script.py:*)", "rows (list)", "[*] bytearray"],
+        path: &["work (script.py:*)", "rows (list)", "[*] bytearray"],
     },
     Held {
         what: "a local variable of a worker thread",
         script: "import threading, _heaplens\ndef work():\n  rows = []\n  for i in range(400):\n    rows.append(bytearray(9_000)) # here\n  _heaplens.snapshot()\nthread = threading.Thread(target=work)\nthread.start()\nthread.join()",
-        way: &["work (script.py:*)", "rows (list)", "[*] bytearray"],
+        path: &["work (script.py:*)", "rows (list)", "[*] bytearray"],
     },
     Held {
         what: "a set",
         script: "kept = set()\nfor i in range(400):\n  kept.add(str(i).encode() * 3_000) # here",
-        way: &["module __main__", "kept (set)"],
+        path: &["module __main__", "kept (set)"],
     },
     Held {
         what: "a deque",
         script: "import collections\nkept = collections.deque()\nfor i in range(400):\n  kept.append(bytearray(9_000)) # here",
-        way: &["module __main__", "kept (deque)"],
+        path: &["module __main__", "kept (deque)"],
     },
     Held {
         what: "a default argument",
         script: "def keep(value, into=[]):\n  into.append(value)\nfor i in range(400):\n  keep(bytearray(9_000)) # here",
-        way: &["module __main__", "keep (function)"],
+        path: &["module __main__", "keep (function)"],
     },
     Held {
         what: "a cache without a bound",
         script: "import functools\n@functools.lru_cache(maxsize=None)\ndef load(key):\n  return bytearray(9_000) # here\nfor i in range(400): load(i)",
-        way: &["module __main__", "load (_lru_cache_wrapper)"],
+        path: &["module __main__", "load (_lru_cache_wrapper)"],
     },
     Held {
         what: "a module of their own",
         script: "import sys, types\nstore = types.ModuleType('store')\nsys.modules['store'] = store\nstore.rows = []\ndel store\nfor i in range(400):\n  sys.modules['store'].rows.append(bytearray(9_000)) # here",
-        way: &["module store", "rows (list)", "[*] bytearray"],
+        path: &["module store", "rows (list)", "[*] bytearray"],
     },
     Held {
         what: "an OrderedDict",
         script: "import collections\nkept = collections.OrderedDict()\nfor i in range(400):\n  kept[i] = bytearray(9_000) # here",
-        way: &["module __main__", "kept (OrderedDict)", "[*] bytearray"],
+        path: &["module __main__", "kept (OrderedDict)", "[*] bytearray"],
     },
     Held {
         what: "a defaultdict",
         script: "import collections\nkept = collections.defaultdict(list)\nfor i in range(400):\n  kept['rows'].append(bytearray(9_000)) # here",
-        way: &["module __main__", "kept (defaultdict)", "['rows'] list", "[*] bytearray"],
+        path: &["module __main__", "kept (defaultdict)", "['rows'] list", "[*] bytearray"],
     },
     Held {
         what: "an object of a subclass of dict",
         script: "class Store(dict):\n  pass\nkept = Store()\nfor i in range(400):\n  kept[i] = bytearray(9_000) # here",
-        way: &["module __main__", "kept (Store)", "[*] bytearray"],
+        path: &["module __main__", "kept (Store)", "[*] bytearray"],
     },
     Held {
         what: "a tuple in a list",
         script: "kept = []\nfor i in range(400):\n  kept.append((i, bytearray(9_000))) # here",
-        way: &["module __main__", "kept (list)", "[*] tuple", "[*] bytearray"],
+        path: &["module __main__", "kept (list)", "[*] tuple", "[*] bytearray"],
     },
     Held {
         what: "a frozenset",
         script: "kept = frozenset()\nfor i in range(400):\n  kept = kept | {str(i).encode() * 3_000} # here",
-        way: &["module __main__", "kept (frozenset)", "element (bytes)"],
+        path: &["module __main__", "kept (frozenset)", "element (bytes)"],
     },
     Held {
         what: "attributes of many objects",
         script: "class Row:\n  def __init__(self):\n    self.data = bytearray(9_000) # here\nkept = []\nfor i in range(400): kept.append(Row())",
-        way: &["module __main__", "kept (list)", "[*] Row", ".data (bytearray)"],
+        path: &["module __main__", "kept (list)", "[*] Row", ".data (bytearray)"],
     },
     Held {
         what: "an attribute beside slots",
         script: "class Base:\n  __slots__ = ('first',)\nclass Model(Base):\n  pass\nmodel = Model()\nmodel.history = []\nfor i in range(400):\n  model.history.append(bytearray(9_000)) # here",
-        way: &["module __main__", "model (Model)", ".history (list)", "[*] bytearray"],
+        path: &["module __main__", "model (Model)", ".history (list)", "[*] bytearray"],
     },
     Held {
         what: "a function's attribute",
         script: "def work():\n  pass\nwork.rows = []\nfor i in range(400):\n  work.rows.append(bytearray(9_000)) # here",
-        way: &["module __main__", "work (function)", ".rows (list)", "[*] bytearray"],
+        path: &["module __main__", "work (function)", ".rows (list)", "[*] bytearray"],
     },
     Held {
         what: "a keyword's default",
         script: "def keep(value, *, into=[]):\n  into.append(value)\nfor i in range(400):\n  keep(bytearray(9_000)) # here",
-        way: &["module __main__", "keep (function)", "default of into (list)", "[*] bytearray"],
+        path: &["module __main__", "keep (function)", "default of into (list)", "[*] bytearray"],
     },
     Held {
         what: "a bound method",
         script: "class Model:\n  def __init__(self):\n    self.rows = []\n  def add(self, value):\n    self.rows.append(value)\nadd = Model().add\nfor i in range(400):\n  add(bytearray(9_000)) # here",
-        way: &["module __main__", "add (method)", ".__self__ (Model)", ".rows (list)", "[*] bytearray"],
+        path: &["module __main__", "add (method)", ".__self__ (Model)", ".rows (list)", "[*] bytearray"],
     },
     Held {
         what: "an argument of a partial function",
         script: "import functools\nrows = []\ndef add(into, value):\n  into.append(value)\nadd = functools.partial(add, [])\ndel rows\nfor i in range(400):\n  add(bytearray(9_000)) # here",
-        way: &["module __main__", "add (partial)", ".args (tuple)", "[*] list", "[*] bytearray"],
+        path: &["module __main__", "add (partial)", ".args (tuple)", "[*] list", "[*] bytearray"],
     },
     Held {
         what: "a cache with a bound",
         script: "import functools\n@functools.lru_cache(maxsize=10_000)\ndef load(key):\n  return bytearray(9_000) # here\nfor i in range(400): load(i)",
-        way: &["module __main__", "load (_lru_cache_wrapper)", "[*] _lru_list_elem", ".result (bytearray)"],
+        path: &["module __main__", "load (_lru_cache_wrapper)", "[*] _lru_list_elem", ".result (bytearray)"],
     },
     Held {
         what: "a variable of a generator",
         script: "def collect():\n  rows = []\n  while True:\n    rows.append(bytearray(9_000)) # here\n    yield\nsteps = collect()\nfor i in range(400): next(steps)",
-        way: &["module __main__", "steps (generator)", "rows (list)", "[*] bytearray"],
+        path: &["module __main__", "steps (generator)", "rows (list)", "[*] bytearray"],
     },
     Held {
         what: "a variable of a coroutine",
         script: "import types\n@types.coroutine\ndef pause():\n  yield\nasync def collect():\n  rows = []\n  while True:\n    rows.append(bytearray(9_000)) # here\n    await pause()\nsteps = collect()\nfor i in range(400): steps.send(None)",
-        way: &["module __main__", "steps (coroutine)", "rows (list)", "[*] bytearray"],
+        path: &["module __main__", "steps (coroutine)", "rows (list)", "[*] bytearray"],
     },
     Held {
         what: "an exception",
         script: "error = ValueError([])\nfor i in range(400):\n  error.args[0].append(bytearray(9_000)) # here",
-        way: &["module __main__", "error (ValueError)", ".args (tuple)", "[*] list", "[*] bytearray"],
+        path: &["module __main__", "error (ValueError)", ".args (tuple)", "[*] list", "[*] bytearray"],
     },
     Held {
         what: "a traceback",
         script: "def fail():\n  rows = []\n  for i in range(400):\n    rows.append(bytearray(9_000)) # here\n  raise ValueError\ntry:\n  fail()\nexcept ValueError as caught:\n  error = caught",
-        way: &[
+        path: &[
             "module __main__",
             "error (ValueError)",
             ".__traceback__ (traceback)",
@@ -171,15 +171,15 @@ const HELD: &[Held] = &[
 #[test]
 fn every_way_to_hold_something_is_named() {
     let test = "holders::python::every_way_to_hold_something_is_named";
-    let (folder, mut wrong, mut tried) = (Folder::new(), Vec::new(), 0);
+    let (folder, mut wrong, mut checked) = (Folder::new(), Vec::new(), 0);
     for python in &interpreters::all(test) {
         wrong.extend(HELD.iter().filter_map(|held| held.wrong(&python.path, &folder)));
-        tried += HELD.len();
+        checked += HELD.len();
     }
-    none_wrong(&wrong, tried);
+    none_wrong(&wrong, checked);
 }
 
-/// Each call waits until there is an image of what the program held then: a function that goes on at once is seen all the same.
+/// Each call waits until there is a snapshot of what the program held then: a function that goes on at once is seen all the same.
 const ASKS: &str = "
 import heaplens
 def first():
@@ -201,10 +201,10 @@ pub fn program_that_asks(folder: &Folder) -> PathBuf {
     script
 }
 
-/// Both looks show what was held then. Others may have been taken because the program grew.
+/// Both snapshots show what was held then. Others may have been taken because the program grew.
 pub fn assert_snapshots_are_right(recording: &Path) {
-    let page = |look: usize| {
-        let output = Heaplens::bare(["heap", "--snapshot", &look.to_string()])
+    let page = |number: usize| {
+        let output = Heaplens::bare(["heap", "--snapshot", &number.to_string()])
             .arg(recording)
             .output()
             .expect("it runs");
@@ -216,7 +216,7 @@ pub fn assert_snapshots_are_right(recording: &Path) {
     assert_eq!(seen, [[true, false], [false, true]], "{pages:?}");
 }
 
-/// Another label at which a look is wanted takes nothing away.
+/// Another label at which a snapshot is wanted takes nothing away.
 #[test]
 fn a_program_may_ask_for_a_snapshot_of_what_a_function_holds() {
     let test = "holders::python::a_program_may_ask_for_a_snapshot_of_what_a_function_holds";

@@ -8,12 +8,12 @@ const HELD: &[Held] = &[
     Held {
         what: "000 ex 1: a list of constants",
         script: "import tensorflow as tf\nleaky_tensors = []\nfor i in range(3_000):\n  leaky_tensors.append(tf.constant(i)) # here",
-        way: &["module __main__", "leaky_tensors (list)", "[*] EagerTensor"],
+        path: &["module __main__", "leaky_tensors (list)", "[*] EagerTensor"],
     },
     Held {
         what: "tensors on an object",
         script: "import tensorflow as tf\nclass Trainer:\n  def __init__(self):\n    self.history = []\ntrainer = Trainer()\nfor i in range(400):\n  trainer.history.append(tf.random.normal([128, 128])) # here",
-        way: &["module __main__", "trainer (Trainer)", ".history (list)", "[*] EagerTensor"],
+        path: &["module __main__", "trainer (Trainer)", ".history (list)", "[*] EagerTensor"],
     },
 ];
 

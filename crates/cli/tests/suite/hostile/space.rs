@@ -134,8 +134,9 @@ struct Cgroup(PathBuf);
 impl Cgroup {
     /// One with a limit, under either version of the interface; `None` where there is none to write to.
     fn new(name: &str, limit: &str) -> Option<Self> {
-        let places = [("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "memory.max")];
-        places.iter().find_map(|(parent, file)| {
+        let controllers =
+            [("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "memory.max")];
+        controllers.iter().find_map(|(parent, file)| {
             let path = Path::new(parent).join(format!("{name}-{}", std::process::id()));
             std::fs::create_dir(&path).ok()?;
             let cgroup = Self(path);

@@ -1,4 +1,4 @@
-//! Stacks that are large, deep, many, or go through code that is unloaded behind our back.
+//! Stacks that are large, deep, many, or go through code that is unloaded without our notice.
 
 use crate::harness::{Heaplens, Report, program, shared_library, skip};
 

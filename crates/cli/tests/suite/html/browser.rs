@@ -29,7 +29,7 @@ pub fn pictured(test: &str, page: &Path, folder: &Path) -> Option<Vec<String>> {
     Some(serde_json::from_value(said(command)).expect("names"))
 }
 
-/// A script that tells a browser what to do; another browser than the system's is named by HEAPLENS_CHROMIUM.
+/// A script that drives a browser; another browser than the system's is named by HEAPLENS_CHROMIUM.
 fn script(test: &str, path: &str) -> Option<Command> {
     let modules = std::env::var_os("HEAPLENS_NODE_READERS").map(PathBuf::from);
     let Some(modules) = modules.filter(|folder| folder.join("node_modules/puppeteer-core").exists()) else {

@@ -1,4 +1,4 @@
-//! The user guide: its pictures are taken here, of the program that it tells of, and are kept in `docs/guide`. With
+//! The user guide: its pictures are taken here, of the program that it describes, and are kept in `docs/guide`. With
 //! HEAPLENS_GUIDE_PICTURES they are put there again.
 
 use std::path::Path;

@@ -16,7 +16,7 @@ use crate::harness::{Finished, Heaplens, program, program_with};
 use crate::python::{interpreters, script};
 use browser::{Seen, labels, opened};
 
-/// What a pass of the script keeps, in a page of 40 of them.
+/// What an iteration of the script keeps, in a page of 40 of them.
 const SIZE: u64 = 12345;
 static GROWING: LazyLock<Finished> = LazyLock::new(|| {
     let run = Heaplens::on(interpreters::any(), &["-q"]).arg(script("python_grows.py")).arg("40");
@@ -113,14 +113,18 @@ fn what_is_searched_for_is_found_and_can_be_opened() {
     let (whole, zoomed) = (labels(&flame["whole"]), labels(&flame["zoomed"]));
     assert!(zoomed.len() <= whole.len() && zoomed[0].starts_with("all, "), "{zoomed:?}");
     assert!(flame["zoomed"][0]["classes"].as_str().is_some_and(|classes| classes.contains("outside")));
-    assert!(flame["told"].as_str().is_some_and(|told| told.contains("python_grows.py")), "{}", flame["told"]);
+    assert!(
+        flame["details"].as_str().is_some_and(|details| details.contains("python_grows.py")),
+        "{}",
+        flame["details"]
+    );
     assert_eq!(flame["back"].as_u64(), Some(whole.len() as u64), "Escape leads back");
 }
 
 #[test]
 fn growth_is_shown_per_iteration() {
     let Some(seen) = &*GROWING_SEEN else { return };
-    assert_eq!(seen.0["bytes"]["flame"][2], json!(SIZE), "what a pass keeps");
+    assert_eq!(seen.0["bytes"]["flame"][2], json!(SIZE), "what an iteration keeps");
     assert_eq!(seen.0["flame"]["values"]["2"], "Total 12.1 KiB per iteration");
 }
 

@@ -1,4 +1,4 @@
-//! Ledgers in the middle of a run: the program stands at a handshake while `heaplens snapshot` looks at it, and while the test
+//! Ledgers in the middle of a run: the program stands at a handshake while `heaplens snapshot` takes a snapshot, and while the test
 //! asks the kernel by itself.
 
 use std::io::{BufRead, BufReader, Read, Write};
@@ -18,8 +18,8 @@ struct Kernel {
     resident: f64,
     /// By `smaps`: areas with a file, Heaplens's own left out.
     files: f64,
-    /// Areas without a name right behind one with a file: `.bss`, and what the kernel lists as one with it.
-    behind_files: f64,
+    /// Areas without a name right after one with a file: `.bss`, and what the kernel lists as one with it.
+    after_files: f64,
     /// Areas of the arena.
     arena: f64,
 }
@@ -34,14 +34,14 @@ impl Kernel {
             (0..areas.len()).filter(|&index| wanted(index)).map(|index| areas[index].resident).sum()
         };
         let is_file = |index: usize| areas[index].name.starts_with('/') && !areas[index].is_own();
-        let is_behind = |index: usize| {
+        let is_after = |index: usize| {
             let touches = |index: usize| index > 0 && areas[index - 1].end == areas[index].start;
             areas[index].name.is_empty() && touches(index) && is_file(index - 1)
         };
         Self {
             resident: pages.expect("statm has pages") * 4096.0,
             files: sum(&is_file),
-            behind_files: sum(&is_behind),
+            after_files: sum(&is_after),
             arena: sum(&|index| areas[index].name.ends_with(".arena")),
         }
     }
@@ -81,7 +81,7 @@ fn areas(smaps: &str) -> Vec<Area> {
     areas
 }
 
-/// A program that was looked at in its middle and went on to its end.
+/// A program of which a snapshot was taken in its middle and went on to its end.
 struct Stood {
     ledger: Ledger,
     kernel: Kernel,
@@ -117,11 +117,11 @@ impl Stood {
         let own = self.ledger.end("heaplens");
         let left = self.ledger.end("unexplained");
         assert!(left <= 0.02 * (sum - own), "{left} unexplained: {rows:?}");
-        let (files, behind) = (self.kernel.files, self.kernel.behind_files);
+        let (files, after) = (self.kernel.files, self.kernel.after_files);
         let found = self.ledger.end("mapped-files");
         assert!(
-            found >= files - MIB && found <= files + behind + MIB,
-            "mapped files: {found}; the kernel says {files}, and {behind} behind them"
+            found >= files - MIB && found <= files + after + MIB,
+            "mapped files: {found}; the kernel says {files}, and {after} after them"
         );
         assert!(own >= self.kernel.arena - MIB, "{own} are Heaplens's own, {} the arena", self.kernel.arena);
         assert_eq!(self.ledger.end_is(), "running");

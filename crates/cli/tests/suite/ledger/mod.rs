@@ -34,7 +34,7 @@ impl Ledger {
         self.at(layer, "end")
     }
 
-    /// Bytes at the end that were mapped in a way: `hooked`, `unhooked`, `shared`, `file`.
+    /// Bytes at the end by how they were mapped: `hooked`, `unhooked`, `shared`, `file`.
     fn mapped(&self, how: &str) -> f64 {
         let mappings = self.0.0["ledger_details"]["mappings"].as_array().into_iter().flatten();
         mappings.filter(|mapping| mapping["how"] == how).filter_map(|mapping| mapping["end"].as_f64()).sum()
@@ -45,7 +45,7 @@ impl Ledger {
         &self.0.0["ledger_details"]["end"]["when"]
     }
 
-    /// Panics unless every moment adds up to the resident memory that is quoted, and the end to what the kernel told the
+    /// Panics unless every moment adds up to the resident memory that is quoted, and the end to what the kernel reported to the
     /// program, each within 1 % and 4 MiB, and little is left over.
     fn assert_adds_up(&self, resident: f64) {
         let sum = |moment: &str| -> f64 { self.rows().iter().filter_map(|row| row[moment].as_f64()).sum() };

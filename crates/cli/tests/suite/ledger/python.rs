@@ -71,8 +71,8 @@ pub(super) fn with_module(test: &str, module: &str) -> Option<PathBuf> {
     let given = std::env::var_os("HEAPLENS_TENSORFLOW_PYTHON").map(PathBuf::from);
     let known = interpreters::all(test).into_iter().map(|python| python.path);
     given.into_iter().chain(known).find(|python| {
-        let look = format!("import importlib.util as u; exit(u.find_spec('{module}') is None)");
-        Command::new(python).args(["-c", &look]).output().is_ok_and(|output| output.status.success())
+        let query = format!("import importlib.util as u; exit(u.find_spec('{module}') is None)");
+        Command::new(python).args(["-c", &query]).output().is_ok_and(|output| output.status.success())
     })
 }
 

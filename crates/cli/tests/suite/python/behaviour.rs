@@ -1,4 +1,4 @@
-//! Whatever way Python is started and ended, it behaves as it does alone, and its lines are there.
+//! However Python is started and ended, it behaves as it does alone, and its lines are there.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -48,9 +48,9 @@ fn a_script_shows_its_line_however_it_is_started() {
     let folder = Folder::new();
     let module = folder.file("some_module.py");
     std::fs::write(&module, CODE).expect("the folder is writable");
-    let (file, place) = (module.display().to_string(), folder.file("").display().to_string());
+    let (file, directory) = (module.display().to_string(), folder.file("").display().to_string());
     for Interpreter { path, version } in interpreters::some(test) {
-        let ways: [(&[&str], &str); 5] = [
+        let commands: [(&[&str], &str); 5] = [
             (&[&file], "some_module.py"),
             (&["-c", CODE], "<string>"),
             (&["-I", "-S", "-E", &file], "some_module.py"),
@@ -59,12 +59,12 @@ fn a_script_shows_its_line_however_it_is_started() {
                 &[
                     "-c",
                     "import sys, runpy; sys.path.insert(0, sys.argv[1]); runpy.run_module('some_module', run_name='__main__')",
-                    &place,
+                    &directory,
                 ],
                 "some_module.py",
             ),
         ];
-        for (words, name) in ways {
+        for (words, name) in commands {
             let run = alike(&path, words);
             let found = run.report().sites().iter().any(|site| {
                 site.amounts[0] >= 3_000_000
@@ -81,10 +81,10 @@ fn a_script_shows_its_line_however_it_is_started() {
 #[test]
 fn processes_that_python_starts_are_exact_with_each_start_method() {
     let python = first("python::behaviour::processes_that_python_starts_are_exact_with_each_start_method");
-    for way in ["fork", "spawn", "forkserver"] {
-        let run = Heaplens::on(&python.path, &[]).arg(script("python_children.py")).arg(way).finish();
+    for method in ["fork", "spawn", "forkserver"] {
+        let run = Heaplens::on(&python.path, &[]).arg(script("python_children.py")).arg(method).finish();
         let run = run.expect_status(0);
-        assert_eq!(run.truth().pids.len(), 4, "{way}");
+        assert_eq!(run.truth().pids.len(), 4, "{method}");
         run.assert_exact();
     }
 }
@@ -123,11 +123,11 @@ fn assert_all_there(run: &Finished) {
 #[test]
 fn an_interpreter_that_is_loaded_late_shows_its_lines() {
     let test = "python::behaviour::an_interpreter_that_is_loaded_late_shows_its_lines";
-    let mut tried = 0;
+    let mut checked = 0;
     for python in interpreters::some(test) {
         let Some(library) = python.library() else { continue };
         let Interpreter { path, version } = python;
-        tried += 1;
+        checked += 1;
         let home = path.with_file_name("..");
         let run = Heaplens::on(&program("embeds_python.c"), &[]).arg(&library).arg(script("embedded.py"));
         let run = run.env("PYTHONHOME", home).finish().expect_status(0);
@@ -135,23 +135,23 @@ fn an_interpreter_that_is_loaded_late_shows_its_lines() {
         let order = ["inner", "call_back", "outer"];
         let report = run.report_on(run.truth().pid());
         let in_order = report.sites().iter().any(|site| {
-            let place =
+            let position =
                 |name: &str| site.stack.iter().position(|frame| frame.function.as_deref() == Some(name));
-            let places: Vec<_> = order.iter().filter_map(|name| place(name)).collect();
-            places.len() == order.len() && places.is_sorted()
+            let positions: Vec<_> = order.iter().filter_map(|name| position(name)).collect();
+            positions.len() == order.len() && positions.is_sorted()
         });
         assert!(in_order, "Python {version}");
     }
-    if tried == 0 {
+    if checked == 0 {
         skip(test, "no interpreter here has a shared library");
     }
 }
 
-/// Those of the interpreters that have a library, each with a run in which a program loads it in this way.
+/// Those of the interpreters that have a library, each with a run in which a program loads it with these words.
 pub fn loaded_late(
     test: &str,
     pythons: Vec<Interpreter>,
-    way: &str,
+    how: &str,
     options: &[&str],
     words: &[&str],
 ) -> Vec<(Interpreter, Finished)> {
@@ -159,7 +159,7 @@ pub fn loaded_late(
     for python in pythons {
         let Some(library) = python.library() else { continue };
         let run =
-            Heaplens::on(&program("loads_python.c"), options).arg(way).arg(library).arg(script(words[0]));
+            Heaplens::on(&program("loads_python.c"), options).arg(how).arg(library).arg(script(words[0]));
         let run = words[1..].iter().fold(run, |run, word| run.arg(word));
         let home = python.path.with_file_name("..");
         runs.push((python, run.env("PYTHONHOME", home).finish().expect_status(0)));
@@ -174,11 +174,11 @@ pub fn loaded_late(
 fn objects_of_an_interpreter_that_is_loaded_late_are_exact_however_it_is_loaded() {
     let test =
         "python::behaviour::objects_of_an_interpreter_that_is_loaded_late_are_exact_however_it_is_loaded";
-    for way in ["global", "local", "thread", "again"] {
-        let pythons = if way == "global" { interpreters::all(test) } else { interpreters::some(test) };
+    for how in ["global", "local", "thread", "again"] {
+        let pythons = if how == "global" { interpreters::all(test) } else { interpreters::some(test) };
         let options = ["--python-allocations", "all"];
-        for (python, run) in loaded_late(test, pythons, way, &options, &["python_objects.py", "500"]) {
-            eprintln!("Python {} {way}", python.version);
+        for (python, run) in loaded_late(test, pythons, how, &options, &["python_objects.py", "500"]) {
+            eprintln!("Python {} {how}", python.version);
             run.assert_exact();
         }
     }
@@ -198,7 +198,7 @@ fn an_interpreter_that_was_started_before_it_was_seen_is_left_alone() {
 #[test]
 fn an_interpreter_that_is_unloaded_is_not_asked_again() {
     let test = "python::behaviour::an_interpreter_that_is_unloaded_is_not_asked_again";
-    let mut tried = 0;
+    let mut checked = 0;
     for python in interpreters::all(test) {
         let Some(library) = python.library() else { continue };
         let Interpreter { path, version } = python;
@@ -209,13 +209,13 @@ fn an_interpreter_that_is_unloaded_is_not_asked_again() {
         if !alone(&mut Command::new(program("unloads_python.c"))).status.success() {
             continue;
         }
-        tried += 1;
+        checked += 1;
         let run = Heaplens::on(&program("unloads_python.c"), &[]).arg(&library);
         let run = run.env("PYTHONHOME", path.with_file_name("..")).finish().expect_status(0);
         assert!(run.stdout().contains("went on"), "Python {version}");
         assert!(run.report().sites().iter().any(|site| site.amounts[0] == 77777), "Python {version}");
     }
-    if tried == 0 {
+    if checked == 0 {
         skip(test, "no interpreter here has a shared library that can be unloaded");
     }
 }

@@ -27,7 +27,7 @@ fn kinds(python: &Interpreter) -> Vec<String> {
     text.lines().map(str::to_owned).collect()
 }
 
-/// `loop KIND PASSES exact|about LINE`; `None` where there is no loop.
+/// `loop KIND ITERATIONS exact|about LINE`; `None` where there is no loop.
 pub(super) fn said(run: &Finished) -> Option<Iterations> {
     let stdout = run.stdout();
     let words = stdout.lines().find_map(|line| line.strip_prefix("loop ")).expect("it says what is true");

@@ -58,7 +58,7 @@ fn the_sample_is_thinned_when_objects_are_many() {
     let python = &interpreters::all("python::objects::the_sample_is_thinned_when_objects_are_many")[0];
     let run = run_on(python, "600000", &[]);
     let report = run.report();
-    let interval = report.0["python"]["object_interval_bytes"].as_u64().expect("the interval is told");
+    let interval = report.0["python"]["object_interval_bytes"].as_u64().expect("the interval is reported");
     assert!(interval > 4096, "{interval}");
     let truth = run.truth();
     let claims: Vec<(u64, f64)> =

@@ -32,9 +32,9 @@ fn stdout(output: &Output) -> String {
 /// The interpreter of a fresh virtual environment; `None` when this one cannot make any.
 fn environment(python: &Interpreter, folder: &Folder) -> Option<PathBuf> {
     // Two interpreters may be of one version.
-    let place = folder.file(&python.path.display().to_string().replace('/', "-"));
-    let made = run(Command::new(&python.path).args(["-m", "venv"]).arg(&place)).status.success();
-    made.then(|| place.join("bin/python"))
+    let environment = folder.file(&python.path.display().to_string().replace('/', "-"));
+    let made = run(Command::new(&python.path).args(["-m", "venv"]).arg(&environment)).status.success();
+    made.then(|| environment.join("bin/python"))
 }
 
 #[test]
@@ -117,17 +117,17 @@ fn an_interpreter_that_was_started_unseen_marks_through_ctypes() {
     let script = folder.file("late.py");
     std::fs::write(&script, format!("import sys\nsys.path.insert(0, {PACKAGE:?})\n{SCRIPT}"))
         .expect("the folder is writable");
-    let mut tried = 0;
+    let mut checked = 0;
     for python in interpreters::some(test) {
         let Some(library) = python.library() else { continue };
         let Interpreter { path, version } = python;
-        tried += 1;
+        checked += 1;
         let run = Heaplens::on(&program("loads_python.c"), &[]).arg("begun").arg(&library).arg(&script);
         let run = run.env("PYTHONHOME", path.with_file_name("..")).env("PYTHONDONTWRITEBYTECODE", "1");
         let run = run.finish().expect_status(0);
         assert!(run.stdout().ends_with("running True ctypes True\n"), "Python {version}: {}", run.stdout());
     }
-    if tried == 0 {
+    if checked == 0 {
         skip(test, "no interpreter here has a shared library");
     }
 }

@@ -44,7 +44,7 @@ fn assert_alike(Interpreter { path, version }: &Interpreter, words: &[&str]) -> 
 }
 
 /// All that a program can ask its interpreter about what is there. Tuples leave the collector's lists in its own time.
-const LOOK_AROUND: &str = "
+const SEARCH: &str = "
 import sys
 print(sorted(sys.modules))
 import gc
@@ -62,7 +62,7 @@ fn nothing_is_left_that_a_program_could_find() {
     let test = "python::probe::nothing_is_left_that_a_program_could_find";
     for python in interpreters::all(test) {
         for options in [&[][..], &["-I", "-S", "-E", "-W", "error", "-bb", "-X", "dev"]] {
-            let words: Vec<&str> = options.iter().chain(&["-c", LOOK_AROUND]).copied().collect();
+            let words: Vec<&str> = options.iter().chain(&["-c", SEARCH]).copied().collect();
             assert_alike(&python, &words);
         }
     }
@@ -101,7 +101,7 @@ fn every_end_of_a_script_is_as_it_is_alone() {
     }
 }
 
-/// The one place where it can be seen: a call that Python makes at the end is ours, the first that was registered.
+/// The one thing by which it can be seen: a call that Python makes at the end is ours, the first that was registered.
 #[test]
 fn the_end_of_every_script_is_marked() {
     const CODE: &str = "import atexit; print(atexit._ncallbacks())";
@@ -129,23 +129,23 @@ fn linked(python: &Interpreter) -> Option<PathBuf> {
 fn a_program_with_an_interpreter_inside_is_met_whatever_it_leaves_out() {
     const CODE: &str = "import sys, json; sys.stdout.write('here %d\\n' % ('site' in sys.modules))";
     let test = "python::probe::a_program_with_an_interpreter_inside_is_met_whatever_it_leaves_out";
-    let mut tried = 0;
+    let mut checked = 0;
     for python in interpreters::some(test) {
         let Some(program) = linked(&python) else { continue };
-        tried += 1;
+        checked += 1;
         let home = python.path.with_file_name("..");
-        for (way, says, fails) in
+        for (option, says, fails) in
             [("ordinary", 1, 0), ("no-site", 0, 0), ("twice", 1, 0), ("no-atexit", 1, 1)]
         {
-            let run = Heaplens::on(&program, &[]).arg(way).arg(CODE).env("PYTHONHOME", &home);
+            let run = Heaplens::on(&program, &[]).arg(option).arg(CODE).env("PYTHONHOME", &home);
             let run = run.finish().expect_status(0);
-            assert_eq!(run.stdout(), format!("here {says}\n"), "Python {} {way}", python.version);
+            assert_eq!(run.stdout(), format!("here {says}\n"), "Python {} {option}", python.version);
             // Before 3.10 nothing has to be done where there is no such module.
             let fails = if matches!(python.version.as_str(), "3.8" | "3.9") { 0 } else { fails };
-            assert_eq!(failures(&run), fails, "Python {} {way}", python.version);
+            assert_eq!(failures(&run), fails, "Python {} {option}", python.version);
         }
     }
-    if tried == 0 {
+    if checked == 0 {
         skip(test, "no interpreter here has a shared library");
     }
 }

@@ -1,4 +1,4 @@
-//! What comes back when it is asked for: at the end of a script, and of a program that runs.
+//! The reclaim test, which shows what memory can be given back: at the end of a script, and of a program that runs.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -14,7 +14,7 @@ fn recorded(python: &Interpreter, options: &[&str], words: &[&str]) -> Finished 
     words.iter().fold(run, |run, word| run.arg(word)).finish().expect_status(0)
 }
 
-/// The number behind a word that the program printed.
+/// The number after a word that the program printed.
 fn said(output: &str, word: &str) -> u64 {
     let line = output.lines().find_map(|line| line.strip_prefix(word)).expect("the program says it");
     line.trim().parse().expect("a number")
@@ -38,7 +38,7 @@ fn cycles_that_wait_for_the_collector_are_reported_to_the_byte() {
     }
 }
 
-/// As few passes as growth is judged by are enough to try what comes back: garbage that waits is no leak.
+/// As few iterations as growth is judged by are enough for a reclaim test: garbage that waits is no leak.
 #[test]
 fn garbage_of_a_loop_of_a_few_iterations_is_clean() {
     for python in interpreters::all("python::returns::garbage_of_a_loop_of_a_few_iterations_is_clean") {
@@ -61,7 +61,7 @@ fn a_passive_run_makes_no_reclaim_test() {
     assert_eq!(run.report().0["returns"], serde_json::Value::Null);
 }
 
-/// The program asks its allocator itself, without us, and tells what that gave.
+/// The program asks its allocator itself, without us, and prints what that gave.
 #[test]
 fn holes_between_blocks_come_back_as_the_allocator_says_itself() {
     let python = &interpreters::all("python::returns::holes_between_blocks")[0];

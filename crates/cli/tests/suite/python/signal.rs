@@ -17,8 +17,8 @@ sys.stdin.readline()
 kept = [bytearray(2000) for _ in range(5000)]
 ";
 
-/// How often the arena is looked at: the recorder needs some milliseconds at most.
-const LOOKS: usize = 50_000_000;
+/// How often the arena is read: the recorder needs some milliseconds at most.
+const READS: usize = 50_000_000;
 
 #[test]
 fn sigusr2_to_the_recorder_makes_a_mark_and_does_not_reach_the_program() {
@@ -31,7 +31,7 @@ fn sigusr2_to_the_recorder_makes_a_mark_and_does_not_reach_the_program() {
     said.read_line(&mut arena).expect("the program says where its arena is");
     let kill = Command::new("kill").args(["-USR2", &run.id().to_string()]).status();
     assert!(kill.expect("kill starts").success());
-    assert!((0..LOOKS).any(|_| wants_mark(Path::new(arena.trim_end()))), "the recorder asks for a mark");
+    assert!((0..READS).any(|_| wants_mark(Path::new(arena.trim_end()))), "the recorder asks for a mark");
     run.stdin.take().expect("stdin is a pipe").write_all(b"go\n").expect("the program listens");
     said.read_to_end(&mut Vec::new()).expect("the program ends");
     assert_eq!(run.wait().expect("heaplens ends").code(), Some(0), "SIGUSR2 would have killed the program");

@@ -1,4 +1,4 @@
-//! Every kind of Python stack, as the interpreter itself tells it: bytes per line, and the functions on the way there.
+//! Every kind of Python stack, as the interpreter itself reports it: bytes per line, and the functions that lead there.
 
 use super::interpreters;
 use super::script;
@@ -49,12 +49,16 @@ fn code_of_c_between_two_python_functions_stands_between_them() {
 /// `called_back_by_c` calls qsort, which calls `compare`: innermost first, the one, then C, then the other.
 fn calls_in_order(report: &Report) -> bool {
     report.sites().iter().any(|site| {
-        let place = |wanted: &str| {
+        let position = |wanted: &str| {
             site.stack
                 .iter()
                 .position(|frame| frame.function.as_deref().is_some_and(|name| name.ends_with(wanted)))
         };
-        match (place("compare"), place("qsort_r").or_else(|| place("qsort")), place("called_back_by_c")) {
+        match (
+            position("compare"),
+            position("qsort_r").or_else(|| position("qsort")),
+            position("called_back_by_c"),
+        ) {
             (Some(compare), Some(sort), Some(caller)) => compare < sort && sort < caller,
             _ => false,
         }

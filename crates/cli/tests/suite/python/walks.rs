@@ -49,17 +49,21 @@ fn no_stack_has_a_frame_that_the_program_cannot_have() {
     let pythons = if asked.is_some() { interpreters::all(test) } else { interpreters::some(test) };
     for python in pythons {
         let found = assert_true_frames(&python, walks);
-        eprintln!("soak: Python {} ({}): {found} walks, no bad frame", python.version, place(&python.path));
+        eprintln!(
+            "soak: Python {} ({}): {found} walks, no bad frame",
+            python.version,
+            location(&python.path)
+        );
     }
 }
 
 /// The end of a path: which build it is, not whose.
-fn place(path: &Path) -> String {
+fn location(path: &Path) -> String {
     let parts: Vec<_> = path.iter().map(|part| part.to_string_lossy()).collect();
     parts[parts.len().saturating_sub(3)..].join("/")
 }
 
-/// Runs the program, without the code of other people that `site` may start; how many walks found a stack that it told.
+/// Runs the program, without the code of other people that `site` may start; how many walks found a stack that it printed.
 fn assert_true_frames(python: &Interpreter, walks: u64) -> u64 {
     let run = Heaplens::on(&python.path, &["-q"]).arg("-S").arg(script(PROGRAM)).arg(walks.to_string());
     let run = run.finish().expect_status(0);
@@ -93,18 +97,18 @@ fn complaint(profile: &Profile, site: &SiteProfile, truth: &Truth) -> Option<Str
         return Some(format!("no such frame: {stranger}"));
     }
     let own = own_stack(profile, site);
-    let is_told = own.split(';').next().is_some_and(|frame| truth.innermost.contains(frame));
-    (is_told && !truth.stacks.contains_key(&own)).then(|| format!("no such stack: {own}"))
+    let is_printed = own.split(';').next().is_some_and(|frame| truth.innermost.contains(frame));
+    (is_printed && !truth.stacks.contains_key(&own)).then(|| format!("no such stack: {own}"))
 }
 
 /// The code by which the interpreter finds itself (3.11 and later), Heaplens's probe, and what `dataclasses` writes and runs
-/// once in modules that are imported (3.14): dropped before the program begins, which cannot tell of them.
+/// once in modules that are imported (3.14): dropped before the program begins, which cannot report them.
 fn is_gone(frame: &str) -> bool {
     ["<frozen getpath>:", "<heaplens>:", "<string>:__create_fn__:"].iter().any(|code| frame.starts_with(code))
 }
 
 /// Events that reached `malloc`, by their stacks: each is counted, and each is a walk. Small objects are a sample and not
-/// counted here, though their stacks are looked at.
+/// counted here, though their stacks are checked.
 fn counted(profile: &Profile) -> BTreeMap<String, u64> {
     let mut counted = BTreeMap::new();
     for site in profile.sites.iter().filter(|site| site.kind != SiteKind::PythonObject) {

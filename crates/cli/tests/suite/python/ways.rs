@@ -44,20 +44,21 @@ fn the_interpreter_of_an_environment_shows_the_line() {
     let test = "python::ways::the_interpreter_of_an_environment_shows_the_line";
     let folder = Folder::new();
     let script = written(&folder, "script.py", CODE);
-    let mut tried = 0;
+    let mut checked = 0;
     for Interpreter { path, version } in interpreters::some(test) {
-        let place = folder.file(&format!("environment-{tried}"));
+        let environment = folder.file(&format!("environment-{checked}"));
         let mut made = Command::new(&path);
-        made.args(["-m", "venv", "--without-pip"]).arg(&place);
+        made.args(["-m", "venv", "--without-pip"]).arg(&environment);
         // Debian keeps the module in a package of its own.
         if !made.output().is_ok_and(|output| output.status.success()) {
             continue;
         }
-        tried += 1;
-        let run = Heaplens::on(&place.join("bin/python"), &["-q"]).arg(&script).finish().expect_status(0);
+        checked += 1;
+        let run =
+            Heaplens::on(&environment.join("bin/python"), &["-q"]).arg(&script).finish().expect_status(0);
         assert!(has_line(&run.report(), "script.py", 2), "Python {version}");
     }
-    if tried == 0 {
+    if checked == 0 {
         skip(test, "no Python here can make an environment");
     }
 }

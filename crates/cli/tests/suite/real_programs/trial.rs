@@ -56,7 +56,7 @@ impl Trial {
         self
     }
 
-    /// Runs the script in both ways; panics with every difference.
+    /// Runs the script with and without Heaplens; panics with every difference.
     pub fn unharmed(self, script: &str) {
         self.unharmed_with_status(script, 0);
     }

@@ -105,7 +105,11 @@ fn it_is_seen_while_the_program_runs_and_leaves_no_trace() {
     assert!(status.starts_with("heaplens  ") && has_status(&status), "{status}");
     assert!(status.contains("200 iterations · RSS "), "{status}");
     assert_eq!(screen.row(screen.cursor().0), "half a", "the program's line is as it was");
-    assert_eq!(screen.cursor().1, "half a ".len() as u16, "and so is the place at which it writes on");
+    assert_eq!(
+        screen.cursor().1,
+        "half a ".len() as u16,
+        "and so is the position at which it goes on writing"
+    );
     go_on(&pipe);
     read_all(&mut ours, &mut seen);
     assert!(child.wait().expect("it is our child").success());

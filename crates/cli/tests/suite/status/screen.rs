@@ -110,7 +110,7 @@ impl Screen {
         }
     }
 
-    /// Setting what scrolls moves the cursor to the first place.
+    /// Setting what scrolls moves the cursor to the first cell.
     fn scroll_to(&mut self, bottom: u16) {
         (self.row, self.column, self.bottom) = (0, 0, bottom);
     }
