@@ -43,7 +43,7 @@ impl Objects {
 /// `1`: do not follow child programs across `exec`.
 pub const NO_FOLLOW: &str = "HEAPLENS_NO_FOLLOW";
 
-/// `1`: nothing is tried in the program, such as running Python's collector.
+/// `1`: no reclaim test is run in the program, such as running Python's collector.
 pub const PASSIVE: &str = "HEAPLENS_PASSIVE";
 
 /// `1`: nothing is known of frameworks: no probe, and their pools are blocks as any other.

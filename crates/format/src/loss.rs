@@ -1,4 +1,4 @@
-//! Every way in which something can go unseen. A loss is counted where it happens and shown in the report.
+//! All reasons why something may go unrecorded. A loss is counted where it happens and shown in the report.
 
 macro_rules! losses {
     ($($(#[$doc:meta])* $name:ident = $number:literal, $words:literal;)*) => {

@@ -7,7 +7,7 @@ use crate::arena::marks::ENOUGH_ITERATIONS;
 /// The thread that had the first event.
 const MAIN_THREAD: u32 = 1;
 
-/// A loop, as far as the rule looks at it.
+/// What the rule needs to know of a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Turns {
     /// The loop around it, by its index.

@@ -1,4 +1,4 @@
-//! Whose Python code a file is, told by its name alone. Agent and analysis must agree: loops count as iterations when they
+//! Whose Python code a file is, decided by its name alone. Agent and analysis must agree: loops count as iterations when they
 //! are in code that the report calls the user's.
 
 use core::ffi::CStr;
@@ -56,13 +56,13 @@ pub fn is_rewritten(file: &str) -> bool {
 
 /// `…/site-packages/numpy/core/numeric.py` is of `numpy`.
 fn installed(file: &str) -> Option<&str> {
-    let mut behind = None;
+    let mut next = None;
     for part in file.rsplit('/') {
         if INSTALLED.contains(&part) {
-            return behind.map(top_level);
+            return next.map(top_level);
         }
         if !part.ends_with(".egg") {
-            behind = Some(part);
+            next = Some(part);
         }
     }
     None

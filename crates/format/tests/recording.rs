@@ -27,7 +27,7 @@ const CHUNK_HEADER: usize = 24;
 /// Sections of a process.
 const SECTIONS: usize = 14;
 
-/// The offset of each chunk and what lies behind the last.
+/// The offset of each chunk and what lies after the last.
 fn chunk_offsets(bytes: &[u8]) -> Vec<usize> {
     let mut offsets = vec![FILE_HEADER];
     while let Some(at) = offsets.last().copied().filter(|&at| at < bytes.len()) {
@@ -125,7 +125,7 @@ fn with_chunk(file: &[u8], kind: u16, payload: &[u8]) -> Vec<u8> {
     [&file[..end], &chunk, payload, &file[end..]].concat()
 }
 
-/// Bit by bit, after the definition: the naive twin of the table-driven one.
+/// Bit by bit, after the definition: the naive counterpart of the table-driven one.
 fn crc32c(bytes: &[u8]) -> u32 {
     let mut crc = !0u32;
     for bit in bytes.iter().flat_map(|byte| (0..8).map(move |at| u32::from(byte >> at & 1))) {
@@ -405,7 +405,7 @@ fn paths_that_lead_nowhere_are_left_out_and_a_step_before_its_holder_begins_one(
 #[test]
 fn lost_blocks_whose_site_is_missing_are_left_out() {
     let mut broken = sample();
-    let Some(LeakCheck::Done(lost)) = &mut broken.processes[0].leaks else { panic!("it was looked for") };
+    let Some(LeakCheck::Done(lost)) = &mut broken.processes[0].leaks else { panic!("leaks were checked") };
     lost[0].site = 77;
     let decoded = decode(&encode(&broken)).unwrap();
     let Some(LeakCheck::Done(lost)) = &decoded.recording.processes[0].leaks else {

@@ -1,5 +1,5 @@
 //! What libraries do that is no memory and explains it: operations that are added to a graph, sessions that are made. Each
-//! event is counted for the stack that it comes from, as the blocks of a site are: a counter is a site whose ground
+//! event is counted for the stack that it comes from, as the blocks of a site are: a counter is a site whose allocation kind
 //! ([`super::Pseudo`]) says what it counts, in blocks of no bytes, and marks find its values as they find those of memory.
 //!
 //! Which counters there are is not known here: whoever counts gives one a name when the program runs, and gets a number for it.
@@ -85,10 +85,10 @@ mod tests {
     fn a_counter_is_known_by_its_number_and_by_its_frame() {
         for number in 1..=MOST_COUNTERS as u64 {
             let counter = CounterId::new(number).unwrap();
-            let ground = Pseudo::Counter(counter);
+            let kind = Pseudo::Counter(counter);
             assert_eq!(u64::from(counter.get()), number);
-            assert_eq!(CounterId::from_frame(ground.frame()), Some(counter));
-            assert_eq!(Pseudo::from_frame(ground.frame()), Some(ground));
+            assert_eq!(CounterId::from_frame(kind.frame()), Some(counter));
+            assert_eq!(Pseudo::from_frame(kind.frame()), Some(kind));
         }
         assert_eq!((CounterId::new(0), CounterId::new(1 + MOST_COUNTERS as u64)), (None, None));
         assert_eq!(CounterId::from_frame(Pseudo::Break.frame()), None);

@@ -1,4 +1,4 @@
-//! A frame as the stack trie keeps it: one word that holds a module and an address in it, or, in place of an address, what the
+//! A frame as the stack trie keeps it: one word that holds a module and an address in it, or, instead of an address, what the
 //! frame says about its stack.
 
 /// The module number of frames that are no code but say something about the stack.

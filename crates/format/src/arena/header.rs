@@ -131,7 +131,7 @@ pub struct Header {
     pub object_interval: AtomicU64,
     /// Marks that the recorder wants, counted from the start. This and the next are the words that are written from outside.
     pub marks_wanted: AtomicU32,
-    /// Tests of what comes back that are wanted, counted from the start.
+    /// Reclaim tests that are wanted, counted from the start.
     pub tests_wanted: AtomicU32,
     /// Of these, how many were made.
     pub tests_made: AtomicU32,

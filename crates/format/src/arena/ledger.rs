@@ -1,7 +1,7 @@
 //! What the recorder needs for a ledger, beside the tables: when the agent waits for one, and which memory is the agent's own.
 //!
 //! Private memory outside the arena is a table in the process itself: the kernel merges it with whatever lies beside it, so
-//! nothing else tells it from the program's.
+//! nothing else distinguishes it from the program's.
 
 use crate::atomic::{AtomicU32, AtomicU64};
 
@@ -9,7 +9,7 @@ use crate::atomic::{AtomicU32, AtomicU64};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum LedgerMoment {
-    /// While the program ran: between the first and the last byte that is looked at, it went on.
+    /// While the program ran: between the first and the last byte that is read, it went on.
     #[default]
     Running = 0,
     /// The script was through, and the interpreter waited.
@@ -19,9 +19,9 @@ pub enum LedgerMoment {
 }
 
 impl LedgerMoment {
-    /// In place of a moment that the agent waited for in vain.
+    /// Instead of a moment that the agent waited for in vain.
     pub const GONE: u32 = u32::MAX;
-    /// In place of a moment whose ledger is being taken.
+    /// Instead of a moment whose ledger is being taken.
     pub const BEGUN: u32 = u32::MAX - 1;
 
     /// The moment with this number.
@@ -35,7 +35,7 @@ impl LedgerMoment {
     }
 }
 
-/// A process other than the command's own whose resident memory is less is not looked at by pages: shells are many.
+/// A process other than the command's own whose resident memory is less is not read page by page: shells are many.
 pub const LARGE: u64 = 8 << 20;
 
 /// The most ranges: one for each thread at a time that is recorded, and a few.

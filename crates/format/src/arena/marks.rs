@@ -28,7 +28,7 @@ const PEAK_MASK: u64 = (1 << PEAK_BITS) - 1;
 impl Moment {
     /// What is added for one more mark.
     pub const ONE_MARK: u64 = 1 << PEAK_BITS;
-    /// The most marks that can be told apart.
+    /// The most marks that can be distinguished.
     pub const MOST_MARKS: u32 = (1 << (64 - PEAK_BITS)) - 2;
 
     /// From the raw word.
@@ -55,7 +55,7 @@ impl Moment {
         self.0 & PEAK_MASK
     }
 
-    /// The same with another peak; one beyond 16 TiB is told as that.
+    /// The same with another peak; one beyond 16 TiB is stored as 16 TiB.
     #[inline(always)]
     pub const fn with_peak(self, peak: u64) -> Self {
         let peak = if peak > PEAK_MASK { PEAK_MASK } else { peak };
@@ -73,13 +73,13 @@ pub enum MarkTag {
     User = 2,
     /// The script is through; what comes is Python's own clean-up.
     EndOfScript = 3,
-    /// It will be tried what comes back when it is asked for.
+    /// A reclaim test begins.
     BeforeTest = 4,
     /// Python's collector was run.
     Collected = 5,
     /// The allocator was asked to give its free memory back.
     Trimmed = 6,
-    /// The recorder looked: it makes these itself, from the outside.
+    /// The recorder took a reading: it makes these marks itself, from the outside.
     Interval = 7,
     /// A framework ran what a native program gave it to run.
     Run = 8,
@@ -172,7 +172,7 @@ pub struct LoopRecord {
 /// A loop with so many iterations is the main loop, unless a loop around it has as many.
 pub const ENOUGH_ITERATIONS: u64 = 20;
 
-/// From so many marks on it is judged what memory does, so from so many on it is tried what comes back.
+/// From so many marks on growth is judged, so from so many on a reclaim test is made.
 pub const ENOUGH_TO_JUDGE: u64 = 10;
 
 /// The size of a [`LoopRecord`].

@@ -11,7 +11,7 @@ use super::frame::{frame_word, split_frame};
 
 /// The module number of Python frames.
 pub const FRAME_PYTHON_MODULE: u16 = u16::MAX - 1;
-/// The module number of nodes that are no frames: what the agent interns by way of the trie's index. No site lies on one.
+/// The module number of nodes that are no frames: what the agent interns through the trie's index. No site lies on one.
 pub const FRAME_INTERN_MODULE: u16 = u16::MAX - 2;
 
 /// The instruction of a frame that has not begun: its line is the first of its code.
@@ -32,7 +32,7 @@ pub struct ObjectSample {
     pub addr: AtomicU64,
     /// The stack that made it.
     pub site: AtomicU32,
-    /// Its size; `u32::MAX` where it is on its way out.
+    /// Its size; `u32::MAX` where it is being removed.
     pub size: AtomicU32,
 }
 
@@ -92,7 +92,7 @@ pub struct Interpreter {
     pub reading: Reading,
     /// 3.
     pub major: u8,
-    /// The part behind the first point; 0 where even that is not known.
+    /// The part after the first point; 0 where even that is not known.
     pub minor: u8,
 }
 

@@ -1,4 +1,4 @@
-//! The records of the arena's tables, and what a frame of the trie looks like.
+//! The records of the arena's tables, and the layout of a frame of the trie.
 
 use super::counter::CounterId;
 use super::frame::{FRAME_PSEUDO_MODULE, frame_word, split_frame};
@@ -135,7 +135,7 @@ pub struct ModuleRecord {
     pub bias: AtomicU64,
     /// First mapped address.
     pub start: AtomicU64,
-    /// First address behind it.
+    /// First address after it.
     pub end: AtomicU64,
     /// Path: offset in STRINGS in the high, length in the low half.
     pub path: AtomicU64,
@@ -155,7 +155,7 @@ const _: () = assert!(size_of::<ModuleRecord>() == MODULE_SIZE);
 pub struct MappingRecord {
     /// First address.
     pub start: AtomicU64,
-    /// First address behind it.
+    /// First address after it.
     pub end: AtomicU64,
     /// The site that made it; 0: the allocator, for its own use; beyond all sites: a region that a pool hands out in parts
     /// ([`crate::memory::Pool::region_mark`]).
@@ -178,7 +178,7 @@ macro_rules! pseudo {
         }
 
         impl Pseudo {
-            /// Its number: what its frame has in place of an address.
+            /// Its number: what its frame has instead of an address.
             #[inline(always)]
             pub const fn number(self) -> u8 {
                 match self {

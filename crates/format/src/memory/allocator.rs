@@ -17,7 +17,7 @@ pub struct AllocatorRow {
 /// An allocator whose blocks lie in regions of another's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pool {
-    /// In place of the site of a mapping in the arena: a region of this pool. `None` where regions are told by what they
+    /// Instead of the site of a mapping in the arena: a region of this pool. `None` where regions are recognised by what they
     /// hold.
     pub region_mark: Option<u32>,
     /// How it is known what of its regions is in use.
@@ -41,7 +41,7 @@ rows! {
     /// Who hands out blocks.
     Allocator, AllocatorRow;
 
-    /// glibc's `malloc`: its heaps are told by what they hold.
+    /// glibc's `malloc`: its heaps are recognised by what they hold.
     Glibc = 0 { name: "glibc" }
     /// gperftools' and Google's.
     Tcmalloc = 1 { name: "tcmalloc", object_files: &["libtcmalloc"] }
@@ -75,7 +75,7 @@ impl Allocator {
         Self::ALL.iter().copied().find(is_its)
     }
 
-    /// The pool whose region a mapping of the arena is, by what stands in place of its site.
+    /// The pool whose region a mapping of the arena is, by what it has instead of a site.
     pub fn of_region(mark: u32) -> Option<Self> {
         let is_its = |one: &Self| one.row().pool.is_some_and(|pool| pool.region_mark == Some(mark));
         Self::ALL.iter().copied().find(is_its)

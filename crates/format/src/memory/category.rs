@@ -30,7 +30,7 @@ pub struct CategoryRow {
     pub key: &'static str,
     /// The same in text.
     pub label: &'static str,
-    /// What the ranking says its places did.
+    /// What the ranking says its sites did.
     pub verb: &'static str,
     /// What the ranking is called.
     pub titles: Titles,

@@ -267,7 +267,7 @@ lines! {
         colour: Colour { light: 0x98a886, dark: 0x8f9f7d },
         mappings: Some(Mappings { how: "shared", named_after: None, judged: Judged::Always }),
     }
-    /// In a process that began by `fork`: memory that was there when it was first looked at, beside what it made itself.
+    /// In a process that began by `fork`: memory that was there at its first reading, beside what it made itself.
     INHERITED = 12 {
         key: "Inherited",
         layer: "inherited",

@@ -43,7 +43,7 @@ macro_rules! rows {
             }
         }
 
-        // The number of a variant is its place in the table.
+        // The number of a variant is its index in the table.
         const _: () = {
             let mut at = 0;
             while at < $name::COUNT {

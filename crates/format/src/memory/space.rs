@@ -40,7 +40,7 @@ pub struct SpaceRow {
     pub kind: SpaceKind,
     /// Its name in every output.
     pub name: &'static str,
-    /// Whether there may be several, told apart by their index: `device 0`.
+    /// Whether there may be several, distinguished by their index: `device 0`.
     pub is_numbered: bool,
     /// What the lines of its ledger add up to.
     pub sum: &'static str,

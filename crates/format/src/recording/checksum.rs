@@ -1,4 +1,4 @@
-//! CRC-32C (Castagnoli, RFC 3720 appendix B.4), one table look-up per byte. It tells damage from data; it is no
+//! CRC-32C (Castagnoli, RFC 3720 appendix B.4), one table look-up per byte. It detects damage; it is no
 //! protection against a forger.
 
 /// The reflected polynomial.

@@ -24,7 +24,7 @@ pub struct CounterRow {
     pub node: NodeId,
     /// How often, up to the end.
     pub count: u64,
-    /// How often up to marks, in their order. Behind the last one it has what it has at the end.
+    /// How often up to marks, in their order. After the last one it has what it has at the end.
     pub changes: Vec<CountUntil>,
 }
 

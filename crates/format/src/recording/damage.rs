@@ -1,5 +1,5 @@
-//! What can be wrong with the bytes of a recording, each with the place and the facts. It decides nothing: the decoder
-//! finds, the report tells.
+//! What can be wrong with the bytes of a recording, each with the offset and the facts. It decides nothing: the decoder
+//! finds, the report prints.
 
 use core::fmt;
 
@@ -64,7 +64,7 @@ pub enum Fault {
         /// Bytes that do.
         left: u64,
     },
-    /// The header of a chunk is damaged: nothing behind it can be found.
+    /// The header of a chunk is damaged: nothing after it can be found.
     ChunkHeader,
     /// The payload of a chunk is damaged.
     Checksum {
@@ -107,7 +107,7 @@ pub enum Fault {
         /// As found.
         found: u64,
     },
-    /// Bytes behind the closing chunk.
+    /// Bytes after the closing chunk.
     Trailing {
         /// How many.
         bytes: u64,
@@ -156,7 +156,7 @@ pub enum Violation {
     SymbolOrder,
     /// A symbol without a function or of no module.
     EmptySymbol,
-    /// A loop whose code or whose outer loop is not there: kept without its place.
+    /// A loop whose code or whose outer loop is not there: kept without its location.
     LoopWithoutLocation,
     /// An iteration of a loop that is not there: kept as a mark without a name.
     IterationWithoutLoop,
@@ -166,7 +166,7 @@ pub enum Violation {
     MappingWithoutSite,
     /// Lost blocks whose site is not there: left out.
     LeakWithoutSite,
-    /// A step of a path that does not come behind the one before it: kept as the beginning of a path.
+    /// A step of a path that does not come after the one before it: kept as the beginning of a path.
     PathOrder,
     /// A path that ends at no step, or is of no site: left out.
     PathWithoutEnd,

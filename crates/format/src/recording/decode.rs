@@ -41,7 +41,7 @@ pub fn decode(bytes: &[u8]) -> Result<Decoded, DecodeError> {
     Ok(assembly.finish(bytes.len()))
 }
 
-/// A recording on its way from chunks.
+/// A recording that is being read from chunks.
 #[derive(Default)]
 struct Assembly {
     version: Option<Version>,
@@ -55,7 +55,7 @@ struct Assembly {
     damage: Vec<Damage>,
 }
 
-/// A process on its way from sections.
+/// A process that is being read from sections.
 #[derive(Default)]
 struct Parts {
     process: Process,
@@ -150,7 +150,7 @@ impl Assembly {
         }
     }
 
-    /// A place behind which nothing can be found.
+    /// A position after which nothing can be found.
     fn stop(&mut self, at: usize, fault: Fault) {
         let (process, section) = match fault {
             Fault::Torn { process, section, .. } => (process, section),

@@ -7,16 +7,16 @@ use alloc::vec::Vec;
 use super::amount::Amount;
 use crate::units::{Bytes, Nanos};
 
-/// Looks at the heap that are kept, in the order of time, and why there are none where some were wanted.
+/// Heap snapshots that are kept, in the order of time, and why there are none where some were wanted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Heap {
-    /// The looks.
+    /// The snapshots.
     pub views: Vec<HeapView>,
-    /// Why the last one that was tried did not come about.
+    /// Why the last one that was attempted failed.
     pub refusal: Option<Arc<str>>,
 }
 
-/// One look at the heap.
+/// One heap snapshot, summed up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HeapView {
     /// When, since the start of the run.
@@ -27,9 +27,9 @@ pub struct HeapView {
     pub pause: Nanos,
     /// Whether only one of them did, for a copy of the memory: what the others had in registers alone was not seen.
     pub others_ran: bool,
-    /// How long the look took.
+    /// How long the snapshot took.
     pub took: Nanos,
-    /// The blocks that were looked at.
+    /// The blocks that were inspected.
     pub live: Amount,
     /// What they are, the most bytes first.
     pub classes: Vec<ClassRow>,
@@ -39,11 +39,11 @@ pub struct HeapView {
     pub holders: Vec<Holder>,
     /// Nodes that hold most alone, the most bytes first.
     pub retainers: Vec<u32>,
-    /// Containers that hold more than at the look before.
+    /// Containers that hold more than at the snapshot before.
     pub growing: Vec<GrowingNode>,
 }
 
-/// When the heap was looked at.
+/// When the snapshot was taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HeapMoment {
     /// At the end, before anything is taken down.
@@ -67,7 +67,7 @@ pub struct ClassRow {
     pub live: Amount,
 }
 
-/// Something on the way from a root to a block.
+/// A step of the reference path from a root to a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PathNode {
     /// Who leads to it: an earlier node, or none at a root.
@@ -110,7 +110,7 @@ pub enum Step {
     Variable = 8,
     /// An attribute of an object.
     Attribute = 9,
-    /// A value behind a key.
+    /// The value of a key.
     Key = 10,
     /// An element by its number.
     Item = 11,
@@ -156,20 +156,20 @@ impl Step {
 pub struct Holder {
     /// The site: its index.
     pub site: u32,
-    /// The last node of the way to one of its blocks.
+    /// The last node of the reference path to one of its blocks.
     pub node: u32,
-    /// Of the blocks whose way was looked up.
+    /// The blocks whose reference path was looked up.
     pub inspected: u32,
-    /// So many are held the same way.
+    /// How many of them are held the same way.
     pub alike: u32,
 }
 
-/// A container that grew between two looks.
+/// A container that grew between two snapshots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GrowingNode {
     /// The container.
     pub node: u32,
-    /// What it held alone at the look before; now is in the node.
+    /// What it held alone at the snapshot before; now is in the node.
     pub before: Amount,
     /// Elements then and now; both 0 where they cannot be counted.
     pub elements: [u64; 2],

@@ -36,7 +36,7 @@ impl LeakKind {
     }
 }
 
-/// What a look at all live blocks gave.
+/// The result of a leak check of all live blocks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LeakCheck {
     /// Every live block, by kind and site, sorted.

@@ -22,7 +22,7 @@ pub struct Ledger {
     pub pss: Bytes,
     /// Of these, pages that no other process has.
     pub uss: Bytes,
-    /// Whether live blocks are told from free memory by estimates, since the run was sampled.
+    /// Whether live blocks are distinguished from free memory by estimates, since the run was sampled.
     pub is_estimated: bool,
     /// Bytes of each line.
     pub lines: LineBytes,

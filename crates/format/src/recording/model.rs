@@ -127,7 +127,7 @@ pub struct Process {
     pub spaces: Vec<SpaceLedgers>,
     /// Which blocks it could still reach at its end; `None` where that was not asked.
     pub leaks: Option<LeakCheck>,
-    /// What looks at its heap gave.
+    /// Its heap snapshots, summed up.
     pub heap: Heap,
     /// What libraries did in it that is no memory.
     pub counters: Counters,
@@ -186,14 +186,14 @@ pub enum MarkKind {
     },
     /// The script was through, and Python's own clean-up began.
     EndOfScript,
-    /// A test of what comes back when it is asked for.
+    /// A stage of a reclaim test.
     Test {
         /// How far it was.
         stage: Stage,
         /// Resident memory of the program then.
         rss: Bytes,
     },
-    /// The recorder looked: it does so at intervals in a program that makes no marks itself.
+    /// The recorder took a reading: it does so at intervals in a program that makes no marks itself.
     Interval,
     /// A framework ran what a native program gave it to run.
     Run {
@@ -202,7 +202,7 @@ pub enum MarkKind {
     },
 }
 
-/// A test has two or three, one behind the other.
+/// A test has two or three, one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
     /// Nothing was done yet.
@@ -213,7 +213,7 @@ pub enum Stage {
     Trimmed,
 }
 
-/// What a site had at marks. Behind the last change it has what it has at the end.
+/// What a site had at marks. After the last change it has what it has at the end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct History {
     /// The site: its index.
@@ -296,7 +296,7 @@ pub enum Frame {
         /// Its return address in the process.
         address: Addr,
     },
-    /// A Python frame, in place of the interpreter's own frames that run it.
+    /// A Python frame, instead of the interpreter's own frames that run it.
     Python {
         /// The code object.
         code: CodeId,

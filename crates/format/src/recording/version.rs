@@ -66,7 +66,7 @@ sections! {
     Ledger = 12, "ledger";
     /// Which blocks could be reached at the end. Since format 2.4.
     Leaks = 13, "leaks";
-    /// Looks at the heap. Since format 2.5.
+    /// Heap snapshots. Since format 2.5.
     Heap = 14, "heap";
     /// What libraries did that is no memory. Since format 2.5.
     Counters = 15, "counters";

@@ -59,7 +59,7 @@ impl Writer {
     }
 }
 
-/// A place in a payload.
+/// A position in a payload.
 pub(super) struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,

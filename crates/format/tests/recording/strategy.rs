@@ -210,7 +210,7 @@ fn view() -> impl Strategy<Value = HeapView> {
         )
 }
 
-/// Steps come behind their holders, and paths end at steps and are of sites that exist.
+/// Steps come after their holders, and paths end at steps and are of sites that exist.
 fn bind_heap(heap: &mut Heap, sites: u32) {
     for view in &mut heap.views {
         let nodes = view.nodes.len() as u32;
@@ -268,18 +268,20 @@ fn loops(codes: u32) -> BoxedStrategy<Vec<Loop>> {
     if codes == 0 {
         return Just(vec![]).boxed();
     }
-    let place = (1..=codes, any::<u32>(), any::<u32>(), any::<u32>());
+    let location = (1..=codes, any::<u32>(), any::<u32>(), any::<u32>());
     let count = (any::<u64>(), any::<bool>(), nanos(), nanos());
     let one =
-        (place, count).prop_map(|((code, line, around, thread), (iterations, is_exact, first, last))| Loop {
-            code: CodeId::new(code),
-            line,
-            around: (around % 2 == 0).then(|| LoopId::new(around)),
-            thread,
-            iterations,
-            is_exact,
-            first,
-            last,
+        (location, count).prop_map(|((code, line, around, thread), (iterations, is_exact, first, last))| {
+            Loop {
+                code: CodeId::new(code),
+                line,
+                around: (around % 2 == 0).then(|| LoopId::new(around)),
+                thread,
+                iterations,
+                is_exact,
+                first,
+                last,
+            }
         });
     // The loop around one is any of them.
     let bound = |mut loops: Vec<Loop>| {

@@ -4,7 +4,7 @@
 //!   names:  text                                                                              (since 2.7)
 //! ```
 //!
-//! A counter is 64 more than the place of its name. Up to 2.6 there were no names, and counters had the numbers of [`NUMBERED`]. A
+//! A counter is 64 more than the index of its name. Up to 2.6 there were no names, and counters had the numbers of [`NUMBERED`]. A
 //! row of a counter that is not known here is left out, and counted.
 
 use alloc::collections::BTreeMap;
@@ -59,7 +59,7 @@ pub(crate) fn write(counters: &Counters, to: &mut Writer) {
     names.texts.iter().for_each(|name| to.text(name));
 }
 
-/// Names on their way into a file, each once.
+/// Names to be written to a file, each once.
 #[derive(Default)]
 struct Names<'a> {
     texts: Vec<&'a str>,

@@ -4,7 +4,7 @@
 //!   views:    ns │ 0 end, 1 asked, 2 + iterations running (+ 4: other threads ran on) │ pause ns │ took ns │ bytes │ blocks
 //!             classes:   class │ bytes │ blocks
 //!             nodes:     parent + 1, or 0 │ step │ name │ class │ address │ bytes │ retained bytes │ retained blocks
-//!             holders:   site │ node │ looked at │ alike
+//!             holders:   site │ node │ inspected │ alike
 //!             retainers: node
 //!             growing:   node │ bytes before │ blocks before │ elements before │ elements now
 //! ```

@@ -1,5 +1,5 @@
 //! ```text
-//!   0: not looked for │ 1, reason text: could not be looked for
+//!   0: no check │ 1, reason text: the check was not possible
 //!   2, rows: kind │ site │ bytes │ blocks │ bytes lost with them │ blocks lost with them
 //! ```
 

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use crate::recording::damage::PayloadFault;
 use crate::recording::wire::{Reader, Writer};
 
-/// The strings on their way to a file: every one once, in the order of first use.
+/// The strings to be written to a file: every one once, in the order of first use.
 #[derive(Default)]
 pub(super) struct Strings<'a> {
     numbers: BTreeMap<&'a str, u64>,
