@@ -15,7 +15,7 @@ use crate::diagnose::rule::Rule;
 /// What is known of a framework inside the program.
 #[cfg(feature = "inside")]
 pub(crate) struct Framework {
-    /// Parts of the paths of its object files. When code of one first appears on a stack, the probe is put in place.
+    /// Parts of the paths of its object files. When code of one first appears on a stack, the probe is installed.
     pub(crate) modules: &'static [&'static str],
     /// Python code that watches the framework (`python::probes` says what it is given).
     pub(crate) probe: &'static CStr,

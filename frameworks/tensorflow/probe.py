@@ -2,8 +2,8 @@
 
 It is given `counter`, which gives a number for a counter's name, `count`, which counts an event for the line that called, `note`,
 which keeps words about such events, and `made`, which keeps the line that made an operation.
-`install` is called again and again until it says that all is in place: each time it looks at what has been imported, and
-imports nothing itself. Whatever it puts in place passes every call on as it came, holds none of the program's objects,
+`install` is called again and again until it says that all is installed: each time it checks what has been imported, and
+imports nothing itself. Whatever it installs passes every call on as it came, holds none of the program's objects,
 and lets no exception of its own out. What a version does not have is noted once, and does without.
 """
 
@@ -31,7 +31,7 @@ ITERATOR_FREED = counter("dataset iterators freed")
 FINALIZED_GRAPH_GREW = counter("operations that a finalized graph refused")
 
 # Objects are known by `~id(…)`. A table has the hash of a key beside it, which of a number is the number itself: an address there
-# would read as a pointer to the object for whoever looks at memory from outside.
+# would read as a pointer to the object for whoever reads memory from outside.
 
 # Notes about one function, and functions that are known by their arguments.
 MOST_NOTES = 4
@@ -39,7 +39,7 @@ MOST_FUNCTIONS = 256
 
 
 def replace(owner, name, make):
-    """Puts what `make` makes of a function in its place, under its name and with its signature."""
+    """Replaces a function by what `make` makes of it, under its name and with its signature."""
     original = vars(owner)[name]
     new = make(original)
     for attribute in ("__module__", "__name__", "__qualname__", "__doc__"):
@@ -81,19 +81,19 @@ def note_maker(operation):
         lines = tf_stack._source_mapper_stacks[tf_stack._get_thread_key()][-1].get_effective_source_map()
         frame = sys._getframe(2)
         while frame is not None:
-            place = lines.get((frame.f_code.co_filename, frame.f_lineno))
-            if place is not None:
-                made(name, place[0].encode(), (place[2] or "<lambda>").encode(), place[1])
+            location = lines.get((frame.f_code.co_filename, frame.f_lineno))
+            if location is not None:
+                made(name, location[0].encode(), (location[2] or "<lambda>").encode(), location[1])
                 return
             frame = frame.f_back
     except Exception:
-        pass  # it is then told of by the threads that run it
+        pass  # it is then reported by the threads that run it
 
 
 def watch_graphs(ops):
     """Operations of graphs that are not a function's: those of functions come and go with them.
 
-    A graph is known by its key while it lives, and how many operations went with it is told when it goes.
+    A graph is known by its key while it lives, and how many operations went with it is reported when it is freed.
     """
     plain = ops.Graph
     living = {}
@@ -165,9 +165,9 @@ def finalize_graphs(session, after):
     ops = sys.modules["tensorflow.python.framework.ops"]
     runs, finalized = {}, set()
 
-    def finalize(graph, place):
-        runs[place] = runs.get(place, 0) + 1
-        if runs[place] == after and not graph.finalized:
+    def finalize(graph, location):
+        runs[location] = runs.get(location, 0) + 1
+        if runs[location] == after and not graph.finalized:
             finalized.add(~id(graph))
             graph.finalize()
             note(FINALIZED_GRAPH_GREW, b"after %d runs of the session" % after)
@@ -194,7 +194,7 @@ def finalize_graphs(session, after):
 
 
 def described(value):
-    """What tracing tells arguments apart by: never the content of a tensor, a text or a container."""
+    """What tracing distinguishes arguments by: never the content of a tensor, a text or a container."""
     kind, shape = getattr(value, "dtype", None), getattr(value, "shape", None)
     if kind is not None and shape is not None:
         return "%s %s" % (getattr(kind, "name", kind), shape)
@@ -283,7 +283,7 @@ def watch_gradients(ops):
 
 
 def watch_py_functions(script_ops):
-    """Python functions that graphs and pipelines call. The registry holds them weakly, and the graph that is told of them
+    """Python functions that graphs and pipelines call. The registry holds them weakly, and the graph that is given them
     strongly: what leaves the registry is freed."""
 
     def make(original):
@@ -294,7 +294,7 @@ def watch_py_functions(script_ops):
                 key = ~id(function)
                 held[key] = weakref.ref(function, lambda reference: drop(key))
             except TypeError:
-                pass  # of a kind that is not told of
+                pass  # of a kind that is not reported
             return token
 
         return insert
@@ -360,7 +360,7 @@ def is_imported(name):
 
 
 def install():
-    """Puts in place what can be; whether there is nothing left to wait for soon."""
+    """Installs what can be; whether there is nothing left to wait for soon."""
     is_complete = is_imported("tensorflow")
     for probe in list(waiting):
         name, watch, what = probe

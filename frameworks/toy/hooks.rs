@@ -20,7 +20,7 @@ export!(1, toy_pool_take => on_take);
 export!(1, toy_pool_give => on_give);
 export!(1, toy_pool_region => on_region);
 
-/// The function behind ours, for whoever called it; `None` as in `real::of_framework`.
+/// The function that ours replaces, for whoever called it; `None` as in `real::of_framework`.
 unsafe fn real(function: &ByCaller, rsp: u64) -> Option<u64> {
     // SAFETY: at the entry of a function the stack pointer is at the return address.
     function.of(unsafe { (rsp as *const u64).read() })

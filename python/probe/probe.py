@@ -2,9 +2,9 @@
 
 It runs in a dictionary of its own, which is cleared afterwards: what is to stay must be held elsewhere. It is given
 `end_of_script`, to be called before Python's own clean-up frees everything, and `keep`, which holds an object for ever
-where the garbage collector does not look.
+where the garbage collector does not search.
 
-Nothing is imported that was not there, and nothing is left behind where the program could see it.
+Nothing is imported that was not there, and nothing is left where the program could see it.
 """
 
 import _imp
@@ -18,7 +18,7 @@ def register_in_own_instance(function):
     module.register(function)
     vars(module).clear()  # its functions refer to it, and it to them
     keep(vars(module))
-    keep(module)  # `python -v` tells of every module that goes
+    keep(module)  # `python -v` prints every module that is cleaned up
 
 
 if sys.version_info >= (3, 10):
