@@ -1,11 +1,11 @@
-/* Memory that is mapped past the C library, a quarter of a MiB more with each pass, written. One pass is one mark.
+/* Memory that is mapped past the C library, a quarter of a MiB more with each iteration, written. One iteration is one mark.
  *
- *   raw PASSES      by the system call itself, anonymous
- *   file PASSES     the same of a file in memory that is called "frames"
- *   once PASSES     16 MiB in the first pass, then nothing
- *   libc PASSES     by mmap, which is seen
+ *   raw ITERATIONS      by the system call itself, anonymous
+ *   file ITERATIONS     the same of a file in memory that is called "frames"
+ *   once ITERATIONS     16 MiB in the first iteration, then nothing
+ *   libc ITERATIONS     by mmap, which is seen
  *
- * A third word is the least time of a pass in milliseconds. With a fourth there are no marks: growth is told per second.
+ * A third word is the least time of an iteration in milliseconds. With a fourth there are no marks: growth is reported per second.
  */
 #include <dlfcn.h>
 #include <stdio.h>

@@ -1,11 +1,11 @@
-/* Threads that are started and stay. One pass is one mark.
+/* Threads that are started and stay. One iteration is one mark.
  *
- *   living PASSES      one more with each pass, all wait until the end
- *   unjoined PASSES    one with each pass that ends at once and is never joined: its stack stays mapped
- *   pool PASSES        one with each of the first passes, at most 12; then none
- *   joined PASSES      one with each pass, joined before the next
+ *   living ITERATIONS      one more with each iteration, all wait until the end
+ *   unjoined ITERATIONS    one with each iteration that ends at once and is never joined: its stack stays mapped
+ *   pool ITERATIONS        one with each of the first iterations, at most 12; then none
+ *   joined ITERATIONS      one with each iteration, joined before the next
  *
- * A third word is the least time of a pass in milliseconds. With a fourth there are no marks: growth is told per second.
+ * A third word is the least time of an iteration in milliseconds. With a fourth there are no marks: growth is reported per second.
  */
 #include <dlfcn.h>
 #include <pthread.h>

@@ -1,4 +1,4 @@
-// Keeps what it allocates in the variable that its word names, pass by pass.
+// Keeps what it allocates in the variable that its word names, one block per iteration.
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>

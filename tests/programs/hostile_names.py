@@ -1,6 +1,6 @@
-"""Keeps a block more with each pass in functions whose names and files would be markup, if a page took them as such.
+"""Keeps a block more with each iteration in functions whose names and files would be markup, if a page took them as such.
 
-Says `keeps SIZE` for what each function keeps in a pass, and how many there are.
+Says `keeps SIZE` for what each function keeps in an iteration, and how many there are.
 """
 import os
 import sys

@@ -1,5 +1,5 @@
-// Programs whose images are taken while they run. Each says "ready" with what the test needs to know, works until its input ends
-// or has a line, and then says what it saw: nothing of the images may be among it.
+// Programs whose snapshots are taken while they run. Each says "ready" with what the test needs to know, works until its input ends
+// or has a line, and then says what it saw: nothing of the snapshots may be among it.
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -295,7 +295,7 @@ static void *work(void *number_of) {
         if (++units % 4 == 0 && pthread_sigqueue(workers[(number + 1) % THREADS], SIGRTMIN, (union sigval){0}) == 0)
             sent++;
     }
-    pthread_barrier_wait(&all_sent); // what is on its way arrives while its thread is there
+    pthread_barrier_wait(&all_sent); // what was sent arrives while its thread is there
     sched_yield();
     return 0;
 }
@@ -383,7 +383,7 @@ static void leaderless(void) {
     pthread_exit(0);
 }
 
-// ---- waits: does nothing, for tests that stop it or look at its files
+// ---- waits: does nothing, for tests that stop it or read its files
 
 static void waits(void) {
     int ends[2];

@@ -1,6 +1,6 @@
-"""Loops of JAX that keep something with every pass, and one that does not; says which line makes what is kept.
+"""Loops of JAX that keep something with every iteration, and one that does not; says which line makes what is kept.
 
-    truth LINE BYTES HOLDER      bytes per pass, 0 where nobody knows; `truth none` where nothing grows
+    truth LINE BYTES HOLDER      bytes per iteration, 0 where nobody knows; `truth none` where nothing grows
 
 What JAX computes lies in memory that a thread of its own takes: no line of this file, line 0.
 """

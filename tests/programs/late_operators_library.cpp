@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <new>
 
-/* The first call of each form makes the dynamic linker look for the library's operators, which allocates. */
+/* The first call of each form makes the dynamic linker look up the library's operators, which allocates. */
 FRAME static void first_calls() {
     operator delete(operator new(1));
     operator delete[](operator new[](1));

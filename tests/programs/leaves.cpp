@@ -1,4 +1,4 @@
-// Makes holes in its heap, marks some iterations, and leaves by the way that its word names. Handlers and destructors say in what order they run.
+// Makes holes in its heap, marks some iterations, and exits as its word says. Handlers and destructors say in what order they run.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

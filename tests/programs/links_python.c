@@ -1,5 +1,5 @@
 /* A program that is linked with an interpreter, which is there from the start. Arguments: what is unusual about the
- * interpreter, and the text that it runs, which comes without any event that tells of a script.
+ * interpreter, and the text that it runs, which comes without any event that announces a script.
  *   ordinary    nothing
  *   no-site     `site` is not imported: the first import is the text's own
  *   no-atexit   the interpreter has no module `atexit`

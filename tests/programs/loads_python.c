@@ -1,9 +1,9 @@
-/* A program that loads an interpreter after its start and runs a script in it, then ends it. Arguments: the way, the library,
+/* A program that loads an interpreter after its start and runs a script in it, then ends it. Arguments: the kind, the library,
  * the script and its words.
  *   global   ordinarily
  *   local    for itself alone
  *   thread   on another thread than the first, while others load something else
- *   again    three times, each but the last time with nothing to do, and unloaded behind it
+ *   again    three times, each but the last time with nothing to do, and unloaded after it
  *   begun    so that nobody can see that it came before it was started */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -22,7 +22,7 @@ static char text[8192];
 
 static int is(const char *name) { return !strcmp(way, name); }
 
-/* The first `bytes` is not the script's: 3.10 looks for a name there and may have to make room for it. */
+/* The first `bytes` is not the script's: 3.10 looks up a name there and may have to make room for it. */
 static void write_text(void) {
     char *end = text + sprintf(text, "import sys\nbytes(1)\nsys.argv = ['%s'", words[3]);
     for (char **word = words + 4; *word; word++) end += sprintf(end, ", '%s'", *word);

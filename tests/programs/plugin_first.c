@@ -1,4 +1,4 @@
-/* A library that allocates and is unloaded again. Its twin has the same size and, most of the time, the same address. */
+/* A library that allocates and is unloaded again. plugin_second.c has the same size and, most of the time, the same address. */
 #include "truth.h"
 
 FRAME struct block first_take(long bytes) {

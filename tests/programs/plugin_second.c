@@ -1,4 +1,4 @@
-/* The twin of plugin_first.c, with its one row on another line. */
+/* The counterpart of plugin_first.c, with its one row on another line. */
 #include "truth.h"
 
 /* A line that the first one does not have. */

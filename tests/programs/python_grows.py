@@ -1,4 +1,4 @@
-"""Keeps one block more with every pass, at one line, and a few that come and go; says how many bytes a pass adds."""
+"""Keeps one block more with every iteration, at one line, and a few that come and go; says how many bytes an iteration adds."""
 import ctypes
 import os
 import sys

@@ -1,4 +1,4 @@
-"""Loops of one kind each, by name; every pass allocates something that `malloc` sees. Says how many passes the loop that
+"""Loops of one kind each, by name; every iteration allocates something that `malloc` sees. Says how many iterations the loop that
 counts made, whether that can be known for sure, and where it is."""
 import ctypes
 import sys
@@ -79,7 +79,7 @@ def for_break():
 
 
 def for_with_silent_passes():
-    """Only every tenth pass can be seen: the iterator tells of the others, but since 3.12 not whether it began at 0."""
+    """Only every tenth iteration can be seen: the iterator counts the others, but since 3.12 not whether it began at 0."""
     line = here(1)
     for number in range(300):
         if number % 10 == 9:
@@ -88,7 +88,7 @@ def for_with_silent_passes():
 
 
 def silent_end(items, silent=7):
-    """Nothing is seen of the last passes."""
+    """Nothing is seen of the last iterations."""
     line = here(1)
     for number in items:
         if number < 60 - silent:
@@ -125,7 +125,7 @@ def silent_end_of_enumerate():
 
 
 def silent_end_of_zip():
-    """The first iterator of a zip may be one item ahead of the loop: that no more passes came is not known."""
+    """The first iterator of a zip may be one item ahead of the loop: that no more iterations came is not known."""
     line = here(1)
     for number, _ in zip(range(60), range(60)):
         if number < 53:
@@ -157,7 +157,7 @@ def silent_before_exception():
 
 
 def list_that_grows():
-    """What is to come is appended on the way; of the last passes nothing is seen."""
+    """What is to come is appended meanwhile; of the last iterations nothing is seen."""
     tasks = list(range(30))
     line = here(1)
     for number in tasks:
@@ -169,7 +169,7 @@ def list_that_grows():
 
 
 def list_that_shrinks():
-    """The last pass ends the loop one item early. Since 3.13 the iterator forgets its index then."""
+    """The last iteration ends the loop one item early. Since 3.13 the iterator forgets its index then."""
     items = list(range(60))
     line = here(1)
     for number in items:
@@ -197,7 +197,7 @@ def dict_that_changes():
 
 
 def late(number):
-    """Only the last pass is seen."""
+    """Only the last iteration is seen."""
     for value in range(number):
         if value == number - 1:
             work()
@@ -213,7 +213,7 @@ def same_frame_again():
 
 
 def late_in(items):
-    """Only the last pass is seen."""
+    """Only the last iteration is seen."""
     for value in items:
         if value == items[-1]:
             work()
@@ -262,7 +262,7 @@ def shared_at_first():
 
 
 def shared_iterator():
-    """Each pass takes two items: what the iterator tells is not the passes of the loop."""
+    """Each iteration takes two items: what the iterator counts is not the iterations of the loop."""
     items = iter([None] * 200)
     line = here(1)
     for _ in items:
@@ -292,7 +292,7 @@ def while_true():
 
 
 def while_of_one_place():
-    """All events of a pass come from one place."""
+    """All events of an iteration come from one location."""
     line = here(1)
     while len(kept) < 40:
         work()
@@ -306,7 +306,7 @@ def comprehension():
 
 
 def nested():
-    """Twenty passes are enough to count."""
+    """Twenty iterations are enough to count."""
     line = here(1)
     for _ in range(20):
         for _ in range(30):

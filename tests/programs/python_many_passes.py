@@ -1,4 +1,4 @@
-"""So many passes of a loop as the first argument says. Each makes blocks on stacks of many depths, keeps some of them for a
+"""So many iterations of a loop as the first argument says. Each makes blocks on stacks of many depths, keeps some of them for a
 while, and with a second argument names its moment, too."""
 
 import sys

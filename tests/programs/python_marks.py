@@ -1,4 +1,4 @@
-"""Takes blocks at one line and marks each moment behind one; says the line and, for each mark, what the line has by then."""
+"""Takes blocks at one line and marks each moment after one; says the line and, for each mark, what the line has by then."""
 import ctypes
 import sys
 

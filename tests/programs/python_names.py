@@ -4,7 +4,7 @@ stops itself.
 The line is JSON: `steps` from object to object, `classes` of all that the collector has, `kept` others, `lengths`, `roots`,
 `modules`, `weak` (pairs that do not hold each other), `parts` (bytes of blocks that belong to an object), `ends` (objects and how long they are), `idle` (a list,
 and what lies in it no more; a dict, and what is a number in it), `frozen` (code of the interpreter, and
-how long it is without what it does). Objects are told by their `id()`. At last the allocator's own counts go to
+how long it is without what it does). Objects are identified by their `id()`. At last the allocator's own counts go to
 the standard error.
 """
 
@@ -338,7 +338,7 @@ def outer(argument):
             root("self", self)
             root("rest", rest)
             root("deep", deep)
-            # Told with the cell, which has no name in Python.
+            # Counted with the cell, which has no name in Python.
             root("in_cell", [cell for cell in Local.middle.__closure__ if cell.cell_contents is in_cell][0])
             root("Local", [cell for cell in Local.middle.__closure__ if cell.cell_contents is Local][0])
             execute(deep)
@@ -391,7 +391,7 @@ def parts():
         TRUTH["parts"].append([id(keep(container)), (beside + 15) // 16 * 16])
     TRUTH["parts"] += [[id(keep(empty)), 0] for empty in ([], set(), (1, 2), 7.5, "text")]
     if sys.version_info < (3, 11):
-        # A dict and its values, which are often right behind the object.
+        # A dict and its values, which are often right after the object.
         for thing in [keep(Small()) for _ in range(1000)]:
             values = vars(thing).__sizeof__() - dict.__basicsize__
             TRUTH["parts"].append([id(thing), 64 + (values + 15) // 16 * 16])

@@ -3,4 +3,4 @@ SIZE = 50 << 20
 kept = [None] * 4
 for i in range(len(kept)):
     kept[i] = bytearray(SIZE)
-print("kept", len(kept) * (SIZE + 1))  # a bytearray has a zero behind its last byte
+print("kept", len(kept) * (SIZE + 1))  # a bytearray has a zero after its last byte

@@ -1,4 +1,4 @@
-"""Leaves memory that comes back when it is asked for, and says how much: cycles for the collector, holes for the allocator.
+"""Leaves memory that a reclaim test gives back, and says how much: cycles for the collector, holes for the allocator.
 
     python_returns.py cycles         100 cycles, the collector switched off
     python_returns.py few            twelve small ones, which the collector would come to

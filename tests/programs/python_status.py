@@ -1,4 +1,4 @@
-"""Prints lines and half a line, grows by a block with each pass, and waits in between until the file that it is given is
+"""Prints lines and half a line, grows by a block with each iteration, and waits in between until the file that it is given is
 written to."""
 import ctypes
 import sys

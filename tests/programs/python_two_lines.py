@@ -1,5 +1,5 @@
-"""A loop whose passes allocate at one line at first, and later at another, in every eighth of them. Says which these are, but for
-the first. It makes fewer passes than there are numbers that Python has ready."""
+"""A loop whose iterations allocate at one line at first, and later at another, in every eighth of them. Says which these are, but for
+the first. It makes fewer iterations than there are numbers that Python has ready."""
 
 warm, kept = [], []
 

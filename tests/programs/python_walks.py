@@ -1,4 +1,4 @@
-"""Frames of every kind under stress: each pass of an inner loop is one event with a Python stack below it.
+"""Frames of every kind under stress: each iteration of an inner loop is one event with a Python stack below it.
 
 `note()` says that the next line allocates, below the functions and lines that the interpreter itself gives. At the end it prints
 every such stack with the number of its events (`stack N FRAME;FRAME…`, innermost first, frames of its own code alone; a frame is

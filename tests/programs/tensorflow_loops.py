@@ -1,4 +1,4 @@
-"""Loops around TensorFlow; says how many passes the one of them made that counts, whether that can be known, and its line.
+"""Loops around TensorFlow; says how many iterations the one of them made that counts, whether that can be known, and its line.
 
     tensorflow_loops.py          prints the kinds
     tensorflow_loops.py KIND     runs one

@@ -1,4 +1,4 @@
-"""Programs of TensorFlow that are told of in public, some as leaks that they are not; each in a few seconds.
+"""Programs of TensorFlow that are publicly reported, some as leaks that they are not; each in a few seconds.
 
     tf_cases.py          prints the kinds
     tf_cases.py KIND     runs one, and says what is true about it:
@@ -38,7 +38,7 @@ def scalars_in_list():
 
 
 def array_to_tensor():
-    """Clean: the pool keeps what one pass needs, and the next has it again."""
+    """Clean: the pool keeps what one iteration needs, and the next has it again."""
 
     def convert():
         large = numpy.random.rand(2000, 2000)
@@ -138,7 +138,7 @@ def trials_without_clear():
 
 
 def healthy():
-    """Clean: what is made in a pass goes with it, and a pipeline's buffer is filled once."""
+    """Clean: what is made in an iteration goes with it, and a pipeline's buffer is filled once."""
     fill = lambda at: tf.fill([1000], at)
     cached = tf.data.Dataset.range(1000).map(fill).cache()
     shuffled = iter(tf.data.Dataset.range(10_000).map(fill).shuffle(200).repeat())

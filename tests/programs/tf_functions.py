@@ -206,7 +206,7 @@ def new_scalars():
 
 
 def same_scalars():
-    """Clean: the cache has them after the first pass."""
+    """Clean: the cache has them after the first iteration."""
     for number in range(400):
         tf.constant(number % 7)
     return "-", "", 0, 0, 400
@@ -225,7 +225,7 @@ def traced_once():
 
 
 def defined_in_loop():
-    """Clean: each function goes with its pass, as soon as the collector comes to it."""
+    """Clean: each function goes with its iteration, as soon as the collector comes to it."""
     for number in range(40):
 
         @tf.function
@@ -237,7 +237,7 @@ def defined_in_loop():
 
 
 def healthy():
-    """Clean: whatever a pass makes goes with it."""
+    """Clean: whatever an iteration makes goes with it."""
     import keras
 
     model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(1)])

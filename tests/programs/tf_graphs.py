@@ -132,7 +132,7 @@ def built_once():
 
 
 def graph_for_each():
-    """Clean: each graph goes with its pass."""
+    """Clean: each graph goes with its iteration."""
     import gc
 
     for step in range(30):

@@ -1,6 +1,6 @@
-"""Loops of PyTorch that keep something with every pass, and one that does not; says which line makes what is kept.
+"""Loops of PyTorch that keep something with every iteration, and one that does not; says which line makes what is kept.
 
-    truth LINE BYTES HOLDER      bytes per pass; `truth none` where nothing grows
+    truth LINE BYTES HOLDER      bytes per iteration; `truth none` where nothing grows
 """
 
 import inspect

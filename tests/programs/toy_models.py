@@ -1,4 +1,4 @@
-"""Models of the toy framework: small ones that are dropped, and one in each pass that is registered, and stays."""
+"""Models of the toy framework: small ones that are dropped, and one in each iteration that is registered, and stays."""
 
 import collections
 
@@ -7,7 +7,7 @@ import toyframework
 KEPT = 100_000
 PASSES = 60
 
-# Events enough for the probe to be in place, in no loop of this script.
+# Events enough for the probe to be installed, in no loop of this script.
 collections.deque(map(toyframework.Model, [64] * 20_000), maxlen=0)
 
 for _ in range(PASSES):

@@ -56,7 +56,7 @@ int main(int argc, char **argv) {
     void *held = NULL;
     for (int round = 0; round < ROUNDS; round++) {
         for (int i = 0; i < CHARSETS; i++) convert(charsets[(round + i) % CHARSETS]);
-        /* Loaded first and unloaded later: between a silent unloading and this loading no dlclose tells anybody. */
+        /* Loaded first and unloaded later: between a silent unloading and this loading no dlclose reports it. */
         void *next = visit(&libraries[round % 2], round);
         if (held != NULL) NEED(dlclose(held) == 0);
         held = next;
