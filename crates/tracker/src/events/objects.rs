@@ -53,7 +53,7 @@ impl Tracker {
     }
 
     /// Python made an object of this size, too small for `malloc`, which did not pass by
-    /// ([`crate::thread::thread_slot::object_passes_by`]).
+    /// ([`crate::thread::words::object_passes_by`]).
     #[cold]
     #[inline(never)]
     pub fn on_object(&self, addr: Addr, size: Bytes, caller: Caller) {

@@ -10,8 +10,8 @@ const GIB: u64 = 1 << 30;
 pub(super) const TOP_SIZE: u64 = TOP_ENTRIES as u64 * 4;
 const MODULES_SIZE: u64 = (1 << 16) * MODULE_SIZE as u64;
 
-/// Offsets and capacities of the regions, in the order of [`Region`], which is that of their offsets, and the length of
-/// the mapping.
+/// Offsets and capacities of the regions, in the order of [`heaplens_format::arena::Region`], which is that of their offsets, and the
+/// length of the mapping.
 pub(super) struct Layout {
     pub(super) regions: [(u64, u64); REGIONS],
     pub(super) length: u64,
@@ -61,7 +61,7 @@ pub(super) const NARROW: Layout = Layout {
     length: 512 * MIB,
 };
 
-/// Space to grow that a program with limited address space leaves us, in the order of [`Region`].
+/// Space to grow that a program with limited address space leaves us, in the order of [`heaplens_format::arena::Region`].
 pub(super) const SPARE_SPACE: [u64; REGIONS] = [
     0,
     0,
