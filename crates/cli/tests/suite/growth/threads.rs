@@ -88,7 +88,7 @@ fn threads_that_never_end_are_found_at_the_line_that_starts_them() {
     let bytes = found["bytes_per_iteration"].as_f64().unwrap_or_default();
     assert!((20_000.0..40_000.0).contains(&bytes), "{bytes}");
     let page = run.stderr();
-    assert!(page.contains("More and more threads are started, and they do not end"), "{page}");
+    assert!(page.contains("Thread growth: threads are started and do not exit"), "{page}");
     assert!(page.contains("1.0 more per iteration · still running"), "{page}");
 }
 
