@@ -98,7 +98,8 @@ fn it_is_seen_while_the_program_runs_and_leaves_no_trace() {
     let folder = Folder::new();
     let (mut child, pipe) = started(&path, &folder, &["--color", "never"], "xterm");
     let (mut ours, mut seen) = (File::from(ours), Vec::new());
-    read_until(&mut ours, &mut seen, "live 2").expect("the line comes while the program waits");
+    read_until(&mut ours, &mut seen, "200 iterations · RSS ")
+        .expect("the line comes while the program waits");
     let mut screen = Screen::new(ROWS, COLUMNS);
     screen.feed(&seen);
     let status = screen.row(ROWS - 1);
