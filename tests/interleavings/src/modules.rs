@@ -1,5 +1,6 @@
 //! The table of modules: threads that meet new object files at once, in an arena that replaced another.
 
+use core::sync::atomic::AtomicU16;
 use core::sync::atomic::Ordering::Relaxed;
 
 use heaplens_format::Addr;
@@ -42,5 +43,26 @@ fn a_module_never_gets_the_number_of_another_one() {
         modules.reset();
         tables.wipe();
         together([own(), libc(), own()].map(|address| part(move || find(modules, tables, address))));
+    });
+}
+
+#[test]
+fn threads_that_meet_a_module_at_once_give_it_one_number() {
+    static NUMBERS: [AtomicU16; 3] = [const { AtomicU16::new(0) }; 3];
+    let tables = Tables::new();
+    let modules: &Modules = Box::leak(Box::new(Modules::new()));
+    in_many(1_000, move || {
+        modules.reset();
+        tables.wipe();
+        let addresses = [(own(), 0), (libc(), 1), (own(), 2)];
+        together(
+            addresses.map(|(address, at)| {
+                part(move || NUMBERS[at].store(find(modules, tables, address), Relaxed))
+            }),
+        );
+        let [one, other, same] = [0, 1, 2].map(|at: usize| NUMBERS[at].load(Relaxed));
+        assert_eq!(one, same);
+        assert_ne!(one, other);
+        assert_eq!(find(modules, tables, own()), one, "and keep it");
     });
 }

@@ -4,7 +4,7 @@
 //! library that came back unchanged at the same address keeps its number, another one at that address gets a new one.
 
 use core::sync::atomic::AtomicU16;
-use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 use heaplens_format::Addr;
 use heaplens_format::arena::table::ModuleRecord;
@@ -20,6 +20,8 @@ use crate::tables::arena::Arena;
 
 /// The most modules of one process; the 65,535th would not fit a frame.
 const CAPACITY: usize = 8192;
+const PAGE_BITS: u32 = 12;
+const NUMBER_BITS: u32 = 16;
 
 /// What unwinding needs of a module.
 #[derive(Clone, Copy, Debug)]
@@ -32,10 +34,12 @@ pub struct Found {
     pub segment: Segment<'static>,
 }
 
-/// What is kept beside the record in the arena.
+/// What is kept beside the record in the arena. Entries are claimed one after the other: threads that meet the same module at the same
+/// time agree on the number of the one that comes first.
 #[derive(Debug)]
 struct Private {
-    start: AtomicU64,
+    /// Where it begins and its number ([`claim_of`]); 0 behind the last entry.
+    claim: AtomicU64,
     link_map: AtomicU64,
     generation: AtomicU32,
     is_gone: AtomicBool,
@@ -44,7 +48,7 @@ struct Private {
 impl Private {
     const fn new() -> Self {
         Self {
-            start: AtomicU64::new(0),
+            claim: AtomicU64::new(0),
             link_map: AtomicU64::new(0),
             generation: AtomicU32::new(0),
             is_gone: AtomicBool::new(false),
@@ -55,7 +59,6 @@ impl Private {
         self.generation.store(generation, Relaxed);
         self.link_map.store(object.link_map as u64, Relaxed);
         self.is_gone.store(false, Relaxed);
-        self.start.store(object.map_start, Relaxed);
     }
 
     /// Whether the library is no longer the one that was entered. Where this says so it is not asked again.
@@ -63,11 +66,13 @@ impl Private {
         if self.is_gone.load(Relaxed) {
             return false;
         }
-        let start = self.start.load(Relaxed);
+        let (start, link_map) = (start_of(self.claim.load(Relaxed)), self.link_map.load(Relaxed));
+        if link_map == 0 {
+            return false; // just claimed
+        }
         let there = find_object(start);
-        let same = there.is_some_and(|object| {
-            object.map_start == start && object.link_map as u64 == self.link_map.load(Relaxed)
-        });
+        let same =
+            there.is_some_and(|object| object.map_start == start && object.link_map as u64 == link_map);
         if !same {
             self.is_gone.store(true, Relaxed);
         }
@@ -111,7 +116,10 @@ impl Modules {
     pub fn reset(&self) {
         // What stands there of the old arena may not be taken for an entry that a thread of the new one is writing.
         let count = (self.count.swap(0, Relaxed) as usize).min(CAPACITY);
-        self.private[..count].iter().for_each(|private| private.start.store(0, Relaxed));
+        for private in &self.private[..count] {
+            private.link_map.store(0, Relaxed);
+            private.claim.store(0, Relaxed);
+        }
     }
 
     /// A library may have been unloaded: every entry is doubtful.
@@ -138,50 +146,47 @@ impl Modules {
 
     fn number(&self, arena: &Arena, object: &FoundObject, image: &Image) -> Option<u16> {
         let generation = self.generation.load(Relaxed);
-        let count = (self.count.load(Acquire) as usize).min(CAPACITY);
-        for index in (0..count).rev() {
-            let private = &self.private[index];
-            if private.start.load(Relaxed) != object.map_start {
+        let mut written = None;
+        for (index, private) in self.private.iter().enumerate() {
+            // Acquire: pairs with the Release of the claim, before which the record was written.
+            let mut claim = private.claim.load(Acquire);
+            if claim == 0 {
+                let number = written.or_else(|| write(arena, object, image))?;
+                written = Some(number);
+                let own = claim_of(object.map_start, number);
+                match private.claim.compare_exchange(0, own, AcqRel, Acquire) {
+                    Ok(_) => {
+                        private.set(object, generation);
+                        self.count.fetch_max(index as u32 + 1, Release);
+                        self.announce(arena, number, object);
+                        return Some(number);
+                    }
+                    Err(other) => claim = other,
+                }
+            }
+            if start_of(claim) != object.map_start {
                 continue;
             }
+            let number = number_of(claim);
             if private.generation.load(Relaxed) == generation {
-                return Some(index as u16 + 1);
+                return Some(number);
             }
-            if self.is_same(arena, index, object, image) {
+            if self.is_same(arena, number, object, image) {
                 private.set(object, generation);
-                self.announce(arena, index as u16 + 1, object); // it may have been away
-                return Some(index as u16 + 1);
+                self.announce(arena, number, object); // it may have been away
+                return Some(number);
             }
         }
-        self.enter(arena, object, image, generation)
+        None
     }
 
-    fn is_same(&self, arena: &Arena, index: usize, object: &FoundObject, image: &Image) -> bool {
-        let record = record(arena, index);
+    fn is_same(&self, arena: &Arena, number: u16, object: &FoundObject, image: &Image) -> bool {
+        let record = record(arena, usize::from(number) - 1);
         record.published.load(Acquire) == 1
             && record.bias.load(Relaxed) == bias(object)
             && record.end.load(Relaxed) == object.map_end
             && strings_equal(arena, record.path.load(Relaxed), full_path(object).bytes())
             && strings_equal(arena, record.build_id.load(Relaxed), image.build_id())
-    }
-
-    #[cold]
-    fn enter(&self, arena: &Arena, object: &FoundObject, image: &Image, generation: u32) -> Option<u16> {
-        let offset = arena.take(Region::Modules, MODULE_SIZE as u64)?;
-        let index = offset / MODULE_SIZE;
-        let private = self.private.get(index)?;
-        let record = record(arena, index);
-        record.bias.store(bias(object), Relaxed);
-        record.start.store(object.map_start, Relaxed);
-        record.end.store(object.map_end, Relaxed);
-        record.path.store(put_string(arena, full_path(object).bytes()), Relaxed);
-        record.build_id.store(put_string(arena, image.build_id()), Relaxed);
-        // Release: a reader that sees 1 sees a whole record.
-        record.published.store(1, Release);
-        private.set(object, generation);
-        self.count.fetch_max(index as u32 + 1, Release);
-        self.announce(arena, index as u16 + 1, object);
-        Some(index as u16 + 1)
     }
 
     /// It may be our own, a library that is watched for, or an interpreter.
@@ -205,8 +210,37 @@ impl Default for Modules {
     }
 }
 
+/// Writes the record of a module; its number. Where another thread's claim comes first, nobody refers to it.
+#[cold]
+fn write(arena: &Arena, object: &FoundObject, image: &Image) -> Option<u16> {
+    let index = arena.take(Region::Modules, MODULE_SIZE as u64)? / MODULE_SIZE;
+    let number = u16::try_from(index + 1).ok().filter(|_| index < CAPACITY)?;
+    let record = record(arena, index);
+    record.bias.store(bias(object), Relaxed);
+    record.start.store(object.map_start, Relaxed);
+    record.end.store(object.map_end, Relaxed);
+    record.path.store(put_string(arena, full_path(object).bytes()), Relaxed);
+    record.build_id.store(put_string(arena, image.build_id()), Relaxed);
+    // Release: a reader that sees 1 sees a whole record.
+    record.published.store(1, Release);
+    Some(number)
+}
+
+/// A module's start, which is that of a page, and its number in one word.
+const fn claim_of(start: u64, number: u16) -> u64 {
+    start >> PAGE_BITS << NUMBER_BITS | number as u64
+}
+
+const fn start_of(claim: u64) -> u64 {
+    claim >> NUMBER_BITS << PAGE_BITS
+}
+
+const fn number_of(claim: u64) -> u16 {
+    claim as u16
+}
+
 fn record(arena: &Arena, index: usize) -> &ModuleRecord {
-    // SAFETY: callers pass indices of records that `enter` took.
+    // SAFETY: callers pass indices of records that `write` took.
     unsafe { arena.record(Region::Modules, index * MODULE_SIZE) }
 }
 
