@@ -164,12 +164,13 @@ impl<M: ReadMemory> Python<'_, M> {
         Some(NonOwningPart { whole: Span::new(start, non_owning.end), non_owning })
     }
 
+    /// Where a list is full the part is empty: after an odd number of items there may still be an old word in their block.
     fn spare_capacity_of_list(&self, list: Addr) -> Option<NonOwningPart> {
         let items = self.reader.pointer_in(list, list::ITEMS)?;
         let (used, capacity) =
             (self.reader.word_in(list, SIZE)?, self.reader.word_in(list, list::ALLOCATED)?);
-        let end =
-            (used < capacity && capacity < 1 << 40).then(|| items.get().checked_add(8 * capacity))??;
+        let has_old = used < capacity || used == capacity && capacity % 2 == 1;
+        let end = (has_old && capacity < 1 << 40).then(|| items.get().checked_add(8 * capacity))??;
         Some(NonOwningPart {
             whole: Span::new(items, Addr::new(end)),
             non_owning: Span::new(after(items, 8 * used), Addr::new(end)),

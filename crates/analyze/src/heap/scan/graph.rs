@@ -16,6 +16,8 @@ use crate::heap::memory::{BlockId, BlockReader, BlockSet, Blocks, ReadWindow};
 
 /// Of a root that does not lie in memory.
 const NOWHERE: Addr = Addr::new(0);
+/// Sizes of blocks of Python's allocator are multiples of this.
+const BLOCK_STEP: Bytes = Bytes::new(16);
 
 /// The heap.
 #[derive(Debug)]
@@ -100,11 +102,16 @@ impl Graph {
         }
     }
 
-    /// The block that begins with the memory a part is of, and the part.
+    /// The block that begins with the memory a part is of, and the part. Python's blocks come in steps of 16 bytes: where the part ends
+    /// the memory, what follows in its block is old as well.
     fn known_part(&self, part: &NonOwningPart) -> Option<(BlockId, Span)> {
-        let (block, offset) = self.blocks.find(part.whole.start)?;
-        let fits = offset == Bytes::ZERO && part.whole.end <= self.blocks.span(block).end;
-        fits.then_some((block, part.non_owning))
+        let NonOwningPart { whole, non_owning } = *part;
+        let (block, offset) = self.blocks.find(whole.start)?;
+        let block_end = self.blocks.span(block).end;
+        let is_last = non_owning.end == whole.end && block_end < whole.end + BLOCK_STEP;
+        let end = if is_last { block_end } else { non_owning.end };
+        let fits = offset == Bytes::ZERO && whole.end <= block_end;
+        fits.then(|| (block, Span::new(non_owning.start, end)))
     }
 
     /// Removes edges; each of these ranges lies in one block's, and they come in order, none into another.

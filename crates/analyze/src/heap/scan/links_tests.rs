@@ -82,6 +82,19 @@ fn what_lies_in_a_part_that_is_not_in_use_holds_nothing() {
 }
 
 #[test]
+fn what_follows_a_full_list_in_its_block_holds_nothing() {
+    let words = [(FIRST, 9, SECOND), (FIRST, 10, SECOND), (FIRST, 11, THIRD)];
+    let held = |part: Part| held_without(&words, &[part])[0];
+    let list = |items: u64, capacity: u64| {
+        ((FIRST, FIRST + 8 * capacity), (FIRST + 8 * items, FIRST + 8 * capacity))
+    };
+    assert_eq!(held(list(11, 11)), 2, "eleven items, and an old word in a block of twelve");
+    assert_eq!(held(list(10, 11)), 1);
+    assert_eq!(held(list(12, 12)), 3);
+    assert_eq!(held(list(9, 9)), 3, "its items are not in a block that is so much larger");
+}
+
+#[test]
 fn what_only_looks_like_an_object_takes_no_pointer_from_another() {
     let words = [(FIRST, 2, SECOND), (FIRST, 4, THIRD)];
     let held = |parts: &[Part]| held_without(&words, parts)[0];
