@@ -3,6 +3,7 @@
 mod bench;
 mod campaign;
 mod check;
+mod corpus;
 mod cpython_tables;
 mod demo;
 mod edges;
@@ -24,6 +25,8 @@ cargo xtask check-edges   do the crates depend on each other only as they may?
 cargo xtask cpython-tables  write the tables of crates/cpython from the interpreters of this machine
 cargo xtask bench         bare, Heaplens and its peers in one run: --only ROW or SECTION (readings,
                           fragmentation), --runs N, --python PATH, --write (into docs/benchmarks.md)
+cargo xtask corpus        how often Heaplens is right on the labelled programs of tests/corpus: --only NAME, --class CLASS,
+                          --jobs N, --fast, --held-out; --truth: measure them without Heaplens
 cargo xtask soak [NAME]   the long runs; their output goes into docs/soak.md";
 
 fn main() -> ExitCode {
@@ -45,6 +48,7 @@ fn run(words: &[&str]) -> Result<ExitCode> {
         ["check-edges"] => edges::run()?,
         ["cpython-tables"] => cpython_tables::run()?,
         ["bench", options @ ..] => bench::run(options)?,
+        ["corpus", options @ ..] => return corpus::run(options),
         ["soak", names @ ..] => soak::run(names)?,
         [] | ["help" | "--help" | "-h"] => println!("{WORDS}"),
         _ => bail!("no task `{}`\n\n{WORDS}", words.join(" ")),

@@ -54,6 +54,15 @@ pub const FOR_BENCHMARKS: &[Package] = &[
     Package { name: "python3-venv", witness: "/usr/lib/python3.11/ensurepip/__init__.py" },
 ];
 
+/// What programs of the corpus need.
+pub const FOR_CORPUS: &[Package] = &[
+    Package { name: "gcc", witness: "/usr/bin/cc" },
+    Package { name: "g++", witness: "/usr/bin/c++" },
+    Package { name: "python3-dev", witness: "/usr/include/python3.11/Python.h" },
+    Package { name: "python3-venv", witness: "/usr/lib/python3.11/ensurepip/__init__.py" },
+    Package { name: "python3-torch", witness: "/usr/lib/python3/dist-packages/torch/__init__.py" },
+];
+
 /// What the demo needs.
 pub const FOR_DEMO: &[Package] = &[
     Package { name: "g++", witness: "/usr/bin/c++" },

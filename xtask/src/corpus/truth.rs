@@ -1,0 +1,195 @@
+//! The measured truth of a program: how its memory grows with its iterations, without Heaplens. Kept in `tests/corpus/truth.json`, one line
+//! for each program; compares it with the header and never changes a header.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use serde_json::{Value, json};
+
+use super::header::Header;
+use super::launch::{Launch, Run, Watch};
+use super::programs::{CorpusProgram, folder};
+use super::setup::Setup;
+
+/// A bare run that takes longer is given up.
+const LIMIT_S: u32 = 60;
+/// Each program is run as often as its default, and this part of it.
+const PARTS: [u64; 2] = [4, 2];
+
+/// What rises less than this from half of the iterations to all of them stands still: sizes of arenas and the order of threads differ
+/// from run to run.
+const STANDS_BYTES: f64 = 3.0 * 1024.0 * 1024.0;
+/// The same, in shares of the peak.
+const STANDS_SHARE: f64 = 0.03;
+/// How far the author's bytes per iteration may be off.
+const TOLERANCE: f64 = 0.1;
+
+/// What was measured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Truth {
+    /// The program's default.
+    pub iterations: u64,
+    /// From half of the iterations to all of them.
+    pub bytes_per_iteration: f64,
+    pub grows: bool,
+    pub wall_s: f64,
+    /// Iterations and the peak of resident memory, by iterations.
+    pub points: Vec<(u64, u64)>,
+}
+
+impl Truth {
+    /// Runs a program at several numbers of iterations.
+    pub fn measure(program: &CorpusProgram, setup: &Setup) -> Result<Self> {
+        let command_line = setup.command_line(program)?;
+        let run = |iterations| {
+            Launch { program, command_line: command_line.clone(), iterations, limit_s: LIMIT_S }
+                .run(Watch::Memory)
+        };
+        let whole = run(None)?;
+        let mut runs: Vec<Run> =
+            PARTS.iter().map(|part| run(Some((whole.iterations / part).max(1)))).collect::<Result<_>>()?;
+        runs.push(whole);
+        Ok(Self::of(&runs))
+    }
+
+    /// What runs at rising numbers of iterations come to.
+    fn of(runs: &[Run]) -> Self {
+        let points: Vec<(u64, u64)> = runs.iter().map(|run| (run.iterations, run.peak_bytes)).collect();
+        let (half, whole) = (points[points.len() - 2], points[points.len() - 1]);
+        let rise = whole.1 as f64 - half.1 as f64;
+        Self {
+            iterations: whole.0,
+            bytes_per_iteration: rise / whole.0.saturating_sub(half.0).max(1) as f64,
+            grows: rise > STANDS_BYTES.max(STANDS_SHARE * whole.1 as f64),
+            wall_s: runs[runs.len() - 1].wall_s,
+            points,
+        }
+    }
+
+    /// What the header says otherwise.
+    pub fn contradiction(&self, header: &Header) -> Option<String> {
+        let measured = self.bytes_per_iteration;
+        let rise = measured * self.iterations as f64 / 2.0 / 1048576.0;
+        let Some(growth) = &header.growth else {
+            return self
+                .grows
+                .then(|| format!("{}, and it grows: {rise:.1} MiB in the second half", header.label.name()));
+        };
+        let expected = growth.bytes_per_iteration;
+        if !self.grows {
+            return Some(format!("{}, and it stands: {rise:.1} MiB in the second half", header.label.name()));
+        }
+        ((measured - expected).abs() > TOLERANCE * expected)
+            .then(|| format!("{expected:.0} bytes per iteration, and {measured:.0} were measured"))
+    }
+
+    fn to_json(&self) -> Value {
+        json!({
+            "iterations": self.iterations,
+            "grows": self.grows,
+            "bytes_per_iteration": self.bytes_per_iteration.round(),
+            "wall_s": (self.wall_s * 100.0).round() / 100.0,
+            "peaks": self.points,
+        })
+    }
+
+    fn from_json(value: &Value) -> Option<Self> {
+        let point = |value: &Value| Some((value[0].as_u64()?, value[1].as_u64()?));
+        Some(Self {
+            iterations: value["iterations"].as_u64()?,
+            bytes_per_iteration: value["bytes_per_iteration"].as_f64()?,
+            grows: value["grows"].as_bool()?,
+            wall_s: value["wall_s"].as_f64()?,
+            points: value["peaks"].as_array()?.iter().map(point).collect::<Option<_>>()?,
+        })
+    }
+}
+
+/// What was measured of all programs.
+pub type Truths = BTreeMap<String, Truth>;
+
+/// Reads what is kept; nothing yet is no error.
+pub fn load() -> Result<Truths> {
+    match std::fs::read_to_string(path()) {
+        Ok(text) => parse(&text),
+        Err(_) => Ok(Truths::new()),
+    }
+}
+
+/// Keeps what was measured.
+pub fn save(truths: &Truths) -> Result<()> {
+    std::fs::write(path(), text(truths)).with_context(|| format!("cannot write {}", path().display()))
+}
+
+fn path() -> PathBuf {
+    folder().join("truth.json")
+}
+
+fn parse(text: &str) -> Result<Truths> {
+    let value: Value = serde_json::from_str(text).context("truth.json is no JSON")?;
+    let entries = value.as_object().context("truth.json is no object")?;
+    let entry = |(name, value): (&String, &Value)| {
+        let truth = Truth::from_json(value).with_context(|| format!("truth.json: {name} lacks a value"))?;
+        Ok((name.clone(), truth))
+    };
+    entries.iter().map(entry).collect()
+}
+
+/// One line for each program: changes of one are changes of one line.
+fn text(truths: &Truths) -> String {
+    let line = |(name, truth): (&String, &Truth)| format!("  {}: {}", json!(name), truth.to_json());
+    format!("{{\n{}\n}}\n", truths.iter().map(line).collect::<Vec<_>>().join(",\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::header::{ExpectedHolder, Growth, Label};
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    fn truth(peaks_mib: [u64; 3]) -> Truth {
+        let run = |(iterations, mib)| Run { iterations, wall_s: 1.0, peak_bytes: mib * MIB };
+        Truth::of(&[250, 500, 1000].into_iter().zip(peaks_mib).map(run).collect::<Vec<_>>())
+    }
+
+    fn header(label: Label, bytes_per_iteration: f64) -> Header {
+        let holder = ExpectedHolder::Nobody;
+        let growth = Growth { line: 1, bytes_per_iteration, holder, fix: Vec::new() };
+        let growth = label.grows().then_some(growth);
+        Header { cause: String::new(), class: String::new(), label, growth, needs: Vec::new() }
+    }
+
+    #[test]
+    fn the_second_half_decides() {
+        let leak = truth([30, 50, 90]);
+        assert!(leak.grows);
+        assert_eq!(leak.bytes_per_iteration, (40 * MIB) as f64 / 500.0);
+        assert!(!truth([30, 90, 90]).grows, "a plateau");
+        assert!(!truth([500, 500, 510]).grows, "within the noise of a large program");
+    }
+
+    #[test]
+    fn a_header_that_says_otherwise_is_named() {
+        let leak = truth([30, 50, 90]);
+        let rate = leak.bytes_per_iteration;
+        assert_eq!(leak.contradiction(&header(Label::Leak, rate * 1.05)), None);
+        assert!(leak.contradiction(&header(Label::Leak, rate * 1.5)).unwrap().contains("were measured"));
+        assert!(leak.contradiction(&header(Label::Clean, 0.0)).unwrap().contains("and it grows"));
+        assert!(
+            truth([9, 9, 9]).contradiction(&header(Label::Lost, 99.0)).unwrap().contains("and it stands")
+        );
+    }
+
+    #[test]
+    fn what_is_kept_is_read_again() {
+        let truths =
+            Truths::from([("c/a.c".to_owned(), truth([1, 2, 3])), ("c/b.c".to_owned(), truth([5, 5, 5]))]);
+        let text = text(&truths);
+        assert_eq!(text.lines().count(), 4);
+        let read = parse(&text).unwrap();
+        assert_eq!(read["c/b.c"], truths["c/b.c"]);
+        assert!(parse(r#"{"c/a.c": {}}"#).is_err());
+    }
+}
