@@ -11,6 +11,7 @@ use anyhow::{Context, Result, bail, ensure};
 
 use super::memory;
 use super::programs::CorpusProgram;
+use super::reap::{Ended, try_reap};
 use crate::workspace::target;
 
 /// For all programs: the same hashes in every run, no accelerator, no messages, and no threads that only wait for each other.
@@ -23,9 +24,9 @@ const ENVIRONMENT: [(&str, &str); 6] = [
     ("OMP_NUM_THREADS", "1"),
 ];
 
-/// Memory is read this often, or so seldom that reading takes a tenth of the time.
+/// Memory is read this often, or so seldom that reading takes a third of the time.
 const INTERVAL: Duration = Duration::from_millis(10);
-const READING_SHARE: u32 = 10;
+const LONGEST_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The program that was killed has this exit status.
 const TIMED_OUT: i32 = 124;
@@ -47,7 +48,8 @@ pub struct Run {
     /// The program's word for how often it repeated.
     pub iterations: u64,
     pub wall_s: f64,
-    /// The most that the tree of processes had resident, at one time; 0 where it was not read.
+    pub cpu_s: f64,
+    /// The most that the tree of processes had resident, at one time; of the largest process alone where it was not read.
     pub peak_bytes: u64,
 }
 
@@ -63,17 +65,13 @@ impl Launch<'_> {
     pub fn run(&self, watch: Watch) -> Result<Run> {
         let folder = Scratch::make(&self.program.flat_name())?;
         let start = Instant::now();
-        let mut child = self.command(&folder.0)?.spawn().context("cannot start `timeout`")?;
-        let peak_bytes = match watch {
-            Watch::Memory => peak(&mut child)?,
-            Watch::Nothing => 0,
-        };
-        let status = child.wait()?;
+        let child = self.command(&folder.0)?.spawn().context("cannot start `timeout`")?;
+        let (ended, peak_bytes) = wait(&child, watch)?;
         let wall_s = start.elapsed().as_secs_f64();
-        self.check(status, &folder.0)?;
+        self.check(ended.status, &folder.0)?;
         let said = std::fs::read_to_string(folder.0.join("stdout")).context("cannot read what it printed")?;
         let iterations = iterations(&said).context("it printed no `truth iterations=N`")?;
-        Ok(Run { iterations, wall_s, peak_bytes })
+        Ok(Run { iterations, wall_s, cpu_s: ended.cpu_s, peak_bytes })
     }
 
     fn command(&self, folder: &Path) -> Result<Command> {
@@ -116,15 +114,20 @@ impl Drop for Scratch {
     }
 }
 
-/// Reads the memory of the tree below a child until it ends.
-fn peak(child: &mut Child) -> Result<u64> {
+/// Waits for the end of a child; what is known of it then, and the peak of the tree below it. The kernel's peak of the largest process is exact, and
+/// at most that of the tree: programs of one process grow after the last reading, too.
+fn wait(child: &Child, watch: Watch) -> Result<(Ended, u64)> {
     let mut peak = 0;
-    while child.try_wait()?.is_none() {
+    loop {
+        if let Some(ended) = try_reap(child)? {
+            return Ok((ended, peak.max(ended.largest_bytes)));
+        }
         let start = Instant::now();
-        peak = peak.max(memory::of_tree(child.id()));
-        std::thread::sleep(INTERVAL.max(start.elapsed() * READING_SHARE));
+        if watch == Watch::Memory {
+            peak = peak.max(memory::of_tree(child.id()));
+        }
+        std::thread::sleep((start.elapsed() * 2).clamp(INTERVAL, LONGEST_INTERVAL));
     }
-    Ok(peak)
 }
 
 fn iterations(said: &str) -> Option<u64> {

@@ -11,6 +11,7 @@ mod launch;
 mod memory;
 mod options;
 mod programs;
+mod reap;
 mod report;
 mod schedule;
 mod score;

@@ -190,7 +190,7 @@ mod tests {
     }
 
     fn score(label: Label, holder: ExpectedHolder, said: SaidReport) -> Score {
-        let run = Run { iterations: 500, wall_s: 1.0, peak_bytes: 0 };
+        let run = Run { iterations: 500, wall_s: 1.0, cpu_s: 1.0, peak_bytes: 0 };
         Score::of(&program(label, holder), None, run, said)
     }
 

@@ -14,8 +14,6 @@ use super::setup::Setup;
 
 /// A bare run that takes longer is given up.
 const LIMIT_S: u32 = 60;
-/// Each program is run as often as its default, and this part of it.
-const PARTS: [u64; 2] = [4, 2];
 
 /// What rises less than this from half of the iterations to all of them stands still: sizes of arenas and the order of threads differ
 /// from run to run.
@@ -34,12 +32,13 @@ pub struct Truth {
     pub bytes_per_iteration: f64,
     pub grows: bool,
     pub wall_s: f64,
-    /// Iterations and the peak of resident memory, by iterations.
-    pub points: Vec<(u64, u64)>,
+    pub cpu_s: f64,
+    /// Iterations and the peak of resident memory, at half of the iterations and at all.
+    pub peaks: [(u64, u64); 2],
 }
 
 impl Truth {
-    /// Runs a program at several numbers of iterations.
+    /// Runs a program at two numbers of iterations.
     pub fn measure(program: &CorpusProgram, setup: &Setup) -> Result<Self> {
         let command_line = setup.command_line(program)?;
         let run = |iterations| {
@@ -47,23 +46,20 @@ impl Truth {
                 .run(Watch::Memory)
         };
         let whole = run(None)?;
-        let mut runs: Vec<Run> =
-            PARTS.iter().map(|part| run(Some((whole.iterations / part).max(1)))).collect::<Result<_>>()?;
-        runs.push(whole);
-        Ok(Self::of(&runs))
+        let half = run(Some((whole.iterations / 2).max(1)))?;
+        Ok(Self::of(half, whole))
     }
 
-    /// What runs at rising numbers of iterations come to.
-    fn of(runs: &[Run]) -> Self {
-        let points: Vec<(u64, u64)> = runs.iter().map(|run| (run.iterations, run.peak_bytes)).collect();
-        let (half, whole) = (points[points.len() - 2], points[points.len() - 1]);
-        let rise = whole.1 as f64 - half.1 as f64;
+    /// What two runs come to, one with half of the iterations.
+    fn of(half: Run, whole: Run) -> Self {
+        let rise = whole.peak_bytes as f64 - half.peak_bytes as f64;
         Self {
-            iterations: whole.0,
-            bytes_per_iteration: rise / whole.0.saturating_sub(half.0).max(1) as f64,
-            grows: rise > STANDS_BYTES.max(STANDS_SHARE * whole.1 as f64),
-            wall_s: runs[runs.len() - 1].wall_s,
-            points,
+            iterations: whole.iterations,
+            bytes_per_iteration: rise / whole.iterations.saturating_sub(half.iterations).max(1) as f64,
+            grows: rise > STANDS_BYTES.max(STANDS_SHARE * whole.peak_bytes as f64),
+            wall_s: whole.wall_s,
+            cpu_s: whole.cpu_s,
+            peaks: [half, whole].map(|run| (run.iterations, run.peak_bytes)),
         }
     }
 
@@ -89,8 +85,9 @@ impl Truth {
             "iterations": self.iterations,
             "grows": self.grows,
             "bytes_per_iteration": self.bytes_per_iteration.round(),
-            "wall_s": (self.wall_s * 100.0).round() / 100.0,
-            "peaks": self.points,
+            "wall_s": hundredths(self.wall_s),
+            "cpu_s": hundredths(self.cpu_s),
+            "peaks": self.peaks,
         })
     }
 
@@ -101,9 +98,14 @@ impl Truth {
             bytes_per_iteration: value["bytes_per_iteration"].as_f64()?,
             grows: value["grows"].as_bool()?,
             wall_s: value["wall_s"].as_f64()?,
-            points: value["peaks"].as_array()?.iter().map(point).collect::<Option<_>>()?,
+            cpu_s: value["cpu_s"].as_f64()?,
+            peaks: [point(&value["peaks"][0])?, point(&value["peaks"][1])?],
         })
     }
+}
+
+fn hundredths(seconds: f64) -> f64 {
+    (seconds * 100.0).round() / 100.0
 }
 
 /// What was measured of all programs.
@@ -149,9 +151,9 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
-    fn truth(peaks_mib: [u64; 3]) -> Truth {
-        let run = |(iterations, mib)| Run { iterations, wall_s: 1.0, peak_bytes: mib * MIB };
-        Truth::of(&[250, 500, 1000].into_iter().zip(peaks_mib).map(run).collect::<Vec<_>>())
+    fn truth(peaks_mib: [u64; 2]) -> Truth {
+        let run = |iterations, mib| Run { iterations, wall_s: 1.0, cpu_s: 1.0, peak_bytes: mib * MIB };
+        Truth::of(run(500, peaks_mib[0]), run(1000, peaks_mib[1]))
     }
 
     fn header(label: Label, bytes_per_iteration: f64) -> Header {
@@ -163,29 +165,26 @@ mod tests {
 
     #[test]
     fn the_second_half_decides() {
-        let leak = truth([30, 50, 90]);
+        let leak = truth([50, 90]);
         assert!(leak.grows);
         assert_eq!(leak.bytes_per_iteration, (40 * MIB) as f64 / 500.0);
-        assert!(!truth([30, 90, 90]).grows, "a plateau");
-        assert!(!truth([500, 500, 510]).grows, "within the noise of a large program");
+        assert!(!truth([90, 90]).grows, "a plateau");
+        assert!(!truth([500, 510]).grows, "within the noise of a large program");
     }
 
     #[test]
     fn a_header_that_says_otherwise_is_named() {
-        let leak = truth([30, 50, 90]);
+        let leak = truth([50, 90]);
         let rate = leak.bytes_per_iteration;
         assert_eq!(leak.contradiction(&header(Label::Leak, rate * 1.05)), None);
         assert!(leak.contradiction(&header(Label::Leak, rate * 1.5)).unwrap().contains("were measured"));
         assert!(leak.contradiction(&header(Label::Clean, 0.0)).unwrap().contains("and it grows"));
-        assert!(
-            truth([9, 9, 9]).contradiction(&header(Label::Lost, 99.0)).unwrap().contains("and it stands")
-        );
+        assert!(truth([9, 9]).contradiction(&header(Label::Lost, 99.0)).unwrap().contains("and it stands"));
     }
 
     #[test]
     fn what_is_kept_is_read_again() {
-        let truths =
-            Truths::from([("c/a.c".to_owned(), truth([1, 2, 3])), ("c/b.c".to_owned(), truth([5, 5, 5]))]);
+        let truths = Truths::from([("c/a.c".to_owned(), truth([1, 3])), ("c/b.c".to_owned(), truth([5, 5]))]);
         let text = text(&truths);
         assert_eq!(text.lines().count(), 4);
         let read = parse(&text).unwrap();
