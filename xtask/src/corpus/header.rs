@@ -57,7 +57,7 @@ pub enum ExpectedHolder {
 pub struct Growth {
     /// The line of the program that allocates what grows.
     pub line: u32,
-    /// What the author expects; the measured value is in `truth.json`.
+    /// What is allocated and kept; the growth of resident memory is in `truth.json`.
     pub bytes_per_iteration: f64,
     pub holder: ExpectedHolder,
     /// A right fix contains one of these words; none: no fix is certain.

@@ -44,8 +44,10 @@ impl Score {
         let says_leak = matches!(said.verdict.as_str(), "leak" | "lost");
         let main = main_finding(&said, header.label);
         let place = |growth: &Growth| line_right(program, growth, main, &said);
-        let true_slope =
-            |growth: &Growth| truth.map_or(growth.bytes_per_iteration, |it| it.bytes_per_iteration);
+        let slopes = |growth: &Growth| {
+            let allocated = growth.bytes_per_iteration;
+            [allocated, truth.map_or(allocated, |truth| truth.bytes_per_iteration)]
+        };
         Self {
             name: program.name.clone(),
             class: header.class.clone(),
@@ -54,7 +56,7 @@ impl Score {
             says_leak,
             line_right: growth.and_then(place),
             iterations_right: said.iterations.map(|count| is_near(count as f64, run.iterations as f64)),
-            slope_error: growth.and_then(|growth| slope_error(true_slope(growth), run, &said, header.label)),
+            slope_error: growth.and_then(|growth| slope_error(slopes(growth), run, &said, header.label)),
             holder_right: growth.map(|growth| holder_right(growth, main, &said)),
             fix_right: growth.and_then(|growth| fix_right(growth, main)),
             said,
@@ -129,14 +131,15 @@ fn line_right(
     }
 }
 
-/// The growth that all findings which matter tell, against the true one. Both are totals of the run: a report that counts by seconds,
-/// or by another loop, may still be right.
-fn slope_error(true_slope: f64, run: Run, said: &SaidReport, label: Label) -> Option<f64> {
+/// The growth that all findings which matter tell, against the true one: that of the allocated bytes, or of the resident ones, or what is
+/// between them, since a report may speak of either. All are totals of the run: one that counts by seconds, or by another loop, may be right.
+fn slope_error(true_slopes: [f64; 2], run: Run, said: &SaidReport, label: Label) -> Option<f64> {
     let matters = |finding: &&SaidFinding| finding.is_leak() || label == Label::Growth;
     let slopes: Vec<f64> = said.findings.iter().filter(matters).map(|it| it.bytes_per_iteration).collect();
     let unit = said.iterations.map(|count| count as f64).or(said.seconds)?;
-    let is_said = !slopes.is_empty() && true_slope > 0.0;
-    is_said.then(|| slopes.iter().sum::<f64>() * unit / (true_slope * run.iterations as f64) - 1.0)
+    let said_slope = slopes.iter().sum::<f64>() * unit / run.iterations as f64;
+    let [low, high] = [true_slopes[0].min(true_slopes[1]), true_slopes[0].max(true_slopes[1])];
+    (!slopes.is_empty() && low > 0.0).then(|| said_slope / said_slope.clamp(low, high) - 1.0)
 }
 
 fn holder_right(growth: &Growth, main: Option<&SaidFinding>, said: &SaidReport) -> bool {
@@ -236,6 +239,17 @@ mod tests {
         let main = finding(23, 250_000.0, &["cache"], "bound it");
         let score = score(Label::Leak, words(), said("leak", None, vec![main]));
         assert_eq!((score.iterations_right, score.slope_error), (None, Some(0.0)));
+    }
+
+    #[test]
+    fn slopes_of_allocated_and_of_resident_bytes_are_both_right() {
+        let run = Run { iterations: 500, wall_s: 1.0, cpu_s: 1.0, peak_bytes: 0 };
+        let error = |slope: f64| {
+            let said = said("leak", Some(500), vec![finding(23, slope, &[], "")]);
+            slope_error([1000.0, 1250.0], run, &said, Label::Leak).unwrap()
+        };
+        assert_eq!([error(1000.0), error(1100.0), error(1250.0)], [0.0; 3]);
+        assert_eq!([error(500.0), error(2500.0)], [-0.5, 1.0]);
     }
 
     #[test]

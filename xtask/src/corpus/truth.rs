@@ -20,8 +20,8 @@ const LIMIT_S: u32 = 60;
 const STANDS_BYTES: f64 = 3.0 * 1024.0 * 1024.0;
 /// The same, in shares of the peak.
 const STANDS_SHARE: f64 = 0.03;
-/// How far the author's bytes per iteration may be off.
-const TOLERANCE: f64 = 0.1;
+/// What is resident, in shares of the allocated bytes that the header states: allocators round up.
+const RESIDENT_SHARE: std::ops::RangeInclusive<f64> = 0.9..=1.25;
 
 /// What was measured.
 #[derive(Clone, Debug, PartialEq)]
@@ -76,7 +76,7 @@ impl Truth {
         if !self.grows {
             return Some(format!("{}, and it stands: {rise:.1} MiB in the second half", header.label.name()));
         }
-        ((measured - expected).abs() > TOLERANCE * expected)
+        (!RESIDENT_SHARE.contains(&(measured / expected)))
             .then(|| format!("{expected:.0} bytes per iteration, and {measured:.0} were measured"))
     }
 
