@@ -11,10 +11,20 @@ use std::fs::read_to_string;
 
 /// What the tree below this process has resident now, in bytes.
 pub fn of_tree(root: u32) -> u64 {
-    let processes = tree(root, &parents());
-    let private: u64 = processes.iter().map(|&pid| anonymous(pid)).sum();
-    let files = processes.iter().map(|&pid| files(pid)).max();
-    private + files.unwrap_or(0)
+    let mut spaces: BTreeMap<String, u32> = BTreeMap::new();
+    for pid in tree(root, &parents()) {
+        let status = read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+        spaces.entry(counters(&status)).or_insert(pid);
+    }
+    let files = spaces.keys().map(|counters| field(counters, "RssFile:")).max();
+    spaces.values().map(|&pid| anonymous(pid)).sum::<u64>() + files.unwrap_or(0)
+}
+
+/// What the kernel counts of an address space. A child of `vfork` is in that of its parent until it executes: it has the same counters, and
+/// its pages would count twice.
+fn counters(status: &str) -> String {
+    let is_counter = |line: &&str| line.starts_with("Vm") || line.starts_with("Rss");
+    status.lines().filter(is_counter).collect::<Vec<_>>().join("\n")
 }
 
 /// A process and its descendants.
@@ -46,10 +56,6 @@ fn anonymous(pid: u32) -> u64 {
     field(&rollup, "Pss_Anon:") + field(&rollup, "Pss_Shmem:")
 }
 
-fn files(pid: u32) -> u64 {
-    field(&read_to_string(format!("/proc/{pid}/status")).unwrap_or_default(), "RssFile:")
-}
-
 /// A field in kB, in bytes; a process that ended has none.
 fn field(text: &str, name: &str) -> u64 {
     let value =
@@ -74,6 +80,17 @@ mod tests {
         assert_eq!(parent("12 (a) b (c)) S 7 12 12 0"), Some(7));
         assert_eq!(field("Rss:      3 kB\nPss_Anon:      2036 kB\n", "Pss_Anon:"), 2036 * 1024);
         assert_eq!(field("", "Pss_Anon:"), 0);
+    }
+
+    #[test]
+    fn processes_of_one_address_space_have_the_same_counters() {
+        let (parent, child) = (
+            "Name:\ta\nState:\tD\nVmRSS:\t9 kB\nRssFile:\t4 kB\n",
+            "Name:\tb\nVmRSS:\t9 kB\nRssFile:\t4 kB\n",
+        );
+        assert_eq!(counters(parent), counters(child));
+        assert_eq!(field(&counters(parent), "RssFile:"), 4096);
+        assert_ne!(counters(parent), counters("VmRSS:\t9 kB\nRssFile:\t3 kB\n"));
     }
 
     #[test]
