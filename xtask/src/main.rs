@@ -26,7 +26,8 @@ cargo xtask cpython-tables  write the tables of crates/cpython from the interpre
 cargo xtask bench         bare, Heaplens and its peers in one run: --only ROW or SECTION (readings,
                           fragmentation), --runs N, --python PATH, --write (into docs/benchmarks.md)
 cargo xtask corpus        how often Heaplens is right on the labelled programs of tests/corpus: --only NAME, --class CLASS,
-                          --jobs N, --fast, --held-out; --truth: measure them without Heaplens
+                          --jobs N, --fast, --held-out; --rescore: the reports of earlier runs; --truth:
+                          measure them without Heaplens
 cargo xtask soak [NAME]   the long runs; their output goes into docs/soak.md";
 
 fn main() -> ExitCode {

@@ -32,6 +32,7 @@ use launch::{Launch, Watch};
 use options::{CorpusOptions, Task};
 use programs::CorpusProgram;
 use report::SaidReport;
+use schedule::Outcomes;
 use score::Score;
 use setup::Setup;
 use truth::Truth;
@@ -43,10 +44,10 @@ const LIMIT_S: u32 = 180;
 pub fn run(words: &[&str]) -> Result<ExitCode> {
     let options = CorpusOptions::parse(words)?;
     let programs = programs::chosen(programs::all()?, &options)?;
-    let setup = Setup::provide(&programs)?;
     let not_run = match options.task {
-        Task::Truth => measure(&programs, &setup, &options)?,
-        Task::Score => compare(&programs, &setup, &options)?,
+        Task::Truth => measure(&programs, &options)?,
+        Task::Score => compare(&programs, &options)?,
+        Task::Rescore => rescore(&programs)?,
     };
     for (name, reason) in &not_run {
         println!("could not be run: {name}: {reason}");
@@ -58,10 +59,10 @@ pub fn run(words: &[&str]) -> Result<ExitCode> {
 type NotRun = Vec<(String, String)>;
 
 /// Measures the truth, keeps it after each program, and lists headers that say otherwise.
-fn measure(programs: &[CorpusProgram], setup: &Setup, options: &CorpusOptions) -> Result<NotRun> {
-    let kept = Mutex::new(truth::load()?);
+fn measure(programs: &[CorpusProgram], options: &CorpusOptions) -> Result<NotRun> {
+    let (setup, kept) = (Setup::provide(programs)?, Mutex::new(truth::load()?));
     let outcomes = schedule::run(programs, options.jobs, |program| {
-        let truth = Truth::measure(program, setup)?;
+        let truth = Truth::measure(program, &setup)?;
         let mut kept = kept.lock().expect("no worker panics with it");
         kept.insert(program.name.clone(), truth.clone());
         truth::save(&kept)?;
@@ -76,15 +77,35 @@ fn measure(programs: &[CorpusProgram], setup: &Setup, options: &CorpusOptions) -
 }
 
 /// Runs programs under Heaplens and prints their scores.
-fn compare(programs: &[CorpusProgram], setup: &Setup, options: &CorpusOptions) -> Result<NotRun> {
+fn compare(programs: &[CorpusProgram], options: &CorpusOptions) -> Result<NotRun> {
+    let setup = Setup::provide(programs)?;
     let tool = match &options.heaplens {
         Some(path) => path.canonicalize().with_context(|| format!("no {}", path.display()))?,
         None => heaplens()?,
     };
     let (truths, folder) = (truth::load()?, reports()?);
     let outcomes = schedule::run(programs, options.jobs, |program| {
-        score(program, truths.get(&program.name), &under(&tool, &folder, program, setup)?, &folder)
+        let path = report_of(&folder, program);
+        drop(std::fs::remove_file(&path));
+        let command_line = under(&tool, &path, setup.command_line(program)?);
+        let run = Launch { program, command_line, iterations: None, limit_s: LIMIT_S }.run(Watch::Nothing)?;
+        score(program, truths.get(&program.name), run.iterations, &path)
     });
+    print(outcomes)
+}
+
+/// Scores the reports that are there.
+fn rescore(programs: &[CorpusProgram]) -> Result<NotRun> {
+    let (truths, folder) = (truth::load()?, reports()?);
+    let outcomes = schedule::run(programs, 1, |program| {
+        let truth = truths.get(&program.name).context("its truth is not measured")?;
+        score(program, Some(truth), truth.iterations, &report_of(&folder, program))
+    });
+    print(outcomes)
+}
+
+/// Prints and keeps scores.
+fn print(outcomes: Outcomes<'_, Score>) -> Result<NotRun> {
     let scores: Vec<Score> = outcomes.done.into_iter().map(|(_, score)| score).collect();
     println!("at {}\n\n{}", commit()?, table::table(&scores));
     println!("{}", table::wrong(&scores));
@@ -93,27 +114,17 @@ fn compare(programs: &[CorpusProgram], setup: &Setup, options: &CorpusOptions) -
 }
 
 /// The command line of a program under Heaplens.
-fn under(tool: &Path, folder: &Path, program: &CorpusProgram, setup: &Setup) -> Result<Vec<OsString>> {
+fn under(tool: &Path, report: &Path, program: Vec<OsString>) -> Vec<OsString> {
     let mut words: Vec<OsString> = vec![tool.into(), "run".into(), "--quiet".into(), "--json".into()];
-    words.push(report_of(folder, program).into());
-    words.extend(["--output".into(), "recording.hlr".into(), "--".into()]);
-    words.extend(setup.command_line(program)?);
-    Ok(words)
+    words.extend([report.into(), "--output".into(), "recording.hlr".into(), "--".into()]);
+    words.extend(program);
+    words
 }
 
-fn score(
-    program: &CorpusProgram,
-    truth: Option<&Truth>,
-    command_line: &[OsString],
-    folder: &Path,
-) -> Result<Score> {
-    let path = report_of(folder, program);
-    drop(std::fs::remove_file(&path));
-    let command_line = command_line.to_vec();
-    let run = Launch { program, command_line, iterations: None, limit_s: LIMIT_S }.run(Watch::Nothing)?;
-    let text = std::fs::read_to_string(&path).context("there is no report")?;
+fn score(program: &CorpusProgram, truth: Option<&Truth>, iterations: u64, path: &Path) -> Result<Score> {
+    let text = std::fs::read_to_string(path).context("there is no report")?;
     let report: Value = serde_json::from_str(&text).context("the report is no JSON")?;
-    Ok(Score::of(program, truth, run, SaidReport::read(&report, program.file())))
+    Ok(Score::of(program, truth, iterations, SaidReport::read(&report, program.file())))
 }
 
 /// Where reports stay, for those who want to see why a score is what it is.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail, ensure};
 
-const WORDS: &str = "cargo xtask corpus [--truth] [--fast | --held-out] [--only NAME]… [--class CLASS]… [--jobs N] \
+const WORDS: &str = "cargo xtask corpus [--truth | --rescore] [--fast | --held-out] [--only NAME]… [--class CLASS]… [--jobs N] \
                      [--heaplens PATH]";
 
 /// What is done with each program.
@@ -14,6 +14,8 @@ pub enum Task {
     Truth,
     /// Run it under Heaplens and score the report.
     Score,
+    /// Score the report of an earlier run: headers or rules have changed.
+    Rescore,
 }
 
 /// Which part of the corpus is run.
@@ -58,6 +60,7 @@ impl CorpusOptions {
             let mut value = || words.next().with_context(|| format!("{word} asks for a value\n\n{WORDS}"));
             match *word {
                 "--truth" => options.task = Task::Truth,
+                "--rescore" => options.task = Task::Rescore,
                 "--fast" => options.part = Part::Fast,
                 "--held-out" => options.part = Part::HeldOut,
                 "--only" => options.only.push((*value()?).to_owned()),

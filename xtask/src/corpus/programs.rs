@@ -64,7 +64,7 @@ pub fn chosen(programs: Vec<CorpusProgram>, options: &CorpusOptions) -> Result<V
     ensure!(!fast.iter().any(|name| held_out.contains(name)), "fast.txt names a program that is held out");
     let in_part = |name: &String| match (options.part, options.task) {
         (Part::Open, Task::Truth) => true,
-        (Part::Open, Task::Score) => !held_out.contains(name),
+        (Part::Open, Task::Score | Task::Rescore) => !held_out.contains(name),
         (Part::Fast, _) => fast.contains(name),
         (Part::HeldOut, _) => held_out.contains(name),
     };

@@ -4,7 +4,6 @@
 use serde_json::{Value, json};
 
 use super::header::{ExpectedHolder, Growth, Label};
-use super::launch::Run;
 use super::programs::CorpusProgram;
 use super::report::{SaidFinding, SaidReport};
 use super::truth::Truth;
@@ -39,7 +38,7 @@ pub struct Score {
 
 impl Score {
     /// Scores the report of a run.
-    pub fn of(program: &CorpusProgram, truth: Option<&Truth>, run: Run, said: SaidReport) -> Self {
+    pub fn of(program: &CorpusProgram, truth: Option<&Truth>, iterations: u64, said: SaidReport) -> Self {
         let (header, growth) = (&program.header, program.header.growth.as_ref());
         let says_leak = matches!(said.verdict.as_str(), "leak" | "lost");
         let main = main_finding(&said, header.label);
@@ -55,8 +54,9 @@ impl Score {
             verdict_right: verdict_right(header.label, &said.verdict),
             says_leak,
             line_right: growth.and_then(place),
-            iterations_right: said.iterations.map(|count| is_near(count as f64, run.iterations as f64)),
-            slope_error: growth.and_then(|growth| slope_error(slopes(growth), run, &said, header.label)),
+            iterations_right: said.iterations.map(|count| is_near(count as f64, iterations as f64)),
+            slope_error: growth
+                .and_then(|growth| slope_error(slopes(growth), iterations, &said, header.label)),
             holder_right: growth.map(|growth| holder_right(growth, main, &said)),
             fix_right: growth.and_then(|growth| fix_right(growth, main)),
             said,
@@ -133,11 +133,11 @@ fn line_right(
 
 /// The growth that all findings which matter tell, against the true one: that of the allocated bytes, or of the resident ones, or what is
 /// between them, since a report may speak of either. All are totals of the run: one that counts by seconds, or by another loop, may be right.
-fn slope_error(true_slopes: [f64; 2], run: Run, said: &SaidReport, label: Label) -> Option<f64> {
+fn slope_error(true_slopes: [f64; 2], iterations: u64, said: &SaidReport, label: Label) -> Option<f64> {
     let matters = |finding: &&SaidFinding| finding.is_leak() || label == Label::Growth;
     let slopes: Vec<f64> = said.findings.iter().filter(matters).map(|it| it.bytes_per_iteration).collect();
     let unit = said.iterations.map(|count| count as f64).or(said.seconds)?;
-    let said_slope = slopes.iter().sum::<f64>() * unit / run.iterations as f64;
+    let said_slope = slopes.iter().sum::<f64>() * unit / iterations as f64;
     let [low, high] = [true_slopes[0].min(true_slopes[1]), true_slopes[0].max(true_slopes[1])];
     (!slopes.is_empty() && low > 0.0).then(|| said_slope / said_slope.clamp(low, high) - 1.0)
 }
@@ -193,8 +193,7 @@ mod tests {
     }
 
     fn score(label: Label, holder: ExpectedHolder, said: SaidReport) -> Score {
-        let run = Run { iterations: 500, wall_s: 1.0, cpu_s: 1.0, peak_bytes: 0 };
-        Score::of(&program(label, holder), None, run, said)
+        Score::of(&program(label, holder), None, 500, said)
     }
 
     fn said(verdict: &str, iterations: Option<u64>, findings: Vec<SaidFinding>) -> SaidReport {
@@ -243,10 +242,9 @@ mod tests {
 
     #[test]
     fn slopes_of_allocated_and_of_resident_bytes_are_both_right() {
-        let run = Run { iterations: 500, wall_s: 1.0, cpu_s: 1.0, peak_bytes: 0 };
         let error = |slope: f64| {
             let said = said("leak", Some(500), vec![finding(23, slope, &[], "")]);
-            slope_error([1000.0, 1250.0], run, &said, Label::Leak).unwrap()
+            slope_error([1000.0, 1250.0], 500, &said, Label::Leak).unwrap()
         };
         assert_eq!([error(1000.0), error(1100.0), error(1250.0)], [0.0; 3]);
         assert_eq!([error(500.0), error(2500.0)], [-0.5, 1.0]);
