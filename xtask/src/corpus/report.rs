@@ -55,7 +55,7 @@ pub struct SaidReport {
     pub verdict: String,
     /// Those of all processes, the largest growth first.
     pub findings: Vec<SaidFinding>,
-    /// The first own line of each record of lost blocks, the largest record first.
+    /// The first own line of each record of definitely lost blocks, the largest record first.
     pub lost_lines: Vec<(String, u64)>,
     /// Where an iteration was found.
     pub iterations: Option<u64>,
@@ -71,10 +71,11 @@ impl SaidReport {
         let mut findings: Vec<SaidFinding> = findings(report).map(SaidFinding::read).collect();
         findings.sort_by(|a, b| b.bytes_per_iteration.total_cmp(&a.bytes_per_iteration));
         let records = report["lost"]["records"].as_array().into_iter().flatten();
+        let lost = records.filter(|record| record["kind"] == "definitely");
         Self {
             verdict: tree.or(report["verdict"].as_str()).unwrap_or("nothing").to_owned(),
             findings,
-            lost_lines: records.filter_map(|record| own_line(record, file)).collect(),
+            lost_lines: lost.filter_map(|record| own_line(record, file)).collect(),
             iterations: report["iterations"]["count"].as_u64(),
             seconds: report["ledger_details"]["end"]["at_seconds"].as_f64(),
             rss_bytes_per_iteration: report["rss"]["bytes_per_iteration"].as_f64(),
@@ -134,7 +135,8 @@ mod tests {
 
     #[test]
     fn a_lost_record_is_at_the_innermost_line_of_the_program() {
-        let report = json!({"verdict": "lost", "lost": {"records": [{"stack": [
+        let report = json!({"verdict": "lost", "lost": {"records": [{"kind": "still reachable", "stack": [
+            {"file": "/p/a.c", "line": 7}]}, {"kind": "definitely", "stack": [
             {"file": "/usr/lib/strdup.c", "line": 9}, {"file": "/p/a.c", "line": 41}, {"file": "/p/a.c", "line": 60},
         ]}]}});
         assert_eq!(SaidReport::read(&report, "a.c").lost_lines, [("a.c".to_owned(), 41)]);

@@ -156,7 +156,9 @@ fn holder_right(growth: &Growth, main: Option<&SaidFinding>, said: &SaidReport) 
 
 fn fix_right(growth: &Growth, main: Option<&SaidFinding>) -> Option<bool> {
     let said = main.map(|finding| finding.fix.to_lowercase()).filter(|fix| !fix.is_empty())?;
-    (!growth.fix.is_empty()).then(|| growth.fix.iter().any(|word| said.contains(&word.to_lowercase())))
+    let is_said =
+        |word: &String| said.contains(&word.to_lowercase()) || (word == "bound" && said.contains("limit"));
+    (!growth.fix.is_empty()).then(|| growth.fix.iter().any(is_said))
 }
 
 fn is_near(said: f64, truth: f64) -> bool {
