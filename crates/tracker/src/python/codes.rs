@@ -58,23 +58,29 @@ pub struct Codes {
     is_new: bool,
 }
 
-/// log2 of the code objects with loops that a thread knows: of two with the same index the newer one.
+/// log2 of the sets of code objects with loops that a thread knows.
 const LOOPING_BITS: u32 = 8;
+/// Code objects in one set: of more the newest.
+const LOOPING_WAYS: usize = 4;
 
 /// Code objects that have loops of the user's, by their addresses. One that died may be taken for another: reading the
 /// loops of a frame finds out.
 #[repr(C)]
-pub struct Looping([u64; 1 << LOOPING_BITS]);
+pub struct Looping([[u64; LOOPING_WAYS]; 1 << LOOPING_BITS]);
 
 impl Looping {
     /// Whether a code object is among them.
     #[inline(always)]
     pub fn has(&self, code: u64) -> bool {
-        self.0[Self::index(code)] == code
+        self.0[Self::index(code)].contains(&code)
     }
 
     fn add(&mut self, code: u64) {
-        self.0[Self::index(code)] = code;
+        let set = &mut self.0[Self::index(code)];
+        if !set.contains(&code) {
+            set.copy_within(..LOOPING_WAYS - 1, 1);
+            set[0] = code;
+        }
     }
 
     #[inline(always)]
@@ -87,7 +93,7 @@ impl Codes {
     /// Forgets everything: the arena was replaced.
     pub fn clear(&mut self) {
         self.kept.fill(CachedNumber { hash: 0, number: 0 });
-        self.looping.0.fill(0);
+        self.looping.0.fill([0; LOOPING_WAYS]);
     }
 
     /// Whether code with loops was met for the first time since this was last asked.
@@ -301,4 +307,19 @@ fn characters(known: &Known, object: u64) -> Option<impl Iterator<Item = char> +
     let length = length.min(LONGEST_TEXT) * width as u64;
     // SAFETY: the code object keeps its names alive, and these are as long as they say.
     Some(width.decode(unsafe { bytes_at(Bytes { start, length }, length) }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Addresses of code objects are random: else a program would have its loops in one run and not in the next.
+    #[test]
+    fn code_objects_with_the_same_index_are_known_side_by_side() {
+        let mut looping = Looping([[0; LOOPING_WAYS]; 1 << LOOPING_BITS]);
+        let codes = [0x7f00_0000_0010u64, 0x7f00_0100_0010, 0x7f00_0200_0010, 0x7f00_0300_0010];
+        assert!(codes.iter().all(|&code| Looping::index(code) == Looping::index(codes[0])));
+        codes.iter().chain(&codes).for_each(|&code| looping.add(code));
+        assert!(codes.iter().all(|&code| looping.has(code)));
+    }
 }
