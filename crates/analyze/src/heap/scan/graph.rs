@@ -72,8 +72,7 @@ impl Graph {
         self.remove(&gone);
     }
 
-    /// Adds the edges that parts of one block gave, which come in order. Edges are in the order of their words, so those from the
-    /// first part on are the last ones.
+    /// Adds the edges that parts of one block gave, which come in order.
     fn find_non_owning<M: ReadMemory>(
         &self,
         parts: &[(BlockId, Span)],
@@ -82,7 +81,7 @@ impl Graph {
         gone: &mut Vec<Range<usize>>,
     ) {
         let Some(&(block, first_part)) = parts.first() else { return };
-        let (mut left, mut count, mut found) = (parts.iter().map(|part| part.1).peekable(), 0, Vec::new());
+        let (mut left, mut pointers) = (parts.iter().map(|part| part.1).peekable(), Vec::new());
         let rest = Span::new(first_part.start, self.blocks.span(block).end);
         window.each_piece(rest, |address, words| {
             scanner.look_up(&self.blocks, words);
@@ -92,14 +91,26 @@ impl Graph {
                     return;
                 }
                 while left.next_if(|part| part.end <= here).is_some() {}
-                found.extend(left.peek().filter(|part| part.start <= here).map(|_| count));
-                count += 1;
+                pointers.push((pointer.edge, left.peek().is_some_and(|part| part.start <= here)));
             });
         });
-        let all = self.range(block);
-        if let Some(first) = all.len().checked_sub(count).map(|before| all.start + before) {
-            gone.extend(found.into_iter().map(|edge: usize| first + edge..first + edge + 1));
+        self.remove_those(block, &pointers, gone);
+    }
+
+    /// Adds the edges of a block that are among these pointers, which come in the order of their words up to the end of the block, with
+    /// whether each is to go. Edges are in the same order, without those of words that never counted: so they are matched from the end. (Where
+    /// such a word leads to the same block as one that is to go, that one stays.)
+    fn remove_those(&self, block: BlockId, pointers: &[(Edge, bool)], gone: &mut Vec<Range<usize>>) {
+        let before = gone.len();
+        let mut edges = self.range(block).zip(self.edges(block)).rev().peekable();
+        for (pointer, is_to_go) in pointers.iter().rev() {
+            if let Some((at, _)) = edges.next_if(|(_, edge)| *edge == pointer)
+                && *is_to_go
+            {
+                gone.push(at..at + 1);
+            }
         }
+        gone[before..].reverse();
     }
 
     /// The block that begins with the memory a part is of, and the part. Python's blocks come in steps of 16 bytes: where the part ends

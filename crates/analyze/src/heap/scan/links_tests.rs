@@ -94,6 +94,17 @@ fn what_follows_a_full_list_in_its_block_holds_nothing() {
     assert_eq!(held(list(9, 9)), 3, "its items are not in a block that is so much larger");
 }
 
+/// A set has the list of weak references to itself after the table in it.
+#[test]
+fn words_that_do_not_count_take_no_part_in_what_is_left_out() {
+    let words = [(FIRST, 2, SECOND), (FIRST, 5, THIRD), (FIRST, 10, SECOND)];
+    let (mut graph, memory) = graph_and_memory(&words, |_| Links { non_owning: 1 << 10, ..Links::default() });
+    let span = |from: u64, to: u64| Span::new(Addr::new(FIRST + 8 * from), Addr::new(FIRST + 8 * to));
+    graph.forget(&[NonOwningPart { whole: span(0, 10), non_owning: span(4, 10) }], &memory);
+    let held: Vec<_> = graph.targets(id_at(&graph, FIRST)).collect();
+    assert_eq!(held, [id_at(&graph, SECOND)], "the table that it has instead");
+}
+
 #[test]
 fn what_only_looks_like_an_object_takes_no_pointer_from_another() {
     let words = [(FIRST, 2, SECOND), (FIRST, 4, THIRD)];
