@@ -3,7 +3,7 @@
 # report: https://github.com/AnthropicBots/hiero-bot-py/issues/88
 # verdict: leak
 # line: 20
-# bytes-per-iteration: 4700
+# bytes-per-iteration: 4000
 # holder: locks
 # fix: pop, WeakValueDictionary, remove, prune
 # note: One asyncio.Lock per issue is kept in a dictionary and never removed after the issue is done.

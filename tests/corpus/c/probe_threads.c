@@ -3,10 +3,10 @@
 // report: https://github.com/baresip/baresip/issues/2549
 // verdict: leak
 // line: 40
-// bytes-per-iteration: 122880
+// bytes-per-iteration: 106496
 // holder: thread
 // fix: join, detach
-// note: A joinable thread that ended keeps its stack mapping (128 KiB, of which 96 KiB thread-local scratch and the last 20 KiB of stack stay resident) until it is joined.
+// note: A joinable thread that ended keeps its stack mapping (128 KiB, of which 96 KiB thread-local scratch and two pages beside it stay resident) until it is joined.
 
 #define _GNU_SOURCE
 #include <pthread.h>

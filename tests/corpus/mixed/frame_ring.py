@@ -48,10 +48,10 @@ class Recorder:
 def main():
     iterations = int(os.environ.get("CORPUS_ITERATIONS", "8000"))
     total = 0
-    with tempfile.TemporaryDirectory() as folder:
-        recorder = Recorder(folder)
-        for number in range(iterations):
-            total ^= recorder.record(bytes([number % 256]) * (128 * 1024))
+    folder = tempfile.mkdtemp()
+    recorder = Recorder(folder)
+    for number in range(iterations):
+        total ^= recorder.record(bytes([number % 256]) * (128 * 1024))
     print(total)
     print(f"truth iterations={iterations}")
 

@@ -61,11 +61,11 @@ class Matrix:
 def main():
     iterations = int(os.environ.get("CORPUS_ITERATIONS", "15000"))
     total = 0.0
-    with tempfile.TemporaryDirectory() as folder:
-        library = build(folder)
-        for step in range(iterations):
-            matrix = Matrix(library, 200, float(step % 3))
-            total += matrix.trace()
+    folder = tempfile.mkdtemp()
+    library = build(folder)
+    for step in range(iterations):
+        matrix = Matrix(library, 200, float(step % 3))
+        total += matrix.trace()
     print(total)
     print(f"truth iterations={iterations}")
 

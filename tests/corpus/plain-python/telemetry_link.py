@@ -3,7 +3,7 @@
 # report: https://github.com/ArduPilot/pymavlink/issues/130
 # verdict: leak
 # line: 26
-# bytes-per-iteration: 8700
+# bytes-per-iteration: 8250
 # holder: buf
 # fix: trim, clear, delete, reset
 # note: The parser extends one bytearray and only moves an index; the bytes before the index are never deleted because a message is always waiting.

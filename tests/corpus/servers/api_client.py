@@ -16,6 +16,7 @@ ITERATIONS = int(os.environ.get("CORPUS_ITERATIONS", "1500"))
 
 class Items(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
 
     def do_GET(self):
         start = int(self.path.rsplit("/", 1)[1])

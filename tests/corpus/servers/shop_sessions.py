@@ -2,7 +2,7 @@
 # class: servers
 # report: https://github.com/nesquena/hermes-webui/issues/192
 # verdict: leak
-# line: 36
+# line: 37
 # bytes-per-iteration: 11900
 # holder: sessions
 # fix: expire, prune, max_age, remove
@@ -21,6 +21,7 @@ CATALOG = [f"article {n} in a colour of your choice" for n in range(500)]
 
 class Shop(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
     sessions = {}
 
     def session(self):

@@ -2,7 +2,7 @@
 # class: tensorflow
 # report: https://github.com/tensorflow/tensorflow/issues/37653
 # verdict: leak
-# line: 25
+# line: 25, 35
 # bytes-per-iteration: 1060000
 # holder: _py_funcs
 # fix: once, from_tensor_slices, reuse

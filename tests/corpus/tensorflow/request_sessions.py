@@ -2,7 +2,7 @@
 # class: tensorflow
 # report: https://github.com/tensorflow/tensorflow/issues/13202
 # verdict: leak
-# line: 35
+# line: 35, 34
 # bytes-per-iteration: 1200000
 # holder: sessions
 # fix: close, with, one
