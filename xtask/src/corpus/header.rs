@@ -55,8 +55,8 @@ pub enum ExpectedHolder {
 /// Where and how a program grows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Growth {
-    /// The line of the program that allocates what grows.
-    pub line: u32,
+    /// The line of the program that allocates what grows, and others that are as good to name: the one that opens what is never closed.
+    pub lines: Vec<u32>,
     /// What is allocated and kept; the growth of resident memory is in `truth.json`.
     pub bytes_per_iteration: f64,
     pub holder: ExpectedHolder,
@@ -105,9 +105,11 @@ fn growth(fields: &Fields) -> Result<Growth> {
         "-" => ExpectedHolder::Nobody,
         _ => ExpectedHolder::Words(fields.list("holder")),
     };
-    let line = fields.required("line")?.parse().context("`line` is a number")?;
+    fields.required("line")?;
+    let lines = fields.list("line").iter().map(|line| line.parse()).collect::<Result<_, _>>();
+    let lines = lines.context("`line` is a number, or several")?;
     let bytes_per_iteration = number("bytes-per-iteration")?;
-    Ok(Growth { line, bytes_per_iteration, holder, fix: fields.list("fix") })
+    Ok(Growth { lines, bytes_per_iteration, holder, fix: fields.list("fix") })
 }
 
 /// Keys and values, as they were written.
@@ -169,7 +171,8 @@ import functools # verdict: clean
     fn a_header_ends_at_the_first_empty_line() {
         let header = Header::parse(LEAK).unwrap();
         let growth = header.growth.as_ref().unwrap();
-        assert_eq!((header.label, growth.line, growth.bytes_per_iteration), (Label::Leak, 23, 10240.0));
+        assert_eq!((header.label, growth.bytes_per_iteration), (Label::Leak, 10240.0));
+        assert_eq!(growth.lines, [23]);
         assert_eq!(growth.holder, ExpectedHolder::Words(vec!["Reader.parse".into(), "lru_cache".into()]));
         assert_eq!(growth.fix, ["maxsize", "cache"]);
         assert_eq!(header.needs, ["numpy", "apt:gcc"]);
@@ -189,6 +192,7 @@ import functools # verdict: clean
     #[test]
     fn what_is_missing_unknown_or_out_of_place_is_refused() {
         let error = |from: &str, to: &str| Header::parse(&LEAK.replace(from, to)).unwrap_err().to_string();
+        assert_eq!(error("line: 23", "line: 23, x"), "`line` is a number, or several");
         assert_eq!(error("# line: 23\n", ""), "the header has no `line`");
         assert_eq!(error("# fix:", "# fixes:"), "no key `fixes` in headers");
         assert_eq!(error("# needs:", "# fix:"), "`fix` stands twice");

@@ -101,7 +101,8 @@ struct Scratch(PathBuf);
 
 impl Scratch {
     fn make(name: &str) -> Result<Self> {
-        let folder = target().join("corpus/tmp").join(name);
+        // Another run, such as one for the truth, may have the same program at the same time.
+        let folder = target().join("corpus/tmp").join(format!("{name}-{}", std::process::id()));
         drop(std::fs::remove_dir_all(&folder));
         std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
         Ok(Self(folder))

@@ -124,10 +124,12 @@ fn line_right(
     main: Option<&SaidFinding>,
     said: &SaidReport,
 ) -> Option<bool> {
-    let (file, line) = (program.file(), u64::from(growth.line));
+    let is_one = |line: u64| growth.lines.iter().any(|&known| u64::from(known) == line);
     match main {
-        Some(finding) => Some(finding.file.as_deref() == Some(file) && finding.line == Some(line)),
-        None => said.lost_lines.first().map(|(_, first)| *first == line).filter(|_| said.verdict == "lost"),
+        Some(finding) => {
+            Some(finding.file.as_deref() == Some(program.file()) && finding.line.is_some_and(is_one))
+        }
+        None => said.lost_lines.first().map(|(_, line)| is_one(*line)).filter(|_| said.verdict == "lost"),
     }
 }
 
@@ -172,7 +174,7 @@ mod tests {
 
     fn program(label: Label, holder: ExpectedHolder) -> CorpusProgram {
         let fix = vec!["maxsize".to_owned(), "bound".to_owned()];
-        let growth = Growth { line: 23, bytes_per_iteration: 1000.0, holder, fix };
+        let growth = Growth { lines: vec![23], bytes_per_iteration: 1000.0, holder, fix };
         let growth = label.grows().then_some(growth);
         let header = Header { cause: "x".into(), class: "c".into(), label, growth, needs: Vec::new() };
         CorpusProgram { name: "c/a.py".to_owned(), header }

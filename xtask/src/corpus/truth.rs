@@ -2,6 +2,8 @@
 //! for each program; compares it with the header and never changes a header.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
@@ -19,9 +21,13 @@ const LIMIT_S: u32 = 60;
 /// from run to run.
 const STANDS_BYTES: f64 = 3.0 * 1024.0 * 1024.0;
 /// The same, in shares of the peak.
-const STANDS_SHARE: f64 = 0.03;
-/// What is resident, in shares of the allocated bytes that the header states: allocators round up.
-const RESIDENT_SHARE: std::ops::RangeInclusive<f64> = 0.9..=1.25;
+const STANDS_SHARE: f64 = 0.02;
+/// What is resident, in shares of the allocated bytes that the header states: allocators round up and leave holes.
+const RESIDENT_SHARE: RangeInclusive<f64> = 0.9..=1.4;
+/// Frameworks that align their blocks. glibc before 2.38 does not reuse a freed block for an aligned one of the same size, so that, depending
+/// on where the heap starts, a hole stays beside every block that is kept, or none does. What is kept is measured with a mapping for each.
+const ALIGNED: [&str; 2] = ["tensorflow", "torch"];
+const MAPPING_FOR_EACH: (&str, &str) = ("MALLOC_MMAP_THRESHOLD_", "32768");
 
 /// What was measured.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,7 +46,11 @@ pub struct Truth {
 impl Truth {
     /// Runs a program at two numbers of iterations.
     pub fn measure(program: &CorpusProgram, setup: &Setup) -> Result<Self> {
-        let command_line = setup.command_line(program)?;
+        let is_aligned = ALIGNED.contains(&program.header.class.as_str());
+        let assignment = is_aligned.then(|| format!("{}={}", MAPPING_FOR_EACH.0, MAPPING_FOR_EACH.1));
+        let mut command_line: Vec<OsString> = vec!["env".into()];
+        command_line.extend(assignment.map(OsString::from));
+        command_line.extend(setup.command_line(program)?);
         let run = |iterations| {
             Launch { program, command_line: command_line.clone(), iterations, limit_s: LIMIT_S }
                 .run(Watch::Memory)
@@ -158,7 +168,7 @@ mod tests {
 
     fn header(label: Label, bytes_per_iteration: f64) -> Header {
         let holder = ExpectedHolder::Nobody;
-        let growth = Growth { line: 1, bytes_per_iteration, holder, fix: Vec::new() };
+        let growth = Growth { lines: vec![1], bytes_per_iteration, holder, fix: Vec::new() };
         let growth = label.grows().then_some(growth);
         Header { cause: String::new(), class: String::new(), label, growth, needs: Vec::new() }
     }
@@ -169,7 +179,7 @@ mod tests {
         assert!(leak.grows);
         assert_eq!(leak.bytes_per_iteration, (40 * MIB) as f64 / 500.0);
         assert!(!truth([90, 90]).grows, "a plateau");
-        assert!(!truth([500, 510]).grows, "within the noise of a large program");
+        assert!(!truth([500, 509]).grows, "within the noise of a large program");
     }
 
     #[test]
