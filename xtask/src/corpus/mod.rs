@@ -32,7 +32,7 @@ use launch::{Launch, Watch};
 use options::{CorpusOptions, Task};
 use programs::CorpusProgram;
 use report::SaidReport;
-use schedule::Outcomes;
+use schedule::CorpusRuns;
 use score::Score;
 use setup::Setup;
 use truth::Truth;
@@ -105,7 +105,7 @@ fn rescore(programs: &[CorpusProgram]) -> Result<NotRun> {
 }
 
 /// Prints and keeps scores.
-fn print(outcomes: Outcomes<'_, Score>) -> Result<NotRun> {
+fn print(outcomes: CorpusRuns<'_, Score>) -> Result<NotRun> {
     let scores: Vec<Score> = outcomes.done.into_iter().map(|(_, score)| score).collect();
     println!("at {}\n\n{}", commit()?, table::table(&scores));
     println!("{}", table::wrong(&scores));

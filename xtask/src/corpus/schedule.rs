@@ -10,7 +10,7 @@ use super::programs::CorpusProgram;
 
 /// What became of all programs.
 #[derive(Debug)]
-pub struct Outcomes<'a, T> {
+pub struct CorpusRuns<'a, T> {
     pub done: Vec<(&'a CorpusProgram, T)>,
     /// Names, and why they could not be run.
     pub not_run: Vec<(String, String)>,
@@ -21,7 +21,7 @@ pub fn run<T: Send>(
     programs: &[CorpusProgram],
     jobs: usize,
     work: impl Fn(&CorpusProgram) -> Result<T> + Sync,
-) -> Outcomes<'_, T> {
+) -> CorpusRuns<'_, T> {
     let (next, results) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     let worker = || {
         // Every number is given out once; nothing else depends on the order.
@@ -46,8 +46,8 @@ fn take<'a>(next: &AtomicUsize, programs: &'a [CorpusProgram]) -> Option<(usize,
     Some((index, programs.get(index)?))
 }
 
-fn sort_out<T>(programs: &[CorpusProgram], results: Vec<(usize, Result<T>)>) -> Outcomes<'_, T> {
-    let mut outcomes = Outcomes { done: Vec::new(), not_run: Vec::new() };
+fn sort_out<T>(programs: &[CorpusProgram], results: Vec<(usize, Result<T>)>) -> CorpusRuns<'_, T> {
+    let mut outcomes = CorpusRuns { done: Vec::new(), not_run: Vec::new() };
     for (index, result) in results {
         let program = &programs[index];
         match result {
