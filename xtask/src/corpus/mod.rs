@@ -89,6 +89,7 @@ fn compare(programs: &[CorpusProgram], options: &CorpusOptions) -> Result<NotRun
         drop(std::fs::remove_file(&path));
         let command_line = under(&tool, &path, setup.command_line(program)?);
         let run = Launch { program, command_line, iterations: None, limit_s: LIMIT_S }.run(Watch::Nothing)?;
+        shorten(&path)?;
         score(program, truths.get(&program.name), run.iterations, &path)
     });
     print(outcomes)
@@ -121,10 +122,22 @@ fn under(tool: &Path, report: &Path, program: Vec<OsString>) -> Vec<OsString> {
     words
 }
 
-fn score(program: &CorpusProgram, truth: Option<&Truth>, iterations: u64, path: &Path) -> Result<Score> {
+/// Leaves out the sites of a report: they are nearly all of it, tens of megabytes for a framework, and no score needs them.
+fn shorten(path: &Path) -> Result<()> {
+    let mut report = read(path)?;
+    if let Some(report) = report.as_object_mut() {
+        report.remove("sites");
+    }
+    std::fs::write(path, report.to_string()).with_context(|| format!("cannot write {}", path.display()))
+}
+
+fn read(path: &Path) -> Result<Value> {
     let text = std::fs::read_to_string(path).context("there is no report")?;
-    let report: Value = serde_json::from_str(&text).context("the report is no JSON")?;
-    Ok(Score::of(program, truth, iterations, SaidReport::read(&report, program.file())))
+    serde_json::from_str(&text).context("the report is no JSON")
+}
+
+fn score(program: &CorpusProgram, truth: Option<&Truth>, iterations: u64, path: &Path) -> Result<Score> {
+    Ok(Score::of(program, truth, iterations, SaidReport::read(&read(path)?, program.file())))
 }
 
 /// Where reports stay, for those who want to see why a score is what it is.
