@@ -94,13 +94,13 @@ impl Graph {
                 pointers.push((pointer.edge, left.peek().is_some_and(|part| part.start <= here)));
             });
         });
-        self.remove_those(block, &pointers, gone);
+        self.add_matching(block, &pointers, gone);
     }
 
     /// Adds the edges of a block that are among these pointers, which come in the order of their words up to the end of the block, with
     /// whether each is to go. Edges are in the same order, without those of words that never counted: so they are matched from the end. (Where
     /// such a word leads to the same block as one that is to go, that one stays.)
-    fn remove_those(&self, block: BlockId, pointers: &[(Edge, bool)], gone: &mut Vec<Range<usize>>) {
+    fn add_matching(&self, block: BlockId, pointers: &[(Edge, bool)], gone: &mut Vec<Range<usize>>) {
         let before = gone.len();
         let mut edges = self.range(block).zip(self.edges(block)).rev().peekable();
         for (pointer, is_to_go) in pointers.iter().rev() {
