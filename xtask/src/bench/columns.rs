@@ -16,15 +16,28 @@ const VALGRIND: &str = "/usr/bin/valgrind";
 pub const BARE: &str = "bare";
 pub const EXACT: &str = "Heaplens";
 pub const SAMPLED: &str = "Heaplens, 512 KiB samples";
+pub const EARLIER: &str = "Heaplens, earlier";
 pub const NATIVE_PEER: &str = "heaptrack";
 pub const MIXED_PEER: &str = "memray --native";
+
+/// Two versions of Heaplens where an earlier one was given, else Heaplens and its peers.
+pub fn chosen(paths: &Paths) -> Vec<Tool> {
+    match &paths.earlier {
+        Some(earlier) => vec![
+            ours(BARE, Vec::new()),
+            ours(EARLIER, heaplens(earlier, paths, &[])),
+            ours(EXACT, heaplens(&paths.heaplens, paths, &[])),
+        ],
+        None => all(paths),
+    }
+}
 
 /// All columns. Those that cannot be had are there too, with the reason.
 pub fn all(paths: &Paths) -> Vec<Tool> {
     vec![
         ours(BARE, Vec::new()),
-        ours(EXACT, heaplens(paths, &[])),
-        ours(SAMPLED, heaplens(paths, &["--sample", "512KiB"])),
+        ours(EXACT, heaplens(&paths.heaplens, paths, &[])),
+        ours(SAMPLED, heaplens(&paths.heaplens, paths, &["--sample", "512KiB"])),
         memray("memray", paths, &[]),
         memray(MIXED_PEER, paths, &["--native"]),
         preloaded(NATIVE_PEER, BOTH, HEAPTRACK, 1, vec![("DUMP_HEAPTRACK_OUTPUT", "/dev/null".into())]),
@@ -47,9 +60,9 @@ fn ours(name: &'static str, prefix: Vec<OsString>) -> Tool {
     Tool { ours: true, prefix, ..Tool::plain(Column { name, families: BOTH }) }
 }
 
-fn heaplens(paths: &Paths, options: &[&str]) -> Vec<OsString> {
+fn heaplens(command: &Path, paths: &Paths, options: &[&str]) -> Vec<OsString> {
     let recording = paths.folder.join("bench.hlr");
-    let mut words: Vec<OsString> = vec![paths.heaplens.clone().into(), "run".into(), "-q".into()];
+    let mut words: Vec<OsString> = vec![command.into(), "run".into(), "-q".into()];
     words.extend(options.iter().map(OsString::from));
     words.extend(["-o".into(), recording.into(), "--".into()]);
     words
@@ -108,7 +121,8 @@ mod tests {
     use super::*;
 
     fn columns(family: Family) -> Vec<&'static str> {
-        let paths = Paths { heaplens: "/b/heaplens".into(), python: None, folder: "/b/bench".into() };
+        let paths =
+            Paths { heaplens: "/b/heaplens".into(), earlier: None, python: None, folder: "/b/bench".into() };
         let heads = all(&paths).into_iter().map(|tool| tool.column);
         heads.filter(|column| column.families.contains(&family)).map(|column| column.name).collect()
     }
@@ -119,6 +133,18 @@ mod tests {
         let python = [BARE, EXACT, SAMPLED, "memray", MIXED_PEER, NATIVE_PEER, "tracemalloc", "Scalene"];
         assert_eq!(columns(Family::Native), native);
         assert_eq!(columns(Family::Python), python);
+    }
+
+    #[test]
+    fn an_earlier_version_takes_the_place_of_the_peers() {
+        let earlier = Some("/old/heaplens".into());
+        let paths =
+            Paths { heaplens: "/b/heaplens".into(), earlier, python: None, folder: "/b/bench".into() };
+        let tools = chosen(&paths);
+        let names: Vec<&str> = tools.iter().map(|tool| tool.column.name).collect();
+        assert_eq!(names, [BARE, EARLIER, EXACT]);
+        let commands: Vec<_> = tools.iter().filter_map(|tool| tool.prefix.first()).collect();
+        assert_eq!(commands, ["/old/heaplens", "/b/heaplens"]);
     }
 
     #[test]
@@ -133,7 +159,8 @@ mod tests {
 
     #[test]
     fn a_peer_without_a_python_to_run_in_says_so() {
-        let paths = Paths { heaplens: "/b/heaplens".into(), python: None, folder: "/b/bench".into() };
+        let paths =
+            Paths { heaplens: "/b/heaplens".into(), earlier: None, python: None, folder: "/b/bench".into() };
         let tools = all(&paths);
         let memray = tools.iter().find(|tool| tool.column.name == MIXED_PEER).unwrap();
         assert_eq!(memray.missing.as_deref(), Some("not run: the Python has no memray"));

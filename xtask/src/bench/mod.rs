@@ -50,7 +50,7 @@ pub fn run(words: &[&str]) -> Result<()> {
 /// Heaplens and its peers on the rows.
 fn compare(rows: &[&'static Row], options: &BenchOptions, words: &[&str]) -> Result<()> {
     let paths = paths(rows, options)?;
-    let tools = columns::all(&paths);
+    let tools = columns::chosen(&paths);
     let results = Results::measure(rows, &tools, &paths, options.runs)?;
     let versions = paths.python.as_deref().map(python::versions).transpose()?;
     let tables = text::tables(&results, options.runs, versions.as_deref());
@@ -69,7 +69,7 @@ fn paths(rows: &[&Row], options: &BenchOptions) -> Result<Paths> {
     let needs_python = rows.iter().any(|row| row.program.is_python());
     let modules: Vec<&str> = rows.iter().filter_map(|row| row.program.module()).collect();
     let python = needs_python.then(|| python::provide(options.python.as_deref(), &modules)).transpose()?;
-    Ok(Paths { heaplens, python, folder })
+    Ok(Paths { heaplens, earlier: options.earlier.clone(), python, folder })
 }
 
 /// A folder for what the programs and the tools leave: profiles of every process and every run would pile up.

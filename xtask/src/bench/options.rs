@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail, ensure};
 
-const WORDS: &str = "cargo xtask bench [--only ROW|SECTION]… [--runs N] [--python PATH] [--write]";
+const WORDS: &str =
+    "cargo xtask bench [--only ROW|SECTION]… [--runs N] [--python PATH] [--earlier PATH] [--write]";
 const RUNS: usize = 5;
 
 /// What becomes of the tables.
@@ -25,6 +26,8 @@ pub struct BenchOptions {
     pub runs: usize,
     /// A Python that has what the rows import, instead of the one that is set up below the build folder.
     pub python: Option<PathBuf>,
+    /// The command of an earlier version, to be compared with this one instead of the peers.
+    pub earlier: Option<PathBuf>,
     /// Print or write.
     pub keep: Keep,
 }
@@ -32,7 +35,8 @@ pub struct BenchOptions {
 impl BenchOptions {
     /// Parses the words, or says which is unknown.
     pub fn parse(words: &[&str]) -> Result<Self> {
-        let mut options = Self { only: Vec::new(), runs: RUNS, python: None, keep: Keep::Print };
+        let mut options =
+            Self { only: Vec::new(), runs: RUNS, python: None, earlier: None, keep: Keep::Print };
         let mut words = words.iter();
         while let Some(word) = words.next() {
             let mut value = || words.next().with_context(|| format!("{word} asks for a value\n\n{WORDS}"));
@@ -40,10 +44,15 @@ impl BenchOptions {
                 "--only" => options.only.push((*value()?).to_owned()),
                 "--runs" => options.runs = runs(value()?)?,
                 "--python" => options.python = Some(value()?.into()),
+                "--earlier" => options.earlier = Some(value()?.into()),
                 "--write" => options.keep = Keep::Write,
                 _ => bail!("bench knows no `{word}`\n\n{WORDS}"),
             }
         }
+        ensure!(
+            options.earlier.is_none() || options.keep == Keep::Print,
+            "--write keeps the comparison with the peers, which --earlier leaves out: choose one of them"
+        );
         Ok(options)
     }
 }
@@ -70,6 +79,13 @@ mod tests {
     fn a_word_without_its_value_is_refused() {
         let error = BenchOptions::parse(&["--runs"]).unwrap_err().to_string();
         assert!(error.contains("--runs asks for a value"), "{error}");
+    }
+
+    #[test]
+    fn a_comparison_with_an_earlier_version_is_not_written_where_that_with_the_peers_is() {
+        let earlier = BenchOptions::parse(&["--earlier", "/old/heaplens"]).unwrap().earlier;
+        assert_eq!(earlier, Some("/old/heaplens".into()));
+        assert!(BenchOptions::parse(&["--earlier", "/old/heaplens", "--write"]).is_err());
     }
 
     #[test]

@@ -22,6 +22,8 @@ const ONE_THREAD: &str = "OPENBLAS_NUM_THREADS=1";
 pub struct Paths {
     /// The command.
     pub heaplens: PathBuf,
+    /// The command of an earlier version, when versions are compared.
+    pub earlier: Option<PathBuf>,
     /// A Python that has what the rows import, when a row is in Python.
     pub python: Option<PathBuf>,
     /// Programs, and what tools leave behind.
@@ -134,7 +136,7 @@ mod tests {
 
     fn line(tool: &str, row: &str) -> String {
         let (heaplens, python) = ("/b/heaplens".into(), Some("/p/python".into()));
-        let paths = Paths { heaplens, python, folder: "/b/bench".into() };
+        let paths = Paths { heaplens, earlier: None, python, folder: "/b/bench".into() };
         let tools = all(&paths);
         let tool = tools.iter().find(|known| known.column.name == tool).unwrap();
         let row = ROWS.iter().find(|known| known.name == row).unwrap();
