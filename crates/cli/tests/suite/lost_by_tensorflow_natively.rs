@@ -67,6 +67,7 @@ fn a_buffer_that_a_program_loses_with_every_run_is_definitely_lost_at_its_line()
 }
 
 #[test]
+#[ignore = "long: cargo xtask test --all"]
 fn a_session_that_is_never_deleted_is_not_lost_and_grows_at_the_line_that_makes_it() {
     let test = "lost_by_tensorflow_natively::a_session_that_is_never_deleted_is_not_lost_and_grows_at_the_line_that_makes_it";
     let Some(program) = native_losses(test) else { return };

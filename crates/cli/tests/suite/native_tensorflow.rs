@@ -28,6 +28,7 @@ fn native_sessions(test: &str) -> Option<PathBuf> {
 }
 
 #[test]
+#[ignore = "long: cargo xtask test --all"]
 fn runs_of_a_session_are_the_iterations_of_a_native_program() {
     let test = "native_tensorflow::runs_of_a_session_are_the_iterations_of_a_native_program";
     let Some(program) = native_sessions(test) else { return };

@@ -36,6 +36,7 @@ fn found(test: &str, kind: &str) -> Option<Vec<(String, u64)>> {
 }
 
 #[test]
+#[ignore = "long: cargo xtask test --all"]
 fn what_a_kernel_loses_is_reported_at_its_line_and_outputs_that_are_kept_are_not_its() {
     let test = "what_a_kernel_loses_is_reported_at_its_line_and_outputs_that_are_kept_are_not_its";
     let Some(found) = found(test, "leaking") else { return };

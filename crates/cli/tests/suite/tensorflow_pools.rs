@@ -57,6 +57,7 @@ impl PoolRun {
 }
 
 #[test]
+#[ignore = "long: cargo xtask test --all"]
 fn what_a_pool_hands_out_belongs_to_the_line_that_asked_for_it() {
     let test = "tensorflow_pools::what_a_pool_hands_out_belongs_to_the_line_that_asked_for_it";
     let Some(python) = std::env::var_os("HEAPLENS_TENSORFLOW_PYTHON").map(PathBuf::from) else {

@@ -118,6 +118,7 @@ fn constants_made_in_each_iteration_grow_the_graph_though_sessions_are_closed() 
 }
 
 #[test]
+#[ignore = "long: cargo xtask test --all"]
 fn what_a_session_keeps_to_run_new_operations_is_the_graphs() {
     let test = "what_a_session_keeps_to_run_new_operations_is_the_graphs";
     for kind in ["results_in_list"].iter().chain(besides(&["squared_loss"])) {
@@ -168,6 +169,7 @@ fn a_function_that_is_traced_again_is_reported_with_the_argument_that_changed() 
 
 /// A function with a small one is reported as any other.
 #[test]
+#[ignore = "long: cargo xtask test --all"]
 fn an_array_that_each_trace_keeps_is_reported_as_such() {
     let test = "an_array_that_each_trace_keeps_is_reported_as_such";
     for kind in ["large_constant"].iter().chain(besides(&["small_constant"])) {
@@ -176,6 +178,7 @@ fn an_array_that_each_trace_keeps_is_reported_as_such() {
 }
 
 #[test]
+#[ignore = "long: cargo xtask test --all"]
 fn python_functions_that_a_graph_keeps_are_counted() {
     let test = "python_functions_that_a_graph_keeps_are_counted";
     let what = "Python functions registered per iteration";
@@ -196,6 +199,7 @@ fn a_model_for_each_trial_is_held_by_the_gradient_registry() {
 }
 
 #[test]
+#[ignore = "long: cargo xtask test --all"]
 fn a_model_that_is_compiled_in_each_iteration_is_reported_at_that_line() {
     let test = "a_model_that_is_compiled_in_each_iteration_is_reported_at_that_line";
     assert_found_in(test, PROGRAM, "recompiled", "calls of compile per iteration");
@@ -203,6 +207,7 @@ fn a_model_that_is_compiled_in_each_iteration_is_reported_at_that_line() {
 
 /// What the run of the collector at the end frees is the proof.
 #[test]
+#[ignore = "long: cargo xtask test --all"]
 fn calls_of_the_trainer_whose_garbage_nobody_collects_are_distinguished_from_cycles_of_the_program() {
     let test =
         "calls_of_the_trainer_whose_garbage_nobody_collects_are_distinguished_from_cycles_of_the_program";
@@ -214,6 +219,7 @@ fn calls_of_the_trainer_whose_garbage_nobody_collects_are_distinguished_from_cyc
 }
 
 #[test]
+#[ignore = "long: cargo xtask test --all"]
 fn models_that_stay_alive_are_counted() {
     assert_found_in(
         "models_that_stay_alive_are_counted",

@@ -61,6 +61,7 @@ fn assert_at_its_line(test: &str, kind: &str) {
 }
 
 #[test]
+#[ignore = "long: cargo xtask test --all"]
 fn what_a_function_gives_is_at_the_line_inside_it() {
     let test = "what_a_function_gives_is_at_the_line_inside_it";
     for kind in ["plain"].iter().chain(besides(&["rewritten"])) {
@@ -89,6 +90,7 @@ fn a_name_that_two_lines_have_is_nobodys() {
 }
 
 #[test]
+#[ignore = "long: cargo xtask test --all"]
 fn nothing_is_known_of_tensorflow_where_that_is_asked_for() {
     let test = "nothing_is_known_of_tensorflow_where_that_is_asked_for";
     let Some((truth, seen)) = reported(test, &["--frameworks=no"], "plain") else { return };

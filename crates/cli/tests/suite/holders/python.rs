@@ -172,7 +172,7 @@ const HELD: &[Held] = &[
 fn every_way_to_hold_something_is_named() {
     let test = "holders::python::every_way_to_hold_something_is_named";
     let (folder, mut wrong, mut checked) = (Folder::new(), Vec::new(), 0);
-    for python in &interpreters::all(test) {
+    for python in &interpreters::versions(test) {
         wrong.extend(HELD.iter().filter_map(|held| held.wrong(&python.path, &folder)));
         checked += HELD.len();
     }
@@ -222,7 +222,7 @@ fn a_program_may_ask_for_a_snapshot_of_what_a_function_holds() {
     let test = "holders::python::a_program_may_ask_for_a_snapshot_of_what_a_function_holds";
     let folder = Folder::new();
     let script = program_that_asks(&folder);
-    for python in &interpreters::all(test) {
+    for python in &interpreters::versions(test) {
         let options = ["-q", "--snapshot-at", "elsewhere"];
         let run = Heaplens::on(&python.path, &options).arg(&script).finish().expect_status(0);
         assert_snapshots_are_right(&run.recording());

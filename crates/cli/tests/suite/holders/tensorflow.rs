@@ -1,7 +1,7 @@
 //! Programs that hold tensors.
 
 use super::{Held, none_wrong};
-use crate::harness::Folder;
+use crate::harness::{Folder, besides};
 use crate::python::tensorflow::python;
 
 const HELD: &[Held] = &[
@@ -22,6 +22,8 @@ fn tensors_are_held_by_the_variables_that_hold_them() {
     let test = "holders::tensorflow::tensors_are_held_by_the_variables_that_hold_them";
     let Some(python) = python(test) else { return };
     let folder = Folder::new();
-    let wrong: Vec<String> = HELD.iter().filter_map(|held| held.wrong(&python, &folder)).collect();
-    none_wrong(&wrong, HELD.len());
+    let (first, others) = HELD.split_at(1);
+    let held: Vec<&Held> = first.iter().chain(besides(others)).collect();
+    let wrong: Vec<String> = held.iter().filter_map(|held| held.wrong(&python, &folder)).collect();
+    none_wrong(&wrong, held.len());
 }

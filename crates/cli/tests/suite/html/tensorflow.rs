@@ -10,6 +10,7 @@ use crate::python::script;
 const MOST_BYTES: u64 = 2 << 20;
 
 #[test]
+#[ignore = "long: cargo xtask test --all"]
 fn the_page_of_a_tensorflow_program_is_small_and_keeps_the_rules() {
     let test = "html::tensorflow::the_page_of_a_tensorflow_program_is_small_and_keeps_the_rules";
     let Some(python) = std::env::var_os("HEAPLENS_TENSORFLOW_PYTHON").map(PathBuf::from) else {

@@ -87,6 +87,7 @@ fn arrays_are_what_the_script_says() {
 }
 
 #[test]
+#[ignore = "long: cargo xtask test --all"]
 fn tensorflow_adds_up() {
     let test = "ledger::python::tensorflow_adds_up";
     let Some(python) = with_module(test, "tensorflow") else {

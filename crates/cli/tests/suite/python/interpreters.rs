@@ -57,6 +57,17 @@ pub fn all(test: &str) -> Vec<Interpreter> {
     found
 }
 
+/// The same for what does not depend on how an interpreter is linked: in a run that is to be short, one of each version.
+pub fn versions(test: &str) -> Vec<Interpreter> {
+    let mut found: Vec<Interpreter> = Vec::new();
+    for one in all(test) {
+        if !is_run_of_a_change() || found.iter().all(|other| other.version != one.version) {
+            found.push(one);
+        }
+    }
+    found
+}
+
 /// `python3`, the system's, and the newest: all of them are for `--all`.
 fn few(mut found: Vec<Interpreter>) -> Vec<Interpreter> {
     let newest = found.iter().map(Interpreter::minor).max().flatten();

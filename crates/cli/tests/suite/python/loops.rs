@@ -48,7 +48,7 @@ pub(super) fn reported(run: &Finished) -> Option<Iterations> {
 #[test]
 fn every_kind_of_loop_is_counted_and_named() {
     let mut wrong = Vec::new();
-    for python in interpreters::all("python::loops::every_kind_of_loop_is_counted_and_named") {
+    for python in interpreters::versions("python::loops::every_kind_of_loop_is_counted_and_named") {
         for kind in kinds(&python) {
             let run = run_on(&python, &["python_loops.py", &kind]);
             if reported(&run) != said(&run) {
@@ -152,7 +152,9 @@ fn marked(line: &str) -> Option<(u32, u64, &str)> {
 
 #[test]
 fn marks_have_their_labels_and_sites_their_bytes_at_them() {
-    for python in interpreters::all("python::loops::marks_have_their_labels_and_sites_their_bytes_at_them") {
+    for python in
+        interpreters::versions("python::loops::marks_have_their_labels_and_sites_their_bytes_at_them")
+    {
         assert_marks(&run_on(&python, &["python_marks.py"]), &python.version);
     }
 }

@@ -13,7 +13,7 @@ fn run_on(python: &Interpreter, count: &str, options: &[&str]) -> Finished {
 #[test]
 fn every_line_has_its_objects_when_all_are_recorded() {
     let test = "python::objects::every_line_has_its_objects_when_all_are_recorded";
-    for python in interpreters::all(test) {
+    for python in interpreters::versions(test) {
         run_on(&python, "3000", &["--python-allocations", "all"]).assert_exact();
     }
 }
@@ -40,7 +40,7 @@ fn estimate(run: &Finished, line: u64) -> (f64, f64) {
 #[test]
 fn sampled_objects_are_what_the_report_says_within_its_margin() {
     let test = "python::objects::sampled_objects_are_what_the_report_says_within_its_margin";
-    for python in interpreters::all(test) {
+    for python in interpreters::versions(test) {
         let run = run_on(&python, "30000", &[]);
         for row in &run.truth().rows {
             let truth = row.claims[0].expect("every row claims its live bytes") as f64;

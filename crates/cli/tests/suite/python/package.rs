@@ -38,6 +38,7 @@ fn environment(python: &Interpreter, folder: &Folder) -> Option<PathBuf> {
 }
 
 #[test]
+#[ignore = "long: cargo xtask test --all"]
 fn the_package_installs_with_pip_alone_and_marks_only_under_heaplens() {
     let test = "python::package::the_package_installs_with_pip_alone_and_marks_only_under_heaplens";
     let folder = Folder::new();

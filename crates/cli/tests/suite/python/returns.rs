@@ -29,7 +29,7 @@ fn field(report: &Report, test: &str, name: &str) -> u64 {
 #[test]
 fn cycles_that_wait_for_the_collector_are_reported_to_the_byte() {
     for python in
-        interpreters::all("python::returns::cycles_that_wait_for_the_collector_are_reported_to_the_byte")
+        interpreters::versions("python::returns::cycles_that_wait_for_the_collector_are_reported_to_the_byte")
     {
         let run = recorded(&python, &["--python-allocations=none"], &["cycles"]);
         let (truth, found) =
@@ -41,7 +41,7 @@ fn cycles_that_wait_for_the_collector_are_reported_to_the_byte() {
 /// As few iterations as growth is judged by are enough for a reclaim test: garbage that waits is no leak.
 #[test]
 fn garbage_of_a_loop_of_a_few_iterations_is_clean() {
-    for python in interpreters::all("python::returns::garbage_of_a_loop_of_a_few_iterations_is_clean") {
+    for python in interpreters::versions("python::returns::garbage_of_a_loop_of_a_few_iterations_is_clean") {
         let report = recorded(&python, &[], &["few"]).report().0;
         assert_eq!(report["iterations"]["count"], 12, "Python {}", python.version);
         assert_eq!(report["findings"], serde_json::json!([]), "Python {}", python.version);
