@@ -79,7 +79,7 @@ fn every_step_is_said_as_the_program_says_it() {
     in_every_version("every_step_is_said_as_the_program_says_it", |stopped, python| {
         let mut wrong = Vec::new();
         for row in rows(&stopped.truth, "steps") {
-            let found = said(python.step(address(&row[0]), address(&row[1])));
+            let found = said(python.step(address(&row[0]), address(&row[1]), &|_| true));
             if found != text(&row[2]) {
                 wrong.push(format!("{} but {found}", text(&row[2])));
             }
@@ -92,7 +92,7 @@ fn every_step_is_said_as_the_program_says_it() {
 fn a_weak_reference_leads_nowhere() {
     in_every_version("a_weak_reference_leads_nowhere", |stopped, python| {
         for row in rows(&stopped.truth, "weak") {
-            assert_eq!(python.step(address(&row[0]), address(&row[1])), None);
+            assert_eq!(python.step(address(&row[0]), address(&row[1]), &|_| true), None);
         }
     });
 }
@@ -205,7 +205,7 @@ impl ReadMemory for Torn<'_> {
 fn ask_everything<M: ReadMemory>(python: &Python<M>, objects: &[u64]) {
     for pair in objects.windows(2) {
         let [first, second] = [pair[0], pair[1]].map(Addr::new);
-        let _ = (python.step(first, second), python.length(first), python.parts(first));
+        let _ = (python.step(first, second, &|_| true), python.length(first), python.parts(first));
         let words = [pair[0], pair[1], 1, pair[1], 1, pair[0]];
         let object = python.object_in(Block { address: first, size: Bytes::new(512), site: 0 }, &words);
         object.inspect(|&object| drop((python.class_name(object.class), python.non_owning_parts(object))));

@@ -1,13 +1,20 @@
 //! Writes output files safely: checked before the program runs, written to a temporary file and renamed, and written to the
-//! temporary directory if all else fails. An existing file is replaced as a whole or not at all.
+//! temporary directory if all else fails. An existing file is replaced as a whole or not at all. Recordings can be read by
+//! their owner only.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, access};
 
 use crate::failure::Failure;
+
+/// The mode of recordings: they have names of files, functions, variables and keys of a program.
+const PRIVATE: u32 = 0o600;
+/// The mode of other files, less what the user's mask takes.
+const PUBLIC: u32 = 0o666;
 
 /// Checks that a file can be written later, and leaves no trace.
 pub(crate) fn check(path: &Path) -> Result<(), Failure> {
@@ -19,17 +26,26 @@ pub(crate) fn check(path: &Path) -> Result<(), Failure> {
 
 /// Writes the file, or leaves the existing one unchanged.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    write_with(PUBLIC, path, bytes)
+}
+
+/// The same; nobody but its owner can read the file.
+pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    write_with(PRIVATE, path, bytes)
+}
+
+fn write_with(mode: u32, path: &Path, bytes: &[u8]) -> io::Result<()> {
     match target(path) {
-        Target::File(path) => replace(&path, bytes),
+        Target::File(path) => replace(&path, mode, bytes),
         Target::Stream(path) => OpenOptions::new().write(true).open(path)?.write_all(bytes),
     }
 }
 
-/// Writes to a new file in the temporary directory and returns its path.
+/// Writes to a new file in the temporary directory, which only its owner can read, and returns its path.
 pub(crate) fn write_to_fallback(directory: &Path, stem: &str, bytes: &[u8]) -> io::Result<PathBuf> {
     let names = std::iter::once(format!("{stem}.hlr")).chain((1..100).map(|n| format!("{stem}.{n}.hlr")));
     for path in names.map(|name| directory.join(name)) {
-        match OpenOptions::new().write(true).create_new(true).open(&path) {
+        match OpenOptions::new().write(true).create_new(true).mode(PRIVATE).open(&path) {
             Ok(mut file) => return file.write_all(bytes).map(|()| path),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),
@@ -68,9 +84,12 @@ fn probe(path: &Path) -> io::Result<()> {
     std::fs::remove_file(temporary)
 }
 
-fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+fn replace(path: &Path, mode: u32, bytes: &[u8]) -> io::Result<()> {
     let temporary = temporary_for(path)?;
-    let written = std::fs::write(&temporary, bytes).and_then(|()| std::fs::rename(&temporary, path));
+    std::fs::remove_file(&temporary).ok(); // of a process that had this number before and was killed
+    let file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&temporary);
+    let written =
+        file.and_then(|mut file| file.write_all(bytes)).and_then(|()| std::fs::rename(&temporary, path));
     if written.is_err() {
         std::fs::remove_file(&temporary).ok();
     }
@@ -121,6 +140,19 @@ mod tests {
         write(&path, b"second").unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"second");
         assert_eq!(names(directory.path()), ["a.hlr"]);
+    }
+
+    #[test]
+    fn a_private_file_is_its_owners_whatever_was_there_before() {
+        use std::os::unix::fs::PermissionsExt;
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.hlr");
+        std::fs::write(&path, "for all").unwrap();
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o644)).unwrap();
+        write_private(&path, b"for one").unwrap();
+        let fallback = write_to_fallback(directory.path(), "b", b"for one").unwrap();
+        let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!([mode(&path), mode(&fallback)], [0o600; 2]);
     }
 
     #[test]

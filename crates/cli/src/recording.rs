@@ -35,7 +35,7 @@ pub(crate) fn seal(
     heaplens_analyze::resolve_symbols(&mut recording);
     heaplens_analyze::settle_loop_lines(&mut recording);
     let bytes = encode(&recording);
-    let path = match destination::write(path, &bytes) {
+    let path = match destination::write_private(path, &bytes) {
         Ok(()) => path.to_owned(),
         Err(error) => {
             eprint(&format!("warning: cannot write {}: {error}", path.display()));

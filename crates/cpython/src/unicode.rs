@@ -6,6 +6,9 @@ use crate::fixed::unicode::{
 use crate::layout::Unicode;
 use crate::memory::ReadMemory;
 
+/// Bits of the state before the width of a character: not 0 where the string is interned.
+const INTERNED: u64 = (1 << KIND_SHIFT) - 1;
+
 /// The state of a string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct State(u32);
@@ -26,6 +29,12 @@ impl State {
     #[inline(always)]
     pub fn is_ascii(self) -> bool {
         u64::from(self.0) & ASCII != 0
+    }
+
+    /// Whether it is the one string with its characters that names are compared by.
+    #[inline(always)]
+    pub fn is_interned(self) -> bool {
+        u64::from(self.0) & INTERNED != 0
     }
 
     /// Bytes of a character.

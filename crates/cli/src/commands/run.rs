@@ -53,6 +53,9 @@ pub(crate) struct RunArguments {
     /// Also take a heap snapshot after each heaplens.mark("LABEL")
     #[arg(long, value_name = "LABEL")]
     pub(crate) snapshot_at: Option<String>,
+    /// Show all keys of dicts on reference paths, not only names and constants of the source; they may be confidential
+    #[arg(long)]
+    pub(crate) show_keys: bool,
     /// Do not run gc.collect() and malloc_trim() at exit
     #[arg(long)]
     pub(crate) passive: bool,
@@ -128,8 +131,11 @@ pub(crate) fn run(arguments: RunArguments, agent: &'static [u8]) -> Result<ExitC
         finalize_graph: arguments.finalize_graph,
         clean_blocks: false,
     };
-    let snapshots =
-        HeapSnapshots { on_growth: arguments.heap == YesNo::Yes, at_mark: arguments.snapshot_at.as_deref() };
+    let snapshots = HeapSnapshots {
+        on_growth: arguments.heap == YesNo::Yes,
+        at_mark: arguments.snapshot_at.as_deref(),
+        show_keys: arguments.show_keys,
+    };
     let outcome = recorded(options, arguments.quiet, snapshots).map_err(explain)?;
     for warning in &outcome.warnings {
         eprint(&format!("warning: {warning}"));
@@ -151,11 +157,14 @@ struct HeapSnapshots<'a> {
     on_growth: bool,
     /// After marks with this label.
     at_mark: Option<&'a str>,
+    /// With all keys of dicts.
+    show_keys: bool,
 }
 
 /// Runs the program, with a status line where the terminal has room for one.
 fn recorded(options: RunOptions, quiet: bool, snapshots: HeapSnapshots<'_>) -> Result<Outcome, RunError> {
-    let (mut line, mut analysis) = (StatusLine::on_stderr(quiet), Analysis::default());
+    let mut line = StatusLine::on_stderr(quiet);
+    let mut analysis = Analysis::showing_keys(snapshots.show_keys);
     let mut show = line.as_mut().map(|line| |progress: &Progress| line.show(progress));
     let mut examine = |snapshot: &Snapshot, _| analysis.holders(snapshot);
     let takes_any = snapshots.on_growth || snapshots.at_mark.is_some();

@@ -31,6 +31,9 @@ pub(crate) struct SnapshotArguments {
     /// Do not run gc.collect() and malloc_trim()
     #[arg(long)]
     passive: bool,
+    /// Show all keys of dicts on reference paths, not only names and constants of the source
+    #[arg(long)]
+    show_keys: bool,
     /// Report format
     #[arg(long, default_value = "text")]
     format: Format,
@@ -58,7 +61,7 @@ pub(crate) fn snapshot(arguments: &SnapshotArguments) -> Result<ExitCode, Failur
     {
         eprint(&format!("heaplens: process {pid} did not run the reclaim test: {why}"));
     }
-    let mut analysis = Analysis::default();
+    let mut analysis = Analysis::showing_keys(arguments.show_keys);
     let mut examine = |snapshot: &Snapshot, _| analysis.holders(snapshot);
     let asked = Asked { process: &process, examiner: &mut examine };
     let recording = collect_with(process.directory(), Some(asked)).map_err(|error| gone(&error))?;

@@ -12,12 +12,17 @@ pub(crate) struct BlockSet(Vec<u64>);
 impl BlockSet {
     /// Those that one of these addresses lies in.
     pub(crate) fn of(addresses: impl Iterator<Item = Addr>, blocks: &Blocks) -> Self {
-        let mut bits = Vec::new();
-        for (block, _) in addresses.filter_map(|address| blocks.find(address)) {
-            bits.resize(blocks.len().div_ceil(64), 0);
-            bits[block.index() / 64] |= 1 << (block.index() % 64);
+        let mut set = Self::default();
+        addresses.filter_map(|address| blocks.find(address)).for_each(|(block, _)| set.insert(block));
+        set
+    }
+
+    pub(crate) fn insert(&mut self, block: BlockId) {
+        let at = block.index() / 64;
+        if self.0.len() <= at {
+            self.0.resize(at + 1, 0);
         }
-        Self(bits)
+        self.0[at] |= 1 << (block.index() % 64);
     }
 
     #[inline]

@@ -9,12 +9,10 @@ use heaplens_format::Addr;
 use super::class::ClassKind;
 use super::interpreter::Python;
 use super::reader::after;
-use super::text::LONGEST_NAME;
+use super::text::{LONGEST_NAME, LONGEST_PATH};
 
 /// Variables of a function beyond this many are not read.
 const MOST_VARIABLES: u64 = 1 << 14;
-/// Characters of a file's path.
-const LONGEST_PATH: usize = 4096;
 
 /// A function that runs.
 #[derive(Clone, Debug, PartialEq, Eq)]

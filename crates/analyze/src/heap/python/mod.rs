@@ -32,3 +32,4 @@ pub use interpreter::Python;
 pub use objects::PythonObject;
 pub use reference_names::ReferenceName;
 pub use roots::{PythonRoot, RootName};
+pub use text::{DictKey, ShowsKey};

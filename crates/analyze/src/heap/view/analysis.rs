@@ -24,6 +24,11 @@ pub struct Analysis {
 }
 
 impl Analysis {
+    /// One that names all keys of dicts on reference paths, not only those that stand in the source: these may be data.
+    pub fn showing_keys(shows_keys: bool) -> Self {
+        Self { history: History::new(shows_keys) }
+    }
+
     /// Which blocks can be reached.
     pub fn leaks(&mut self, snapshot: &Snapshot) -> Examined {
         let heap = TypedHeap::new(snapshot, self.history.names());

@@ -28,9 +28,16 @@ pub(crate) struct History {
     earlier: Option<Summary>,
     /// How many elements containers of Python's had, by their addresses.
     lengths: HashMap<Addr, u64>,
+    /// Whether keys of dicts are shown that are not in the source.
+    shows_keys: bool,
 }
 
 impl History {
+    /// Of snapshots whose keys are all shown, or only those of the source.
+    pub(crate) fn new(shows_keys: bool) -> Self {
+        Self { shows_keys, ..Self::default() }
+    }
+
     /// Names of classes and groups.
     pub(crate) fn names(&mut self) -> &mut Interner {
         &mut self.names
@@ -39,8 +46,8 @@ impl History {
 
 /// What the heap is; when it was and how long that took is left to whoever took the snapshot.
 pub(crate) fn view(heap: &TypedHeap<'_>, history: &mut History) -> HeapView {
-    let History { names, earlier, lengths } = history;
-    let mut builder = ViewBuilder::new(heap, names);
+    let History { names, earlier, lengths, shows_keys } = history;
+    let mut builder = ViewBuilder::new(heap, heap.namer(names, *shows_keys));
     let holders = builder.holders();
     let (mut retainers, mut grown) = (Vec::new(), Vec::new());
     if let Some(tree) = builder.tree(names) {
@@ -77,8 +84,8 @@ struct DominatorTree {
 }
 
 impl<'a, 'm> ViewBuilder<'a, 'm> {
-    fn new(heap: &'a TypedHeap<'m>, names: &Interner) -> Self {
-        Self { heap, paths: heap.paths(), namer: heap.namer(names), recorded: ReferencePaths::default() }
+    fn new(heap: &'a TypedHeap<'m>, namer: Namer<'a, 'm, Memory>) -> Self {
+        Self { heap, paths: heap.paths(), namer, recorded: ReferencePaths::default() }
     }
 
     /// Who holds the blocks of each site that has many bytes.

@@ -2,12 +2,13 @@
 //! program.
 //!
 //! ```text
-//!   reference_paths ◀── namer ◀── typed_heap ◀─┬─ heap_view ◀── analysis
-//!                                  samples ◀───┘
+//!   reference_paths, literals ◀── namer ◀── typed_heap ◀─┬─ heap_view ◀── analysis
+//!                                           samples ◀────┘
 //! ```
 
 mod analysis;
 mod heap_view;
+mod literals;
 #[cfg(test)]
 mod mappings_tests;
 mod namer;

@@ -7,9 +7,10 @@ use heaplens_format::recording::Step;
 use heaplens_format::{Addr, Bytes};
 use heaplens_snapshot::{ReadMemory, RootKind};
 
+use super::literals::{CodeClasses, Literals};
 use super::reference_paths::NamedStep;
 use crate::heap::memory::{BlockId, BlockSet};
-use crate::heap::python::{Python, PythonObject, ReferenceName, RootName, Running};
+use crate::heap::python::{DictKey, Python, PythonObject, ReferenceName, RootName, Running};
 use crate::heap::reachability::Path;
 use crate::heap::scan::{Graph, RootOrigin};
 use crate::heap::types::{Arenas, Globals, WORDS, object_in};
@@ -28,6 +29,7 @@ pub(crate) struct Namer<'a, 'm, M> {
     pub(crate) mappings: &'a BlockSet,
     pub(crate) class_names: Vec<Arc<str>>,
     pub(crate) globals: RefCell<Globals>,
+    pub(crate) literals: Literals,
 }
 
 /// Where a path has come to.
@@ -120,7 +122,11 @@ impl<M: ReadMemory> Namer<'_, '_, M> {
             at.is_namespace = true;
             return;
         }
-        let step = before.object.and_then(|from| python.step(from, object.address));
+        let shows = |key: DictKey| {
+            let is_variable = key.is_variable || before.is_namespace;
+            self.shows_key(python, DictKey { is_variable, ..key })
+        };
+        let step = before.object.and_then(|from| python.step(from, object.address, &shows));
         let (step, name) = match (before.variable, before.cell, step) {
             (Some(variable), _, _) => (Step::Variable, variable),
             (_, Some(variable), Some(ReferenceName::Contents)) => (Step::Cell, variable),
@@ -128,14 +134,35 @@ impl<M: ReadMemory> Namer<'_, '_, M> {
                 at.cell = Some(variable);
                 return;
             }
-            (_, _, Some(ReferenceName::Key(key))) if before.is_namespace => {
-                (Step::Variable, key.trim_matches('\'').to_owned())
-            }
+            (_, _, Some(ReferenceName::Key(key))) if before.is_namespace => (Step::Variable, variable(&key)),
             (_, _, Some(step)) => recorded(step),
             (_, _, None) => (Step::Pointer, String::new()),
         };
         let class = Arc::from(&*python.class_name(object.class));
         steps.push(NamedStep { step, name: name.into(), class, address: object.address, size });
+    }
+
+    /// Whether a key is shown as it is: one that stands in the source, or all of them. The variables of a module are names of the source, if
+    /// they are interned as those are.
+    fn shows_key(&self, python: &Python<'_, M>, key: DictKey) -> bool {
+        if self.literals.shows_all() {
+            return true;
+        }
+        let is_in_code = match self.graph.blocks().find(key.object) {
+            Some((block, _)) => self.is_in_code(block),
+            // Names that are compiled into the interpreter.
+            None => self.globals.borrow().file(key.object).is_some(),
+        };
+        let is_in_script =
+            || python.name_text(key.object).is_some_and(|name| self.literals.is_in_script(&name));
+        is_in_code || python.is_interned(key.object) && (key.is_variable || is_in_script())
+    }
+
+    fn is_in_code(&self, block: BlockId) -> bool {
+        let number = |class: &str| self.class_names.iter().position(|name| &**name == class);
+        let (Some(code), Some(tuple)) = (number("code"), number("tuple")) else { return false };
+        let of = CodeClasses { code: code as u32, tuple: tuple as u32 };
+        self.literals.is_in_code(block, self.graph, self.classes, of)
     }
 
     fn root(&self, origin: RootOrigin) -> (NamedStep, At) {
@@ -205,6 +232,14 @@ impl<M: ReadMemory> Namer<'_, '_, M> {
 fn location(running: &Running) -> String {
     let file = running.file.rsplit('/').next().unwrap_or_default();
     format!("{} ({file}:{})", running.function, running.first_line)
+}
+
+/// A variable by its key in a namespace: without quotes, or in brackets where it is not shown.
+fn variable(key: &str) -> String {
+    match key.strip_prefix('\'').and_then(|key| key.strip_suffix('\'')) {
+        Some(name) => name.to_owned(),
+        None => format!("[{key}]"),
+    }
 }
 
 fn recorded(step: ReferenceName) -> (Step, String) {

@@ -3,14 +3,16 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::path::PathBuf;
 
 use heaplens_format::recording::LostSite;
 use heaplens_format::{Addr, Bytes};
 use heaplens_snapshot::{Block, Mapping, Memory, Rank, RootKind, RootRange, Snapshot, Span};
 
+use super::literals::Literals;
 use super::namer::Namer;
 use crate::heap::memory::{BlockId, BlockSet, Blocks, TooManyBlocks};
-use crate::heap::python::{Python, RootName};
+use crate::heap::python::{Python, PythonRoot, RootName};
 use crate::heap::reachability::{LeakKinds, Paths};
 use crate::heap::scan::{Content, Graph, NamedRoot, Roots};
 use crate::heap::types::{Arenas, CppClasses, Globals, Interner, TypeResolver, Types, python_runtime};
@@ -31,6 +33,8 @@ pub(crate) struct TypedHeap<'m> {
     /// Blocks that the program mapped itself.
     mapped: BlockSet,
     types: Types,
+    /// The file of the script.
+    script: Option<PathBuf>,
 }
 
 impl<'m> TypedHeap<'m> {
@@ -41,7 +45,9 @@ impl<'m> TypedHeap<'m> {
         let Contents { blocks, ranges, mapped: own, arenas } = Contents::of(snapshot, python.as_ref());
         let blocks = Blocks::new(blocks)?;
         let mapped = BlockSet::of(own.iter().map(|range| range.span.start), &blocks);
-        let (named, root_names) = python.as_ref().map(named_roots).unwrap_or_default();
+        let found = python.as_ref().map(Python::roots).unwrap_or_default();
+        let script = python.as_ref().and_then(|python| script_of(python, &found));
+        let (named, root_names) = named_roots(found);
         let constants = python.as_ref().map(|python| constants(python, mappings, &ranges));
         let roots = Roots {
             ranges,
@@ -57,7 +63,7 @@ impl<'m> TypedHeap<'m> {
             Graph::with_links(blocks, &roots, memory, |id, block, words| resolver.resolve(id, block, words));
         graph.forget(resolver.non_owning(), memory);
         let types = resolver.finish(graph.blocks());
-        Ok(Self { memory, mappings, python, graph, root_names, arenas, mapped, types })
+        Ok(Self { memory, mappings, python, graph, root_names, arenas, mapped, types, script })
     }
 
     /// Objects of Python's are left out, and count as reached: of one that nothing seems to lead to it is not known whether the
@@ -103,8 +109,8 @@ impl<'m> TypedHeap<'m> {
         }
     }
 
-    /// Names the steps of paths.
-    pub(crate) fn namer(&self, names: &Interner) -> Namer<'_, 'm, Memory> {
+    /// Names the steps of paths; keys of dicts that are not in the source only where `shows_keys`.
+    pub(crate) fn namer(&self, names: &Interner, shows_keys: bool) -> Namer<'_, 'm, Memory> {
         Namer {
             graph: &self.graph,
             memory: self.memory,
@@ -115,6 +121,7 @@ impl<'m> TypedHeap<'m> {
             mappings: &self.mapped,
             class_names: names.all().to_vec(),
             globals: RefCell::new(Globals::new(self.mappings)),
+            literals: Literals::new(shows_keys, self.script.clone()),
         }
     }
 
@@ -185,9 +192,9 @@ fn mapped_block(range: &RootRange) -> Block {
 }
 
 /// Where names begin in Python, and how early each is asked.
-fn named_roots(python: &Python<'_, Memory>) -> (Vec<NamedRoot>, Vec<RootName>) {
+fn named_roots(found: Vec<PythonRoot>) -> (Vec<NamedRoot>, Vec<RootName>) {
     let (mut roots, mut names) = (Vec::new(), Vec::new());
-    for root in python.roots() {
+    for root in found {
         let (rank, is_sole) = match &root.name {
             RootName::Module(name) if name == "__main__" => (Rank::MainModule, true),
             RootName::Module(_) => (Rank::Module, true),
@@ -199,6 +206,13 @@ fn named_roots(python: &Python<'_, Memory>) -> (Vec<NamedRoot>, Vec<RootName>) {
         names.push(root.name);
     }
     (roots, names)
+}
+
+/// The file of the script. A relative path would be one of a directory that the program may have left.
+fn script_of(python: &Python<'_, Memory>, roots: &[PythonRoot]) -> Option<PathBuf> {
+    let is_main = |root: &&PythonRoot| matches!(&root.name, RootName::Module(name) if name == "__main__");
+    let file = python.file_of_module(roots.iter().find(is_main)?.object)?;
+    Some(PathBuf::from(file)).filter(|file| file.is_absolute())
 }
 
 /// What is no pointer in the data of the interpreter.

@@ -1,5 +1,6 @@
 //! Who holds what grows: programs that know it, and the reference path that the report names.
 
+mod keys;
 mod native;
 pub mod python;
 mod tensorflow;
