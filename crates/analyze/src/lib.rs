@@ -22,7 +22,9 @@ pub mod suppressions;
 mod symbols;
 mod trend;
 
-pub use analysis::{Profile, profile, profile_by, remarks};
+pub use analysis::{
+    Member, ProcessGroup, Profile, TreeLoss, main_process, process_profile, profile, profile_by, remarks,
+};
 pub use diagnose::Remark;
 pub use profile::NoSuchProcess;
 pub use symbols::{CodeSegment, code_segments, resolve_symbols, settle_loop_lines};

@@ -24,7 +24,7 @@ pub(crate) struct LimitArguments {
     /// Fail if memory grows by more than SIZE per iteration or per second (1KiB/iteration, 2MiB/second)
     #[arg(long, help_heading = "Limits", value_name = "SIZE/UNIT", value_parser = GrowthRate::parse)]
     max_growth: Option<GrowthRate>,
-    /// Exit with status N if a limit is exceeded, or if the verdict is leak or lost and the program itself succeeded
+    /// Exit with status N if a limit is exceeded, or if the verdict on any process is leak or lost and the program itself succeeded
     #[arg(long, help_heading = "Limits", value_name = "N")]
     error_exitcode: Option<u8>,
     /// Fail on findings that are not in the baseline FILE
@@ -112,10 +112,12 @@ impl Limits {
         let new_findings = self.new_findings(profile);
         excess.iter().chain(&new_findings).for_each(|message| eprint(&format!("heaplens: {message}")));
         let is_exceeded = excess.is_some() || !new_findings.is_empty();
-        let is_leak = match profile.verdict() {
-            Some(Verdict::Leak) => self.baseline.is_none(),
-            verdict => verdict == Some(Verdict::Lost),
+        let verdict = profile.tree_verdict();
+        let has_lost = || {
+            let verdicts = profile.groups().into_iter().map(|group| group.worst().profile.verdict());
+            verdicts.chain([verdict]).any(|verdict| verdict == Some(Verdict::Lost))
         };
+        let is_leak = (verdict == Some(Verdict::Leak) && self.baseline.is_none()) || has_lost();
         let succeeded = profile.exit == Some(Exit::Code(0));
         Ok(match self.error_exitcode {
             _ if is_exceeded => Some(self.error_exitcode.unwrap_or(EXCEEDED)),
@@ -124,17 +126,29 @@ impl Limits {
         })
     }
 
-    /// The message if memory grows by more than is allowed.
+    /// The message if the memory of a process grows by more than is allowed: that of the process shown, else of the worst other.
     fn excess_growth(&self, profile: &Profile) -> Result<Option<String>, Failure> {
         let Some(limit) = self.max_growth else { return Ok(None) };
-        let found = profile.diagnosis.pace();
-        if found <= 0.0 {
-            return Ok(None);
+        let groups = profile.groups();
+        let others = groups.iter().filter(|group| group.is_at_fault() && !group.has(profile.pid));
+        let others = others.map(|group| group.worst().profile);
+        let mut unknown = None;
+        for process in std::iter::once(profile).chain(others) {
+            match excess(process, limit) {
+                Ok(None) => {}
+                Ok(Some(found)) => {
+                    let whose = match process.pid {
+                        Some(pid) if process.pid != profile.main => format!("memory of process {pid}"),
+                        _ => "memory".to_owned(),
+                    };
+                    let rate =
+                        format!("{}/{}", text::size(Bytes::new(found.ceil() as u64)), limit.per.name());
+                    return Ok(Some(format!("{whose} grows by {rate}, more than --max-growth {limit}")));
+                }
+                Err(failure) => unknown = unknown.or(Some(failure)),
+            }
         }
-        let found = in_unit(profile, found, limit)?;
-        let rate = || format!("{}/{}", text::size(Bytes::new(found.ceil() as u64)), limit.per.name());
-        Ok((found > limit.bytes.get() as f64)
-            .then(|| format!("memory grows by {}, more than --max-growth {limit}", rate())))
+        unknown.map_or(Ok(None), Err)
     }
 
     /// Messages for findings that are not in the baseline, or that grow much faster than there.
@@ -145,6 +159,16 @@ impl Limits {
             .map(|finding| format!("finding not covered by the baseline {}: {finding}", path.display()))
             .collect()
     }
+}
+
+/// Growth of a process beyond a limit, in its unit.
+fn excess(profile: &Profile, limit: GrowthRate) -> Result<Option<f64>, Failure> {
+    let found = profile.diagnosis.pace();
+    if found <= 0.0 {
+        return Ok(None);
+    }
+    let found = in_unit(profile, found, limit)?;
+    Ok(Some(found).filter(|&found| found > limit.bytes.get() as f64))
 }
 
 /// Growth, converted to the unit of a limit.

@@ -6,6 +6,8 @@ mod growth;
 #[path = "reports/holders.rs"]
 mod holders;
 mod sample;
+#[path = "reports/tree.rs"]
+mod tree_of_processes;
 
 use std::collections::BTreeSet;
 use std::time::UNIX_EPOCH;

@@ -1,19 +1,20 @@
-//! From a recording to the profile of one process, with its diagnosis.
+//! From a recording to the profile of the process that a report is about, with its diagnosis and those of the other processes.
 
 use heaplens_format::Pid;
 use heaplens_format::memory::{Space, Tables};
 use heaplens_format::recording::{Decoded, Process, Recording};
 
 use super::profile::Profile;
+use super::tree::{Member, is_at_fault, worst};
 use crate::diagnose::{Known, diagnose};
 use crate::profile::sites::Intervals;
 use crate::profile::stacks::Stacks;
 use crate::profile::{
-    Counts, HeldAt, Holders, NoSuchProcess, Resident, choice, iterations, leaks, ledger, losses,
-    process_tree, processes, reclaim_test, sites,
+    Choice, Counts, HeldAt, Holders, NoSuchProcess, ProcessRow, Resident, choice, iterations, leaks, ledger,
+    losses, process_tree, processes, reclaim_test, sites,
 };
 
-/// Analyses one process: the main one, or the one with this pid.
+/// Analyses a run. The report is about the process with this pid, else about the one with the worst verdict, else about the command's own.
 ///
 /// # Errors
 /// When `pid` is given and was not recorded.
@@ -26,10 +27,63 @@ pub fn profile(decoded: &Decoded, pid: Option<Pid>) -> Result<Profile, NoSuchPro
 /// # Errors
 /// When `pid` is given and was not recorded.
 pub fn profile_by(decoded: &Decoded, pid: Option<Pid>, tables: Tables) -> Result<Profile, NoSuchProcess> {
-    profile_at(decoded, pid, tables, |_| HeldAt::End)
+    let recording = &decoded.recording;
+    let own = choice::choose(&recording.processes, None)?.shown;
+    let mut choice = choice::choose(&recording.processes, pid)?;
+    let main = own.map(|at| recording.processes[at].pid);
+    let mut profiles = all(recording, &choice, own, tables);
+    if pid.is_none() {
+        choice.shown = worst_of(recording, &choice, &profiles, main).or(choice.shown);
+    }
+    let shown = choice.visible.iter().position(|&at| choice.shown == Some(at));
+    let profile = shown.map_or_else(Profile::default, |at| profiles.remove(at));
+    let processes: Vec<&Process> = choice.visible.iter().map(|&at| &recording.processes[at]).collect();
+    let tree_rss = process_tree::resident(&processes, profile.rss);
+    Ok(Profile { others: profiles, tree_rss, ..of_run(decoded, &choice, tables, profile) })
 }
 
-/// The same with what sites held at another moment of the process shown, instead of the end of its script.
+/// The process that stands for the command: its own, unless that only started others.
+pub fn main_process(decoded: &Decoded) -> Option<Pid> {
+    let processes = &decoded.recording.processes;
+    choice::choose(processes, None).ok()?.shown.map(|at| processes[at].pid)
+}
+
+/// All processes that are worth naming. A tree may have thousands: sites and stacks are kept of those with which something is wrong, of the one
+/// shown and of the command's own.
+fn all(recording: &Recording, choice: &Choice, own: Option<usize>, tables: Tables) -> Vec<Profile> {
+    let analysed = |&at: &usize| {
+        let found = of_process(&recording.processes[at], recording, tables, HeldAt::End);
+        let is_kept = choice.shown == Some(at) || own == Some(at) || is_at_fault(&found);
+        if is_kept { found } else { found.without_sites() }
+    };
+    choice.visible.iter().map(analysed).collect()
+}
+
+/// The process with the worst verdict, where that is that something is wrong.
+fn worst_of(
+    recording: &Recording,
+    choice: &Choice,
+    profiles: &[Profile],
+    main: Option<Pid>,
+) -> Option<usize> {
+    let rows: Vec<ProcessRow> =
+        choice.visible.iter().map(|&at| processes::row(&recording.processes[at], false)).collect();
+    let members: Vec<Member<'_>> =
+        rows.iter().zip(profiles).map(|(row, profile)| Member { row, profile }).collect();
+    let found = worst(&members, main)?;
+    rows.iter().position(|row| row.pid == found.row.pid).map(|row| choice.visible[row])
+}
+
+/// Analyses one process alone. The others have their rows, and no more.
+///
+/// # Errors
+/// When it was not recorded.
+pub fn process_profile(decoded: &Decoded, pid: Pid) -> Result<Profile, NoSuchProcess> {
+    profile_at(decoded, Some(pid), Tables::default(), |_| HeldAt::End)
+}
+
+/// Analyses one process, the main one or the one with this pid, with what sites held at another moment than the end of its script. The others
+/// have their rows, and no more.
 pub(crate) fn profile_at(
     decoded: &Decoded,
     pid: Option<Pid>,
@@ -39,12 +93,20 @@ pub(crate) fn profile_at(
     let recording = &decoded.recording;
     let choice = choice::choose(&recording.processes, pid)?;
     let process = choice.shown.map(|at| &recording.processes[at]);
-    let rows =
-        choice.visible.iter().map(|&at| processes::row(&recording.processes[at], choice.shown == Some(at)));
     let profile =
         process.map_or_else(Profile::default, |one| of_process(one, recording, tables, moment(one)));
-    Ok(Profile {
+    Ok(of_run(decoded, &choice, tables, profile))
+}
+
+/// The profile of the process shown, with what is known of the run.
+fn of_run(decoded: &Decoded, choice: &Choice, tables: Tables, profile: Profile) -> Profile {
+    let recording = &decoded.recording;
+    let process = choice.shown.map(|at| &recording.processes[at]);
+    let rows =
+        choice.visible.iter().map(|&at| processes::row(&recording.processes[at], choice.shown == Some(at)));
+    Profile {
         run: recording.run.clone(),
+        main: main_process(decoded),
         exit: recording.run.exit.or_else(|| process.and_then(processes::exit_of)),
         processes: rows.collect(),
         cost: processes::cost(recording, process),
@@ -53,7 +115,7 @@ pub(crate) fn profile_at(
         tree: process_tree::tree(&recording.processes),
         tables,
         ..profile
-    })
+    }
 }
 
 fn of_process(process: &Process, recording: &Recording, tables: Tables, held_at: HeldAt) -> Profile {
@@ -75,7 +137,10 @@ fn of_process(process: &Process, recording: &Recording, tables: Tables, held_at:
     let ledger = ledger::of(process, (Space::HOST, &process.ledgers), &stacks, iterations.as_ref());
     let spaces = ledger::of_spaces(process, &stacks, iterations.as_ref(), tables);
     Profile {
+        run: recording.run.clone(),
         pid: Some(process.pid),
+        sampled: recording.run.sample_interval,
+        tables,
         python: process.python,
         rss: ledger::rss(process, ledger.as_ref()),
         timeline: process.timeline.clone(),

@@ -11,8 +11,9 @@ use crate::profile::{Leaks, StackFrame, StackId, leaked};
 use crate::suppressions::{Names, Suppression};
 
 impl Profile {
-    /// Merges leaks that share their kind and so many callers, and keeps the largest one's stack.
+    /// Merges leaks that share their kind and so many callers, and keeps the largest one's stack; in every process.
     pub fn merge_leaks(&mut self, callers: usize) {
+        self.others.iter_mut().for_each(|other| other.merge_leaks(callers));
         let Some(Leaks::Done(records)) = &mut self.leaks else { return };
         *records = merged(std::mem::take(records), |stack| {
             let location =
@@ -21,8 +22,9 @@ impl Profile {
         });
     }
 
-    /// Leaves out the leaks that are known; `names` are what Valgrind calls their frames, as far as that is known.
+    /// Leaves out the leaks that are known, in every process; `names` are what Valgrind calls their frames, as far as that is known.
     pub fn suppress(&mut self, known: &[Suppression], names: &Names) {
+        self.others.iter_mut().for_each(|other| other.suppress(known, names));
         let Some(Leaks::Done(records)) = &mut self.leaks else { return };
         let (stacks, mut sums) = (&self.stacks, BTreeMap::<&str, Amount>::new());
         records.retain(|record| {

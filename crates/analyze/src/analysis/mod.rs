@@ -1,12 +1,14 @@
-//! What a report reads about one process of a run: its profile and its diagnosis as one, summed and sorted. It formats
-//! nothing.
+//! What a report reads about the processes of a run: their profiles and diagnoses as one, summed and sorted, the worst of them and
+//! the tree as a whole. It formats nothing.
 
 mod analyse;
 mod findings;
 mod leaks;
 mod profile;
+mod tree;
 
 pub(crate) use analyse::profile_at;
-pub use analyse::{profile, profile_by};
+pub use analyse::{main_process, process_profile, profile, profile_by};
 pub use findings::remarks;
 pub use profile::Profile;
+pub use tree::{Member, ProcessGroup, TreeLoss};

@@ -23,6 +23,13 @@ pub struct Profile {
     pub pid: Option<Pid>,
     /// The processes of the tree, without shells and wrappers.
     pub processes: Vec<ProcessRow>,
+    /// The process that stands for the command: its own, unless that only started others.
+    pub main: Option<Pid>,
+    /// Profiles of the other processes of the tree, in the order in which they began. Where nothing is wrong with one, it has no sites and no
+    /// stacks.
+    pub others: Vec<Self>,
+    /// Resident memory of the tree; pages that several processes have count for each.
+    pub tree_rss: Option<Rss>,
     /// What Heaplens took.
     pub cost: Cost,
     /// The Python interpreter in the process shown, where one was seen.
@@ -154,6 +161,28 @@ impl Profile {
     /// Whether a mapping is the memory that Python cuts small objects out of, which are sites themselves.
     pub fn is_pool(&self, site: &SiteProfile) -> bool {
         is_python_pool(site, &self.stacks)
+    }
+
+    /// Without its sites and stacks, and all that refers to them.
+    pub(super) fn without_sites(self) -> Self {
+        let diagnosis = self.diagnosis.without_sites();
+        let leaks = self.leaks.map(|leaks| match leaks {
+            Leaks::Done(_) => Leaks::Done(Vec::new()),
+            Leaks::NotDone(why) => Leaks::NotDone(why),
+        });
+        Self {
+            run: self.run,
+            pid: self.pid,
+            python: self.python,
+            rss: self.rss,
+            sampled: self.sampled,
+            iterations: self.iterations,
+            losses: self.losses,
+            tables: self.tables,
+            diagnosis,
+            leaks,
+            ..Self::default()
+        }
     }
 
     /// The process shown.

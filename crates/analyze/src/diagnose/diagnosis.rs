@@ -44,6 +44,11 @@ pub struct Diagnosis {
 }
 
 impl Diagnosis {
+    /// Without what refers to sites. There must be no finding.
+    pub(crate) fn without_sites(self) -> Self {
+        Self { plateau: None, slopes: FxHashMap::default(), ..self }
+    }
+
     /// Bytes per iteration, or per second, that the process grows by: of resident memory where it grows steadily, else of what
     /// the findings say together. Whichever is more: memory that is not touched yet is kept all the same.
     pub fn pace(&self) -> f64 {

@@ -16,6 +16,7 @@ pub(crate) mod stacks;
 
 pub use heaplens_format::memory::{Category, Layer, SiteKind};
 
+pub(crate) use choice::Choice;
 pub use choice::NoSuchProcess;
 pub use counts::Counts;
 pub(crate) use holders::held_through;

@@ -1,7 +1,7 @@
 //! The memory of processes that lived at the same time. Pages that several of them have are in the resident memory of each;
 //! proportional memory counts them once, so that memory shared with workers is not taken for theirs.
 
-use heaplens_format::recording::{Ledger, Process};
+use heaplens_format::recording::{Ledger, Process, Rss};
 use heaplens_format::{Bytes, Nanos};
 
 /// What is shared must be this part of resident memory to be worth a line, and so many bytes.
@@ -21,6 +21,31 @@ pub struct ProcessTree {
     pub pss: Bytes,
     /// Pages that no other process has.
     pub uss: Bytes,
+}
+
+/// Resident memory of all processes together, without Heaplens's own: when the first of them began, at its most, and when the first of them
+/// ended. That of a single process is known already.
+pub(crate) fn resident(processes: &[&Process], alone: Option<Rss>) -> Option<Rss> {
+    let [first, _, ..] = processes else { return alone };
+    let mut readings: Vec<(Nanos, usize, Bytes)> = Vec::new();
+    for (at, process) in processes.iter().enumerate() {
+        readings.extend(process.timeline.iter().map(|sample| (sample.at, at, sample.rss)));
+        readings.push((process.finish, at, Bytes::ZERO));
+    }
+    readings.sort_by_key(|&(at, ..)| at);
+    let mut now = vec![Bytes::ZERO; processes.len()];
+    let (mut sum, mut peak, mut end) = (Bytes::ZERO, Bytes::ZERO, Bytes::ZERO);
+    for (at, of, rss) in readings {
+        if at >= first.finish && end == Bytes::ZERO {
+            end = sum;
+        }
+        sum = sum.saturating_sub(std::mem::replace(&mut now[of], rss)) + rss;
+        peak = peak.max(sum);
+    }
+    let read = || processes.iter().filter_map(|process| process.rss);
+    let largest = read().map(|rss| rss.peak).max()?;
+    let start = first.rss.map_or(Bytes::ZERO, |rss| rss.start);
+    Some(Rss { start, peak: peak.max(largest), end: end.max(first.rss.map_or(Bytes::ZERO, |rss| rss.end)) })
 }
 
 /// The tree when several lived and their memory was most; `None` where there was but one process, or next to nothing shared.
@@ -54,6 +79,8 @@ fn latest(ledgers: &[Ledger], from: Nanos, to: Nanos) -> Option<&Ledger> {
 
 #[cfg(test)]
 mod tests {
+    use heaplens_format::recording::Sample;
+
     use super::*;
 
     const MIB: u64 = 1 << 20;
@@ -79,6 +106,34 @@ mod tests {
         let expected =
             ProcessTree { at: Nanos::new(70), processes: 2, rss: mib(158), pss: mib(89), uss: mib(19) };
         assert_eq!(tree(&[parent, worker, earlier]), Some(expected));
+    }
+
+    fn read(process: Process, readings: &[(u64, u64)]) -> Process {
+        let sample = |&(at, mib): &(u64, u64)| Sample {
+            at: Nanos::new(at),
+            rss: Bytes::new(mib * MIB),
+            ..Sample::default()
+        };
+        let [start, peak, end] =
+            [readings[0].1, readings.iter().map(|one| one.1).max().unwrap(), readings[readings.len() - 1].1]
+                .map(|mib| Bytes::new(mib * MIB));
+        Process {
+            timeline: readings.iter().map(sample).collect(),
+            rss: Some(Rss { start, peak, end }),
+            ..process
+        }
+    }
+
+    #[test]
+    fn resident_memory_of_a_tree_is_that_of_the_living() {
+        let parent = read(process(0, 100, &[]), &[(5, 10), (55, 20), (95, 20)]);
+        let early = read(process(10, 40, &[]), &[(15, 30), (35, 60)]);
+        let late = read(process(50, 120, &[]), &[(60, 5), (90, 45), (110, 90)]);
+        let mib = |mib: u64| Bytes::new(mib * MIB);
+        let found = resident(&[&parent, &early, &late], None);
+        assert_eq!(found, Some(Rss { start: mib(10), peak: mib(90), end: mib(65) }));
+        let alone = parent.rss;
+        assert_eq!(resident(&[&parent], alone), alone, "one process is its own tree");
     }
 
     #[test]

@@ -13,6 +13,12 @@ pub struct ProcessRow {
     pub parent: Pid,
     /// Its words, or its executable where they are not known.
     pub command: Vec<String>,
+    /// Whether it began by `fork` and went on without `exec`.
+    pub forked: bool,
+    /// When it began, since the start of the run.
+    pub start: Nanos,
+    /// When it ended, or was read last.
+    pub finish: Nanos,
     /// How it ended.
     pub end: ProcessEnd,
     /// Whether it is the one shown.
@@ -54,6 +60,9 @@ pub(crate) fn row(process: &Process, shown: bool) -> ProcessRow {
         pid: process.pid,
         parent: process.parent,
         command: if words == 0 { vec![process.executable.clone()] } else { process.command.clone() },
+        forked: process.forked,
+        start: process.start,
+        finish: process.finish,
         end: process.end,
         shown,
         live: heap.map(|site| site.live.bytes).sum(),

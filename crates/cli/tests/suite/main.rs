@@ -28,6 +28,7 @@ mod manual;
 mod memcheck;
 mod memcheck_suppressions;
 mod native_tensorflow;
+mod process_tree;
 mod processes;
 mod python;
 mod real_programs;

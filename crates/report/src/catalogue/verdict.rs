@@ -7,8 +7,14 @@ use heaplens_format::recording::LeakKind;
 
 use super::evidence;
 use super::number::size;
+use super::process::subject;
 use super::stack::location::location;
 use super::wording::{amount_words, plural_count};
+
+/// `8 workers, each RSS 0.51 GiB → 1.98 GiB, growing by 1.50 MiB per iteration`; the command's own process is not named.
+pub(crate) fn tree_verdict_line(profile: &Profile, verdict: Verdict) -> String {
+    format!("{}{}", subject(profile), verdict_line(profile, verdict))
+}
 
 /// `RSS 0.51 GiB → 1.98 GiB, growing by 1.50 MiB per iteration`.
 pub(crate) fn verdict_line(profile: &Profile, verdict: Verdict) -> String {

@@ -1,5 +1,5 @@
 //! Findings as SARIF 2.1.0, which code hosts show beside the lines: one rule for each cause that was found, one result for each
-//! finding, and one for each stack whose blocks the program can no longer reach. A result is recognised in another run by what
+//! finding, and one for each stack whose blocks the program can no longer reach; of processes that did the same, the worst one's. A result is recognised in another run by what
 //! does not change when lines move: its rule, the name of the file, the function and the text of the line.
 
 use std::collections::{BTreeMap, HashMap};
@@ -31,13 +31,10 @@ const FINGERPRINT: &str = "heaplensCause/v1";
 /// When `out` cannot be written.
 pub fn write(profile: &Profile, folder: &str, out: &mut dyn Write) -> io::Result<()> {
     let mut log = Log { profile, root: Root::new(folder), rules: BTreeMap::new(), seen: HashMap::new() };
-    let found: Vec<Cause<'_>> = profile
-        .diagnosis
-        .findings
-        .iter()
-        .map(|finding| growth(profile, finding))
-        .chain(lost(profile))
-        .collect();
+    let groups = profile.groups();
+    let others = groups.iter().filter(|group| group.is_at_fault() && !group.has(profile.pid));
+    let processes = std::iter::once(profile).chain(others.map(|group| group.worst().profile));
+    let found: Vec<Cause<'_>> = processes.flat_map(causes).collect();
     let results: Vec<Value> = found.iter().map(|cause| log.result(cause)).collect();
     let rules: Vec<&Value> = log.rules.values().collect();
     let driver = json!({ "name": "Heaplens", "version": env!("CARGO_PKG_VERSION"), "rules": rules });
@@ -51,6 +48,12 @@ pub fn write(profile: &Profile, folder: &str, out: &mut dyn Write) -> io::Result
     let whole = json!({ "$schema": SCHEMA, "version": "2.1.0", "runs": [run] });
     serde_json::to_writer_pretty(&mut *out, &whole)?;
     writeln!(out)
+}
+
+/// All that is wrong with a process.
+fn causes(profile: &Profile) -> impl Iterator<Item = Cause<'_>> {
+    let grown = profile.diagnosis.findings.iter().map(|finding| growth(profile, finding));
+    grown.chain(lost(profile))
 }
 
 /// The content of a result.

@@ -1,16 +1,18 @@
 //! Findings: each with its source, its reference path as a small tree, and the facts.
 
-use heaplens_analyze::Profile;
 use heaplens_analyze::diagnose::Finding;
 use heaplens_analyze::profile::HeldBy;
+use heaplens_analyze::{ProcessGroup, Profile};
 use heaplens_format::recording::PathNode;
 
 use super::markup::Markup;
 use crate::catalogue::facts::{FIX, HELD_BY, amount, call_path, facts, share_words};
 use crate::catalogue::number::count;
+use crate::catalogue::process::subject_of;
 use crate::catalogue::reference_path;
 use crate::catalogue::source::excerpt;
 use crate::catalogue::stack::location::frame_text;
+use crate::catalogue::verdict::verdict_line;
 use crate::catalogue::wording::{cut, one_line, plural_count};
 
 /// Lines of the user's source on either side of the one that a finding is about.
@@ -20,24 +22,46 @@ const LONGEST_LINE: usize = 200;
 /// Longest text of a frame.
 const ROOM: usize = 160;
 
-/// Writes all of them.
+/// Groups of other processes whose findings are shown, and how many of each.
+const OTHERS: usize = 6;
+const SHOWN_OF_OTHERS: usize = 4;
+
+/// Writes all of them, then those of other processes with which something is wrong, the worst first.
 pub(super) fn write(profile: &Profile, page: &mut Markup) {
+    let groups = profile.groups();
+    let is_other = |group: &&ProcessGroup<'_>| group.is_at_fault() && !group.has(profile.pid);
+    let others: Vec<&ProcessGroup<'_>> = groups.iter().filter(is_other).take(OTHERS).collect();
     let findings = &profile.diagnosis.findings;
-    if findings.is_empty() {
+    if findings.is_empty() && others.is_empty() {
         return;
     }
     page.section("findings", "Findings", |page| {
-        for (rank, finding) in (1..).zip(findings) {
-            let rank = format!("{rank}");
-            let id = format!("finding-{rank}");
-            page.inside("article", &[("class", "finding"), ("aria-labelledby", &id)], |page| {
-                head(profile, finding, (&rank, &id), page);
-                source(profile, finding, &rank, page);
-                tree(profile, finding, page);
-                fact_list(profile, finding, page);
-            });
+        let mut rank = 1;
+        articles(profile, findings, &mut rank, page);
+        for group in others {
+            let other = group.worst().profile;
+            let Some(verdict) = other.verdict() else { continue };
+            let line = format!("{}{}", subject_of(group), verdict_line(other, verdict));
+            page.inside("h3", &[], |page| page.name(&line));
+            let findings = &other.diagnosis.findings;
+            articles(other, &findings[..findings.len().min(SHOWN_OF_OTHERS)], &mut rank, page);
         }
     });
+}
+
+/// Findings of one process, numbered from `rank` on.
+fn articles(profile: &Profile, findings: &[Finding], rank: &mut usize, page: &mut Markup) {
+    for finding in findings {
+        let number = rank.to_string();
+        let id = format!("finding-{number}");
+        page.inside("article", &[("class", "finding"), ("aria-labelledby", &id)], |page| {
+            head(profile, finding, (&number, &id), page);
+            source(profile, finding, &number, page);
+            tree(profile, finding, page);
+            fact_list(profile, finding, page);
+        });
+        *rank += 1;
+    }
 }
 
 fn head(profile: &Profile, finding: &Finding, (rank, id): (&str, &str), page: &mut Markup) {

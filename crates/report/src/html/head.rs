@@ -60,6 +60,10 @@ pub(super) fn verdict(profile: &Profile, page: &mut Markup) {
     page.inside("section", &[("class", "verdict"), ("aria-labelledby", "verdict")], |page| {
         page.element("p", &[("class", "word"), ("data-verdict", verdict.name())], word(verdict));
         page.inside("h1", &[("id", "verdict")], |page| {
+            let subject = process::subject(profile);
+            if !subject.is_empty() {
+                page.element("span", &[("class", "subject")], &subject);
+            }
             if let Some(resident) = resident(profile) {
                 page.element("span", &[("class", "resident")], &resident);
                 page.fixed("<span class=\"separator\">, </span>");

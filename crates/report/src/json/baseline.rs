@@ -63,10 +63,18 @@ impl Known {
 }
 
 impl Baseline {
-    /// The findings of a profile.
+    /// The findings of all processes; those that several processes have, once.
     pub fn of(profile: &Profile) -> Self {
-        let findings = profile.diagnosis.findings.iter().map(|finding| Known::of(profile, finding));
-        Self { schema: SCHEMA.to_owned(), findings: findings.collect() }
+        let of = |process: &Profile| -> Vec<Known> {
+            process.diagnosis.findings.iter().map(|finding| Known::of(process, finding)).collect()
+        };
+        let mut findings = of(profile);
+        for found in profile.others.iter().flat_map(of) {
+            if !findings.iter().any(|known| known.covers(&found)) {
+                findings.push(found);
+            }
+        }
+        Self { schema: SCHEMA.to_owned(), findings }
     }
 
     /// Reads a baseline.
@@ -91,7 +99,7 @@ impl Baseline {
         writeln!(out)
     }
 
-    /// The findings of a profile that are not in the baseline, in words.
+    /// The findings that are not in the baseline, in words.
     pub fn unknown(&self, profile: &Profile) -> Vec<String> {
         let found = Self::of(profile).findings;
         let is_new = |one: &&Known| !self.findings.iter().any(|known| known.covers(one));

@@ -8,13 +8,14 @@ mod findings;
 mod iterations;
 mod ledger;
 mod lost;
+mod processes;
 mod returns;
 
 use std::io::{self, Write};
 
 use heaplens_analyze::diagnose::Verdict;
 use heaplens_analyze::profile::{
-    Category, Cost, Margin, Measure, ProcessRow, SiteProfile, StackFrame, StackId, Totals,
+    Category, Cost, LossLine, Margin, Measure, SiteProfile, StackFrame, StackId, Totals,
 };
 use heaplens_analyze::{Profile, remarks};
 use heaplens_format::Bytes;
@@ -48,7 +49,8 @@ impl Serialize for Report<'_> {
         map.serialize_entry("command", &profile.run.command)?;
         map.serialize_entry("exit", &exit(profile.exit))?;
         map.serialize_entry("pid", &profile.pid.map(|pid| pid.get()))?;
-        map.serialize_entry("processes", &profile.processes.iter().map(process).collect::<Vec<_>>())?;
+        map.serialize_entry("processes", &processes::processes(profile))?;
+        map.serialize_entry("tree", &processes::tree(profile))?;
         map.serialize_entry("cost", &cost(&profile.cost))?;
         map.serialize_entry("sampled", &sampled(profile))?;
         map.serialize_entry("python", &profile.python.map(|found| python(found, profile.object_interval)))?;
@@ -97,27 +99,6 @@ fn exit(exit: Option<Exit>) -> ExitFields {
         Some(Exit::Code(code)) => ExitFields { code: Some(code), signal: None },
         Some(Exit::Signal(signal)) => ExitFields { code: None, signal: Some(signal) },
         None => ExitFields { code: None, signal: None },
-    }
-}
-
-#[derive(serde::Serialize)]
-struct ProcessFields {
-    pid: u32,
-    parent: u32,
-    command: String,
-    main: bool,
-    live_bytes: u64,
-    peak_bytes: u64,
-}
-
-fn process(row: &ProcessRow) -> ProcessFields {
-    ProcessFields {
-        pid: row.pid.get(),
-        parent: row.parent.get(),
-        command: row.command.join(" "),
-        main: row.shown,
-        live_bytes: row.live.get(),
-        peak_bytes: row.peak.get(),
     }
 }
 
@@ -377,15 +358,17 @@ struct LossFields {
 
 /// What the process lost, then what the recording lost.
 fn losses(profile: &Profile) -> Vec<LossFields> {
-    let seen = profile.losses.iter().map(|line| LossFields {
-        what: line.what.clone(),
-        count: line.count,
-        of: line.of,
-    });
-    let damage = profile.damage.iter().map(|damage| LossFields {
+    profile.losses.iter().map(loss).chain(damage(profile)).collect()
+}
+
+fn loss(line: &LossLine) -> LossFields {
+    LossFields { what: line.what.clone(), count: line.count, of: line.of }
+}
+
+fn damage(profile: &Profile) -> impl Iterator<Item = LossFields> {
+    profile.damage.iter().map(|damage| LossFields {
         what: format!("damaged parts of the recording, {damage}"),
         count: 1,
         of: None,
-    });
-    seen.chain(damage).collect()
+    })
 }

@@ -12,11 +12,11 @@ use heaplens_format::recording::{Ledger, PathNode, Step};
 
 use crate::catalogue::ledger::{SMALLEST, mib};
 use crate::catalogue::number::{count, percent, seconds, size};
-use crate::catalogue::process::{iterations as loop_words, loss_words, python_name};
+use crate::catalogue::process::{iterations as loop_words, python_name, tree_loss_words};
 use crate::catalogue::stack::fold;
 use crate::catalogue::stack::label::{file_name, label};
 use crate::catalogue::stack::mixed::{self, FoldedLine};
-use crate::catalogue::verdict::{rate, verdict_line};
+use crate::catalogue::verdict::{rate, tree_verdict_line};
 use crate::catalogue::wording::one_line;
 use crate::catalogue::{facts, reference_path};
 
@@ -31,7 +31,7 @@ pub fn write(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
     let Some(verdict) = profile.verdict() else {
         return writeln!(out, "Nothing was recorded.");
     };
-    writeln!(out, "**Memory**: {}", verdict_line(profile, verdict))?;
+    writeln!(out, "**Memory**: {}", tree_verdict_line(profile, verdict))?;
     writeln!(out)?;
     writeln!(out, "- program: {}", program(profile))?;
     writeln!(out, "- versions: {}", versions(profile, &packages(&profile.modules)))?;
@@ -165,7 +165,8 @@ fn write_ledger(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
 }
 
 fn write_missed(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
-    let losses: Vec<String> = profile.losses.iter().map(loss_words).collect();
+    let lost = profile.tree_losses();
+    let losses: Vec<String> = lost.iter().map(|loss| tree_loss_words(profile, loss)).collect();
     if losses.is_empty() {
         return Ok(());
     }

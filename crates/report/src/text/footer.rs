@@ -3,12 +3,10 @@
 use std::io;
 
 use heaplens_analyze::Profile;
-use heaplens_analyze::profile::ProcessRow;
 
 use super::page::Page;
 use crate::catalogue::number::{count, percent, seconds, size};
-use crate::catalogue::process::{loss_words, process_end};
-use crate::catalogue::wording::one_line;
+use crate::catalogue::process::{OtherProcesses, other_processes, tree_loss_words};
 
 /// Processes beside the one shown that are named.
 const OTHERS: usize = 8;
@@ -17,27 +15,29 @@ const OTHERS: usize = 8;
 const LOSSES: usize = 12;
 
 pub(super) fn write_other_processes(profile: &Profile, page: &mut Page<'_>) -> io::Result<()> {
-    let mut others: Vec<&ProcessRow> = profile.processes.iter().filter(|row| !row.shown).collect();
+    let others = other_processes(profile);
     if others.is_empty() {
         return Ok(());
     }
-    others.sort_by_key(|row| std::cmp::Reverse(row.peak));
-    page.title(&format!("{:<23}{:>11}{:>14}   {}", "Other processes", "at exit", "at peak", "command"))?;
-    for row in others.iter().take(OTHERS) {
-        let (live, peak) = (size(row.live), size(row.peak));
-        let command = one_line(&row.command.join(" "));
-        let end = process_end(row.end);
-        page.line(&format!("  {:>8}  {end:<12} {live:>11}{peak:>14}   {command}", row.pid.get()))?;
+    page.title(&format!(
+        "{:<27}{:>11}{:>14}   {:<20}{}",
+        "Other processes", "at exit", "at peak", "verdict", "command"
+    ))?;
+    for other in others.iter().take(OTHERS) {
+        let (live, peak) = (size(other.live), size(other.peak));
+        let OtherProcesses { name, end, verdict, command, .. } = other;
+        page.line(&format!("  {name:>12}  {end:<12} {live:>11}{peak:>14}   {verdict:<20}{command}"))?;
     }
     match others.len().saturating_sub(OTHERS) {
         0 => Ok(()),
-        more => page.line(&format!("            {} more", count(more as u64))),
+        more => page.line(&format!("                {} more", count(more as u64))),
     }
 }
 
 pub(super) fn write_losses(profile: &Profile, page: &mut Page<'_>) -> io::Result<()> {
     let damage = profile.damage.iter().map(|damage| format!("the recording is damaged {damage}"));
-    let losses: Vec<String> = profile.losses.iter().map(loss_words).chain(damage).collect();
+    let lost = profile.tree_losses();
+    let losses: Vec<String> = lost.iter().map(|loss| tree_loss_words(profile, loss)).chain(damage).collect();
     if losses.is_empty() {
         page.line("")?;
         return page.line("  No allocation events lost, no stacks truncated.");

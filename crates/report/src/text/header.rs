@@ -33,11 +33,22 @@ pub(super) fn write_command(profile: &Profile, page: &mut Page<'_>) -> io::Resul
     page.line(&format!("heaplens  {command} · {rest}"))
 }
 
+/// The process that the page is about, where that is not the command's own.
+pub(super) fn write_process(profile: &Profile, page: &mut Page<'_>) -> io::Result<()> {
+    match profile.shown() {
+        Some(row) if row.forked && profile.pid != profile.main => {
+            page.line(&format!("  process         {} (forked by process {})", row.pid, row.parent))
+        }
+        Some(row) if row.command != profile.run.command => {
+            page.line(&format!("  process         {} ({})", row.pid, one_line(&row.command.join(" "))))
+        }
+        _ => Ok(()),
+    }
+}
+
 pub(super) fn write_figures(profile: &Profile, page: &mut Page<'_>) -> io::Result<()> {
     page.line("")?;
-    if let Some(row) = profile.shown().filter(|row| row.command != profile.run.command) {
-        page.line(&format!("  process         {} ({})", row.pid, one_line(&row.command.join(" "))))?;
-    }
+    write_process(profile, page)?;
     if let Some(rss) = profile.rss {
         let [start, peak, end] = [rss.start, rss.peak, rss.end].map(size);
         let last = if is_running(profile) { "now" } else { "end" };

@@ -41,13 +41,16 @@ pub fn write(
 ) -> io::Result<()> {
     let mut page = Page { options, out };
     header::write_command(profile, &mut page)?;
+    if profile.pid != profile.main {
+        header::write_process(profile, &mut page)?;
+    }
     page.line("")?;
     match &profile.leaks {
         None => page.line("  No leak check: the process was not stopped at exit.")?,
         Some(Leaks::NotDone(reason)) => page.wrapped("  No leak check: ", reason)?,
         Some(Leaks::Done(records)) => write_records(profile, records, leaks, &mut page)?,
     }
-    let is_complete = profile.losses.is_empty() && profile.damage.is_empty();
+    let is_complete = profile.tree_losses().is_empty() && profile.damage.is_empty();
     if is_complete { Ok(()) } else { footer::write_losses(profile, &mut page) }
 }
 

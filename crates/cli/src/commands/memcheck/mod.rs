@@ -10,10 +10,10 @@ use std::io::stderr;
 use std::path::Path;
 use std::process::ExitCode;
 
-use heaplens_analyze::Profile;
 use heaplens_analyze::heap::Analysis;
-use heaplens_analyze::profile::{LeakRecord, Leaks};
+use heaplens_analyze::profile::{LeakRecord, Leaks, StackFrame};
 use heaplens_analyze::suppressions::{self, Names, Suppression};
+use heaplens_analyze::{NoSuchProcess, Profile, main_process, process_profile};
 use heaplens_format::Pid;
 use heaplens_format::environment::Objects;
 use heaplens_format::recording::{Decoded, HeapMoment, LeakKind};
@@ -145,46 +145,59 @@ impl MemcheckArguments {
         known: &[Suppression],
         outputs: &CheckOutputs,
     ) -> Result<Option<u8>, Failure> {
-        let mut profile = heaplens_analyze::profile(decoded, None).map_err(Failure::new)?;
+        let mut profiles = each_process(decoded).map_err(Failure::new)?;
         if let Some(callers) = self.leak_resolution.callers() {
-            profile.merge_leaks(callers);
+            profiles.iter_mut().for_each(|profile| profile.merge_leaks(callers));
         }
-        let names = self.names(&profile, known);
-        profile.suppress(known, &names);
-        let records = match &profile.leaks {
-            Some(Leaks::Done(records)) => records.as_slice(),
-            _ => &[],
-        };
-        let is_error = |record: &&LeakRecord| self.errors_for_leak_kinds.0.contains(&record.kind);
-        let errors = records.iter().filter(is_error).count();
+        let names = self.names(&profiles, known);
+        profiles.iter_mut().for_each(|profile| profile.suppress(known, &names));
+        let errors: usize = profiles.iter().map(|profile| self.errors(profile)).sum();
         if self.leak_check != LeakDetail::No && !(self.quiet && errors == 0) {
-            let options =
-                if outputs.text == Output::Stderr { text_options(self.color, &stderr()) } else { plain() };
-            let mut text = Vec::new();
-            leaks::write(&profile, options, &self.shown(&names), &mut text)
-                .expect("writing to a Vec cannot fail");
-            outputs.text.write(process_of(&profile), &text)?;
+            self.write_text(&profiles, &names, &outputs.text)?;
         }
+        let profile = &profiles[0];
         if let Some(path) = &self.json {
-            write_json(&profile, path)?;
+            write_json(profile, path)?;
         }
         if let Some(xml) = &outputs.xml {
-            xml.write(process_of(&profile), &self.xml(&profile, &names))?;
+            xml.write(process_of(profile), &self.xml(profile, &names))?;
         }
         Ok((errors > 0 && self.error_exitcode != 0).then_some(self.error_exitcode))
     }
 
+    /// Records of a process that count as errors.
+    fn errors(&self, profile: &Profile) -> usize {
+        let is_error = |record: &&LeakRecord| self.errors_for_leak_kinds.0.contains(&record.kind);
+        records(profile).iter().filter(is_error).count()
+    }
+
+    /// The first process, and others that have errors.
+    fn write_text(&self, profiles: &[Profile], names: &Names, to: &Output) -> Result<(), Failure> {
+        let options = if *to == Output::Stderr { text_options(self.color, &stderr()) } else { plain() };
+        let (mut text, shown) = (Vec::new(), self.shown(names));
+        for (number, profile) in profiles.iter().enumerate() {
+            if number == 0 || self.errors(profile) > 0 {
+                leaks::write(profile, options, &shown, &mut text).expect("writing to a Vec cannot fail");
+            }
+        }
+        to.write(process_of(&profiles[0]), &text)
+    }
+
     /// The names that Valgrind gives to frames, for matching suppressions of the user and for generating them. The built-in ones do
     /// not need them, and looking them up costs as much as resolving all symbols.
-    fn names(&self, profile: &Profile, known: &[Suppression]) -> Names {
-        let Some(Leaks::Done(records)) = &profile.leaks else { return Names::default() };
+    fn names(&self, profiles: &[Profile], known: &[Suppression]) -> Names {
         let are_generated = self.gen_suppressions != GenSuppressions::No;
         let kinds = self.kinds();
         let is_needed = |record: &&LeakRecord| {
             are_generated && kinds.contains(&record.kind)
                 || !self.suppressions.is_empty() && known.iter().any(|one| one.is_for(record.kind))
         };
-        Names::of(records.iter().filter(is_needed).flat_map(|record| profile.frames(record.stack)))
+        let mut frames: Vec<&StackFrame> = Vec::new();
+        for profile in profiles {
+            let needed = records(profile).iter().filter(is_needed);
+            needed.for_each(|record| frames.extend(profile.frames(record.stack)));
+        }
+        Names::of(frames.into_iter())
     }
 
     fn xml(&self, profile: &Profile, names: &Names) -> Vec<u8> {
@@ -223,6 +236,22 @@ impl MemcheckArguments {
             LeakDetail::Full => kinds.into_iter().collect(),
             LeakDetail::Summary | LeakDetail::No => Vec::new(),
         }
+    }
+}
+
+/// The process that stands for the command, with the tree that it is a part of, and all others by themselves.
+fn each_process(decoded: &Decoded) -> Result<Vec<Profile>, NoSuchProcess> {
+    let first = heaplens_analyze::profile(decoded, main_process(decoded))?;
+    let others = first.processes.iter().filter(|row| !row.shown).map(|row| process_profile(decoded, row.pid));
+    let mut profiles: Vec<Profile> = others.collect::<Result<_, _>>()?;
+    profiles.insert(0, first);
+    Ok(profiles)
+}
+
+fn records(profile: &Profile) -> &[LeakRecord] {
+    match &profile.leaks {
+        Some(Leaks::Done(records)) => records,
+        _ => &[],
     }
 }
 
