@@ -1,6 +1,8 @@
 //! Names and keys as texts. Contents are not for a recording: of a key that does not stand in the source only its type and length are
 //! reported, and a text is cut where a name would end.
 
+use std::ops::ControlFlow;
+
 use heaplens_cpython::ReadMemory;
 use heaplens_cpython::fixed::object::SIZE;
 use heaplens_cpython::fixed::{type_flag, unicode};
@@ -9,6 +11,7 @@ use heaplens_format::Addr;
 
 use super::class::{Class, ClassKind};
 use super::interpreter::Python;
+use super::references::Label;
 
 /// Characters of a key that are reported.
 const LONGEST_KEY: usize = 40;
@@ -108,9 +111,22 @@ impl<M: ReadMemory> Python<'_, M> {
         self.text(object, LONGEST_NAME)
     }
 
-    /// The file of a module, by its dict.
+    /// The file of a module, by its dict. Of a script that has ended only its loader knows it.
     pub fn file_of_module(&self, dict: Addr) -> Option<String> {
-        self.text(self.value_of(dict, "__file__")?, LONGEST_PATH)
+        let of_loader = || self.attribute(self.value_of(dict, "__loader__")?, "path");
+        self.text(self.value_of(dict, "__file__").or_else(of_loader)?, LONGEST_PATH)
+    }
+
+    fn attribute(&self, object: Addr, name: &str) -> Option<Addr> {
+        let mut found = None;
+        let _ = self.each_reference(object, &mut |target, label| match label {
+            Label::Attribute(key) if self.text(key, LONGEST_NAME).as_deref() == Some(name) => {
+                found = Some(target);
+                ControlFlow::Break(())
+            }
+            _ => ControlFlow::Continue(()),
+        });
+        found
     }
 
     fn integer(&self, object: Addr) -> Option<i128> {
