@@ -4,7 +4,7 @@
 //!
 //! ```text
 //!   symbols ─▶ suppressions ────────────────────┐
-//!   profile ─▶ trend ─▶ diagnose ───────────────┴─▶ analysis (Profile) ─▶ diff          heap: one snapshot of a running process
+//!   profile ─▶ trend ─▶ diagnose, holder_rules ─┴─▶ analysis (Profile) ─▶ diff          heap: one snapshot of a running process
 //! ```
 #![forbid(unsafe_code)]
 
@@ -16,6 +16,7 @@ pub mod diff;
 #[path = "../../../frameworks/mod.rs"]
 mod frameworks;
 pub mod heap;
+pub mod holder_rules;
 pub mod packages;
 pub mod profile;
 pub mod suppressions;

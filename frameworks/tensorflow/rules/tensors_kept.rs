@@ -9,6 +9,7 @@ pub(crate) static RULE: Rule = Rule {
     fix: Text::Plain(
         "store numbers, not tensors: float(x) or x.numpy(); limit the list, or use a tf.keras.metrics metric",
     ),
+    yields_to_holder: true,
     layer: Some("tensorflow-tensor"),
     // A tensor lives as long as its handle; one that no cache holds is held by the program.
     shown_by: Some(|frames| has_function(frames, &[TENSOR, "Create"])),

@@ -7,6 +7,7 @@ use super::profile::Profile;
 use crate::diagnose::remark::Remark;
 use crate::diagnose::{Finding, Verdict};
 use crate::frameworks;
+use crate::holder_rules::{self, HolderRule};
 use crate::profile::{HeldBy, StackFrame, StackId};
 
 /// All that there may be to say, by what it is called in the JSON report.
@@ -49,8 +50,14 @@ impl Profile {
     }
 }
 
-/// What its rule says of a finding.
+/// What its rule says of a finding, and what its holder does.
 impl Finding {
+    /// The known holder of what it is about, by its reference path.
+    pub fn holder_rule(&self, profile: &Profile) -> Option<&'static HolderRule> {
+        let is_by_path = self.rule.yields_to_holder && self.rule.holder.is_empty();
+        holder_rules::find(&profile.held_by(self).filter(|_| is_by_path)?.steps)
+    }
+
     /// The headline.
     pub fn title(&self, profile: &Profile) -> &'static str {
         self.rule.title.of(self, self.line(profile))
@@ -63,7 +70,8 @@ impl Finding {
 
     /// What to do, as far as it is known.
     pub fn fix(&self, profile: &Profile) -> &'static str {
-        self.rule.fix.of(self, self.line(profile))
+        let of_rule = || self.rule.fix.of(self, self.line(profile));
+        self.holder_rule(profile).map_or_else(of_rule, |holder| holder.fix)
     }
 
     /// The line that it is about.

@@ -33,6 +33,8 @@ pub struct Rule {
     pub(crate) verdict: Text,
     /// What to do, as far as it is known.
     pub(crate) fix: Text,
+    /// Whether a known holder says better what to do.
+    pub(crate) yields_to_holder: bool,
     /// What it makes of a run.
     pub outcome: Outcome,
     /// The layer that it is about, where that is another than that of the memory.
@@ -76,6 +78,7 @@ impl Rule {
             title: Text::Plain(""),
             verdict: Text::Plain(""),
             fix: Text::Plain(""),
+            yields_to_holder: false,
             outcome: Outcome::Leak,
             layer: None,
             references: &[],

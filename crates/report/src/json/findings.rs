@@ -98,6 +98,16 @@ struct HolderFields {
     alike: u32,
     /// Elements of the container that grew, in the previous snapshot and in this one.
     elements: Option<[u64; 2]>,
+    /// The known holder that the path leads through; `null` where it is none.
+    known: Option<KnownHolderFields>,
+}
+
+/// A row of the table of holders.
+#[derive(serde::Serialize)]
+struct KnownHolderFields {
+    rule: &'static str,
+    name: &'static str,
+    why: &'static str,
 }
 
 #[derive(serde::Serialize)]
@@ -179,7 +189,8 @@ pub(super) fn remark(profile: &Profile, remark: Remark) -> RemarkFields<'_> {
 fn holder(profile: &Profile, finding: &Finding) -> Option<HolderFields> {
     if !finding.rule.holder.is_empty() {
         let path = finding.rule.holder.iter().map(|&step| step.to_owned()).collect();
-        return Some(HolderFields { path, retained_bytes: None, looked_at: 0, alike: 0, elements: None });
+        let (retained_bytes, looked_at, alike) = (None, 0, 0);
+        return Some(HolderFields { path, retained_bytes, looked_at, alike, elements: None, known: None });
     }
     let held = profile.held_by(finding)?;
     let retained = held.steps.iter().map(|step| step.retained.bytes.get()).max();
@@ -189,6 +200,11 @@ fn holder(profile: &Profile, finding: &Finding) -> Option<HolderFields> {
         looked_at: held.inspected,
         alike: held.alike,
         elements: held.growing.map(|growing| growing.elements).filter(|count| *count != [0; 2]),
+        known: finding.holder_rule(profile).map(|holder| KnownHolderFields {
+            rule: holder.id,
+            name: holder.name,
+            why: holder.words,
+        }),
     })
 }
 

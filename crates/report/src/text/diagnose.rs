@@ -87,6 +87,7 @@ fn write_finding(profile: &Profile, finding: &Finding, out: &mut dyn Write) -> i
         ("live", facts::live(profile, finding)),
         ("threads", facts::threads(profile, finding)),
         ("held by", held_by(profile, finding)),
+        ("why", finding.holder_rule(profile).map_or_else(String::new, |holder| holder.words.to_owned())),
         ("rate", facts::interval(profile, finding)),
         ("counted", facts::counted(profile, finding)),
         ("ruled out", facts::excluded(profile, finding)),

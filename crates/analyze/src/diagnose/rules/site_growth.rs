@@ -11,6 +11,7 @@ pub(crate) static RULE: Rule = Rule {
         true => "clear or limit the container that holds it, or allocate it once, before the loop",
         false => "free it, or limit the size of the container that holds it",
     }),
+    yields_to_holder: true,
     of_line: Some(|trend, _| trend.shape == Shape::Linear),
     ..Rule::new("G1", "site-growth", 220)
 };

@@ -1,6 +1,7 @@
 //! Who holds what grows: programs that know it, and the reference path that the report names.
 
 mod keys;
+mod known;
 mod native;
 pub mod python;
 mod tensorflow;
@@ -34,8 +35,8 @@ impl Held {
     }
 }
 
-/// The reference path that the report names for what grows at a line of a file, numbers of elements left out.
-fn holder_of(command: &Path, words: &[&str], file: &str, line: u64) -> Result<Vec<String>, String> {
+/// What the report says of what grows at a line of a file.
+fn report_of(command: &Path, words: &[&str], file: &str, line: u64) -> Result<Value, String> {
     let run = words.iter().fold(Heaplens::on(command, &["-q"]), |run, word| run.arg(word)).finish();
     let report = run.report();
     if run.output.status.code() != Some(0) {
@@ -49,9 +50,15 @@ fn holder_of(command: &Path, words: &[&str], file: &str, line: u64) -> Result<Ve
             && location["line"] == line
             && location["file"].as_str().is_some_and(|path| path.ends_with(file))
     };
-    let Some(found) = findings.iter().find(is_here) else {
-        return Err(format!("nothing is found at {file}:{line}, verdict {}", report.0["verdict"]));
-    };
+    match findings.iter().find(is_here) {
+        Some(found) => Ok(found.clone()),
+        None => Err(format!("nothing is found at {file}:{line}, verdict {}", report.0["verdict"])),
+    }
+}
+
+/// The reference path that the report names for what grows at a line of a file, numbers of elements left out.
+fn holder_of(command: &Path, words: &[&str], file: &str, line: u64) -> Result<Vec<String>, String> {
+    let found = report_of(command, words, file, line)?;
     match found["holder"]["path"].as_array() {
         Some(path) => Ok(path.iter().filter_map(|step| step.as_str().map(without_numbers)).collect()),
         None => Err("nobody is named".to_owned()),

@@ -1,0 +1,39 @@
+//! What a reference path alone says about why memory is kept, and what to do about it. Rows of a table (`holders.rules`): a pattern
+//! of the path's steps, words that explain the holder, a fix. It reads paths and no other evidence, and decides no verdict.
+//!
+//! ```text
+//!   holders.rules ─▶ table ─▶ HolderRule: pattern, words, fix ─▶ the first whose pattern a path matches
+//! ```
+
+mod pattern;
+mod table;
+
+use heaplens_format::recording::PathNode;
+
+use pattern::Pattern;
+
+/// A known holder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HolderRule {
+    /// Its number in the catalogue of causes.
+    pub id: &'static str,
+    /// Its name.
+    pub name: &'static str,
+    /// Why the holder keeps what it holds.
+    pub words: &'static str,
+    /// What to do about it.
+    pub fix: &'static str,
+    patterns: Vec<Pattern>,
+    /// Paths that it is the first to match.
+    examples: Vec<&'static str>,
+}
+
+/// All rows, in the order in which they are asked.
+pub fn all() -> &'static [HolderRule] {
+    table::all()
+}
+
+/// The first row that a reference path matches; the path begins at its root.
+pub fn find(path: &[&PathNode]) -> Option<&'static HolderRule> {
+    all().iter().find(|rule| rule.patterns.iter().any(|pattern| pattern.is_in(path)))
+}

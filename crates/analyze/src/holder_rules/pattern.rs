@@ -1,0 +1,215 @@
+//! Patterns of reference paths, written like the paths themselves: `module logging → root → .handlers`. Names are compared whole.
+
+use heaplens_format::recording::{PathNode, Step};
+
+/// Steps that follow each other somewhere in a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Pattern(Vec<Element>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Element {
+    /// Any number of steps, also none.
+    Gap,
+    Step {
+        name: Name,
+        /// Its class is one of these; any where there are none.
+        classes: Vec<&'static str>,
+    },
+}
+
+/// How a step is led to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Name {
+    Any,
+    /// A module; with `.*` all below it, too.
+    Module(&'static str),
+    Variable(&'static str),
+    Attribute(&'static str),
+    /// An element of a container, or a key of it.
+    Element,
+    /// A part of a given name, such as a key.
+    Part(&'static str),
+    /// The default of a parameter.
+    Default,
+}
+
+impl Pattern {
+    /// From its text; `None` where that is none.
+    pub(super) fn parse(text: &'static str) -> Option<Self> {
+        let elements: Option<Vec<Element>> = text.split(" → ").map(Element::parse).collect();
+        elements.filter(|elements| elements.iter().any(Element::says_something)).map(Self)
+    }
+
+    /// Whether a path has these steps.
+    pub(super) fn is_in(&self, path: &[&PathNode]) -> bool {
+        (0..path.len()).any(|start| begins(&self.0, &path[start..]))
+    }
+}
+
+/// Whether a path begins with these steps.
+fn begins(elements: &[Element], path: &[&PathNode]) -> bool {
+    match elements {
+        [] => true,
+        [Element::Gap, rest @ ..] => (0..=path.len()).any(|skipped| begins(rest, &path[skipped..])),
+        [step @ Element::Step { .. }, rest @ ..] => {
+            path.split_first().is_some_and(|(first, path)| step.matches(first) && begins(rest, path))
+        }
+    }
+}
+
+impl Element {
+    fn parse(text: &'static str) -> Option<Self> {
+        let text = text.trim();
+        if text == "…" {
+            return Some(Self::Gap);
+        }
+        let (name, classes) = match text.split_once('(') {
+            Some((name, rest)) => (name.trim(), rest.strip_suffix(')')?.split('|').map(str::trim).collect()),
+            None => (text, Vec::new()),
+        };
+        let are_classes = classes.iter().all(|class: &&str| !class.is_empty());
+        are_classes.then_some(Self::Step { name: Name::parse(name)?, classes })
+    }
+
+    /// Whether it is more than a place in the path.
+    fn says_something(&self) -> bool {
+        matches!(self, Self::Step { name, classes } if *name != Name::Any && *name != Name::Element || !classes.is_empty())
+    }
+
+    fn matches(&self, node: &PathNode) -> bool {
+        match self {
+            Self::Gap => true,
+            Self::Step { name, classes } => {
+                name.matches(node)
+                    && (classes.is_empty() || classes.iter().any(|class| is_class(class, &node.class)))
+            }
+        }
+    }
+}
+
+impl Name {
+    fn parse(text: &'static str) -> Option<Self> {
+        Some(match text {
+            "" | "*" => Self::Any,
+            "[*]" => Self::Element,
+            "default of *" => Self::Default,
+            "key" | "element" => Self::Part(text),
+            _ => match (text.strip_prefix("module "), text.strip_prefix('.')) {
+                (Some(module), _) => Self::Module(module),
+                (_, Some(attribute)) => Self::Attribute(attribute),
+                _ if text.contains(' ') => return None,
+                _ => Self::Variable(text),
+            },
+        })
+    }
+
+    fn matches(self, node: &PathNode) -> bool {
+        let (step, name) = (node.step, &*node.name);
+        match self {
+            Self::Any => true,
+            Self::Module(module) => step == Step::Module && is_module(module, name),
+            Self::Variable(variable) => matches!(step, Step::Variable | Step::Cell) && name == variable,
+            Self::Attribute(attribute) => step == Step::Attribute && name == attribute,
+            Self::Element => match step {
+                Step::Item | Step::Key => true,
+                Step::Part => matches!(name, "key" | "element"),
+                _ => false,
+            },
+            Self::Part(part) => step == Step::Part && name == part,
+            Self::Default => step == Step::Part && name.starts_with("default of "),
+        }
+    }
+}
+
+fn is_module(pattern: &str, name: &str) -> bool {
+    match pattern.strip_suffix(".*") {
+        Some(top) => name.strip_prefix(top).is_some_and(|rest| rest.is_empty() || rest.starts_with('.')),
+        None => name == pattern,
+    }
+}
+
+/// Whether a class is meant. A star stands for characters that are neither a dot nor a colon.
+fn is_class(pattern: &str, name: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == name,
+        Some((before, after)) => name
+            .strip_prefix(before)
+            .and_then(|rest| rest.strip_suffix(after))
+            .is_some_and(|between| !between.contains(['.', ':'])),
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use heaplens_format::Bytes;
+    use heaplens_format::recording::Amount;
+
+    /// A path as the examples of the table have it.
+    pub(in crate::holder_rules) fn path(text: &str) -> Vec<PathNode> {
+        text.split(" → ").map(node).collect()
+    }
+
+    fn node(text: &str) -> PathNode {
+        // A name may have parentheses of its own only in brackets.
+        let (name, class) = match text.strip_suffix(')').and_then(|text| text.rsplit_once('(')) {
+            Some((name, class)) => (name.trim(), class),
+            None => (text.trim(), ""),
+        };
+        let (step, name) = match name {
+            "" => (Step::Pointer, ""),
+            "key" | "element" => (Step::Part, name),
+            _ => match (name.strip_prefix("module "), name.strip_prefix('.'), name.strip_prefix('[')) {
+                (Some(module), ..) => (Step::Module, module),
+                (_, Some(attribute), _) => (Step::Attribute, attribute),
+                (.., Some(key)) => (Step::Item, key.trim_end_matches(']')),
+                _ if name.starts_with("default of ") => (Step::Part, name),
+                _ => (Step::Variable, name),
+            },
+        };
+        PathNode {
+            parent: None,
+            step,
+            name: name.into(),
+            class: class.into(),
+            address: 0,
+            size: Bytes::ZERO,
+            retained: Amount::default(),
+        }
+    }
+
+    fn is_in(pattern: &'static str, text: &str) -> bool {
+        let path = path(text);
+        Pattern::parse(pattern).expect(pattern).is_in(&path.iter().collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn steps_follow_each_other_unless_there_is_a_gap() {
+        let text = "module a → b (A) → .c (B) → [4] (C)";
+        assert!(
+            is_in("module a → b → .c", text) && is_in("(B) → [*]", text) && is_in("module a → … → (C)", text)
+        );
+        assert!(is_in("b → … → .c", text) && is_in("* (B)", text));
+        assert!(!is_in("module a → .c", text) && !is_in("(A) → (C)", text) && !is_in("(C) → … → b", text));
+    }
+
+    #[test]
+    fn names_are_compared_whole_and_by_what_they_are_of() {
+        let text = "module logging_tools → handlers (list) → [1] (__main__.ArrayImpl)";
+        for pattern in ["module logging", ".handlers", "handler", "(ArrayImpl)", "(*ArrayImpl)", "key"] {
+            assert!(!is_in(pattern, text), "{pattern}");
+        }
+        assert!(
+            is_in("module logging_tools", text) && is_in("handlers", text) && is_in("(__main__.*)", text)
+        );
+        assert!(is_in("module torch._dynamo.* → *", "module torch._dynamo.guards → cache (dict)"));
+        assert!(!is_in("module torch._dynamo.* → *", "module torch._dynamos → cache (dict)"));
+    }
+
+    #[test]
+    fn what_says_nothing_is_no_pattern() {
+        for text in ["…", "* → …", "[*]", "", "(A", "(A | )", "two words"] {
+            assert_eq!(Pattern::parse(text), None, "{text}");
+        }
+    }
+}
