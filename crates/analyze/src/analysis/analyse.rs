@@ -53,7 +53,8 @@ pub fn main_process(decoded: &Decoded) -> Option<Pid> {
 fn all(recording: &Recording, choice: &Choice, own: Option<usize>, tables: Tables) -> Vec<Profile> {
     let analysed = |&at: &usize| {
         let found = of_process(&recording.processes[at], recording, tables, HeldAt::End);
-        let is_kept = choice.shown == Some(at) || own == Some(at) || is_at_fault(&found);
+        let is_named = is_at_fault(&found) || !found.diagnosis.findings.is_empty();
+        let is_kept = choice.shown == Some(at) || own == Some(at) || is_named;
         if is_kept { found } else { found.without_sites() }
     };
     choice.visible.iter().map(analysed).collect()
