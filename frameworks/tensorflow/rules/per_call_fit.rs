@@ -6,7 +6,7 @@ use heaplens_format::arena::counter::COLLECTOR_HELD;
 use crate::diagnose::evidence::Evidence;
 use crate::diagnose::reclaim_test::Reclaimed;
 use crate::diagnose::rule::{Finding, Outcome, Reads, Rule, Text};
-use crate::diagnose::rules::gc_cycle::{self, UNTIL_COLLECTED};
+use crate::diagnose::rules::gc_cycle::{self, HELD_BY_ITSELF, UNTIL_COLLECTED};
 use crate::profile::{StackFrame, StackId, Stacks};
 
 pub(crate) static RULE: Rule = Rule {
@@ -19,6 +19,7 @@ pub(crate) static RULE: Rule = Rule {
     references: &["https://github.com/tensorflow/tensorflow/issues/44711"],
     outcome: Outcome::Ends(UNTIL_COLLECTED),
     noted: Some(COLLECTOR_HELD),
+    holder: &HELD_BY_ITSELF,
     reads: &[Reads::Collection],
     review: Some(|evidence, findings| review(evidence, findings)),
     ..Rule::new("C7", "per-call-fit", 260)

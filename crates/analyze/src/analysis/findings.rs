@@ -25,8 +25,11 @@ impl Profile {
         Some(if is_harmless && has_lost { Verdict::Lost } else { verdict })
     }
 
-    /// Who holds what a finding is about: what grows, not what was made once at the same line.
+    /// Who holds what a finding is about: what grows, not what was made once at the same line. Garbage has no holder.
     pub fn held_by(&self, finding: &Finding) -> Option<HeldBy<'_>> {
+        if finding.garbage.is_some() {
+            return None;
+        }
         let sites = finding.sites.iter().map(|&site| &self.sites[site]);
         let mut growing: Vec<(f64, StackId)> =
             sites.clone().filter_map(|site| Some((self.diagnosis.of_site(site)?, site.stack))).collect();

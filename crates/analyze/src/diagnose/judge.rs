@@ -15,6 +15,7 @@ use super::plateau::plateau;
 use super::reclaim_test::Reclaimed;
 use super::rule::Finding;
 use super::rules;
+use super::unreachable::UnreachableParts;
 use super::verdict::{self, VerdictBasis};
 use crate::frameworks;
 use crate::trend::{
@@ -149,7 +150,8 @@ impl Known<'_> {
 
     /// Lets rules review all findings, as far as what they read was recorded.
     fn review(self, reclaimed: &Reclaimed, rss: Option<&Trend>, findings: &mut Vec<Finding>) {
-        let evidence = Evidence { known: self, reclaimed, rss, resident: self.resident() };
+        let unreachable = &UnreachableParts::while_running(self);
+        let evidence = Evidence { known: self, reclaimed, unreachable, rss, resident: self.resident() };
         let asked = rules::all().iter().filter(|rule| rule.can_judge(self));
         asked.filter_map(|rule| rule.review).for_each(|review| review(&evidence, findings));
     }

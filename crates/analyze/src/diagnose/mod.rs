@@ -2,7 +2,7 @@
 //! It reads the profile of a process and the trends of its numbers; it formats nothing.
 //!
 //! ```text
-//!   known ─▶ reclaim_test ─▶ evidence ─▶ rule ─▶ rules, one file each ─▶ growing ─▶ verdict ─▶ judge
+//!   known ─▶ reclaim_test, unreachable ─▶ evidence ─▶ rule ─▶ rules, one file each ─▶ growing ─▶ verdict ─▶ judge
 //! ```
 
 pub(crate) mod counting;
@@ -18,6 +18,7 @@ pub(crate) mod rule;
 pub mod rules;
 #[cfg(test)]
 pub(crate) mod testing;
+pub(crate) mod unreachable;
 mod verdict;
 mod wholes;
 
@@ -27,7 +28,7 @@ pub(crate) use judge::diagnose;
 pub(crate) use known::Known;
 pub use plateau::Plateau;
 pub use remark::Remark;
-pub use rule::{Ending, Finding, MeasuredBy, Outcome, Rule};
+pub use rule::{CollectedAtExit, Ending, Finding, MeasuredBy, Outcome, Rule};
 pub use verdict::Verdict;
 
 pub use crate::trend::{How, Shape, Slope, Slowing, Trend};

@@ -267,6 +267,10 @@ pub struct Finding {
     pub held: Measure,
     /// Bytes that the reclaim test gave back: the proof of a rule that has one.
     pub reclaimed: Option<Bytes>,
+    /// The part of it that a heap snapshot saw as garbage while it grew, 0 to 1: the proof of a rule on garbage.
+    pub garbage: Option<f64>,
+    /// What a collection at the end freed of it, where that proves nothing.
+    pub collected_at_exit: Option<CollectedAtExit>,
     /// How threads become more, where these are what grows.
     pub threads: Option<ThreadGrowth>,
     /// What was counted, where the rule is one of a library's.
@@ -277,6 +281,15 @@ pub struct Finding {
     pub representative: Option<usize>,
     /// All sites of that line, by their indices.
     pub sites: Vec<usize>,
+}
+
+/// What a collection freed when the script was through. Functions had returned by then: it may have been held before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CollectedAtExit {
+    /// Bytes.
+    pub freed: Bytes,
+    /// Whether a heap snapshot saw that it was held while it grew; else none was taken.
+    pub was_held: bool,
 }
 
 impl Finding {
@@ -299,6 +312,8 @@ impl Finding {
             live: Amount::default(),
             held: Measure::default(),
             reclaimed: None,
+            garbage: None,
+            collected_at_exit: None,
             threads: None,
             counting: None,
             mapping: None,

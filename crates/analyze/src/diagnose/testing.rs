@@ -8,6 +8,7 @@ use super::known::Known;
 use super::reclaim_test::Reclaimed;
 use super::rule::{Finding, Rule};
 use super::rules::{growth_unexplained, site_growth};
+use super::unreachable::UnreachableParts;
 use crate::profile::Stacks;
 use crate::trend::{Shape, Slope, Trend};
 
@@ -36,9 +37,20 @@ pub(crate) fn unexplained(trend: Trend) -> Finding {
 pub(crate) fn reviewed(
     rule: &Rule,
     reclaimed: &Reclaimed,
-    mut findings: Vec<Finding>,
+    findings: Vec<Finding>,
     rss: Trend,
 ) -> Vec<&'static str> {
+    let reviewed = reviewed_with(rule, (reclaimed, &UnreachableParts::default()), findings, rss);
+    reviewed.iter().map(|finding| finding.rule.id).collect()
+}
+
+/// The same with what a heap snapshot saw, and the findings themselves.
+pub(crate) fn reviewed_with(
+    rule: &Rule,
+    (reclaimed, unreachable): (&Reclaimed, &UnreachableParts),
+    mut findings: Vec<Finding>,
+    rss: Trend,
+) -> Vec<Finding> {
     let (process, stacks) = (Process::default(), Stacks::default());
     let known = Known {
         process: &process,
@@ -50,7 +62,7 @@ pub(crate) fn reviewed(
         trimmed: None,
         tables: Tables::default(),
     };
-    let evidence = Evidence { known, reclaimed, rss: Some(&rss), resident: 500.0 * MIB };
+    let evidence = Evidence { known, reclaimed, unreachable, rss: Some(&rss), resident: 500.0 * MIB };
     rule.review.expect("it reviews findings")(&evidence, &mut findings);
-    findings.iter().map(|finding| finding.rule.id).collect()
+    findings
 }

@@ -55,11 +55,15 @@ impl Holders {
     }
 
     /// Who holds the blocks of one of these stacks, if most of them are held alike: those of which most is held in the best snapshot. That is the last one while
-    /// the program ran: a local of a function that has returned is gone at the end.
+    /// the program ran, else the last one that was asked for: a local of a function that has returned is gone at the end.
     pub fn of_stacks(&self, stacks: &[StackId]) -> Option<HeldBy<'_>> {
-        let is_running = |view: &HeapView| matches!(view.moment, HeapMoment::Running { .. });
+        let rank = |view: &HeapView| match view.moment {
+            HeapMoment::Running { .. } => 0,
+            HeapMoment::Asked => 1,
+            HeapMoment::Exit => 2,
+        };
         let mut order: Vec<usize> = (0..self.heap.views.len()).rev().collect();
-        order.sort_by_key(|&at| !is_running(&self.heap.views[at]));
+        order.sort_by_key(|&at| rank(&self.heap.views[at]));
         order.into_iter().find_map(|at| {
             let found = stacks.iter().filter_map(|stack| self.by_stack[at].get(stack)).min()?;
             let view = &self.heap.views[at];

@@ -41,6 +41,22 @@ pub struct HeapView {
     pub retainers: Vec<u32>,
     /// Containers that hold more than at the snapshot before.
     pub growing: Vec<GrowingNode>,
+    /// Sites with blocks of Python that no root leads to; `None` where that was not examined, as before format 2.9.
+    pub unreachable: Option<Vec<UnreachableSite>>,
+}
+
+/// Blocks of one site, and those of them that no root leads to: Python objects, and what only these lead to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnreachableSite {
+    /// The site: its index.
+    pub site: u32,
+    /// All of its blocks in the snapshot.
+    pub live: Amount,
+    /// Garbage that waits for Python's collector: every reference to it comes from other garbage.
+    pub garbage: Amount,
+    /// Objects with more references than there are pointers to them, and what only those lead to: nobody holds them, and the
+    /// collector leaves them alone.
+    pub overcounted: Amount,
 }
 
 /// When the snapshot was taken.

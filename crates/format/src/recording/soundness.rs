@@ -83,6 +83,11 @@ fn uphold_view(view: &mut HeapView, sites: usize, tally: &mut Tally) {
     view.growing.retain(|growing| exists(growing.node));
     let after = view.holders.len() + view.retainers.len() + view.growing.len();
     (after..before).for_each(|_| tally.add(Violation::PathWithoutEnd));
+    if let Some(unreachable) = &mut view.unreachable {
+        let before = unreachable.len();
+        unreachable.retain(|of| (of.site as usize) < sites);
+        (unreachable.len()..before).for_each(|_| tally.add(Violation::LeakWithoutSite));
+    }
 }
 
 /// A count is true whatever became of its stack; values at marks that make no sense are not.

@@ -8,11 +8,21 @@ use heaplens_format::recording::{
     GrowingNode, HeapMoment, HeapView, History, Holder, Interpreter, LeakCheck, LeakKind, Ledger,
     LedgerMapping, LedgerMoment, Line, Loop, LostSite, Mark, MarkKind, Module, Node, Note, PathNode, Process,
     ProcessEnd, Reading, Recording, Rss, Run, Sample, Site, SiteKind, SpaceLedgers, Step, ThreadOf, Threads,
+    UnreachableSite,
 };
 use heaplens_format::{Addr, Bytes, CodeId, LoopId, Loss, ModuleId, Nanos, NodeId, Pid};
 
 /// A shell that was replaced by a program which runs Python, with a loop in it.
 pub fn sample() -> Recording {
+    let mut recording = sample_of_format_2_8();
+    let amount = |blocks| Amount { bytes: Bytes::new(100 * blocks), blocks };
+    let of = UnreachableSite { site: 1, live: amount(9), garbage: amount(7), overcounted: amount(1) };
+    recording.processes[0].heap.views[0].unreachable = Some(vec![of]);
+    recording
+}
+
+/// What format 2.8 could say: not which blocks of a running program no root leads to.
+pub fn sample_of_format_2_8() -> Recording {
     let mut recording = sample_of_format_2_7();
     let used = Ledger { at: Nanos::new(500), rss: Bytes::new(3 << 20), ..Ledger::default() };
     let space = Space { kind: SpaceKind::new(1), index: 1 };
@@ -69,6 +79,7 @@ pub fn sample_of_format_2_5() -> Recording {
         holders: vec![Holder { site: 1, node: 2, inspected: 64, alike: 63 }],
         retainers: vec![1],
         growing: vec![GrowingNode { node: 1, before: amount(2), elements: [400, 812] }],
+        unreachable: None,
     };
     let asked = HeapView { moment: HeapMoment::Asked, ..HeapView::default() };
     recording.processes[0].heap.views = vec![running, asked, HeapView::default()];

@@ -9,7 +9,7 @@ use heaplens_format::recording::{
     GrowingNode, Heap, HeapMoment, HeapView, History, Holder, Interpreter, LeakCheck, LeakKind, Ledger,
     LedgerMapping, LedgerMoment, Loop, LostSite, Mark, MarkKind, Module, Node, Note, PathNode, Process,
     ProcessEnd, Reading, Recording, Rss, Run, Sample, Site, SiteKind, SpaceLedgers, Stage, Step, ThreadOf,
-    Threads,
+    Threads, UnreachableSite,
 };
 use heaplens_format::{Addr, Bytes, CodeId, LoopId, Loss, ModuleId, Nanos, NodeId, Pid};
 use proptest::collection::{btree_map, vec};
@@ -189,25 +189,28 @@ fn view() -> impl Strategy<Value = HeapView> {
         any::<[u32; 4]>().prop_map(|[site, node, inspected, alike]| Holder { site, node, inspected, alike });
     let growing = (any::<u32>(), amount(), any::<[u64; 2]>())
         .prop_map(|(node, before, elements)| GrowingNode { node, before, elements });
-    let ends = (vec(holder, 0..3), vec(any::<u32>(), 0..3), vec(growing, 0..3));
+    let unreachable = (any::<u32>(), amount(), amount(), amount())
+        .prop_map(|(site, live, garbage, overcounted)| UnreachableSite { site, live, garbage, overcounted });
+    let unreachable = option::of(vec(unreachable, 0..3));
+    let ends = (vec(holder, 0..3), vec(any::<u32>(), 0..3), vec(growing, 0..3), unreachable);
     (nanos(), moment, (nanos(), any::<bool>(), nanos()), amount(), vec(class, 0..3), vec(node, 0..5), ends)
-        .prop_map(
-            |(at, moment, (pause, others_ran, took), live, classes, nodes, (holders, retainers, growing))| {
-                HeapView {
-                    at,
-                    moment,
-                    pause,
-                    others_ran,
-                    took,
-                    live,
-                    classes,
-                    nodes,
-                    holders,
-                    retainers,
-                    growing,
-                }
-            },
-        )
+        .prop_map(|(at, moment, (pause, others_ran, took), live, classes, nodes, ends)| {
+            let (holders, retainers, growing, unreachable) = ends;
+            HeapView {
+                at,
+                moment,
+                pause,
+                others_ran,
+                took,
+                live,
+                classes,
+                nodes,
+                holders,
+                retainers,
+                growing,
+                unreachable,
+            }
+        })
 }
 
 /// Steps come after their holders, and paths end at steps and are of sites that exist.
@@ -226,6 +229,10 @@ fn bind_heap(heap: &mut Heap, sites: u32) {
         view.retainers.iter_mut().for_each(|node| *node %= nodes);
         view.growing.truncate(if nodes == 0 { 0 } else { 3 });
         view.growing.iter_mut().for_each(|growing| growing.node %= nodes);
+        if let Some(unreachable) = &mut view.unreachable {
+            unreachable.truncate(if sites == 0 { 0 } else { 3 });
+            unreachable.iter_mut().for_each(|of| of.site %= sites);
+        }
     }
 }
 

@@ -32,6 +32,9 @@ impl Findings {
         }
         for view in &mut heap.views {
             view.holders.retain_mut(|held| index_of(held.site).map(|index| held.site = index).is_some());
+            if let Some(unreachable) = &mut view.unreachable {
+                unreachable.retain_mut(|of| index_of(of.site).map(|index| of.site = index).is_some());
+            }
         }
     }
 }

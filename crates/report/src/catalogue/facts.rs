@@ -38,7 +38,6 @@ pub(crate) fn amount(profile: &Profile, finding: &Finding) -> String {
 pub(crate) fn facts(profile: &Profile, finding: &Finding) -> Vec<(&'static str, String)> {
     let mapping = evidence::mapping(finding)
         .map(|mapping| format!("{} · {}", one_line(mapping), size(finding.live.bytes)));
-    let proof = finding.reclaimed.map(|returned| format!("the reclaim test recovered {}", size(returned)));
     let evidence = evidence::slowing(profile, finding).map(|slowing| {
         let [first, last] =
             [slowing.first, slowing.last].map(|time| seconds(Nanos::new((time * 1e9) as u64)));
@@ -55,7 +54,8 @@ pub(crate) fn facts(profile: &Profile, finding: &Finding) -> Vec<(&'static str, 
         ("rate", interval(profile, finding)),
         ("counted", counted(profile, finding)),
         ("reason", one_line(&evidence::reasons(profile, finding).join(" · "))),
-        ("proof", proof.unwrap_or_default()),
+        ("proof", proof(finding)),
+        ("at exit", collected_at_exit(finding)),
         ("evidence", evidence.unwrap_or_default()),
         ("levels off", stops.unwrap_or_default()),
         ("ruled out", excluded(profile, finding)),
@@ -63,6 +63,31 @@ pub(crate) fn facts(profile: &Profile, finding: &Finding) -> Vec<(&'static str, 
         ("rule", format!("{id} {name}")),
     ];
     facts.into_iter().filter(|(_, text)| !text.is_empty()).collect()
+}
+
+/// What the reclaim test gave back, and what a snapshot saw before.
+fn proof(finding: &Finding) -> String {
+    let Some(returned) = finding.reclaimed.map(size) else { return String::new() };
+    match finding.garbage {
+        Some(part) => {
+            let part = percent(part);
+            format!(
+                "a heap snapshot while it grew found {part} of it unreachable; gc.collect() at exit freed {returned}"
+            )
+        }
+        None => format!("the reclaim test recovered {returned}"),
+    }
+}
+
+/// A remark, since functions have returned when the script is through.
+fn collected_at_exit(finding: &Finding) -> String {
+    let Some(collected) = finding.collected_at_exit else { return String::new() };
+    let freed = size(collected.freed);
+    let before = match collected.was_held {
+        true => "a heap snapshot found it reachable while it grew",
+        false => "whether it was garbage while it grew is not known, since no heap snapshot was taken then",
+    };
+    format!("gc.collect() freed {freed} of it after the script's code had returned; {before}")
 }
 
 /// What libraries did with each iteration: `3.0 graph operations per iteration: 2.0 at train.py:12 · 1.0 at train.py:13`.

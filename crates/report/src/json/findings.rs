@@ -221,6 +221,11 @@ fn evidence(profile: &Profile, finding: &Finding) -> Vec<EvidenceFields> {
         known("threads per iteration", finding.threads.map(|threads| threads.per_iteration)),
         known("threads whose stacks are left", finding.threads.map(|threads| threads.count as f64)),
         known("bytes that came back when asked for", finding.reclaimed.map(|bytes| bytes.get() as f64)),
+        known("part that was garbage while it grew", finding.garbage),
+        known(
+            "bytes that a collection freed at exit",
+            finding.collected_at_exit.map(|collected| collected.freed.get() as f64),
+        ),
         known("bytes that no pointer leads to at the end", lost.map(|bytes| bytes as f64)),
         known("seconds per iteration at first", slowing.map(|slowing| slowing.first)),
         known("seconds per iteration at last", slowing.map(|slowing| slowing.last)),

@@ -48,6 +48,7 @@ fn view(moment: HeapMoment, variable: &str) -> HeapView {
         holders: vec![Holder { site: 0, node: 2, inspected: 64, alike: 63 }],
         retainers: vec![1],
         growing: vec![GrowingNode { node: 1, before: amount(20 << 20, 406), elements: [406, 812] }],
+        unreachable: None,
     }
 }
 

@@ -121,6 +121,8 @@ impl GrowingLine<'_> {
             live: Amount { bytes: Bytes::new(amount(self.trend.level)), blocks: amount(blocks.last()) },
             held: held(&self.sum.sites, sites),
             reclaimed: None,
+            garbage: None,
+            collected_at_exit: None,
             threads: self.threads,
             counting: self.cause.and_then(|cause| cause.counting.clone()),
             mapping: None,

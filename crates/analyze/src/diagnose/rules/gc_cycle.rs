@@ -1,4 +1,6 @@
-//! C36: reference cycles that Python's collector had not reclaimed yet; a full collection confirmed it.
+//! C36: reference cycles that Python's collector had not reclaimed yet: a heap snapshot saw them while they became more, with no
+//! reference from outside, and a full collection at the end freed them. The collection alone proves nothing: what a function held
+//! is garbage when it has returned.
 
 use heaplens_format::Bytes;
 use heaplens_format::arena::counter::COLLECTOR_HELD;
@@ -6,7 +8,7 @@ use heaplens_format::arena::counter::COLLECTOR_HELD;
 use super::{cache_filling, site_growth};
 use crate::diagnose::evidence::Evidence;
 use crate::diagnose::reclaim_test::Reclaimed;
-use crate::diagnose::rule::{Ending, Finding, Outcome, Reads, Rule, Text};
+use crate::diagnose::rule::{CollectedAtExit, Ending, Finding, Outcome, Reads, Rule, Text};
 use crate::trend::{LEAST_OF_LINE, LEAST_TO_STOP};
 
 pub(crate) static RULE: Rule = Rule {
@@ -15,6 +17,7 @@ pub(crate) static RULE: Rule = Rule {
     fix: Text::Plain("break the cycle, or call gc.collect() periodically"),
     outcome: Outcome::Ends(UNTIL_COLLECTED),
     noted: Some(COLLECTOR_HELD),
+    holder: &HELD_BY_ITSELF,
     reads: &[Reads::Collection],
     review: Some(review),
     ..Rule::new("C36", "gc-cycle", 250)
@@ -23,36 +26,56 @@ pub(crate) static RULE: Rule = Rule {
 /// How the verdict says that such growth ends.
 pub(crate) const UNTIL_COLLECTED: Ending = Ending::After(" until the next garbage collection");
 
+/// Garbage has no other holder.
+pub(crate) const HELD_BY_ITSELF: [&str; 1] = ["no one: only references among themselves"];
+
 /// The fraction of the growth that a collection must free for this to be the cause.
 const MOST: f64 = 0.8;
-/// The fraction of the whole rise, one-time allocations included, that a collection must free.
+/// The fraction of the whole rise, one-time allocations included, that a collection must free, and that a snapshot must see as garbage.
 const HALF: f64 = 0.5;
 
 fn review(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
-    let (reclaimed, resident) = (evidence.reclaimed, evidence.resident);
-    findings.retain(|finding| !will_be_collected(reclaimed, finding, resident));
-    findings.iter_mut().for_each(|finding| explain(reclaimed, finding));
+    findings.retain(|finding| !will_be_collected(evidence, finding));
+    findings.iter_mut().for_each(|finding| explain(evidence, finding));
 }
 
 /// Whether it is the garbage of a run that was shorter than the interval between two full collections: a small amount, freed
-/// but for an insignificant rest, with the collector enabled. What grows in an object that became garbage only
-/// because the loop ended looks the same, hence the limit.
-fn will_be_collected(reclaimed: &Reclaimed, finding: &Finding, resident: f64) -> bool {
+/// but for an insignificant rest, with the collector enabled, and held by nobody as far as that was seen. What grows in an object that
+/// became garbage only because the loop ended looks the same where no snapshot was taken, hence the limit.
+fn will_be_collected(evidence: &Evidence<'_>, finding: &Finding) -> bool {
+    let (reclaimed, resident) = (evidence.reclaimed, evidence.resident);
     let (freed, rise) = (reclaimed.freed(&finding.sites), finding.trend.rise);
     // The growth that is certain: small objects are sampled, and young collections run in between.
     let surely = grew(reclaimed, finding, finding.trend.slope.low);
     let is_garbage = freed >= MOST * surely || surely - freed < LEAST_OF_LINE.max(resident / 2000.0);
     let is_little = rise < LEAST_TO_STOP.max(resident / 100.0);
-    is_plain(finding) && !reclaimed.is_held_off && freed > HALF * surely && is_garbage && is_little
+    let was_held = garbage(evidence, finding).is_some_and(|part| part <= HALF);
+    let is_collected = is_plain(finding) && !reclaimed.is_held_off && freed > HALF * surely;
+    is_collected && is_garbage && is_little && !was_held
 }
 
-fn explain(reclaimed: &Reclaimed, finding: &mut Finding) {
+fn explain(evidence: &Evidence<'_>, finding: &mut Finding) {
+    let reclaimed = evidence.reclaimed;
     let (freed, rise) = (reclaimed.freed(&finding.sites), finding.trend.rise);
     let grew = grew(reclaimed, finding, finding.trend.slope.value);
-    if freed > 0.0 && freed >= MOST * grew && freed > HALF * rise {
-        finding.rule = &RULE;
-        finding.reclaimed = Some(Bytes::new(freed as u64));
+    if freed <= 0.0 || freed < MOST * grew || freed <= HALF * rise {
+        return;
     }
+    let freed = Bytes::new(freed as u64);
+    match garbage(evidence, finding) {
+        Some(part) if part > HALF => {
+            finding.rule = &RULE;
+            (finding.reclaimed, finding.garbage) = (Some(freed), Some(part));
+        }
+        seen => finding.collected_at_exit = Some(CollectedAtExit { freed, was_held: seen.is_some() }),
+    }
+}
+
+/// The part of what the collection freed that was garbage while it became more; `None` where no snapshot was taken then.
+fn garbage(evidence: &Evidence<'_>, finding: &Finding) -> Option<f64> {
+    let freed =
+        finding.sites.iter().filter_map(|site| Some((*site, *evidence.reclaimed.by_collection.get(site)?)));
+    evidence.unreachable.garbage(freed.filter(|(_, bytes)| *bytes > 0.0))
 }
 
 /// Growth at this rate over the run. The rise includes one-time allocations at its beginning; the rate does not.
@@ -71,11 +94,20 @@ mod tests {
     use rustc_hash::FxHashMap;
 
     use super::*;
-    use crate::diagnose::testing::{LENGTH, MIB, growth, reviewed, rising};
+    use crate::diagnose::testing::{LENGTH, MIB, growth, reviewed_with, rising};
+    use crate::diagnose::unreachable::UnreachableParts;
     use crate::trend::{Shape, Slope, Trend};
 
+    /// What becomes of findings where a snapshot saw all of their blocks as garbage.
     fn rules(reclaimed: &Reclaimed, findings: Vec<Finding>, rss: Shape) -> Vec<&'static str> {
-        reviewed(&RULE, reclaimed, findings, rising(rss, 100.0 * MIB))
+        let seen = UnreachableParts::of_garbage(&[(0, 1.0), (1, 1.0), (2, 1.0)]);
+        let reviewed = reviewed_with(&RULE, (reclaimed, &seen), findings, rising(rss, 100.0 * MIB));
+        reviewed.iter().map(|finding| finding.rule.id).collect()
+    }
+
+    fn collected(mib: f64) -> Reclaimed {
+        let by_collection = FxHashMap::from_iter([(0, mib * MIB)]);
+        Reclaimed { by_collection, length: LENGTH, ..Reclaimed::default() }
     }
 
     #[test]
@@ -91,15 +123,36 @@ mod tests {
     }
 
     #[test]
+    fn what_a_collection_at_the_end_frees_is_growth_unless_a_snapshot_saw_it_as_garbage() {
+        let rss = rising(Shape::Linear, 100.0 * MIB);
+        let found = |seen: &UnreachableParts| {
+            let found = reviewed_with(&RULE, (&collected(6.0), seen), vec![growth(0, 6.0 * MIB)], rss);
+            (found[0].rule.id, found[0].collected_at_exit)
+        };
+        let freed = Bytes::new(6 << 20);
+        let of = |part: f64| UnreachableParts::of_garbage(&[(0, part)]);
+        assert_eq!(found(&of(0.9)), ("C36", None));
+        assert_eq!(found(&of(0.4)), ("G1", Some(CollectedAtExit { freed, was_held: true })));
+        let unseen = Some(CollectedAtExit { freed, was_held: false });
+        assert_eq!(found(&UnreachableParts::default()), ("G1", unseen), "no snapshot was taken");
+    }
+
+    #[test]
+    fn a_little_that_was_held_while_it_grew_is_growth_whatever_the_collection_frees() {
+        let rss = rising(Shape::Linear, 100.0 * MIB);
+        let left = |seen: &UnreachableParts| {
+            reviewed_with(&RULE, (&collected(1.0), seen), vec![growth(0, MIB)], rss).len()
+        };
+        assert_eq!(left(&UnreachableParts::of_garbage(&[])), 1, "it was held");
+        assert_eq!(left(&UnreachableParts::of_garbage(&[(0, 1.0)])), 0);
+        assert_eq!(left(&UnreachableParts::default()), 0, "nobody looked");
+    }
+
+    #[test]
     fn what_a_line_made_once_before_it_grew_need_not_come_back() {
         let slope = Slope { value: 0.07 * MIB, low: 0.06 * MIB, high: 0.08 * MIB };
         let grows = || {
             vec![Finding { trend: Trend { slope, ..rising(Shape::Linear, 10.0 * MIB) }, ..growth(0, 0.0) }]
-        };
-        let collected = |mib: f64| Reclaimed {
-            by_collection: FxHashMap::from_iter([(0, mib * MIB)]),
-            length: LENGTH,
-            ..Reclaimed::default()
         };
         assert_eq!(rules(&collected(6.5), grows(), Shape::Linear), ["C36"]);
         assert_eq!(rules(&collected(5.2), grows(), Shape::Linear), ["G1"], "three quarters");

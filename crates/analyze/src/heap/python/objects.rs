@@ -1,6 +1,6 @@
 //! Which blocks hold an object, and which words of such a block are no references. A block is judged by its first words alone.
 
-use heaplens_cpython::fixed::object::SIZE;
+use heaplens_cpython::fixed::object::{REFERENCES, SIZE};
 use heaplens_cpython::fixed::{type_flag, unicode};
 use heaplens_cpython::pools::LARGEST_SMALL;
 use heaplens_cpython::{ReadMemory, is_address};
@@ -37,6 +37,23 @@ impl<M: ReadMemory> Python<'_, M> {
     #[inline]
     pub fn object_in(&self, block: Block, words: &[u64]) -> Option<PythonObject> {
         [0, 2, 4].into_iter().find_map(|lead| self.object_after(lead, block, words))
+    }
+
+    /// Whether a small block is a list, tuple or dict that the interpreter keeps in a free list: it is not linked any more, and has no
+    /// references or the next one of its list instead of their number. What it held is still there, and is not held.
+    pub fn is_in_free_list(&self, words: &[u64]) -> bool {
+        let &[0, _, references, class, ..] = words else { return false };
+        let is_free = (references == 0 || is_address(references)) && is_address(class);
+        is_free
+            && self.class_at(Addr::new(class)).is_some_and(|class| {
+                let is_kept = matches!(class.kind, ClassKind::List | ClassKind::Tuple | ClassKind::Dict);
+                is_kept && class.lead == Bytes::new(16) && !class.has(type_flag::HEAP_TYPE)
+            })
+    }
+
+    /// The references that an object counts; `None` where they cannot be read.
+    pub fn references(&self, object: Addr) -> Option<u64> {
+        self.layout.references(self.reader.word_in(object, REFERENCES)?)
     }
 
     fn object_after(&self, lead: usize, block: Block, words: &[u64]) -> Option<PythonObject> {

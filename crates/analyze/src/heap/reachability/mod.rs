@@ -1,8 +1,8 @@
-//! What the graph says: which blocks are lost, the path by which a root reaches a block, what a block retains, and what grew since
-//! the snapshot before. It reads no memory and gives nothing a name.
+//! What the graph says: which blocks are lost, which are garbage, the path by which a root reaches a block, what a block retains, and
+//! what grew since the snapshot before. It reads no memory and gives nothing a name.
 //!
 //! ```text
-//!   graph ─┬─▶ leak_kinds
+//!   graph ─┬─▶ leak_kinds, unreachable
 //!          ├─▶ paths ─────▶ tops
 //!          └─▶ nodes ─────▶ dominators ─▶ summary ─▶ growing
 //! ```
@@ -20,9 +20,11 @@ mod nodes;
 mod paths;
 mod summary;
 mod tops;
+mod unreachable;
 
 pub use dominators::{COLLECTOR_GROUP, Dominators, Node, TooManyPointers};
 pub use growing::{Growing, growing, largest};
 pub use leak_kinds::LeakKinds;
 pub use paths::{Path, Paths};
 pub use summary::{BlockKind, Summary, SummaryNode};
+pub(crate) use unreachable::{ReferenceCounts, Unreachable};

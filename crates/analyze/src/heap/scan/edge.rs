@@ -43,6 +43,11 @@ impl Edge {
         BlockId::new((self.0 & ((1 << ID_BITS) - 1)) as usize)
     }
 
+    /// Where in its block it points to; `None` where that is neither the start nor after words that precede an object.
+    pub(crate) fn offset(self) -> Option<u8> {
+        [Some(0), Some(8), Some(16), Some(24), Some(32)].get((self.0 >> ID_BITS) as usize).copied().flatten()
+    }
+
     /// Whether the header of its block need not be read: it points to the start.
     pub(crate) fn is_plain(self) -> bool {
         self.0 >> ID_BITS == PointerOffset::Start as u32
@@ -137,6 +142,15 @@ impl Header {
 
     pub(crate) fn is_tracked(self) -> bool {
         self.0 & Self::TRACKED != 0
+    }
+
+    /// How many bytes after the start of the block its Python object begins, where it has one.
+    pub(crate) fn object_at(self) -> u8 {
+        match self.0 & (Self::LINKED | Self::PREFIXED) {
+            0 => 0,
+            Self::LINKED => 16,
+            _ => 32,
+        }
     }
 
     /// Whether this is a valid interior pointer to a block with this header, or one to its start.

@@ -1,6 +1,7 @@
 //! Which block points to which, and what points in from outside. Memory is read once, in the order of addresses; what is
 //! kept is four bytes for each pointer.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use heaplens_format::{Addr, Bytes};
@@ -27,6 +28,8 @@ pub struct Graph {
     edges: Vec<Edge>,
     headers: Vec<Header>,
     roots: RootEdges,
+    /// References that an object has to itself, which are no edges.
+    own_references: HashMap<BlockId, u32>,
     /// Blocks to which no pointer counts but the one of their root.
     sole: BlockSet,
 }
@@ -49,6 +52,7 @@ impl Graph {
             edges: Vec::new(),
             headers: vec![Header::unknown(); blocks.len()],
             roots: RootEdges::default(),
+            own_references: HashMap::new(),
             sole: BlockSet::default(),
             blocks,
         };
@@ -169,6 +173,23 @@ impl Graph {
         self.headers[block.index()].is_tracked()
     }
 
+    /// Where the Python object in a block begins, to which references point.
+    pub(crate) fn object_address(&self, block: BlockId) -> Addr {
+        let before = Bytes::new(self.headers[block.index()].object_at().into());
+        self.blocks.get(block).address + before
+    }
+
+    /// Whether a pointer is one to the Python object in its block, and not to another part of the block.
+    #[inline]
+    pub(crate) fn is_reference(&self, edge: Edge) -> bool {
+        edge.offset() == Some(self.headers[edge.block().index()].object_at())
+    }
+
+    /// References of an object that Python's collector knows to itself.
+    pub(crate) fn own_references(&self, block: BlockId) -> u32 {
+        self.own_references.get(&block).copied().unwrap_or(0)
+    }
+
     /// Whether a block is what a string or a vector keeps its elements in: its header was seen somewhere.
     pub fn payload(&self, block: BlockId) -> Option<Payload> {
         self.headers[block.index()].payload()
@@ -207,7 +228,7 @@ impl Graph {
         mut links_of: impl FnMut(BlockId, Block, &[[u8; 8]]) -> Links,
     ) {
         let (mut reader, mut scanner) = (BlockReader::new(memory), PointerScanner::default());
-        let Self { blocks, first, edges, headers, sole, .. } = self;
+        let Self { blocks, first, edges, headers, sole, own_references, .. } = self;
         while reader.next(blocks) {
             let words = reader.words();
             scanner.look_up(blocks, words);
@@ -222,7 +243,13 @@ impl Graph {
                 }
                 scanner.each_in(blocks, words, piece.words(), |at, pointer| {
                     let target = pointer.edge.block();
-                    if target == id || links.skips(at) || sole.contains(target) {
+                    if links.skips(at) || sole.contains(target) {
+                        return;
+                    }
+                    if target == id {
+                        if links.is_tracked && pointer.edge.offset() == Some(links.object_at) {
+                            *own_references.entry(id).or_default() += 1;
+                        }
                         return;
                     }
                     edges.push(pointer.edge);

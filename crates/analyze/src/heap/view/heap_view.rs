@@ -1,8 +1,8 @@
 //! The view of one heap, as it goes into a recording: names and sums, never memory of the program.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
-use heaplens_format::recording::{Amount, ClassRow, GrowingNode, HeapView, Holder};
+use heaplens_format::recording::{Amount, ClassRow, GrowingNode, HeapView, Holder, UnreachableSite};
 use heaplens_format::{Addr, Bytes};
 use heaplens_snapshot::{Block, Memory};
 
@@ -65,6 +65,7 @@ pub(crate) fn view(heap: &TypedHeap<'_>, history: &mut History) -> HeapView {
         holders,
         retainers,
         growing: grown,
+        unreachable: unreachable(heap),
         ..HeapView::default()
     }
 }
@@ -231,6 +232,26 @@ fn class_rows(heap: &TypedHeap<'_>, names: &mut Interner) -> Vec<ClassRow> {
     rows.sort_by(|one, other| (other.live.bytes, &one.class).cmp(&(one.live.bytes, &other.class)));
     rows.truncate(CLASSES);
     rows
+}
+
+/// Sites with blocks that no root leads to, in order; `None` where Python objects are not known.
+fn unreachable(heap: &TypedHeap<'_>) -> Option<Vec<UnreachableSite>> {
+    let (found, blocks) = (heap.unreachable()?, heap.graph().blocks());
+    let mut sites: BTreeMap<u32, UnreachableSite> = BTreeMap::new();
+    let with_site = || blocks.ids().filter(|&id| blocks.get(id).site != NO_SITE);
+    for id in with_site().filter(|&id| found.is_garbage(id) || found.is_overcounted(id)) {
+        let block = blocks.get(id);
+        let none = Amount::default();
+        let empty = UnreachableSite { site: block.site, live: none, garbage: none, overcounted: none };
+        let of = sites.entry(block.site).or_insert(empty);
+        *if found.is_garbage(id) { &mut of.garbage } else { &mut of.overcounted } += of_one(block);
+    }
+    for block in with_site().map(|id| blocks.get(id)) {
+        if let Some(of) = sites.get_mut(&block.site) {
+            of.live += of_one(block);
+        }
+    }
+    Some(sites.into_values().collect())
 }
 
 fn of_one(block: Block) -> Amount {

@@ -13,7 +13,7 @@ use super::literals::Literals;
 use super::namer::Namer;
 use crate::heap::memory::{BlockId, BlockSet, Blocks, TooManyBlocks};
 use crate::heap::python::{Python, PythonRoot, RootName};
-use crate::heap::reachability::{LeakKinds, Paths};
+use crate::heap::reachability::{LeakKinds, Paths, ReferenceCounts, Unreachable};
 use crate::heap::scan::{Content, Graph, NamedRoot, Roots};
 use crate::heap::types::{Arenas, CppClasses, Globals, Interner, TypeResolver, Types, python_runtime};
 
@@ -81,6 +81,12 @@ impl<'m> TypedHeap<'m> {
         LeakKinds::with(&self.graph, is_given).sites(&self.graph, |block| !is_given(block))
     }
 
+    /// Blocks of Python that no root leads to; `None` where its objects are not known.
+    pub(crate) fn unreachable(&self) -> Option<Unreachable> {
+        let objects = PythonObjects { heap: self, python: self.python.as_ref()?, content: self.content() };
+        Some(Unreachable::of(&self.graph, &objects))
+    }
+
     /// The graph.
     pub(crate) fn graph(&self) -> &Graph {
         &self.graph
@@ -134,6 +140,23 @@ impl<'m> TypedHeap<'m> {
             of_class.get_mut(class as usize).into_iter().for_each(|entry| *entry = content);
         }
         move |block| of_class[classes[block.index()] as usize]
+    }
+}
+
+/// What the interpreter says of the blocks of a heap.
+struct PythonObjects<'a, 'm, F> {
+    heap: &'a TypedHeap<'m>,
+    python: &'a Python<'m, Memory>,
+    content: F,
+}
+
+impl<F: Fn(BlockId) -> Content> ReferenceCounts for PythonObjects<'_, '_, F> {
+    fn is_object(&self, block: BlockId) -> bool {
+        (self.content)(block) != Content::Unknown
+    }
+
+    fn references(&self, block: BlockId) -> Option<u64> {
+        self.python.references(self.heap.graph.object_address(block))
     }
 }
 

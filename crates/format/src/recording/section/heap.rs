@@ -7,6 +7,8 @@
 //!             holders:   site │ node │ inspected │ alike
 //!             retainers: node
 //!             growing:   node │ bytes before │ blocks before │ elements before │ elements now
+//!   where one of them knows it, for each view: 0, or 1 and rows: site │ live bytes │ blocks │ garbage bytes │ blocks
+//!                                                                │ overcounted bytes │ blocks        (since format 2.9)
 //! ```
 //!
 //! Names and classes are numbers of strings; sites and nodes count from 0.
@@ -17,7 +19,9 @@ use alloc::vec::Vec;
 use super::strings::{self, Strings};
 use super::{Outcome, read_amount, write_amount};
 use crate::recording::damage::PayloadFault;
-use crate::recording::heap::{ClassRow, GrowingNode, Heap, HeapMoment, HeapView, Holder, PathNode, Step};
+use crate::recording::heap::{
+    ClassRow, GrowingNode, Heap, HeapMoment, HeapView, Holder, PathNode, Step, UnreachableSite,
+};
 use crate::recording::wire::{Reader, Writer};
 use crate::units::{Bytes, Nanos};
 
@@ -29,6 +33,9 @@ pub(crate) fn write(heap: &Heap, to: &mut Writer) {
     rows.number(heap.refusal.as_ref().map_or(0, |why| strings.number(why) + 1));
     rows.count(heap.views.len());
     heap.views.iter().for_each(|view| write_view(view, &mut strings, &mut rows));
+    if heap.views.iter().any(|view| view.unreachable.is_some()) {
+        heap.views.iter().for_each(|view| write_unreachable(view.unreachable.as_deref(), &mut rows));
+    }
     strings.write(to);
     to.append(rows);
 }
@@ -44,7 +51,36 @@ pub(crate) fn read(heap: &mut Heap, from: &mut Reader<'_>) -> Outcome {
         heap.views.push(view);
         outcome?;
     }
-    Ok(())
+    // Format 2.8 ends here.
+    if from.left() == 0 {
+        return Ok(());
+    }
+    heap.views.iter_mut().try_for_each(|view| read_unreachable(&mut view.unreachable, from))
+}
+
+fn write_unreachable(sites: Option<&[UnreachableSite]>, to: &mut Writer) {
+    to.number(sites.is_some().into());
+    let Some(sites) = sites else { return };
+    to.count(sites.len());
+    for of in sites {
+        to.number(of.site.into());
+        [of.live, of.garbage, of.overcounted].into_iter().for_each(|amount| write_amount(amount, to));
+    }
+}
+
+fn read_unreachable(sites: &mut Option<Vec<UnreachableSite>>, from: &mut Reader<'_>) -> Outcome {
+    match from.number()? {
+        0 => Ok(()),
+        1 => from.rows(7, sites.insert(Vec::new()), |from| {
+            Ok(UnreachableSite {
+                site: from.small()?,
+                live: read_amount(from)?,
+                garbage: read_amount(from)?,
+                overcounted: read_amount(from)?,
+            })
+        }),
+        tag => Err(PayloadFault::UnknownTag(tag)),
+    }
 }
 
 fn write_view<'a>(view: &'a HeapView, strings: &mut Strings<'a>, to: &mut Writer) {
