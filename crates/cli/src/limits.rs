@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use heaplens_analyze::Profile;
-use heaplens_analyze::diagnose::{How, Verdict};
+use heaplens_analyze::diagnose::{Floor, How, Verdict};
 use heaplens_format::Bytes;
 use heaplens_format::recording::Exit;
 use heaplens_report::json::baseline::Baseline;
@@ -27,6 +27,10 @@ pub(crate) struct LimitArguments {
     /// Exit with status N if a limit is exceeded, or if the verdict on any process is leak or lost and the program itself succeeded
     #[arg(long, help_heading = "Limits", value_name = "N")]
     error_exitcode: Option<u8>,
+    /// Ignore growth of less than SIZE over the whole run, and losses of libraries below SIZE; 0 ignores nothing, auto ignores
+    /// growth below 1 MiB and 1% of RSS that would stay below 10% of RSS in a day, and losses of libraries below 64 KiB
+    #[arg(long, help_heading = "Limits", value_name = "SIZE|auto", default_value = "auto", value_parser = floor)]
+    floor: Floor,
     /// Fail on findings that are not in the baseline FILE
     #[arg(long, help_heading = "Limits", value_name = "FILE")]
     baseline: Option<PathBuf>,
@@ -79,11 +83,20 @@ impl Per {
     }
 }
 
+fn floor(text: &str) -> Result<Floor, String> {
+    match text.trim() {
+        "auto" => Ok(Floor::Relative),
+        "0" => Ok(Floor::None),
+        size => size::parse(size).map(Floor::Bytes),
+    }
+}
+
 /// The limits of a run, checked before it starts.
 #[derive(Debug, Default)]
 pub(crate) struct Limits {
     max_growth: Option<GrowthRate>,
     error_exitcode: Option<u8>,
+    floor: Floor,
     baseline: Option<(PathBuf, Baseline)>,
     write_baseline: Option<PathBuf>,
 }
@@ -98,9 +111,15 @@ impl Limits {
         Ok(Self {
             max_growth: arguments.max_growth,
             error_exitcode: arguments.error_exitcode,
+            floor: arguments.floor,
             baseline,
             write_baseline: arguments.write_baseline.clone(),
         })
+    }
+
+    /// What is too small to matter.
+    pub(crate) fn floor(&self) -> Floor {
+        self.floor
     }
 
     /// Prints which limits are exceeded; returns the exit status if it is not the program's own.
@@ -218,6 +237,14 @@ mod tests {
         assert_eq!(GrowthRate::parse("0/iteration"), Ok(rate(0, Per::Iteration)));
         assert_eq!(GrowthRate::parse("512"), Ok(rate(512, Per::Iteration)));
         assert_eq!(rate(1024, Per::Second).to_string(), "1.00 KiB/second");
+    }
+
+    #[test]
+    fn a_floor_is_a_size_or_none_or_the_usual_one() {
+        assert_eq!(floor("auto"), Ok(Floor::Relative));
+        assert_eq!(floor("0"), Ok(Floor::None));
+        assert_eq!(floor("512KiB"), Ok(Floor::Bytes(Bytes::new(512 << 10))));
+        assert!(floor("low").is_err());
     }
 
     #[test]

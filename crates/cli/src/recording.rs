@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use heaplens_analyze::diagnose::Floor;
 use heaplens_analyze::diff::NoSuchMoment;
 use heaplens_analyze::suppressions::{self, Names};
 use heaplens_analyze::{NoSuchProcess, Profile};
@@ -67,10 +68,15 @@ pub(crate) fn read(path: &Path) -> Result<Decoded, Failure> {
     decode(&bytes).map_err(|error| undecodable(path, error))
 }
 
-/// The profile of a process, with the built-in suppressions applied.
-pub(crate) fn profile_of(decoded: &Decoded, pid: Option<Pid>) -> Result<Profile, NoSuchProcess> {
+/// The profile of a process, with the built-in suppressions and the floor applied.
+pub(crate) fn profile_of(
+    decoded: &Decoded,
+    pid: Option<Pid>,
+    floor: Floor,
+) -> Result<Profile, NoSuchProcess> {
     let mut profile = heaplens_analyze::profile(decoded, pid)?;
     suppress_known_leaks(&mut profile);
+    profile.apply_floor(floor);
     Ok(profile)
 }
 

@@ -17,11 +17,11 @@ pub fn remarks(profile: &Profile) -> impl Iterator<Item = (&'static str, Option<
 }
 
 impl Profile {
-    /// The one word for the run; `None` where nothing was recorded.
+    /// The one word for the run, by what is above the floor; `None` where nothing was recorded.
     pub fn verdict(&self) -> Option<Verdict> {
         let verdict = self.diagnosis.verdict?;
         let is_harmless = matches!(verdict, Verdict::Clean | Verdict::Plateau | Verdict::TooShort);
-        let has_lost = self.lost(LeakKind::DefinitelyLost).blocks > 0;
+        let has_lost = self.lost(LeakKind::DefinitelyLost).blocks > 0 && self.lost_below_floor().is_none();
         Some(if is_harmless && has_lost { Verdict::Lost } else { verdict })
     }
 

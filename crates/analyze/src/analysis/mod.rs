@@ -3,6 +3,7 @@
 
 mod analyse;
 mod findings;
+mod floor;
 mod leaks;
 mod profile;
 mod tree;

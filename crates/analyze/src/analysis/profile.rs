@@ -4,7 +4,7 @@ use heaplens_format::memory::Tables;
 use heaplens_format::recording::{Amount, Damage, Exit, Interpreter, Module, Rss, Run, Sample};
 use heaplens_format::{Bytes, Pid};
 
-use crate::diagnose::Diagnosis;
+use crate::diagnose::{Diagnosis, Floor};
 use crate::profile::sites::SiteThreads;
 use crate::profile::{
     Category, Cost, Counts, Cut, Frames, Holders, Import, Iterations, Leaks, LedgerProfile, LossLine,
@@ -50,6 +50,8 @@ pub struct Profile {
     pub iterations: Option<Iterations>,
     /// The verdict and its findings.
     pub diagnosis: Diagnosis,
+    /// What is too small to matter.
+    pub floor: Floor,
     /// Where its resident bytes were; `None` where no ledger was taken.
     pub ledger: Option<LedgerProfile>,
     /// Where its bytes were in other spaces than the host's.

@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 
 use super::plateau::Plateau;
 use super::rule::Finding;
-use super::verdict::Verdict;
+use super::verdict::{Verdict, VerdictBasis};
 use crate::profile::{Layer, SiteProfile, StackId};
 use crate::trend::{How, Shape, Slowing, Trend};
 
@@ -36,10 +36,13 @@ pub struct Diagnosis {
     pub lines: usize,
     /// What grows.
     pub findings: Vec<Finding>,
+    /// What grows too little to matter, where a floor was applied.
+    pub below_floor: Vec<Finding>,
     /// The word; `None` where nothing was recorded.
     pub verdict: Option<Verdict>,
     /// The line that keeps most of what rose and stands; `None` where no such line is known.
     pub plateau: Option<Plateau>,
+    pub(super) basis: VerdictBasis,
     pub(super) slopes: FxHashMap<(StackId, SiteKind), f64>,
 }
 
@@ -50,11 +53,13 @@ impl Diagnosis {
     }
 
     /// Bytes per iteration, or per second, that the process grows by: of resident memory where it grows steadily, else of what
-    /// the findings say together. Whichever is more: memory that is not touched yet is kept all the same.
+    /// the findings say together, those below the floor included. Whichever is more: memory that is not touched yet is kept all
+    /// the same.
     pub fn pace(&self) -> f64 {
         let resident =
             self.rss.filter(|trend| trend.shape == Shape::Linear).map_or(0.0, |trend| trend.slope.value);
-        let found = self.findings.iter().filter(|finding| finding.representative.is_some());
+        let found = self.findings.iter().chain(&self.below_floor);
+        let found = found.filter(|finding| finding.representative.is_some());
         resident.max(found.map(|finding| finding.trend.slope.value).sum())
     }
 

@@ -68,6 +68,7 @@ impl Known<'_> {
         // Iterations that make no mark allocate nothing: many of them with few marks are not too few.
         let is_few = axis.count < ENOUGH_ITERATIONS && axis.moments.len() < LEAST_POINTS;
         let too_short = is_few && self.rose(axis);
+        let basis = VerdictBasis { stopped, too_short };
         Diagnosis {
             how: axis.how,
             count: axis.count,
@@ -81,8 +82,10 @@ impl Known<'_> {
             slowing: slowing(axis),
             lines: growing.lines.len(),
             plateau: plateau(&lines, self.least_to_stop()),
-            verdict: Some(verdict::verdict(&findings, VerdictBasis { stopped, too_short })),
+            verdict: Some(verdict::verdict(&findings, basis)),
             findings,
+            below_floor: Vec::new(),
+            basis,
             slopes: growing.slopes,
         }
     }
@@ -115,13 +118,15 @@ impl Known<'_> {
         let stands = live.is_some_and(|trend| matches!(trend.shape, Shape::Flat | Shape::Plateau));
         let too_short = !is_long && self.process.python.is_none() && !stands && self.kept() >= LEAST_OF_WHOLE;
         let stopped = is_long && live.iter().chain(&rss).any(|trend| trend.shape == Shape::Plateau);
+        let basis = VerdictBasis { stopped, too_short };
         Diagnosis {
             enough: too_short.then_some(least as u64),
             ledger: self.lines_of_ledger(axis, Thresholds::OF_SECONDS),
             rss,
             live,
-            verdict: Some(verdict::verdict(&findings, VerdictBasis { stopped, too_short })),
+            verdict: Some(verdict::verdict(&findings, basis)),
             findings,
+            basis,
             ..Diagnosis::default()
         }
     }

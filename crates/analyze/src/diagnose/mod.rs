@@ -2,12 +2,13 @@
 //! It reads the profile of a process and the trends of its numbers; it formats nothing.
 //!
 //! ```text
-//!   known ─▶ reclaim_test, unreachable ─▶ evidence ─▶ rule ─▶ rules, one file each ─▶ growing ─▶ verdict ─▶ judge
+//!   known ─▶ reclaim_test, unreachable ─▶ evidence ─▶ rule ─▶ rules, one file each ─▶ growing ─▶ verdict ─▶ judge, floor
 //! ```
 
 pub(crate) mod counting;
 mod diagnosis;
 pub(crate) mod evidence;
+mod floor;
 mod growing;
 mod judge;
 pub(crate) mod known;
@@ -24,6 +25,7 @@ mod wholes;
 
 pub use counting::{CountedLine, Counting, ThreadGrowth};
 pub use diagnosis::Diagnosis;
+pub use floor::Floor;
 pub(crate) use judge::diagnose;
 pub(crate) use known::Known;
 pub use plateau::Plateau;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
+use heaplens_analyze::diagnose::Floor;
 use heaplens_format::Pid;
 
 use crate::failure::Failure;
@@ -30,8 +31,8 @@ Examples:
 /// Reads the recording and prints the summary.
 pub(crate) fn diagnose(arguments: &DiagnoseArguments) -> Result<ExitCode, Failure> {
     let decoded = read(&arguments.input)?;
-    let profile =
-        profile_of(&decoded, arguments.pid.map(Pid::new)).map_err(|error| no_such_process(&error))?;
+    let profile = profile_of(&decoded, arguments.pid.map(Pid::new), Floor::Relative)
+        .map_err(|error| no_such_process(&error))?;
     let mut bytes = Vec::new();
     heaplens_report::text::diagnose::write(&profile, &mut bytes).expect("writing to a Vec cannot fail");
     print(&bytes)?;

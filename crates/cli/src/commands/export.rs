@@ -6,6 +6,7 @@ use std::process::{Command, ExitCode, Stdio};
 
 use clap::{Args, ValueEnum};
 use heaplens_analyze::Profile;
+use heaplens_analyze::diagnose::Floor;
 use heaplens_analyze::diff::{Moment, Side};
 use heaplens_analyze::profile::Leaks;
 use heaplens_format::Pid;
@@ -186,6 +187,7 @@ fn subject(arguments: &ExportArguments) -> Result<Subject, Failure> {
     let mut side =
         Side::to(&read(&arguments.input)?, pid, &moment).map_err(|error| no_such_moment(&error))?;
     suppress_known_leaks(&mut side.profile);
+    side.profile.apply_floor(Floor::Relative);
     let base = arguments.base.as_deref().map(base).transpose()?;
     let iteration = match moment {
         Moment::End => side.profile.iterations.as_ref().map(|found| found.count),

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
+use heaplens_analyze::diagnose::Floor;
 use heaplens_format::Pid;
 use heaplens_format::recording::HeapView;
 use heaplens_report::text::heap::{self, HeapOptions};
@@ -48,8 +49,8 @@ Examples:
 /// Reads the recording, selects a snapshot, prints it.
 pub(crate) fn heap(arguments: &HeapArguments) -> Result<ExitCode, Failure> {
     let decoded = read(&arguments.input)?;
-    let profile =
-        profile_of(&decoded, arguments.pid.map(Pid::new)).map_err(|error| no_such_process(&error))?;
+    let profile = profile_of(&decoded, arguments.pid.map(Pid::new), Floor::Relative)
+        .map_err(|error| no_such_process(&error))?;
     let view = select(profile.holders.views(), arguments.snapshot).map_err(|failure| {
         match profile.holders.refusal() {
             Some(why) => failure.hint(format!("the last snapshot failed: {why}")),

@@ -58,8 +58,8 @@ pub(crate) fn report(arguments: &ReportArguments) -> Result<ExitCode, Failure> {
         true => collected(&arguments.input)?,
         false => read(&arguments.input)?,
     };
-    let profile =
-        profile_of(&decoded, arguments.pid.map(Pid::new)).map_err(|error| no_such_process(&error))?;
+    let profile = profile_of(&decoded, arguments.pid.map(Pid::new), limits.floor())
+        .map_err(|error| no_such_process(&error))?;
     // The recording of a large program takes hundreds of megabytes, and the profile has all that is reported.
     drop(decoded);
     match (&arguments.html, &arguments.output) {

@@ -206,7 +206,7 @@ impl Outputs {
         let sealed = seal(recording, &self.recording.expand(pid), pid, session.path())?;
         // Failing to remove it is harmless: it is in memory or in temporary space, and no longer needed.
         session.remove().ok();
-        let profile = profile_of(&sealed.decoded, None).map_err(|error| {
+        let profile = profile_of(&sealed.decoded, None, self.limits.floor()).map_err(|error| {
             Failure::new(error).hint(format!("heaplens report {}", sealed.path.display()))
         })?;
         self.show(&profile, &sealed);

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
+use heaplens_analyze::diagnose::Floor;
 use heaplens_analyze::heap::Analysis;
 use heaplens_format::Pid;
 use heaplens_record::{Asked, CollectError, NotRecorded, RecordedProcess, collect_with};
@@ -67,7 +68,7 @@ pub(crate) fn snapshot(arguments: &SnapshotArguments) -> Result<ExitCode, Failur
     let recording = collect_with(process.directory(), Some(asked)).map_err(|error| gone(&error))?;
     let sealed = seal(recording, &path, pid, process.directory())?;
     eprint(&format!("heaplens: wrote {}", sealed.path.display()));
-    let profile = profile_of(&sealed.decoded, Some(pid)).map_err(Failure::new)?;
+    let profile = profile_of(&sealed.decoded, Some(pid), Floor::Relative).map_err(Failure::new)?;
     print(&render(&profile, arguments.format, text_options(arguments.color, &stdout())))?;
     Ok(ExitCode::SUCCESS)
 }

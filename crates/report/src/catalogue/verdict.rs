@@ -1,7 +1,7 @@
 //! The verdict in one line: resident memory, whether and how fast it grows, and whether that is a leak.
 
 use heaplens_analyze::Profile;
-use heaplens_analyze::diagnose::{Ending, How, Outcome, Shape, Trend, Verdict};
+use heaplens_analyze::diagnose::{Ending, Finding, How, Outcome, Shape, Trend, Verdict};
 use heaplens_format::Bytes;
 use heaplens_format::recording::LeakKind;
 
@@ -80,16 +80,47 @@ fn bounded_growth(profile: &Profile) -> String {
     }
 }
 
-/// What grows: resident memory where that is known, else what the findings say.
+/// What grows: resident memory where that is known, else what the findings say. Memory that is retained may have room in pages that are
+/// resident already: then nothing that a user can measure grows yet.
 fn growing(profile: &Profile) -> String {
     let diagnosis = &profile.diagnosis;
-    match diagnosis.rss.filter(|trend| trend.shape == Shape::Linear) {
-        Some(trend) => format!("growing by {}", rate(profile, &trend)),
-        None => {
-            let sum: f64 = diagnosis.findings.iter().map(|finding| finding.trend.slope.value).sum();
-            format!("live memory growing by {} per {}", size(bytes(sum)), evidence::per(profile))
-        }
+    let sum = || pace(profile, &diagnosis.findings);
+    match diagnosis.rss {
+        Some(trend) if trend.shape == Shape::Linear => format!("growing by {}", rate(profile, &trend)),
+        Some(trend) if is_steady(&trend) => format!("steady so far, but {} are retained", sum()),
+        _ => format!("live memory growing by {}", sum()),
     }
+}
+
+/// Whether resident memory is at its end what it was at its beginning, as far as it matters.
+fn is_steady(rss: &Trend) -> bool {
+    const LEAST: f64 = (1 << 20) as f64;
+    rss.shape != Shape::TooShort && rss.level - rss.first < LEAST.max(0.01 * rss.level)
+}
+
+/// What findings grow by together.
+fn pace(profile: &Profile, findings: &[Finding]) -> String {
+    let sum: f64 = findings.iter().map(|finding| finding.trend.slope.value).sum();
+    format!("{} per {}", size(bytes(sum)), evidence::per(profile))
+}
+
+/// The line for what is too small to matter; `None` where there is nothing.
+pub(crate) fn below_floor(profile: &Profile) -> Option<String> {
+    let below = &profile.diagnosis.below_floor;
+    let grows = below.first().map(|first| {
+        let at = first.line(profile).and_then(location).map_or_else(String::new, |at| format!(" at {at}"));
+        let others = below.len() - 1;
+        let and = if others > 0 {
+            format!(" and {}", plural_count(others as u64, "other line"))
+        } else {
+            String::new()
+        };
+        format!("{}{at}{and}", pace(profile, below))
+    });
+    let lost = profile.lost_below_floor();
+    let lost = lost.map(|lost| format!("{} lost by libraries", amount_words(lost)));
+    let parts: Vec<String> = grows.into_iter().chain(lost).collect();
+    (!parts.is_empty()).then(|| format!("below the floor: {} (--floor 0 reports it)", parts.join(", ")))
 }
 
 fn too_short(profile: &Profile) -> String {

@@ -111,7 +111,10 @@ fn lost(profile: &Profile) -> impl Iterator<Item = Cause<'_>> {
         Some(Leaks::Done(records)) => records,
         Some(Leaks::NotDone(_)) | None => &[],
     };
-    records.iter().filter_map(|record| lost_record(profile, record)).take(MOST_LOST)
+    let is_below_floor = profile.lost_below_floor().is_some();
+    let is_reported =
+        move |record: &&LeakRecord| !(is_below_floor && record.kind == LeakKind::DefinitelyLost);
+    records.iter().filter(is_reported).filter_map(|record| lost_record(profile, record)).take(MOST_LOST)
 }
 
 fn lost_record<'a>(profile: &'a Profile, record: &LeakRecord) -> Option<Cause<'a>> {

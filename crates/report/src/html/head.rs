@@ -7,7 +7,7 @@ use heaplens_analyze::profile::{Category, Measure};
 use super::markup::Markup;
 use crate::catalogue::number::{percent, seconds, size};
 use crate::catalogue::process::{self, ending, is_running};
-use crate::catalogue::verdict::{judgement, resident};
+use crate::catalogue::verdict::{below_floor, judgement, resident};
 use crate::catalogue::wording::{cut, one_line, plural_count};
 
 /// Longest command in the title of a window.
@@ -70,6 +70,9 @@ pub(super) fn verdict(profile: &Profile, page: &mut Markup) {
             }
             page.element("span", &[("class", "judgement")], &judgement(profile, verdict));
         });
+        if let Some(text) = below_floor(profile) {
+            page.element("p", &[("class", "note")], &text);
+        }
         figures(profile, page);
     });
 }

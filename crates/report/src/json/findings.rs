@@ -130,6 +130,12 @@ pub(super) fn findings(profile: &Profile) -> Option<Vec<FindingFields<'_>>> {
         .map(|_| profile.diagnosis.findings.iter().map(|one| finding(profile, one)).collect())
 }
 
+/// What grows too little to matter; `None` where nothing was recorded.
+pub(super) fn below_floor(profile: &Profile) -> Option<Vec<FindingFields<'_>>> {
+    let below = profile.diagnosis.below_floor.iter();
+    profile.diagnosis.verdict.map(|_| below.map(|one| finding(profile, one)).collect())
+}
+
 fn finding<'a>(profile: &'a Profile, finding: &'a Finding) -> FindingFields<'a> {
     let representative: Option<&SiteProfile> =
         finding.representative.map(|representative| &profile.sites[representative]);

@@ -13,6 +13,8 @@ pub(super) struct LostFields<'a> {
     possibly: AmountFields,
     still_reachable: AmountFields,
     suppressed: AmountFields,
+    /// Whether what is definitely lost is too little to matter: only libraries lost it, and it is below the floor.
+    below_floor: bool,
     /// Why there was no leak check; then there are no records.
     not_done: Option<&'a str>,
     records: Vec<RecordFields<'a>>,
@@ -49,6 +51,7 @@ pub(super) fn lost(profile: &Profile) -> Option<LostFields<'_>> {
         possibly: total(LeakKind::PossiblyLost),
         still_reachable: total(LeakKind::StillReachable),
         suppressed: amount(profile.suppressed.iter().map(|(_, amount)| *amount).sum()),
+        below_floor: profile.lost_below_floor().is_some(),
         not_done,
         records: records[..written].iter().map(|record| fields(profile, record)).collect(),
         records_omitted: records.len() - written,

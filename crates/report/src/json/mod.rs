@@ -60,6 +60,7 @@ impl Serialize for Report<'_> {
         map.serialize_entry("marks", &profile.marks.iter().map(iterations::mark).collect::<Vec<_>>())?;
         map.serialize_entry("rss", &findings::rss(profile))?;
         map.serialize_entry("findings", &findings::findings(profile))?;
+        map.serialize_entry("below_floor", &findings::below_floor(profile))?;
         for (key, remark) in remarks(profile) {
             map.serialize_entry(key, &remark.map(|remark| findings::remark(profile, remark)))?;
         }

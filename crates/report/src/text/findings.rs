@@ -12,7 +12,7 @@ use crate::catalogue::facts::{amount, call_path, facts, share_words};
 use crate::catalogue::number::count;
 use crate::catalogue::process::subject_of;
 use crate::catalogue::stack::location::frame_text;
-use crate::catalogue::verdict::{tree_verdict_line, verdict_line};
+use crate::catalogue::verdict::{below_floor, tree_verdict_line, verdict_line};
 use crate::catalogue::wording::{one_line, plural, wrapped};
 
 /// Findings that are shown.
@@ -33,6 +33,9 @@ pub(super) fn write(profile: &Profile, page: &mut Page<'_>) -> io::Result<()> {
     page.emphasised("  ", &tree_verdict_line(profile, verdict))?;
     for remark in remarks(profile).filter_map(|(_, remark)| remark) {
         page.wrapped("  ", &one_line(&remark.text))?;
+    }
+    if let Some(text) = below_floor(profile) {
+        page.wrapped("  ", &one_line(&text))?;
     }
     write_findings(profile, page, 1, SHOWN)?;
     write_others(profile, page)

@@ -15,10 +15,11 @@ use crate::catalogue::wording::{amount_words, plural, plural_count};
 /// Stacks that are named.
 const SHOWN: usize = 3;
 
-/// Writes what is lost, if anything is.
+/// Writes what is lost, if anything is that matters.
 pub(super) fn write(profile: &Profile, page: &mut Page<'_>) -> io::Result<()> {
     let definite = profile.lost(LeakKind::DefinitelyLost);
-    let (Some(Leaks::Done(records)), true) = (&profile.leaks, definite.blocks > 0) else { return Ok(()) };
+    let is_reported = definite.blocks > 0 && profile.lost_below_floor().is_none();
+    let (Some(Leaks::Done(records)), true) = (&profile.leaks, is_reported) else { return Ok(()) };
     page.title(&headline(definite, profile.lost(LeakKind::IndirectlyLost)))?;
     let lost: Vec<&LeakRecord> =
         records.iter().filter(|record| record.kind == LeakKind::DefinitelyLost).collect();

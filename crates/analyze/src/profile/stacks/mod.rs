@@ -1,11 +1,13 @@
 //! The stacks of one process: each path once, frames with their names, whose code each of them is, and which frame or line a
 //! stack is named by.
 
+mod allocating;
 mod frame;
 mod naming;
 mod origin;
 mod table;
 
+pub(crate) use allocating::allocated_by_library;
 pub(crate) use frame::LineKey;
 pub use frame::StackFrame;
 pub use naming::{headline, is_interpreter, is_library};

@@ -27,6 +27,23 @@ fn a_leak_has_the_status_that_was_asked_for_unless_the_program_failed() {
     assert_eq!(status(STANDS, &["--error-exitcode=9"], "0"), Some(0));
 }
 
+/// 2 MB in less than a second are above the usual floor; a floor of 100 MiB leaves one line of them.
+#[test]
+fn growth_below_the_floor_is_one_line_and_no_leak() {
+    let floor = ["--floor=100MiB", "--error-exitcode=9"];
+    let below = run(&Folder::new(), GROWS, &floor, "0").expect_status(0);
+    let (report, page) = (below.report().0, below.stderr());
+    assert_eq!(report["findings"], serde_json::json!([]), "{page}");
+    assert_eq!(report["below_floor"][0]["location"]["line"], 4, "{page}");
+    assert!(["clean", "plateau"].contains(&report["verdict"].as_str().unwrap_or_default()), "{page}");
+    let line = page.lines().find(|line| line.contains("below the floor: ")).expect("it is mentioned");
+    assert!(line.contains("per iteration at ") && line.contains("limited.py:4"), "{page}");
+    let above = run(&Folder::new(), GROWS, &["--floor=1MiB", "--error-exitcode=9"], "0").expect_status(9);
+    assert_eq!(above.report().0["verdict"], "leak");
+    assert_eq!(status(GROWS, &["--floor=0", "--error-exitcode=9"], "0"), Some(9));
+    assert_eq!(status(GROWS, &["--floor=100MiB", "--max-growth=1KiB"], "0"), Some(1), "a limit is a limit");
+}
+
 #[test]
 fn growth_beyond_the_limit_fails_and_says_by_how_much() {
     let run = run(&Folder::new(), GROWS, &["--max-growth", "1KiB/iteration"], "0").expect_status(1);
