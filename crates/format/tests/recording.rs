@@ -16,7 +16,7 @@ use proptest::prelude::*;
 use sample::{
     sample, sample_of_format_1, sample_of_format_2_0, sample_of_format_2_1, sample_of_format_2_2,
     sample_of_format_2_3, sample_of_format_2_4, sample_of_format_2_5, sample_of_format_2_6,
-    sample_of_format_2_7, sample_of_format_2_8,
+    sample_of_format_2_7, sample_of_format_2_8, sample_of_format_2_9,
 };
 use strategy::recording;
 
@@ -217,7 +217,7 @@ fn an_unknown_chunk_is_skipped_and_named() {
     let bytes = with_chunk(&encode(&sample()), 77, b"what a later version adds");
     let decoded = decode(&bytes).unwrap();
     assert_eq!(decoded.recording, sample());
-    let version = Version { major: 2, minor: 9 };
+    let version = Version { major: 2, minor: 10 };
     assert_eq!(decoded.damage[0].fault, Fault::UnknownKind { kind: 77, version });
 }
 
@@ -247,9 +247,9 @@ fn bytes_after_the_seal_are_reported() {
 #[test]
 fn a_newer_major_version_is_refused_with_both_versions() {
     let error = decode(&with_version(&encode(&sample()), 3, 1)).unwrap_err();
-    let (found, known) = (Version { major: 3, minor: 1 }, Version { major: 2, minor: 9 });
+    let (found, known) = (Version { major: 3, minor: 1 }, Version { major: 2, minor: 10 });
     assert_eq!(error, DecodeError::NewerVersion { found, known });
-    assert_eq!(error.to_string(), "it has format 3.1, and this heaplens reads formats up to 2.9");
+    assert_eq!(error.to_string(), "it has format 3.1, and this heaplens reads formats up to 2.10");
 }
 
 #[test]
@@ -349,6 +349,12 @@ fn the_recording_that_format_2_8_wrote_is_still_read() {
 #[test]
 fn the_recording_that_format_2_9_wrote_is_still_read() {
     let decoded = decode(include_bytes!("fixtures/format-2.9.recording")).unwrap();
+    assert_eq!(decoded, Decoded { recording: sample_of_format_2_9(), damage: vec![] });
+}
+
+#[test]
+fn the_recording_that_format_2_10_wrote_is_still_read() {
+    let decoded = decode(include_bytes!("fixtures/format-2.10.recording")).unwrap();
     assert_eq!(decoded, Decoded { recording: sample(), damage: vec![] });
 }
 

@@ -25,6 +25,24 @@ impl Profile {
         Some(if is_harmless && has_lost { Verdict::Lost } else { verdict })
     }
 
+    /// The line that allocates what holds the objects of a finding, where that is another line and the interpreter may have reused most of
+    /// these objects.
+    pub fn container_line(&self, finding: &Finding) -> Option<&StackFrame> {
+        let own = finding.line(self)?;
+        let sites = finding.sites.iter().map(|&site| &self.sites[site]);
+        let growing = sites.filter_map(|site| Some((site.stack, self.diagnosis.of_site(site)?.max(0.0))));
+        let (mut all, mut elsewhere) = (0.0, None::<(f64, &StackFrame)>);
+        for (stack, slope) in growing {
+            all += slope;
+            let line = self.holders.container_of(stack).and_then(|container| self.line_of(container));
+            if let Some(line) = line.filter(|line| (&line.file, line.line) != (&own.file, own.line)) {
+                let (sum, largest) = elsewhere.unwrap_or((0.0, line));
+                elsewhere = Some((sum + slope, largest));
+            }
+        }
+        elsewhere.filter(|&(sum, _)| sum > 0.0 && 2.0 * sum >= all).map(|(_, line)| line)
+    }
+
     /// Who holds what a finding is about: what grows, not what was made once at the same line. Garbage has no holder.
     pub fn held_by(&self, finding: &Finding) -> Option<HeldBy<'_>> {
         if finding.garbage.is_some() {

@@ -13,6 +13,8 @@ pub struct Holders {
     heap: Heap,
     /// Of each snapshot, the first holder that is named for a stack: its blocks hold most.
     by_stack: Vec<FxHashMap<StackId, usize>>,
+    /// Of stacks whose objects may have been reused, the one that allocated what holds them.
+    containers: FxHashMap<StackId, StackId>,
 }
 
 /// A reference path from a root to blocks.
@@ -41,7 +43,7 @@ impl Holders {
             first
         };
         let by_stack = process.heap.views.iter().map(by_stack).collect();
-        Self { heap: process.heap.clone(), by_stack }
+        Self { heap: process.heap.clone(), by_stack, containers: containers(process, stacks) }
     }
 
     /// All snapshots, in the order of time.
@@ -71,6 +73,30 @@ impl Holders {
             (2 * holder.alike >= holder.inspected).then(|| held_by(view, &holder))
         })
     }
+}
+
+impl Holders {
+    /// The stack that allocated what holds the objects of a stack, where the interpreter may have reused these: in the last snapshot that
+    /// was taken while the program ran.
+    pub fn container_of(&self, stack: StackId) -> Option<StackId> {
+        self.containers.get(&stack).copied()
+    }
+}
+
+/// Several sites may have one stack: the containers that hold most of their objects count.
+fn containers(process: &Process, stacks: &Stacks) -> FxHashMap<StackId, StackId> {
+    let stack_of = |site: u32| stacks.of(process.sites[site as usize].node);
+    let view = process.heap.views.iter().rfind(|view| view.moment != HeapMoment::Exit);
+    let reused = view.into_iter().flat_map(|view| &view.reused);
+    let mut counts: FxHashMap<StackId, FxHashMap<StackId, u64>> = FxHashMap::default();
+    for of in reused {
+        let of_stack = counts.entry(stack_of(of.site)).or_default();
+        *of_stack.entry(stack_of(of.container)).or_default() += u64::from(of.alike);
+    }
+    let most = |containers: FxHashMap<StackId, u64>| {
+        containers.into_iter().max_by_key(|&(container, count)| (count, container)).map(|most| most.0)
+    };
+    counts.into_iter().filter_map(|(stack, containers)| Some((stack, most(containers)?))).collect()
 }
 
 /// Stacks most of whose blocks are held through an object of a class, by its name without its module, or through an attribute.

@@ -43,6 +43,22 @@ pub struct HeapView {
     pub growing: Vec<GrowingNode>,
     /// Sites with blocks of Python that no root leads to; `None` where that was not examined, as before format 2.9.
     pub unreachable: Option<Vec<UnreachableSite>>,
+    /// Sites of Python objects that may have been reused. Empty before format 2.10.
+    pub reused: Vec<ReusedSite>,
+}
+
+/// Python objects of one site that the interpreter may have reused from its free lists, so that another line holds them than the one
+/// that first allocated them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReusedSite {
+    /// The site that first allocated them: its index.
+    pub site: u32,
+    /// The site of the containers that hold most of them.
+    pub container: u32,
+    /// Objects whose container has a known site.
+    pub inspected: u32,
+    /// How many of them are held by containers of that site.
+    pub alike: u32,
 }
 
 /// Blocks of one site, and those of them that no root leads to: Python objects, and what only these lead to.

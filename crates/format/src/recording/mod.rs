@@ -25,7 +25,9 @@ pub use counters::{CountUntil, CounterRow, Counters, Note};
 pub use damage::{Damage, DecodeError, Fault, PayloadFault, Violation};
 pub use decode::{Decoded, decode};
 pub use encode::encode;
-pub use heap::{ClassRow, GrowingNode, Heap, HeapMoment, HeapView, Holder, PathNode, Step, UnreachableSite};
+pub use heap::{
+    ClassRow, GrowingNode, Heap, HeapMoment, HeapView, Holder, PathNode, ReusedSite, Step, UnreachableSite,
+};
 pub use leaks::{LeakCheck, LeakKind, LostSite};
 pub use ledger::{Ledger, LedgerMapping, LedgerMoment, LineBytes, SpaceLedgers};
 pub use model::*;

@@ -83,6 +83,9 @@ fn uphold_view(view: &mut HeapView, sites: usize, tally: &mut Tally) {
     view.growing.retain(|growing| exists(growing.node));
     let after = view.holders.len() + view.retainers.len() + view.growing.len();
     (after..before).for_each(|_| tally.add(Violation::PathWithoutEnd));
+    let before = view.reused.len();
+    view.reused.retain(|of| (of.site as usize) < sites && (of.container as usize) < sites);
+    (view.reused.len()..before).for_each(|_| tally.add(Violation::PathWithoutEnd));
     if let Some(unreachable) = &mut view.unreachable {
         let before = unreachable.len();
         unreachable.retain(|of| (of.site as usize) < sites);

@@ -7,13 +7,21 @@ use heaplens_format::recording::{
     Amount, Change, ClassRow, Code, CountUntil, CounterRow, Counters, Exit, Frame, FrameSymbol, Function,
     GrowingNode, HeapMoment, HeapView, History, Holder, Interpreter, LeakCheck, LeakKind, Ledger,
     LedgerMapping, LedgerMoment, Line, Loop, LostSite, Mark, MarkKind, Module, Node, Note, PathNode, Process,
-    ProcessEnd, Reading, Recording, Rss, Run, Sample, Site, SiteKind, SpaceLedgers, Step, ThreadOf, Threads,
-    UnreachableSite,
+    ProcessEnd, Reading, Recording, ReusedSite, Rss, Run, Sample, Site, SiteKind, SpaceLedgers, Step,
+    ThreadOf, Threads, UnreachableSite,
 };
 use heaplens_format::{Addr, Bytes, CodeId, LoopId, Loss, ModuleId, Nanos, NodeId, Pid};
 
 /// A shell that was replaced by a program which runs Python, with a loop in it.
 pub fn sample() -> Recording {
+    let mut recording = sample_of_format_2_9();
+    let reused = ReusedSite { site: 1, container: 0, inspected: 5, alike: 4 };
+    recording.processes[0].heap.views[0].reused = vec![reused];
+    recording
+}
+
+/// What format 2.9 could say: not which line holds objects that the interpreter reuses.
+pub fn sample_of_format_2_9() -> Recording {
     let mut recording = sample_of_format_2_8();
     let amount = |blocks| Amount { bytes: Bytes::new(100 * blocks), blocks };
     let of = UnreachableSite { site: 1, live: amount(9), garbage: amount(7), overcounted: amount(1) };
@@ -80,6 +88,7 @@ pub fn sample_of_format_2_5() -> Recording {
         retainers: vec![1],
         growing: vec![GrowingNode { node: 1, before: amount(2), elements: [400, 812] }],
         unreachable: None,
+        reused: Vec::new(),
     };
     let asked = HeapView { moment: HeapMoment::Asked, ..HeapView::default() };
     recording.processes[0].heap.views = vec![running, asked, HeapView::default()];

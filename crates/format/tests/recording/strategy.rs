@@ -8,8 +8,8 @@ use heaplens_format::recording::{
     Amount, Change, ClassRow, Code, CountUntil, CounterRow, Counters, Exit, Frame, FrameSymbol, Function,
     GrowingNode, Heap, HeapMoment, HeapView, History, Holder, Interpreter, LeakCheck, LeakKind, Ledger,
     LedgerMapping, LedgerMoment, Loop, LostSite, Mark, MarkKind, Module, Node, Note, PathNode, Process,
-    ProcessEnd, Reading, Recording, Rss, Run, Sample, Site, SiteKind, SpaceLedgers, Stage, Step, ThreadOf,
-    Threads, UnreachableSite,
+    ProcessEnd, Reading, Recording, ReusedSite, Rss, Run, Sample, Site, SiteKind, SpaceLedgers, Stage, Step,
+    ThreadOf, Threads, UnreachableSite,
 };
 use heaplens_format::{Addr, Bytes, CodeId, LoopId, Loss, ModuleId, Nanos, NodeId, Pid};
 use proptest::collection::{btree_map, vec};
@@ -192,10 +192,17 @@ fn view() -> impl Strategy<Value = HeapView> {
     let unreachable = (any::<u32>(), amount(), amount(), amount())
         .prop_map(|(site, live, garbage, overcounted)| UnreachableSite { site, live, garbage, overcounted });
     let unreachable = option::of(vec(unreachable, 0..3));
-    let ends = (vec(holder, 0..3), vec(any::<u32>(), 0..3), vec(growing, 0..3), unreachable);
+    let reused = any::<[u32; 4]>().prop_map(|[site, container, inspected, alike]| ReusedSite {
+        site,
+        container,
+        inspected,
+        alike,
+    });
+    let reused = vec(reused, 0..3);
+    let ends = (vec(holder, 0..3), vec(any::<u32>(), 0..3), vec(growing, 0..3), unreachable, reused);
     (nanos(), moment, (nanos(), any::<bool>(), nanos()), amount(), vec(class, 0..3), vec(node, 0..5), ends)
         .prop_map(|(at, moment, (pause, others_ran, took), live, classes, nodes, ends)| {
-            let (holders, retainers, growing, unreachable) = ends;
+            let (holders, retainers, growing, unreachable, reused) = ends;
             HeapView {
                 at,
                 moment,
@@ -209,6 +216,7 @@ fn view() -> impl Strategy<Value = HeapView> {
                 retainers,
                 growing,
                 unreachable,
+                reused,
             }
         })
 }
@@ -229,6 +237,11 @@ fn bind_heap(heap: &mut Heap, sites: u32) {
         view.retainers.iter_mut().for_each(|node| *node %= nodes);
         view.growing.truncate(if nodes == 0 { 0 } else { 3 });
         view.growing.iter_mut().for_each(|growing| growing.node %= nodes);
+        view.reused.truncate(if sites == 0 { 0 } else { 3 });
+        view.reused.iter_mut().for_each(|of| {
+            of.site %= sites;
+            of.container %= sites;
+        });
         if let Some(unreachable) = &mut view.unreachable {
             unreachable.truncate(if sites == 0 { 0 } else { 3 });
             unreachable.iter_mut().for_each(|of| of.site %= sites);

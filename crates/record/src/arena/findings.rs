@@ -31,6 +31,13 @@ impl Findings {
             lost.retain_mut(|lost| index_of(lost.site).map(|index| lost.site = index).is_some());
         }
         for view in &mut heap.views {
+            view.reused.retain_mut(|of| match (index_of(of.site), index_of(of.container)) {
+                (Some(site), Some(container)) => {
+                    (of.site, of.container) = (site, container);
+                    true
+                }
+                _ => false,
+            });
             view.holders.retain_mut(|held| index_of(held.site).map(|index| held.site = index).is_some());
             if let Some(unreachable) = &mut view.unreachable {
                 unreachable.retain_mut(|of| index_of(of.site).map(|index| of.site = index).is_some());

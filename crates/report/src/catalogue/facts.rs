@@ -51,6 +51,7 @@ pub(crate) fn facts(profile: &Profile, finding: &Finding) -> Vec<(&'static str, 
         ("live", live(profile, finding)),
         (HELD_BY, held_by(profile, finding)),
         ("why", finding.holder_rule(profile).map_or_else(String::new, |holder| holder.words.to_owned())),
+        ("kept at", kept_at(profile, finding)),
         ("rate", interval(profile, finding)),
         ("counted", counted(profile, finding)),
         ("reason", one_line(&evidence::reasons(profile, finding).join(" · "))),
@@ -183,6 +184,18 @@ fn held_by(profile: &Profile, finding: &Finding) -> String {
         ));
     }
     words.join(" · ")
+}
+
+/// `train.py:8, perhaps: …`
+fn kept_at(profile: &Profile, finding: &Finding) -> String {
+    let Some(line) = profile.container_line(finding) else { return String::new() };
+    let file = line.file.as_deref().and_then(|file| file.rsplit('/').next()).unwrap_or("?");
+    let number = line.line.map_or_else(String::new, |number| format!(":{number}"));
+    format!(
+        "{} allocates what holds them. CPython reuses freed dict, float, list and tuple objects, and they count where they \
+         were first allocated: check both lines",
+        one_line(&format!("{file}{number}"))
+    )
 }
 
 /// The confidence interval of the slope, unless it is within 2 %.

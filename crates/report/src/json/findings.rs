@@ -71,6 +71,9 @@ pub(super) struct FindingFields<'a> {
     mapping: Option<&'a str>,
     stack: Vec<FrameFields<'a>>,
     holder: Option<HolderFields>,
+    /// The line that allocates what holds objects which the interpreter may have reused; absent where that is not so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kept_at: Option<FrameFields<'a>>,
     evidence: Vec<EvidenceFields>,
     /// What was noted about it in words, such as the argument that changed.
     reasons: Vec<&'a str>,
@@ -156,6 +159,7 @@ fn finding<'a>(profile: &'a Profile, finding: &'a Finding) -> FindingFields<'a> 
         mapping: mapping(finding),
         stack: representative.map_or_else(Vec::new, |site| profile.stack(site).map(frame).collect()),
         holder: holder(profile, finding),
+        kept_at: profile.container_line(finding).map(frame),
         evidence: evidence(profile, finding),
         reasons: evidence::reasons(profile, finding),
         excluded: excluded(profile, finding),

@@ -8,11 +8,12 @@ use heaplens_snapshot::{Block, Memory};
 
 use super::namer::Namer;
 use super::reference_paths::{NamedStep, ReferencePaths, shape};
+use super::reused::{REUSED_TYPES, Reuse, reused_sites};
 use super::samples::Samples;
 use super::typed_heap::{NO_SITE, TypedHeap};
 use crate::heap::memory::BlockId;
 use crate::heap::reachability::{BlockKind, Dominators, Growing, Node, Paths, Summary, growing, largest};
-use crate::heap::scan::RootOrigin;
+use crate::heap::scan::{self, RootOrigin};
 use crate::heap::types::Interner;
 
 /// Rows of classes.
@@ -57,6 +58,7 @@ pub(crate) fn view(heap: &TypedHeap<'_>, history: &mut History) -> HeapView {
         builder.add_retained(&tree.dominators);
         *earlier = Some(summary);
     }
+    let reused = reused_sites(heap.graph().blocks(), &builder.free_lists(names));
     *lengths = builder.count_elements(lengths, &mut grown);
     HeapView {
         live: amount(heap),
@@ -66,6 +68,7 @@ pub(crate) fn view(heap: &TypedHeap<'_>, history: &mut History) -> HeapView {
         retainers,
         growing: grown,
         unreachable: unreachable(heap),
+        reused,
         ..HeapView::default()
     }
 }
@@ -78,6 +81,32 @@ struct ViewBuilder<'a, 'm> {
     recorded: ReferencePaths,
 }
 
+/// What may come from a free list of the interpreter.
+struct FreeLists<'a, 'm> {
+    heap: &'a TypedHeap<'m>,
+    paths: &'a Paths,
+    /// Numbers of the types.
+    types: [u32; REUSED_TYPES.len()],
+    dict: u32,
+}
+
+impl Reuse for FreeLists<'_, '_> {
+    fn is_reused(&self, block: BlockId) -> bool {
+        let is_table = || self.holder(block).is_some_and(|holder| self.dict == self.heap.class(holder));
+        match self.heap.class(block) {
+            0 => is_table(),
+            class => self.types.contains(&class),
+        }
+    }
+
+    fn holder(&self, block: BlockId) -> Option<BlockId> {
+        match self.paths.holder(self.heap.graph(), block)? {
+            scan::Holder::Block(holder) => Some(holder),
+            scan::Holder::Root(_) => None,
+        }
+    }
+}
+
 /// What goes when one thing goes, and the names of groups of roots.
 struct DominatorTree {
     dominators: Dominators,
@@ -87,6 +116,11 @@ struct DominatorTree {
 impl<'a, 'm> ViewBuilder<'a, 'm> {
     fn new(heap: &'a TypedHeap<'m>, namer: Namer<'a, 'm, Memory>) -> Self {
         Self { heap, paths: heap.paths(), namer, recorded: ReferencePaths::default() }
+    }
+
+    fn free_lists(&self, names: &mut Interner) -> FreeLists<'_, 'm> {
+        let types = REUSED_TYPES.map(|name| names.number(name));
+        FreeLists { heap: self.heap, paths: &self.paths, types, dict: names.number("dict") }
     }
 
     /// Who holds the blocks of each site that has many bytes.

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!   reference_paths, literals ◀── namer ◀── typed_heap ◀─┬─ heap_view ◀── analysis
-//!                                           samples ◀────┘
+//!                                           samples, reused ◀┘
 //! ```
 
 mod analysis;
@@ -13,6 +13,7 @@ mod literals;
 mod mappings_tests;
 mod namer;
 mod reference_paths;
+mod reused;
 mod samples;
 mod typed_heap;
 

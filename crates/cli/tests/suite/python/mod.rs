@@ -1,6 +1,7 @@
 //! Python programs: their lines, on every interpreter that this machine has.
 
 mod behaviour;
+mod free_lists;
 pub mod interpreters;
 mod loops;
 mod objects;

@@ -9,6 +9,7 @@
 //!             growing:   node │ bytes before │ blocks before │ elements before │ elements now
 //!   where one of them knows it, for each view: 0, or 1 and rows: site │ live bytes │ blocks │ garbage bytes │ blocks
 //!                                                                │ overcounted bytes │ blocks        (since format 2.9)
+//!   where there are any, for each view: rows: site │ site of containers │ inspected │ alike              (since format 2.10)
 //! ```
 //!
 //! Names and classes are numbers of strings; sites and nodes count from 0.
@@ -20,7 +21,7 @@ use super::strings::{self, Strings};
 use super::{Outcome, read_amount, write_amount};
 use crate::recording::damage::PayloadFault;
 use crate::recording::heap::{
-    ClassRow, GrowingNode, Heap, HeapMoment, HeapView, Holder, PathNode, Step, UnreachableSite,
+    ClassRow, GrowingNode, Heap, HeapMoment, HeapView, Holder, PathNode, ReusedSite, Step, UnreachableSite,
 };
 use crate::recording::wire::{Reader, Writer};
 use crate::units::{Bytes, Nanos};
@@ -33,8 +34,12 @@ pub(crate) fn write(heap: &Heap, to: &mut Writer) {
     rows.number(heap.refusal.as_ref().map_or(0, |why| strings.number(why) + 1));
     rows.count(heap.views.len());
     heap.views.iter().for_each(|view| write_view(view, &mut strings, &mut rows));
-    if heap.views.iter().any(|view| view.unreachable.is_some()) {
+    let has_reused = heap.views.iter().any(|view| !view.reused.is_empty());
+    if has_reused || heap.views.iter().any(|view| view.unreachable.is_some()) {
         heap.views.iter().for_each(|view| write_unreachable(view.unreachable.as_deref(), &mut rows));
+    }
+    if has_reused {
+        heap.views.iter().for_each(|view| write_reused(&view.reused, &mut rows));
     }
     strings.write(to);
     to.append(rows);
@@ -55,7 +60,32 @@ pub(crate) fn read(heap: &mut Heap, from: &mut Reader<'_>) -> Outcome {
     if from.left() == 0 {
         return Ok(());
     }
-    heap.views.iter_mut().try_for_each(|view| read_unreachable(&mut view.unreachable, from))
+    heap.views.iter_mut().try_for_each(|view| read_unreachable(&mut view.unreachable, from))?;
+    // Format 2.9 ends here.
+    if from.left() == 0 {
+        return Ok(());
+    }
+    heap.views.iter_mut().try_for_each(|view| read_reused(&mut view.reused, from))
+}
+
+fn write_reused(sites: &[ReusedSite], to: &mut Writer) {
+    to.count(sites.len());
+    for of in sites {
+        [of.site, of.container, of.inspected, of.alike]
+            .into_iter()
+            .for_each(|number| to.number(number.into()));
+    }
+}
+
+fn read_reused(sites: &mut Vec<ReusedSite>, from: &mut Reader<'_>) -> Outcome {
+    from.rows(4, sites, |from| {
+        Ok(ReusedSite {
+            site: from.small()?,
+            container: from.small()?,
+            inspected: from.small()?,
+            alike: from.small()?,
+        })
+    })
 }
 
 fn write_unreachable(sites: Option<&[UnreachableSite]>, to: &mut Writer) {
