@@ -349,6 +349,10 @@ static void code(void)
     LAYOUT("code.firstlineno", AT(PyCodeObject, co_firstlineno));
     LAYOUT("code.argcount", AT(PyCodeObject, co_argcount));
     LAYOUT("code.stacksize", AT(PyCodeObject, co_stacksize));
+    LAYOUT("code.flags", AT(PyCodeObject, co_flags));
+    FIXED("code_flag.generator", CO_GENERATOR);
+    FIXED("code_flag.coroutine", CO_COROUTINE);
+    FIXED("code_flag.async_generator", CO_ASYNC_GENERATOR);
 #if VERSION(11)
     LAYOUT("code.qualname", AT(PyCodeObject, co_qualname));
     SOME("code.nlocalsplus", AT(PyCodeObject, co_nlocalsplus));

@@ -1,6 +1,6 @@
 //! Code objects: their instructions, and what distinguishes one from another.
 
-use crate::fixed::bytes;
+use crate::fixed::{bytes, code_flag};
 use crate::layout::{Instructions, Layout, Position};
 use crate::memory::ReadMemory;
 
@@ -33,6 +33,13 @@ impl Layout {
             }
             (Instructions::Inside, Position::Index(_)) => None,
         }
+    }
+
+    /// Whether its frames can be suspended and resumed: the code of a generator or coroutine. Such a frame stays where it is
+    /// meanwhile.
+    pub fn can_suspend<M: ReadMemory>(&self, memory: &M, code: u64) -> bool {
+        let suspend = code_flag::GENERATOR | code_flag::COROUTINE | code_flag::ASYNC_GENERATOR;
+        memory.half(code + self.code.flags).is_some_and(|flags| u64::from(flags) & suspend != 0)
     }
 
     /// Whether code is the interpreter's own, run between a class that is called and its `__init__` (3.13 and later). Its

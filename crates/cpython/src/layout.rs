@@ -143,6 +143,8 @@ pub struct Code {
     pub line_table: LineTable,
     /// How high the stack can be that its instructions work on.
     pub stacksize: u64,
+    /// What kind of function it is.
+    pub flags: u64,
     /// How many variables a frame of it has.
     pub nlocalsplus: Option<u64>,
     /// Where its instructions are.

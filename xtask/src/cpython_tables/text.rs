@@ -119,7 +119,8 @@ pub fn fixed(values: &BTreeMap<String, (u64, String)>) -> String {
             text += &format!("/// `{group}`\npub mod {group} {{\n");
             module = group;
         }
-        let value = if group == "type_flag" { format!("1 << {}", value.ilog2()) } else { value.to_string() };
+        let value =
+            if group.ends_with("_flag") { format!("1 << {}", value.ilog2()) } else { value.to_string() };
         text += &format!("/// `{}`\npub const {}: u64 = {value};\n", spelt(expression), name.to_uppercase());
     }
     text + "}\n"

@@ -34,6 +34,16 @@ pub mod cell {
     pub const CONTENTS: u64 = 16;
 }
 
+/// `code_flag`
+pub mod code_flag {
+    /// `CO_ASYNC_GENERATOR`
+    pub const ASYNC_GENERATOR: u64 = 1 << 9;
+    /// `CO_COROUTINE`
+    pub const COROUTINE: u64 = 1 << 7;
+    /// `CO_GENERATOR`
+    pub const GENERATOR: u64 = 1 << 5;
+}
+
 /// `deque`
 pub mod deque {
     /// `dequeobject.leftblock`

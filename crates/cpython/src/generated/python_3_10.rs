@@ -47,6 +47,7 @@ static LAYOUT: Layout = Layout {
         firstlineno: 40,
         argcount: 16,
         stacksize: 32,
+        flags: 36,
         qualname: 112,
         nlocalsplus: None,
         variable_names: &[72, 88, 80],

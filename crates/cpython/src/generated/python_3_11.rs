@@ -47,6 +47,7 @@ static LAYOUT: Layout = Layout {
         firstlineno: 72,
         argcount: 56,
         stacksize: 68,
+        flags: 48,
         qualname: 128,
         nlocalsplus: Some(76),
         variable_names: &[96],

@@ -47,6 +47,7 @@ static LAYOUT: Layout = Layout {
         firstlineno: 68,
         argcount: 52,
         stacksize: 64,
+        flags: 48,
         qualname: 128,
         nlocalsplus: Some(72),
         variable_names: &[96],

@@ -161,7 +161,8 @@ pub struct LoopRecord {
     pub slot: AtomicU32,
     /// Iterations that began.
     pub iterations: AtomicU64,
-    /// Iterations that were to come when it was last seen, 0 when its iterator was freed; `u64::MAX` where it is not known.
+    /// Iterations that were to come when it was last seen, at least, in all its frames; 0 when its iterators were freed, `u64::MAX` where it is
+    /// not known.
     pub left: AtomicU64,
     /// When it was first seen, by the monotonic clock.
     pub first_ns: AtomicU64,
@@ -185,6 +186,8 @@ pub const LOOP_COUNTED: u32 = 1;
 pub const LOOP_UNSURE: u32 = 2;
 /// Others may take items from its iterator, which then does not count the iterations of the loop alone.
 pub const LOOP_SHARED: u32 = 4;
+/// Runs of it were suspended for so long, and among so many, that they were forgotten: what comes back may be one of them.
+pub const LOOP_FORGOTTEN: u32 = 8;
 
 #[cfg(test)]
 mod tests {

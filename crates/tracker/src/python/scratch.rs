@@ -64,12 +64,17 @@ impl PythonScratch {
 
     /// Bytes that were touched, when it is more than ever before.
     pub fn newly_resident(&mut self) -> Option<u64> {
+        let grown = self.newly_deep() + self.loops.newly_resident();
+        (grown != 0).then_some(grown)
+    }
+
+    fn newly_deep(&mut self) -> u64 {
         let depth = self.path.depth();
         if depth <= self.deepest {
-            return None;
+            return 0;
         }
         let cache = if self.deepest == 0 {
-            let tables = [size_of::<Codes>(), size_of::<Loops>(), size_of::<Identities>()];
+            let tables = [size_of::<Codes>(), Loops::ALWAYS_RESIDENT, size_of::<Identities>()];
             tables.iter().sum::<usize>() as u64 + 8192
         } else {
             0
@@ -77,6 +82,6 @@ impl PythonScratch {
         let pages = |depth: usize| (depth as u64 * 48).div_ceil(4096);
         let grown = (pages(depth) - pages(self.deepest)) * 4096 + cache;
         self.deepest = depth;
-        Some(grown)
+        grown
     }
 }

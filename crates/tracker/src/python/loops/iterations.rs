@@ -2,13 +2,14 @@
 
 use core::sync::atomic::Ordering::Relaxed;
 
-use heaplens_cpython::iterators::{Counter, Progress};
+use heaplens_cpython::iterators::Progress;
 use heaplens_format::arena::marks::{
-    ENOUGH_ITERATIONS, LOOP_COUNTED, LOOP_SHARED, LOOP_UNSURE, LoopRecord, MarkTag,
+    ENOUGH_ITERATIONS, LOOP_COUNTED, LOOP_FORGOTTEN, LOOP_SHARED, LOOP_UNSURE, LoopRecord, MarkTag,
 };
 
 use super::event::Tables;
-use super::records::record;
+use super::records::{flag, record};
+use super::run::LoopRun;
 use super::running::Running;
 use crate::tables::arena::Arena;
 use crate::tables::marks::NewMark;
@@ -26,16 +27,10 @@ pub(super) struct LoopState {
     pub(super) parent: u32,
     pub(super) code: u32,
     pub(super) first: u32,
-    pub(super) instruction: u32,
-    /// The frame that it ran in; 0 when it has begun anew since.
-    pub(super) frame: u64,
-    pub(super) iterator: u64,
-    pub(super) count: u64,
-    /// The object that keeps the count, read once more when it is freed; all zero afterwards.
-    pub(super) counter: Counter,
-    /// Whether nobody but the loop takes items from its iterator.
-    pub(super) is_own: bool,
-    pub(super) key: u64,
+    /// The run that was seen last.
+    pub(super) run: LoopRun,
+    /// How many others wait for their frames and have iterations to come.
+    pub(super) waiting: u32,
     /// When it was last seen, in inspections.
     pub(super) inspections: u32,
     pub(super) marks: u32,
@@ -76,15 +71,11 @@ impl Around {
         tables: Tables<'_>,
         key: u64,
     ) {
-        if step != LoopStep::Advanced(0) || kept.frame != running.frame || kept.key == 0 {
-            kept.key = key;
+        if step != LoopStep::Advanced(0) || kept.run.frame != running.frame || kept.run.key == 0 {
+            kept.run.key = key;
         }
-        if let LoopStep::Entered(_) = step {
-            // Later references change nothing: nobody gets at an iterator that only its loop has, and items that others took are gone.
-            kept.is_own = !running.is_shared;
-        }
-        let record = kept.advance(tables.arena, step, running.progress);
-        kept.see(running);
+        let record = kept.advance(tables.arena, step, running);
+        kept.see(tables.arena, running);
         kept.mark_if_due(tables, record, !self.is_enough);
         self.silent = (running.progress.is_none() && step == LoopStep::Advanced(0)).then_some(at);
         self.may_mark_silent = !self.is_enough;
@@ -95,40 +86,59 @@ impl Around {
 }
 
 /// What a loop did. `key` is given for the innermost one alone: only there a stack that comes again says something.
-pub(super) fn step(kept: &LoopState, running: &Running, around_is_new: bool, key: Option<u64>) -> LoopStep {
-    let is_known = kept.frame == running.frame && !around_is_new;
+pub(super) fn step(
+    arena: &Arena,
+    kept: &LoopState,
+    running: &Running,
+    around_is_new: bool,
+    key: Option<u64>,
+) -> LoopStep {
+    let run = &kept.run;
+    // A generator goes on in the next iteration of the loop that runs it; whatever else is inside one begins anew.
+    let is_known = run.frame == running.frame && (running.can_suspend || !around_is_new);
     match running.progress {
-        Some(progress) => {
-            let goes_on = is_known
-                && progress.iterator == kept.iterator
-                && progress.count >= kept.count
-                && kept.count != 0;
-            if goes_on {
-                LoopStep::Advanced(progress.count - kept.count)
-            } else {
-                LoopStep::Entered(progress.first.max(1))
-            }
+        Some(progress) if run.goes_on(running, &progress, is_known) => {
+            LoopStep::Advanced(progress.count - run.count)
         }
+        // It may be a run that was forgotten: how far that was is not known.
+        Some(_) if kept.may_be_forgotten(arena, running) => LoopStep::Entered(1),
+        Some(progress) => LoopStep::Entered(progress.first.max(1)),
         None if !is_known => LoopStep::Entered(1),
-        None => LoopStep::Advanced(u64::from(went_back(kept, running) || came_again(kept, running, key))),
+        None => {
+            let is_again = came_again(run, running, key) || around_is_new && stays(run, running);
+            LoopStep::Advanced(u64::from(went_back(run, running) || is_again))
+        }
     }
 }
 
-/// Whether the frame is further up in the loop than before, and not because of a loop inside it.
-fn went_back(kept: &LoopState, running: &Running) -> bool {
-    let (first, end) = running.inner;
-    running.instruction < kept.instruction && !(first..end).contains(&kept.instruction)
+/// Whether the frame is at the same instruction as before.
+fn stays(run: &LoopRun, running: &Running) -> bool {
+    running.instruction == run.instruction
 }
 
-fn came_again(kept: &LoopState, running: &Running, key: Option<u64>) -> bool {
-    running.instruction == kept.instruction && kept.key != 0 && key == Some(kept.key)
+/// Whether the frame is further up in the loop than before, and not because of a loop inside it.
+fn went_back(run: &LoopRun, running: &Running) -> bool {
+    let (first, end) = running.inner;
+    running.instruction < run.instruction && !(first..end).contains(&run.instruction)
+}
+
+fn came_again(run: &LoopRun, running: &Running, key: Option<u64>) -> bool {
+    stays(run, running) && run.key != 0 && key == Some(run.key)
 }
 
 impl LoopState {
     /// Whether an exception is about to leave the loop: all its iterations were reported by iterators, and now there is none.
     pub(super) fn is_left_by(&self, running: &Running, arena: &Arena) -> bool {
-        let is_counted = || record(arena, self.record).flags.load(Relaxed) & LOOP_COUNTED != 0;
-        running.is_left && self.frame == running.frame && is_counted()
+        let record = record(arena, self.record);
+        let is_counted = record.flags.load(Relaxed) & LOOP_COUNTED != 0;
+        running.is_left && is_counted && record.iterations.load(Relaxed) != 0
+    }
+
+    /// Whether a run that seems to begin may be one that was forgotten while it was suspended.
+    fn may_be_forgotten(&self, arena: &Arena, running: &Running) -> bool {
+        let has_forgotten = record(arena, self.record).flags.load(Relaxed) & LOOP_FORGOTTEN != 0;
+        let begins = |progress: Progress| progress.first <= 1 && progress.left != 0;
+        has_forgotten && running.can_suspend && !running.progress.is_some_and(begins)
     }
 
     /// Counts the iterations.
@@ -136,55 +146,58 @@ impl LoopState {
         &mut self,
         arena: &'a Arena,
         step: LoopStep,
-        progress: Option<Progress>,
+        running: &Running,
     ) -> &'a LoopRecord {
-        let record = record(arena, self.record);
-        let flags = record.flags.load(Relaxed);
-        let (iterations, unsure) = match step {
-            LoopStep::Advanced(iterations) => (iterations, 0),
-            LoopStep::Entered(iterations) => {
-                // How the previous run ended is not known, or it is not over (recursion, several generators).
-                let is_open = record.left.load(Relaxed) != 0 || flags & LOOP_SHARED != 0;
-                let is_open = is_open || self.counter.block != 0;
-                let is_unsure = is_open || progress.is_some_and(|progress| !progress.is_whole);
-                (iterations, if is_unsure { LOOP_UNSURE } else { 0 })
+        if let LoopStep::Entered(_) = step {
+            let is_whole = running.progress.is_none_or(|progress| progress.is_whole);
+            // How the run before ended is not known, or where this one was.
+            if self.run.is_open() || !is_whole || self.may_be_forgotten(arena, running) {
+                self.flag(arena, LOOP_UNSURE);
             }
-        };
-        let guessed = if progress.is_none() { LOOP_COUNTED } else { 0 };
-        let shared = if self.is_own { 0 } else { LOOP_SHARED };
-        record.flags.store(flags & !(guessed | LOOP_SHARED) | unsure | shared, Relaxed);
+            // Later references change nothing: nobody gets at an iterator that only its loop has, and items that others took are gone.
+            self.run.is_own = !running.is_shared;
+        }
+        if !self.run.is_own {
+            self.flag(arena, LOOP_SHARED);
+        }
+        let record = record(arena, self.record);
+        if running.progress.is_none() {
+            record.flags.store(record.flags.load(Relaxed) & !LOOP_COUNTED, Relaxed);
+        }
+        let (LoopStep::Advanced(iterations) | LoopStep::Entered(iterations)) = step;
         record.iterations.store(record.iterations.load(Relaxed) + iterations, Relaxed);
-        record.left.store(progress.map_or(u64::MAX, |progress| progress.left), Relaxed);
         record
     }
 
-    pub(super) fn see(&mut self, running: &Running) {
-        let progress = running.progress.unwrap_or_default();
-        self.instruction = running.instruction;
-        self.frame = running.frame;
-        (self.iterator, self.count) = (progress.iterator, progress.count);
-        self.counter = progress.counter;
+    /// Says something about the count, from now on.
+    pub(super) fn flag(&self, arena: &Arena, flags: u32) {
+        flag(arena, self.record, flags);
+    }
+
+    /// Counts an iteration that only a loop inside this one shows.
+    pub(super) fn advance_unseen(&mut self, tables: Tables<'_>, may_mark: bool) {
+        let record = record(tables.arena, self.record);
+        record.iterations.store(record.iterations.load(Relaxed) + 1, Relaxed);
+        self.mark_if_due(tables, record, may_mark);
+    }
+
+    pub(super) fn see(&mut self, arena: &Arena, running: &Running) {
+        self.run.see(running);
+        self.run.record = self.record;
         self.inspections = u32::MAX;
+        self.note_left(arena);
     }
 
-    /// The loop is over, and its counter had this value at the end, if it could be read: counts the iterations that no event saw.
+    /// The iterator of the last run is about to be freed, and its counter had this value, if it could be read.
     pub(super) fn end(&mut self, arena: &Arena, last: Option<u64>) {
-        let record = record(arena, self.record);
-        let rest = last.and_then(|last| last.checked_sub(self.count)).filter(|_| self.is_own);
-        let iterations = rest.and_then(|rest| self.iterations_with(record.iterations.load(Relaxed), rest));
-        if let Some(iterations) = iterations {
-            record.iterations.store(iterations, Relaxed);
-        }
-        record.left.store(if iterations.is_some() { 0 } else { u64::MAX }, Relaxed);
-        (self.iterator, self.count, self.counter) = (0, 0, Counter::default());
+        self.run.end(record(arena, self.record), last);
+        self.note_left(arena);
     }
 
-    /// All iterations, given those that were seen and how far the counter went since; `None` where that does not determine them.
-    fn iterations_with(&self, seen: u64, rest: u64) -> Option<u64> {
-        // A loop that reaches enough iterations only here made no marks for them, the loops inside it did: theirs stay the ones that count.
-        let stays_short = seen >= ENOUGH_ITERATIONS || seen + rest < ENOUGH_ITERATIONS;
-        let is_sure = rest == 0 || stays_short && !self.counter.runs_ahead;
-        is_sure.then_some(seen + rest)
+    /// What is to come, of all runs.
+    pub(super) fn note_left(&self, arena: &Arena) {
+        let left = self.run.left.saturating_add(self.waiting.into());
+        record(arena, self.record).left.store(left, Relaxed);
     }
 
     pub(super) fn mark_if_due(&mut self, tables: Tables<'_>, record: &LoopRecord, may_mark: bool) {
@@ -215,7 +228,7 @@ mod tests {
     fn seen(arena: &Arena, iterations: u64) -> (LoopState, &LoopRecord) {
         let running = Running::default();
         let number = record_of(arena, &running, SlotId::new(1), 0).unwrap();
-        let mut kept = LoopState { record: number, is_own: true, ..LoopState::default() };
+        let mut kept = LoopState { record: number, ..LoopState::default() };
         run(arena, &mut kept, iterations);
         (kept, record(arena, number))
     }
@@ -223,10 +236,10 @@ mod tests {
     fn run(arena: &Arena, kept: &mut LoopState, iterations: u64) {
         let progress =
             Progress { count: iterations, is_whole: true, left: 1000 - iterations, ..Progress::default() };
-        kept.advance(arena, LoopStep::Entered(iterations), Some(progress));
         let mut running = Running::default();
         running.progress = Some(progress);
-        kept.see(&running);
+        kept.advance(arena, LoopStep::Entered(iterations), &running);
+        kept.see(arena, &running);
     }
 
     fn reported(record: &LoopRecord) -> (u64, u64, u32) {
@@ -258,7 +271,7 @@ mod tests {
     fn an_iterator_that_others_use_reports_nothing_at_its_end() {
         let arena = scratch();
         let (mut kept, record) = seen(&arena, 53);
-        kept.is_own = false;
+        kept.run.is_own = false;
         kept.end(&arena, Some(60));
         assert_eq!(reported(record), (53, u64::MAX, LOOP_COUNTED));
     }
@@ -267,7 +280,7 @@ mod tests {
     fn the_first_iterator_of_a_zip_reports_all_iterations_only_where_it_is_not_ahead() {
         let arena = scratch();
         let (mut kept, record) = seen(&arena, 53);
-        kept.counter.runs_ahead = true;
+        kept.run.counter.runs_ahead = true;
         let mut again = kept;
         kept.end(&arena, Some(53));
         assert_eq!(reported(record), (53, 0, LOOP_COUNTED));

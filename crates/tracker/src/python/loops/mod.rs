@@ -20,7 +20,9 @@ mod event;
 mod iterations;
 mod pause;
 mod records;
+mod run;
 mod running;
+mod suspended;
 mod watching;
 
 pub use event::{Event, Tables};

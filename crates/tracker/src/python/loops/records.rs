@@ -19,6 +19,12 @@ pub(super) fn record(arena: &Arena, number: u32) -> &LoopRecord {
     unsafe { arena.record(Region::Loops, number as usize * LOOP_SIZE) }
 }
 
+/// Says something about its count, from now on.
+pub(super) fn flag(arena: &Arena, number: u32, flags: u32) {
+    let record = record(arena, number);
+    record.flags.store(record.flags.load(Relaxed) | flags, Relaxed);
+}
+
 /// A loop that was alone when it was first seen is inside another one now; in a recursion the first word counts.
 pub(super) fn adopt(arena: &Arena, number: u32, parent: u32) -> bool {
     let mut ancestor = parent;

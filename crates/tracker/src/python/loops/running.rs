@@ -8,7 +8,7 @@ use heaplens_format::arena::Region;
 
 use super::event::Tables;
 use crate::modules::interpreter::{Known, Thread};
-use crate::modules::memory::word;
+use crate::modules::memory::{Live, word};
 use crate::python::codes::{self, Codes};
 use crate::python::walk::MOST_FRAMES;
 use crate::tables::arena::Arena;
@@ -34,6 +34,8 @@ pub(super) struct Running {
     pub(super) is_shared: bool,
     /// Whether its iterator is not on the stack any more: an exception leaves the loop.
     pub(super) is_left: bool,
+    /// Whether its frame can be suspended and resumed.
+    pub(super) can_suspend: bool,
     /// The part of its body around the instruction that is a loop of its own; empty where none is.
     pub(super) inner: (u32, u32),
 }
@@ -102,6 +104,7 @@ impl LoopStack {
         if self.watched.frame == 0 {
             self.watched = WatchedFrame { frame, code, until: loops.until(instruction) };
         }
+        let can_suspend = known.layout.can_suspend(&Live, code);
         let contains = |one: &CodeLoop| (one.begin..one.end).contains(&instruction);
         let mut inner = (0, 0);
         for at in (0..loops.count).rev() {
@@ -121,11 +124,24 @@ impl LoopStack {
                 progress: None,
                 is_shared: false,
                 is_left: false,
+                can_suspend,
                 inner,
             };
             inner = (running.first, running.end);
             self.push(running);
         }
+    }
+
+    /// Whether a loop is running in a frame.
+    pub(super) fn has(&self, code: u32, first: u32, frame: u64) -> bool {
+        let mut running = self.loops[..self.count].iter();
+        running.any(|one| (one.code, one.first, one.frame) == (code, first, frame))
+    }
+
+    /// Whether a loop runs once more further in.
+    pub(super) fn recurs(&self, at: usize) -> bool {
+        let Running { code, first, .. } = self.loops[at];
+        self.loops[at + 1..self.count].iter().any(|inner| (inner.code, inner.first) == (code, first))
     }
 
     fn push(&mut self, running: Running) {

@@ -1,13 +1,18 @@
 //! The loops of one thread, and when they are inspected.
 
+use core::sync::atomic::Ordering::Relaxed;
+
 use heaplens_cpython::iterators::Counter;
 use heaplens_format::Addr;
+use heaplens_format::arena::marks::{LOOP_FORGOTTEN, LOOP_UNSURE};
 
 use super::event::{Event, Tables};
 use super::iterations::{Around, LoopState, LoopStep, step};
 use super::pause::{Pause, Settled};
-use super::records::{adopt, parent_of, record_of};
+use super::records::{adopt, flag, parent_of, record, record_of};
+use super::run::LoopRun;
 use super::running::{LoopStack, Running, WatchedFrame};
+use super::suspended::SuspendedRuns;
 use crate::modules::interpreter::Thread;
 use crate::modules::memory::Checked;
 use crate::objects::samples::Samples;
@@ -28,6 +33,7 @@ pub struct Loops {
     pause: Pause,
     events: u32,
     kept: [LoopState; KEPT],
+    suspended: SuspendedRuns,
 }
 
 /// What must change before anything can have advanced.
@@ -54,6 +60,15 @@ impl Loops {
         self.watched = WatchedPosition::default();
         self.pause = Pause::default();
         self.kept.fill(LoopState::default());
+        self.suspended.clear();
+    }
+
+    /// Bytes that are touched by any use.
+    pub const ALWAYS_RESIDENT: usize = size_of::<Self>() - size_of::<SuspendedRuns>();
+
+    /// Of the others those that were touched since this was last asked.
+    pub fn newly_resident(&mut self) -> u64 {
+        self.suspended.newly_resident()
     }
 
     /// An event of the thread.
@@ -75,13 +90,32 @@ impl Loops {
     /// the next event inspects.
     #[cold]
     pub fn on_iterator_freed(&mut self, block: Addr, thread: Thread<'_>, arena: &Arena) {
+        let last = |counter: Counter| thread.known.types.last_count(&Checked, counter);
         let mut loops = self.kept.iter_mut();
-        let of_block = |kept: &&mut LoopState| kept.record != 0 && kept.counter.block == block.get();
-        let Some(kept) = loops.find(of_block) else { return };
-        kept.end(arena, thread.known.types.last_count(&Checked, kept.counter));
-        self.pause.end(kept.record);
-        self.note_last_instruction();
-        self.watched = WatchedPosition::default();
+        let of_block = |kept: &&mut LoopState| kept.record != 0 && kept.run.counter.block == block.get();
+        if let Some(kept) = loops.find(of_block) {
+            kept.end(arena, last(kept.run.counter));
+            self.pause.end(kept.record);
+            self.note_last_instruction();
+            self.watched = WatchedPosition::default();
+        }
+        self.end_suspended(block, arena, last);
+    }
+
+    /// The same for loops whose frames are suspended: they are closed, or went on without any event.
+    fn end_suspended(&mut self, block: Addr, arena: &Arena, last: impl Fn(Counter) -> Option<u64>) {
+        let Self { kept, suspended, .. } = self;
+        suspended.with_counter_in(block, |run| {
+            let was_waiting = run.left != 0;
+            run.end(record(arena, run.record), last(run.counter));
+            if let Some(kept) = kept.iter_mut().find(|kept| kept.record == run.record)
+                && was_waiting
+                && run.left == 0
+            {
+                kept.waiting = kept.waiting.saturating_sub(1);
+                kept.note_left(arena);
+            }
+        });
     }
 
     #[cold]
@@ -96,29 +130,33 @@ impl Loops {
             stack.loops[at].ask(thread.known, tables);
             let running = stack.loops[at];
             let Some(index) = self.find(&running, tables.arena, slot, around.parent) else { return };
-            let kept = &mut self.kept[index];
-            if kept.is_left_by(&running, tables.arena) {
+            if self.kept[index].is_left_by(&running, tables.arena) {
                 break;
             }
+            self.turn_to(index, &running, &stack, tables.arena);
+            let kept = &self.kept[index];
             let is_innermost = at + 1 == stack.count;
-            let step = step(kept, &running, around.is_new, is_innermost.then_some(key));
+            let step = step(tables.arena, kept, &running, around.is_new, is_innermost.then_some(key));
             // A loop that began anew inside one that does not report its iterations: that one has advanced.
             if let (LoopStep::Entered(_), Some(outer), true) =
-                (step, around.silent, kept.frame == running.frame)
+                (step, around.silent, kept.run.frame == running.frame)
             {
-                let outer = &mut self.kept[outer];
-                let record = outer.advance(tables.arena, LoopStep::Advanced(1), None);
-                outer.mark_if_due(tables, record, around.may_mark_silent);
+                self.kept[outer].advance_unseen(tables, around.may_mark_silent);
             }
-            let before = self.kept[index].counter.block;
+            let before = self.kept[index].run.counter.block;
             around.enter(&mut self.kept[index], index, &running, step, tables, key);
-            if matches!(step, LoopStep::Entered(_)) || self.kept[index].counter.block != before {
+            if matches!(step, LoopStep::Entered(_)) || self.kept[index].run.counter.block != before {
                 self.watch_iterator(index, tables.samples);
             }
             if step != LoopStep::Advanced(0) {
                 self.begin_anew_inside(around.parent);
             }
-            if around.is_enough && running.progress.is_some() {
+            let recurs = stack.recurs(at);
+            if recurs {
+                // While an outer call is left alone, inner ones come and go unseen.
+                flag(tables.arena, around.parent, LOOP_UNSURE);
+            }
+            if around.is_enough && running.progress.is_some() && !recurs {
                 // What runs inside it makes no marks, and is not needed to know its iterations.
                 settled = Some(Settled { record: self.kept[index].record, step });
                 break;
@@ -136,35 +174,92 @@ impl Loops {
             }
             return Some(at);
         }
-        let record = record_of(arena, running, slot, parent)?;
+        let number = record_of(arena, running, slot, parent)?;
         let at = (0..KEPT).min_by_key(|&at| self.kept[at].inspections)?;
-        let parent = parent_of(arena, record);
+        let parent = parent_of(arena, number);
+        self.make_room(at, arena);
+        let waiting = self.suspended.unfinished(number);
+        // Where it was seen before, what was to come then may have come since.
+        let left = record(arena, number).left.load(Relaxed).saturating_sub(waiting.into());
         self.kept[at] = LoopState {
-            record,
+            record: number,
             parent,
             code: running.code,
             first: running.first,
+            run: LoopRun { left, ..LoopRun::default() },
+            waiting,
             stride: 1,
             ..LoopState::default()
         };
         Some(at)
     }
 
+    /// Another loop gets the entry of this one.
+    fn make_room(&mut self, at: usize, arena: &Arena) {
+        let kept = &mut self.kept[at];
+        if kept.run.can_suspend {
+            let run = core::mem::take(&mut kept.run);
+            kept.waiting += u32::from(run.left != 0);
+            kept.note_left(arena);
+            self.suspend(run, arena);
+        }
+    }
+
+    /// Makes the run of a frame the last one of its loop. The one before it waits if its frame comes back: it is suspended, or runs further out.
+    fn turn_to(&mut self, index: usize, running: &Running, stack: &LoopStack, arena: &Arena) {
+        let LoopState { record, code, first, run: before, .. } = self.kept[index];
+        if before.frame == running.frame {
+            return;
+        }
+        let comes_back = before.frame != 0 && (before.can_suspend || stack.has(code, first, before.frame));
+        let found = self.suspended.take(record, running.frame);
+        if !comes_back && found.is_none() {
+            return;
+        }
+        let kept = &mut self.kept[index];
+        kept.run = found.unwrap_or_default();
+        kept.waiting = kept.waiting.saturating_sub(found.is_some_and(|run| run.left != 0).into());
+        let iterator = running.progress.map_or(0, |progress| progress.iterator);
+        if iterator != 0 && before.iterator == iterator && before.count > kept.run.count {
+            kept.run.follow(&before);
+        }
+        if comes_back {
+            kept.waiting += u32::from(before.left != 0);
+            self.suspend(before, arena);
+        } else if before.is_open() {
+            kept.flag(arena, LOOP_UNSURE);
+        }
+    }
+
+    /// Keeps a run until its frame comes back.
+    fn suspend(&mut self, run: LoopRun, arena: &Arena) {
+        let Some(forgotten) = self.suspended.keep(run).filter(|forgotten| !forgotten.is_over()) else {
+            return;
+        };
+        let is_unsure = if forgotten.left != 0 { LOOP_UNSURE } else { 0 };
+        flag(arena, forgotten.record, LOOP_FORGOTTEN | is_unsure);
+        let mut loops = self.kept.iter_mut();
+        if let Some(kept) = loops.find(|kept| kept.record == forgotten.record && forgotten.left != 0) {
+            kept.waiting = kept.waiting.saturating_sub(1);
+        }
+    }
+
     /// A loop has advanced: those inside it, whether they run now or not, begin anew when they are next seen.
     fn begin_anew_inside(&mut self, record: u32) {
         let inside = self.kept.iter_mut().filter(|kept| kept.parent == record && kept.record != record);
-        inside.for_each(|kept| kept.frame = 0);
+        inside.filter(|kept| !kept.run.can_suspend).for_each(|kept| kept.run.frame = 0);
     }
 
     /// Has the agent notice when the iterator of a loop is freed. Any other loop that had one at this address is over.
     fn watch_iterator(&mut self, index: usize, samples: &Samples) {
-        let block = self.kept[index].counter.block;
+        let block = self.kept[index].run.counter.block;
         if block == 0 {
             return;
         }
-        let others =
-            self.kept.iter_mut().enumerate().filter(|(at, kept)| *at != index && kept.counter.block == block);
-        others.for_each(|(_, kept)| kept.counter = Counter::default());
+        let others = self.kept.iter_mut().enumerate();
+        let others = others.filter(|(at, kept)| *at != index && kept.run.counter.block == block);
+        others.for_each(|(_, kept)| kept.run.counter = Counter::default());
+        self.suspended.with_counter_in(Addr::new(block), |run| run.counter = Counter::default());
         samples.watch_iterator(Addr::new(block));
     }
 
@@ -176,8 +271,8 @@ impl Loops {
     /// Between two inspections the frame that is watched may have gone on.
     fn note_last_instruction(&mut self) {
         let WatchedPosition { frame, instruction, .. } = self.watched;
-        let same = self.kept.iter_mut().filter(|kept| frame.frame != 0 && kept.frame == frame.frame);
-        same.for_each(|kept| kept.instruction = instruction);
+        let same = self.kept.iter_mut().filter(|kept| frame.frame != 0 && kept.run.frame == frame.frame);
+        same.for_each(|kept| kept.run.instruction = instruction);
     }
 
     /// From now on the innermost frame that can loop is watched, whether it is inside a loop now or not.
@@ -189,7 +284,7 @@ impl Loops {
             frame: stack.watched,
             instruction: stack.watched.instruction(event.thread),
             reports: innermost.is_some_and(|innermost| innermost.progress.is_some()),
-            key: kept.map_or(event.key, |kept| kept.key),
+            key: kept.map_or(event.key, |kept| kept.run.key),
             key_here: event.key,
             seen_here: 0,
         };
