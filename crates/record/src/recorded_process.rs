@@ -80,7 +80,8 @@ impl RecordedProcess {
     /// Takes a snapshot of its heap. The process goes on.
     pub fn snapshot(&self) -> Result<Snapshot, SnapshotError> {
         let (arena, recorder) = (File::open(&self.arena)?, self.recorder());
-        let program = Program { process: self.pid, recorder, own_files: self.own_files(), arena: &arena };
+        let (process, own_files) = (self.pid, self.own_files());
+        let program = Program { process, recorder, own_files, inherited: None, arena: &arena };
         snapshot::copy(&program, TIMEOUT_ASKED)
     }
 

@@ -1,6 +1,6 @@
 //! The snapshot itself.
 
-use heaplens_format::Nanos;
+use heaplens_format::{Nanos, Pid};
 
 use crate::block::Block;
 use crate::mapping::Mapping;
@@ -11,9 +11,11 @@ use crate::span::Span;
 /// A frozen heap. When it is dropped, the process is resumed or its copy ends.
 #[derive(Debug)]
 pub struct Snapshot {
+    /// The process that it is of, which may be a copy's original.
+    pub process: Pid,
     /// Its memory.
     pub memory: Memory,
-    /// Live blocks of `malloc` and its kin.
+    /// Live blocks of `malloc` and its kin; of a forked process with those that it inherited, which have no site.
     pub blocks: Vec<Block>,
     /// What leads to them from outside.
     pub roots: RootSet,

@@ -113,3 +113,54 @@ fn one_process_is_its_own_tree() {
     }
     assert!(!run.stderr().contains("Other processes"), "{}", run.stderr());
 }
+
+/// The reference path of the first finding, as one text.
+fn holder(row: &Value) -> String {
+    let steps = row["findings"][0]["holder"]["path"].as_array().cloned().unwrap_or_default();
+    steps.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" → ")
+}
+
+#[test]
+fn what_forked_workers_keep_in_a_variable_of_a_module_is_held_by_it() {
+    for how in ["fork", "forkserver"] {
+        let run = assert_all_leak(how, 2);
+        let report = run.report().0;
+        for (pid, _) in said(&run) {
+            let path = holder(process(&report, pid));
+            assert!(path.contains("KEPT"), "{how}: {path:?}\n{}", run.stderr());
+        }
+    }
+}
+
+#[test]
+fn blocks_that_a_forked_child_loses_are_told_from_what_it_inherited() {
+    let run = Heaplens::on(&program("fork_loses.c"), &[FAILS]).finish().expect_status(9);
+    let stdout = run.stdout();
+    let numbers = |word: &str| -> Vec<u64> {
+        let line = stdout.lines().find_map(|line| line.strip_prefix(word)).expect("the child speaks");
+        line.split_whitespace().filter_map(|number| number.parse().ok()).collect()
+    };
+    let (child, lost, kept) = (numbers("child ")[0], numbers("lost "), numbers("kept "));
+    let report = run.report().0;
+    assert_eq!((&report["pid"], &report["verdict"]), (&child.into(), &"lost".into()), "{}", run.stderr());
+    let sum = |kind: &str| {
+        [&report["lost"][kind]["bytes"], &report["lost"][kind]["blocks"]].map(|n| n.as_u64().unwrap_or(0))
+    };
+    assert_eq!(sum("definitely").to_vec(), lost, "{:#}", report["lost"]["definitely"]);
+    assert_eq!((sum("indirectly"), sum("possibly")), ([0, 0], [0, 0]));
+    let [reachable, _] = sum("still_reachable");
+    assert!((kept[0]..kept[0] + 65_536).contains(&reachable), "{reachable} B, of which it keeps {}", kept[0]);
+    assert_eq!(report["tree"]["verdict"], "lost");
+}
+
+#[test]
+fn memcheck_reports_what_a_forked_child_lost_and_fails() {
+    let mut command = Heaplens::bare(["memcheck", "--leak-check=full", FAILS]);
+    let output = command.arg(program("fork_loses.c")).output().expect("heaplens starts");
+    let (page, said) = (String::from_utf8_lossy(&output.stderr), String::from_utf8_lossy(&output.stdout));
+    assert_eq!(output.status.code(), Some(9), "{page}");
+    let of_line = |word: &str| said.lines().find_map(|line| line.strip_prefix(word)).map(str::to_owned);
+    let child = of_line("child ").expect("the child speaks");
+    assert!(page.contains(&format!("  process         {child} (forked by process ")), "{page}");
+    assert!(page.contains("200,000 B in 200 blocks definitely lost"), "{page}");
+}

@@ -50,6 +50,68 @@ pub(crate) fn mapped_blocks(process: Pid, pages: &[Span]) -> Vec<Span> {
     found
 }
 
+/// Blocks of one of glibc's heaps that are in use, or freed and cached by a thread, which looks the same. `None` where the chunks of the heap
+/// do not end where it ends: then another allocator has it, or somebody else took a part.
+///
+/// ```text
+///   chunk   │ – u64 │ size u64, a multiple of 16 │ block …   bits of the size: 0 the chunk before is in use, 1 it is a mapping of its own
+/// ```
+pub(crate) fn blocks(process: Pid, heap: Span) -> Option<Vec<Span>> {
+    let mut window = Window { process, start: Addr::default(), bytes: Vec::new() };
+    let starts = (heap.start.get()..heap.end.get()).step_by(CHUNK_STEP as usize).take(FIRST_CHUNKS);
+    starts.map(Addr::new).find_map(|first| chunks(Span::new(first, heap.end), |at| window.word(at)))
+}
+
+/// Chunks begin after the state of the allocator, where that is in the heap itself: at one of so many addresses.
+const FIRST_CHUNKS: usize = 256;
+const CHUNK_STEP: u64 = 16;
+const SMALLEST_CHUNK: u64 = 32;
+
+/// The blocks of chunks that fill a span. The last chunk is what was never in use.
+fn chunks(span: Span, mut word: impl FnMut(Addr) -> Option<u64>) -> Option<Vec<Span>> {
+    let (mut blocks, mut before) = (Vec::new(), None);
+    let mut at = span.start;
+    while at < span.end {
+        let size = word(at + Bytes::new(8))?;
+        let length = Bytes::new(size & !7);
+        let fits = length.get() >= SMALLEST_CHUNK
+            && length.get().is_multiple_of(CHUNK_STEP)
+            && size & 2 == 0
+            && length <= span.end - at;
+        if !fits {
+            return None;
+        }
+        // The block ends with the first word of the next chunk.
+        let block = Span::of_length(at + Bytes::new(16), length.saturating_sub(Bytes::new(8)));
+        blocks.extend(before.replace(block).filter(|_| size & 1 != 0));
+        at = at + length;
+    }
+    before.map(|_| blocks)
+}
+
+/// Words of memory, a piece of which is read at a time.
+struct Window {
+    process: Pid,
+    start: Addr,
+    bytes: Vec<u8>,
+}
+
+impl Window {
+    const LENGTH: usize = 1 << 16;
+
+    fn word(&mut self, at: Addr) -> Option<u64> {
+        let is_inside =
+            |window: &Self| at >= window.start && (at - window.start).get() + 8 <= window.bytes.len() as u64;
+        if !is_inside(self) {
+            self.bytes.resize(Self::LENGTH, 0);
+            let read = memory::read(self.process, at, &mut self.bytes);
+            self.bytes.truncate(read);
+            self.start = at;
+        }
+        is_inside(self).then(|| word(&self.bytes, (at - self.start).get() as usize))
+    }
+}
+
 /// How much of a heap is accessible, when there is one.
 fn length(process: Pid, start: Addr) -> Option<Bytes> {
     let mut bytes = [0u8; 32];
@@ -76,6 +138,49 @@ fn is_heap(start: Addr, [arena, before, used, accessible]: [u64; 4]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Chunks of these sizes, each with the bit of the one before it, and what their blocks are.
+    fn walked(sizes: &[u64]) -> Option<Vec<(u64, u64)>> {
+        let start = 0x1000;
+        let mut words = std::collections::BTreeMap::new();
+        let mut at = start;
+        for &size in sizes {
+            words.insert(at + 8, size);
+            at += size & !7;
+        }
+        let found = chunks(Span::new(Addr::new(start), Addr::new(at)), |at| words.get(&at.get()).copied());
+        Some(found?.into_iter().map(|block| (block.start.get(), block.length().get())).collect())
+    }
+
+    #[test]
+    fn blocks_in_use_are_known_by_the_chunks_after_them() {
+        // In use, free, in use, never used.
+        assert_eq!(walked(&[0x291, 0x31, 0x20, 0x1001]), Some(vec![(0x1010, 0x288), (0x12d0, 0x18)]));
+        assert_eq!(walked(&[0x21]), Some(vec![]), "nothing was ever in use");
+        assert_eq!(walked(&[0x21, 0x18, 0x21]), None, "no size of a chunk");
+        assert_eq!(walked(&[0x21, 0x1003, 0x21]), None, "a mapping is in no heap");
+    }
+
+    #[test]
+    fn blocks_of_this_process_are_found_in_its_heap() {
+        let (own, maps) = (Pid::new(std::process::id()), std::fs::read_to_string("/proc/self/maps").unwrap());
+        let kept: Vec<Box<[u8; 100]>> = (0..50).map(|_| Box::new([7; 100])).collect();
+        let heaps = maps.lines().filter(|line| line.ends_with("[heap]"));
+        let span = |line: &str| {
+            let (start, end) = line.split(' ').next().unwrap().split_once('-').unwrap();
+            let address = |text| Addr::new(u64::from_str_radix(text, 16).unwrap());
+            Span::new(address(start), address(end))
+        };
+        // Threads of tests have heaps of their own; those in the first one must be found.
+        for heap in heaps.map(span) {
+            let Some(found) = blocks(own, heap) else { continue };
+            for block in
+                kept.iter().map(|block| Addr::new(block.as_ptr() as u64)).filter(|&at| heap.contains(at))
+            {
+                assert!(found.iter().any(|one| one.start == block && one.length().get() >= 100));
+            }
+        }
+    }
 
     #[test]
     fn a_heap_is_recognised_by_its_first_words() {

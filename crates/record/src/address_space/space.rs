@@ -110,9 +110,13 @@ impl Space {
 
     /// Runs of resident pages.
     pub(crate) fn resident(&self) -> Vec<Span> {
+        self.runs(|word| word & RESIDENT != 0)
+    }
+
+    fn runs(&self, is_meant: impl Fn(u32) -> bool) -> Vec<Span> {
         let mut runs = Vec::<Span>::new();
         for pages in &self.all {
-            let there = pages.words.iter().enumerate().filter(|(_, word)| **word & RESIDENT != 0);
+            let there = pages.words.iter().enumerate().filter(|(_, word)| is_meant(**word));
             for page in there.map(|(number, _)| page_at(pages.span.start, number)) {
                 match runs.last_mut() {
                     Some(last) if last.end == page.start => last.end = page.end,
@@ -131,6 +135,25 @@ impl Space {
                 self.all[at].words[range].iter_mut().for_each(|word| *word |= INHERITED);
             }
         }
+    }
+
+    /// Runs of inherited pages, by who claims them and whether live blocks are on them.
+    pub(crate) fn inherited(&self, is_wanted: impl Fn(Claim, bool) -> bool) -> Vec<Span> {
+        let is_meant = |word: u32| {
+            word & (RESIDENT | INHERITED) == RESIDENT | INHERITED
+                && is_wanted(Claim::from_raw(word & CLAIM), word & LIVE != 0)
+        };
+        self.runs(is_meant)
+    }
+
+    /// Runs of resident pages that nobody claims and no live block is on.
+    pub(crate) fn unknown(&self) -> Vec<Span> {
+        self.runs(|word| word & !INHERITED == RESIDENT)
+    }
+
+    /// Whether a page was there when the process began.
+    pub(crate) fn is_inherited(&self, address: Addr) -> bool {
+        self.area_of(address).is_some_and(|pages| pages.words[pages.number(address)] & INHERITED != 0)
     }
 
     /// Claims pages; an earlier claim is overridden.

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-use heaplens_format::arena::header::{FLAG_LEAVING, HEADER_SIZE, RegionView};
+use heaplens_format::arena::header::{FLAG_FORKED, FLAG_LEAVING, HEADER_SIZE, RegionView};
 use heaplens_format::arena::marks::LOOP_SIZE;
 use heaplens_format::arena::{End, HeaderView, Region};
 use heaplens_format::recording::LedgerMoment;
@@ -29,6 +29,8 @@ pub struct HeaderReading {
     pub end: End,
     /// Whether the program is exiting.
     pub is_leaving: bool,
+    /// Whether it began by `fork`.
+    pub is_forked: bool,
     /// When it began, on the monotonic clock.
     pub start: Nanos,
     /// Loops of Python that were found so far.
@@ -61,6 +63,7 @@ pub fn read_header(file: &File) -> Result<HeaderReading, ArenaError> {
         own_bytes: Bytes::new(header.reserved_bytes().saturating_add(header.private_bytes())),
         end: header.end(),
         is_leaving: header.flags() & FLAG_LEAVING != 0,
+        is_forked: header.flags() & FLAG_FORKED != 0,
         start: Nanos::new(header.start_ns()),
         loops: (header.region(Region::Loops).used / LOOP_SIZE as u64) as u32,
         has_python: header.python() != 0,

@@ -1,6 +1,7 @@
 //! The ledger: where every resident byte of a living process is, counted by pages from the outside, from time to time and
 //! once more at the exit, when the agent waits for it. The root set of a snapshot is read off the same pages.
 
+mod inherited;
 mod keep;
 mod pools;
 mod root_set;

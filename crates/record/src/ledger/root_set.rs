@@ -5,12 +5,13 @@
 use std::io;
 
 use heaplens_format::arena::HeaderView;
-use heaplens_format::arena::header::FLAG_FORKED;
 use heaplens_format::memory::Layer;
 use heaplens_format::recording::Interpreter;
 use heaplens_format::{Addr, Bytes, Pid};
 use heaplens_snapshot::{Block, Mapping, PythonHeap, RootKind, RootRange, RootRegister, RootSet, Span};
 
+use super::inherited::{self, Inherited};
+use super::pools::Layout;
 use super::take::Subject;
 use crate::address_space::{Area, Claim, Pagemap, Space, areas, objects, stacks};
 use crate::arena::{self, Tables};
@@ -61,12 +62,19 @@ impl Subject {
         let areas = areas::read(self.process())?;
         let mut pagemap = Pagemap::open(self.process())?;
         let mut space = Space::read_touched(&areas, &mut pagemap)?;
+        let is_forked = self.mark_inherited(&mut space, &header);
         self.claim(&mut space, tables, &header, &areas)?;
-        let (blocks, mut objects) = live_blocks(tables, &mut space)?;
+        let (mut blocks, mut objects) = live_blocks(tables, &mut space)?;
+        let inherited = if is_forked {
+            self.read_inherited(&areas, &mut space, &header, &mut blocks)
+        } else {
+            Vec::new()
+        };
         let samples = Addr::new(header.object_samples());
         objects.extend(objects::read(self.process(), &mut pagemap, samples)?);
         objects.sort_unstable_by_key(|object| object.address);
-        let roots = self.root_set(&areas, &space, &mut pagemap, &header, threads)?;
+        let mut roots = self.root_set(&areas, &space, &mut pagemap, &header, threads)?;
+        roots.ranges.extend(inherited.into_iter().map(|span| root(span, RootKind::Anonymous)));
         let arenas = space.arenas().to_vec();
         let python = Interpreter::from_raw(header.python()).map(|python| PythonHeap {
             version: (python.major, python.minor),
@@ -74,6 +82,23 @@ impl Subject {
             sampled: objects,
         });
         Ok(FrozenHeap { blocks, roots, mappings: areas.into_iter().map(mapping).collect(), python })
+    }
+
+    /// Adds the blocks of its parent to its own; returns the memory in which there may be others.
+    fn read_inherited(
+        &self,
+        areas: &[Area],
+        space: &mut Space,
+        header: &HeaderView<'_>,
+        blocks: &mut Vec<Block>,
+    ) -> Vec<Span> {
+        if let Some(layout) = Interpreter::from_raw(header.python()).and_then(Layout::of) {
+            inherited::claim_pools(self.process(), space, layout);
+        }
+        blocks.sort_unstable_by_key(|block| block.address);
+        let found = Inherited::read(self.process(), areas, space, blocks);
+        blocks.extend(found.blocks);
+        found.roots
     }
 
     fn root_set(
@@ -173,11 +198,7 @@ pub(crate) fn incomplete(tables: &Tables<'_>) -> Option<&'static str> {
 
 /// The same by its header.
 pub(crate) fn refusal(header: &HeaderView<'_>) -> Option<&'static str> {
-    if header.sample_interval() != 0 {
-        return Some("only a sample of its blocks was recorded");
-    }
-    let is_forked = header.flags() & FLAG_FORKED != 0;
-    is_forked.then_some("it was forked, and blocks that it inherited are not known")
+    (header.sample_interval() != 0).then_some("only a sample of its blocks was recorded")
 }
 
 /// Live blocks of `malloc` and its kin, and small objects of Python.

@@ -34,7 +34,7 @@ pub(crate) struct Subject {
     own_files: Vec<String>,
     sites: Sites,
     images: Images,
-    /// Of one that began by `fork`: the anonymous pages that were resident at its first ledger.
+    /// Of one that began by `fork`: the anonymous pages that were resident when it was first looked at.
     inherited: Option<Vec<Span>>,
 }
 
@@ -42,6 +42,35 @@ impl Subject {
     /// Nothing is read yet.
     pub(crate) fn new(process: Pid, own_files: Vec<String>) -> Self {
         Self { process, own_files, sites: Sites::default(), images: Images::default(), inherited: None }
+    }
+
+    /// The same of one that began by `fork`, or of a copy of it, where it is known which pages it inherited.
+    pub(crate) fn inheriting(self, inherited: Option<Vec<Span>>) -> Self {
+        Self { inherited, ..self }
+    }
+
+    /// Pages that it inherited, where it began by `fork` and was looked at.
+    pub(crate) fn inherited(&self) -> Option<&Vec<Span>> {
+        self.inherited.as_ref()
+    }
+
+    /// Notes the anonymous pages that are resident now as those that it inherited, unless that is known.
+    pub(crate) fn note_inherited(&mut self) {
+        if self.inherited.is_none()
+            && let (Ok(areas), Ok(mut pagemap)) = (areas::read(self.process), Pagemap::open(self.process))
+            && let Ok(space) = Space::read(&areas, &mut pagemap)
+        {
+            self.inherited = Some(space.resident());
+        }
+    }
+
+    /// Marks the pages of a process that began by `fork`: what is resident now, where nothing was noted before.
+    pub(super) fn mark_inherited(&mut self, space: &mut Space, header: &HeaderView<'_>) -> bool {
+        let is_forked = header.flags() & FLAG_FORKED != 0;
+        if is_forked {
+            space.inherit(self.inherited.get_or_insert_with(|| space.resident()));
+        }
+        is_forked
     }
 
     /// Takes a ledger; `None` when the process has exited or may not be read. The moment is filled in by the caller.
@@ -54,9 +83,7 @@ impl Subject {
 
     fn divide(&mut self, tables: &Tables<'_>, header: &HeaderView<'_>, areas: &[Area]) -> io::Result<Ledger> {
         let mut space = Space::read(areas, &mut Pagemap::open(self.process)?)?;
-        if header.flags() & FLAG_FORKED != 0 {
-            space.inherit(self.inherited.get_or_insert_with(|| space.resident()));
-        }
+        self.mark_inherited(&mut space, header);
         self.sites.update(tables)?;
         self.claim(&mut space, tables, header, areas)?;
         let is_sampled = header.sample_interval() != 0;

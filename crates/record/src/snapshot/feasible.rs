@@ -6,11 +6,12 @@ use std::os::unix::fs::FileExt;
 use heaplens_format::arena::Region;
 use heaplens_format::arena::header::{HEADER_SIZE, HeaderView};
 use heaplens_format::{Addr, Bytes, Pid};
+use heaplens_snapshot::Span;
 
 use super::error::SnapshotError;
 use super::headroom;
 use crate::arena::Copied;
-use crate::ledger::{UNREADABLE, refusal};
+use crate::ledger::{Subject, UNREADABLE, refusal};
 use crate::os::procfs;
 
 /// A program that runs, and what is known of it.
@@ -22,8 +23,17 @@ pub(crate) struct Program<'a> {
     pub(crate) recorder: Pid,
     /// File names of Heaplens's own in it.
     pub(crate) own_files: Vec<String>,
+    /// Pages that it inherited, where it began by `fork` and that is known.
+    pub(crate) inherited: Option<Vec<Span>>,
     /// Its arena.
     pub(crate) arena: &'a File,
+}
+
+impl Program<'_> {
+    /// A copy of it.
+    pub(super) fn subject_at(&self, copy: Pid) -> Subject {
+        Subject::new(copy, self.own_files.clone()).inheriting(self.inherited.clone())
+    }
 }
 
 /// What is needed to fork a copy.

@@ -22,7 +22,7 @@ use super::error::SnapshotError;
 use super::feasible::{Prepared, Program, prepare};
 use super::frozen::FrozenProcess;
 use crate::arena::{Copied, Tables};
-use crate::ledger::{SeenThreads, Subject, UNREADABLE};
+use crate::ledger::{SeenThreads, UNREADABLE};
 use crate::tracing::{Injector, Owner, StoppedThread, Task, Threads, Tracer, Trampoline};
 
 /// An invalid stack pointer: a task that ran would crash at once. None does.
@@ -45,13 +45,14 @@ pub(super) fn take(program: &Program<'_>, timeout: Duration) -> Result<Snapshot,
     })?;
     let tables = Tables::of_copy(program.arena, &copy.tables).ok_or(SnapshotError::Blocks(UNREADABLE))?;
     let frozen = FrozenProcess {
+        program: program.process,
         process: copy.process,
         threads: SeenThreads::All(&copy.threads),
         pause: copy.pause,
         missing: Missing::default(),
         keeper: Box::new(tracer),
     };
-    frozen.snapshot(&mut Subject::new(copy.process, program.own_files.clone()), &tables)
+    frozen.snapshot(&mut program.subject_at(copy.process), &tables)
 }
 
 /// Whose child the copy becomes, since it must not be the program's.

@@ -11,6 +11,8 @@ use crate::ledger::{FrozenHeap, SeenThreads, Subject, incomplete};
 /// A frozen process: the program itself, or a copy of it.
 #[derive(Debug)]
 pub(super) struct FrozenProcess<'a> {
+    /// The program.
+    pub(super) program: Pid,
     /// Whose memory is read.
     pub(super) process: Pid,
     /// Threads of the program.
@@ -33,6 +35,7 @@ impl FrozenProcess<'_> {
         incomplete(tables).map_or(Ok(()), |why| Err(SnapshotError::Blocks(why)))?;
         let FrozenHeap { blocks, roots, mappings, python } = subject.frozen_heap(tables, &self.threads)?;
         let memory = Memory::new(ProcessMemory::new(self.process, &mappings, self.keeper));
-        Ok(Snapshot { memory, blocks, roots, mappings, python, pause: self.pause, missing: self.missing })
+        let (process, pause, missing) = (self.program, self.pause, self.missing);
+        Ok(Snapshot { process, memory, blocks, roots, mappings, python, pause, missing })
     }
 }

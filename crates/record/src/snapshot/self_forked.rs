@@ -15,7 +15,7 @@ use super::error::SnapshotError;
 use super::feasible::{Program, prepare};
 use super::frozen::FrozenProcess;
 use crate::arena::Tables;
-use crate::ledger::{SeenThreads, Subject, UNREADABLE};
+use crate::ledger::{SeenThreads, UNREADABLE};
 use crate::os::{Connection, ServedMemory, wait};
 
 /// How long a program may take to fork the copy, which it does when it allocates. It runs on until then.
@@ -32,6 +32,7 @@ pub(super) fn take(program: &Program<'_>, why: io::Error) -> Result<Snapshot, Sn
     let tables = Tables::of_copy(program.arena, &tables).ok_or(SnapshotError::Blocks(UNREADABLE))?;
     let (process, words) = (copy.process(), copy.words());
     let frozen = FrozenProcess {
+        program: program.process,
         process,
         threads: SeenThreads::One {
             process: program.process,
@@ -42,7 +43,7 @@ pub(super) fn take(program: &Program<'_>, why: io::Error) -> Result<Snapshot, Sn
         missing: Missing { registers: true },
         keeper: Box::new(copy),
     };
-    frozen.snapshot(&mut Subject::new(process, program.own_files.clone()), &tables)
+    frozen.snapshot(&mut program.subject_at(process), &tables)
 }
 
 /// Why there is no copy.

@@ -21,6 +21,7 @@ pub(crate) fn stop(process: Pid, subject: &mut Subject, arena: &File) -> Result<
     let (threads, tracer) = Tracer::start(stop)?;
     let tables = Tables::open(arena).ok_or(SnapshotError::Blocks(UNREADABLE))?;
     let frozen = FrozenProcess {
+        program: process,
         process,
         threads: SeenThreads::All(&threads),
         pause: Nanos::default(),

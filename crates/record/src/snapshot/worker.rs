@@ -8,7 +8,7 @@ use std::time::Instant;
 use heaplens_format::arena::header::SNAPSHOTS_TAKEN_OFFSET;
 use heaplens_format::recording::HeapMoment;
 use heaplens_format::{Nanos, Pid};
-use heaplens_snapshot::{Examined, Snapshot};
+use heaplens_snapshot::{Examined, Snapshot, Span};
 
 use super::cost::{Cost, Faults};
 use super::error::SnapshotError;
@@ -30,6 +30,8 @@ pub(crate) struct Request {
     pub(crate) arena: File,
     /// File names of Heaplens's own in it.
     pub(crate) own_files: Vec<String>,
+    /// Pages that it inherited, where it began by `fork`.
+    pub(crate) inherited: Option<Vec<Span>>,
     /// What it is doing.
     pub(crate) moment: HeapMoment,
     /// Since the start of the run.
@@ -110,9 +112,9 @@ pub(crate) fn examine(
 
 /// Takes a snapshot, has it examined, and drops it.
 fn take(request: Request, examiner: &Examine<'_>) -> SnapshotOutcome {
-    let Request { name, arena, own_files, moment, at, answers } = request;
+    let Request { name, arena, own_files, inherited, moment, at, answers } = request;
     let recorder = Pid::new(std::process::id());
-    let program = Program { process: name.pid, recorder, own_files, arena: &arena };
+    let program = Program { process: name.pid, recorder, own_files, inherited, arena: &arena };
     let taken = copy(&program, TIMEOUT);
     // Whether there is a snapshot or not, a program that waits for it goes on.
     shared_words::answer(&arena, SNAPSHOTS_TAKEN_OFFSET, answers).ok();

@@ -110,6 +110,9 @@ impl Image {
         let peak = resident.peak.saturating_sub(header.own_bytes);
         self.readings.peak_rss = self.readings.peak_rss.max(peak);
         self.read_cpu(pid);
+        if header.is_forked && resident.now >= Bytes::new(LARGE) {
+            self.ledgers.subject().note_inherited();
+        }
         let reading = Reading { now, rss, loops: header.loops };
         self.read_ledger(reading, header.ledger_wanted, is_main || rss >= Bytes::new(LARGE));
         header.ledger_wanted
@@ -183,8 +186,9 @@ impl Image {
 
     fn request(&mut self, name: ArenaName, moment: HeapMoment, at: Nanos) -> Option<Request> {
         let arena = self.file.as_ref()?.try_clone().ok()?;
-        let own_files = self.ledgers.subject().own_files().to_vec();
-        Some(Request { name, arena, own_files, moment, at, answers: self.snapshots_begun })
+        let subject = self.ledgers.subject();
+        let (own_files, inherited) = (subject.own_files().to_vec(), subject.inherited().cloned());
+        Some(Request { name, arena, own_files, inherited, moment, at, answers: self.snapshots_begun })
     }
 
     /// Keeps the result of a snapshot.

@@ -111,6 +111,7 @@ mod tests {
             own_bytes: Bytes::ZERO,
             end: End::Unseen,
             is_leaving: false,
+            is_forked: false,
             start: Nanos::default(),
             loops: 0,
             has_python: false,

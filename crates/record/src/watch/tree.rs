@@ -20,13 +20,16 @@ use crate::os::procfs;
 use crate::os::{Arrived, HeldSignals, Reaped, children};
 use crate::session::WakeUpFifo;
 use crate::session::{self, ArenaName, Listing};
-use crate::snapshot::{self, Examine, Examiner, SnapshotOutcome, Worker};
+use crate::snapshot::{self, Examine, Examiner, Request, SnapshotOutcome, Worker};
 
 /// The time between two readings: 50 a second cost the recorder some 0.2 % of one core.
 const INTERVAL: Nanos = Nanos::new(20_000_000);
 
 /// A shell has some hundred KiB live.
 const NEXT_TO_NOTHING: Bytes = Bytes::new(1 << 20);
+
+/// Processes that are watched for growth, those with the most live memory.
+const MOST_WATCHED: usize = 16;
 
 /// What is known when the command's own process has ended.
 #[derive(Debug)]
@@ -232,11 +235,20 @@ impl<'a> Watch<'a> {
             return;
         }
         let asked = self.images.iter_mut().find_map(|(name, image)| image.snapshot_when_asked(*name, now));
-        let wanted = asked.or_else(|| {
-            let (name, _, sample) = self.process_to_report().filter(|_| at_growth)?;
-            self.images.get_mut(&name)?.snapshot_when_due(name, now, sample)
-        });
+        let wanted = asked.or_else(|| if at_growth { self.snapshot_when_due(now) } else { None });
         wanted.into_iter().for_each(|request| worker.begin(request));
+    }
+
+    /// The snapshot that is due of one of the processes with the most live memory, if any; the one that is reported comes first.
+    fn snapshot_when_due(&mut self, now: Nanos) -> Option<Request> {
+        let reported = self.process_to_report()?.0;
+        let living = self.images.iter().filter(|(_, image)| image.file.is_some());
+        let mut living: Vec<(ArenaName, Sample)> =
+            living.filter_map(|(&name, image)| Some((name, image.readings.timeline.last()?))).collect();
+        living.sort_by_key(|&(name, sample)| (name != reported, std::cmp::Reverse(sample.live)));
+        living.truncate(MOST_WATCHED);
+        let due = |(name, sample)| self.images.get_mut(&name)?.snapshot_when_due(name, now, sample);
+        living.into_iter().find_map(due)
     }
 
     fn keep(&mut self, outcome: Option<SnapshotOutcome>) {

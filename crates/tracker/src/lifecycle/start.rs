@@ -7,7 +7,7 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use heaplens_format::Loss;
 use heaplens_format::arena::PAGE;
 use heaplens_format::arena::header::{COMMAND_OFFSET, EXECUTABLE_OFFSET, FLAG_FORKED, FLAG_SHARED_GRANULES};
-use heaplens_format::environment::ARENA_SUFFIX;
+use heaplens_format::environment::{ARENA_SUFFIX, Objects};
 
 use super::threads::watch_thread_ends;
 use crate::process::path::PathBuffer;
@@ -112,10 +112,18 @@ fn make_arena(tracker: &Tracker, forked: bool) -> Result<(), Errno> {
     header.own_ranges.store(sys::own_ranges() as u64, Relaxed);
     header.object_samples.store(tracker.samples.table(), Relaxed);
     header.trampoline.store(offer_trampoline() as u64, Relaxed);
+    // In a child Python's objects are recorded from the start: what its parent put in place is there.
+    let interval = if tracker.samples.watched.generation() == 0 { 0 } else { object_interval(tracker) };
+    header.object_interval.store(interval, Relaxed);
     header.rss_start.store(arena.resident_bytes_of_program(), Relaxed);
     write_texts(tracker);
     arena.publish();
     Ok(())
+}
+
+/// As the arena has it: 1 when every object is recorded.
+fn object_interval(tracker: &Tracker) -> u64 {
+    if settings().objects == Objects::All { 1 } else { tracker.samples.interval() }
 }
 
 fn write_texts(tracker: &Tracker) {

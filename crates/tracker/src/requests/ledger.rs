@@ -12,7 +12,7 @@ use heaplens_format::arena::Header;
 use heaplens_format::arena::ledger::{LARGE, LedgerMoment};
 
 use crate::process::wake_up::wake_recorder;
-use crate::process::{is_own_arena, settings};
+use crate::process::{is_forked, is_own_arena, settings};
 use crate::sys::{self, Errno};
 use crate::tables::arena::Arena;
 
@@ -20,6 +20,8 @@ use crate::tables::arena::Arena;
 /// machine with more to do than it can. There is a recorder: nobody is waited for where none reads the wake-up FIFO.
 const TIMEOUT_NS: u64 = 3_000_000_000;
 const LONG_TIMEOUT_NS: u64 = 10_000_000_000;
+/// Bytes in blocks of a forked child's own that are worth a leak check.
+const MUCH_OF_FORKED: u64 = 64 << 10;
 
 /// Asks for a ledger, unless one was asked for before.
 #[cold]
@@ -40,9 +42,14 @@ pub fn ask(arena: &Arena, moment: LedgerMoment) {
     }
 }
 
-/// Shells and the like come by the hundred, and their end must not wait for anyone.
+/// Shells and the like come by the hundred, and their end must not wait for anyone. A forked child that holds blocks of its own has more to do than
+/// to start a program.
 fn is_worth_it(arena: &Arena) -> bool {
-    Some(arena.header().parent.load(Relaxed)) == recorder() || arena.resident_bytes_of_program() >= LARGE
+    let header = arena.header();
+    let holds_blocks = || is_forked() && header.hot.live_bytes.load(Relaxed) >= MUCH_OF_FORKED;
+    Some(header.parent.load(Relaxed)) == recorder()
+        || arena.resident_bytes_of_program() >= LARGE
+        || holds_blocks()
 }
 
 /// The recorder, after which the session's directory is called: `…/heaplens-PID-…`.

@@ -6,6 +6,9 @@
 //!                                                         └─ dominators ────────┴─────▶ retainers, growing containers
 //! ```
 
+use std::collections::HashMap;
+
+use heaplens_format::Pid;
 use heaplens_format::recording::LeakCheck;
 use heaplens_snapshot::{Examined, Snapshot};
 
@@ -17,10 +20,10 @@ use crate::heap::memory::TooManyBlocks;
 const REGISTERS_MISSING: &str =
     "the kernel does not let us stop its threads, and what they have in registers was not seen";
 
-/// Examines snapshots of one process, one after the other, and remembers what it needs to see what grew.
+/// Examines snapshots of processes, one after the other, and remembers of each what it needs to see what grew.
 #[derive(Debug, Default)]
 pub struct Analysis {
-    history: History,
+    histories: HashMap<Pid, History>,
 }
 
 impl Analysis {
@@ -31,15 +34,20 @@ impl Analysis {
 
     /// Which blocks can be reached.
     pub fn leaks(&mut self, snapshot: &Snapshot) -> Examined {
-        let heap = TypedHeap::new(snapshot, self.history.names());
+        let heap = TypedHeap::new(snapshot, self.history(snapshot).names());
         Examined { leaks: Some(leak_check(snapshot, heap.as_ref())), view: None }
     }
 
     /// The same, and who holds them.
     pub fn holders(&mut self, snapshot: &Snapshot) -> Examined {
-        let heap = TypedHeap::new(snapshot, self.history.names());
+        let history = self.history(snapshot);
+        let heap = TypedHeap::new(snapshot, history.names());
         let leaks = Some(leak_check(snapshot, heap.as_ref()));
-        Examined { leaks, view: heap.ok().map(|heap| view(&heap, &mut self.history)) }
+        Examined { leaks, view: heap.ok().map(|heap| view(&heap, history)) }
+    }
+
+    fn history(&mut self, snapshot: &Snapshot) -> &mut History {
+        self.histories.entry(snapshot.process).or_default()
     }
 }
 

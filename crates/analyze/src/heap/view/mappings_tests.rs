@@ -36,6 +36,7 @@ fn snapshot(words: &[(u64, u64)]) -> Snapshot {
     let stack = range(STACK, 64, RootKind::Stack { thread: 7 });
     let block = |at| Block { address: Addr::new(at), size: Bytes::new(32), site: OF_BLOCKS };
     Snapshot {
+        process: heaplens_format::Pid::new(1),
         memory: Memory::new(memory),
         blocks: vec![block(HELD), block(LOST)],
         roots: RootSet { ranges: vec![stack, mapped(MAPPING), mapped(FAR)], ..RootSet::default() },

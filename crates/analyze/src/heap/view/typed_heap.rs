@@ -18,7 +18,7 @@ use crate::heap::scan::{Content, Graph, NamedRoot, Roots};
 use crate::heap::types::{Arenas, CppClasses, Globals, Interner, TypeResolver, Types, python_runtime};
 
 /// The site of blocks whose stack is not known.
-pub(crate) const NO_SITE: u32 = u32::MAX;
+pub(crate) const NO_SITE: u32 = Block::NO_SITE;
 
 /// The heap of one snapshot.
 pub(crate) struct TypedHeap<'m> {
@@ -68,12 +68,14 @@ impl<'m> TypedHeap<'m> {
 
     /// Objects of Python's are left out, and count as reached: of one that nothing seems to lead to it is not known whether the
     /// interpreter keeps it where it is not read. So do mappings, as with Memcheck: a program may well know where they are
-    /// without a pointer.
+    /// without a pointer. And so do blocks that a forked process inherited: they are its parent's.
     pub(crate) fn lost(&self) -> Vec<LostSite> {
         let content = self.content();
         let is_given = |block: BlockId| {
-            let is_small = || self.is_small(self.graph.blocks().get(block).address);
-            content(block) != Content::Unknown
+            let Block { address, site, .. } = self.graph.blocks().get(block);
+            let is_small = || self.is_small(address);
+            site == NO_SITE
+                || content(block) != Content::Unknown
                 || self.mapped.contains(block)
                 || self.types.spare.contains(&block)
                 || is_small()
