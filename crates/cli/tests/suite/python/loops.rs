@@ -71,7 +71,8 @@ fn recorded(run: &Finished, line: u64) -> Vec<Iterations> {
 #[test]
 fn loops_whose_frames_take_turns_are_counted_frame_by_frame() {
     let mut wrong = Vec::new();
-    for python in interpreters::all("python::loops::loops_whose_frames_take_turns_are_counted_frame_by_frame")
+    for python in
+        interpreters::versions("python::loops::loops_whose_frames_take_turns_are_counted_frame_by_frame")
     {
         for kind in kinds(&python, "python_turns.py") {
             let run = run_on(&python, &["python_turns.py", &kind]);
