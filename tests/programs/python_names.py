@@ -402,6 +402,13 @@ def parts():
         TRUTH["idle"].append([id(small), id(keep(small.pop()))])
     numbered = {id(keep(thing)): "and what it holds" for thing in (Thing(), Thing())}
     TRUTH["idle"] += [[id(keep(numbered)), address] for address in numbered]
+    for count in (2, 40):
+        identities = keep({id(keep(thing)) for thing in [Thing() for _ in range(count)]})
+        TRUTH["idle"] += [[id(identities), address] for address in identities]
+    grown = keep({Thing()})
+    first = keep(list(grown)[0])
+    grown.update(keep([Thing() for _ in range(40)]))
+    TRUTH["idle"].append([id(grown), id(first)])
     code = keep((lambda: 1).__code__)
     if (3, 11) <= sys.version_info < (3, 13):
         frozen = sys.modules["_frozen_importlib"]._find_and_load.__code__

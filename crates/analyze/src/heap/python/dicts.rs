@@ -16,8 +16,8 @@ use crate::heap::scan::NonOwningPart;
 const MOST_NAMES: u32 = 1 << 16;
 /// Shared keys are few: at most 30 since 3.11, and what a class has before.
 const MOST_SHARED: u64 = 1 << 16;
-/// Of a dict with more entries hashes count as any other word.
-const MOST_HASHES: u64 = 1 << 20;
+/// Of a dict or a set with more entries hashes count as any other word.
+pub(super) const MOST_HASHES: u64 = 1 << 20;
 
 impl<M: ReadMemory> Python<'_, M> {
     /// Keys and values of a dict.

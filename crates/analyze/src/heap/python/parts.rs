@@ -1,6 +1,7 @@
 //! What belongs to an object beside its own block, what of it is not in use, and how many elements it has.
 
-use heaplens_cpython::ReadMemory;
+use std::ops::ControlFlow;
+
 use heaplens_cpython::fixed::object::SIZE;
 use heaplens_cpython::fixed::{
     array, bytearray, deque, deque_block, dict, list, lru_cache, module, ordered_dict, set, type_flag,
@@ -9,16 +10,21 @@ use heaplens_cpython::fixed::{
 use heaplens_cpython::layout::Generator;
 use heaplens_cpython::type_objects::TypeObject;
 use heaplens_cpython::unicode::State;
+use heaplens_cpython::{ReadMemory, is_address};
 use heaplens_format::Addr;
 use heaplens_snapshot::Span;
 
 use super::class::{Class, ClassKind};
+use super::dicts::MOST_HASHES;
 use super::interpreter::Python;
 use super::numpy::ndarray;
 use super::objects::PythonObject;
 use super::reader::{after, span};
 use crate::heap::scan::NonOwningPart;
 
+/// Bytes of an element of a set with its hash, and elements that a set has room for in itself.
+const SET_ENTRY: u64 = 16;
+const SMALL_SET: u64 = 8;
 /// Nodes of an OrderedDict beyond this many are not read.
 const MOST_NODES: usize = 1 << 24;
 
@@ -146,6 +152,7 @@ impl<M: ReadMemory> Python<'_, M> {
             ClassKind::Deque => self.spare_capacity_of_deque(object.address),
             ClassKind::Generator => self.finished_frame(object).into_iter().collect(),
             ClassKind::Dict => self.hashes(object.address),
+            ClassKind::Set => self.hashes_of_set(object),
             _ => Vec::new(),
         };
         parts.extend(self.order_of_values(object, &class));
@@ -197,6 +204,29 @@ impl<M: ReadMemory> Python<'_, M> {
         let words = self.reader.word_in(generator.address, SIZE)?;
         let non_owning = span(frame, frame + 8 * words.min(1 << 20));
         Some(NonOwningPart { whole: Span::new(generator.block, non_owning.end), non_owning })
+    }
+
+    /// Hashes beside the elements of a set that look like pointers: that of a number is the number itself. And the table inside of the
+    /// object, once the elements are elsewhere: they were there before.
+    fn hashes_of_set(&self, object: PythonObject) -> Vec<NonOwningPart> {
+        let (mut parts, small) = (Vec::new(), after(object.address, set::SMALLTABLE));
+        let table = self.reader.pointer_in(object.address, set::TABLE);
+        let mask = self.reader.word_in(object.address, set::MASK).filter(|&mask| mask < MOST_HASHES);
+        let (Some(table), Some(mask)) = (table, mask) else { return parts };
+        let end = |table: Addr, entries: u64| after(table, SET_ENTRY * entries);
+        let is_small = table == small;
+        let whole = Span::new(if is_small { object.block } else { table }, end(table, mask + 1));
+        let _ = self.reader.each_row(table, mask + 1, |number, [_key, hash]| {
+            let at = after(table, SET_ENTRY * number + 8);
+            let non_owning = Span::new(at, after(at, 8));
+            parts.extend(is_address(hash).then_some(NonOwningPart { whole, non_owning }));
+            ControlFlow::Continue(())
+        });
+        if !is_small {
+            let non_owning = Span::new(small, end(small, SMALL_SET));
+            parts.push(NonOwningPart { whole: Span::new(object.block, non_owning.end), non_owning });
+        }
+        parts
     }
 
     /// How many elements a container has.

@@ -19,7 +19,7 @@ use thiserror::Error;
 
 use super::nodes::{Nodes, Number, SearchTree};
 use crate::heap::memory::BlockId;
-use crate::heap::scan::{Graph, RootOrigin};
+use crate::heap::scan::{Content, Graph, RootOrigin};
 
 pub use super::nodes::{COLLECTOR_GROUP, Node};
 
@@ -44,11 +44,20 @@ pub struct Dominators {
 impl Dominators {
     /// Follows every pointer three times. `group` puts a root into a group.
     pub fn of(graph: &Graph, group: impl FnMut(RootOrigin) -> u32) -> Result<Self, TooManyPointers> {
+        Self::through(graph, |_| Content::Object, group)
+    }
+
+    /// The same where some blocks are objects: none retains its class, as no path leads from it to that.
+    pub fn through(
+        graph: &Graph,
+        content: impl Fn(BlockId) -> Content,
+        group: impl FnMut(RootOrigin) -> u32,
+    ) -> Result<Self, TooManyPointers> {
         let pointers = graph.pointers() + graph.roots().all().len();
         if u32::try_from(pointers).is_err() {
             return Err(TooManyPointers { pointers });
         }
-        let SearchTree { nodes, mut parents, counts, spare } = Nodes::search(graph, group);
+        let SearchTree { nodes, mut parents, counts, spare } = Nodes::search(graph, content, group);
         SemiDominators::new(graph, &nodes, &parents, counts, spare).settle(&mut parents);
         let (bytes, blocks) = retained(graph, &nodes, &parents);
         Ok(Self { nodes, parents, bytes, blocks })
@@ -197,4 +206,35 @@ fn retained(graph: &Graph, nodes: &Nodes, parents: &[Number]) -> (Vec<Bytes>, Ve
         }
     }
     (bytes, blocks)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::heap::synthetic::{Heap, id_at};
+
+    #[test]
+    fn an_object_does_not_retain_its_class_and_nothing_is_forgotten() {
+        let [object, class, registry, own] = [0x1_0000u64, 0x2_0000, 0x3_0000, 0x4_0000];
+        let mut heap = Heap::default();
+        for (address, size) in [(object, 100), (class, 1000), (registry, 500_000), (own, 40)] {
+            heap.block(address, size, 1);
+        }
+        for (from, to) in [(object, class), (class, registry), (object, own)] {
+            heap.point_into(from, to, 0);
+        }
+        heap.name(0, 7, object);
+        let graph = heap.graph();
+        let id = |address: u64| id_at(&graph, address);
+        let content = |block: BlockId| match block {
+            block if block == id(class) => Content::Class,
+            block if block == id(object) => Content::Object,
+            _ => Content::Unknown,
+        };
+        let dominators = Dominators::through(&graph, content, |_| 7).unwrap();
+        let bytes = |address: u64| dominators.retained(id(address)).bytes.get();
+        assert_eq!([object, class].map(bytes), [140, 501_000]);
+        assert_eq!(dominators.retained_by_group(7).bytes.get(), 140);
+        assert_eq!(dominators.everything().bytes.get(), 501_140);
+    }
 }

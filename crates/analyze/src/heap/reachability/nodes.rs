@@ -4,14 +4,17 @@
 use heaplens_format::Bytes;
 
 use super::tops::tops;
-use crate::heap::memory::BlockId;
-use crate::heap::scan::{Edge, Graph, RootOrigin};
+use crate::heap::memory::{BlockId, BlockSet};
+use crate::heap::scan::{Content, Edge, Graph, RootOrigin};
 
 /// The position of a node in the order of the search.
 pub(crate) type Number = u32;
 
 /// The group of what Python's collector alone knows.
 pub const COLLECTOR_GROUP: u32 = u32::MAX;
+
+/// The group of classes that only their objects lead to.
+const CLASS_GROUP: u32 = u32::MAX - 1;
 
 /// In `vertices`: not a block, but a group, or everything.
 const IS_GROUP: u32 = 1 << 31;
@@ -41,6 +44,9 @@ pub(crate) struct Nodes {
     root_targets: Vec<Edge>,
     /// The first number of each rank.
     ranks: Vec<Number>,
+    /// Blocks that are objects, and those of them that are classes.
+    objects: BlockSet,
+    classes: BlockSet,
 }
 
 /// What a search finds; all by number.
@@ -67,12 +73,39 @@ struct Group {
 
 impl Nodes {
     /// Numbers all nodes.
-    pub(crate) fn search(graph: &Graph, group: impl FnMut(RootOrigin) -> u32) -> SearchTree {
+    pub(crate) fn search(
+        graph: &Graph,
+        content: impl Fn(BlockId) -> Content,
+        group: impl FnMut(RootOrigin) -> u32,
+    ) -> SearchTree {
         let mut walk = Walk::new(graph);
+        walk.nodes.note_classes(graph, content);
         walk.walk_roots(group);
+        walk.walk_classes();
         walk.walk_collector();
         let Walk { nodes, parents, cursors, counts, .. } = walk;
         SearchTree { nodes, parents, counts, spare: cursors }
+    }
+
+    /// Without classes there is nothing to leave out.
+    fn note_classes(&mut self, graph: &Graph, content: impl Fn(BlockId) -> Content) {
+        for block in graph.blocks().ids() {
+            match content(block) {
+                Content::Unknown => continue,
+                Content::Object => {}
+                Content::Class => self.classes.insert(block),
+            }
+            self.objects.insert(block);
+        }
+    }
+
+    /// Whether a pointer of a node leads from an object to its class, which the object does not hold.
+    #[inline]
+    fn is_to_class(&self, from: Number, to: BlockId) -> bool {
+        let vertex = self.vertices[from as usize];
+        self.classes.contains(to)
+            && vertex & IS_GROUP == 0
+            && self.objects.contains(BlockId::new(vertex as usize))
     }
 
     #[inline]
@@ -95,7 +128,7 @@ impl Nodes {
     }
 
     /// Visits every pointer that counts besides those that the search went along. What is reached in a later rank does not
-    /// hold what an earlier one reaches.
+    /// hold what an earlier one reaches, nor does an object hold its class.
     pub(crate) fn each_pointer(
         &self,
         graph: &Graph,
@@ -110,7 +143,10 @@ impl Nodes {
             }
             for edge in self.edges(graph, from) {
                 let to = self.numbers[edge.block().index()];
-                if to != UNREACHED && is_other(from, to, rank, parents) {
+                if to != UNREACHED
+                    && is_other(from, to, rank, parents)
+                    && !self.is_to_class(from, edge.block())
+                {
                     visit(from, to);
                 }
             }
@@ -145,22 +181,27 @@ struct Walk<'a> {
     counts: Vec<u32>,
     /// The first number of the rank.
     rank: Number,
+    /// Classes that objects led to.
+    classes: Vec<BlockId>,
 }
 
 impl<'a> Walk<'a> {
     fn new(graph: &'a Graph) -> Self {
         let count = graph.blocks().len();
-        // Everything, the collector's group, and no more other groups than there are roots.
-        let most = count + graph.roots().all().len() + 2;
+        // Everything, the groups of the collector and of classes, and no more other groups than there are roots.
+        let most = count + graph.roots().all().len() + 3;
         let nodes = Nodes {
             vertices: Vec::with_capacity(most),
             numbers: vec![UNREACHED; count],
             groups: Vec::new(),
             root_targets: Vec::new(),
             ranks: Vec::new(),
+            objects: BlockSet::default(),
+            classes: BlockSet::default(),
         };
         let arrays = || Vec::with_capacity(most);
-        let mut walk = Self { graph, nodes, parents: arrays(), cursors: arrays(), counts: arrays(), rank: 0 };
+        let (parents, cursors, counts) = (arrays(), arrays(), arrays());
+        let mut walk = Self { graph, nodes, parents, cursors, counts, rank: 0, classes: Vec::new() };
         walk.add(IS_GROUP, 0);
         walk
     }
@@ -178,6 +219,18 @@ impl<'a> Walk<'a> {
                 let number = self.add_group(edges[0].0, first);
                 self.walk(number);
             }
+        }
+    }
+
+    /// Classes that nothing but objects leads to, and what they hold: it is no object's.
+    fn walk_classes(&mut self) {
+        while !self.classes.is_empty() {
+            let first = self.nodes.root_targets.len() as u32;
+            let found = std::mem::take(&mut self.classes);
+            self.begin_rank();
+            self.nodes.root_targets.extend(found.into_iter().map(|block| Edge::new(block, Bytes::ZERO)));
+            let number = self.add_group(CLASS_GROUP, first);
+            self.walk(number);
         }
     }
 
@@ -242,6 +295,12 @@ impl<'a> Walk<'a> {
         let edges = self.nodes.edges(self.graph, at);
         for (done, edge) in (cursor + 1..).zip(&edges[cursor..]) {
             let to = self.nodes.numbers[edge.block().index()];
+            if self.nodes.is_to_class(at, edge.block()) {
+                if to == UNREACHED {
+                    self.classes.push(edge.block());
+                }
+                continue;
+            }
             if to == UNREACHED {
                 self.cursors[at as usize] = done as u32;
                 return Some(edge.block());

@@ -7,7 +7,7 @@ use heaplens_format::{Addr, Bytes};
 use heaplens_snapshot::{Block, Memory};
 
 use super::namer::Namer;
-use super::reference_paths::{NamedStep, ReferencePaths, shape};
+use super::reference_paths::{NamedStep, ReferencePaths, common_beginning, shape};
 use super::reused::{REUSED_TYPES, Reuse, reused_sites};
 use super::samples::Samples;
 use super::typed_heap::{NO_SITE, TypedHeap};
@@ -139,8 +139,13 @@ impl<'a, 'm> ViewBuilder<'a, 'm> {
         }
         // Of paths that are as frequent the first counts, so that the answer is the same each time.
         let (alike, at) = alike.into_values().max_by_key(|&(count, at)| (count, std::cmp::Reverse(at)))?;
-        let node = self.recorded.add(&found[at])?;
-        Some(Holder { site, node, inspected: found.len() as u32, alike })
+        let inspected = found.len() as u32;
+        let (alike, path) = match common_beginning(&found) {
+            Some(common) if 2 * alike < inspected => common,
+            _ => (alike, &found[at][..]),
+        };
+        let node = self.recorded.add(path)?;
+        Some(Holder { site, node, inspected, alike })
     }
 
     /// The path to a block; `None` where it is lost.
@@ -152,7 +157,7 @@ impl<'a, 'm> ViewBuilder<'a, 'm> {
     fn tree(&self, names: &mut Interner) -> Option<DominatorTree> {
         let mut groups: HashMap<u32, Vec<NamedStep>> = HashMap::new();
         let mut numbers: HashMap<RootOrigin, u32> = HashMap::new();
-        let dominators = Dominators::of(self.heap.graph(), |origin| {
+        let dominators = Dominators::through(self.heap.graph(), self.heap.content(), |origin| {
             *numbers.entry(self.namer.same_name(origin)).or_insert_with(|| {
                 let path = self.namer.root_alone(origin);
                 let number = names.number(&label(&path));

@@ -75,14 +75,45 @@ impl ReferencePaths {
     }
 }
 
-/// What of a path is the same for all elements of a container: the numbers of items and what lies past a pointer do not matter.
-pub(crate) fn shape(path: &[NamedStep]) -> Vec<(Step, Arc<str>, Arc<str>)> {
-    let of = |named: &NamedStep| match named.step {
+/// A step without what differs from element to element.
+type StepShape = (Step, Arc<str>, Arc<str>);
+
+fn step_shape(named: &NamedStep) -> StepShape {
+    match named.step {
         Step::Item | Step::Key | Step::Pointer => (named.step, Arc::from(""), named.class.clone()),
         _ => (named.step, named.name.clone(), named.class.clone()),
-    };
+    }
+}
+
+/// The longest beginning that most of these paths have in common, as one of them has it, and how many have it. At least two steps: a
+/// root alone holds too much to say anything.
+pub(crate) fn common_beginning(paths: &[Vec<NamedStep>]) -> Option<(u32, &[NamedStep])> {
+    let (mut same, mut length): (Vec<&Vec<NamedStep>>, usize) = (paths.iter().collect(), 0);
+    loop {
+        let mut next: Vec<(StepShape, Vec<&Vec<NamedStep>>)> = Vec::new();
+        for path in &same {
+            let Some(step) = path.get(length).map(step_shape) else { continue };
+            match next.iter_mut().find(|(shape, _)| *shape == step) {
+                Some((_, paths)) => paths.push(path),
+                None => next.push((step, vec![path])),
+            }
+        }
+        let most = next
+            .into_iter()
+            .map(|(_, paths)| paths)
+            .reduce(|one, other| if other.len() > one.len() { other } else { one });
+        match most.filter(|most| 2 * most.len() >= paths.len()) {
+            Some(most) => (same, length) = (most, length + 1),
+            None => break,
+        }
+    }
+    (length >= 2).then(|| (same.len() as u32, &same[0][..length]))
+}
+
+/// What of a path is the same for all elements of a container: the numbers of items and what lies past a pointer do not matter.
+pub(crate) fn shape(path: &[NamedStep]) -> Vec<StepShape> {
     let mut shape = Vec::with_capacity(path.len());
-    for step in path.iter().map(of) {
+    for step in path.iter().map(step_shape) {
         shape.push(step);
         // A list of pairs and a chain of links are as long as they like.
         if let Some(period) = (1..=LONGEST_LINK).find(|&period| is_repeated(&shape, period)) {
@@ -131,6 +162,19 @@ mod tests {
             nodes.iter().map(|node| node.parent).collect::<Vec<_>>(),
             [None, Some(0), Some(1), Some(1)]
         );
+    }
+
+    #[test]
+    fn what_most_paths_begin_with_is_their_holder() {
+        let to = |variable: &str, last: &[&str]| -> Vec<NamedStep> {
+            let begin = [named(Step::Module, "m", 0), named(Step::Variable, variable, 64)];
+            begin.into_iter().chain(last.iter().map(|name| named(Step::Attribute, name, 9))).collect()
+        };
+        let paths = [to("kept", &["a", "b"]), to("kept", &["c"]), to("other", &["a"]), to("kept", &["d"])];
+        let (count, common) = common_beginning(&paths).unwrap();
+        assert_eq!((count, common), (3, &paths[0][..2]));
+        let unlike = [to("a", &[]), to("b", &[]), to("c", &[])];
+        assert_eq!(common_beginning(&unlike), None);
     }
 
     #[test]

@@ -134,7 +134,7 @@ impl<'m> TypedHeap<'m> {
     }
 
     /// Knows objects of Python's.
-    fn content(&self) -> impl Fn(BlockId) -> Content + '_ {
+    pub(crate) fn content(&self) -> impl Fn(BlockId) -> Content + '_ {
         let Types { classes, python_classes, .. } = &self.types;
         let count = 1 + classes.iter().max().map_or(0, |&class| class as usize);
         let mut of_class = vec![Content::Unknown; count];
