@@ -24,7 +24,8 @@ mod symbols;
 mod trend;
 
 pub use analysis::{
-    Member, ProcessGroup, Profile, TreeLoss, main_process, process_profile, profile, profile_by, remarks,
+    HolderOf, Member, ProcessGroup, Profile, TreeLoss, main_process, process_profile, profile, profile_by,
+    remarks,
 };
 pub use diagnose::Remark;
 pub use profile::NoSuchProcess;

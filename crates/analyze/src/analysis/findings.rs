@@ -1,7 +1,7 @@
 //! What is said of findings: the words of their rules, their lines, who holds what they are about; and what frameworks have to say
 //! besides.
 
-use heaplens_format::recording::LeakKind;
+use heaplens_format::recording::{Amount, LeakKind};
 
 use super::profile::Profile;
 use crate::diagnose::remark::Remark;
@@ -71,12 +71,47 @@ impl Profile {
     }
 }
 
+/// Who holds what a finding is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HolderOf<'a> {
+    /// A registry that is known by what was counted, step by step.
+    Registry(&'static [&'static str]),
+    /// Nothing: so much of it was lost.
+    Nothing(Amount),
+    /// What this path leads through.
+    Path(HeldBy<'a>),
+    /// That was not seen: why; `None` where no block is known that could be held.
+    Unknown(Option<String>),
+}
+
 /// What its rule says of a finding, and what its holder does.
 impl Finding {
+    /// Who holds what it is about: every output says the same.
+    pub fn holder<'a>(&self, profile: &'a Profile) -> HolderOf<'a> {
+        let lost = profile.lost_of(self);
+        if !self.rule.holder.is_empty() {
+            HolderOf::Registry(self.rule.holder)
+        } else if 2 * lost.bytes.get() >= self.held.bytes.get().max(1) {
+            HolderOf::Nothing(lost)
+        } else if let Some(held) = profile.held_by(self) {
+            HolderOf::Path(held)
+        } else {
+            HolderOf::Unknown(self.why_no_holder(profile))
+        }
+    }
+
+    fn why_no_holder(&self, profile: &Profile) -> Option<String> {
+        let stacks: Vec<StackId> = self.sites.iter().map(|&site| profile.sites[site].stack).collect();
+        let could_be_held = !stacks.is_empty() && self.threads.is_none() && self.reclaimed.is_none();
+        could_be_held.then(|| profile.holders.why_none(&stacks))
+    }
+
     /// The known holder of what it is about, by its reference path.
     pub fn holder_rule(&self, profile: &Profile) -> Option<&'static HolderRule> {
-        let is_by_path = self.rule.yields_to_holder && self.rule.holder.is_empty();
-        holder_rules::find(&profile.held_by(self).filter(|_| is_by_path)?.steps)
+        match self.holder(profile) {
+            HolderOf::Path(held) if self.rule.yields_to_holder => holder_rules::find(&held.steps),
+            _ => None,
+        }
     }
 
     /// The headline.

@@ -10,6 +10,6 @@ mod tree;
 
 pub(crate) use analyse::profile_at;
 pub use analyse::{main_process, process_profile, profile, profile_by};
-pub use findings::remarks;
+pub use findings::{HolderOf, remarks};
 pub use profile::Profile;
 pub use tree::{Member, ProcessGroup, TreeLoss};

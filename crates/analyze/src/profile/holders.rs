@@ -56,6 +56,20 @@ impl Holders {
         self.heap.refusal.as_ref()
     }
 
+    /// Why nobody is named for the blocks of these stacks.
+    pub fn why_none(&self, stacks: &[StackId]) -> String {
+        let is_inspected =
+            |first: &FxHashMap<StackId, usize>| stacks.iter().any(|stack| first.contains_key(stack));
+        match (&self.heap.refusal, self.heap.views.is_empty()) {
+            (Some(refusal), true) => format!("no heap snapshot could be taken: {refusal}"),
+            (None, true) => "no heap snapshot was taken".to_owned(),
+            (_, false) if self.by_stack.iter().any(is_inspected) => {
+                "its blocks are held in different ways, none of which has most of them".to_owned()
+            }
+            (_, false) => "no block of it was live, or among those inspected, in a heap snapshot".to_owned(),
+        }
+    }
+
     /// Who holds the blocks of one of these stacks, if most of them are held alike: those of which most is held in the best snapshot. That is the last one while
     /// the program ran, else the last one that was asked for: a local of a function that has returned is gone at the end.
     pub fn of_stacks(&self, stacks: &[StackId]) -> Option<HeldBy<'_>> {

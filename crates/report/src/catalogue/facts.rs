@@ -1,8 +1,8 @@
 //! The facts of a finding, each a label and a sentence: live memory, holders, the confidence interval, what was ruled out, the fix.
 
-use heaplens_analyze::Profile;
 use heaplens_analyze::diagnose::{Finding, How, MeasuredBy};
 use heaplens_analyze::profile::StackFrame;
+use heaplens_analyze::{HolderOf, Profile};
 use heaplens_format::{Bytes, Nanos};
 
 use super::number::{count, percent, seconds, size};
@@ -50,6 +50,7 @@ pub(crate) fn facts(profile: &Profile, finding: &Finding) -> Vec<(&'static str, 
         ("threads", threads(profile, finding)),
         ("live", live(profile, finding)),
         (HELD_BY, held_by(profile, finding)),
+        ("holder", why_unknown(profile, finding)),
         ("why", finding.holder_rule(profile).map_or_else(String::new, |holder| holder.words.to_owned())),
         ("kept at", kept_at(profile, finding)),
         ("rate", interval(profile, finding)),
@@ -163,14 +164,14 @@ pub(crate) fn live(profile: &Profile, finding: &Finding) -> String {
 
 /// `module __main__ → results (list) → [812] EagerTensor · 400 → 812 elements`.
 fn held_by(profile: &Profile, finding: &Finding) -> String {
-    if !finding.rule.holder.is_empty() {
-        return finding.rule.holder.join(" → ");
-    }
-    let lost = profile.lost_of(finding);
-    if 2 * lost.bytes.get() >= finding.held.bytes.get().max(1) {
-        return format!("nothing: {} lost, no pointers to them remain", amount_words(lost));
-    }
-    let Some(held) = profile.held_by(finding) else { return String::new() };
+    let held = match finding.holder(profile) {
+        HolderOf::Registry(steps) => return steps.join(" → "),
+        HolderOf::Nothing(lost) => {
+            return format!("nothing: {} lost, no pointers to them remain", amount_words(lost));
+        }
+        HolderOf::Unknown(_) => return String::new(),
+        HolderOf::Path(held) => held,
+    };
     let mut words = vec![one_line(&reference_path::path_text(&held.steps))];
     if let Some([before, now]) = held.growing.map(|growing| growing.elements).filter(|count| *count != [0; 2])
     {
@@ -186,7 +187,7 @@ fn held_by(profile: &Profile, finding: &Finding) -> String {
     words.join(" · ")
 }
 
-/// `train.py:8, perhaps: …`
+/// `train.py:8 allocates what holds them. …`
 fn kept_at(profile: &Profile, finding: &Finding) -> String {
     let Some(line) = profile.container_line(finding) else { return String::new() };
     let file = line.file.as_deref().and_then(|file| file.rsplit('/').next()).unwrap_or("?");
@@ -196,6 +197,14 @@ fn kept_at(profile: &Profile, finding: &Finding) -> String {
          were first allocated: check both lines",
         one_line(&format!("{file}{number}"))
     )
+}
+
+/// Why no holder is named, where that is known.
+fn why_unknown(profile: &Profile, finding: &Finding) -> String {
+    match finding.holder(profile) {
+        HolderOf::Unknown(Some(why)) => format!("not known: {}", one_line(&why)),
+        _ => String::new(),
+    }
 }
 
 /// The confidence interval of the slope, unless it is within 2 %.

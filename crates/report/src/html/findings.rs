@@ -2,14 +2,14 @@
 
 use heaplens_analyze::diagnose::Finding;
 use heaplens_analyze::profile::HeldBy;
-use heaplens_analyze::{ProcessGroup, Profile};
+use heaplens_analyze::{HolderOf, ProcessGroup, Profile};
 use heaplens_format::recording::PathNode;
 
 use super::markup::Markup;
 use crate::catalogue::facts::{FIX, HELD_BY, amount, call_path, facts, share_words};
 use crate::catalogue::number::count;
 use crate::catalogue::process::subject_of;
-use crate::catalogue::reference_path;
+use crate::catalogue::reference_path::{self, Shown};
 use crate::catalogue::source::excerpt;
 use crate::catalogue::stack::location::frame_text;
 use crate::catalogue::verdict::verdict_line;
@@ -121,26 +121,19 @@ fn lines(lines: &[(u32, String)], of: u32, rank: &str, page: &mut Markup) {
 
 /// The reference path, one step below the other.
 fn tree(profile: &Profile, finding: &Finding, page: &mut Markup) {
-    let Some(held) = profile.held_by(finding) else { return };
+    let HolderOf::Path(held) = finding.holder(profile) else { return };
     page.inside("figure", &[("class", "holder")], |page| {
         page.element("figcaption", &[], "Held by");
         page.inside("ol", &[], |page| steps(&held, page));
     });
 }
 
-/// The middle of a long path is only counted; see [`reference_path::hidden`].
+/// The same steps as in the text.
 fn steps(held: &HeldBy<'_>, page: &mut Markup) {
-    let hidden = reference_path::hidden(held.steps.len());
-    for (at, step) in held.steps.iter().enumerate() {
-        if at == hidden.start && !hidden.is_empty() {
-            page.element(
-                "li",
-                &[("class", "more")],
-                &reference_path::step_count(&held.steps[hidden.clone()]),
-            );
-        }
-        if !hidden.contains(&at) {
-            page.inside("li", &[], |page| one_step(held, step, page));
+    for shown in reference_path::shown(&held.steps) {
+        match shown {
+            Shown::Step(step) => page.inside("li", &[], |page| one_step(held, step, page)),
+            Shown::Folded(words) => page.inside("li", &[("class", "more")], |page| page.name(&words)),
         }
     }
 }
@@ -161,11 +154,10 @@ fn one_step(held: &HeldBy<'_>, step: &PathNode, page: &mut Markup) {
 }
 
 fn fact_list(profile: &Profile, finding: &Finding, page: &mut Markup) {
-    let is_drawn = profile.held_by(finding).is_some();
+    let is_drawn = matches!(finding.holder(profile), HolderOf::Path(_));
     page.inside("dl", &[("class", "facts")], |page| {
         for (name, text) in facts(profile, finding) {
-            // Lost blocks have no holder, whatever an earlier snapshot saw.
-            if name == HELD_BY && is_drawn && !text.starts_with("nothing") {
+            if name == HELD_BY && is_drawn {
                 continue;
             }
             let class = if name == FIX { "fix" } else { "fact" };

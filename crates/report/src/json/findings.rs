@@ -2,7 +2,7 @@
 
 use heaplens_analyze::diagnose::{Finding, Shape, Verdict};
 use heaplens_analyze::profile::SiteProfile;
-use heaplens_analyze::{Profile, Remark};
+use heaplens_analyze::{HolderOf, Profile, Remark};
 
 use super::{FrameFields, frame};
 use crate::catalogue::evidence;
@@ -74,6 +74,8 @@ pub(super) struct FindingFields<'a> {
     /// The line that allocates what holds objects which the interpreter may have reused; absent where that is not so.
     #[serde(skip_serializing_if = "Option::is_none")]
     kept_at: Option<FrameFields<'a>>,
+    /// Why no holder is named; `null` where one is, or where there can be none.
+    holder_unknown: Option<String>,
     evidence: Vec<EvidenceFields>,
     /// What was noted about it in words, such as the argument that changed.
     reasons: Vec<&'a str>,
@@ -160,6 +162,10 @@ fn finding<'a>(profile: &'a Profile, finding: &'a Finding) -> FindingFields<'a> 
         stack: representative.map_or_else(Vec::new, |site| profile.stack(site).map(frame).collect()),
         holder: holder(profile, finding),
         kept_at: profile.container_line(finding).map(frame),
+        holder_unknown: match finding.holder(profile) {
+            HolderOf::Unknown(why) => why,
+            _ => None,
+        },
         evidence: evidence(profile, finding),
         reasons: evidence::reasons(profile, finding),
         excluded: excluded(profile, finding),
@@ -197,12 +203,13 @@ pub(super) fn remark(profile: &Profile, remark: Remark) -> RemarkFields<'_> {
 }
 
 fn holder(profile: &Profile, finding: &Finding) -> Option<HolderFields> {
-    if !finding.rule.holder.is_empty() {
-        let path = finding.rule.holder.iter().map(|&step| step.to_owned()).collect();
+    let held = finding.holder(profile);
+    if let HolderOf::Registry(steps) = held {
+        let path = steps.iter().map(|&step| step.to_owned()).collect();
         let (retained_bytes, looked_at, alike) = (None, 0, 0);
         return Some(HolderFields { path, retained_bytes, looked_at, alike, elements: None, known: None });
     }
-    let held = profile.held_by(finding)?;
+    let HolderOf::Path(held) = held else { return None };
     let retained = held.steps.iter().map(|step| step.retained.bytes.get()).max();
     Some(HolderFields {
         path: held.steps.iter().map(|step| crate::catalogue::reference_path::step_text(step)).collect(),

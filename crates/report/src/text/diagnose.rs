@@ -4,10 +4,10 @@
 use std::borrow::Cow;
 use std::io::{self, Write};
 
-use heaplens_analyze::Profile;
 use heaplens_analyze::diagnose::{Finding, How};
 use heaplens_analyze::packages::{Package, packages};
 use heaplens_analyze::profile::StackFrame;
+use heaplens_analyze::{HolderOf, Profile};
 use heaplens_format::recording::{Ledger, PathNode, Step};
 
 use crate::catalogue::ledger::{SMALLEST, mib};
@@ -101,10 +101,11 @@ fn write_finding(profile: &Profile, finding: &Finding, out: &mut dyn Write) -> i
 
 /// Keys of dictionaries are the user's, but for numbers.
 fn held_by(profile: &Profile, finding: &Finding) -> String {
-    if !finding.rule.holder.is_empty() {
-        return code(&finding.rule.holder.join(" → "));
-    }
-    let Some(held) = profile.held_by(finding) else { return String::new() };
+    let held = match finding.holder(profile) {
+        HolderOf::Registry(steps) => return code(&steps.join(" → ")),
+        HolderOf::Nothing(_) | HolderOf::Unknown(_) => return String::new(),
+        HolderOf::Path(held) => held,
+    };
     let bare: Vec<PathNode> = held.steps.iter().map(|&step| without_key(step)).collect();
     code(&reference_path::path_text(&bare.iter().collect::<Vec<_>>()))
 }
