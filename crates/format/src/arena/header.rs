@@ -143,6 +143,8 @@ pub struct Header {
     pub snapshots_wanted: AtomicU32,
     /// Of these, how many were taken, or are not going to be: written from the outside, and whoever asked waits for it.
     pub snapshots_taken: AtomicU32,
+    /// Which of the snapshots that were asked for is the last one because the main loop is over; 0 for none.
+    pub snapshot_of_loop: AtomicU32,
     /// Where the table of the agent's private memory is: [`super::ledger::OwnRanges`], in the process itself.
     pub own_ranges: AtomicU64,
     /// Sequence lock of [`Region::Mappings`]: odd while it is being changed.
@@ -292,6 +294,10 @@ impl<'a> HeaderView<'a> {
     field!(
         /// See [`Header::snapshots_wanted`].
         snapshots_wanted: u32 = snapshots_wanted
+    );
+    field!(
+        /// See [`Header::snapshot_of_loop`].
+        snapshot_of_loop: u32 = snapshot_of_loop
     );
     field!(
         /// See [`Header::ledger_given`].

@@ -49,6 +49,8 @@ pub struct HeaderReading {
     pub ledger_wanted: Option<LedgerMoment>,
     /// Heap snapshots that it has asked for so far.
     pub snapshots_wanted: u32,
+    /// The one of these that is wanted because a loop is over.
+    pub snapshot_of_loop: u32,
 }
 
 /// Reads the counters alone: one `pread` of the header.
@@ -73,6 +75,7 @@ pub fn read_header(file: &File) -> Result<HeaderReading, ArenaError> {
         strings: header.region(Region::Strings),
         ledger_wanted: ledger_wanted(&header),
         snapshots_wanted: header.snapshots_wanted(),
+        snapshot_of_loop: header.snapshot_of_loop(),
     })
 }
 

@@ -32,6 +32,9 @@ const POINTS_PART: u64 = 100;
 const FIRST_COST: u64 = 2_000_000;
 const COST_OF_BYTES: u64 = 50;
 
+/// The longest pause that is expected of a snapshot at the end of a loop, in nanoseconds.
+const LONGEST_PAUSE: u64 = 250_000_000;
+
 /// The state of a program.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ProgramState {
@@ -100,6 +103,20 @@ impl Schedule {
         is_time && self.is_cheap(state)
     }
 
+    /// Whether a snapshot is worth it when the main loop is over, since what its function holds will be gone: memory rose since the first
+    /// point, and none was taken in the second half. It may cost more than the others together, but its pause is short.
+    pub(crate) fn is_worth_it_at_end(&self, state: ProgramState) -> bool {
+        let is_recent = self.next.is_some_and(|next| state.progress() < next);
+        let rose = |now: Bytes, before: Bytes, floor: Bytes, part: u64| {
+            now.saturating_sub(before) >= floor.max(Bytes::new(now.get() / part))
+        };
+        let grew = self.points.first().is_some_and(|first| {
+            rose(state.live, first.live, LIVE_FLOOR, LIVE_PART)
+                || rose(state.rss, first.rss, RESIDENT_FLOOR, RESIDENT_PART)
+        });
+        !self.is_over && !is_recent && grew && self.expected(state) <= LONGEST_PAUSE
+    }
+
     /// One was begun.
     pub(crate) fn begin(&mut self, state: ProgramState) {
         self.next = Some(state.progress().saturating_mul(2).max(1));
@@ -152,8 +169,11 @@ impl Schedule {
     }
 
     fn is_cheap(&self, state: ProgramState) -> bool {
-        let expected = self.last.unwrap_or(FIRST_COST + state.rss.get() / COST_OF_BYTES);
-        self.spent.saturating_add(expected) <= state.now.get() / PART
+        self.spent.saturating_add(self.expected(state)) <= state.now.get() / PART
+    }
+
+    fn expected(&self, state: ProgramState) -> u64 {
+        self.last.unwrap_or(FIRST_COST + state.rss.get() / COST_OF_BYTES)
     }
 }
 
@@ -210,6 +230,22 @@ mod tests {
         // 200 ms each: the next one when the run took 20 s.
         assert_eq!(all.len(), 3, "{all:?}");
         assert!(1000 + all[1] * 5 >= 20_000 && all[2] >= 2 * all[1], "{all:?}");
+    }
+
+    #[test]
+    fn the_end_of_a_loop_has_a_snapshot_where_memory_grew_and_none_was_taken_lately() {
+        let at = |iteration: u64, live| state(100 + iteration, Some(iteration), live, 30 * MIB);
+        let mut schedule = Schedule::default();
+        assert!(!schedule.is_worth_it_at_end(at(0, MIB)), "nothing is known");
+        assert!(!schedule.is_due(at(0, MIB)) && !schedule.is_due(at(50, 2 * MIB)));
+        assert!(!schedule.is_worth_it_at_end(at(60, MIB)), "it did not grow");
+        assert!(schedule.is_worth_it_at_end(at(60, 2 * MIB)));
+        let large = ProgramState { rss: Bytes::new(20 << 30), ..at(60, 2 * MIB) };
+        assert!(!schedule.is_worth_it_at_end(large), "it would pause for too long");
+        schedule.begin(at(40, 2 * MIB));
+        assert!(
+            !schedule.is_worth_it_at_end(at(60, 2 * MIB)) && schedule.is_worth_it_at_end(at(90, 2 * MIB))
+        );
     }
 
     #[test]

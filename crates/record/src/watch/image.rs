@@ -41,6 +41,8 @@ pub(crate) struct Image {
     /// Snapshots that the program has asked for, and how many of these were begun or will not be.
     snapshots_wanted: u32,
     snapshots_begun: u32,
+    /// The one that was asked for because a loop is over.
+    snapshot_of_loop: u32,
     /// Whether the ledger at the end was asked for.
     is_at_end: bool,
 }
@@ -67,6 +69,7 @@ impl Image {
             is_marked: false,
             snapshots_wanted: 0,
             snapshots_begun: 0,
+            snapshot_of_loop: 0,
             is_at_end: false,
         }
     }
@@ -107,6 +110,7 @@ impl Image {
         }
         self.is_marked |= snapshot_at.is_some_and(|label| self.labels.has_new(file, &header, label));
         self.snapshots_wanted = header.snapshots_wanted;
+        self.snapshot_of_loop = header.snapshot_of_loop;
         let peak = resident.peak.saturating_sub(header.own_bytes);
         self.readings.peak_rss = self.readings.peak_rss.max(peak);
         self.read_cpu(pid);
@@ -165,8 +169,37 @@ impl Image {
         if self.is_at_end || !(is_marked || self.snapshots_wanted > self.snapshots_begun) {
             return None;
         }
+        if !is_marked && self.is_at_end_of_loop() {
+            return self.snapshot_of_loop(name, now);
+        }
         self.snapshots_begun = self.snapshots_wanted;
         self.request(name, HeapMoment::Asked, now)
+    }
+
+    fn is_at_end_of_loop(&self) -> bool {
+        self.snapshots_wanted > self.snapshots_begun && self.snapshot_of_loop == self.snapshots_wanted
+    }
+
+    /// The last one of a loop that is over, where it is worth it; else the program goes on at once.
+    fn snapshot_of_loop(&mut self, name: ArenaName, now: Nanos) -> Option<Request> {
+        let loops = arena::read_loops(self.file.as_ref()?).unwrap_or_default();
+        let iterations = progress::iterations_of(&loops);
+        let sample = self.readings.timeline.last()?;
+        let state = ProgramState { now, iterations, live: sample.live, rss: sample.rss };
+        if !self.schedule.is_worth_it_at_end(state) {
+            self.refuse_snapshots();
+            return None;
+        }
+        self.snapshots_begun = self.snapshots_wanted;
+        self.schedule.begin(state);
+        self.request(name, HeapMoment::Running { iterations: iterations.unwrap_or(0) }, now)
+    }
+
+    /// While another one is being examined, a program does not wait at the end of its loop.
+    pub(crate) fn refuse_at_end_of_loop(&mut self) {
+        if self.is_at_end_of_loop() {
+            self.refuse_snapshots();
+        }
     }
 
     /// The snapshots that the program has asked for will not be taken: it need not wait.

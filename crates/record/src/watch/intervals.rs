@@ -121,6 +121,7 @@ mod tests {
             strings: region(0, 0),
             ledger_wanted: None,
             snapshots_wanted: 0,
+            snapshot_of_loop: 0,
         }
     }
 

@@ -232,6 +232,7 @@ impl<'a> Watch<'a> {
         self.keep(worker.finished());
         let now = self.clock.elapsed();
         if worker.is_busy() || worker.examine().is_none() {
+            self.images.values_mut().for_each(Image::refuse_at_end_of_loop);
             return;
         }
         let asked = self.images.iter_mut().find_map(|(name, image)| image.snapshot_when_asked(*name, now));

@@ -151,10 +151,14 @@ impl Tracker {
     /// The iterator of a loop is about to be freed; its fields are still intact.
     fn end_iterator(&self, block: Addr) {
         let Some(guard) = Guard::enter(Nesting::Never) else { return };
-        if is_recording(&guard)
-            && let (Some(slot), Some(thread)) = (guard.slot(), self.python().thread())
-        {
-            slot.python.on_iterator_freed(block, thread, &self.arena);
+        let (true, Some(slot), Some(thread)) = (is_recording(&guard), guard.slot(), self.python().thread())
+        else {
+            return;
+        };
+        let was_marked = slot.python.on_iterator_freed(block, thread, &self.arena);
+        drop(guard);
+        if was_marked {
+            self.on_loop_over();
         }
     }
 

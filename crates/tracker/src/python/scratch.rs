@@ -57,9 +57,9 @@ impl PythonScratch {
         self.loops.on_event(event, &mut self.codes, tables);
     }
 
-    /// A watched iterator is about to be freed.
-    pub fn on_iterator_freed(&mut self, block: Addr, thread: Thread<'_>, arena: &Arena) {
-        self.loops.on_iterator_freed(block, thread, arena);
+    /// A watched iterator is about to be freed; whether the iterations of its loop were marked.
+    pub fn on_iterator_freed(&mut self, block: Addr, thread: Thread<'_>, arena: &Arena) -> bool {
+        self.loops.on_iterator_freed(block, thread, arena)
     }
 
     /// Bytes that were touched, when it is more than ever before.

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Held, none_wrong};
+use super::{Held, holder_of, none_wrong};
 use crate::harness::{Folder, Heaplens};
 use crate::python::interpreters;
 
@@ -167,6 +167,29 @@ const HELD: &[Held] = &[
         ],
     },
 ];
+
+/// Nothing of what the function held is left at exit, and the loop is too short for a snapshot within the budget.
+const SHORT_LOOP: &str = "
+def work():
+  rows = []
+  for i in range(200):
+    rows.append(bytearray(90_000))
+    sum(range(20_000))
+work()
+";
+
+#[test]
+fn what_a_short_loop_kept_in_a_function_is_named() {
+    let test = "holders::python::what_a_short_loop_kept_in_a_function_is_named";
+    let folder = Folder::new();
+    let script = folder.file("script.py");
+    std::fs::write(&script, SHORT_LOOP).expect("the folder is writable");
+    for python in &interpreters::all(test) {
+        let found = holder_of(&python.path, &[script.to_str().expect("a plain path")], "script.py", 5);
+        let expected = ["work (script.py:*)", "rows (list)", "[*] bytearray"].map(str::to_owned);
+        assert_eq!(found.as_deref(), Ok(&expected[..]), "Python {}", python.version);
+    }
+}
 
 #[test]
 fn every_way_to_hold_something_is_named() {

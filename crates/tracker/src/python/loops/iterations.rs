@@ -200,6 +200,12 @@ impl LoopState {
         record(arena, self.record).left.store(left, Relaxed);
     }
 
+    /// Whether it made enough iterations, the last of them with marks.
+    pub(super) fn was_marked(&self, arena: &Arena) -> bool {
+        u64::from(self.marks) >= ENOUGH_ITERATIONS
+            && record(arena, self.record).iterations.load(Relaxed) >= ENOUGH_ITERATIONS
+    }
+
     pub(super) fn mark_if_due(&mut self, tables: Tables<'_>, record: &LoopRecord, may_mark: bool) {
         let iterations = record.iterations.load(Relaxed);
         if !may_mark || iterations < self.next_mark {
@@ -286,6 +292,17 @@ mod tests {
         assert_eq!(reported(record), (53, 0, LOOP_COUNTED));
         again.end(&arena, Some(54));
         assert_eq!(reported(record), (53, u64::MAX, LOOP_COUNTED));
+    }
+
+    #[test]
+    fn a_loop_with_few_marks_is_not_the_main_one() {
+        let arena = scratch();
+        let (mut kept, _) = seen(&arena, 60);
+        assert!(!kept.was_marked(&arena), "it made no marks");
+        kept.marks = ENOUGH_ITERATIONS as u32;
+        assert!(kept.was_marked(&arena));
+        let (short, _) = seen(&arena, ENOUGH_ITERATIONS - 1);
+        assert!(!short.was_marked(&arena));
     }
 
     /// Else it would be taken for the outermost loop, whose iterations are marked, and has no marks.
