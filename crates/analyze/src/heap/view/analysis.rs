@@ -24,12 +24,14 @@ const REGISTERS_MISSING: &str =
 #[derive(Debug, Default)]
 pub struct Analysis {
     histories: HashMap<Pid, History>,
+    /// Whether keys of dicts are shown that are not in the source.
+    shows_keys: bool,
 }
 
 impl Analysis {
     /// One that names all keys of dicts on reference paths, not only those that stand in the source: these may be data.
     pub fn showing_keys(shows_keys: bool) -> Self {
-        Self { history: History::new(shows_keys) }
+        Self { histories: HashMap::new(), shows_keys }
     }
 
     /// Which blocks can be reached.
@@ -47,7 +49,7 @@ impl Analysis {
     }
 
     fn history(&mut self, snapshot: &Snapshot) -> &mut History {
-        self.histories.entry(snapshot.process).or_default()
+        self.histories.entry(snapshot.process).or_insert_with(|| History::new(self.shows_keys))
     }
 }
 
