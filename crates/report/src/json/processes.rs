@@ -67,7 +67,7 @@ fn process<'a>(Member { row, profile }: Member<'a>, group: &ProcessGroup<'_>) ->
 }
 
 #[derive(serde::Serialize)]
-pub(super) struct TreeFields {
+pub(super) struct WholeTree {
     verdict: &'static str,
     /// The process that the verdict is taken from.
     worst_pid: Option<u32>,
@@ -85,11 +85,11 @@ struct TreeRss {
 }
 
 /// `None` where nothing was recorded.
-pub(super) fn tree(profile: &Profile) -> Option<TreeFields> {
+pub(super) fn tree(profile: &Profile) -> Option<WholeTree> {
     let worst = profile.worst();
     let verdict = worst.verdict()?;
     let lost = profile.tree_losses();
-    Some(TreeFields {
+    Some(WholeTree {
         verdict: verdict.name(),
         worst_pid: worst.pid.map(Pid::get),
         processes: profile.processes.len(),
