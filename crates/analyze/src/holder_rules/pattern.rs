@@ -11,7 +11,7 @@ enum Element {
     /// Any number of steps, also none.
     Gap,
     Step {
-        name: Name,
+        name: StepName,
         /// Its class is one of these; any where there are none.
         classes: Vec<&'static str>,
     },
@@ -19,7 +19,7 @@ enum Element {
 
 /// How a step is led to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Name {
+enum StepName {
     Any,
     /// A module; with `.*` all below it, too.
     Module(&'static str),
@@ -68,12 +68,12 @@ impl Element {
             None => (text, Vec::new()),
         };
         let are_classes = classes.iter().all(|class: &&str| !class.is_empty());
-        are_classes.then_some(Self::Step { name: Name::parse(name)?, classes })
+        are_classes.then_some(Self::Step { name: StepName::parse(name)?, classes })
     }
 
     /// Whether it is more than a place in the path.
     fn says_something(&self) -> bool {
-        matches!(self, Self::Step { name, classes } if *name != Name::Any && *name != Name::Element || !classes.is_empty())
+        matches!(self, Self::Step { name, classes } if *name != StepName::Any && *name != StepName::Element || !classes.is_empty())
     }
 
     fn matches(&self, node: &PathNode) -> bool {
@@ -87,7 +87,7 @@ impl Element {
     }
 }
 
-impl Name {
+impl StepName {
     fn parse(text: &'static str) -> Option<Self> {
         Some(match text {
             "" | "*" => Self::Any,
@@ -146,7 +146,7 @@ pub(super) mod tests {
     use heaplens_format::recording::Amount;
 
     /// A path as the examples of the table have it.
-    pub(in crate::holder_rules) fn path(text: &str) -> Vec<PathNode> {
+    pub(crate) fn path(text: &str) -> Vec<PathNode> {
         text.split(" → ").map(node).collect()
     }
 
