@@ -7,6 +7,8 @@
 
 mod pattern;
 mod table;
+#[cfg(test)]
+mod testing;
 
 use heaplens_format::recording::PathNode;
 

@@ -140,43 +140,9 @@ fn is_class(pattern: &str, name: &str) -> bool {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
+    use super::super::testing::path;
     use super::*;
-    use heaplens_format::Bytes;
-    use heaplens_format::recording::Amount;
-
-    /// A path as the examples of the table have it.
-    pub(crate) fn path(text: &str) -> Vec<PathNode> {
-        text.split(" → ").map(node).collect()
-    }
-
-    fn node(text: &str) -> PathNode {
-        // A name may have parentheses of its own only in brackets.
-        let (name, class) = match text.strip_suffix(')').and_then(|text| text.rsplit_once('(')) {
-            Some((name, class)) => (name.trim(), class),
-            None => (text.trim(), ""),
-        };
-        let (step, name) = match name {
-            "" => (Step::Pointer, ""),
-            "key" | "element" => (Step::Part, name),
-            _ => match (name.strip_prefix("module "), name.strip_prefix('.'), name.strip_prefix('[')) {
-                (Some(module), ..) => (Step::Module, module),
-                (_, Some(attribute), _) => (Step::Attribute, attribute),
-                (.., Some(key)) => (Step::Item, key.trim_end_matches(']')),
-                _ if name.starts_with("default of ") => (Step::Part, name),
-                _ => (Step::Variable, name),
-            },
-        };
-        PathNode {
-            parent: None,
-            step,
-            name: name.into(),
-            class: class.into(),
-            address: 0,
-            size: Bytes::ZERO,
-            retained: Amount::default(),
-        }
-    }
 
     fn is_in(pattern: &'static str, text: &str) -> bool {
         let path = path(text);

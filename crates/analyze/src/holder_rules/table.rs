@@ -47,7 +47,7 @@ mod tests {
     use std::collections::BTreeSet;
     use std::path::Path;
 
-    use super::super::pattern::tests::path;
+    use super::super::testing::path;
     use super::*;
 
     #[test]
