@@ -8,7 +8,7 @@ use crate::arena::marks::ENOUGH_ITERATIONS;
 const MAIN_THREAD: u32 = 1;
 
 /// What the rule needs to know of a loop.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Turns {
     /// The loop around it, by its index.
     pub around: Option<usize>,
@@ -18,25 +18,52 @@ pub struct Turns {
     pub iterations: u64,
     /// How long it ran.
     pub ran: u64,
+    /// Whether these iterations are known, and not guessed from where the code was.
+    pub is_counted: bool,
+    /// Where it is: numbers in the order of lines.
+    pub location: u64,
 }
 
-/// The loop that counts, by its index: among those with enough iterations and none such around them the one that ran for longest,
-/// or the main thread's where that ran for half as long, since what other threads do again and again it may have asked for.
+/// The loop that counts, by its index: one with enough iterations and none such around it, which ran for longest, or the main thread's
+/// where that ran for half as long, since what other threads do again and again it may have asked for.
+///
+/// How long a loop ran is never the same twice. So what ran for nearly as long is as good, and among these it is decided by what every run of the
+/// program has in common: tasks that take turns run their loops all the time, side by side, and one that is inside another's iteration
+/// (what a request makes its server do) makes many for each of these.
 pub fn main_loop(loops: &[Turns]) -> Option<usize> {
+    let outermost = outermost(loops);
+    let own: Vec<(usize, Turns)> =
+        outermost.iter().copied().filter(|(_, one)| one.thread == MAIN_THREAD).collect();
+    let any = longest(&outermost)?;
+    coarsest(if longest(&own).is_some_and(|own| own >= any / 2) { &own } else { &outermost })
+}
+
+fn outermost(loops: &[Turns]) -> Vec<(usize, Turns)> {
     let is_enough = |one: &Turns| one.iterations >= ENOUGH_ITERATIONS;
     let around = |one: &Turns| one.around.and_then(|index| loops.get(index));
     // In a recursion loops may be around each other.
     let is_inside = |one: &Turns| {
         core::iter::successors(around(one), |&one| around(one)).take(loops.len()).any(is_enough)
     };
-    let all = loops.iter().enumerate();
-    let outermost: Vec<(usize, &Turns)> = all.filter(|(_, one)| is_enough(one) && !is_inside(one)).collect();
-    let longest = |of_main: bool| {
-        let own = outermost.iter().filter(move |(_, one)| !of_main || one.thread == MAIN_THREAD);
-        own.max_by_key(|(_, one)| (one.ran, one.iterations)).copied()
-    };
-    let any = longest(false)?;
-    Some(longest(true).filter(|(_, own)| own.ran >= any.1.ran / 2).unwrap_or(any).0)
+    let all = loops.iter().copied().enumerate();
+    all.filter(|(_, one)| is_enough(one) && !is_inside(one)).collect()
+}
+
+fn longest(loops: &[(usize, Turns)]) -> Option<u64> {
+    loops.iter().map(|(_, one)| one.ran).max()
+}
+
+/// Of those that ran for nearly as long as any the one with the fewest iterations, known ones before guessed ones; of several with about
+/// as many the first one in the source.
+fn coarsest(loops: &[(usize, Turns)]) -> Option<usize> {
+    let longest = longest(loops)?;
+    let is_long = |one: &Turns| one.ran >= longest - longest / 5;
+    let knows = loops.iter().any(|(_, one)| is_long(one) && one.is_counted);
+    let near: Vec<&(usize, Turns)> =
+        loops.iter().filter(|(_, one)| is_long(one) && one.is_counted == knows).collect();
+    let fewest = near.iter().map(|(_, one)| one.iterations).min()?;
+    let alike = near.into_iter().filter(|(_, one)| one.iterations / 2 <= fewest);
+    alike.min_by_key(|(index, one)| (one.location, one.thread, *index)).map(|(index, _)| *index)
 }
 
 #[cfg(test)]
@@ -44,7 +71,11 @@ mod tests {
     use super::*;
 
     fn one(thread: u32, around: Option<usize>, iterations: u64, ran: u64) -> Turns {
-        Turns { around, thread, iterations, ran }
+        Turns { around, thread, iterations, ran, ..Turns::default() }
+    }
+
+    fn at(location: u64, iterations: u64, ran: u64) -> Turns {
+        Turns { location, is_counted: true, ..one(1, None, iterations, ran) }
     }
 
     #[test]
@@ -57,9 +88,30 @@ mod tests {
     #[test]
     fn of_several_the_one_that_ran_for_longest_counts_and_the_main_threads_before_it() {
         let worker = one(2, None, 100_000, 1000);
-        assert_eq!(main_loop(&[one(2, None, 300, 900), worker]), Some(1));
+        assert_eq!(main_loop(&[one(2, None, 300, 700), worker]), Some(1));
         assert_eq!(main_loop(&[worker, one(1, None, 30, 500)]), Some(1));
         assert_eq!(main_loop(&[worker, one(1, None, 30, 499)]), Some(0));
+    }
+
+    #[test]
+    fn of_loops_side_by_side_the_one_with_fewest_iterations_counts_however_long_each_ran() {
+        for (client, rows) in [(1000, 999), (999, 1000), (1000, 810)] {
+            assert_eq!(main_loop(&[at(40, 300_000, rows), at(70, 5000, client)]), Some(1));
+        }
+    }
+
+    #[test]
+    fn known_iterations_count_before_guessed_ones() {
+        let guessed = Turns { is_counted: false, ..at(10, 600, 1000) };
+        assert_eq!(main_loop(&[guessed, at(70, 6000, 990)]), Some(1));
+        assert_eq!(main_loop(&[guessed, at(70, 6000, 500)]), Some(0), "but not those of a short one");
+    }
+
+    #[test]
+    fn of_loops_with_about_as_many_iterations_the_first_in_the_source_counts() {
+        for (one, other) in [(5000, 5001), (5001, 5000), (5000, 2600), (2600, 5000)] {
+            assert_eq!(main_loop(&[at(70, one, 1000), at(40, other, 999)]), Some(1));
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use heaplens_format::main_loop::{Turns, main_loop};
-use heaplens_format::recording::{Loop, MarkKind, Process};
+use heaplens_format::recording::{Code, Loop, MarkKind, Process};
 use heaplens_format::{Bytes, LoopId, Nanos};
 
 /// The main loop.
@@ -36,7 +36,7 @@ pub struct NamedMark {
 
 /// The loop that counts ([`main_loop`]), else the one with most iterations. A loop that made one iteration is none.
 pub(crate) fn iterations(process: &Process) -> Option<Iterations> {
-    let turns: Vec<Turns> = process.loops.iter().map(turns).collect();
+    let turns = turns_of(process);
     let most = || {
         let repeated = (0..turns.len()).filter(|&at| turns[at].iterations > 1);
         repeated.max_by_key(|&at| turns[at].iterations)
@@ -44,8 +44,7 @@ pub(crate) fn iterations(process: &Process) -> Option<Iterations> {
     let chosen = main_loop(&turns).or_else(most);
     let chosen = chosen.map(|at| (LoopId::new(at as u32 + 1), &process.loops[at]));
     chosen.map(|(of_loop, one)| {
-        let code = (one.code.get() as usize).checked_sub(1).and_then(|at| process.codes.get(at)).cloned();
-        let code = code.unwrap_or_default();
+        let code = code_of(process, one).cloned().unwrap_or_default();
         Iterations {
             of_loop,
             count: one.iterations,
@@ -57,13 +56,26 @@ pub(crate) fn iterations(process: &Process) -> Option<Iterations> {
     })
 }
 
-fn turns(one: &Loop) -> Turns {
-    Turns {
+/// What is known of the loops that one of them is chosen by. A loop is located by its file and line: code objects are numbered as they come.
+fn turns_of(process: &Process) -> Vec<Turns> {
+    let location = |one: &Loop| (code_of(process, one).map(|code| &code.file), one.line);
+    let mut locations: Vec<_> = process.loops.iter().map(location).collect();
+    locations.sort_unstable();
+    // Where the script was not seen to end, neither were its loops: then none is known.
+    let has_ended = process.marks.iter().any(|mark| mark.kind == MarkKind::EndOfScript);
+    let turns = |one: &Loop| Turns {
         around: one.around.and_then(|around| (around.get() as usize).checked_sub(1)),
         thread: one.thread,
         iterations: one.iterations,
         ran: one.last.get().saturating_sub(one.first.get()),
-    }
+        is_counted: has_ended && one.is_exact,
+        location: locations.partition_point(|other| *other < location(one)) as u64,
+    };
+    process.loops.iter().map(turns).collect()
+}
+
+fn code_of<'a>(process: &'a Process, one: &Loop) -> Option<&'a Code> {
+    (one.code.get() as usize).checked_sub(1).and_then(|at| process.codes.get(at))
 }
 
 /// The marks of the user's own, and the end of the script.
@@ -88,7 +100,6 @@ pub(crate) fn named_marks(process: &Process) -> Vec<NamedMark> {
 mod tests {
     use super::*;
     use heaplens_format::CodeId;
-    use heaplens_format::recording::Code;
 
     fn one(line: u32, around: u32, iterations: u64, last: u64) -> Loop {
         let around = (around > 0).then(|| LoopId::new(around));
@@ -110,6 +121,15 @@ mod tests {
     #[test]
     fn of_several_the_one_that_ran_for_longest_counts() {
         assert_eq!(line_of(&[one(1, 0, 100_000, 50), one(2, 0, 300, 9000)]), Some((2, 300)));
+    }
+
+    #[test]
+    fn of_loops_side_by_side_the_first_line_counts_however_long_each_ran_and_whichever_was_seen_first() {
+        for (one_ran, other_ran) in [(1000, 1001), (1001, 1000)] {
+            let (first, second) = (one(3, 0, 150, one_ran), one(8, 0, 140, other_ran));
+            assert_eq!(line_of(&[first, second]), Some((3, 150)));
+            assert_eq!(line_of(&[second, first]), Some((3, 150)));
+        }
     }
 
     #[test]

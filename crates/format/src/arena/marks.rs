@@ -166,7 +166,7 @@ pub struct LoopRecord {
     pub left: AtomicU64,
     /// When it was first seen, by the monotonic clock.
     pub first_ns: AtomicU64,
-    /// When its last mark was made.
+    /// When its last mark was made, or an iterator of it was freed after that.
     pub last_ns: AtomicU64,
 }
 

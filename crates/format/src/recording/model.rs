@@ -152,7 +152,7 @@ pub struct Loop {
     pub is_exact: bool,
     /// When it was first seen, since the start of the run.
     pub first: Nanos,
-    /// When its last mark was made.
+    /// When its last mark was made, or an iterator of it was freed after that.
     pub last: Nanos,
 }
 

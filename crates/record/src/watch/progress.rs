@@ -3,7 +3,7 @@
 
 use std::mem::offset_of;
 
-use heaplens_format::arena::marks::{ENOUGH_ITERATIONS, LOOP_SIZE, LoopRecord};
+use heaplens_format::arena::marks::{ENOUGH_ITERATIONS, LOOP_COUNTED, LOOP_SIZE, LoopRecord};
 use heaplens_format::main_loop::{Turns, main_loop};
 use heaplens_format::recording::Sample;
 use heaplens_format::{Bytes, Nanos};
@@ -103,11 +103,14 @@ fn main_of(loops: &[u8]) -> Option<Main> {
 fn turns(record: &[u8]) -> Turns {
     let field = |at: usize| word(record, at);
     let parent_and_slot = field(offset_of!(LoopRecord, parent));
+    let flags = (field(offset_of!(LoopRecord, last)) >> 32) as u32;
     Turns {
         around: (parent_and_slot as u32 as usize).checked_sub(1),
         thread: (parent_and_slot >> 32) as u32,
         iterations: field(offset_of!(LoopRecord, iterations)),
         ran: field(offset_of!(LoopRecord, last_ns)).saturating_sub(field(offset_of!(LoopRecord, first_ns))),
+        is_counted: flags & LOOP_COUNTED != 0,
+        location: field(offset_of!(LoopRecord, location)),
     }
 }
 

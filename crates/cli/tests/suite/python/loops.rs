@@ -86,6 +86,19 @@ fn loops_whose_frames_take_turns_are_counted_frame_by_frame() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
+/// Which of them ran for longest is a matter of microseconds.
+#[test]
+fn of_loops_side_by_side_every_run_chooses_the_same() {
+    for python in interpreters::some("python::loops::of_loops_side_by_side_every_run_chooses_the_same") {
+        for kind in ["tasks", "twins", "queue"] {
+            for _ in 0..4 {
+                let run = run_on(&python, &["python_side_by_side.py", kind]);
+                assert_eq!(reported(&run), said(&run), "{} {kind}", python.version);
+            }
+        }
+    }
+}
+
 #[test]
 fn the_report_names_the_loop_and_its_iterations() {
     let python = &interpreters::all("python::loops::the_report_names_the_loop_and_its_iterations")[0];

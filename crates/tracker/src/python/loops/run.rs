@@ -6,6 +6,7 @@ use heaplens_cpython::iterators::{Counter, Progress};
 use heaplens_format::arena::marks::{ENOUGH_ITERATIONS, LoopRecord};
 
 use super::running::Running;
+use crate::sys;
 
 /// A run as it was last seen. Zero is none.
 #[derive(Clone, Copy, Default)]
@@ -70,6 +71,10 @@ impl LoopRun {
         let iterations = rest.and_then(|rest| self.iterations_with(record.iterations.load(Relaxed), rest));
         if let Some(iterations) = iterations {
             record.iterations.store(iterations, Relaxed);
+        }
+        // How long it ran: marks need not reach to its end. What is inside a loop that counts is not watched and does not come here.
+        if record.iterations.load(Relaxed) >= ENOUGH_ITERATIONS {
+            record.last_ns.store(sys::monotonic_ns(), Relaxed);
         }
         self.left = if iterations.is_some() { 0 } else { u64::MAX };
         (self.iterator, self.count, self.counter) = (0, 0, Counter::default());
