@@ -138,15 +138,15 @@ impl TreeLoss {
 }
 
 impl ProcessGroup<'_> {
-    fn badness(&self) -> (u8, u64) {
-        if self.counts { badness(self.worst()) } else { (0, 0) }
+    fn badness(&self) -> Badness {
+        if self.counts { badness(self.worst()) } else { Badness::default() }
     }
 }
 
 /// The worst process of those whose verdict is that something is wrong.
 pub(super) fn worst<'a>(members: &[Member<'a>], main: Option<Pid>) -> Option<Member<'a>> {
     let lives = Lives::of(members, main);
-    let at_fault = members.iter().filter(|&&member| badness(member).0 > 0 && lives.counts(member));
+    let at_fault = members.iter().filter(|&&member| badness(member).severity > 0 && lives.counts(member));
     // `max_by_key` takes the last of equals; the first to begin is the better guess.
     at_fault.rev().max_by_key(|member| badness(**member)).copied()
 }
@@ -167,15 +167,30 @@ fn severity(verdict: Verdict) -> u8 {
     }
 }
 
-/// The severity, then the bytes that grew or are lost.
-fn badness(member: Member<'_>) -> (u8, u64) {
+/// How bad it is with a process, by what counts first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Badness {
+    /// See [`severity`].
+    severity: u8,
+    /// The order of magnitude of `bytes`: equal workers have the same.
+    magnitude: u32,
+    /// Whether it is known who holds what grows. Of equal workers the one that explains most stands for all.
+    has_holder: bool,
+    /// What grew or is lost.
+    bytes: u64,
+}
+
+fn badness(member: Member<'_>) -> Badness {
     let profile = member.profile;
-    let grown: f64 = profile.diagnosis.findings.iter().map(|finding| finding.trend.rise.max(0.0)).sum();
-    let lost = profile.lost(LeakKind::DefinitelyLost).bytes.get();
-    match profile.verdict().map_or(0, severity) {
-        0 => (0, 0),
-        severity => (severity, lost.saturating_add(grown as u64)),
+    let severity = profile.verdict().map_or(0, severity);
+    if severity == 0 {
+        return Badness::default();
     }
+    let findings = &profile.diagnosis.findings;
+    let grown: f64 = findings.iter().map(|finding| finding.trend.rise.max(0.0)).sum();
+    let bytes = profile.lost(LeakKind::DefinitelyLost).bytes.get().saturating_add(grown as u64);
+    let has_holder = findings.first().is_some_and(|finding| profile.held_by(finding).is_some());
+    Badness { severity, magnitude: bytes.max(1).ilog2(), has_holder, bytes }
 }
 
 /// Processes of one parent that run the same: replaced by each other, or side by side.
