@@ -20,9 +20,12 @@ pub struct Plateau {
     pub level: Bytes,
 }
 
-/// `least`: a smaller rise is not worth a word.
+/// `least`: a smaller rise is not worth a word. A line that rose in steps, or at the beginning, stands as well.
 pub(super) fn plateau(lines: &[GrowingLine<'_>], least: f64) -> Option<Plateau> {
-    let stands = |line: &&GrowingLine<'_>| line.trend().shape == Shape::Plateau && line.trend().rise >= least;
+    let stands = |line: &&GrowingLine<'_>| {
+        matches!(line.trend().shape, Shape::Plateau | Shape::Steps | Shape::Flat)
+            && line.trend().rise >= least
+    };
     let most = lines.iter().filter(stands).max_by(|one, other| {
         one.trend()
             .rise

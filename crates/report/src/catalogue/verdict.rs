@@ -51,7 +51,7 @@ pub(crate) fn judgement(profile: &Profile, verdict: Verdict) -> String {
             true => "no steady growth (no loop found, judged over time)".to_owned(),
             false => "growth not judged (no loop found)".to_owned(),
         },
-        Verdict::Clean => format!("no growth in {}", plural_count(diagnosis.count, "iteration")),
+        Verdict::Clean => format!("{} in {}", no_growth(profile), plural_count(diagnosis.count, "iteration")),
         Verdict::TooShort => too_short(profile),
     }
 }
@@ -89,6 +89,17 @@ fn growing(profile: &Profile) -> String {
         Some(trend) if trend.shape == Shape::Linear => format!("growing by {}", rate(profile, &trend)),
         Some(trend) if is_steady(&trend) => format!("steady so far, but {} are retained", sum()),
         _ => format!("live memory growing by {}", sum()),
+    }
+}
+
+/// Beside resident memory that is higher at its end: it rose once at the beginning, or goes up and down.
+fn no_growth(profile: &Profile) -> &'static str {
+    match profile.diagnosis.rss.filter(|trend| !is_steady(trend) && trend.shape != Shape::TooShort) {
+        Some(trend) if trend.rise >= 0.5 * (trend.level - trend.first) => {
+            "rose at the beginning, no growth since"
+        }
+        Some(_) => "varies, no steady growth",
+        None => "no growth",
     }
 }
 
