@@ -86,13 +86,8 @@ const GROWING: &[(&str, Option<f64>, &str)] = &[
     ),
 ];
 
-/// A script whose garbage waits for a collector that never comes. It takes a heap snapshot while it grows: without one it could not be
-/// told from what a function holds until it returns.
-const GARBAGE: &str = concat!(
-    "import gc, sys; gc.disable(); sys.path.insert(0, '",
-    env!("CARGO_MANIFEST_DIR"),
-    "/../../python')\nimport heaplens\nclass N: pass\nfor i in range(300):\n  n = N(); n.me = n\n  n.data = bytearray(7_000) # here\n  if i == 200: heaplens.snapshot()"
-);
+/// A script whose garbage waits for a collector that never comes.
+const GARBAGE: &str = "import gc; gc.disable()\nclass N: pass\nfor i in range(300):\n  n = N(); n.me = n\n  n.data = bytearray(7_000) # here";
 
 /// Scripts that do not.
 const BOUNDED: &[(&str, &str)] = &[
