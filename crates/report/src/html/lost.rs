@@ -44,7 +44,7 @@ fn sums(profile: &Profile, page: &mut Markup) {
         (
             "definitely",
             "definitely lost",
-            "no pointers to the blocks remain",
+            "at least: no pointers to the blocks remain; heaplens memcheck can find more",
             profile.lost(LeakKind::DefinitelyLost),
         ),
         (

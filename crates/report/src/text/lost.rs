@@ -15,6 +15,9 @@ use crate::catalogue::wording::{amount_words, plural, plural_count};
 /// Stacks that are named.
 const SHOWN: usize = 3;
 
+/// `run` leaves memory as the program does; `memcheck` clears blocks, so that no old word looks like a pointer.
+const MAY_BE_MORE: &str = "old pointers in reused memory can hide more; heaplens memcheck clears such memory";
+
 /// Writes what is lost, if anything is that matters.
 pub(super) fn write(profile: &Profile, page: &mut Page<'_>) -> io::Result<()> {
     let definite = profile.lost(LeakKind::DefinitelyLost);
@@ -26,17 +29,15 @@ pub(super) fn write(profile: &Profile, page: &mut Page<'_>) -> io::Result<()> {
     for record in lost.iter().take(SHOWN) {
         write_record(profile, record, page)?;
     }
-    match lost.len().saturating_sub(SHOWN) {
-        0 => Ok(()),
-        more => {
-            let stacks = plural(more as u64, "stack");
-            page.line(&format!("  {:>10}   {} more {stacks} (see heaplens memcheck)", "", count(more as u64)))
-        }
+    let more = lost.len().saturating_sub(SHOWN) as u64;
+    if more > 0 {
+        page.line(&format!("  {:>10}   {} more {}", "", count(more), plural(more, "stack")))?;
     }
+    page.line(&format!("  {:>10}   {MAY_BE_MORE}", ""))
 }
 
 fn headline(definite: Amount, indirect: Amount) -> String {
-    let own = format!("Definitely lost: {}", amount_words(definite));
+    let own = format!("Definitely lost: at least {}", amount_words(definite));
     if indirect.blocks == 0 { own } else { format!("{own} · indirectly lost: {}", amount_words(indirect)) }
 }
 
