@@ -203,13 +203,24 @@ pub(super) fn remark(profile: &Profile, remark: Remark) -> RemarkFields<'_> {
 }
 
 fn holder(profile: &Profile, finding: &Finding) -> Option<HolderFields> {
-    let held = finding.holder(profile);
-    if let HolderOf::Registry(steps) = held {
-        let path = steps.iter().map(|&step| step.to_owned()).collect();
-        let (retained_bytes, looked_at, alike) = (None, 0, 0);
-        return Some(HolderFields { path, retained_bytes, looked_at, alike, elements: None, known: None });
-    }
-    let HolderOf::Path(held) = held else { return None };
+    let held = match finding.holder(profile) {
+        HolderOf::Registry(steps) => {
+            let path = steps.iter().map(|&step| step.to_owned()).collect();
+            let (retained_bytes, looked_at, alike) = (None, 0, 0);
+            return Some(HolderFields {
+                path,
+                retained_bytes,
+                looked_at,
+                alike,
+                elements: None,
+                known: None,
+            });
+        }
+        HolderOf::Path(held) => held,
+        // What held it while it grew, such as a variable of a function that has returned since.
+        HolderOf::Nothing(_) => profile.held_by(finding)?,
+        HolderOf::Unknown(_) => return None,
+    };
     let retained = held.steps.iter().map(|step| step.retained.bytes.get()).max();
     Some(HolderFields {
         path: held.steps.iter().map(|step| crate::catalogue::reference_path::step_text(step)).collect(),

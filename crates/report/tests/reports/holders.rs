@@ -76,7 +76,13 @@ fn a_finding_names_who_held_it_while_the_program_ran() {
 fn without_a_snapshot_no_holder_is_named() {
     let profile = profiled(&growing("/home/user/shop/train.py"));
     assert!(!written(text::write, &profile).contains("held by"));
-    assert_eq!(parsed(&profile)["findings"][0]["holder"], serde_json::Value::Null);
+    let finding = &parsed(&profile)["findings"][0];
+    assert_eq!(finding["holder"], serde_json::Value::Null);
+    assert_eq!(finding["holder_unknown"], "no heap snapshot was taken");
+    let mut refused = growing("/home/user/shop/train.py");
+    refused.recording.processes[0].heap.refusal = Some("too little memory".into());
+    let page = written(text::write, &profiled(&refused));
+    assert!(page.contains("not known: no heap snapshot could be taken: too little memory"), "{page}");
 }
 
 #[test]
