@@ -48,6 +48,7 @@ impl Profile {
         if finding.garbage.is_some() {
             return None;
         }
+        let have_stayed = 2 * finding.held.bytes.get() >= finding.live.bytes.get();
         let sites = finding.sites.iter().map(|&site| &self.sites[site]);
         let mut growing: Vec<(f64, StackId)> =
             sites.clone().filter_map(|site| Some((self.diagnosis.of_site(site)?, site.stack))).collect();
@@ -55,7 +56,7 @@ impl Profile {
         let half = growing.iter().map(|(slope, _)| slope.max(0.0)).sum::<f64>() / 2.0;
         if half == 0.0 {
             let stacks: Vec<StackId> = sites.map(|site| site.stack).collect();
-            return self.holders.of_stacks(&stacks);
+            return self.holders.of_stacks(&stacks, have_stayed);
         }
         let mut seen = 0.0;
         for (slope, stack) in growing {
@@ -63,7 +64,7 @@ impl Profile {
                 break;
             }
             seen += slope;
-            if let Some(held) = self.holders.of_stacks(&[stack]) {
+            if let Some(held) = self.holders.of_stacks(&[stack], have_stayed) {
                 return Some(held);
             }
         }

@@ -70,10 +70,12 @@ impl Holders {
         }
     }
 
-    /// Who holds the blocks of one of these stacks, if most of them are held alike: those of which most is held in the best snapshot. That is the last one while
-    /// the program ran, else the last one that was asked for: a local of a function that has returned is gone at the end.
-    pub fn of_stacks(&self, stacks: &[StackId]) -> Option<HeldBy<'_>> {
+    /// Who holds the blocks of one of these stacks, if most of them are held alike: those of which most is held in the best snapshot. Of blocks that
+    /// stayed until the end that is the last one: what held them while they grew may have handed them over. Else it is the last one while the
+    /// program ran, then the last one that was asked for: a local of a function that has returned is gone at the end.
+    pub fn of_stacks(&self, stacks: &[StackId], have_stayed: bool) -> Option<HeldBy<'_>> {
         let rank = |view: &HeapView| match view.moment {
+            _ if have_stayed => 0,
             HeapMoment::Running { .. } => 0,
             HeapMoment::Asked => 1,
             HeapMoment::Exit => 2,
@@ -87,9 +89,7 @@ impl Holders {
             (2 * holder.alike >= holder.inspected).then(|| held_by(view, &holder))
         })
     }
-}
 
-impl Holders {
     /// The stack that allocated what holds the objects of a stack, where the interpreter may have reused these: in the last snapshot that
     /// was taken while the program ran.
     pub fn container_of(&self, stack: StackId) -> Option<StackId> {
