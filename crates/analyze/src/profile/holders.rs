@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use heaplens_format::recording::{GrowingNode, Heap, HeapMoment, HeapView, Holder, PathNode, Process};
+use heaplens_format::recording::{GrowingNode, Heap, HeapMoment, HeapView, Holder, PathNode, Process, Step};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::stacks::{StackId, Stacks};
@@ -71,23 +71,30 @@ impl Holders {
     }
 
     /// Who holds the blocks of one of these stacks, if most of them are held alike: those of which most is held in the best snapshot. Of blocks that
-    /// stayed until the end that is the last one: what held them while they grew may have handed them over. Else it is the last one while the
-    /// program ran, then the last one that was asked for: a local of a function that has returned is gone at the end.
+    /// stayed until the end that is the last one, if it names what holds them from a module on: what held them while they grew may have handed them over. Else it is
+    /// the last one while the program ran, then the last one that was asked for: a local of a function that has returned is gone at the end.
     pub fn of_stacks(&self, stacks: &[StackId], have_stayed: bool) -> Option<HeldBy<'_>> {
         let rank = |view: &HeapView| match view.moment {
-            _ if have_stayed => 0,
             HeapMoment::Running { .. } => 0,
             HeapMoment::Asked => 1,
             HeapMoment::Exit => 2,
         };
         let mut order: Vec<usize> = (0..self.heap.views.len()).rev().collect();
         order.sort_by_key(|&at| rank(&self.heap.views[at]));
-        order.into_iter().find_map(|at| {
-            let found = stacks.iter().filter_map(|stack| self.by_stack[at].get(stack)).min()?;
-            let view = &self.heap.views[at];
-            let holder = view.holders[*found];
-            (2 * holder.alike >= holder.inspected).then(|| held_by(view, &holder))
-        })
+        // A pointer without a name may be an old word.
+        let is_named = |held: &HeldBy<'_>| {
+            held.steps.first().is_some_and(|root| root.step == Step::Module)
+                && held.steps.iter().all(|node| node.step != Step::Pointer)
+        };
+        let at_the_end = order.last().filter(|_| have_stayed).and_then(|&at| self.in_view(at, stacks));
+        at_the_end.filter(is_named).or_else(|| order.into_iter().find_map(|at| self.in_view(at, stacks)))
+    }
+
+    fn in_view(&self, at: usize, stacks: &[StackId]) -> Option<HeldBy<'_>> {
+        let found = stacks.iter().filter_map(|stack| self.by_stack[at].get(stack)).min()?;
+        let view = &self.heap.views[at];
+        let holder = view.holders[*found];
+        (2 * holder.alike >= holder.inspected).then(|| held_by(view, &holder))
     }
 
     /// The stack that allocated what holds the objects of a stack, where the interpreter may have reused these: in the last snapshot that
