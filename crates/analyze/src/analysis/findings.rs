@@ -1,6 +1,8 @@
 //! What is said of findings: the words of their rules, their lines, who holds what they are about; and what frameworks have to say
 //! besides.
 
+use std::borrow::Cow;
+
 use heaplens_format::recording::{Amount, LeakKind};
 
 use super::profile::Profile;
@@ -116,19 +118,19 @@ impl Finding {
     }
 
     /// The headline.
-    pub fn title(&self, profile: &Profile) -> &'static str {
+    pub fn title(&self, profile: &Profile) -> Cow<'static, str> {
         self.rule.title.of(self, self.line(profile))
     }
 
     /// The word for it.
-    pub fn verdict(&self, profile: &Profile) -> &'static str {
+    pub fn verdict(&self, profile: &Profile) -> Cow<'static, str> {
         self.rule.verdict.of(self, self.line(profile))
     }
 
     /// What to do, as far as it is known.
-    pub fn fix(&self, profile: &Profile) -> &'static str {
+    pub fn fix(&self, profile: &Profile) -> Cow<'static, str> {
         let of_rule = || self.rule.fix.of(self, self.line(profile));
-        self.holder_rule(profile).map_or_else(of_rule, |holder| holder.fix)
+        self.holder_rule(profile).map_or_else(of_rule, |holder| Cow::Borrowed(holder.fix))
     }
 
     /// The line that it is about.

@@ -3,7 +3,9 @@
 //! one static [`Rule`] (see [`super::rules`]). The engine asks rules and knows none of them by name, but for those that hold for any
 //! program.
 
+use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 
 use heaplens_format::Bytes;
 use heaplens_format::recording::{Amount, Stage};
@@ -128,14 +130,17 @@ pub(crate) enum Text {
     Plain(&'static str),
     /// They depend on it, and on its line.
     By(fn(&Finding, Option<&StackFrame>) -> &'static str),
+    /// They name something that the finding knows.
+    Naming(fn(&Finding) -> String),
 }
 
 impl Text {
     /// Of a finding about this line.
-    pub(crate) fn of(&self, finding: &Finding, line: Option<&StackFrame>) -> &'static str {
+    pub(crate) fn of(&self, finding: &Finding, line: Option<&StackFrame>) -> Cow<'static, str> {
         match self {
-            Self::Plain(text) => text,
-            Self::By(choose) => choose(finding, line),
+            Self::Plain(text) => Cow::Borrowed(text),
+            Self::By(choose) => Cow::Borrowed(choose(finding, line)),
+            Self::Naming(write) => Cow::Owned(write(finding)),
         }
     }
 }
@@ -269,6 +274,10 @@ pub struct Finding {
     pub reclaimed: Option<Bytes>,
     /// The part of it that a heap snapshot saw as garbage while it grew, 0 to 1: the proof of a rule on garbage.
     pub garbage: Option<f64>,
+    /// The part of it that a heap snapshot saw nobody hold while it grew, though it was no garbage, 0 to 1.
+    pub overcounted: Option<f64>,
+    /// The file name of the extension module that allocated it, where that is what the finding is about and there is one.
+    pub extension: Option<Arc<str>>,
     /// What a collection at the end freed of it, where that proves nothing.
     pub collected_at_exit: Option<CollectedAtExit>,
     /// How threads become more, where these are what grows.
@@ -313,6 +322,8 @@ impl Finding {
             held: Measure::default(),
             reclaimed: None,
             garbage: None,
+            overcounted: None,
+            extension: None,
             collected_at_exit: None,
             threads: None,
             counting: None,

@@ -25,12 +25,17 @@ struct SiteParts {
 impl UnreachableParts {
     /// By the last snapshot while the program ran.
     pub(crate) fn while_running(known: Known<'_>) -> Self {
-        Self::by_last(known, |moment| !matches!(moment, HeapMoment::Exit))
+        Self::by_last(known, |view| view.moment != HeapMoment::Exit)
     }
 
-    fn by_last(known: Known<'_>, is_meant: fn(HeapMoment) -> bool) -> Self {
+    /// By the snapshot at exit, where it missed no pointers in registers. It does not prove that something was garbage before.
+    pub(crate) fn at_exit(known: Known<'_>) -> Self {
+        Self::by_last(known, |view| view.moment == HeapMoment::Exit && !view.others_ran)
+    }
+
+    fn by_last(known: Known<'_>, is_meant: fn(&HeapView) -> bool) -> Self {
         let mut views = known.process.heap.views.iter();
-        let is_meant = |view: &&HeapView| is_meant(view.moment) && view.unreachable.is_some();
+        let is_meant = |view: &&HeapView| is_meant(view) && view.unreachable.is_some();
         let sites = views.rfind(is_meant).and_then(|view| view.unreachable.as_deref());
         Self { parts: sites.map(|sites| parts(known, sites)) }
     }
@@ -38,6 +43,11 @@ impl UnreachableParts {
     /// The part of some bytes that was garbage, where they are given by site; `None` where no snapshot knows.
     pub(crate) fn garbage(&self, bytes: impl Iterator<Item = (usize, f64)>) -> Option<f64> {
         self.share(bytes, |parts| parts.garbage)
+    }
+
+    /// The part of them that nobody held, though it was no garbage.
+    pub(crate) fn overcounted(&self, bytes: impl Iterator<Item = (usize, f64)>) -> Option<f64> {
+        self.share(bytes, |parts| parts.overcounted)
     }
 
     fn share(&self, bytes: impl Iterator<Item = (usize, f64)>, part: fn(&SiteParts) -> f64) -> Option<f64> {
@@ -81,6 +91,15 @@ impl UnreachableParts {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_nobody_holds_is_no_garbage() {
+        let parts = SiteParts { garbage: 0.25, overcounted: 0.5 };
+        let seen = UnreachableParts { parts: Some(FxHashMap::from_iter([(1, parts)])) };
+        let bytes = || [(1, 10.0), (2, 10.0)].into_iter();
+        assert_eq!((seen.overcounted(bytes()), seen.garbage(bytes())), (Some(0.25), Some(0.125)));
+        assert_eq!(UnreachableParts::default().overcounted(bytes()), None, "no snapshot was taken");
+    }
 
     #[test]
     fn bytes_count_as_garbage_as_far_as_the_blocks_of_their_site_were() {

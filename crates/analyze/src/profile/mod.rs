@@ -33,4 +33,4 @@ pub use sites::{Margin, Measure, SiteProfile, ThreadPart, Totals};
 pub use stacks::{
     Cut, Frames, Import, Origin, StackFrame, StackId, StackStep, headline, is_interpreter, is_library,
 };
-pub(crate) use stacks::{LineKey, Stacks, allocated_by_library, own_line, thread_start};
+pub(crate) use stacks::{LineKey, Stacks, allocated_by_library, extension_module, own_line, thread_start};

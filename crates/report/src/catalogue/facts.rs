@@ -61,7 +61,7 @@ pub(crate) fn facts(profile: &Profile, finding: &Finding) -> Vec<(&'static str, 
         ("evidence", evidence.unwrap_or_default()),
         ("levels off", stops.unwrap_or_default()),
         ("ruled out", excluded(profile, finding)),
-        (FIX, finding.fix(profile).to_owned()),
+        (FIX, one_line(&finding.fix(profile))),
         ("rule", format!("{id} {name}")),
     ];
     facts.into_iter().filter(|(_, text)| !text.is_empty()).collect()
@@ -69,6 +69,12 @@ pub(crate) fn facts(profile: &Profile, finding: &Finding) -> Vec<(&'static str, 
 
 /// What the reclaim test gave back, and what a snapshot saw before.
 fn proof(finding: &Finding) -> String {
+    if let Some(part) = finding.overcounted.map(percent) {
+        return format!(
+            "a heap snapshot while it grew found that nobody holds {part} of it: the objects count more references than \
+             there are pointers to them"
+        );
+    }
     let Some(returned) = finding.reclaimed.map(size) else { return String::new() };
     match finding.garbage {
         Some(part) => {

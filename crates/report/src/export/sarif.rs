@@ -2,6 +2,7 @@
 //! finding, and one for each stack whose blocks the program can no longer reach; of processes that did the same, the worst one's. A result is recognised in another run by what
 //! does not change when lines move: its rule, the name of the file, the function and the text of the line.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
 
@@ -61,7 +62,7 @@ struct Cause<'a> {
     rule: (&'static str, &'static str),
     level: &'static str,
     title: String,
-    help: &'static str,
+    help: Cow<'static, str>,
     /// Further reading.
     reference: Option<&'static str>,
     text: String,
@@ -72,7 +73,7 @@ struct Cause<'a> {
 
 fn growth<'a>(profile: &'a Profile, finding: &Finding) -> Cause<'a> {
     let verdict = finding.verdict(profile);
-    let level = match verdict {
+    let level = match &*verdict {
         verdict if verdict.starts_with("leak") => "error",
         "bounded cache, still filling" => "note",
         _ => "warning",
@@ -81,14 +82,16 @@ fn growth<'a>(profile: &'a Profile, finding: &Finding) -> Cause<'a> {
     let share =
         finding.share.map_or_else(String::new, |share| format!(", {:.0} % of the growth", 100.0 * share));
     let (title, fix) = (finding.title(profile), finding.fix(profile));
+    // A rule is described once, for all of its findings.
+    let of_rule = Finding { extension: None, ..finding.clone() };
     let name = evidence::mapping(finding).map_or_else(String::new, |name| format!(" ({name})"));
     let stack =
         finding.representative.map(|representative| profile.stack(&profile.sites[representative]).collect());
     Cause {
         rule: (finding.rule.id, finding.rule.name),
         level,
-        title: title.to_owned(),
-        help: fix,
+        title: of_rule.title(profile).into_owned(),
+        help: of_rule.fix(profile),
         reference: finding.rule.references.first().copied(),
         text: format!("{title}{name}: {pace:.0} bytes per {per}{share}. Verdict: {verdict}. Fix: {fix}."),
         line: finding.line(profile),
@@ -132,8 +135,8 @@ fn lost_record<'a>(profile: &'a Profile, record: &LeakRecord) -> Option<Cause<'a
     Some(Cause {
         rule,
         level,
-        title: title.to_owned(),
-        help: "free the blocks, or keep a pointer to them",
+        title: title.to_string(),
+        help: Cow::Borrowed("free the blocks, or keep a pointer to them"),
         reference: None,
         text: format!("{title}. {bytes} bytes are lost with the {blocks} {noun} allocated at this line."),
         line: profile.line_of(record.stack),

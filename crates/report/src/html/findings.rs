@@ -69,7 +69,7 @@ fn head(profile: &Profile, finding: &Finding, (rank, id): (&str, &str), page: &m
         page.inside("h3", &[("id", id)], |page| {
             page.element("span", &[("class", "rank")], rank);
             page.text(" ");
-            page.text(finding.title(profile));
+            page.text(&finding.title(profile));
         });
         page.inside("p", &[("class", "amount")], |page| {
             page.element("strong", &[], &amount(profile, finding));

@@ -1,5 +1,7 @@
 //! What grows: the slopes of resident memory, and the findings.
 
+use std::borrow::Cow;
+
 use heaplens_analyze::diagnose::{Finding, Shape, Verdict};
 use heaplens_analyze::profile::SiteProfile;
 use heaplens_analyze::{HolderOf, Profile, Remark};
@@ -57,7 +59,7 @@ pub(super) fn plateau(profile: &Profile) -> Option<PlateauFields<'_>> {
 pub(super) struct FindingFields<'a> {
     rule: &'static str,
     name: &'static str,
-    verdict: &'static str,
+    verdict: Cow<'static, str>,
     layer: Option<&'static str>,
     bytes_per_iteration: f64,
     low: f64,
@@ -80,7 +82,7 @@ pub(super) struct FindingFields<'a> {
     /// What was noted about it in words, such as the argument that changed.
     reasons: Vec<&'a str>,
     excluded: Vec<ExcludedFields>,
-    fix: &'static str,
+    fix: Cow<'static, str>,
     references: &'static [&'static str],
 }
 
@@ -250,6 +252,7 @@ fn evidence(profile: &Profile, finding: &Finding) -> Vec<EvidenceFields> {
         known("threads whose stacks are left", finding.threads.map(|threads| threads.count as f64)),
         known("bytes that came back when asked for", finding.reclaimed.map(|bytes| bytes.get() as f64)),
         known("part that was garbage while it grew", finding.garbage),
+        known("part that nobody held while it grew", finding.overcounted),
         known(
             "bytes that a collection freed at exit",
             finding.collected_at_exit.map(|collected| collected.freed.get() as f64),

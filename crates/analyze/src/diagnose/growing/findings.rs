@@ -122,6 +122,8 @@ impl GrowingLine<'_> {
             held: held(&self.sum.sites, sites),
             reclaimed: None,
             garbage: None,
+            overcounted: None,
+            extension: None,
             collected_at_exit: None,
             threads: self.threads,
             counting: self.cause.and_then(|cause| cause.counting.clone()),

@@ -1,25 +1,33 @@
-//! C16: Python objects without referrers whose reference count is above zero: native code took a reference and did not
-//! release it. Only objects tracked by the collector are covered: the heap snapshot at exit found no other pointer to them,
-//! and the collection that followed left them alone because of their reference counts.
+//! C16: Python objects that nobody holds, though they count references: native code took a reference and did not release it. A heap
+//! snapshot while they became more saw it, else the one at exit: the objects count more references than there are pointers to them. What
+//! held them before is no question as it is with garbage, since a holder that is gone gives its references back. Or the one at exit saw,
+//! of objects that the collector tracks, no other pointer to them than the collector's, and the collection that followed left them alone.
 
-use heaplens_format::recording::{HeapMoment, HeapView, Holder, Step};
+use std::sync::Arc;
+
+use heaplens_format::recording::{HeapMoment, HeapView, Holder, Stage, Step};
 use rustc_hash::FxHashSet;
 
 use super::site_growth;
 use crate::diagnose::evidence::Evidence;
 use crate::diagnose::known::Known;
 use crate::diagnose::rule::{Finding, Reads, Rule, Text};
-use crate::profile::{path, site_numbers};
+use crate::diagnose::unreachable::UnreachableParts;
+use crate::profile::reclaim_test::last_mark;
+use crate::profile::{extension_module, path, site_numbers};
 
 pub(crate) static RULE: Rule = Rule {
-    title: Text::Plain("Reference leak: objects without referrers are not freed"),
+    title: Text::Naming(|finding| format!("Nobody holds it: a missing Py_DECREF in {}", extension(finding))),
     verdict: Text::Plain("leak (library)"),
-    fix: Text::Plain(
-        "native code took a reference and never released it (missing Py_DECREF): upgrade the extension module that these \
-         objects are passed to, or report the leak to its maintainers with this line",
-    ),
+    fix: Text::Naming(|finding| {
+        format!(
+            "nobody holds it: a missing Py_DECREF in {}. Native code took a reference and never released it: release it \
+             there, upgrade the extension module, or report the leak to its maintainers with this line",
+            extension(finding)
+        )
+    }),
     holder: &["no one: only its reference count"],
-    reads: &[Reads::Collection, Reads::Holders],
+    reads: &[Reads::Holders],
     review: Some(|evidence, findings| review(evidence, findings)),
     ..Rule::new("C16", "refcount", 290)
 };
@@ -27,26 +35,49 @@ pub(crate) static RULE: Rule = Rule {
 /// The fraction of a line's growth that must still be live at the end, and the fraction that the collector may free.
 const MOST: f64 = 0.8;
 const LITTLE: f64 = 0.2;
-/// The fraction of what is live then that must have no referrers.
+/// The fraction of what is live then that nobody must hold.
 const HALF: f64 = 0.5;
 
-fn review(evidence: &Evidence<'_>, findings: &mut [Finding]) {
-    let known = evidence.known;
-    let forgotten = forgotten(known);
-    let is_forgotten = |finding: &Finding| {
-        let held = |site: &usize| known.sites[*site].held.bytes.get() as f64;
-        let all: f64 = finding.sites.iter().map(held).sum();
-        let of_nobody: f64 = finding.sites.iter().filter(|site| forgotten.contains(site)).map(held).sum();
-        let (rise, freed) = (finding.trend.rise, evidence.reclaimed.freed(&finding.sites));
-        of_nobody > HALF * all && all >= MOST * rise && freed <= LITTLE * rise
-    };
-    let plain = findings.iter_mut().filter(|finding| *finding.rule == site_growth::RULE);
-    plain.filter(|finding| is_forgotten(finding)).for_each(|finding| finding.rule = &RULE);
+/// The module that allocated it, as far as it is known.
+fn extension(finding: &Finding) -> &str {
+    finding.extension.as_deref().unwrap_or("an extension")
 }
 
-/// Sites whose objects are only on the collector's list, by their indices in the profile.
+fn review(evidence: &Evidence<'_>, findings: &mut [Finding]) {
+    let (forgotten, exit) = (forgotten(evidence.known), UnreachableParts::at_exit(evidence.known));
+    for finding in findings.iter_mut().filter(|finding| *finding.rule == site_growth::RULE) {
+        let held = |site: usize| evidence.known.sites[site].held.bytes.get() as f64;
+        let held: Vec<(usize, f64)> = finding.sites.iter().map(|&site| (site, held(site))).collect();
+        let all: f64 = held.iter().map(|(_, bytes)| bytes).sum();
+        let (rise, freed) = (finding.trend.rise, evidence.reclaimed.freed(&finding.sites));
+        if all < MOST * rise || freed > LITTLE * rise {
+            continue;
+        }
+        let overcounted = |seen: &UnreachableParts| seen.overcounted(held.iter().copied());
+        let while_it_grew = overcounted(evidence.unreachable);
+        let is_most = |part: f64| part > HALF;
+        let tracked: f64 =
+            held.iter().filter(|(site, _)| forgotten.contains(site)).map(|(_, bytes)| bytes).sum();
+        if while_it_grew.or_else(|| overcounted(&exit)).is_some_and(is_most) || tracked > HALF * all {
+            finding.rule = &RULE;
+            finding.overcounted = while_it_grew.filter(|&part| is_most(part));
+            finding.extension = allocated_in(evidence.known, finding);
+        }
+    }
+}
+
+/// The extension module that allocates at the site that grows most.
+fn allocated_in(known: Known<'_>, finding: &Finding) -> Option<Arc<str>> {
+    let site = &known.sites[finding.representative?];
+    extension_module(known.stacks.frames(site.stack)).map(Into::into)
+}
+
+/// Sites whose objects are only on the collector's list at exit, where it was run then, by their indices in the profile.
 fn forgotten(known: Known<'_>) -> FxHashSet<usize> {
     let Known { process, stacks, sites, .. } = known;
+    if last_mark(process, Stage::Collected).is_none() {
+        return FxHashSet::default();
+    }
     // Pointers that were only in registers of running threads were not seen.
     let is_whole = |view: &&HeapView| view.moment == HeapMoment::Exit && !view.others_ran;
     let Some(view) = process.heap.views.iter().rfind(is_whole) else { return FxHashSet::default() };

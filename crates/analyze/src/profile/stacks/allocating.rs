@@ -20,7 +20,11 @@ const RUNTIME: [&str; 10] = [
 /// Folders below which object files are installed.
 const SYSTEM: [&str; 5] = ["/usr/", "/lib/", "/lib64/", "/bin/", "/sbin/"];
 /// Folders of Python that its packages and its own extension modules are in.
-const OF_PYTHON: [&str; 3] = ["/site-packages/", "/dist-packages/", "/lib-dynload/"];
+const OF_PYTHON: [&str; 3] = ["/site-packages/", "/dist-packages/", OWN_MODULES];
+/// The folder of the extension modules that come with the interpreter.
+const OWN_MODULES: &str = "/lib-dynload/";
+/// How the agent's object file is called at the beginning.
+const AGENT: &str = "libheaplens-";
 
 /// Whether a block was allocated by code that was installed, and not by the user's own. Who called that code does not matter.
 pub(crate) fn allocated_by_library<'a>(mut stack: impl Iterator<Item = &'a StackFrame>) -> bool {
@@ -33,8 +37,25 @@ pub(crate) fn allocated_by_library<'a>(mut stack: impl Iterator<Item = &'a Stack
     })
 }
 
+/// The file name of the extension module that allocated a Python object: of the innermost native code that is neither the interpreter,
+/// its own modules nor the runtime. Code that called a Python function is none: that function allocated it.
+pub(crate) fn extension_module<'a>(stack: impl Iterator<Item = &'a StackFrame>) -> Option<&'a str> {
+    let native = stack.take_while(|frame| !frame.is_python());
+    let mut others = native.filter(|frame| !is_runtime(frame) && !is_interpreter(frame));
+    let module = others.find_map(|frame| frame.module.as_deref().filter(|module| !is_agent(module)))?;
+    (!module.contains(OWN_MODULES)).then(|| file_name(module))
+}
+
+fn is_agent(module: &str) -> bool {
+    file_name(module).starts_with(AGENT)
+}
+
+fn file_name(module: &str) -> &str {
+    module.rsplit('/').next().unwrap_or(module)
+}
+
 fn is_runtime(frame: &StackFrame) -> bool {
-    let name = frame.module.as_deref().and_then(|module| module.rsplit('/').next()).unwrap_or_default();
+    let name = frame.module.as_deref().map_or("", file_name);
     RUNTIME.iter().any(|prefix| name.starts_with(prefix))
 }
 
@@ -81,5 +102,18 @@ mod tests {
         );
         assert!(!is_of_library(&[&interpreter, &script]));
         assert!(!is_of_library(&[&ctypes, &interpreter, &script]), "by a call through ctypes");
+    }
+    #[test]
+    fn the_innermost_module_that_is_not_pythons_own_is_the_extension() {
+        let malloc = native("malloc", "/usr/lib/libheaplens-0123456789abcdef.so");
+        let interpreter = native("PyBytes_FromStringAndSize", "/usr/lib/libpython3.11.so.1.0");
+        let own = native("pack", "/usr/lib/python3.11/lib-dynload/_struct.cpython-311-x86_64-linux-gnu.so");
+        let (inner, outer) = (native("decode", "/v/codec.abi3.so"), native("run", "/v/scheduler.so"));
+        let script = python("/home/a/app/train.py");
+        let module = |stack: &[&StackFrame]| extension_module(stack.iter().copied()).map(str::to_owned);
+        let codec = Some("codec.abi3.so".to_owned());
+        assert_eq!(module(&[&malloc, &interpreter, &inner, &outer, &interpreter, &script]), codec);
+        assert_eq!(module(&[&malloc, &interpreter, &script, &interpreter, &outer]), None, "it called Python");
+        assert_eq!(module(&[&malloc, &interpreter, &own, &interpreter, &script]), None, "Python's own");
     }
 }

@@ -7,7 +7,7 @@ mod naming;
 mod origin;
 mod table;
 
-pub(crate) use allocating::allocated_by_library;
+pub(crate) use allocating::{allocated_by_library, extension_module};
 pub(crate) use frame::LineKey;
 pub use frame::StackFrame;
 pub use naming::{headline, is_interpreter, is_library};
