@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use heaplens_format::recording::{Amount, LeakKind};
+use heaplens_format::recording::{Amount, HeapMoment, HeapView, LeakKind};
 
 use super::profile::Profile;
 use crate::diagnose::Finding;
@@ -47,6 +47,15 @@ impl Profile {
             Some(Leaks::Done(records)) => leaked(records, kind),
             Some(Leaks::NotDone(_)) | None => Amount::default(),
         }
+    }
+
+    /// Python objects that nobody held at the end though they count references, and what only these lead to; `None` where that is not
+    /// known. They are of no leak kind.
+    pub fn unreferenced(&self) -> Option<Amount> {
+        let mut views = self.holders.views().iter();
+        let is_whole = |view: &&HeapView| view.moment == HeapMoment::Exit && !view.others_ran;
+        let sites = views.rfind(is_whole)?.unreachable.as_ref()?;
+        Some(sites.iter().map(|of| of.overcounted).sum())
     }
 
     /// What a finding is about and the program could no longer reach at its end.

@@ -12,6 +12,8 @@ pub(super) struct LostFields<'a> {
     indirectly: AmountFields,
     possibly: AmountFields,
     still_reachable: AmountFields,
+    /// Python objects that nobody holds though they count references, and what only these lead to; `null` where that is not known.
+    unreferenced: Option<AmountFields>,
     suppressed: AmountFields,
     /// Whether what is definitely lost is too little to matter: only libraries lost it, and it is below the floor.
     below_floor: bool,
@@ -50,6 +52,7 @@ pub(super) fn lost(profile: &Profile) -> Option<LostFields<'_>> {
         indirectly: total(LeakKind::IndirectlyLost),
         possibly: total(LeakKind::PossiblyLost),
         still_reachable: total(LeakKind::StillReachable),
+        unreferenced: profile.unreferenced().map(amount),
         suppressed: amount(profile.suppressed.iter().map(|(_, amount)| *amount).sum()),
         below_floor: profile.lost_below_floor().is_some(),
         not_done,

@@ -64,6 +64,9 @@ fn write_records(
         let total = leaked(records, kind);
         page.line(&format!("  {:16}  {:>12} in {}", name(kind), bytes(total), blocks(total)))?;
     }
+    if let Some(total) = profile.unreferenced().filter(|total| total.blocks > 0) {
+        page.line(&format!("  unreferenced Python objects: {} in {}", bytes(total), blocks(total)))?;
+    }
     write_suppressed(profile, options, page)?;
     let shown = records.iter().filter(|record| options.kinds.contains(&record.kind));
     for (rank, record) in (1..).zip(shown) {

@@ -12,7 +12,7 @@ use heaplens_format::Pid;
 use heaplens_format::recording::LeakCheck;
 use heaplens_snapshot::{Examined, Snapshot};
 
-use super::heap_view::{History, view};
+use super::heap_view::{History, unreachable_view, view};
 use super::typed_heap::TypedHeap;
 use crate::heap::memory::TooManyBlocks;
 
@@ -37,7 +37,8 @@ impl Analysis {
     /// Which blocks can be reached.
     pub fn leaks(&mut self, snapshot: &Snapshot) -> Examined {
         let heap = TypedHeap::new(snapshot, self.history(snapshot).names());
-        Examined { leaks: Some(leak_check(snapshot, heap.as_ref())), view: None }
+        let view = heap.as_ref().ok().and_then(unreachable_view);
+        Examined { leaks: Some(leak_check(snapshot, heap.as_ref())), view }
     }
 
     /// The same, and who holds them.

@@ -73,6 +73,11 @@ pub(crate) fn view(heap: &TypedHeap<'_>, history: &mut History) -> HeapView {
     }
 }
 
+/// Only the objects of Python that no root leads to; `None` where these are not known.
+pub(crate) fn unreachable_view(heap: &TypedHeap<'_>) -> Option<HeapView> {
+    Some(HeapView { unreachable: Some(unreachable(heap)?), ..HeapView::default() })
+}
+
 /// What a view is made with.
 struct ViewBuilder<'a, 'm> {
     heap: &'a TypedHeap<'m>,

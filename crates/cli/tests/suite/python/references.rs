@@ -146,3 +146,35 @@ fn bytes_that_an_extension_releases_are_clean() {
         assert_eq!(findings(&run), Vec::<Value>::new(), "{}", python.version);
     });
 }
+
+/// Bytes and blocks that no one holds, as `memcheck` has them, and the number of objects and the size of one that the program says.
+fn unreferenced(python: &Interpreter, modules: &str, kind: &str) -> ([u64; 2], [u64; 2]) {
+    let folder = Folder::new();
+    let json = folder.file("lost.json");
+    let mut command = Heaplens::bare(["memcheck", "--json"]);
+    command.arg(&json).arg(&python.path).arg(script("python_extension.py")).args([kind, "unseen"]);
+    let output = command.env("PYTHONPATH", modules).output().expect("heaplens starts");
+    let (said, page) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{page}");
+    let report: Value = serde_json::from_slice(&std::fs::read(json).expect("a report")).expect("JSON");
+    let number = |field: &str| report["lost"]["unreferenced"][field].as_u64().expect("a number");
+    let words: Vec<u64> = said.split_whitespace().skip(2).filter_map(|word| word.parse().ok()).collect();
+    let [_, size, _, count] = words[..] else { panic!("{said}") };
+    let row = page.lines().any(|line| line.trim().starts_with("unreferenced Python objects: "));
+    assert_eq!(row, number("blocks") > 0, "{page}");
+    ([number("bytes"), number("blocks")], [count, size])
+}
+
+#[test]
+fn memcheck_sums_up_the_objects_that_no_one_holds() {
+    let test = "python::references::memcheck_sums_up_the_objects_that_no_one_holds";
+    with_extension(test, |python, modules| {
+        // The interpreter has a few small ones of its own.
+        let ([base, _], [none, _]) = unreferenced(python, modules, "released");
+        assert!(none == 0 && base < 10_000, "Python {}: {base}", python.version);
+        let ([bytes, blocks], [count, size]) = unreferenced(python, modules, "forgotten");
+        // An old word in a stack or in freed memory may seem to hold the last ones.
+        let range = (count - 2) * size..=count * size + base;
+        assert!(range.contains(&bytes), "Python {}: {bytes} in {blocks}, not {range:?}", python.version);
+    });
+}
