@@ -279,11 +279,12 @@ impl<'a> Lives<'a> {
     /// Whether what a process comes to is a part of what the tree does. Programs that a shell ran are what the user ran.
     fn counts(&self, member: Member<'_>) -> bool {
         let Member { row, profile } = member;
-        let has_lost = profile.lost(LeakKind::DefinitelyLost).blocks > 0;
-        if has_lost || Some(row.pid) == self.main || !self.pids.contains(&row.parent) {
+        if Some(row.pid) == self.main || !self.pids.contains(&row.parent) {
             return true;
         }
-        let is_replaced = self.roles.get(&RoleKey::of(row)).is_some_and(Life::is_replaced);
+        let has_lost = profile.lost(LeakKind::DefinitelyLost).blocks > 0;
+        let is_replaced = !has_lost && self.roles.get(&RoleKey::of(row)).is_some_and(Life::is_replaced);
+        // A compiler that the program ran frees nothing before it exits.
         let is_on_the_way = !row.forked
             && profile.diagnosis.how == How::Time
             && has_succeeded(row)
@@ -408,16 +409,28 @@ mod tests {
     }
 
     #[test]
-    fn lost_blocks_count_in_any_process() {
-        let mut processes: Vec<_> =
-            (0..8).map(|n| lived(2 + n, [n.into(), u64::from(n) + 1], Verdict::Clean)).collect();
-        let record = LeakRecord {
+    fn what_a_program_that_ran_on_the_way_lost_is_its_own_affair() {
+        let (row, mut profile) = lived(2, [1, 3], Verdict::Clean);
+        profile.leaks = Some(Leaks::Done(vec![lost_block()]));
+        let run = |row| tree(vec![lived(PARENT, [0, 20], Verdict::Clean), (row, profile.clone())]);
+        assert_eq!(run(ProcessRow { forked: false, ..row.clone() }).tree_verdict(), Some(Verdict::Clean));
+        assert_eq!(run(row).tree_verdict(), Some(Verdict::Lost), "a worker is the program's own");
+    }
+
+    fn lost_block() -> LeakRecord {
+        LeakRecord {
             kind: LeakKind::DefinitelyLost,
             direct: Amount { bytes: Bytes::new(40), blocks: 1 },
             indirect: Amount::default(),
             stack: StackId::default(),
-        };
-        processes[3].1.leaks = Some(Leaks::Done(vec![record]));
+        }
+    }
+
+    #[test]
+    fn lost_blocks_count_in_every_worker() {
+        let mut processes: Vec<_> =
+            (0..8).map(|n| lived(2 + n, [n.into(), u64::from(n) + 1], Verdict::Clean)).collect();
+        processes[3].1.leaks = Some(Leaks::Done(vec![lost_block()]));
         processes.insert(0, lived(PARENT, [0, 20], Verdict::Clean));
         assert_eq!(tree(processes).tree_verdict(), Some(Verdict::Lost));
     }

@@ -32,6 +32,19 @@ pub struct HeldBy<'a> {
     pub growing: Option<&'a GrowingNode>,
 }
 
+impl HeldBy<'_> {
+    /// Whether a function that runs holds them.
+    fn is_of_frame(&self) -> bool {
+        self.steps.first().is_some_and(|root| root.step == Step::Frame)
+    }
+
+    /// Whether every step from a module on has a name: a pointer without one may be an old word.
+    fn is_named(&self) -> bool {
+        self.steps.first().is_some_and(|root| root.step == Step::Module)
+            && self.steps.iter().all(|node| node.step != Step::Pointer)
+    }
+}
+
 impl Holders {
     pub(crate) fn of(process: &Process, stacks: &Stacks) -> Self {
         let by_stack = |view: &HeapView| {
@@ -70,9 +83,9 @@ impl Holders {
         }
     }
 
-    /// Who holds the blocks of one of these stacks, if most of them are held alike: those of which most is held in the best snapshot. Of blocks that
-    /// stayed until the end that is the last one, if it names what holds them from a module on: what held them while they grew may have handed them over. Else it is
-    /// the last one while the program ran, then the last one that was asked for: a local of a function that has returned is gone at the end.
+    /// Who holds the blocks of one of these stacks, if most of them are held alike: those of which most is held in the best snapshot. That is the last one while
+    /// the program ran, else the last one that was asked for: a local of a function that has returned is gone at the end. Where a function held blocks that
+    /// stayed until the end, and a module has them then, the function handed them over.
     pub fn of_stacks(&self, stacks: &[StackId], have_stayed: bool) -> Option<HeldBy<'_>> {
         let rank = |view: &HeapView| match view.moment {
             HeapMoment::Running { .. } => 0,
@@ -81,13 +94,9 @@ impl Holders {
         };
         let mut order: Vec<usize> = (0..self.heap.views.len()).rev().collect();
         order.sort_by_key(|&at| rank(&self.heap.views[at]));
-        // A pointer without a name may be an old word.
-        let is_named = |held: &HeldBy<'_>| {
-            held.steps.first().is_some_and(|root| root.step == Step::Module)
-                && held.steps.iter().all(|node| node.step != Step::Pointer)
-        };
         let at_the_end = order.last().filter(|_| have_stayed).and_then(|&at| self.in_view(at, stacks));
-        at_the_end.filter(is_named).or_else(|| order.into_iter().find_map(|at| self.in_view(at, stacks)))
+        let while_it_ran = order.into_iter().find_map(|at| self.in_view(at, stacks))?;
+        Some(at_the_end.filter(|end| while_it_ran.is_of_frame() && end.is_named()).unwrap_or(while_it_ran))
     }
 
     fn in_view(&self, at: usize, stacks: &[StackId]) -> Option<HeldBy<'_>> {
