@@ -11,16 +11,16 @@ mod launch;
 mod memory;
 mod options;
 mod programs;
+mod quick;
 mod reap;
 mod report;
 mod schedule;
 mod score;
+mod scored_run;
 mod setup;
 mod table;
 mod truth;
 
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Mutex;
 
@@ -28,17 +28,14 @@ use anyhow::{Context, Result};
 use serde_json::Value;
 
 use crate::workspace::{commit, heaplens, target};
-use launch::{Launch, Watch};
 use options::{CorpusOptions, Task};
 use programs::CorpusProgram;
-use report::SaidReport;
+pub use quick::{Checked, Quick};
 use schedule::CorpusRuns;
 use score::Score;
+use scored_run::ScoredRun;
 use setup::Setup;
 use truth::Truth;
-
-/// A run under Heaplens that takes longer is given up.
-const LIMIT_S: u32 = 180;
 
 /// Runs what the options ask for.
 pub fn run(words: &[&str]) -> Result<ExitCode> {
@@ -83,26 +80,17 @@ fn compare(programs: &[CorpusProgram], options: &CorpusOptions) -> Result<NotRun
         Some(path) => path.canonicalize().with_context(|| format!("no {}", path.display()))?,
         None => heaplens()?,
     };
-    let (truths, folder) = (truth::load()?, reports()?);
-    let outcomes = schedule::run(programs, options.jobs, |program| {
-        let path = report_of(&folder, program);
-        drop(std::fs::remove_file(&path));
-        let command_line = under(&tool, &path, setup.command_line(program)?);
-        let run = Launch { program, command_line, iterations: None, limit_s: LIMIT_S }.run(Watch::Nothing)?;
-        shorten(&path)?;
-        score(program, truths.get(&program.name), run.iterations, &path)
-    });
-    print(outcomes)
+    let (scored, setup) = (ScoredRun::of(tool)?, &setup);
+    print(schedule::run(programs, options.jobs, |program| scored.run(program, setup)))
 }
 
 /// Scores the reports that are there.
 fn rescore(programs: &[CorpusProgram]) -> Result<NotRun> {
-    let (truths, folder) = (truth::load()?, reports()?);
-    let outcomes = schedule::run(programs, 1, |program| {
+    let (truths, folder) = (truth::load()?, scored_run::reports()?);
+    print(schedule::run(programs, 1, |program| {
         let truth = truths.get(&program.name).context("its truth is not measured")?;
-        score(program, Some(truth), truth.iterations, &report_of(&folder, program))
-    });
-    print(outcomes)
+        scored_run::score(program, Some(truth), truth.iterations, &scored_run::report_of(&folder, program))
+    }))
 }
 
 /// Prints and keeps scores.
@@ -112,43 +100,6 @@ fn print(outcomes: CorpusRuns<'_, Score>) -> Result<NotRun> {
     println!("{}", table::wrong(&scores));
     keep(&scores)?;
     Ok(outcomes.not_run)
-}
-
-/// The command line of a program under Heaplens.
-fn under(tool: &Path, report: &Path, program: Vec<OsString>) -> Vec<OsString> {
-    let mut words: Vec<OsString> = vec![tool.into(), "run".into(), "--quiet".into(), "--json".into()];
-    words.extend([report.into(), "--output".into(), "recording.hlr".into(), "--".into()]);
-    words.extend(program);
-    words
-}
-
-/// Leaves out the sites of a report: they are nearly all of it, tens of megabytes for a framework, and no score needs them.
-fn shorten(path: &Path) -> Result<()> {
-    let mut report = read(path)?;
-    if let Some(report) = report.as_object_mut() {
-        report.remove("sites");
-    }
-    std::fs::write(path, report.to_string()).with_context(|| format!("cannot write {}", path.display()))
-}
-
-fn read(path: &Path) -> Result<Value> {
-    let text = std::fs::read_to_string(path).context("there is no report")?;
-    serde_json::from_str(&text).context("the report is no JSON")
-}
-
-fn score(program: &CorpusProgram, truth: Option<&Truth>, iterations: u64, path: &Path) -> Result<Score> {
-    Ok(Score::of(program, truth, iterations, SaidReport::read(&read(path)?, program.file())))
-}
-
-/// Where reports stay, for those who want to see why a score is what it is.
-fn reports() -> Result<PathBuf> {
-    let folder = target().join("corpus/reports");
-    std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    Ok(folder)
-}
-
-fn report_of(folder: &Path, program: &CorpusProgram) -> PathBuf {
-    folder.join(program.flat_name()).with_extension("json")
 }
 
 /// Writes all scores for scripts.

@@ -13,8 +13,9 @@ use crate::environment::{self, Wanted};
 use crate::packages::{self, FOR_CORPUS};
 use crate::workspace::{printed, target};
 
+const NUMPY: Wanted = ("numpy", "numpy==2.4.6");
 const DATA: &[Wanted] = &[
-    ("numpy", "numpy==2.4.6"),
+    NUMPY,
     ("pandas", "pandas==3.1.1"),
     ("scipy", "scipy==1.17.1"),
     ("PIL", "pillow==13.0.0"),
@@ -34,6 +35,7 @@ const WEB: &[Wanted] = &[
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Environment {
     Plain,
+    Numpy,
     Data,
     Web,
     Torch,
@@ -46,7 +48,7 @@ impl Environment {
     fn of(needs: &[String]) -> Result<Self> {
         let pypi = |need: &&String| !need.starts_with("apt:") || *need == "apt:python3-torch";
         let needs: Vec<&str> = needs.iter().filter(pypi).map(String::as_str).collect();
-        let all = [Self::Plain, Self::Data, Self::Web, Self::Torch, Self::Jax, Self::Tensorflow];
+        let all = [Self::Plain, Self::Numpy, Self::Data, Self::Web, Self::Torch, Self::Jax, Self::Tensorflow];
         let found = all.into_iter().find(|environment| needs.iter().all(|need| environment.has(need)));
         found.with_context(|| format!("no environment has {}", needs.join(", ")))
     }
@@ -58,6 +60,7 @@ impl Environment {
         };
         match self {
             Self::Plain => false,
+            Self::Numpy => lists(&[NUMPY]),
             Self::Data => lists(DATA),
             Self::Web => lists(WEB),
             Self::Torch => need == "apt:python3-torch",
@@ -70,6 +73,7 @@ impl Environment {
     fn provide(self) -> Result<PathBuf> {
         match self {
             Self::Plain => environment::provide("corpus-python-plain", &[]),
+            Self::Numpy => environment::provide("corpus-python-numpy", &[NUMPY]),
             Self::Data => environment::provide("corpus-python-data", DATA),
             Self::Web => environment::provide("corpus-python-web", WEB),
             Self::Torch => environment::torch(),
@@ -161,6 +165,7 @@ mod tests {
         };
         assert_eq!(of(&[]).unwrap(), Environment::Plain);
         assert_eq!(of(&["apt:gcc"]).unwrap(), Environment::Plain);
+        assert_eq!(of(&["numpy"]).unwrap(), Environment::Numpy);
         assert_eq!(of(&["numpy", "pillow"]).unwrap(), Environment::Data);
         assert_eq!(of(&["prometheus_client"]).unwrap(), Environment::Web);
         assert_eq!(of(&["apt:python3-torch"]).unwrap(), Environment::Torch);

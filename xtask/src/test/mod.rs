@@ -3,11 +3,12 @@
 //!
 //! ```text
 //!   set-up ───────────────┐
-//!   format, lints, builds ┴─▶ tests ─▶ slowest tests, time of each group, N passed, N failed, N skipped
+//!   format, lints, builds ┴─▶ tests ─▶ labelled programs ─▶ slowest tests, time of each group, N passed, N failed, N skipped
 //! ```
 
 mod binaries;
 mod job;
+mod labelled;
 mod lints;
 mod options;
 mod outcome;
@@ -29,13 +30,15 @@ use phases::Phases;
 pub fn run(words: &[&str]) -> Result<ExitCode> {
     let options = TestOptions::parse(words)?;
     let mut phases = Phases::default();
-    let setup = thread::spawn(move || setup::provide(options.scope));
+    let of_setup = options.clone();
+    let setup = thread::spawn(move || (setup::provide(of_setup.scope), labelled::provide(&of_setup)));
     let built = phases.time("build", || binaries::build(&options));
     let checks = lints::run(&options, &mut phases);
     let setup = phases.time("waiting for set-up", || setup.join());
-    let variables = setup.map_err(|_| anyhow!("setting up the tests panicked"))?;
+    let (variables, programs) = setup.map_err(|_| anyhow!("setting up the tests panicked"))?;
     let jobs = job::plan(&built?, &options)?;
-    let outcomes = phases.time("tests", || schedule::run(jobs, &variables));
+    let mut outcomes = phases.time("tests", || schedule::run(jobs, &variables));
+    outcomes.extend(phases.time("corpus", || labelled::run(programs)));
     let count = checks.and(outcome::count(&outcomes));
     outcome::print_times(&outcomes);
     phases.print();

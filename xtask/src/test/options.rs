@@ -52,8 +52,9 @@ impl TestOptions {
 
 /// Themes of the suite whose tests take more than a few seconds each: they start a framework, a browser, or run for a while by
 /// their nature. `--fast` leaves them out.
-const SLOW_THEMES: [&str; 17] = [
+const SLOW_THEMES: [&str; 18] = [
     "bounded::",
+    "corpus",
     "cut_short::",
     "export::",
     "fragmentation::",
