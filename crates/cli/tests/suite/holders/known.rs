@@ -339,9 +339,11 @@ impl KnownHolder {
 fn known_holders_are_recognised_and_give_the_fix() {
     let test = "holders::known::known_holders_are_recognised_and_give_the_fix";
     let (folder, mut wrong, mut checked) = (Folder::new(), Vec::new(), 0);
-    for python in &interpreters::all(test) {
-        wrong.extend(KNOWN.iter().filter_map(|known| known.wrong(&python.path, &folder)));
-        checked += KNOWN.len();
+    let pythons = interpreters::in_turn(test);
+    for (case, known) in KNOWN.iter().enumerate() {
+        let pythons = pythons.of(case);
+        wrong.extend(pythons.iter().filter_map(|python| known.wrong(&python.path, &folder)));
+        checked += pythons.len();
     }
     none_wrong(&wrong, checked);
 }

@@ -195,9 +195,11 @@ fn what_a_short_loop_kept_in_a_function_is_named() {
 fn every_way_to_hold_something_is_named() {
     let test = "holders::python::every_way_to_hold_something_is_named";
     let (folder, mut wrong, mut checked) = (Folder::new(), Vec::new(), 0);
-    for python in &interpreters::versions(test) {
-        wrong.extend(HELD.iter().filter_map(|held| held.wrong(&python.path, &folder)));
-        checked += HELD.len();
+    let pythons = interpreters::in_turn(test);
+    for (case, held) in HELD.iter().enumerate() {
+        let pythons = pythons.of(case);
+        wrong.extend(pythons.iter().filter_map(|python| held.wrong(&python.path, &folder)));
+        checked += pythons.len();
     }
     none_wrong(&wrong, checked);
 }

@@ -68,6 +68,22 @@ pub fn versions(test: &str) -> Vec<Interpreter> {
     found
 }
 
+/// For tests of many cases, each of which takes a while.
+pub struct InTurn(Vec<Interpreter>);
+
+/// Every version for every case; in a run that is to be short, the versions in turn, one for each case.
+pub fn in_turn(test: &str) -> InTurn {
+    InTurn(versions(test))
+}
+
+impl InTurn {
+    /// The interpreters that a case runs on, by its index.
+    pub fn of(&self, case: usize) -> &[Interpreter] {
+        let one = case % self.0.len();
+        if is_run_of_a_change() { &self.0[one..=one] } else { &self.0 }
+    }
+}
+
 /// `python3`, the system's, and the newest: all of them are for `--all`.
 fn few(mut found: Vec<Interpreter>) -> Vec<Interpreter> {
     let newest = found.iter().map(Interpreter::minor).max().flatten();

@@ -45,17 +45,24 @@ pub(super) fn reported(run: &Finished) -> Option<Iterations> {
     })
 }
 
-#[test]
-fn every_kind_of_loop_is_counted_and_named() {
-    let mut wrong = Vec::new();
-    for python in interpreters::versions("python::loops::every_kind_of_loop_is_counted_and_named") {
-        for kind in kinds(&python, "python_loops.py") {
-            let run = run_on(&python, &["python_loops.py", &kind]);
-            if reported(&run) != said(&run) {
-                wrong.push(format!("{} {kind}: {:?} for {:?}", python.version, reported(&run), said(&run)));
-            }
+/// What is wrong with the runs of a program's kinds, each with its interpreter and its kind.
+fn wrong_kinds(test: &str, program: &str, wrong: impl Fn(&Finished) -> Option<String>) -> Vec<String> {
+    let pythons = interpreters::in_turn(&format!("python::loops::{test}"));
+    let mut found = Vec::new();
+    for (case, kind) in kinds(&pythons.of(0)[0], program).into_iter().enumerate() {
+        for python in pythons.of(case) {
+            let wrong = wrong(&run_on(python, &[program, &kind]));
+            found.extend(wrong.map(|wrong| format!("{} {kind}: {wrong}", python.version)));
         }
     }
+    found
+}
+
+#[test]
+fn every_kind_of_loop_is_counted_and_named() {
+    let wrong = wrong_kinds("every_kind_of_loop_is_counted_and_named", "python_loops.py", |run| {
+        (reported(run) != said(run)).then(|| format!("{:?} for {:?}", reported(run), said(run)))
+    });
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
@@ -70,29 +77,23 @@ fn recorded(run: &Finished, line: u64) -> Vec<Iterations> {
 /// While one frame is suspended, others run the same loop: whatever comes back goes on where it was.
 #[test]
 fn loops_whose_frames_take_turns_are_counted_frame_by_frame() {
-    let mut wrong = Vec::new();
-    for python in
-        interpreters::versions("python::loops::loops_whose_frames_take_turns_are_counted_frame_by_frame")
-    {
-        for kind in kinds(&python, "python_turns.py") {
-            let run = run_on(&python, &["python_turns.py", &kind]);
-            let said = said(&run).expect("it has a loop");
-            let found = recorded(&run, said.line);
-            if !found.contains(&said) {
-                wrong.push(format!("{} {kind}: {found:?} for {said:?}", python.version));
-            }
-        }
-    }
+    let test = "loops_whose_frames_take_turns_are_counted_frame_by_frame";
+    let wrong = wrong_kinds(test, "python_turns.py", |run| {
+        let said = said(run).expect("it has a loop");
+        let found = recorded(run, said.line);
+        (!found.contains(&said)).then(|| format!("{found:?} for {said:?}"))
+    });
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 /// Which of them ran for longest is a matter of microseconds.
 #[test]
 fn of_loops_side_by_side_every_run_chooses_the_same() {
-    for python in interpreters::some("python::loops::of_loops_side_by_side_every_run_chooses_the_same") {
-        for kind in ["tasks", "twins", "queue"] {
+    let pythons = interpreters::in_turn("python::loops::of_loops_side_by_side_every_run_chooses_the_same");
+    for (case, kind) in ["tasks", "twins", "queue"].into_iter().enumerate() {
+        for python in pythons.of(case) {
             for _ in 0..4 {
-                let run = run_on(&python, &["python_side_by_side.py", kind]);
+                let run = run_on(python, &["python_side_by_side.py", kind]);
                 assert_eq!(reported(&run), said(&run), "{} {kind}", python.version);
             }
         }
