@@ -25,6 +25,6 @@ pub use block::Block;
 pub use examined::Examined;
 pub use mapping::Mapping;
 pub use memory::{Memory, ReadMemory};
-pub use roots::{Rank, RootKind, RootRange, RootRegister, RootSet};
+pub use roots::{Rank, RootKind, RootRange, RootRegister, RootSet, ThreadState};
 pub use snapshot::{Missing, PythonHeap, Snapshot};
 pub use span::Span;

@@ -97,6 +97,21 @@ impl RootRegister {
     pub const RANK: Rank = Rank::Stack;
 }
 
+/// Registers of a stopped thread by which the functions that it is in are found, and its thread-local variables.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ThreadState {
+    /// The thread, as the kernel numbers it.
+    pub thread: u32,
+    /// The next instruction.
+    pub instruction: u64,
+    /// The stack pointer.
+    pub stack: u64,
+    /// What functions preserve for their callers: rbx, rbp, r12, r13, r14, r15.
+    pub preserved: [u64; 6],
+    /// Where its control block is; its thread-local variables lie before that.
+    pub control_block: u64,
+}
+
 /// Everything outside of blocks that may lead to them. Roots of one rank are searched in the order in which they are listed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RootSet {
@@ -106,6 +121,8 @@ pub struct RootSet {
     pub allocator_data: Vec<RootRange>,
     /// Registers of threads.
     pub registers: Vec<RootRegister>,
+    /// Threads that were stopped while they ran; none that exits.
+    pub threads: Vec<ThreadState>,
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 use std::ops::Range;
 use std::path::Path;
 
-use object::elf::{PT_LOAD, ProgramHeader64};
+use object::elf::{PT_LOAD, PT_TLS, ProgramHeader64};
 use object::read::elf::{ElfFile64, ProgramHeader};
 use object::{Endianness, Object, ObjectSymbol};
 
@@ -15,6 +15,8 @@ const PAGE: u64 = 4096;
 /// The parts of a file that are loaded.
 pub(crate) struct Image {
     segments: Vec<Segment>,
+    /// How many bytes of each thread's memory are its variables', aligned.
+    thread_local: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,8 +39,14 @@ impl Image {
             in_file: header.p_filesz(endian),
             in_memory: header.p_memsz(endian),
         };
-        let loaded = file.elf_program_headers().iter().filter(|header| header.p_type(endian) == PT_LOAD);
-        Some(Self { segments: loaded.map(segment).collect() })
+        let headers = file.elf_program_headers().iter();
+        let thread_local = headers.clone().find(|header| header.p_type(endian) == PT_TLS);
+        let loaded = headers.filter(|header| header.p_type(endian) == PT_LOAD);
+        Some(Self {
+            segments: loaded.map(segment).collect(),
+            thread_local: thread_local
+                .map(|header| header.p_memsz(endian).next_multiple_of(header.p_align(endian).max(1))),
+        })
     }
 
     /// The address of a variable in a file, by the name of its symbol.
@@ -60,6 +68,11 @@ impl Image {
         let biases: Vec<u64> = biases.collect();
         let votes = |bias: &u64| biases.iter().filter(|other| *other == bias).count();
         biases.iter().copied().max_by_key(votes)
+    }
+
+    /// How many bytes before each thread's control block are the variables of the program itself; of a library that is not known.
+    pub(crate) fn thread_local(&self) -> Option<u64> {
+        self.thread_local
     }
 
     /// The addresses that the file takes, as it says itself.
@@ -92,7 +105,7 @@ mod tests {
     #[test]
     fn mappings_agree_on_one_bias_although_segments_share_a_page() {
         let segments = vec![segment(0, 0, 0x1800, 0x1800), segment(0x2d00, 0x1d00, 0x400, 0x9000)];
-        let image = Image { segments };
+        let image = Image { segments, thread_local: None };
         // The last page of the first segment is the first of the second.
         let mappings = [(0x7000_0000, 0), (0x7000_2000, 0x1000), (0x7000_3000, 0x2000)];
         assert_eq!(image.bias(&mappings), Some(0x7000_0000));

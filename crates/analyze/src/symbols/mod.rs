@@ -6,6 +6,7 @@
 
 mod covering;
 mod debug_file;
+mod debug_types;
 mod demangle;
 mod headers;
 mod image;
@@ -14,6 +15,7 @@ mod loop_lines;
 mod object_file;
 mod segments;
 mod strings;
+mod unwind_table;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
@@ -21,12 +23,14 @@ use std::path::Path;
 use heaplens_format::ModuleId;
 use heaplens_format::recording::{Frame, FrameSymbol, Function, Module, Process, Recording};
 
+pub(crate) use debug_types::{DebugTypes, PointerTarget, RunningFrame, WordType};
 pub(crate) use demangle::{demangle, demangle_class};
 pub(crate) use headers::build_id_of;
 pub(crate) use image::Image;
 pub use loop_lines::settle_loop_lines;
 pub(crate) use object_file::Variables;
 pub use segments::{CodeSegment, code_segments};
+pub(crate) use unwind_table::{FRAME_POINTER, FrameRegisters, STACK_POINTER, UnwindTable};
 
 use strings::Strings;
 

@@ -8,7 +8,9 @@ use heaplens_format::arena::HeaderView;
 use heaplens_format::memory::Layer;
 use heaplens_format::recording::Interpreter;
 use heaplens_format::{Addr, Bytes, Pid};
-use heaplens_snapshot::{Block, Mapping, PythonHeap, RootKind, RootRange, RootRegister, RootSet, Span};
+use heaplens_snapshot::{
+    Block, Mapping, PythonHeap, RootKind, RootRange, RootRegister, RootSet, Span, ThreadState,
+};
 
 use super::inherited::{self, Inherited};
 use super::pools::Layout;
@@ -109,9 +111,11 @@ impl Subject {
         header: &HeaderView<'_>,
         threads: &SeenThreads<'_>,
     ) -> io::Result<RootSet> {
-        let (stacks, registers) = match *threads {
+        let HeldByThreads { stacks, registers, running } = match *threads {
             SeenThreads::All(threads) => held_by_threads(threads, header),
-            SeenThreads::One { thread, stack, .. } => (vec![(thread, stack)], Vec::new()),
+            SeenThreads::One { thread, stack, .. } => {
+                HeldByThreads { stacks: vec![(thread, stack)], ..HeldByThreads::default() }
+            }
         };
         let mut ranges = self.ranges(areas, space, pagemap, &stacks)?;
         if let SeenThreads::One { process, stack, .. } = *threads {
@@ -122,6 +126,7 @@ impl Subject {
             ranges,
             allocator_data: allocator_data.map(|span| root(span, RootKind::Data)).collect(),
             registers: registers.into_iter().map(|word| RootRegister { thread: 0, word }).collect(),
+            threads: running,
         })
     }
 
@@ -215,23 +220,34 @@ fn live_blocks(tables: &Tables<'_>, space: &mut Space) -> io::Result<(Vec<Block>
     Ok((all, objects))
 }
 
-/// The stack pointer of each thread, and what registers hold. Of the thread that exits, the state when it called `exit` counts:
-/// since then functions have left stale words on its stack.
-fn held_by_threads(threads: &[StoppedThread], header: &HeaderView<'_>) -> (Vec<(u32, Addr)>, Vec<u64>) {
+/// What threads have on their stacks and in their registers.
+#[derive(Debug, Default)]
+struct HeldByThreads {
+    /// The stack pointer of each thread.
+    stacks: Vec<(u32, Addr)>,
+    /// Words.
+    registers: Vec<u64>,
+    /// Those that do not exit.
+    running: Vec<ThreadState>,
+}
+
+/// Of the thread that exits, the state when it called `exit` counts: since then functions have left stale words on its stack.
+fn held_by_threads(threads: &[StoppedThread], header: &HeaderView<'_>) -> HeldByThreads {
     let leaving = Addr::new(header.leaving_stack());
     let ends = |thread: &StoppedThread| thread.stack() <= leaving && leaving - thread.stack() < DEEPEST_EXIT;
-    let mut registers = header.leaving_registers().to_vec();
-    let mut stacks = Vec::new();
+    let registers = header.leaving_registers().to_vec();
+    let mut held = HeldByThreads { registers, ..HeldByThreads::default() };
     for thread in threads {
         let number = thread.thread as u32;
         if ends(thread) {
-            stacks.push((number, leaving));
+            held.stacks.push((number, leaving));
         } else {
-            stacks.push((number, without_red_zone(thread.stack())));
-            registers.extend(thread.general());
+            held.stacks.push((number, without_red_zone(thread.stack())));
+            held.registers.extend(thread.general());
+            held.running.push(thread.state());
         }
     }
-    (stacks, registers)
+    held
 }
 
 fn kind_of(claim: Claim) -> RootKind {

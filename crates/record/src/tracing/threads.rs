@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use heaplens_format::arena::trampoline::GENERAL_REGISTERS;
 use heaplens_format::{Addr, Pid};
+use heaplens_snapshot::ThreadState;
 
 use super::ptrace::{self, Registers, Stop, Tid, Waited};
 use crate::os::is_refusal;
@@ -34,6 +35,18 @@ impl StoppedThread {
     /// Its stack pointer.
     pub(crate) fn stack(&self) -> Addr {
         Addr::new(self.registers.rsp)
+    }
+
+    /// What finds its functions and its thread-local variables.
+    pub(crate) fn state(&self) -> ThreadState {
+        let of = &self.registers;
+        ThreadState {
+            thread: self.thread as u32,
+            instruction: of.rip,
+            stack: of.rsp,
+            preserved: [of.rbx, of.rbp, of.r12, of.r13, of.r14, of.r15],
+            control_block: of.fs_base,
+        }
     }
 
     /// Its general registers without the stack pointer: rax, rbx, rcx, rdx, rsi, rdi, rbp, r8 to r15.

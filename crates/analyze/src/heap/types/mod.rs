@@ -5,11 +5,14 @@ mod arenas;
 mod cpp_classes;
 mod globals;
 mod interner;
+mod native_frames;
 pub(crate) mod python_runtime;
 mod type_resolver;
 
 pub(crate) use arenas::Arenas;
 pub use cpp_classes::{CppClass, CppClasses};
 pub use globals::{Global, Globals};
+pub(crate) use globals::{NativeTarget, NativeWord, OwnVariable, thread_local_size};
 pub(crate) use interner::Interner;
+pub(crate) use native_frames::NativeFrames;
 pub(crate) use type_resolver::{TypeResolver, Types, WORDS, object_in};

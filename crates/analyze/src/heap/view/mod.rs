@@ -2,8 +2,8 @@
 //! program.
 //!
 //! ```text
-//!   reference_paths, literals ◀── namer ◀── typed_heap ◀─┬─ heap_view ◀── analysis
-//!                                           samples, reused ◀┘
+//!   reference_paths, literals, native_names ◀── namer ◀── typed_heap ◀─┬─ heap_view ◀── analysis
+//!                                                         samples, reused ◀┘
 //! ```
 
 mod analysis;
@@ -12,6 +12,7 @@ mod literals;
 #[cfg(test)]
 mod mappings_tests;
 mod namer;
+mod native_names;
 mod reference_paths;
 mod reused;
 mod samples;

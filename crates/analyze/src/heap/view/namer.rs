@@ -1,6 +1,5 @@
 //! Names for the steps of a reference path from a root to a block: variables, attributes, keys and classes instead of addresses.
 
-use std::cell::RefCell;
 use std::sync::Arc;
 
 use heaplens_format::recording::Step;
@@ -8,12 +7,13 @@ use heaplens_format::{Addr, Bytes};
 use heaplens_snapshot::{ReadMemory, RootKind};
 
 use super::literals::{CodeClasses, Literals};
+use super::native_names::{NativeFrom, NativeNames, NativeObject};
 use super::reference_paths::NamedStep;
 use crate::heap::memory::{BlockId, BlockSet};
 use crate::heap::python::{DictKey, Python, PythonObject, ReferenceName, RootName, Running};
 use crate::heap::reachability::Path;
 use crate::heap::scan::{Graph, RootOrigin};
-use crate::heap::types::{Arenas, Globals, WORDS, object_in};
+use crate::heap::types::{Arenas, WORDS, object_in};
 
 /// What names come from.
 pub(crate) struct Namer<'a, 'm, M> {
@@ -28,7 +28,7 @@ pub(crate) struct Namer<'a, 'm, M> {
     /// Blocks that the program mapped itself.
     pub(crate) mappings: &'a BlockSet,
     pub(crate) class_names: Vec<Arc<str>>,
-    pub(crate) globals: RefCell<Globals>,
+    pub(crate) native: NativeNames<'m, M>,
     pub(crate) literals: Literals,
 }
 
@@ -45,18 +45,22 @@ struct At {
     cell: Option<String>,
     /// What is said of the next object, whatever leads to it.
     variable: Option<String>,
+    /// How native code leads to the next block.
+    native: Option<NativeFrom>,
 }
 
 impl<M: ReadMemory> Namer<'_, '_, M> {
     /// A path without a block.
     pub(crate) fn root_alone(&self, origin: RootOrigin) -> Vec<NamedStep> {
-        vec![self.root(origin).0]
+        vec![match origin {
+            RootOrigin::Named { id } => self.named_root(id).0,
+            other => self.memory_root(other),
+        }]
     }
 
     /// The steps of a path. Memory that belongs to an object of Python's, as the items of a list do, is no step of its own.
     pub(crate) fn steps(&self, path: &Path) -> Vec<NamedStep> {
-        let (root, at) = self.root(path.root);
-        let mut steps = vec![root];
+        let (mut steps, at) = self.root(path.root);
         self.go_on(at, self.after_root(path.root, &path.first), &mut steps);
         if !path.last.is_empty() {
             steps.push(NamedStep::without_block(Step::More, ""));
@@ -74,18 +78,37 @@ impl<M: ReadMemory> Namer<'_, '_, M> {
             match self.object_in(block) {
                 Some(object) => self.to_object(&mut at, object, span.length(), steps),
                 None => {
-                    let class = self.class(block);
-                    steps.push(NamedStep {
-                        step: Step::Pointer,
-                        name: "".into(),
-                        class,
-                        address: span.start,
-                        size: span.length(),
-                    });
-                    at = At::default();
+                    let (step, native) = self.native_step(at.native.take(), block);
+                    steps.push(step);
+                    at = At { native, ..At::default() };
                 }
             }
         }
+    }
+
+    /// A step to a block of native code, and what leads on from there. What an object says itself of its class counts more than what its
+    /// pointer is declared as, unless it is a library's: `make_shared` puts an object beside its counts.
+    fn native_step(&self, from: Option<NativeFrom>, block: BlockId) -> (NamedStep, Option<NativeFrom>) {
+        let span = self.graph.blocks().span(block);
+        let word = from.and_then(|from| self.native.word_to(from, span));
+        let (member, declared) = match &word {
+            Some((word, _)) => (word.member.as_str(), word.class.as_str()),
+            None => ("", ""),
+        };
+        let own = &self.class_names[self.classes[block.index()] as usize];
+        let is_own = !own.is_empty() && (declared.is_empty() || !own.starts_with("std::"));
+        let class = match (is_own, declared, self.graph.payload(block)) {
+            (true, ..) => own.clone(),
+            (false, "", Some(payload)) => payload.words().into(),
+            (false, declared, _) => declared.into(),
+        };
+        let step = if member.is_empty() { Step::Pointer } else { Step::Attribute };
+        let (address, size) = (span.start, span.length());
+        let step = NamedStep { step, name: member.into(), class, address, size };
+        let of_class = is_own.then(|| self.native.object_of_class(span.start, own)).flatten();
+        let of_pointer = || word.and_then(|(word, value)| NativeObject::at(word.target?, value, span));
+        let object = of_class.or_else(of_pointer);
+        (step, object.map(|object| NativeFrom::Block { span, object }))
     }
 
     /// A mapping that nothing leads to is a root, not a step after one.
@@ -104,7 +127,7 @@ impl<M: ReadMemory> Namer<'_, '_, M> {
     pub(crate) fn same_name(&self, origin: RootOrigin) -> RootOrigin {
         match origin {
             RootOrigin::Word { address, kind: RootKind::Data } => {
-                let address = self.globals.borrow_mut().beginning(address);
+                let address = self.native.globals().beginning(address);
                 RootOrigin::Word { address, kind: RootKind::Data }
             }
             RootOrigin::Word { kind, .. } => RootOrigin::Word { address: Addr::default(), kind },
@@ -151,7 +174,7 @@ impl<M: ReadMemory> Namer<'_, '_, M> {
         let is_in_code = match self.graph.blocks().find(key.object) {
             Some((block, _)) => self.is_in_code(block),
             // Names that are compiled into the interpreter.
-            None => self.globals.borrow().file(key.object).is_some(),
+            None => self.native.globals().file(key.object).is_some(),
         };
         let is_in_script =
             || python.name_text(key.object).is_some_and(|name| self.literals.is_in_script(&name));
@@ -165,18 +188,49 @@ impl<M: ReadMemory> Namer<'_, '_, M> {
         self.literals.is_in_code(block, self.graph, self.classes, of)
     }
 
-    fn root(&self, origin: RootOrigin) -> (NamedStep, At) {
-        let nothing = At::default();
+    /// The root, and its variable where it is a function's.
+    fn root(&self, origin: RootOrigin) -> (Vec<NamedStep>, At) {
+        let own = match origin {
+            RootOrigin::Named { id } => {
+                let (root, at) = self.named_root(id);
+                return (vec![root], at);
+            }
+            RootOrigin::Word { address, kind: RootKind::Stack { .. } | RootKind::Anonymous } => {
+                self.own_variable(address)
+            }
+            _ => None,
+        };
+        own.unwrap_or_else(|| {
+            let native = match origin {
+                RootOrigin::Word { address, kind: RootKind::Data } => self.native.variable(address),
+                _ => None,
+            };
+            (vec![self.memory_root(origin)], At { native, ..At::default() })
+        })
+    }
+
+    /// A root that memory or a register is.
+    fn memory_root(&self, origin: RootOrigin) -> NamedStep {
         let (step, name) = match origin {
-            RootOrigin::Named { id } => return self.named_root(id),
             RootOrigin::Word { address, kind: RootKind::Data } => self.data(address),
             RootOrigin::Word { kind: RootKind::Stack { thread }, .. } | RootOrigin::Register { thread } => {
                 (Step::Stack, thread.to_string().into())
             }
-            RootOrigin::Word { .. } => (Step::Mapped, "".into()),
             RootOrigin::Collector => (Step::Collector, "".into()),
+            RootOrigin::Word { .. } | RootOrigin::Named { .. } => (Step::Mapped, "".into()),
         };
-        (NamedStep::without_block(step, &name), nothing)
+        NamedStep::without_block(step, &name)
+    }
+
+    /// A variable of native code that belongs to one thread.
+    fn own_variable(&self, address: Addr) -> Option<(Vec<NamedStep>, At)> {
+        let (variable, from) = self.native.own_variable(address)?;
+        let named = NamedStep::without_block;
+        let steps = match &variable.function {
+            Some(function) => vec![named(Step::Frame, function), named(Step::Variable, &variable.name)],
+            None => vec![named(Step::Global, &format!("{} (thread-local)", variable.name))],
+        };
+        Some((steps, At { native: Some(from), ..At::default() }))
     }
 
     fn named_root(&self, id: u32) -> (NamedStep, At) {
@@ -209,17 +263,9 @@ impl<M: ReadMemory> Namer<'_, '_, M> {
         object_in(self.python?, self.arenas, block, &words)
     }
 
-    /// What native code calls a block; empty where it is not known.
-    fn class(&self, block: BlockId) -> Arc<str> {
-        match (self.classes[block.index()], self.graph.payload(block)) {
-            (0, Some(payload)) => payload.words().into(),
-            (class, _) => self.class_names[class as usize].clone(),
-        }
-    }
-
     /// The variable that an address of a file's data lies in, or the file.
     fn data(&self, address: Addr) -> (Step, Arc<str>) {
-        let mut globals = self.globals.borrow_mut();
+        let mut globals = self.native.globals();
         if let Some(global) = globals.find(address) {
             return (Step::Global, global.name.into());
         }

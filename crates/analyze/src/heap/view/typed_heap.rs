@@ -1,21 +1,23 @@
 //! The heap of one snapshot as a graph whose blocks have types: what of a snapshot is a block and what is a root, what each block is,
 //! and which of them nothing leads to.
 
-use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::PathBuf;
 
 use heaplens_format::recording::LostSite;
 use heaplens_format::{Addr, Bytes};
-use heaplens_snapshot::{Block, Mapping, Memory, Rank, RootKind, RootRange, Snapshot, Span};
+use heaplens_snapshot::{Block, Mapping, Memory, Rank, RootKind, RootRange, Snapshot, Span, ThreadState};
 
 use super::literals::Literals;
 use super::namer::Namer;
+use super::native_names::NativeNames;
 use crate::heap::memory::{BlockId, BlockSet, Blocks, TooManyBlocks};
 use crate::heap::python::{Python, PythonRoot, RootName};
 use crate::heap::reachability::{LeakKinds, Paths, ReferenceCounts, Unreachable};
 use crate::heap::scan::{Content, Graph, NamedRoot, Roots};
-use crate::heap::types::{Arenas, CppClasses, Globals, Interner, TypeResolver, Types, python_runtime};
+use crate::heap::types::{
+    Arenas, CppClasses, Interner, TypeResolver, Types, python_runtime, thread_local_size,
+};
 
 /// The site of blocks whose stack is not known.
 pub(crate) const NO_SITE: u32 = Block::NO_SITE;
@@ -24,6 +26,7 @@ pub(crate) const NO_SITE: u32 = Block::NO_SITE;
 pub(crate) struct TypedHeap<'m> {
     memory: &'m Memory,
     mappings: &'m [Mapping],
+    threads: &'m [ThreadState],
     python: Option<Python<'m, Memory>>,
     graph: Graph,
     /// Of named roots.
@@ -63,7 +66,8 @@ impl<'m> TypedHeap<'m> {
             Graph::with_links(blocks, &roots, memory, |id, block, words| resolver.resolve(id, block, words));
         graph.forget(resolver.non_owning(), memory);
         let types = resolver.finish(graph.blocks());
-        Ok(Self { memory, mappings, python, graph, root_names, arenas, mapped, types, script })
+        let threads = snapshot.roots.threads.as_slice();
+        Ok(Self { memory, mappings, threads, python, graph, root_names, arenas, mapped, types, script })
     }
 
     /// Objects of Python's are left out, and count as reached: of one that nothing seems to lead to it is not known whether the
@@ -128,7 +132,7 @@ impl<'m> TypedHeap<'m> {
             classes: &self.types.classes,
             mappings: &self.mapped,
             class_names: names.all().to_vec(),
-            globals: RefCell::new(Globals::new(self.mappings)),
+            native: NativeNames::new(self.memory, self.mappings, self.threads),
             literals: Literals::new(shows_keys, self.script.clone()),
         }
     }
@@ -173,7 +177,10 @@ struct Contents {
 
 impl Contents {
     fn of(snapshot: &Snapshot, python: Option<&Python<'_, Memory>>) -> Self {
-        let (mut blocks, mut ranges) = (snapshot.blocks.clone(), snapshot.roots.ranges.clone());
+        let mut blocks = snapshot.blocks.clone();
+        // Variables of threads come before other words of their memory, which may be old.
+        let mut ranges = thread_locals(snapshot);
+        ranges.extend(&snapshot.roots.ranges);
         let mut arenas = Arenas::default();
         if let Some(of) = &snapshot.python {
             match python {
@@ -187,6 +194,18 @@ impl Contents {
         blocks.extend(mapped.iter().map(mapped_block));
         Self { blocks, ranges, mapped, arenas }
     }
+}
+
+/// The thread-local variables of the program itself.
+fn thread_locals(snapshot: &Snapshot) -> Vec<RootRange> {
+    let threads = &snapshot.roots.threads;
+    let size = thread_local_size(&snapshot.mappings).filter(|_| !threads.is_empty()).unwrap_or(0);
+    let range = |thread: &ThreadState| {
+        let start = thread.control_block.checked_sub(size).filter(|_| size > 0)?;
+        let span = Span::new(Addr::new(start), Addr::new(thread.control_block));
+        Some(RootRange { span, kind: RootKind::Stack { thread: thread.thread } })
+    };
+    threads.iter().filter_map(range).collect()
 }
 
 fn interpreter(snapshot: &Snapshot) -> Option<Python<'_, Memory>> {
