@@ -41,8 +41,10 @@ impl RootKind {
 pub enum Rank {
     /// Variables of Python's `__main__`.
     MainModule,
-    /// Local variables of Python functions that run.
+    /// Local variables of the user's own Python functions that run.
     Local,
+    /// Those of functions of libraries: they hold for a while what others hold for good.
+    LibraryLocal,
     /// Variables of other Python modules.
     Module,
     /// Data of modules.
@@ -61,9 +63,10 @@ pub enum Rank {
 
 impl Rank {
     /// All of them, in the order of search.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::MainModule,
         Self::Local,
+        Self::LibraryLocal,
         Self::Module,
         Self::Data,
         Self::Stack,

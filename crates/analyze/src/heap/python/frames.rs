@@ -25,6 +25,14 @@ pub struct Running {
     pub first_line: u32,
 }
 
+impl Running {
+    /// Whether it is a function of the standard library, or of an installed package.
+    pub(crate) fn is_of_library(&self) -> bool {
+        const FOLDERS: [&str; 3] = ["/site-packages/", "/dist-packages/", "/lib/python3"];
+        self.file.starts_with("<frozen ") || FOLDERS.iter().any(|folder| self.file.contains(folder))
+    }
+}
+
 impl<M: ReadMemory> Python<'_, M> {
     /// What code a frame runs; `None` where it is none of Python's.
     pub(super) fn running(&self, frame: Addr) -> Option<Running> {
@@ -144,5 +152,27 @@ impl<M: ReadMemory> Python<'_, M> {
 
     pub(super) fn outer_frame(&self, frame: Addr) -> Option<Addr> {
         self.reader.pointer_in(frame, self.layout.frame.previous)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_of_libraries_are_known_by_their_folder() {
+        let running = |file: &str| Running { function: "f".into(), file: file.into(), first_line: 1 };
+        let libraries = [
+            "/usr/lib/python3.12/asyncio/tasks.py",
+            "/opt/venv/lib/python3.12/site-packages/flask/app.py",
+            "/usr/lib/python3/dist-packages/numpy/core.py",
+            "<frozen importlib._bootstrap>",
+        ];
+        assert!(libraries.iter().all(|file| running(file).is_of_library()));
+        assert!(
+            !["/home/me/app.py", "library/python.py", "<string>"]
+                .iter()
+                .any(|file| running(file).is_of_library())
+        );
     }
 }

@@ -242,6 +242,7 @@ fn named_roots(found: Vec<PythonRoot>) -> (Vec<NamedRoot>, Vec<RootName>) {
         let (rank, is_sole) = match &root.name {
             RootName::Module(name) if name == "__main__" => (Rank::MainModule, true),
             RootName::Module(_) => (Rank::Module, true),
+            RootName::Local { running, .. } if running.is_of_library() => (Rank::LibraryLocal, false),
             RootName::Local { .. } => (Rank::Local, false),
             RootName::Temporary { .. } => (Rank::Temporary, false),
             RootName::Interpreter(_) => (Rank::Interpreter, false),

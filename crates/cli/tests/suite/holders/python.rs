@@ -54,6 +54,22 @@ const HELD: &[Held] = &[
         path: &["work (script.py:*)", "rows (list)", "[*] bytearray"],
     },
     Held {
+        what: "a local variable, and for a while one of a library",
+        script: "import copy, _heaplens
+class Store:
+  def __init__(self): self.rows = []
+  def __copy__(self):
+    del self
+    _heaplens.snapshot()
+def main():
+  shop = {'store': Store()}
+  for i in range(400):
+    shop['store'].rows.append(bytearray(9_000)) # here
+  copy.copy(shop['store'])
+main()",
+        path: &["main (script.py:*)", "shop (dict)", "['store'] Store", ".rows (list)", "[*] bytearray"],
+    },
+    Held {
         what: "a set",
         script: "kept = set()\nfor i in range(400):\n  kept.add(str(i).encode() * 3_000) # here",
         path: &["module __main__", "kept (set)"],
