@@ -12,6 +12,9 @@ use crate::frameworks;
 use crate::holder_rules::{self, HolderRule};
 use crate::profile::{HeldBy, StackFrame, StackId};
 
+/// The rule for growth of which nothing is known but its line.
+const UNEXPLAINED: &str = "G1";
+
 /// All that there may be to say, by what it is called in the JSON report.
 pub fn remarks(profile: &Profile) -> impl Iterator<Item = (&'static str, Option<Remark>)> {
     let kinds = frameworks::ALL.iter().flat_map(|framework| framework.remarks);
@@ -112,7 +115,10 @@ impl Finding {
     /// The known holder of what it is about, by its reference path.
     pub fn holder_rule(&self, profile: &Profile) -> Option<&'static HolderRule> {
         match self.holder(profile) {
-            HolderOf::Path(held) if self.rule.yields_to_holder => holder_rules::find(&held.steps),
+            HolderOf::Path(held) if self.rule.yields_to_holder => {
+                let explains = self.rule.id != UNEXPLAINED;
+                holder_rules::find(&held.steps).filter(|row| !(row.is_general && explains))
+            }
             _ => None,
         }
     }

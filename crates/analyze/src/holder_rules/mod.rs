@@ -25,7 +25,11 @@ pub struct HolderRule {
     pub words: &'static str,
     /// What to do about it.
     pub fix: &'static str,
+    /// Whether it knows no more than the kind of container: a rule that explains the growth knows more.
+    pub is_general: bool,
     patterns: Vec<Pattern>,
+    /// Classes of containers that it is about where a path has only one container.
+    sole: Vec<&'static str>,
     /// Paths that it is the first to match.
     examples: Vec<&'static str>,
 }
@@ -37,5 +41,10 @@ pub fn all() -> &'static [HolderRule] {
 
 /// The first row that a reference path matches; the path begins at its root.
 pub fn find(path: &[&PathNode]) -> Option<&'static HolderRule> {
-    all().iter().find(|rule| rule.patterns.iter().any(|pattern| pattern.is_in(path)))
+    let sole = pattern::sole_container(path);
+    let is_of = |rule: &&HolderRule| {
+        rule.patterns.iter().any(|pattern| pattern.is_in(path))
+            || sole.is_some_and(|class| rule.sole.iter().any(|of| pattern::is_class(of, class)))
+    };
+    all().iter().find(is_of)
 }

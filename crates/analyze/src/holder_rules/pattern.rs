@@ -57,6 +57,13 @@ fn begins(elements: &[Element], path: &[&PathNode]) -> bool {
     }
 }
 
+/// The class of the one container of a path: one of Python's whose elements the path goes through.
+pub(super) fn sole_container<'a>(path: &[&'a PathNode]) -> Option<&'a str> {
+    let leads_on = |pair: &&[&'a PathNode]| StepName::Element.matches(pair[1]);
+    let mut containers = path.windows(2).filter(leads_on).map(|pair| &*pair[0].class);
+    containers.next().filter(|_| containers.next().is_none())
+}
+
 impl Element {
     fn parse(text: &'static str) -> Option<Self> {
         let text = text.trim();
@@ -128,14 +135,15 @@ fn is_module(pattern: &str, name: &str) -> bool {
     }
 }
 
-/// Whether a class is meant. A star stands for characters that are neither a dot nor a colon.
-fn is_class(pattern: &str, name: &str) -> bool {
-    match pattern.split_once('*') {
-        None => pattern == name,
-        Some((before, after)) => name
-            .strip_prefix(before)
-            .and_then(|rest| rest.strip_suffix(after))
-            .is_some_and(|between| !between.contains(['.', ':'])),
+/// Whether a class is meant. A star stands for characters that are neither a dot nor a colon, `…` for any arguments of a template.
+pub(super) fn is_class(pattern: &str, name: &str) -> bool {
+    let between = |before: &str, after: &str| Some(name.strip_prefix(before)?.strip_suffix(after)?);
+    match (pattern.split_once('*'), pattern.split_once('…')) {
+        (None, None) => pattern == name,
+        (None, Some((before, after))) => between(before, after).is_some(),
+        (Some((before, after)), _) => {
+            between(before, after).is_some_and(|between| !between.contains(['.', ':']))
+        }
     }
 }
 
@@ -170,6 +178,15 @@ mod tests {
         );
         assert!(is_in("module torch._dynamo.* → *", "module torch._dynamo.guards → cache (dict)"));
         assert!(!is_in("module torch._dynamo.* → *", "module torch._dynamos → cache (dict)"));
+    }
+
+    #[test]
+    fn templates_are_meant_whatever_their_arguments() {
+        let text = "global market → .quotes (std::map<std::string, Quote>)";
+        assert!(is_in("(std::map<…>)", text) && !is_in("(std::multimap<…>)", text));
+        assert!(!is_in("(std::map<…>)", "global market → .quotes (std::map)"));
+        let text = "global slots → (std::vector<std::function<void(double)>>)";
+        assert!(is_in("(std::vector<std::function<…>>)", text) && is_in("(std::vector<…>)", text));
     }
 
     #[test]

@@ -7,6 +7,9 @@ use super::pattern::Pattern;
 
 static TEXT: &str = include_str!("holders.rules");
 
+/// What a row ends with that knows only the kind of container.
+const GENERAL: &str = "(general)";
+
 /// All rows; the tests read the same text.
 pub(super) fn all() -> &'static [HolderRule] {
     static ALL: LazyLock<Vec<HolderRule>> = LazyLock::new(|| rows(TEXT).unwrap_or_default());
@@ -25,16 +28,21 @@ fn rows(text: &'static str) -> Result<Vec<HolderRule>, String> {
             ("path", Some(row)) => {
                 row.patterns.push(Pattern::parse(rest).ok_or_else(|| format!("no pattern: {rest}"))?);
             }
+            ("sole", Some(row)) => row.sole.extend(rest.split('|').map(str::trim)),
             ("words", Some(row)) if row.words.is_empty() => row.words = rest,
             ("fix", Some(row)) if row.fix.is_empty() => row.fix = rest,
             ("example", Some(row)) => row.examples.push(rest),
-            ("path" | "words" | "fix" | "example", _) => return Err(format!("twice, or of no row: {line}")),
+            ("path" | "sole" | "words" | "fix" | "example", _) => {
+                return Err(format!("twice, or of no row: {line}"));
+            }
             (id, _) => rows.push(HolderRule {
                 id,
-                name: rest,
+                name: rest.trim_end_matches(GENERAL).trim(),
+                is_general: rest.ends_with(GENERAL),
                 words: "",
                 fix: "",
                 patterns: Vec::new(),
+                sole: Vec::new(),
                 examples: Vec::new(),
             }),
         }
@@ -57,7 +65,8 @@ mod tests {
         let names: BTreeSet<&str> = rows.iter().map(|row| row.name).collect();
         assert_eq!([ids.len(), names.len()], [rows.len(); 2]);
         for row in &rows {
-            let is_complete = !(row.words.is_empty() || row.fix.is_empty() || row.patterns.is_empty());
+            let has_paths = !(row.patterns.is_empty() && row.sole.is_empty());
+            let is_complete = !(row.words.is_empty() || row.fix.is_empty()) && has_paths;
             assert!(is_complete && !row.examples.is_empty(), "{row:?}");
             assert!(!row.name.contains(' '), "{row:?}");
         }
@@ -74,7 +83,7 @@ mod tests {
         }
     }
 
-    /// What a program calls its own says nothing, be it ever so similar.
+    /// What a program calls its own says nothing, be it ever so similar; at most its container does.
     #[test]
     fn names_of_a_programs_own_match_nothing() {
         let own = [
@@ -88,8 +97,22 @@ mod tests {
         ];
         for text in own {
             let path = path(text);
-            assert_eq!(super::super::find(&path.iter().collect::<Vec<_>>()), None, "{text}");
+            let found = super::super::find(&path.iter().collect::<Vec<_>>());
+            assert!(found.is_none_or(|row| row.is_general), "{text}");
         }
+    }
+
+    /// Which of two containers grows is not known.
+    #[test]
+    fn a_container_is_meant_only_where_the_path_has_no_other() {
+        let found = |text: &str| {
+            let path = path(text);
+            super::super::find(&path.iter().collect::<Vec<_>>()).map(|row| row.name)
+        };
+        assert_eq!(found("module __main__ → seen (dict) → ['a'] (__main__.User)"), Some("dict-entries"));
+        assert_eq!(found("module __main__ → seen (dict) → ['a'] (list) → [4] (__main__.User)"), None);
+        assert_eq!(found("module __main__ → seen (__main__.Seen) → .users (dict)"), None);
+        assert_eq!(found("global market → .quotes (std::map<int, Quote>)"), Some("cpp-maps"));
     }
 
     #[test]

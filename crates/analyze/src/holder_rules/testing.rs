@@ -9,14 +9,15 @@ pub(crate) fn path(text: &str) -> Vec<PathNode> {
 }
 
 fn node(text: &str) -> PathNode {
-    // A name may have parentheses of its own only in brackets.
-    let (name, class) = match text.strip_suffix(')').and_then(|text| text.rsplit_once('(')) {
+    // The class of a function may have parentheses of its own.
+    let (name, class) = match text.strip_suffix(')').and_then(|text| text.split_once('(')) {
         Some((name, class)) => (name.trim(), class),
         None => (text.trim(), ""),
     };
     let (step, name) = match name {
         "" => (Step::Pointer, ""),
         "key" | "element" => (Step::Part, name),
+        _ if name.starts_with("global ") => (Step::Global, &name["global ".len()..]),
         _ => match (name.strip_prefix("module "), name.strip_prefix('.'), name.strip_prefix('[')) {
             (Some(module), ..) => (Step::Module, module),
             (_, Some(attribute), _) => (Step::Attribute, attribute),
