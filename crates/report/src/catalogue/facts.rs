@@ -185,7 +185,7 @@ fn held_by(profile: &Profile, finding: &Finding) -> String {
     }
     if held.alike < held.inspected {
         words.push(format!(
-            "{} of {} blocks inspected",
+            "{} of {} inspected blocks",
             count(held.alike.into()),
             count(held.inspected.into())
         ));

@@ -64,7 +64,7 @@ fn held() -> Decoded {
 fn a_finding_names_who_held_it_while_the_program_ran() {
     let profile = profiled(&held());
     let page = written(text::write, &profile);
-    let expected = "     held by    module __main__ → results (list) → [811] ndarray · 406 → 812 elements · 63 of 64 blocks\n                inspected";
+    let expected = "     held by    module __main__ → results (list) → [811] ndarray · 406 → 812 elements · 63 of 64 inspected\n                blocks";
     assert!(page.contains(expected), "{page}");
     let holder = &parsed(&profile)["findings"][0]["holder"];
     assert_eq!(holder["path"], serde_json::json!(["module __main__", "results (list)", "[811] ndarray"]));
