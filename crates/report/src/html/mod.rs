@@ -121,3 +121,32 @@ fn data(profile: &Profile) -> Data {
         strings: strings.into_list(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    /// The classes in the selectors of the style; of `kind-0`, `kind-1` … what they have in common.
+    fn classes() -> Vec<&'static str> {
+        let (rules, _) = STYLE.rsplit_once('{').expect("it has rules");
+        let selectors = rules.split('{').filter_map(|text| text.rsplit(['}', ';']).next());
+        let words = selectors.flat_map(|selector| selector.split('.').skip(1));
+        let end =
+            |word: &str| word.find(|c: char| !c.is_ascii_alphanumeric() && c != '-').unwrap_or(word.len());
+        let classes = words.map(|word| word[..end(word)].trim_end_matches(|c: char| c.is_ascii_digit()));
+        classes.filter(|class| !class.is_empty()).collect()
+    }
+
+    #[test]
+    fn every_class_of_the_style_is_one_that_the_page_has() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/html");
+        let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        let pages = files.filter(|path| path.extension().is_none_or(|extension| extension != "css"));
+        let source: String = pages.map(|path| std::fs::read_to_string(path).unwrap()).collect();
+        let missing: Vec<&str> = classes().into_iter().filter(|class| !source.contains(class)).collect();
+        assert_eq!(missing, [""; 0]);
+        assert!(classes().contains(&"command"));
+    }
+}
