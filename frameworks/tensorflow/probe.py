@@ -194,13 +194,22 @@ def finalize_graphs(session, after):
 
 
 def described(value):
-    """What tracing distinguishes arguments by: never the content of a tensor, a text or a container."""
+    """What tracing distinguishes arguments by, as it may be reported, and a mark of what may not: never a value of the program's own."""
     kind, shape = getattr(value, "dtype", None), getattr(value, "shape", None)
     if kind is not None and shape is not None:
-        return "%s %s" % (getattr(kind, "name", kind), shape)
-    if value is None or type(value) in (bool, int, float):
-        return repr(value)
-    return type(value).__name__
+        return "%s %s" % (getattr(kind, "name", kind), shape), None
+    if value is None:
+        return "None", None
+    name = type(value).__name__
+    return name, hash(value) if type(value) in (bool, int, float, str, bytes) else None
+
+
+def changed(name, then, now):
+    """In words what an argument was and is; nothing where it is the same."""
+    (was, mark), (is_now, new_mark) = then or ("not given", None), now or ("not given", None)
+    if was != is_now:
+        return ["%s was %s, then %s" % (name, was, is_now)]
+    return ["%s was one %s, then another" % (name, was)] if mark != new_mark else []
 
 
 def watch_functions(func_graph):
@@ -238,7 +247,7 @@ def watch_functions(func_graph):
         if then is None or notes.get(function, 0) >= MOST_NOTES:
             return
         notes[function] = notes.get(function, 0) + 1
-        changes = ["%s was %s, then %s" % (name, then.get(name), now.get(name)) for name in {**then, **now} if then.get(name) != now.get(name)]
+        changes = [words for name in {**then, **now} for words in changed(name, then.get(name), now.get(name))]
         reason = "; ".join(changes) or "its arguments are as before: it is another function object"
         note(FUNCTION_TRACED, ("%s: %s" % (function, reason)).encode("utf-8", "replace"))
 
