@@ -28,7 +28,7 @@ pub(crate) struct LimitArguments {
     #[arg(long, help_heading = "Limits", value_name = "N")]
     error_exitcode: Option<u8>,
     /// Ignore growth of less than SIZE over the whole run, and losses of libraries below SIZE; 0 ignores nothing, auto ignores
-    /// growth below 1 MiB and 1% of RSS that would stay below 10% of RSS in a day, and losses of libraries below 64 KiB
+    /// growth below 1 MiB and 1% of RSS (if RSS grows too, it must also stay below 10% of RSS in a day), and losses of libraries below 64 KiB
     #[arg(long, help_heading = "Limits", value_name = "SIZE|auto", default_value = "auto", value_parser = floor)]
     floor: Floor,
     /// Fail on findings that are not in the baseline FILE

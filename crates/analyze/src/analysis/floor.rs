@@ -12,8 +12,15 @@ impl Profile {
     pub fn apply_floor(&mut self, floor: Floor) {
         self.others.iter_mut().for_each(|other| other.apply_floor(floor));
         let resident = self.rss.map_or(0.0, |rss| rss.peak.get() as f64);
-        self.diagnosis.apply(floor, resident);
+        self.diagnosis.apply(floor, resident, self.seconds_watched());
         self.floor = floor;
+    }
+
+    /// From the first reading to the last.
+    fn seconds_watched(&self) -> f64 {
+        let [first, last] =
+            [self.timeline.first(), self.timeline.last()].map(|one| one.map_or(0, |one| one.at.get()));
+        last.saturating_sub(first) as f64 / 1e9
     }
 
     /// Definitely lost blocks that are below the floor; `None` where they matter, or where there are none.

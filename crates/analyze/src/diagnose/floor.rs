@@ -6,15 +6,18 @@ use heaplens_format::Bytes;
 use super::diagnosis::Diagnosis;
 use super::rule::Finding;
 use super::verdict::verdict;
-use crate::trend::How;
+use crate::trend::{How, Shape};
 
 /// Growth over the run is below the floor if it is less than this, …
 const LEAST_IN_RUN: f64 = (1 << 20) as f64;
 /// … and less than this part of resident memory, …
 const LEAST_PART_IN_RUN: f64 = 0.01;
-/// … and if a day at the same rate would add less than this part of resident memory.
+/// … and, where it is known to go on, if a day at the same rate would add less than this part of resident memory.
 const LEAST_PART_IN_A_DAY: f64 = 0.1;
 const SECONDS_IN_A_DAY: f64 = 86_400.0;
+/// How long growth must be watched to be known to go on, where resident memory does not grow with it: a day is no more than 144 times as
+/// long.
+const LONG: f64 = 600.0;
 /// Lost blocks that only libraries allocated matter from so many bytes on.
 const LEAST_LOST: Bytes = Bytes::new(64 << 10);
 
@@ -40,14 +43,14 @@ impl Floor {
         }
     }
 
-    /// Whether bytes over the run, and so many in a second, are too few in a process of this size.
-    fn is_above(self, rise: f64, per_second: f64, resident: f64) -> bool {
+    /// Whether bytes over the run, and so many in a day, are too few in a process of this size.
+    fn is_above(self, rise: f64, in_a_day: f64, resident: f64) -> bool {
         match self {
             Self::None => false,
             Self::Relative => {
                 rise < LEAST_IN_RUN
                     && rise < LEAST_PART_IN_RUN * resident
-                    && SECONDS_IN_A_DAY * per_second < LEAST_PART_IN_A_DAY * resident
+                    && in_a_day < LEAST_PART_IN_A_DAY * resident
             }
             Self::Bytes(least) => rise < least.get() as f64,
         }
@@ -56,21 +59,24 @@ impl Floor {
 
 impl Diagnosis {
     /// Sets aside the findings that are below the floor: each of them, and all of them together. More threads matter however little
-    /// memory they take.
-    pub(crate) fn apply(&mut self, floor: Floor, resident: f64) {
+    /// memory they take. `seconds`: how long the process was watched.
+    pub(crate) fn apply(&mut self, floor: Floor, resident: f64, seconds: f64) {
         let per_second = |finding: &Finding| match (self.how, self.seconds_per_iteration) {
             (How::Time, _) => finding.trend.slope.value,
             (_, Some(seconds)) if seconds > 0.0 => finding.trend.slope.value / seconds,
             _ => f64::INFINITY,
         };
-        let sums = |findings: &[&Finding]| {
-            let rise = findings.iter().map(|finding| finding.trend.rise.max(0.0)).sum();
-            (rise, findings.iter().map(|finding| per_second(finding).max(0.0)).sum())
+        // What grew for two seconds in pages that were resident before need not go on for a day. What a library was counted to keep does.
+        let goes_on = seconds >= LONG || self.rss.is_some_and(|rss| rss.shape == Shape::Linear);
+        let in_a_day = |finding: &Finding| match goes_on || finding.counting.is_some() {
+            true => SECONDS_IN_A_DAY * per_second(finding).max(0.0),
+            false => 0.0,
         };
         let is_below = |findings: &[&Finding]| {
-            let (rise, per_second) = sums(findings);
+            let rise = findings.iter().map(|finding| finding.trend.rise.max(0.0)).sum();
+            let in_a_day = findings.iter().map(|finding| in_a_day(finding)).sum();
             findings.iter().all(|finding| finding.threads.is_none())
-                && floor.is_above(rise, per_second, resident)
+                && floor.is_above(rise, in_a_day, resident)
         };
         let below: Vec<&Finding> = self.findings.iter().filter(|finding| is_below(&[finding])).collect();
         if below.is_empty() || !is_below(&below) {
@@ -86,19 +92,26 @@ impl Diagnosis {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diagnose::testing::{MIB, growth};
+    use crate::diagnose::counting::Counting;
+    use crate::diagnose::testing::{LENGTH, MIB, growth, rising};
     use crate::diagnose::verdict::{Verdict, VerdictBasis};
 
-    /// The findings that are left, and the verdict, where an iteration takes so many seconds.
-    fn left(floor: Floor, rises: &[f64], seconds: f64) -> (usize, Option<Verdict>) {
-        let mut diagnosis = Diagnosis {
+    /// Of a hundred iterations that take so many seconds each, in which resident memory does this.
+    fn grown(rises: &[f64], seconds: f64, rss: Shape) -> Diagnosis {
+        Diagnosis {
             how: How::Loop,
             seconds_per_iteration: Some(seconds),
+            rss: Some(rising(rss, MIB)),
             findings: rises.iter().map(|&rise| growth(0, rise)).collect(),
             verdict: Some(Verdict::Leak),
             ..Diagnosis::default()
-        };
-        diagnosis.apply(floor, 200.0 * MIB);
+        }
+    }
+
+    /// The findings that are left, and the verdict, where an iteration takes so many seconds.
+    fn left(floor: Floor, rises: &[f64], seconds: f64) -> (usize, Option<Verdict>) {
+        let mut diagnosis = grown(rises, seconds, Shape::Linear);
+        diagnosis.apply(floor, 200.0 * MIB, LENGTH * seconds);
         assert_eq!(diagnosis.findings.len() + diagnosis.below_floor.len(), rises.len());
         (diagnosis.findings.len(), diagnosis.verdict)
     }
@@ -118,12 +131,29 @@ mod tests {
     }
 
     #[test]
+    fn a_day_is_judged_only_by_growth_that_is_known_to_go_on() {
+        let is_left = |mut diagnosis: Diagnosis, seconds: f64| {
+            diagnosis.apply(Floor::Relative, 200.0 * MIB, seconds);
+            diagnosis.findings.len() == 1
+        };
+        let stands = || grown(&[0.9 * MIB], 0.02, Shape::Flat);
+        assert!(!is_left(stands(), 2.0), "two seconds, in pages that were resident before");
+        assert!(is_left(stands(), 600.0), "ten minutes");
+        assert!(is_left(grown(&[0.9 * MIB], 0.02, Shape::Linear), 2.0), "resident memory grows with it");
+        assert!(is_left(grown(&[2.1 * MIB], 0.02, Shape::Flat), 2.0), "more than 1 % in the run");
+        let mut counted = stands();
+        let counting = Counting { counter: "operations", per_iteration: 1.0, lines: Vec::new() };
+        counted.findings[0].counting = Some(counting);
+        assert!(is_left(counted, 2.0), "what a library keeps is counted, not measured");
+    }
+
+    #[test]
     fn what_stood_before_stands_when_its_growth_is_set_aside() {
         let basis = VerdictBasis { stopped: true, too_short: false };
         let findings = vec![growth(0, MIB)];
         let mut diagnosis =
             Diagnosis { findings, basis, verdict: Some(Verdict::Leak), ..Diagnosis::default() };
-        diagnosis.apply(Floor::Bytes(Bytes::new(2 << 20)), 200.0 * MIB);
+        diagnosis.apply(Floor::Bytes(Bytes::new(2 << 20)), 200.0 * MIB, 60.0);
         assert_eq!(diagnosis.verdict, Some(Verdict::Plateau));
     }
 
@@ -132,7 +162,7 @@ mod tests {
         let threads = crate::diagnose::ThreadGrowth { per_iteration: 1.0, count: 20, have_ended: false };
         let findings = vec![Finding { threads: Some(threads), ..growth(0, 10.0) }];
         let mut diagnosis = Diagnosis { findings, verdict: Some(Verdict::Leak), ..Diagnosis::default() };
-        diagnosis.apply(Floor::Bytes(Bytes::new(2 << 20)), 200.0 * MIB);
+        diagnosis.apply(Floor::Bytes(Bytes::new(2 << 20)), 200.0 * MIB, 60.0);
         assert_eq!(diagnosis.findings.len(), 1);
     }
 
