@@ -16,6 +16,8 @@ use crate::trend::Axis;
 pub(crate) struct Reclaimed {
     /// What Python's collector freed, by the index of the site in the profile.
     pub(crate) by_collection: FxHashMap<usize, f64>,
+    /// What the program itself freed after its last iteration and before the test, by the same.
+    pub(crate) by_program: FxHashMap<usize, f64>,
     /// Resident bytes that the allocator gave back and that were free while the program ran.
     pub(crate) by_trim: Option<Bytes>,
     /// Resident bytes more, by the ledgers, that are free in the allocator or pages of files.
@@ -34,7 +36,13 @@ impl Reclaimed {
         let Known { process, stacks, sites, trimmed, .. } = known;
         let collection = last_mark(process, Stage::Before).zip(last_mark(process, Stage::Collected));
         let by_collection = match collection.filter(|(before, after)| before < after) {
-            Some(marks) => collected(process, stacks, sites, marks),
+            Some(marks) => freed_between(process, stacks, sites, marks),
+            None => FxHashMap::default(),
+        };
+        let last = axis.moments.last().map(|moment| moment.mark);
+        let by_program = match last.zip(last_mark(process, Stage::Before)).filter(|(last, test)| last < test)
+        {
+            Some(marks) => freed_between(process, stacks, sites, marks),
             None => FxHashMap::default(),
         };
         let at_test =
@@ -45,12 +53,17 @@ impl Reclaimed {
         let free = free_before_test(process).map(|free| free.saturating_sub(just_freed));
         let by_trim = trimmed.map(|bytes| bytes.saturating_sub(freed).min(free.unwrap_or(bytes)));
         let by_ledger = no_blocks(process, axis);
-        Self { by_collection, by_trim, by_ledger, is_held_off, length }
+        Self { by_collection, by_program, by_trim, by_ledger, is_held_off, length }
     }
 
     /// What the collection freed of these sites.
     pub(crate) fn freed(&self, sites: &[usize]) -> f64 {
         sites.iter().filter_map(|site| self.by_collection.get(site)).sum()
+    }
+
+    /// What was freed of a site after the last iteration, by the program or by the collection.
+    pub(crate) fn freed_since(&self, site: usize) -> f64 {
+        [&self.by_program, &self.by_collection].into_iter().filter_map(|freed| freed.get(&site)).sum()
     }
 
     /// The same of those that are meant.
@@ -102,7 +115,8 @@ fn no_blocks(process: &Process, axis: &Axis) -> f64 {
     ledgers.next_back().map_or(0.0, |last| bytes(last) - first)
 }
 
-fn collected(
+/// What sites had less at the second mark than at the first.
+fn freed_between(
     process: &Process,
     stacks: &Stacks,
     sites: &[SiteProfile],

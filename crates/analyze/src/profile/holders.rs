@@ -33,6 +33,11 @@ pub struct HeldBy<'a> {
 }
 
 impl HeldBy<'_> {
+    /// Whether nothing but the list of Python's collector leads to them.
+    fn is_of_collector(&self) -> bool {
+        self.steps.first().is_some_and(|root| root.step == Step::Collector)
+    }
+
     /// Whether a function that runs holds them.
     fn is_of_frame(&self) -> bool {
         self.steps.first().is_some_and(|root| root.step == Step::Frame)
@@ -76,6 +81,10 @@ impl Holders {
         match (&self.heap.refusal, self.heap.views.is_empty()) {
             (Some(refusal), true) => format!("no heap snapshot could be taken: {refusal}"),
             (None, true) => "no heap snapshot was taken".to_owned(),
+            (_, false) if self.is_of_collector(stacks) => {
+                "no reference to it was found in a heap snapshot, only the garbage collector's list"
+                    .to_owned()
+            }
             (_, false) if self.by_stack.iter().any(is_inspected) => {
                 "its blocks are held in different ways, none of which has most of them".to_owned()
             }
@@ -103,7 +112,17 @@ impl Holders {
         let found = stacks.iter().filter_map(|stack| self.by_stack[at].get(stack)).min()?;
         let view = &self.heap.views[at];
         let holder = view.holders[*found];
-        (2 * holder.alike >= holder.inspected).then(|| held_by(view, &holder))
+        let held = (2 * holder.alike >= holder.inspected).then(|| held_by(view, &holder));
+        held.filter(|held| !held.is_of_collector())
+    }
+
+    /// Whether a snapshot found nothing that leads to the blocks of these stacks but the list of Python's collector, which holds nothing.
+    fn is_of_collector(&self, stacks: &[StackId]) -> bool {
+        let views = self.heap.views.iter().zip(&self.by_stack);
+        let mut firsts = views.flat_map(|(view, first)| {
+            stacks.iter().filter_map(|stack| first.get(stack)).map(|&at| held_by(view, &view.holders[at]))
+        });
+        firsts.any(|held| held.is_of_collector())
     }
 
     /// The stack that allocated what holds the objects of a stack, where the interpreter may have reused these: in the last snapshot that

@@ -75,15 +75,14 @@ fn proof(finding: &Finding) -> String {
              there are pointers to them"
         );
     }
-    let Some(returned) = finding.reclaimed.map(size) else { return String::new() };
-    match finding.garbage {
-        Some(part) => {
-            let part = percent(part);
-            format!(
-                "a heap snapshot while it grew found {part} of it unreachable; gc.collect() at exit freed {returned}"
-            )
-        }
-        None => format!("the reclaim test recovered {returned}"),
+    let freed = match finding.reclaimed.map(size) {
+        Some(returned) => format!("gc.collect() at exit freed {returned}"),
+        None => "it was freed before exit".to_owned(),
+    };
+    match (finding.garbage.map(percent), finding.reclaimed.map(size)) {
+        (Some(part), _) => format!("a heap snapshot while it grew found {part} of it unreachable; {freed}"),
+        (None, Some(returned)) => format!("the reclaim test recovered {returned}"),
+        (None, None) => String::new(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! C36: reference cycles that Python's collector had not reclaimed yet: a heap snapshot saw them while they became more, with no
-//! reference from outside, and a full collection at the end freed them. The collection alone proves nothing: what a function held
-//! is garbage when it has returned.
+//! reference from outside, and they were freed when the loop was over, by a full collection at the end or by the program itself before it. That
+//! alone proves nothing: what a function held is garbage when it has returned.
 
 use heaplens_format::Bytes;
 use heaplens_format::arena::counter::COLLECTOR_HELD;
@@ -56,25 +56,30 @@ fn will_be_collected(evidence: &Evidence<'_>, finding: &Finding) -> bool {
 
 fn explain(evidence: &Evidence<'_>, finding: &mut Finding) {
     let reclaimed = evidence.reclaimed;
-    let (freed, rise) = (reclaimed.freed(&finding.sites), finding.trend.rise);
     let grew = grew(reclaimed, finding, finding.trend.slope.value);
-    if freed <= 0.0 || freed < MOST * grew || freed <= HALF * rise {
+    let is_most = |freed: f64| freed > 0.0 && freed >= MOST * grew && freed > HALF * finding.trend.rise;
+    let by_collection = reclaimed.freed(&finding.sites);
+    let since: f64 = finding.sites.iter().map(|&site| reclaimed.freed_since(site)).sum();
+    if !is_most(by_collection) && !is_most(since) {
         return;
     }
-    let freed = Bytes::new(freed as u64);
-    match garbage(evidence, finding) {
-        Some(part) if part > HALF => {
+    let freed = Some(Bytes::new(by_collection as u64)).filter(|_| is_most(by_collection));
+    match (garbage(evidence, finding), freed) {
+        (Some(part), freed) if part > HALF => {
             finding.rule = &RULE;
-            (finding.reclaimed, finding.garbage) = (Some(freed), Some(part));
+            (finding.reclaimed, finding.garbage) = (freed, Some(part));
         }
-        seen => finding.collected_at_exit = Some(CollectedAtExit { freed, was_held: seen.is_some() }),
+        (seen, Some(freed)) => {
+            finding.collected_at_exit = Some(CollectedAtExit { freed, was_held: seen.is_some() });
+        }
+        (_, None) => {}
     }
 }
 
-/// The part of what the collection freed that was garbage while it became more; `None` where no snapshot was taken then.
+/// The part of what was freed at the end, by the collection or by the program before it, that was garbage while it became more; `None` where no
+/// snapshot was taken then.
 fn garbage(evidence: &Evidence<'_>, finding: &Finding) -> Option<f64> {
-    let freed =
-        finding.sites.iter().filter_map(|site| Some((*site, *evidence.reclaimed.by_collection.get(site)?)));
+    let freed = finding.sites.iter().map(|&site| (site, evidence.reclaimed.freed_since(site)));
     evidence.unreachable.garbage(freed.filter(|(_, bytes)| *bytes > 0.0))
 }
 
@@ -135,6 +140,20 @@ mod tests {
         assert_eq!(found(&of(0.4)), ("G1", Some(CollectedAtExit { freed, was_held: true })));
         let unseen = Some(CollectedAtExit { freed, was_held: false });
         assert_eq!(found(&UnreachableParts::default()), ("G1", unseen), "no snapshot was taken");
+    }
+
+    #[test]
+    fn garbage_that_the_program_collects_itself_before_its_end_is_garbage() {
+        let by_program = FxHashMap::from_iter([(0, 6.0 * MIB)]);
+        let reclaimed = Reclaimed { by_program, length: LENGTH, ..Reclaimed::default() };
+        let rss = rising(Shape::Linear, 100.0 * MIB);
+        let found = |part: f64| {
+            let seen = UnreachableParts::of_garbage(&[(0, part)]);
+            let found = reviewed_with(&RULE, (&reclaimed, &seen), vec![growth(0, 6.0 * MIB)], rss);
+            (found[0].rule.id, found[0].reclaimed, found[0].collected_at_exit)
+        };
+        assert_eq!(found(0.9), ("C36", None, None), "the test had nothing left to free");
+        assert_eq!(found(0.4), ("G1", None, None), "a list that is cleared at the end");
     }
 
     #[test]

@@ -150,6 +150,24 @@ fn cycles_that_nothing_refers_to_are_garbage_and_have_no_holder() {
 }
 
 #[test]
+fn garbage_that_the_program_collects_itself_at_its_end_is_garbage() {
+    let test = "growth::garbage::garbage_that_the_program_collects_itself_at_its_end_is_garbage";
+    let python = &interpreters::all(test)[0];
+    let folder = Folder::new();
+    let path = folder.file("script.py");
+    for (script, verdict, rule) in [(&GARBAGE[0], "growth", "C36"), (&HELD[0], "leak", "G1")] {
+        let (text, line) = script.text(true);
+        write(&path, &format!("{text}import gc; gc.enable(); gc.collect()\n"));
+        let run = Heaplens::on(&python.path, &[]).arg(&path).finish().expect_status(0);
+        let (report, page) = (run.report().0, words(&run.stderr()));
+        let found = &report["findings"][0];
+        assert_eq!((&report["verdict"], &found["rule"]), (&verdict.into(), &rule.into()), "{page}");
+        assert_eq!(found["location"]["line"], line, "{page}");
+        assert_eq!(page.contains("of it unreachable; it was freed before exit"), rule == "C36", "{page}");
+    }
+}
+
+#[test]
 fn without_a_snapshot_the_cause_of_growth_is_not_stated() {
     let python =
         &interpreters::all("growth::garbage::without_a_snapshot_the_cause_of_growth_is_not_stated")[0];
