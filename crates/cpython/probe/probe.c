@@ -72,6 +72,8 @@ typedef struct {
     struct BLOCK *rightblock;
     Py_ssize_t leftindex;
     Py_ssize_t rightindex;
+    size_t state;
+    Py_ssize_t maxlen;
 } dequeobject;
 
 /* Objects/odictobject.c */
@@ -104,6 +106,7 @@ typedef struct {
     PyObject *cache;
     Py_ssize_t hits;
     PyObject *func;
+    Py_ssize_t maxsize;
 } lru_cache_object;
 
 /* Modules/arraymodule.c */
@@ -574,6 +577,7 @@ static void without_header(void)
 {
     FIXED("deque.leftblock", AT(dequeobject, leftblock));
     FIXED("deque.leftindex", AT(dequeobject, leftindex));
+    FIXED("deque.maxlen", AT(dequeobject, maxlen));
     FIXED("deque.rightindex", AT(dequeobject, rightindex));
     FIXED("deque_block.data", AT(struct BLOCK, data));
     FIXED("deque_block.length", sizeof(((struct BLOCK *)0)->data) / sizeof(PyObject *));
@@ -585,6 +589,7 @@ static void without_header(void)
     FIXED("lru_cache.func", AT(lru_cache_object, func));
     FIXED("lru_cache.link_key", AT(lru_list_elem, key));
     FIXED("lru_cache.link_result", AT(lru_list_elem, result));
+    FIXED("lru_cache.maxsize", AT(lru_cache_object, maxsize));
     FIXED("array.items", AT(arrayobject, ob_item));
 #if VERSION(12)
     FIXED("list_iterator.index", AT(_PyListIterObject, it_index));

@@ -16,7 +16,7 @@ use proptest::prelude::*;
 use sample::{
     sample, sample_of_format_1, sample_of_format_2_0, sample_of_format_2_1, sample_of_format_2_2,
     sample_of_format_2_3, sample_of_format_2_4, sample_of_format_2_5, sample_of_format_2_6,
-    sample_of_format_2_7, sample_of_format_2_8, sample_of_format_2_9,
+    sample_of_format_2_7, sample_of_format_2_8, sample_of_format_2_9, sample_of_format_2_10,
 };
 use strategy::recording;
 
@@ -249,7 +249,7 @@ fn a_newer_major_version_is_refused_with_both_versions() {
     let error = decode(&with_version(&encode(&sample()), 3, 1)).unwrap_err();
     let (found, known) = (Version { major: 3, minor: 1 }, Version { major: 2, minor: 10 });
     assert_eq!(error, DecodeError::NewerVersion { found, known });
-    assert_eq!(error.to_string(), "it has format 3.1, and this heaplens reads formats up to 2.10");
+    assert_eq!(error.to_string(), "it has format 3.1, and this heaplens reads formats up to 2.11");
 }
 
 #[test]
@@ -355,6 +355,12 @@ fn the_recording_that_format_2_9_wrote_is_still_read() {
 #[test]
 fn the_recording_that_format_2_10_wrote_is_still_read() {
     let decoded = decode(include_bytes!("fixtures/format-2.10.recording")).unwrap();
+    assert_eq!(decoded, Decoded { recording: sample_of_format_2_10(), damage: vec![] });
+}
+
+#[test]
+fn the_recording_that_format_2_11_wrote_is_still_read() {
+    let decoded = decode(include_bytes!("fixtures/format-2.11.recording")).unwrap();
     assert_eq!(decoded, Decoded { recording: sample(), damage: vec![] });
 }
 

@@ -108,8 +108,9 @@ fn reading(name: ArenaName, path: &Path, start: Nanos) -> Option<Readings> {
     let ledgers = ledgers(name.pid, path, &file, ledger::Reading { now, rss, loops: header.loops });
     let findings = Findings { ledgers, ..Findings::default() };
     let mut readings = Readings { peak_rss: own(resident.peak), findings, ..Readings::default() };
-    readings.timeline.push(Sample { at: now, rss, live: header.live, threads: resident.threads });
     readings.cpu = clocks::cpu_of(name.pid).filter(|_| name.execs == 0).unwrap_or_default();
+    let (threads, cpu) = (resident.threads, readings.cpu);
+    readings.timeline.push(Sample { at: now, rss, live: header.live, threads, cpu });
     Some(readings)
 }
 

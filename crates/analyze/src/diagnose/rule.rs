@@ -280,6 +280,8 @@ pub struct Finding {
     pub extension: Option<Arc<str>>,
     /// What a collection at the end freed of it, where that proves nothing.
     pub collected_at_exit: Option<CollectedAtExit>,
+    /// How full the container is that it grows in, where that has a limit.
+    pub fill: Option<Fill>,
     /// How threads become more, where these are what grows.
     pub threads: Option<ThreadGrowth>,
     /// What was counted, where the rule is one of a library's.
@@ -290,6 +292,15 @@ pub struct Finding {
     pub representative: Option<usize>,
     /// All sites of that line, by their indices.
     pub sites: Vec<usize>,
+}
+
+/// How full a container was when it was last seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fill {
+    /// Elements that it had.
+    pub elements: u64,
+    /// Elements that it has at most.
+    pub limit: u64,
 }
 
 /// What a collection freed when the script was through. Functions had returned by then: it may have been held before.
@@ -325,6 +336,7 @@ impl Finding {
             overcounted: None,
             extension: None,
             collected_at_exit: None,
+            fill: None,
             threads: None,
             counting: None,
             mapping: None,

@@ -50,6 +50,8 @@ pub mod deque {
     pub const LEFTBLOCK: u64 = 24;
     /// `dequeobject.leftindex`
     pub const LEFTINDEX: u64 = 40;
+    /// `dequeobject.maxlen`
+    pub const MAXLEN: u64 = 64;
     /// `dequeobject.rightindex`
     pub const RIGHTINDEX: u64 = 48;
 }
@@ -142,6 +144,8 @@ pub mod lru_cache {
     pub const LINK_KEY: u64 = 40;
     /// `lru_list_elem.result`
     pub const LINK_RESULT: u64 = 48;
+    /// `lru_cache_object.maxsize`
+    pub const MAXSIZE: u64 = 96;
 }
 
 /// `managed`

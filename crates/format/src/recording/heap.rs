@@ -45,6 +45,19 @@ pub struct HeapView {
     pub unreachable: Option<Vec<UnreachableSite>>,
     /// Sites of Python objects that may have been reused. Empty before format 2.10.
     pub reused: Vec<ReusedSite>,
+    /// Containers on paths that drop elements to stay within a limit. Empty before format 2.11.
+    pub limited: Vec<LimitedNode>,
+}
+
+/// A container with a limit, as `functools.lru_cache(maxsize=…)` and `collections.deque(maxlen=…)` have one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LimitedNode {
+    /// The container.
+    pub node: u32,
+    /// Elements that it had.
+    pub elements: u64,
+    /// Elements that it has at most.
+    pub limit: u64,
 }
 
 /// Python objects of one site that the interpreter may have reused from its free lists, so that another line holds them than the one

@@ -26,7 +26,8 @@ pub use damage::{Damage, DecodeError, Fault, PayloadFault, Violation};
 pub use decode::{Decoded, decode};
 pub use encode::encode;
 pub use heap::{
-    ClassRow, GrowingNode, Heap, HeapMoment, HeapView, Holder, PathNode, ReusedSite, Step, UnreachableSite,
+    ClassRow, GrowingNode, Heap, HeapMoment, HeapView, Holder, LimitedNode, PathNode, ReusedSite, Step,
+    UnreachableSite,
 };
 pub use leaks::{LeakCheck, LeakKind, LostSite};
 pub use ledger::{Ledger, LedgerMapping, LedgerMoment, LineBytes, SpaceLedgers};

@@ -361,6 +361,8 @@ pub struct Sample {
     pub live: Bytes,
     /// Threads that the process had; 0 where that was not read.
     pub threads: u32,
+    /// CPU time that it had used; 0 where that was not read, as before format 2.11.
+    pub cpu: Nanos,
 }
 
 /// The names of one frame.

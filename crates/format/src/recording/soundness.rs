@@ -77,12 +77,14 @@ fn uphold_view(view: &mut HeapView, sites: usize, tally: &mut Tally) {
     }
     let nodes = view.nodes.len();
     let exists = |node: u32| (node as usize) < nodes;
-    let before = view.holders.len() + view.retainers.len() + view.growing.len();
+    let ends =
+        |view: &HeapView| view.holders.len() + view.retainers.len() + view.growing.len() + view.limited.len();
+    let before = ends(view);
     view.holders.retain(|holder| exists(holder.node) && (holder.site as usize) < sites);
     view.retainers.retain(|&node| exists(node));
     view.growing.retain(|growing| exists(growing.node));
-    let after = view.holders.len() + view.retainers.len() + view.growing.len();
-    (after..before).for_each(|_| tally.add(Violation::PathWithoutEnd));
+    view.limited.retain(|limited| exists(limited.node));
+    (ends(view)..before).for_each(|_| tally.add(Violation::PathWithoutEnd));
     let before = view.reused.len();
     view.reused.retain(|of| (of.site as usize) < sites && (of.container as usize) < sites);
     (view.reused.len()..before).for_each(|_| tally.add(Violation::PathWithoutEnd));

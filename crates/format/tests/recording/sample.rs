@@ -6,14 +6,25 @@ use heaplens_format::memory::{Space, SpaceKind};
 use heaplens_format::recording::{
     Amount, Change, ClassRow, Code, CountUntil, CounterRow, Counters, Exit, Frame, FrameSymbol, Function,
     GrowingNode, HeapMoment, HeapView, History, Holder, Interpreter, LeakCheck, LeakKind, Ledger,
-    LedgerMapping, LedgerMoment, Line, Loop, LostSite, Mark, MarkKind, Module, Node, Note, PathNode, Process,
-    ProcessEnd, Reading, Recording, ReusedSite, Rss, Run, Sample, Site, SiteKind, SpaceLedgers, Step,
-    ThreadOf, Threads, UnreachableSite,
+    LedgerMapping, LedgerMoment, LimitedNode, Line, Loop, LostSite, Mark, MarkKind, Module, Node, Note,
+    PathNode, Process, ProcessEnd, Reading, Recording, ReusedSite, Rss, Run, Sample, Site, SiteKind,
+    SpaceLedgers, Step, ThreadOf, Threads, UnreachableSite,
 };
 use heaplens_format::{Addr, Bytes, CodeId, LoopId, Loss, ModuleId, Nanos, NodeId, Pid};
 
 /// A shell that was replaced by a program which runs Python, with a loop in it.
 pub fn sample() -> Recording {
+    let mut recording = sample_of_format_2_10();
+    for (number, sample) in (1..).zip(&mut recording.processes[0].timeline) {
+        sample.cpu = Nanos::new(7_000_000 * number);
+    }
+    let limited = LimitedNode { node: 1, elements: 300, limit: 1000 };
+    recording.processes[0].heap.views[0].limited = vec![limited];
+    recording
+}
+
+/// What format 2.10 could say: neither how much CPU time the program had used at a reading, nor what containers have a limit.
+pub fn sample_of_format_2_10() -> Recording {
     let mut recording = sample_of_format_2_9();
     let reused = ReusedSite { site: 1, container: 0, inspected: 5, alike: 4 };
     recording.processes[0].heap.views[0].reused = vec![reused];
@@ -88,7 +99,7 @@ pub fn sample_of_format_2_5() -> Recording {
         retainers: vec![1],
         growing: vec![GrowingNode { node: 1, before: amount(2), elements: [400, 812] }],
         unreachable: None,
-        reused: Vec::new(),
+        ..HeapView::default()
     };
     let asked = HeapView { moment: HeapMoment::Asked, ..HeapView::default() };
     recording.processes[0].heap.views = vec![running, asked, HeapView::default()];
@@ -295,7 +306,7 @@ fn site(node: u32, kind: SiteKind, bytes: u64) -> Site {
 }
 
 fn sample_at(at: u64, rss: u64) -> Sample {
-    Sample { at: Nanos::new(at), rss: Bytes::new(rss), live: Bytes::new(rss / 2), threads: 0 }
+    Sample { at: Nanos::new(at), rss: Bytes::new(rss), live: Bytes::new(rss / 2), ..Sample::default() }
 }
 
 fn symbols() -> Vec<FrameSymbol> {

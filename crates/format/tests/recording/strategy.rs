@@ -7,9 +7,9 @@ use heaplens_format::memory::{LINES, Space, SpaceKind};
 use heaplens_format::recording::{
     Amount, Change, ClassRow, Code, CountUntil, CounterRow, Counters, Exit, Frame, FrameSymbol, Function,
     GrowingNode, Heap, HeapMoment, HeapView, History, Holder, Interpreter, LeakCheck, LeakKind, Ledger,
-    LedgerMapping, LedgerMoment, Loop, LostSite, Mark, MarkKind, Module, Node, Note, PathNode, Process,
-    ProcessEnd, Reading, Recording, ReusedSite, Rss, Run, Sample, Site, SiteKind, SpaceLedgers, Stage, Step,
-    ThreadOf, Threads, UnreachableSite,
+    LedgerMapping, LedgerMoment, LimitedNode, Loop, LostSite, Mark, MarkKind, Module, Node, Note, PathNode,
+    Process, ProcessEnd, Reading, Recording, ReusedSite, Rss, Run, Sample, Site, SiteKind, SpaceLedgers,
+    Stage, Step, ThreadOf, Threads, UnreachableSite,
 };
 use heaplens_format::{Addr, Bytes, CodeId, LoopId, Loss, ModuleId, Nanos, NodeId, Pid};
 use proptest::collection::{btree_map, vec};
@@ -199,10 +199,13 @@ fn view() -> impl Strategy<Value = HeapView> {
         alike,
     });
     let reused = vec(reused, 0..3);
-    let ends = (vec(holder, 0..3), vec(any::<u32>(), 0..3), vec(growing, 0..3), unreachable, reused);
+    let limited = (any::<u32>(), any::<u64>(), any::<u64>())
+        .prop_map(|(node, elements, limit)| LimitedNode { node, elements, limit });
+    let limited = vec(limited, 0..3);
+    let ends = (vec(holder, 0..3), vec(any::<u32>(), 0..3), vec(growing, 0..3), unreachable, reused, limited);
     (nanos(), moment, (nanos(), any::<bool>(), nanos()), amount(), vec(class, 0..3), vec(node, 0..5), ends)
         .prop_map(|(at, moment, (pause, others_ran, took), live, classes, nodes, ends)| {
-            let (holders, retainers, growing, unreachable, reused) = ends;
+            let (holders, retainers, growing, unreachable, reused, limited) = ends;
             HeapView {
                 at,
                 moment,
@@ -217,6 +220,7 @@ fn view() -> impl Strategy<Value = HeapView> {
                 growing,
                 unreachable,
                 reused,
+                limited,
             }
         })
 }
@@ -237,6 +241,8 @@ fn bind_heap(heap: &mut Heap, sites: u32) {
         view.retainers.iter_mut().for_each(|node| *node %= nodes);
         view.growing.truncate(if nodes == 0 { 0 } else { 3 });
         view.growing.iter_mut().for_each(|growing| growing.node %= nodes);
+        view.limited.truncate(if nodes == 0 { 0 } else { 3 });
+        view.limited.iter_mut().for_each(|of| of.node %= nodes);
         view.reused.truncate(if sites == 0 { 0 } else { 3 });
         view.reused.iter_mut().for_each(|of| {
             of.site %= sites;
@@ -436,11 +442,12 @@ fn function() -> impl Strategy<Value = Function> {
 }
 
 fn sample() -> impl Strategy<Value = Sample> {
-    (nanos(), bytes(), bytes(), any::<u32>()).prop_map(|(at, rss, live, threads)| Sample {
+    (nanos(), bytes(), bytes(), any::<u32>(), nanos()).prop_map(|(at, rss, live, threads, cpu)| Sample {
         at,
         rss,
         live,
         threads,
+        cpu,
     })
 }
 

@@ -102,10 +102,12 @@ impl Image {
             return None;
         }
         let rss = resident.now.saturating_sub(header.own_bytes);
+        let cpu = clocks::cpu_of(pid).map_or(self.readings.cpu, |cpu| since(self.cpu_before, cpu));
+        self.readings.cpu = cpu;
         // What is freed after the exit began was live until then.
         if !header.is_leaving {
             let threads = resident.threads;
-            self.readings.timeline.push(Sample { at: now, rss, live: header.live, threads });
+            self.readings.timeline.push(Sample { at: now, rss, live: header.live, threads, cpu });
             self.intervals.read(file, &header, now);
         }
         self.is_marked |= snapshot_at.is_some_and(|label| self.labels.has_new(file, &header, label));
@@ -113,7 +115,6 @@ impl Image {
         self.snapshot_of_loop = header.snapshot_of_loop;
         let peak = resident.peak.saturating_sub(header.own_bytes);
         self.readings.peak_rss = self.readings.peak_rss.max(peak);
-        self.read_cpu(pid);
         if header.is_forked && resident.now >= Bytes::new(LARGE) {
             self.ledgers.subject().note_inherited();
         }

@@ -44,6 +44,9 @@ pub(crate) fn facts(profile: &Profile, finding: &Finding) -> Vec<(&'static str, 
         format!("iterations slow down: {first} → {last}")
     });
     let stops = finding.stops_at().map(|level| format!("at about {} if the trend continues", size(level)));
+    let fill = finding
+        .fill
+        .map(|fill| format!("{} of at most {} elements", count(fill.elements), count(fill.limit)));
     let (id, name) = (finding.rule.id, finding.rule.name);
     let facts = [
         ("mapping", mapping.unwrap_or_default()),
@@ -60,6 +63,7 @@ pub(crate) fn facts(profile: &Profile, finding: &Finding) -> Vec<(&'static str, 
         ("at exit", collected_at_exit(finding)),
         ("evidence", evidence.unwrap_or_default()),
         ("levels off", stops.unwrap_or_default()),
+        ("limit", fill.unwrap_or_default()),
         ("ruled out", excluded(profile, finding)),
         (FIX, one_line(&finding.fix(profile))),
         ("rule", format!("{id} {name}")),

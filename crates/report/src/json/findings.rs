@@ -260,6 +260,8 @@ fn evidence(profile: &Profile, finding: &Finding) -> Vec<EvidenceFields> {
         known("bytes that no pointer leads to at the end", lost.map(|bytes| bytes as f64)),
         known("seconds per iteration at first", slowing.map(|slowing| slowing.first)),
         known("seconds per iteration at last", slowing.map(|slowing| slowing.last)),
+        known("elements of the container", finding.fill.map(|fill| fill.elements as f64)),
+        known("elements that the container has at most", finding.fill.map(|fill| fill.limit as f64)),
         known("bytes at which it will stop", finding.stops_at().map(|bytes| bytes.get() as f64)),
     ];
     counted.chain(others.into_iter().flatten()).collect()

@@ -49,7 +49,7 @@ fn view(moment: HeapMoment, variable: &str) -> HeapView {
         retainers: vec![1],
         growing: vec![GrowingNode { node: 1, before: amount(20 << 20, 406), elements: [406, 812] }],
         unreachable: None,
-        reused: Vec::new(),
+        ..HeapView::default()
     }
 }
 

@@ -71,6 +71,7 @@ pub fn growing(file: &str) -> Decoded {
         rss: kept(iteration) + Bytes::new(60 * MIB),
         live: kept(iteration),
         threads: 1,
+        ..Sample::default()
     };
     program.timeline = (1..=100).map(reading).collect();
     decoded

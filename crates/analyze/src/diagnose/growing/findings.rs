@@ -125,6 +125,7 @@ impl GrowingLine<'_> {
             overcounted: None,
             extension: None,
             collected_at_exit: None,
+            fill: None,
             threads: self.threads,
             counting: self.cause.and_then(|cause| cause.counting.clone()),
             mapping: None,

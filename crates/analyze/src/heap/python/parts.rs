@@ -229,6 +229,17 @@ impl<M: ReadMemory> Python<'_, M> {
         parts
     }
 
+    /// How many elements a container may have at most, where it drops others to stay at that.
+    pub fn limit(&self, object: Addr) -> Option<u64> {
+        let limit = match self.class_of(object)?.kind {
+            ClassKind::Deque => self.reader.word_in(object, deque::MAXLEN)?,
+            ClassKind::Cache => self.reader.word_in(object, lru_cache::MAXSIZE)?,
+            _ => return None,
+        };
+        // Without a limit it is −1.
+        (limit as i64 >= 0).then_some(limit)
+    }
+
     /// How many elements a container has.
     pub fn length(&self, object: Addr) -> Option<u64> {
         let count = match self.class_of(object)?.kind {

@@ -6,6 +6,7 @@ mod garbage;
 mod generated;
 mod intervals;
 mod labelled;
+mod limited;
 mod limits;
 mod mappings;
 mod native;

@@ -10,6 +10,7 @@
 //!   where one of them knows it, for each view: 0, or 1 and rows: site │ live bytes │ blocks │ garbage bytes │ blocks
 //!                                                                │ overcounted bytes │ blocks        (since format 2.9)
 //!   where there are any, for each view: rows: site │ site of containers │ inspected │ alike              (since format 2.10)
+//!   where there are any, for each view: rows: node │ elements │ limit                                     (since format 2.11)
 //! ```
 //!
 //! Names and classes are numbers of strings; sites and nodes count from 0.
@@ -21,7 +22,8 @@ use super::strings::{self, Strings};
 use super::{Outcome, read_amount, write_amount};
 use crate::recording::damage::PayloadFault;
 use crate::recording::heap::{
-    ClassRow, GrowingNode, Heap, HeapMoment, HeapView, Holder, PathNode, ReusedSite, Step, UnreachableSite,
+    ClassRow, GrowingNode, Heap, HeapMoment, HeapView, Holder, LimitedNode, PathNode, ReusedSite, Step,
+    UnreachableSite,
 };
 use crate::recording::wire::{Reader, Writer};
 use crate::units::{Bytes, Nanos};
@@ -34,12 +36,16 @@ pub(crate) fn write(heap: &Heap, to: &mut Writer) {
     rows.number(heap.refusal.as_ref().map_or(0, |why| strings.number(why) + 1));
     rows.count(heap.views.len());
     heap.views.iter().for_each(|view| write_view(view, &mut strings, &mut rows));
-    let has_reused = heap.views.iter().any(|view| !view.reused.is_empty());
+    let has_limited = heap.views.iter().any(|view| !view.limited.is_empty());
+    let has_reused = has_limited || heap.views.iter().any(|view| !view.reused.is_empty());
     if has_reused || heap.views.iter().any(|view| view.unreachable.is_some()) {
         heap.views.iter().for_each(|view| write_unreachable(view.unreachable.as_deref(), &mut rows));
     }
     if has_reused {
         heap.views.iter().for_each(|view| write_reused(&view.reused, &mut rows));
+    }
+    if has_limited {
+        heap.views.iter().for_each(|view| write_limited(&view.limited, &mut rows));
     }
     strings.write(to);
     to.append(rows);
@@ -65,7 +71,25 @@ pub(crate) fn read(heap: &mut Heap, from: &mut Reader<'_>) -> Outcome {
     if from.left() == 0 {
         return Ok(());
     }
-    heap.views.iter_mut().try_for_each(|view| read_reused(&mut view.reused, from))
+    heap.views.iter_mut().try_for_each(|view| read_reused(&mut view.reused, from))?;
+    // Format 2.10 ends here.
+    if from.left() == 0 {
+        return Ok(());
+    }
+    heap.views.iter_mut().try_for_each(|view| read_limited(&mut view.limited, from))
+}
+
+fn write_limited(nodes: &[LimitedNode], to: &mut Writer) {
+    to.count(nodes.len());
+    for of in nodes {
+        [of.node.into(), of.elements, of.limit].into_iter().for_each(|number| to.number(number));
+    }
+}
+
+fn read_limited(nodes: &mut Vec<LimitedNode>, from: &mut Reader<'_>) -> Outcome {
+    from.rows(3, nodes, |from| {
+        Ok(LimitedNode { node: from.small()?, elements: from.number()?, limit: from.number()? })
+    })
 }
 
 fn write_reused(sites: &[ReusedSite], to: &mut Writer) {

@@ -1,0 +1,64 @@
+//! G4: memory allocated at a line grows in a container that has a limit and has not reached it: a heap snapshot while it grew read the limit. It
+//! stops there, unless that is so far away that it makes no difference.
+
+use heaplens_format::recording::{HeapMoment, HeapView, Holder, LimitedNode};
+use rustc_hash::FxHashSet;
+
+use super::site_growth;
+use crate::diagnose::evidence::Evidence;
+use crate::diagnose::known::Known;
+use crate::diagnose::rule::{Ending, Fill, Finding, Outcome, Reads, Rule, Text};
+use crate::profile::{path, site_numbers};
+
+pub(crate) static RULE: Rule = Rule {
+    title: Text::Plain("A container with a limit is filling at this line"),
+    verdict: Text::Plain("bounded cache, still filling"),
+    fix: Text::Plain("none needed if its limit is acceptable; a smaller maxsize or maxlen bounds its memory"),
+    outcome: Outcome::Ends(Ending::After(" until a container reaches its limit")),
+    reads: &[Reads::Holders],
+    review: Some(|evidence, findings| review(evidence, findings)),
+    ..Rule::new("G4", "limited-container", 245)
+};
+
+/// The part of the memory that must be in such a container.
+const HALF: f64 = 0.5;
+/// A limit of more than so many times the elements that there are is none.
+const FARTHEST: u64 = 100;
+
+fn review(evidence: &Evidence<'_>, findings: &mut [Finding]) {
+    let Some(view) = last_while_running(evidence.known) else { return };
+    for finding in findings.iter_mut().filter(|finding| *finding.rule == site_growth::RULE) {
+        let Some(fill) = fill(evidence.known, view, finding) else { continue };
+        finding.rule = &RULE;
+        finding.fill = Some(fill);
+    }
+}
+
+fn last_while_running(known: Known<'_>) -> Option<&HeapView> {
+    known.process.heap.views.iter().rfind(|view| view.moment != HeapMoment::Exit)
+}
+
+/// The container that is filling, where most of the memory is in it.
+fn fill(known: Known<'_>, view: &HeapView, finding: &Finding) -> Option<Fill> {
+    let is_filling = |of: &&LimitedNode| of.elements < of.limit && of.limit <= FARTHEST * of.elements;
+    let container = view.limited.iter().filter(is_filling).max_by_key(|of| inside(known, view, of, finding))?;
+    let all: u64 = finding.sites.iter().map(|&site| known.sites[site].peak.bytes.get()).sum();
+    let own = inside(known, view, container, finding);
+    (own as f64 > HALF * all as f64).then_some(Fill { elements: container.elements, limit: container.limit })
+}
+
+/// Bytes of the sites of a finding that are held by this container.
+fn inside(known: Known<'_>, view: &HeapView, container: &LimitedNode, finding: &Finding) -> u64 {
+    let numbers = site_numbers(known.sites);
+    let is_inside = |holder: &&Holder| {
+        let node = &view.nodes[container.node as usize];
+        2 * holder.alike >= holder.inspected && path(view, holder.node).into_iter().any(|step| std::ptr::eq(step, node))
+    };
+    let site = |holder: &Holder| {
+        let site = known.process.sites.get(holder.site as usize)?;
+        numbers.get(&(known.stacks.of(site.node), site.kind)).copied()
+    };
+    let held: FxHashSet<usize> = view.holders.iter().filter(is_inside).filter_map(site).collect();
+    let own = finding.sites.iter().filter(|site| held.contains(site));
+    own.map(|&site| known.sites[site].peak.bytes.get()).sum()
+}
