@@ -3,6 +3,7 @@
 //! by the readings of the time-line.
 
 use heaplens_format::arena::marks::ENOUGH_ITERATIONS;
+use heaplens_format::recording::Sample;
 
 use super::diagnosis::Diagnosis;
 use super::evidence::Evidence;
@@ -11,7 +12,7 @@ use super::growing::{
     most_threads, of_lines, of_mapping, of_seconds, of_threads, together,
 };
 use super::known::Known;
-use super::plateau::plateau;
+use super::plateau::{Plateau, plateau};
 use super::reclaim_test::Reclaimed;
 use super::rule::Finding;
 use super::rules;
@@ -36,7 +37,10 @@ pub(crate) fn diagnose(known: Known<'_>) -> Diagnosis {
     let axis = Axis::of(known.process, known.iterations);
     match axis.how {
         How::Loop | How::Marks => known.per_iteration(&axis),
-        How::Time => known.per_second(&axis),
+        How::Time => {
+            let by_work = axis.over_work(known.process).filter(|work| known.is_even_over(work, &axis));
+            known.per_second(by_work.as_ref().unwrap_or(&axis))
+        }
     }
 }
 
@@ -90,6 +94,17 @@ impl Known<'_> {
         }
     }
 
+    /// Whether growth that is uneven over time is even over the work that the program did: on a busy machine it has more of a CPU in one second
+    /// than in another. What stopped has stopped, whatever else the program did since.
+    fn is_even_over(self, work: &Axis, time: &Axis) -> bool {
+        let values: [fn(&Sample) -> u64; 2] = [|sample| sample.live.get(), |sample| sample.rss.get()];
+        values.into_iter().any(|value| {
+            let shape =
+                |axis: &Axis| trend(&axis.timeline(self.process, value), Thresholds::OF_SECONDS).shape;
+            matches!(shape(time), Shape::Slowing | Shape::Steps) && shape(work) == Shape::Linear
+        })
+    }
+
     fn per_second(self, axis: &Axis) -> Diagnosis {
         let rss = self.of_rss(axis, Thresholds::OF_SECONDS);
         let live_series = axis.timeline(self.process, |sample| sample.live.get());
@@ -99,7 +114,7 @@ impl Known<'_> {
         let live = Some(trend(&live_series, of_live)).filter(|_| live_series.points().len() > 1);
         let grows = |trend: &Option<Trend>| trend.filter(|trend| is_long && trend.shape == Shape::Linear);
         let counted = ThreadCounts { process: self.process, axis, thresholds: Thresholds::OF_SECONDS };
-        let mut findings = if is_long && axis.covers(&live_series) {
+        let (mut findings, plateau) = if is_long && axis.covers(&live_series) {
             self.lines_per_second(counted, rss.as_ref(), grows(&rss).or(grows(&live)))
         } else {
             let threads = if is_long { self.more_threads(counted) } else { None };
@@ -110,7 +125,7 @@ impl Known<'_> {
             } else {
                 Vec::new()
             };
-            together(threads, of_heap, mappings, grows(&rss))
+            (together(threads, of_heap, mappings, grows(&rss)), None)
         };
         let reclaimed = Reclaimed::of(self, axis, live_series.last(), live_series.length());
         self.review(&reclaimed, rss.as_ref(), &mut findings);
@@ -124,6 +139,7 @@ impl Known<'_> {
             ledger: self.lines_of_ledger(axis, Thresholds::OF_SECONDS),
             rss,
             live,
+            plateau,
             verdict: Some(verdict::verdict(&findings, basis)),
             findings,
             basis,
@@ -131,13 +147,14 @@ impl Known<'_> {
         }
     }
 
-    /// What lines grow by, where their values over time are known; `whole` is the growth of the program as a whole.
+    /// What lines grow by, where their values over time are known, and the one that rose most and stands; `whole` is the growth of the
+    /// program as a whole.
     fn lines_per_second(
         self,
         counted: ThreadCounts<'_>,
         rss: Option<&Trend>,
         whole: Option<Trend>,
-    ) -> Vec<Finding> {
+    ) -> (Vec<Finding>, Option<Plateau>) {
         let axis = counted.axis;
         let thresholds =
             Thresholds { least_rise: LEAST_TO_STOP.max(self.resident() / 2000.0), ..Thresholds::OF_SECONDS };
@@ -150,7 +167,8 @@ impl Known<'_> {
         let has_threads = lines.iter().any(GrowingLine::starts_threads);
         let threads = if has_threads { None } else { self.more_threads(counted) };
         let others = (threads, self.growing_mappings(axis, Thresholds::OF_SECONDS, rss));
-        of_lines(&lines, others, whole.as_ref(), self.sites, axis)
+        let findings = of_lines(&lines, others, whole.as_ref(), self.sites, axis);
+        (findings, plateau(&lines, self.least_to_stop()))
     }
 
     /// Lets rules review all findings, as far as what they read was recorded.
@@ -179,5 +197,63 @@ impl Known<'_> {
         let thresholds = Thresholds { least_rise: self.least_of_whole(), ..thresholds };
         let mappings = growing_mappings(self, axis, thresholds, rss);
         mappings.into_iter().map(|mapping| of_mapping(mapping, self.sites)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use heaplens_format::memory::Tables;
+    use heaplens_format::recording::Process;
+    use heaplens_format::{Bytes, Nanos};
+
+    use super::*;
+    use crate::profile::Stacks;
+
+    /// Whether growth is judged by work: readings of twenty seconds, with the CPU seconds and the live MiB at each of them.
+    fn by_work(cpu: fn(f64) -> f64, live: fn(f64) -> f64) -> bool {
+        let sample = |tick: u32| {
+            let seconds = f64::from(tick) / 10.0;
+            Sample {
+                at: Nanos::new((seconds * 1e9) as u64),
+                cpu: Nanos::new((cpu(seconds) * 1e9) as u64),
+                live: Bytes::new((live(seconds) * f64::from(1 << 20)) as u64),
+                ..Sample::default()
+            }
+        };
+        let process = Process { timeline: (0..=200).map(sample).collect(), ..Process::default() };
+        let (stacks, axis) = (Stacks::default(), Axis::of(&process, None));
+        let known = Known {
+            process: &process,
+            stacks: &stacks,
+            sites: &[],
+            iterations: None,
+            heap_interval: None,
+            object_interval: None,
+            trimmed: None,
+            tables: Tables::default(),
+        };
+        axis.over_work(&process).is_some_and(|work| known.is_even_over(&work, &axis))
+    }
+
+    /// All of a CPU in the first half of the run, a third of one in the other.
+    fn slowed(seconds: f64) -> f64 {
+        seconds.min(10.0) + (seconds - 10.0).max(0.0) / 3.0
+    }
+
+    #[test]
+    fn growth_that_a_busy_machine_makes_uneven_is_judged_by_the_programs_work() {
+        assert!(by_work(slowed, |seconds| 5.0 * slowed(seconds)), "the same in every iteration");
+        assert!(!by_work(slowed, |seconds| 5.0 * seconds), "even over time");
+        assert!(
+            !by_work(|seconds| seconds, |seconds| 5.0 * slowed(seconds)),
+            "it does as much in every second"
+        );
+    }
+
+    #[test]
+    fn what_stopped_over_time_has_stopped() {
+        assert!(!by_work(slowed, |seconds| 5.0 * seconds.min(8.0)));
+        let loaded = |seconds: f64| seconds.min(8.0);
+        assert!(!by_work(loaded, |seconds| 5.0 * seconds.min(8.0)), "it waits since then");
     }
 }

@@ -2,11 +2,12 @@
 //! seconds, at the moments that the recorder marked.
 
 use heaplens_format::arena::marks::ENOUGH_ITERATIONS;
-use heaplens_format::recording::{Ledger, MarkKind, Process, Sample};
+use heaplens_format::recording::{Ledger, Mark, MarkKind, Process, Sample};
 use heaplens_format::{Bytes, Nanos};
 
 use super::series::{Point, Series, evenly};
 use super::thresholds::LEAST_POINTS;
+use super::work::WorkClock;
 use crate::profile::Iterations;
 
 /// The most moments at which the values of sites are compared.
@@ -14,6 +15,12 @@ const MOST_MOMENTS: usize = 256;
 
 /// The part of the run that moments must reach to.
 const COVERED: f64 = 0.8;
+
+/// The part of a run in which a program may give back what it has because it ends, of its time or, on a busy machine, of its work; and what is
+/// left of that at most.
+const ENDING: f64 = 0.1;
+const ENDING_WHEN_BUSY: f64 = 0.25;
+const GIVEN_BACK: f64 = 0.5;
 
 /// What x counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,6 +43,10 @@ pub(crate) struct Axis {
     /// Whether the marks are runs that a framework marked.
     pub(crate) is_of_runs: bool,
     pub(crate) moments: Vec<AxisMark>,
+    /// When the program began to give back what it had, since it was about to end; later readings say nothing about growth.
+    pub(super) over: Option<Nanos>,
+    /// Where seconds are those of the program's own work.
+    pub(super) work: Option<WorkClock>,
 }
 
 /// A mark on the axis.
@@ -76,16 +87,26 @@ impl Axis {
             .map(|(index, mark, number)| AxisMark { mark: index, x: number as f64, at: mark.at })
             .collect();
         let count = moments.last().map_or(0, |last| last.x as u64);
-        Self { how, count, is_of_runs: false, moments: thinned(moments) }
+        Self { how, count, moments: thinned(moments), ..Self::default() }
     }
 
     fn by_time(process: &Process) -> Self {
-        let marks = process.marks.iter().enumerate().filter(|(_, mark)| mark.kind == MarkKind::Interval);
+        let over = over(&process.timeline);
+        let is_meant =
+            |mark: &Mark| mark.kind == MarkKind::Interval && over.is_none_or(|over| mark.at <= over);
+        let marks = process.marks.iter().enumerate().filter(|(_, mark)| is_meant(mark));
         let moments = marks.filter_map(|(index, mark)| {
             let since = mark.at.get().checked_sub(process.start.get())?;
             Some(AxisMark { mark: index, x: since as f64 / 1e9, at: mark.at })
         });
-        Self { how: How::Time, moments: thinned(moments.collect()), ..Self::default() }
+        Self { how: How::Time, moments: thinned(moments.collect()), over, ..Self::default() }
+    }
+
+    /// The same moments over the work that the program had done; `None` where it is not counted by seconds, or where its work is not known.
+    pub(crate) fn over_work(&self, process: &Process) -> Option<Self> {
+        let clock = WorkClock::of(process).filter(|_| self.how == How::Time)?;
+        let moments = self.moments.iter().map(|moment| AxisMark { x: clock.at(moment.at), ..*moment });
+        Some(Self { moments: moments.collect(), work: Some(clock), ..self.clone() })
     }
 
     /// Whether sites are known from moments all over the time that readings cover, and not of a part of it only.
@@ -151,14 +172,33 @@ impl Axis {
 
     /// Where a moment of time lies; `None` before the first mark and after the last.
     pub(crate) fn x_at(&self, at: Nanos, start: Nanos) -> Option<f64> {
+        if self.over.is_some_and(|over| at > over) {
+            return None;
+        }
         if self.how == How::Time {
-            return Some(at.get().checked_sub(start.get())? as f64 / 1e9);
+            let since = || Some(at.get().checked_sub(start.get())? as f64 / 1e9);
+            return self.work.as_ref().map_or_else(since, |clock| Some(clock.at(at)));
         }
         let next = self.moments.partition_point(|moment| moment.at <= at);
         let (before, after) = (self.moments.get(next.checked_sub(1)?)?, self.moments.get(next)?);
         let part = (at.get() - before.at.get()) as f64 / (after.at.get() - before.at.get()) as f64;
         Some(before.x + part * (after.x - before.x))
     }
+}
+
+/// The reading with the most live bytes, where the program gave most of them back in what is left of its run, and that is little: it frees what it
+/// has because it ends, as destructors do when `main` returns.
+fn over(timeline: &[Sample]) -> Option<Nanos> {
+    let live = |sample: &Sample| sample.live.get() as f64;
+    let (first, last) = (timeline.first()?, timeline.last()?);
+    let most = timeline.iter().rev().max_by_key(|sample| sample.live)?;
+    let part = |value: fn(&Sample) -> Nanos| {
+        let between = |from: &Sample, to: &Sample| value(to).get().saturating_sub(value(from).get()) as f64;
+        between(most, last) / between(first, last)
+    };
+    let (of_time, of_work) = (part(|sample| sample.at), part(|sample| sample.cpu));
+    let is_end = of_time <= ENDING || of_work <= ENDING && of_time <= ENDING_WHEN_BUSY;
+    (is_end && live(last) < GIVEN_BACK * live(most)).then_some(most.at)
 }
 
 /// Every site has a value at each of them: hundreds of thousands of sites shall fit in memory.
@@ -185,10 +225,23 @@ fn runs_number(kind: &MarkKind) -> Option<u64> {
 }
 
 #[cfg(test)]
+impl Axis {
+    /// Of so many iterations with a mark each.
+    pub(crate) fn of_marks(count: usize) -> Self {
+        let mark = |at: usize| AxisMark { mark: at, x: at as f64, at: Nanos::new(at as u64) };
+        Self {
+            how: How::Loop,
+            count: count as u64,
+            moments: (0..count).map(mark).collect(),
+            ..Self::default()
+        }
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use heaplens_format::LoopId;
-    use heaplens_format::recording::Mark;
 
     fn mark(at: u64, kind: MarkKind) -> Mark {
         Mark { at: Nanos::new(at), live: Bytes::ZERO, kind }
@@ -242,6 +295,44 @@ mod tests {
         let until = |x: u32| Series::new((0..=x).map(|x| Point { x: f64::from(x), y: 0.0 }).collect());
         assert!(axis.covers(&until(35)), "most of the run");
         assert!(!axis.covers(&until(40)), "the last quarter is missing");
+    }
+
+    #[test]
+    fn what_a_program_frees_because_it_ends_is_no_part_of_its_time() {
+        let second = 1_000_000_000;
+        let axis = |live: &dyn Fn(u64) -> u64| {
+            let sample =
+                |at| Sample { at: Nanos::new(at * second), live: Bytes::new(live(at)), ..Sample::default() };
+            let marks = (0..=40).map(|at| mark(at * second, MarkKind::Interval)).collect();
+            let process = Process { timeline: (0..=40).map(sample).collect(), ..with_marks(marks) };
+            let axis = Axis::of(&process, None);
+            (axis.moments.len(), axis.timeline(&process, |sample| sample.live.get()).points().len())
+        };
+        assert_eq!(axis(&|at| if at > 37 { 5 } else { 100 * at }), (38, 38), "freed at the end");
+        assert_eq!(axis(&|at| 100 * at), (41, 41), "it goes on until the end");
+        assert_eq!(
+            axis(&|at| if at > 30 { 5 } else { 100 * at }),
+            (41, 41),
+            "freed, and then it ran for long"
+        );
+        assert_eq!(axis(&|at| if at > 37 { 3000 } else { 100 * at }), (41, 41), "a little of it");
+    }
+
+    #[test]
+    fn on_a_busy_machine_the_end_of_a_program_may_take_longer() {
+        let second = 1_000_000_000;
+        let over = |cpu: &dyn Fn(u64) -> u64| {
+            let sample = |at| Sample {
+                at: Nanos::new(at * second),
+                live: Bytes::new(if at > 32 { 5 } else { 100 * at }),
+                cpu: Nanos::new(cpu(at) * second / 10),
+                ..Sample::default()
+            };
+            over(&(0..=40).map(sample).collect::<Vec<_>>())
+        };
+        assert_eq!(over(&|at| at.min(33)), Some(Nanos::new(32 * second)), "it hardly ran then");
+        assert_eq!(over(&|at| at), None, "it did something else then");
+        assert_eq!(over(&|_| 0), None, "not known");
     }
 
     #[test]

@@ -293,6 +293,15 @@ fn a_cache_that_fills_says_where_it_will_stop() {
     assert!((level / truth - 1.0).abs() < 0.15, "{level} is not near {truth}");
 }
 
+#[test]
+fn over_seconds_a_decreasing_rate_is_no_cache_that_fills() {
+    let series = program(2000, Kind::Memory(0.7)).series();
+    let of_seconds = Thresholds { counts_iterations: false, ..THRESHOLDS };
+    assert_eq!(trend(&series, of_seconds).shape, Shape::Slowing);
+    let linear = program(2000, Kind::Jitter(0.0)).series();
+    assert_eq!(trend(&linear, of_seconds).shape, Shape::Linear);
+}
+
 /// How many of a thousand programs, drawn from the same dice in each run, grow as it seems.
 fn grow(kind: impl Fn(&mut Dice) -> Kind) -> usize {
     let mut dice = Dice(0x9e37_79b9_7f4a_7c15);

@@ -10,6 +10,7 @@ mod slope;
 mod slowing;
 mod thresholds;
 mod time_series;
+mod work;
 
 pub use axis::How;
 pub(crate) use axis::{Axis, AxisMark};

@@ -9,7 +9,8 @@
 //!   a one-time step   all of the rise at one x
 //!   sawtooth garbage  all of the rise after the last fall, and no more than fell then
 //!   noise             the same, many times over
-//!   a cache filling   spread over the run, but less in each part than in the one before
+//!   a cache filling   spread over the run, but less in each part than in the one before (over iterations: over seconds the
+//!                     program may have become slower)
 //! ```
 //!
 //! So growth needs a part of at least half of the run over which the rise is spread evenly (the distance of Kolmogorov
@@ -45,6 +46,8 @@ pub enum Shape {
         /// The bytes at which it will stop, where it goes on like that.
         level: f64,
     },
+    /// It grows less in a second than it did before. A program may just have become slower: whether it stops is not known.
+    Slowing,
     /// It grew and stopped.
     Plateau,
     /// It rose in a few steps; whether more will come is not known.
@@ -61,6 +64,7 @@ impl Shape {
         match self {
             Self::Linear => "linear",
             Self::Filling { .. } | Self::Plateau => "plateau",
+            Self::Slowing => "slowing",
             Self::Steps => "steps",
             Self::Flat => "flat",
             Self::TooShort => "too-short",
@@ -96,7 +100,7 @@ impl Trend {
     /// Bytes per iteration that it goes on by: none where it does not grow, `None` where that is not known.
     pub fn pace(&self) -> Option<f64> {
         match self.shape {
-            Shape::Linear | Shape::Filling { .. } => Some(self.slope.value),
+            Shape::Linear | Shape::Filling { .. } | Shape::Slowing => Some(self.slope.value),
             Shape::Flat | Shape::Plateau => Some(0.0),
             Shape::Steps | Shape::TooShort => None,
         }
@@ -139,7 +143,7 @@ pub fn trend(series: &Series, thresholds: Thresholds) -> Trend {
         return of(Shape::TooShort, slope(series.points()));
     }
     match growth(series, thresholds) {
-        Some((window, slope)) => of(filling(series, window).unwrap_or(Shape::Linear), slope),
+        Some((window, slope)) => of(growing(series, window, thresholds), slope),
         None => of(standing(series, rise, thresholds), slope(still_part(series))),
     }
 }
@@ -213,6 +217,15 @@ fn has_stopped(retained: &[Point], length: f64) -> bool {
     let gap = at.windows(2).map(|pair| pair[1] - pair[0]).fold(0.0, f64::max);
     let end = retained[retained.len() - 1].x;
     at.last().is_none_or(|last| end - last > (2.0 * gap).max(UNJUDGED * length))
+}
+
+/// What a series does that grows.
+fn growing(series: &Series, window: PointRange, thresholds: Thresholds) -> Shape {
+    match filling(series, window) {
+        None => Shape::Linear,
+        Some(filling) if thresholds.counts_iterations => filling,
+        Some(_) => Shape::Slowing,
+    }
 }
 
 /// A rise that falls off: over the run from quarter to quarter, the first left out since it may be warm-up; over the part that

@@ -29,6 +29,8 @@ pub struct Thresholds {
     pub least_rises: f64,
     /// Readings that there must be.
     pub least_points: usize,
+    /// Whether x counts what the program did, not the time that it took.
+    pub counts_iterations: bool,
 }
 
 impl Thresholds {
@@ -39,11 +41,17 @@ impl Thresholds {
         most_uneven: 0.2,
         least_rises: 4.0,
         least_points: LEAST_POINTS,
+        counts_iterations: true,
     };
 
     /// A program that reads its input once grows, too: per second only what is very even is believed.
-    pub(crate) const OF_SECONDS: Self =
-        Self { least_rise: LEAST_OF_WHOLE, most_uneven: 0.1, least_rises: 10.0, ..Self::OF_ITERATIONS };
+    pub(crate) const OF_SECONDS: Self = Self {
+        least_rise: LEAST_OF_WHOLE,
+        most_uneven: 0.1,
+        least_rises: 10.0,
+        counts_iterations: false,
+        ..Self::OF_ITERATIONS
+    };
 
     /// The same for what was recorded whole, with another least rise.
     pub(crate) fn of_exact(self, least_rise: f64) -> Self {

@@ -22,6 +22,7 @@ const OF_EVENTS: Thresholds = Thresholds {
     most_uneven: 0.2,
     least_rises: 4.0,
     least_points: LEAST_POINTS,
+    counts_iterations: true,
 };
 
 /// Everything that was counted in a process.

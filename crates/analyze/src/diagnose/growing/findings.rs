@@ -15,7 +15,7 @@ use crate::diagnose::rules::{
     self, growth_unexplained, mapping_growth, site_growth, threads as threads_rule,
 };
 use crate::profile::{Layer, Measure, SiteProfile};
-use crate::trend::{Axis, Shape, Thresholds, TimeSeries, Trend, slope};
+use crate::trend::{Axis, Point, Shape, Thresholds, TimeSeries, Trend, slope};
 
 /// A finding with less of the growth than this is not worth a reader's time.
 const LEAST_SHARE: f64 = 0.02;
@@ -26,6 +26,11 @@ const EXPLAINED: f64 = 0.5;
 
 /// Bytes that the growth of a cause must have to be judged by its shape.
 const LEAST_OF_CAUSE: f64 = 4096.0;
+
+/// The factor by which a buffer must become larger at once, how often, and the part of the growth of resident memory that it must have room for.
+const ENLARGED: f64 = 1.4;
+const LEAST_TIMES: usize = 3;
+const MOST_OF_WHOLE: f64 = 0.8;
 
 /// What a line of the program has done.
 pub(crate) struct GrowingLine<'a> {
@@ -97,6 +102,18 @@ impl GrowingLine<'_> {
         self.threads.is_some()
     }
 
+    /// Whether it has one buffer that is made larger by a factor whenever it is full, and holds what resident memory grows by: of a capacity only
+    /// what is written is resident. One that was large from the beginning has an end.
+    fn is_buffer_of(&self, whole: &Trend, axis: &Axis) -> bool {
+        let (bytes, blocks) = (self.sum.values.bytes(axis), self.sum.values.blocks(axis));
+        let pairs = bytes.points().windows(2).zip(blocks.points().windows(2));
+        let is_enlarged = |bytes: &[Point], blocks: &[Point]| {
+            bytes[0].y > 0.0 && bytes[1].y >= ENLARGED * bytes[0].y && blocks[0].y == blocks[1].y
+        };
+        let times = pairs.filter(|(bytes, blocks)| is_enlarged(bytes, blocks)).count();
+        times >= LEAST_TIMES && self.trend.rise >= MOST_OF_WHOLE * whole.rise
+    }
+
     fn rule(&self) -> Option<&'static Rule> {
         let holds = |rule: &&&'static Rule| {
             rule.of_line.is_some_and(|holds| holds(&self.trend, self.threads.as_ref()))
@@ -166,10 +183,12 @@ pub(crate) fn of_lines(
         .collect();
     findings.extend(others.into_iter().map(|other| Finding { share: share(&other.trend), ..other }));
     if let Some(trend) = growth_of_whole.filter(|trend| explained < EXPLAINED * trend.slope.low) {
-        findings.push(Finding {
-            share: Some(1.0 - explained / all),
-            ..Finding::new(&growth_unexplained::RULE, *trend)
-        });
+        let buffer = lines.iter().find(|line| line.is_buffer_of(trend, axis));
+        let found = match buffer {
+            Some(line) => Finding { trend: *trend, ..line.finding(&site_growth::RULE, sites, axis) },
+            None => Finding::new(&growth_unexplained::RULE, *trend),
+        };
+        findings.push(Finding { share: Some(1.0 - explained / all), ..found });
     }
     findings
 }
@@ -289,5 +308,36 @@ pub(crate) fn of_seconds(
             ..Finding::new(&growth_unexplained::RULE, trend)
         },
         None => Finding::new(&growth_unexplained::RULE, trend),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether a line is what resident memory grows by, which has these bytes and blocks at equal distances.
+    fn is_buffer(amounts: &[(f64, f64)], rise_of_whole: f64) -> bool {
+        let axis = Axis::of_marks(amounts.len());
+        let mut sum = SiteSum::default();
+        sum.add(0, &TimeSeries::new(amounts.iter().copied()), 0.0);
+        let trend = sum.trend(&axis, Thresholds::OF_ITERATIONS);
+        let line = GrowingLine { sum: &sum, trend, threads: None, cause: None };
+        let whole = Trend { shape: Shape::Linear, rise: rise_of_whole, ..Trend::FLAT };
+        line.is_buffer_of(&whole, &axis)
+    }
+
+    #[test]
+    fn a_buffer_that_is_doubled_again_and_again_is_what_is_written() {
+        let capacity =
+            |at: i32| f64::from(1 << 20).max(f64::from((at.max(1) as u32).next_power_of_two() << 20));
+        let one = |at: i32| (capacity(at), 1.0);
+        let doubled: Vec<(f64, f64)> = (0..60).map(one).collect();
+        assert!(is_buffer(&doubled, 57e6), "six times, up to 64 MiB");
+        assert!(!is_buffer(&doubled, 200e6), "resident memory grows by more than it holds");
+        let twice: Vec<(f64, f64)> = (14..60).map(one).collect();
+        assert!(!is_buffer(&twice, 40e6), "twice");
+        let more: Vec<(f64, f64)> = (0..60).map(|at| (capacity(at), f64::from(at))).collect();
+        assert!(!is_buffer(&more, 57e6), "more blocks");
+        assert!(!is_buffer(&[(64e6, 1.0); 60], 57e6), "as large as that from the beginning");
     }
 }

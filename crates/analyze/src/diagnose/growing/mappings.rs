@@ -94,7 +94,7 @@ fn judged(
     match found.shape {
         Shape::Linear => Some(found),
         Shape::Flat | Shape::Plateau => None,
-        Shape::Filling { .. } | Shape::Steps | Shape::TooShort => {
+        Shape::Filling { .. } | Shape::Slowing | Shape::Steps | Shape::TooShort => {
             by_share(known.process, axis, bytes, thresholds, whole?)
         }
     }

@@ -5,7 +5,7 @@
 use heaplens_format::Bytes;
 use heaplens_format::arena::counter::COLLECTOR_HELD;
 
-use super::{cache_filling, site_growth};
+use super::{cache_filling, site_growth, slowing_growth};
 use crate::diagnose::evidence::Evidence;
 use crate::diagnose::reclaim_test::Reclaimed;
 use crate::diagnose::rule::{CollectedAtExit, Ending, Finding, Outcome, Reads, Rule, Text};
@@ -91,7 +91,7 @@ fn grew(reclaimed: &Reclaimed, finding: &Finding, slope: f64) -> f64 {
 
 /// Whether only the growth of a line is known, and no cause.
 fn is_plain(finding: &Finding) -> bool {
-    [&site_growth::RULE, &cache_filling::RULE].contains(&finding.rule)
+    [&site_growth::RULE, &cache_filling::RULE, &slowing_growth::RULE].contains(&finding.rule)
 }
 
 #[cfg(test)]

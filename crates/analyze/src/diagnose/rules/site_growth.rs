@@ -7,14 +7,18 @@ use crate::trend::Shape;
 pub(crate) static RULE: Rule = Rule {
     title: Text::Plain("Memory allocated at this line keeps growing"),
     verdict: Text::By(by_owner),
-    fix: Text::By(|_, line| match line.is_some_and(StackFrame::is_python) {
-        true => "clear or limit the container that holds it, or allocate it once, before the loop",
-        false => "free it, or limit the size of the container that holds it",
-    }),
+    fix: Text::By(fix),
     yields_to_holder: true,
     of_line: Some(|trend, _| trend.shape == Shape::Linear),
     ..Rule::new("G1", "site-growth", 220)
 };
+
+pub(super) fn fix(_: &Finding, line: Option<&StackFrame>) -> &'static str {
+    match line.is_some_and(StackFrame::is_python) {
+        true => "clear or limit the container that holds it, or allocate it once, before the loop",
+        false => "free it, or limit the size of the container that holds it",
+    }
+}
 
 /// The verdict for a leak, by the owner of its line: the user's Python files, and native code with source, are the user's.
 pub(crate) fn by_owner(_: &Finding, line: Option<&StackFrame>) -> &'static str {

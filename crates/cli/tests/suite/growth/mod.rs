@@ -2,6 +2,7 @@
 //! with labels. Each says itself what is true of it; the report must say the same, no more and no less.
 
 mod dice;
+mod ends;
 mod garbage;
 mod generated;
 mod intervals;

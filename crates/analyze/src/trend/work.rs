@@ -1,0 +1,83 @@
+//! How far a program had come at a moment, by the CPU time that it had used until then. On a busy machine a program runs at another pace in
+//! each second, and growth that is the same in every iteration looks as if it slowed down or came in steps. Over its own work it does not.
+
+use heaplens_format::Nanos;
+use heaplens_format::recording::{Process, Sample};
+
+/// Fewer readings say too little about the pace of a program.
+const LEAST_READINGS: usize = 16;
+/// A program that uses less than this part of one CPU waits for something else than the machine.
+const LEAST_LOAD: f64 = 0.05;
+
+/// The readings of a process as (moment, seconds of work); the last of these are as many as seconds went by, so that a slope over work is
+/// one over time, too.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct WorkClock {
+    readings: Vec<(Nanos, f64)>,
+}
+
+impl WorkClock {
+    /// `None` where CPU time was not read, or where the program hardly used any.
+    pub(crate) fn of(process: &Process) -> Option<Self> {
+        let timeline = &process.timeline;
+        let (first, last) = (timeline.first()?, timeline.last()?);
+        let seconds = (last.at.get().checked_sub(first.at.get())?) as f64;
+        let used = (last.cpu.get().checked_sub(first.cpu.get())?) as f64;
+        let is_known = timeline.len() >= LEAST_READINGS && used >= LEAST_LOAD * seconds && used > 0.0;
+        let begun = first.at.get().saturating_sub(process.start.get()) as f64;
+        let work = |sample: &Sample| sample.cpu.get().saturating_sub(first.cpu.get()) as f64 * seconds / used;
+        let reading = |sample: &Sample| (sample.at, (begun + work(sample)) / 1e9);
+        is_known.then(|| Self { readings: timeline.iter().map(reading).collect() })
+    }
+
+    /// Seconds of work until a moment; what lies outside of the readings goes on as time does.
+    pub(crate) fn at(&self, moment: Nanos) -> f64 {
+        let next = self.readings.partition_point(|(at, _)| *at <= moment);
+        let seconds = |from: Nanos, to: Nanos| (to.get() as f64 - from.get() as f64) / 1e9;
+        match (next.checked_sub(1).map(|at| self.readings[at]), self.readings.get(next)) {
+            (Some((before, work)), Some(&(after, later))) => {
+                work + (later - work) * seconds(before, moment) / seconds(before, after)
+            }
+            (Some((last, work)), None) => work + seconds(last, moment),
+            (None, Some(&(first, work))) => work - seconds(moment, first),
+            (None, None) => 0.0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    /// Readings of every second, with the CPU seconds used until then.
+    fn process(used: impl Fn(u64) -> f64, seconds: u64) -> Process {
+        let sample = |at: u64| Sample {
+            at: Nanos::new((at + 5) * SECOND),
+            cpu: Nanos::new((used(at) * 1e9) as u64),
+            ..Sample::default()
+        };
+        let timeline = (0..=seconds).map(sample).collect();
+        Process { start: Nanos::new(5 * SECOND), timeline, ..Process::default() }
+    }
+
+    #[test]
+    fn a_program_that_has_half_of_the_machine_for_a_while_is_slower_then() {
+        // The first ten seconds it has all of a CPU, the others half of one: 15 of them in 20 seconds.
+        let clock =
+            WorkClock::of(&process(|at| at.min(10) as f64 + 0.5 * at.saturating_sub(10) as f64, 20)).unwrap();
+        let at = |seconds: f64| clock.at(Nanos::new(((seconds + 5.0) * 1e9) as u64));
+        let known = [at(0.0), at(10.0), at(15.0), at(20.0), at(22.0)];
+        let truth = [0.0, 40.0 / 3.0, 50.0 / 3.0, 20.0, 22.0];
+        assert!(known.iter().zip(truth).all(|(known, truth)| (known - truth).abs() < 1e-6), "{known:?}");
+    }
+
+    #[test]
+    fn nothing_is_known_of_a_program_that_waits_or_whose_time_was_not_read() {
+        assert_eq!(WorkClock::of(&process(|_| 0.0, 20)), None, "not read");
+        assert_eq!(WorkClock::of(&process(|at| 0.01 * at as f64, 20)), None, "it waits");
+        assert_eq!(WorkClock::of(&process(|at| at as f64, 5)), None, "too few readings");
+        assert_eq!(WorkClock::of(&Process::default()), None);
+    }
+}
