@@ -7,6 +7,7 @@ mod garbage;
 mod generated;
 mod intervals;
 mod labelled;
+mod libraries;
 mod limited;
 mod limits;
 mod mappings;
