@@ -25,9 +25,10 @@ use crate::trend::{
 };
 
 /// How long a program must run for its growth per second to be believed. A script without a loop does one thing after the
-/// other, imports first: only a long one can be a server.
+/// other: only a long one can be a server. From when its imports were over on, where that is known.
 const LEAST_SECONDS: f64 = 1.0;
 const LEAST_SECONDS_OF_SCRIPT: f64 = 60.0;
+const LEAST_SECONDS_AFTER_IMPORTS: f64 = 15.0;
 
 /// The part of a line's growth that others may give up at the same time.
 const TAKEN_OVER: f64 = 0.5;
@@ -108,7 +109,7 @@ impl Known<'_> {
     fn per_second(self, axis: &Axis) -> Diagnosis {
         let rss = self.of_rss(axis, Thresholds::OF_SECONDS);
         let live_series = axis.timeline(self.process, |sample| sample.live.get());
-        let least = if self.process.python.is_some() { LEAST_SECONDS_OF_SCRIPT } else { LEAST_SECONDS };
+        let least = self.least_seconds(axis);
         let is_long = live_series.length() >= least;
         let of_live = Thresholds { least_rise: LEAST_TO_STOP, ..Thresholds::OF_SECONDS };
         let live = Some(trend(&live_series, of_live)).filter(|_| live_series.points().len() > 1);
@@ -129,9 +130,7 @@ impl Known<'_> {
         };
         let reclaimed = Reclaimed::of(self, axis, live_series.last(), live_series.length());
         self.review(&reclaimed, rss.as_ref(), &mut findings);
-        // What a short program gave back before its end did not grow, whatever a reading in between says.
-        let stands = live.is_some_and(|trend| matches!(trend.shape, Shape::Flat | Shape::Plateau));
-        let too_short = !is_long && self.process.python.is_none() && !stands && self.kept() >= LEAST_OF_WHOLE;
+        let too_short = !is_long && self.may_grow(axis, live);
         let stopped = is_long && live.iter().chain(&rss).any(|trend| trend.shape == Shape::Plateau);
         let basis = VerdictBasis { stopped, too_short };
         Diagnosis {
@@ -145,6 +144,23 @@ impl Known<'_> {
             basis,
             ..Diagnosis::default()
         }
+    }
+
+    fn least_seconds(self, axis: &Axis) -> f64 {
+        match self.process.python {
+            None => LEAST_SECONDS,
+            Some(_) if axis.begin > 0.0 => LEAST_SECONDS_AFTER_IMPORTS,
+            Some(_) => LEAST_SECONDS_OF_SCRIPT,
+        }
+    }
+
+    /// Whether a program that was too short to judge kept what it may go on to keep: a script only what came after its imports.
+    fn may_grow(self, axis: &Axis, live: Option<Trend>) -> bool {
+        let rose = live.is_some_and(|trend| trend.rise >= LEAST_OF_WHOLE);
+        let is_work = self.process.python.is_none() || axis.begin > 0.0 && rose;
+        // What a short program gave back before its end did not grow, whatever a reading in between says.
+        let stands = live.is_some_and(|trend| matches!(trend.shape, Shape::Flat | Shape::Plateau));
+        is_work && !stands && self.kept() >= LEAST_OF_WHOLE
     }
 
     /// What lines grow by, where their values over time are known, and the one that rose most and stands; `whole` is the growth of the

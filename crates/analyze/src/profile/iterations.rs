@@ -1,10 +1,13 @@
-//! What an iteration of the program is: one of the outermost loop of the user's that made enough of them.
+//! What an iteration of the program is: one of the outermost loop of the user's that made enough of them and covers enough of the run.
 
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 use heaplens_format::main_loop::{Turns, main_loop};
 use heaplens_format::recording::{Code, Loop, MarkKind, Process};
 use heaplens_format::{Bytes, LoopId, Nanos};
+
+use super::coverage::Coverage;
 
 /// The main loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,12 +37,13 @@ pub struct NamedMark {
     pub live: Bytes,
 }
 
-/// The loop that counts ([`main_loop`]), else the one with most iterations. A loop that made one iteration is none.
+/// The loop that counts ([`main_loop`]), else the one with most iterations, of those that are enough of the run ([`Coverage`]). A loop that made one
+/// iteration is none.
 pub(crate) fn iterations(process: &Process) -> Option<Iterations> {
     let turns = turns_of(process);
     let most = || {
         let repeated = (0..turns.len()).filter(|&at| turns[at].iterations > 1);
-        repeated.max_by_key(|&at| turns[at].iterations)
+        repeated.max_by_key(|&at| (turns[at].iterations, Reverse(turns[at].location)))
     };
     let chosen = main_loop(&turns).or_else(most);
     let chosen = chosen.map(|at| (LoopId::new(at as u32 + 1), &process.loops[at]));
@@ -63,10 +67,11 @@ fn turns_of(process: &Process) -> Vec<Turns> {
     locations.sort_unstable();
     // Where the script was not seen to end, neither were its loops: then none is known.
     let has_ended = process.marks.iter().any(|mark| mark.kind == MarkKind::EndOfScript);
+    let coverage = Coverage::of(process);
     let turns = |one: &Loop| Turns {
         around: one.around.and_then(|around| (around.get() as usize).checked_sub(1)),
         thread: one.thread,
-        iterations: one.iterations,
+        iterations: if coverage.is_enough(one) { one.iterations } else { 0 },
         ran: one.last.get().saturating_sub(one.first.get()),
         is_counted: has_ended && one.is_exact,
         location: locations.partition_point(|other| *other < location(one)) as u64,

@@ -3,6 +3,7 @@
 
 pub(crate) mod choice;
 mod counts;
+mod coverage;
 pub(crate) mod holders;
 pub(crate) mod iterations;
 pub(crate) mod leaks;
@@ -10,6 +11,7 @@ pub(crate) mod ledger;
 pub(crate) mod losses;
 pub(crate) mod process_tree;
 pub(crate) mod processes;
+mod quiet;
 pub(crate) mod reclaim_test;
 pub(crate) mod sites;
 pub(crate) mod stacks;
@@ -27,6 +29,7 @@ pub use ledger::{LedgerProfile, MappingProfile, Moments, SpaceProfile};
 pub use losses::LossLine;
 pub use process_tree::ProcessTree;
 pub use processes::{Cost, ProcessRow};
+pub(crate) use quiet::quiet_since;
 pub use reclaim_test::{Collected, ReclaimTest, Resident};
 pub(crate) use sites::{HeldAt, is_python_pool, site_numbers};
 pub use sites::{Margin, Measure, SiteProfile, ThreadPart, Totals};

@@ -8,7 +8,7 @@ use heaplens_format::{Bytes, Nanos};
 use super::series::{Point, Series, evenly};
 use super::thresholds::LEAST_POINTS;
 use super::work::WorkClock;
-use crate::profile::Iterations;
+use crate::profile::{Iterations, quiet_since};
 
 /// The most moments at which the values of sites are compared.
 const MOST_MOMENTS: usize = 256;
@@ -42,6 +42,10 @@ pub(crate) struct Axis {
     pub(crate) count: u64,
     /// Whether the marks are runs that a framework marked.
     pub(crate) is_of_runs: bool,
+    /// Readings before this second are not judged: a Python program imports its modules first.
+    pub(crate) begin: f64,
+    /// Nor are those after this one: what comes after the end of a script is Python's clean-up.
+    pub(crate) end: Option<f64>,
     pub(crate) moments: Vec<AxisMark>,
     /// When the program began to give back what it had, since it was about to end; later readings say nothing about growth.
     pub(super) over: Option<Nanos>,
@@ -91,15 +95,18 @@ impl Axis {
     }
 
     fn by_time(process: &Process) -> Self {
-        let over = over(&process.timeline);
-        let is_meant =
-            |mark: &Mark| mark.kind == MarkKind::Interval && over.is_none_or(|over| mark.at <= over);
+        let (is_python, quiet, over) = (process.python.is_some(), quiet_since(process), over(&process.timeline));
+        let x = |mark: &Mark| Some(mark.at.get().checked_sub(process.start.get())? as f64 / 1e9);
+        let is_meant = |mark: &Mark| {
+            is_of_time(mark, is_python, quiet) && over.is_none_or(|over| mark.at <= over)
+        };
         let marks = process.marks.iter().enumerate().filter(|(_, mark)| is_meant(mark));
-        let moments = marks.filter_map(|(index, mark)| {
-            let since = mark.at.get().checked_sub(process.start.get())?;
-            Some(AxisMark { mark: index, x: since as f64 / 1e9, at: mark.at })
-        });
-        Self { how: How::Time, moments: thinned(moments.collect()), over, ..Self::default() }
+        let moments =
+            marks.filter_map(|(index, mark)| Some(AxisMark { mark: index, x: x(mark)?, at: mark.at }));
+        let moments = thinned(moments.collect());
+        let begin = moments.first().filter(|_| is_python).map_or(0.0, |first| first.x);
+        let end = process.marks.iter().find(|mark| mark.kind == MarkKind::EndOfScript).and_then(x);
+        Self { how: How::Time, begin, end, moments, over, ..Self::default() }
     }
 
     /// The same moments over the work that the program had done; `None` where it is not counted by seconds, or where its work is not known.
@@ -176,8 +183,9 @@ impl Axis {
             return None;
         }
         if self.how == How::Time {
-            let since = || Some(at.get().checked_sub(start.get())? as f64 / 1e9);
-            return self.work.as_ref().map_or_else(since, |clock| Some(clock.at(at)));
+            let x = at.get().checked_sub(start.get())? as f64 / 1e9;
+            let is_judged = x >= self.begin && self.end.is_none_or(|end| x <= end);
+            return is_judged.then(|| self.work.as_ref().map_or(x, |clock| clock.at(at)));
         }
         let next = self.moments.partition_point(|moment| moment.at <= at);
         let (before, after) = (self.moments.get(next.checked_sub(1)?)?, self.moments.get(next)?);
@@ -199,6 +207,18 @@ fn over(timeline: &[Sample]) -> Option<Nanos> {
     let (of_time, of_work) = (part(|sample| sample.at), part(|sample| sample.cpu));
     let is_end = of_time <= ENDING || of_work <= ENDING && of_time <= ENDING_WHEN_BUSY;
     (is_end && live(last) < GIVEN_BACK * live(most)).then_some(most.at)
+}
+
+/// Whether a mark is a moment for growth per second. The recorder marks a Python program while that is quiet; what it does between two such
+/// stretches has marks of its own.
+fn is_of_time(mark: &Mark, is_python: bool, quiet_since: Option<Nanos>) -> bool {
+    match mark.kind {
+        MarkKind::Interval if !is_python => true,
+        MarkKind::Interval | MarkKind::Iteration { .. } | MarkKind::User { .. } | MarkKind::Run { .. } => {
+            is_python && quiet_since.is_some_and(|since| mark.at >= since)
+        }
+        MarkKind::EndOfScript | MarkKind::Test { .. } => false,
+    }
 }
 
 /// Every site has a value at each of them: hundreds of thousands of sites shall fit in memory.
@@ -242,6 +262,7 @@ impl Axis {
 mod tests {
     use super::*;
     use heaplens_format::LoopId;
+    use heaplens_format::recording::{Interpreter, Reading};
 
     fn mark(at: u64, kind: MarkKind) -> Mark {
         Mark { at: Nanos::new(at), live: Bytes::ZERO, kind }
@@ -333,6 +354,26 @@ mod tests {
         assert_eq!(over(&|at| at.min(33)), Some(Nanos::new(32 * second)), "it hardly ran then");
         assert_eq!(over(&|at| at), None, "it did something else then");
         assert_eq!(over(&|_| 0), None, "not known");
+    }
+
+    #[test]
+    fn a_script_is_judged_from_when_the_recorder_found_it_quiet() {
+        let second = 1_000_000_000;
+        let python = Some(Interpreter { reading: Reading::Frames, major: 3, minor: 12 });
+        let interval = |at: u64| mark(at * second, MarkKind::Interval);
+        let quiet = (9..=20).chain(30..=40).map(interval);
+        let busy = (21..30).map(|at| iteration(at * second, 1, 2));
+        let early = [interval(0), iteration(5 * second, 1, 1)];
+        let mut marks: Vec<Mark> = early.into_iter().chain(quiet).chain(busy).collect();
+        marks.sort_by_key(|mark| mark.at);
+        marks.push(mark(41 * second, MarkKind::EndOfScript));
+        let timeline = (0..=45).map(|at| Sample { at: Nanos::new(at * second), ..Sample::default() });
+        let process = Process { python, timeline: timeline.collect(), ..with_marks(marks) };
+        let axis = Axis::of(&process, None);
+        assert_eq!((axis.how, axis.begin, axis.moments.len()), (How::Time, 9.0, 32));
+        let readings = axis.timeline(&process, |_| 0);
+        assert_eq!((readings.points()[0].x, readings.length()), (9.0, 32.0));
+        assert!(axis.covers(&readings));
     }
 
     #[test]

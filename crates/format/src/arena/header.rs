@@ -127,6 +127,8 @@ pub struct Header {
     pub private_bytes: AtomicU64,
     /// [`super::python::Interpreter`] as one word.
     pub python: AtomicU32,
+    /// Modules of Python packages that were seen to run: while it rises, something is imported.
+    pub imports: AtomicU32,
     /// Mean distance of samples of small Python objects in bytes; 0: all are recorded, or none.
     pub object_interval: AtomicU64,
     /// Marks that the recorder wants, counted from the start. This and the next are the words that are written from outside.
@@ -286,6 +288,10 @@ impl<'a> HeaderView<'a> {
     field!(
         /// See [`Header::python`].
         python: u32 = python
+    );
+    field!(
+        /// See [`Header::imports`].
+        imports: u32 = imports
     );
     field!(
         /// See [`Header::ledger_wanted`].

@@ -170,6 +170,9 @@ pub struct LoopRecord {
     pub last_ns: AtomicU64,
 }
 
+/// A Python program that neither made a mark nor imported anything for this long gets marks from the recorder, in nanoseconds.
+pub const QUIET_NS: u64 = 2_000_000_000;
+
 /// A loop with so many iterations is the main loop, unless a loop around it has as many.
 pub const ENOUGH_ITERATIONS: u64 = 20;
 

@@ -37,6 +37,8 @@ pub struct HeaderReading {
     pub loops: u32,
     /// Whether it runs an interpreter.
     pub has_python: bool,
+    /// Modules of packages that were seen to be imported.
+    pub imports: u32,
     /// How many marks there are.
     pub marks: u32,
     /// The table of their records.
@@ -69,6 +71,7 @@ pub fn read_header(file: &File) -> Result<HeaderReading, ArenaError> {
         start: Nanos::new(header.start_ns()),
         loops: (header.region(Region::Loops).used / LOOP_SIZE as u64) as u32,
         has_python: header.python() != 0,
+        imports: header.imports(),
         marks: header.moment().mark(),
         mark_records: header.region(Region::Marks),
         changes: header.region(Region::Changes),

@@ -1,14 +1,16 @@
 //! Marks at intervals, for programs that make none themselves: what each site has over time. The recorder makes them from the
 //! outside, so that a program which hardly allocates has them, too, and pays only what every mark costs.
 //!
-//! Python programs have their loops and get none. Where a program marked since the last reading, that moment has its mark.
+//! Python programs have their loops and get none, unless they made no mark for some seconds: a server, or a library that
+//! does all the work. While modules are imported they get none, either: imports touch ever new sites and are no growth. Where a program marked since the
+//! last reading, that moment has its mark.
 
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
 use heaplens_format::arena::header::MOMENT_OFFSET;
-use heaplens_format::arena::marks::{MARK_SIZE, MarkTag, Moment};
+use heaplens_format::arena::marks::{MARK_SIZE, MarkTag, Moment, QUIET_NS};
 use heaplens_format::{Bytes, Nanos};
 
 use crate::arena::HeaderReading;
@@ -32,19 +34,40 @@ pub(crate) struct Intervals {
     used: Bytes,
     /// The last mark that is known, whoever made it.
     last: u32,
+    quiet: Quiet,
     is_over: bool,
+}
+
+/// Since when a Python program has neither made a mark nor imported anything.
+#[derive(Debug, Default)]
+struct Quiet {
+    since: Option<Nanos>,
+    marks: u32,
+    imports: u32,
+}
+
+impl Quiet {
+    fn is_long(&mut self, header: &HeaderReading, now: Nanos) -> bool {
+        if (self.marks, self.imports) != (header.marks, header.imports) {
+            self.since = None;
+        }
+        (self.marks, self.imports) = (header.marks, header.imports);
+        now.get() - self.since.get_or_insert(now).get() >= QUIET_NS
+    }
 }
 
 impl Default for Intervals {
     fn default() -> Self {
-        Self { distance: FIRST, next: Nanos::default(), close: 0, used: Bytes::ZERO, last: 0, is_over: false }
+        let (next, quiet) = (Nanos::default(), Quiet::default());
+        Self { distance: FIRST, next, close: 0, used: Bytes::ZERO, last: 0, quiet, is_over: false }
     }
 }
 
 impl Intervals {
     /// Makes a mark if it is time for one.
     pub(crate) fn read(&mut self, file: &File, header: &HeaderReading, now: Nanos) {
-        if self.is_over || header.has_python || now < self.next {
+        let is_busy = !self.quiet.is_long(header, now) && header.has_python;
+        if self.is_over || is_busy || now < self.next {
             return;
         }
         let is_marked = header.marks > self.last;
@@ -59,7 +82,7 @@ impl Intervals {
     }
 
     fn count(&mut self, number: u32, header: &HeaderReading) {
-        self.last = number;
+        (self.last, self.quiet.marks) = (number, number);
         self.close += 1;
         let used = Bytes::new(header.changes.used);
         let taken = used.saturating_sub(self.used).get();
@@ -115,6 +138,7 @@ mod tests {
             start: Nanos::default(),
             loops: 0,
             has_python: false,
+            imports: 0,
             marks,
             mark_records: region(MARKS_AT, 0),
             changes: region(0, changes),
@@ -187,8 +211,28 @@ mod tests {
         for number in 1..50 {
             intervals.read(&file, &reading(number, 0), Nanos::new(u64::from(number) * 20_000_000));
         }
-        let python = HeaderReading { has_python: true, ..reading(49, 0) };
-        intervals.read(&file, &python, Nanos::new(u64::MAX / 2));
         assert_eq!(marks_in(&file), 0);
+    }
+
+    /// Marks of a Python program after readings 20 ms apart for so many seconds; in each it imports and marks what is said.
+    fn marks_of_python(seconds: u64, imports: impl Fn(u64) -> u32, marks: impl Fn(u64) -> u32) -> u32 {
+        let (file, mut intervals) = (arena(), Intervals::default());
+        for number in 1..=seconds * 50 {
+            let second = number / 50;
+            let own = marks(second) + marks_in(&file);
+            let header = HeaderReading { has_python: true, imports: imports(second), ..reading(own, 0) };
+            intervals.read(&file, &header, Nanos::new(number * 20_000_000));
+        }
+        marks_in(&file)
+    }
+
+    #[test]
+    fn a_python_program_gets_marks_once_it_is_quiet() {
+        assert_eq!(marks_of_python(2, |_| 0, |_| 0), 0);
+        assert_eq!(marks_of_python(3, |_| 0, |_| 0), 50);
+        assert_eq!(marks_of_python(30, |second| second as u32, |_| 0), 0, "it imports");
+        assert_eq!(marks_of_python(30, |_| 0, |second| second as u32), 0, "it marks its iterations");
+        let begins_late = marks_of_python(30, |second| second.min(20) as u32, |_| 0);
+        assert!((64..400).contains(&begins_late), "{begins_late} marks in eight seconds");
     }
 }

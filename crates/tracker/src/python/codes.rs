@@ -157,7 +157,13 @@ fn copy(known: &Known, arena: &Arena, trie: &Trie, code: u64) -> Option<u32> {
     record.lines.store(table(arena, word(code, layout.lines)), Relaxed);
     record.first_line.store(half(code, layout.firstlineno), Relaxed);
     record.table.store(layout.line_table as u32, Relaxed);
-    record.loops.store(loops(known, arena, code, record.file.load(Relaxed)), Relaxed);
+    let (name, file) = (stored(arena, record.name.load(Relaxed)), stored(arena, record.file.load(Relaxed)));
+    if is_users(file) {
+        record.loops.store(loops(known, arena, code), Relaxed);
+    }
+    if is_import(name, file) {
+        arena.header().imports.fetch_add(1, Relaxed);
+    }
     // Release: a reader that sees 1 sees a whole record.
     record.published.store(1, Release);
     Some(number)
@@ -188,11 +194,8 @@ fn table(arena: &Arena, object: u64) -> u64 {
     put(arena, bytes.len(), |target| target.copy_from_slice(bytes))
 }
 
-/// The loops of a code object that is the user's own; their location in STRINGS, 0 where there are none.
-fn loops(known: &Known, arena: &Arena, code: u64, file: u64) -> u64 {
-    if !is_users(stored(arena, file)) {
-        return 0;
-    }
+/// The loops of a code object; their location in STRINGS, 0 where there are none.
+fn loops(known: &Known, arena: &Arena, code: u64) -> u64 {
     let Some(instructions) = known.layout.instructions(&Live, code) else { return 0 };
     // SAFETY: the instructions of a code object that a frame of this thread keeps alive.
     let loops = Loops::read(known.opcodes, unsafe { bytes_at(instructions, LONGEST_CODE) });
@@ -251,6 +254,12 @@ fn stored(arena: &Arena, location: u64) -> &[u8] {
 /// Whether its loops are those of the user. What `python -c` runs has no file, and is the user's here.
 fn is_users(file: &[u8]) -> bool {
     core::str::from_utf8(file).is_ok_and(|file| Owner::of(file) == Owner::User || file == WITHOUT_FILE)
+}
+
+/// Whether it is a module of a package, which runs once, when it is imported. What `exec` runs has the same name.
+fn is_import(name: &[u8], file: &[u8]) -> bool {
+    name == b"<module>"
+        && core::str::from_utf8(file).is_ok_and(|file| matches!(Owner::of(file), Owner::Package(_)))
 }
 
 /// Bytes of the program, as many as are wanted at most.
@@ -312,6 +321,14 @@ fn characters(known: &Known, object: u64) -> Option<impl Iterator<Item = char> +
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn modules_of_packages_are_imports_and_scripts_functions_and_made_up_code_are_not() {
+        let numpy = b"/opt/venv/lib/python3.12/site-packages/numpy/__init__.py";
+        assert!(is_import(b"<module>", numpy) && is_import(b"<module>", b"<frozen runpy>"));
+        assert!(!is_import(b"array", numpy));
+        assert!(!is_import(b"<module>", b"/home/user/train.py") && !is_import(b"<module>", b"<string>"));
+    }
 
     /// Addresses of code objects are random: else a program would have its loops in one run and not in the next.
     #[test]

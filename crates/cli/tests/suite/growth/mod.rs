@@ -14,6 +14,7 @@ mod mappings;
 mod native;
 mod plateau;
 mod python;
+mod quiet;
 mod slowing;
 mod threads;
 
