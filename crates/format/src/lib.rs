@@ -12,6 +12,7 @@ extern crate alloc;
 pub mod arena;
 pub mod atomic;
 pub mod environment;
+pub mod library_loops;
 pub mod loss;
 #[cfg(feature = "recording")]
 pub mod main_loop;

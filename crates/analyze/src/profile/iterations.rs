@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
+use heaplens_format::library_loops::LibraryLoop;
 use heaplens_format::main_loop::{Turns, main_loop};
 use heaplens_format::recording::{Code, Loop, MarkKind, Process};
 use heaplens_format::{Bytes, LoopId, Nanos};
@@ -24,6 +25,8 @@ pub struct Iterations {
     pub line: u32,
     /// The function that it is in.
     pub function: Arc<str>,
+    /// What the iterations are, where the loop is a library's: `epochs of Keras`.
+    pub steps: Option<&'static str>,
 }
 
 /// A mark that is not an iteration of a loop.
@@ -53,6 +56,7 @@ pub(crate) fn iterations(process: &Process) -> Option<Iterations> {
             of_loop,
             count: one.iterations,
             is_exact: one.is_exact,
+            steps: steps_of(process, one, &code),
             file: code.file,
             line: one.line,
             function: code.name,
@@ -77,6 +81,14 @@ fn turns_of(process: &Process) -> Vec<Turns> {
         location: locations.partition_point(|other| *other < location(one)) as u64,
     };
     process.loops.iter().map(turns).collect()
+}
+
+/// What the iterations of a library's loop are.
+fn steps_of(process: &Process, one: &Loop, code: &Code) -> Option<&'static str> {
+    let row = LibraryLoop::of(&code.file, &code.name)?;
+    let around = one.around.and_then(|around| process.loops.get((around.get() as usize).checked_sub(1)?));
+    let is_inside = around.is_some_and(|around| around.code == one.code);
+    Some(if is_inside { row.inner } else { row.outer })
 }
 
 fn code_of<'a>(process: &'a Process, one: &Loop) -> Option<&'a Code> {
@@ -150,6 +162,20 @@ mod tests {
         assert_eq!(line_of(&[one(1, 0, 5, 90), one(2, 1, 15, 50)]), Some((2, 15)));
         assert_eq!(line_of(&[one(1, 0, 1, 90)]), None);
         assert_eq!(line_of(&[]), None);
+    }
+
+    #[test]
+    fn iterations_of_a_library_have_a_name_and_those_of_the_user_none() {
+        let steps = |file: &str, epochs: u64| {
+            let code = Code { name: "Trainer.fit".into(), file: file.into(), first_line: 1 };
+            let loops = vec![one(1, 0, epochs, 50), one(2, 1, 4000, 50)];
+            let process = Process { loops, codes: vec![code], ..Process::default() };
+            iterations(&process).and_then(|found| found.steps)
+        };
+        let keras = "/venv/lib/python3.11/site-packages/keras/src/backend/jax/trainer.py";
+        assert_eq!(steps(keras, 60), Some("epochs of Keras"));
+        assert_eq!(steps(keras, 6), Some("batches of Keras"));
+        assert_eq!(steps("/home/user/trainer.py", 60), None);
     }
 
     #[test]

@@ -284,6 +284,7 @@ mod tests {
             file: "a".into(),
             line: 1,
             function: "f".into(),
+            steps: None,
         }
     }
 

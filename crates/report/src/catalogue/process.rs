@@ -63,12 +63,13 @@ fn short_command(row: &ProcessRow) -> String {
     cut(&one_line(&row.command.join(" ")), LONGEST_COMMAND)
 }
 
-/// `1,000 of the loop at train.py:41 in main`; a count that may lack some has an `≈`.
+/// `1,000 of the loop at train.py:41 in main`; a count that may lack some has an `≈`, and what a library's iterations are is added.
 pub(crate) fn iterations(found: &Iterations) -> String {
     let about = if found.is_exact { "" } else { "≈ " };
     let file = one_line(found.file.rsplit('/').next().unwrap_or_default());
     let function = one_line(&found.function);
-    format!("{about}{} of the loop at {file}:{} in {function}", count(found.count), found.line)
+    let steps = found.steps.map_or_else(String::new, |steps| format!(" ({steps})"));
+    format!("{about}{} of the loop at {file}:{} in {function}{steps}", count(found.count), found.line)
 }
 
 pub(crate) fn python_name(python: Interpreter) -> String {

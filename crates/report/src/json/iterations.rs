@@ -20,6 +20,7 @@ struct LoopFields<'a> {
     file: &'a str,
     line: u32,
     function: &'a str,
+    steps: Option<&'static str>,
 }
 
 pub(super) fn iterations(profile: &Profile) -> IterationFields<'_> {
@@ -29,7 +30,12 @@ pub(super) fn iterations(profile: &Profile) -> IterationFields<'_> {
             exact: Some(found.is_exact),
             per: "iteration",
             how: Some("loop"),
-            place: Some(LoopFields { file: &found.file, line: found.line, function: &found.function }),
+            place: Some(LoopFields {
+                file: &found.file,
+                line: found.line,
+                function: &found.function,
+                steps: found.steps,
+            }),
         },
         _ if profile.diagnosis.how == How::Marks => IterationFields {
             count: Some(profile.diagnosis.count),

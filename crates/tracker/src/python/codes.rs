@@ -9,6 +9,7 @@ use heaplens_cpython::unicode::Text;
 use heaplens_format::arena::Region;
 use heaplens_format::arena::frame::{frame_word, split_frame};
 use heaplens_format::arena::python::{CODE_SIZE, CodeRecord, FRAME_INTERN_MODULE, MAX_CODE};
+use heaplens_format::library_loops::LibraryLoop;
 use heaplens_format::python_file::{Owner, WITHOUT_FILE, is_rewritten};
 
 use crate::modules::interpreter::Known;
@@ -158,7 +159,7 @@ fn copy(known: &Known, arena: &Arena, trie: &Trie, code: u64) -> Option<u32> {
     record.first_line.store(half(code, layout.firstlineno), Relaxed);
     record.table.store(layout.line_table as u32, Relaxed);
     let (name, file) = (stored(arena, record.name.load(Relaxed)), stored(arena, record.file.load(Relaxed)));
-    if is_users(file) {
+    if is_users(file) || is_step(name, file) {
         record.loops.store(loops(known, arena, code), Relaxed);
     }
     if is_import(name, file) {
@@ -254,6 +255,12 @@ fn stored(arena: &Arena, location: u64) -> &[u8] {
 /// Whether its loops are those of the user. What `python -c` runs has no file, and is the user's here.
 fn is_users(file: &[u8]) -> bool {
     core::str::from_utf8(file).is_ok_and(|file| Owner::of(file) == Owner::User || file == WITHOUT_FILE)
+}
+
+/// Whether it is a library's, and its iterations are steps of the user's work.
+fn is_step(name: &[u8], file: &[u8]) -> bool {
+    let texts = (core::str::from_utf8(file), core::str::from_utf8(name));
+    matches!(texts, (Ok(file), Ok(name)) if LibraryLoop::of(file, name).is_some())
 }
 
 /// Whether it is a module of a package, which runs once, when it is imported. What `exec` runs has the same name.

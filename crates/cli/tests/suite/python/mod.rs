@@ -3,6 +3,7 @@
 mod behaviour;
 mod free_lists;
 pub mod interpreters;
+mod library_loops;
 mod loops;
 mod objects;
 mod package;
