@@ -2,6 +2,7 @@
 //! what specialised forms and caches they have.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
@@ -27,7 +28,7 @@ pub struct Opcodes {
     /// What does not go on to the next instruction.
     pub terminal: BTreeSet<u8>,
     /// What begins a handler of exceptions, where these stand behind everything else.
-    pub handler: Option<u8>,
+    pub handlers: BTreeSet<u8>,
     /// Bytes that a unit of a jump's argument is.
     pub bytes_per_unit: u32,
     /// (first, last, units of cache) of all instructions; empty where there are no caches.
@@ -49,6 +50,11 @@ const TERMINAL: [&str; 8] = [
 /// `dis` counts these among jumps. `await` goes back by the first, which is no loop of the user's; of the second the argument only
 /// tells tracers where the loop began (3.14).
 const NO_JUMPS: [&str; 2] = ["JUMP_BACKWARD_NO_INTERRUPT", "END_ASYNC_FOR"];
+
+/// What begins a handler of exceptions, and from which version to which it goes back from the end of the code with a jump that a loop has, too. That of
+/// an `await` does so in 3.12 only.
+const HANDLERS: [(&str, RangeInclusive<u8>); 2] =
+    [("PUSH_EXC_INFO", 12..=u8::MAX), ("CLEANUP_THROW", 12..=12)];
 
 /// What stands where another instruction was while somebody traces, or compiled code took its place: what is below is not known.
 fn is_in_place_of_another(name: &str) -> bool {
@@ -73,7 +79,11 @@ pub fn of(interpreter: &Interpreter, probe: &Probe) -> Result<Opcodes> {
         backward: relative(is_backward),
         forward: relative(|name| name != "FOR_ITER" && !is_backward(name)),
         terminal: forms.of(TERMINAL.iter()),
-        handler: named.number("PUSH_EXC_INFO").ok().filter(|_| interpreter.minor >= 12),
+        handlers: HANDLERS
+            .iter()
+            .filter(|(_, versions)| versions.contains(&interpreter.minor))
+            .filter_map(|(name, _)| named.number(name).ok())
+            .collect(),
         bytes_per_unit: if interpreter.minor >= 10 { 2 } else { 1 },
         caches: forms.caches(&probe.caches),
     };

@@ -82,11 +82,12 @@ fn write_opcodes(text: &mut String, opcodes: &Opcodes) -> Result<()> {
         ("backward", &opcodes.backward),
         ("forward", &opcodes.forward),
         ("terminal", &opcodes.terminal),
+        ("handlers", &opcodes.handlers),
     ];
     for (name, list) in lists {
         writeln!(text, "{name}: &{:?},", list.iter().collect::<Vec<_>>())?;
     }
-    writeln!(text, "handler: {:?}, bytes_per_unit: {},", opcodes.handler, opcodes.bytes_per_unit)?;
+    writeln!(text, "bytes_per_unit: {},", opcodes.bytes_per_unit)?;
     write_caches(text, &opcodes.caches)?;
     writeln!(text, "}};")?;
     Ok(())

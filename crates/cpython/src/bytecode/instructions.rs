@@ -13,7 +13,7 @@ pub struct Opcodes {
     /// Jumps backwards by a distance. Those of `await`, which cannot be interrupted, are no loops of the user's.
     pub backward: &'static [u8],
     /// What begins a handler of exceptions: since 3.12 these stand after everything else and jump back from there.
-    pub handler: Option<u8>,
+    pub handlers: &'static [u8],
     /// Jumps forwards by a distance.
     pub forward: &'static [u8],
     /// What does not go on to the next instruction.
@@ -45,7 +45,7 @@ pub(super) fn instructions(opcodes: &Opcodes, code: &[u8]) -> impl Iterator<Item
                 is_done = true;
                 return Some(None);
             };
-            if opcodes.handler == Some(opcode) {
+            if opcodes.handlers.contains(&opcode) {
                 return None;
             }
             argument = argument << 8 | u32::from(low);

@@ -142,6 +142,12 @@ mod tests {
     }
 
     #[test]
+    fn what_an_await_does_with_an_exception_is_no_loop() {
+        // 3.12: 0 NOP; 1 END_SEND; 2 RETURN_VALUE; 3 CLEANUP_THROW; 4 JUMP_BACKWARD → 1
+        assert!(Loops::read(of_minor(12), &[9, 0, 5, 0, 83, 0, 55, 0, 140, 4]).all().is_empty());
+    }
+
+    #[test]
     fn an_unknown_instruction_leaves_the_code_without_loops() {
         assert!(Loops::read(of_minor(12), &[93, 1, 0, 0, 140, 3, 255, 0]).all().is_empty());
     }
