@@ -1,5 +1,6 @@
 //! Which loop is the main loop, whose iterations a report counts: one rule for whoever watches a run and for whoever reads its recording.
 
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use crate::arena::marks::ENOUGH_ITERATIONS;
@@ -14,14 +15,53 @@ pub struct Turns {
     pub around: Option<usize>,
     /// Its thread.
     pub thread: u32,
+    /// Which loop of the code it is: the same in all threads.
+    pub identity: u64,
     /// Its iterations.
     pub iterations: u64,
-    /// How long it ran.
-    pub ran: u64,
+    /// When it was first and when it was last seen, in nanoseconds.
+    pub first: u64,
+    /// See `first`.
+    pub last: u64,
     /// Whether these iterations are known, and not guessed from where the code was.
     pub is_counted: bool,
     /// Where it is: numbers in the order of lines.
     pub location: u64,
+}
+
+impl Turns {
+    /// How long it ran.
+    pub fn ran(&self) -> u64 {
+        self.last.saturating_sub(self.first)
+    }
+
+    /// It and the same loop in another thread.
+    fn with(self, other: &Self) -> Self {
+        Self {
+            around: self.around.or(other.around),
+            thread: self.thread.min(other.thread),
+            iterations: self.iterations.saturating_add(other.iterations),
+            first: self.first.min(other.first),
+            last: self.last.max(other.last),
+            is_counted: self.is_counted && other.is_counted,
+            ..self
+        }
+    }
+}
+
+/// The loops of the code, whichever threads run them: what workers share is one loop with the iterations of all. The first entry of each
+/// has these, and further ones have none.
+pub fn of_all_threads(loops: &[Turns]) -> Vec<Turns> {
+    let mut first = BTreeMap::<u64, usize>::new();
+    let indices = loops.iter().enumerate().map(|(index, one)| *first.entry(one.identity).or_insert(index));
+    let indices: Vec<usize> = indices.collect();
+    let around = |one: &Turns| one.around.map(|around| indices.get(around).copied().unwrap_or(around));
+    let mut all: Vec<Turns> = loops.iter().map(|one| Turns { around: around(one), ..*one }).collect();
+    for (index, &first) in indices.iter().enumerate().filter(|(index, first)| *index != **first) {
+        let other = core::mem::take(&mut all[index]);
+        all[first] = all[first].with(&other);
+    }
+    all
 }
 
 /// The loop that counts, by its index: one with enough iterations and none such around it, which ran for longest, or the main thread's
@@ -50,14 +90,14 @@ fn outermost(loops: &[Turns]) -> Vec<(usize, Turns)> {
 }
 
 fn longest(loops: &[(usize, Turns)]) -> Option<u64> {
-    loops.iter().map(|(_, one)| one.ran).max()
+    loops.iter().map(|(_, one)| one.ran()).max()
 }
 
 /// Of those that ran for nearly as long as any the one with the fewest iterations, known ones before guessed ones; of several with about
 /// as many the first one in the source.
 fn coarsest(loops: &[(usize, Turns)]) -> Option<usize> {
     let longest = longest(loops)?;
-    let is_long = |one: &Turns| one.ran >= longest - longest / 5;
+    let is_long = |one: &Turns| one.ran() >= longest - longest / 5;
     let knows = loops.iter().any(|(_, one)| is_long(one) && one.is_counted);
     let near: Vec<&(usize, Turns)> =
         loops.iter().filter(|(_, one)| is_long(one) && one.is_counted == knows).collect();
@@ -71,11 +111,11 @@ mod tests {
     use super::*;
 
     fn one(thread: u32, around: Option<usize>, iterations: u64, ran: u64) -> Turns {
-        Turns { around, thread, iterations, ran, ..Turns::default() }
+        Turns { around, thread, iterations, last: ran, ..Turns::default() }
     }
 
     fn at(location: u64, iterations: u64, ran: u64) -> Turns {
-        Turns { location, is_counted: true, ..one(1, None, iterations, ran) }
+        Turns { location, identity: location, is_counted: true, ..one(1, None, iterations, ran) }
     }
 
     #[test]
@@ -112,6 +152,28 @@ mod tests {
         for (one, other) in [(5000, 5001), (5001, 5000), (5000, 2600), (2600, 5000)] {
             assert_eq!(main_loop(&[at(70, one, 1000), at(40, other, 999)]), Some(1));
         }
+    }
+
+    #[test]
+    fn the_loop_of_several_threads_is_one() {
+        let worker = |thread, identity, around, iterations, first, last| Turns {
+            identity,
+            first,
+            last,
+            is_counted: true,
+            ..one(thread, around, iterations, 0)
+        };
+        let loops = [
+            worker(2, 7, None, 12, 10, 20),
+            worker(2, 8, Some(0), 900, 10, 20),
+            worker(3, 7, None, 15, 15, 40),
+            worker(3, 8, Some(2), 800, 15, 40),
+        ];
+        let all = of_all_threads(&loops);
+        assert_eq!(all[0], worker(2, 7, None, 27, 10, 40));
+        assert_eq!(all[1], worker(2, 8, Some(0), 1700, 10, 40));
+        assert_eq!((all[2], all[3]), (Turns::default(), Turns::default()));
+        assert_eq!((main_loop(&all), main_loop(&loops)), (Some(0), Some(3)), "each made too few");
     }
 
     #[test]

@@ -2,10 +2,10 @@
 
 use heaplens_format::memory::Tables;
 use heaplens_format::recording::{Decoded, Ledger, MarkKind, Process};
-use heaplens_format::{Bytes, LoopId, Nanos, Pid};
+use heaplens_format::{Bytes, Nanos, Pid};
 
 use crate::analysis::{Profile, profile, profile_at};
-use crate::profile::{HeldAt, NoSuchProcess};
+use crate::profile::{HeldAt, Iterations, NoSuchProcess};
 
 /// A moment of a run, as it is named.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -109,7 +109,7 @@ impl Side {
 
     fn at(decoded: &Decoded, pid: Option<Pid>, moment: &Moment, which: Which) -> Result<Self, NoSuchMoment> {
         let whole = profile(decoded, pid)?;
-        let of_loop = whole.iterations.as_ref().map(|found| (found.of_loop, found.count));
+        let of_loop = whole.iterations.as_ref();
         let mut found = Err(NoSuchMoment::NoLoop);
         let profile = profile_at(decoded, pid, Tables::default(), |process| {
             found = find(process, of_loop, moment, which);
@@ -154,7 +154,7 @@ struct FoundMoment {
 
 fn find(
     process: &Process,
-    of_loop: Option<(LoopId, u64)>,
+    of_loop: Option<&Iterations>,
     moment: &Moment,
     which: Which,
 ) -> Result<FoundMoment, NoSuchMoment> {
@@ -168,24 +168,15 @@ fn find(
 }
 
 /// The iteration whose mark was kept and that is nearest: of many iterations not all are kept.
-fn find_iteration(
-    process: &Process,
-    (of_loop, iterations): (LoopId, u64),
-    wanted: u64,
-) -> Result<FoundMoment, NoSuchMoment> {
-    let none = NoSuchMoment::Iteration { iteration: wanted, iterations };
-    if !(1..=iterations).contains(&wanted) {
+fn find_iteration(process: &Process, of_loop: &Iterations, wanted: u64) -> Result<FoundMoment, NoSuchMoment> {
+    let none = NoSuchMoment::Iteration { iteration: wanted, iterations: of_loop.count };
+    if !(1..=of_loop.count).contains(&wanted) {
         return Err(none);
     }
-    let number = |kind: &MarkKind| match kind {
-        MarkKind::Iteration { of_loop: own, iterations } if *own == of_loop => Some(*iterations),
-        _ => None,
-    };
-    let kept = process.marks.iter().enumerate();
-    let kept = kept.filter_map(|(at, mark)| Some((at, mark, number(&mark.kind)?)));
-    let (at, mark, number) = kept.min_by_key(|(_, _, number)| number.abs_diff(wanted)).ok_or(none)?;
-    let missed = (number != wanted).then_some(wanted);
-    Ok(FoundMoment { held_at: HeldAt::Mark(at), name: format!("pass {number}"), at: Some(mark.at), missed })
+    let kept = of_loop.marks(process);
+    let (at, number) = kept.min_by_key(|(_, number)| number.abs_diff(wanted)).ok_or(none)?;
+    let (missed, marked) = ((number != wanted).then_some(wanted), process.marks[at].at);
+    Ok(FoundMoment { held_at: HeldAt::Mark(at), name: format!("pass {number}"), at: Some(marked), missed })
 }
 
 fn find_label(process: &Process, wanted: &str, which: Which) -> Result<FoundMoment, NoSuchMoment> {

@@ -7,7 +7,8 @@
 //! ```
 
 use heaplens_format::arena::marks::ENOUGH_ITERATIONS;
-use heaplens_format::recording::{Loop, MarkKind, Process, Sample};
+use heaplens_format::main_loop::Turns;
+use heaplens_format::recording::{MarkKind, Process, Sample};
 use heaplens_format::{Bytes, Nanos};
 
 use super::quiet::quiet_since;
@@ -42,7 +43,7 @@ impl<'a> Coverage<'a> {
     }
 
     /// Whether a loop is so much of the run that its iterations are those of the program.
-    pub(super) fn is_enough(&self, one: &Loop) -> bool {
+    pub(super) fn is_enough(&self, one: &Turns) -> bool {
         if one.iterations < ENOUGH_ITERATIONS {
             return !self.is_less(one, self.begin, PART_OF_FEW);
         }
@@ -52,19 +53,20 @@ impl<'a> Coverage<'a> {
     }
 
     /// Whether a loop ran for less than a part of the time from a moment on.
-    fn is_less(&self, one: &Loop, since: Nanos, part: u64) -> bool {
+    fn is_less(&self, one: &Turns, since: Nanos, part: u64) -> bool {
         let all = self.end.get().saturating_sub(since.get());
         all.saturating_sub(ran(one)) >= LEAST_ELSEWHERE_NS && ran(one) < all / part
     }
 
     /// Whether hardly any of the growth since the first loop came while this one ran.
-    fn grew_elsewhere(&self, one: &Loop, value: impl Fn(&Sample) -> Bytes) -> bool {
+    fn grew_elsewhere(&self, one: &Turns, value: impl Fn(&Sample) -> Bytes) -> bool {
         let grew = |from: Nanos, to: Nanos| {
             let at = |moment: Nanos| self.reading(moment).map_or(Bytes::ZERO, &value);
             at(to).saturating_sub(at(from))
         };
         let all = grew(self.first_loop, self.end);
-        all >= LEAST_GROWTH && grew(one.first, one.last).get() < all.get() / PART_OF_MANY
+        all >= LEAST_GROWTH
+            && grew(Nanos::new(one.first), Nanos::new(one.last)).get() < all.get() / PART_OF_MANY
     }
 
     /// The last reading up to a moment.
@@ -75,8 +77,8 @@ impl<'a> Coverage<'a> {
 }
 
 /// How long a loop ran. One with few iterations was last seen when its last iteration began.
-fn ran(one: &Loop) -> u64 {
-    let seen = one.last.get().saturating_sub(one.first.get());
+fn ran(one: &Turns) -> u64 {
+    let seen = one.ran();
     let is_few = (2..ENOUGH_ITERATIONS).contains(&one.iterations);
     seen + if is_few { seen / (one.iterations - 1) } else { 0 }
 }
@@ -90,7 +92,7 @@ fn end_of_script(process: &Process) -> Nanos {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use heaplens_format::recording::{Interpreter, Mark, Reading};
+    use heaplens_format::recording::{Interpreter, Loop, Mark, Reading};
 
     const MIB: u64 = 1 << 20;
 
@@ -117,7 +119,13 @@ mod tests {
     /// Which of its loops are enough.
     fn enough(process: &Process) -> Vec<bool> {
         let coverage = Coverage::of(process);
-        process.loops.iter().map(|one| coverage.is_enough(one)).collect()
+        let turns = |one: &Loop| Turns {
+            iterations: one.iterations,
+            first: one.first.get(),
+            last: one.last.get(),
+            ..Turns::default()
+        };
+        process.loops.iter().map(|one| coverage.is_enough(&turns(one))).collect()
     }
 
     #[test]

@@ -1,21 +1,22 @@
 //! What an iteration of the program is: one of the outermost loop of the user's that made enough of them and covers enough of the run.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use heaplens_format::library_loops::LibraryLoop;
-use heaplens_format::main_loop::{Turns, main_loop};
+use heaplens_format::main_loop::{Turns, main_loop, of_all_threads};
 use heaplens_format::recording::{Code, Loop, MarkKind, Process};
-use heaplens_format::{Bytes, LoopId, Nanos};
+use heaplens_format::{Bytes, CodeId, LoopId, Nanos};
 
 use super::coverage::Coverage;
 
 /// The main loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Iterations {
-    /// Its number in the recording, by which its marks are known.
-    pub of_loop: LoopId,
-    /// Iterations that began.
+    /// Its numbers in the recording, by which its marks are known: one for each thread that ran it, in their order.
+    pub of_loops: Vec<LoopId>,
+    /// Iterations that began, in all threads.
     pub count: u64,
     /// Whether that is all of them for sure.
     pub is_exact: bool,
@@ -40,27 +41,45 @@ pub struct NamedMark {
     pub live: Bytes,
 }
 
+impl Iterations {
+    /// The marks of its iterations by their indices, and how many it had made then, in all threads.
+    pub(crate) fn marks<'a>(&'a self, process: &'a Process) -> impl Iterator<Item = (usize, u64)> + 'a {
+        let (mut made, mut all) = (vec![0u64; self.of_loops.len()], 0u64);
+        let marks = process.marks.iter().enumerate();
+        marks.filter_map(move |(index, mark)| {
+            let MarkKind::Iteration { of_loop, iterations } = mark.kind else { return None };
+            let thread = self.of_loops.binary_search(&of_loop).ok()?;
+            all = all.wrapping_sub(made[thread]).wrapping_add(iterations);
+            made[thread] = iterations;
+            Some((index, all))
+        })
+    }
+}
+
 /// The loop that counts ([`main_loop`]), else the one with most iterations, of those that are enough of the run ([`Coverage`]). A loop that made one
 /// iteration is none.
 pub(crate) fn iterations(process: &Process) -> Option<Iterations> {
-    let turns = turns_of(process);
+    let loops = turns_of(process);
+    let coverage = Coverage::of(process);
+    let mut turns = of_all_threads(&loops);
+    turns.iter_mut().filter(|one| !coverage.is_enough(one)).for_each(|one| one.iterations = 0);
     let most = || {
         let repeated = (0..turns.len()).filter(|&at| turns[at].iterations > 1);
         repeated.max_by_key(|&at| (turns[at].iterations, Reverse(turns[at].location)))
     };
-    let chosen = main_loop(&turns).or_else(most);
-    let chosen = chosen.map(|at| (LoopId::new(at as u32 + 1), &process.loops[at]));
-    chosen.map(|(of_loop, one)| {
-        let code = code_of(process, one).cloned().unwrap_or_default();
-        Iterations {
-            of_loop,
-            count: one.iterations,
-            is_exact: one.is_exact,
-            steps: steps_of(process, one, &code),
-            file: code.file,
-            line: one.line,
-            function: code.name,
-        }
+    let chosen = main_loop(&turns).or_else(most)?;
+    let is_same = |&at: &usize| loops[at].identity == loops[chosen].identity;
+    let same: Vec<usize> = (0..loops.len()).filter(is_same).collect();
+    let one = &process.loops[chosen];
+    let code = code_of(process, one).cloned().unwrap_or_default();
+    Some(Iterations {
+        of_loops: same.iter().map(|&at| LoopId::new(at as u32 + 1)).collect(),
+        count: turns[chosen].iterations,
+        is_exact: same.iter().all(|&at| process.loops[at].is_exact),
+        steps: steps_of(process, one, &code),
+        file: code.file,
+        line: one.line,
+        function: code.name,
     })
 }
 
@@ -71,16 +90,27 @@ fn turns_of(process: &Process) -> Vec<Turns> {
     locations.sort_unstable();
     // Where the script was not seen to end, neither were its loops: then none is known.
     let has_ended = process.marks.iter().any(|mark| mark.kind == MarkKind::EndOfScript);
-    let coverage = Coverage::of(process);
+    let mut seen = BTreeMap::<(CodeId, u32, u32), u64>::new();
     let turns = |one: &Loop| Turns {
         around: one.around.and_then(|around| (around.get() as usize).checked_sub(1)),
         thread: one.thread,
-        iterations: if coverage.is_enough(one) { one.iterations } else { 0 },
-        ran: one.last.get().saturating_sub(one.first.get()),
+        identity: identity(one, &mut seen),
+        iterations: one.iterations,
+        first: one.first.get(),
+        last: one.last.get(),
         is_counted: has_ended && one.is_exact,
         location: locations.partition_point(|other| *other < location(one)) as u64,
     };
     process.loops.iter().map(turns).collect()
+}
+
+/// Which loop of the code it is, as far as its line says it: of several on one line each thread meets the outer one first.
+fn identity(one: &Loop, seen: &mut BTreeMap<(CodeId, u32, u32), u64>) -> u64 {
+    const MOST_OF_ONE_LINE: u64 = 16;
+    let before = seen.entry((one.code, one.line, one.thread)).or_default();
+    *before += 1;
+    let line = u64::from(one.code.get()) << 32 | u64::from(one.line);
+    line.wrapping_mul(MOST_OF_ONE_LINE).wrapping_add((*before).min(MOST_OF_ONE_LINE) - 1)
 }
 
 /// What the iterations of a library's loop are.
@@ -116,7 +146,6 @@ pub(crate) fn named_marks(process: &Process) -> Vec<NamedMark> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use heaplens_format::CodeId;
 
     fn one(line: u32, around: u32, iterations: u64, last: u64) -> Loop {
         let around = (around > 0).then(|| LoopId::new(around));
@@ -162,6 +191,15 @@ mod tests {
         assert_eq!(line_of(&[one(1, 0, 5, 90), one(2, 1, 15, 50)]), Some((2, 15)));
         assert_eq!(line_of(&[one(1, 0, 1, 90)]), None);
         assert_eq!(line_of(&[]), None);
+    }
+
+    #[test]
+    fn what_several_threads_run_is_one_loop_and_loops_of_one_line_are_not() {
+        let of = |thread, one: Loop| Loop { thread, ..one };
+        let workers = [of(2, one(9, 0, 15, 900)), of(3, one(9, 0, 14, 950)), of(4, one(9, 0, 13, 990))];
+        assert_eq!(line_of(&workers), Some((9, 42)));
+        let of_one_line = [one(9, 0, 30, 900), one(9, 1, 600, 900)];
+        assert_eq!(line_of(&of_one_line), Some((9, 30)));
     }
 
     #[test]

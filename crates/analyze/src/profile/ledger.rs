@@ -124,8 +124,8 @@ pub(crate) fn of(
 }
 
 fn beginning(process: &Process, iterations: &Iterations) -> Option<Nanos> {
-    let index = (iterations.of_loop.get() as usize).checked_sub(1)?;
-    process.loops.get(index).map(|one| one.first)
+    let loops = iterations.of_loops.iter().filter_map(|own| (own.get() as usize).checked_sub(1));
+    loops.filter_map(|index| process.loops.get(index)).map(|one| one.first).min()
 }
 
 /// The resident memory that the report quotes: start and end are those of the ledger, so that its lines add up to them.

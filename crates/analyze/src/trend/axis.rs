@@ -65,8 +65,8 @@ pub(crate) struct AxisMark {
 impl Axis {
     pub(crate) fn of(process: &Process, iterations: Option<&Iterations>) -> Self {
         let by_marks = || {
-            let of_users = Self::new(How::Marks, process, users_number);
-            let of_runs = || Self { is_of_runs: true, ..Self::new(How::Marks, process, runs_number) };
+            let of_users = Self::by_number(process, users_number);
+            let of_runs = || Self { is_of_runs: true, ..Self::by_number(process, runs_number) };
             of_users.filter_enough().unwrap_or_else(of_runs)
         };
         match iterations {
@@ -77,19 +77,18 @@ impl Axis {
     }
 
     fn by_loop(process: &Process, found: &Iterations) -> Self {
-        let axis = Self::new(How::Loop, process, |kind| match kind {
-            MarkKind::Iteration { of_loop, iterations } if *of_loop == found.of_loop => Some(*iterations),
-            _ => None,
-        });
-        Self { count: found.count, ..axis }
+        Self { count: found.count, ..Self::new(How::Loop, process, found.marks(process)) }
     }
 
-    fn new(how: How, process: &Process, number: impl Fn(&MarkKind) -> Option<u64>) -> Self {
+    fn by_number(process: &Process, number: impl Fn(&MarkKind) -> Option<u64>) -> Self {
         let marks = process.marks.iter().enumerate();
-        let numbered = marks.filter_map(|(index, mark)| Some((index, mark, number(&mark.kind)?)));
-        let moments: Vec<AxisMark> = numbered
-            .map(|(index, mark, number)| AxisMark { mark: index, x: number as f64, at: mark.at })
-            .collect();
+        Self::new(How::Marks, process, marks.filter_map(|(index, mark)| Some((index, number(&mark.kind)?))))
+    }
+
+    fn new(how: How, process: &Process, numbered: impl Iterator<Item = (usize, u64)>) -> Self {
+        let moment =
+            |(mark, number): (usize, u64)| AxisMark { mark, x: number as f64, at: process.marks[mark].at };
+        let moments: Vec<AxisMark> = numbered.map(moment).collect();
         let count = moments.last().map_or(0, |last| last.x as u64);
         Self { how, count, moments: thinned(moments), ..Self::default() }
     }
@@ -278,7 +277,7 @@ mod tests {
 
     fn iterations(count: u64) -> Iterations {
         Iterations {
-            of_loop: LoopId::new(1),
+            of_loops: vec![LoopId::new(1)],
             count,
             is_exact: true,
             file: "a".into(),
@@ -303,6 +302,15 @@ mod tests {
         assert_eq!(Axis::of(&process, Some(&iterations(5))).how, How::Marks);
         assert_eq!(Axis::of(&process, None).how, How::Marks);
         assert_eq!(Axis::of(&with_marks(vec![users(1, 1)]), None).how, How::Time);
+    }
+
+    #[test]
+    fn iterations_of_all_threads_add_up() {
+        let marks = vec![iteration(10, 1, 1), iteration(20, 3, 1), iteration(30, 1, 2), iteration(40, 3, 5)];
+        let found = Iterations { of_loops: vec![LoopId::new(1), LoopId::new(3)], ..iterations(30) };
+        let axis = Axis::of(&with_marks(marks), Some(&found));
+        let xs: Vec<f64> = axis.moments.iter().map(|moment| moment.x).collect();
+        assert_eq!(xs, [1.0, 2.0, 3.0, 7.0]);
     }
 
     #[test]
@@ -383,7 +391,7 @@ mod tests {
         let timeline = [50, 100, 150, 200, 250, 290, 400].map(sample).to_vec();
         let process =
             Process { timeline, ..with_marks((1..=30).map(|n| users(100 * n, 2 * n)).take(3).collect()) };
-        let axis = Axis::new(How::Marks, &process, users_number);
+        let axis = Axis::by_number(&process, users_number);
         let series = axis.timeline(&process, |sample| sample.rss.get());
         let found: Vec<(f64, f64)> = series.points().iter().map(|point| (point.x, point.y)).collect();
         assert_eq!(found, [(2.0, 100.0), (3.0, 150.0), (4.0, 200.0), (5.0, 250.0), (5.8, 290.0)]);

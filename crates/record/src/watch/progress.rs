@@ -4,7 +4,7 @@
 use std::mem::offset_of;
 
 use heaplens_format::arena::marks::{ENOUGH_ITERATIONS, LOOP_COUNTED, LOOP_SIZE, LoopRecord};
-use heaplens_format::main_loop::{Turns, main_loop};
+use heaplens_format::main_loop::{Turns, main_loop, of_all_threads};
 use heaplens_format::recording::Sample;
 use heaplens_format::{Bytes, Nanos};
 
@@ -95,22 +95,27 @@ struct Main {
 /// Finds the main loop. Record 0 stands for "none", and no number is trusted: records change while they are
 /// read.
 fn main_of(loops: &[u8]) -> Option<Main> {
-    let loops: Vec<Turns> = loops.chunks_exact(LOOP_SIZE).skip(1).map(turns).collect();
+    let loops: Vec<Turns> = (0..).zip(loops.chunks_exact(LOOP_SIZE).skip(1)).map(turns).collect();
+    let loops = of_all_threads(&loops);
     let of_loop = main_loop(&loops)?;
     Some(Main { of_loop, iterations: loops[of_loop].iterations })
 }
 
-fn turns(record: &[u8]) -> Turns {
+fn turns((index, record): (u64, &[u8])) -> Turns {
     let field = |at: usize| word(record, at);
     let parent_and_slot = field(offset_of!(LoopRecord, parent));
     let flags = (field(offset_of!(LoopRecord, last)) >> 32) as u32;
+    let location = field(offset_of!(LoopRecord, location));
     Turns {
         around: (parent_and_slot as u32 as usize).checked_sub(1),
         thread: (parent_and_slot >> 32) as u32,
         iterations: field(offset_of!(LoopRecord, iterations)),
-        ran: field(offset_of!(LoopRecord, last_ns)).saturating_sub(field(offset_of!(LoopRecord, first_ns))),
+        first: field(offset_of!(LoopRecord, first_ns)),
+        last: field(offset_of!(LoopRecord, last_ns)),
         is_counted: flags & LOOP_COUNTED != 0,
-        location: field(offset_of!(LoopRecord, location)),
+        // A record that is being written has no location yet.
+        identity: if location == 0 { u64::MAX - index } else { location },
+        location,
     }
 }
 
