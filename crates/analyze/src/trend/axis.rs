@@ -94,11 +94,11 @@ impl Axis {
     }
 
     fn by_time(process: &Process) -> Self {
-        let (is_python, quiet, over) = (process.python.is_some(), quiet_since(process), over(&process.timeline));
+        let (is_python, quiet, over) =
+            (process.python.is_some(), quiet_since(process), over(&process.timeline));
         let x = |mark: &Mark| Some(mark.at.get().checked_sub(process.start.get())? as f64 / 1e9);
-        let is_meant = |mark: &Mark| {
-            is_of_time(mark, is_python, quiet) && over.is_none_or(|over| mark.at <= over)
-        };
+        let is_meant =
+            |mark: &Mark| is_of_time(mark, is_python, quiet) && over.is_none_or(|over| mark.at <= over);
         let marks = process.marks.iter().enumerate().filter(|(_, mark)| is_meant(mark));
         let moments =
             marks.filter_map(|(index, mark)| Some(AxisMark { mark: index, x: x(mark)?, at: mark.at }));
