@@ -37,7 +37,14 @@ fn script(iterations: u64) -> Process {
         rss: Some(Rss { start: Bytes::new(MIB), peak: Bytes::new(20 * MIB), end: Bytes::new(20 * MIB) }),
         modules: vec![Module { path: "/usr/bin/python3.11".into(), ..Module::default() }],
         codes: vec![Code { name: "main".into(), file: "/home/user/a.py".into(), first_line: 1 }],
-        loops: vec![Loop { code: CodeId::new(1), line: 2, iterations, is_exact: true, ..Loop::default() }],
+        loops: vec![Loop {
+            code: CodeId::new(1),
+            line: 2,
+            iterations,
+            is_exact: true,
+            last: iteration(iterations).at,
+            ..Loop::default()
+        }],
         nodes: vec![
             node(0, python(3)),
             node(0, python(4)),
@@ -283,6 +290,7 @@ fn without_moments_growth_is_reported_per_second_for_the_line_that_holds_most() 
         rss: Bytes::new(step * 50_000),
         live: Bytes::new(step * 50_000),
         threads: 1,
+        ..Sample::default()
     };
     process.timeline = (1..=190).map(reading).collect();
     let profile = analysed(process.clone());
@@ -307,6 +315,7 @@ fn a_short_program_that_gave_everything_back_is_not_too_short() {
         rss: Bytes::new(9 * MIB),
         live: Bytes::new(8 * MIB),
         threads: 1,
+        ..Sample::default()
     };
     process.timeline = (1..=3).map(reading).collect();
     process.sites[0].live = amount(12_000);

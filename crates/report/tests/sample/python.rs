@@ -52,8 +52,14 @@ pub fn growing(file: &str) -> Decoded {
     let at = |iteration: u64| Nanos::new(iteration * 20_000_000);
     let kept = |iteration: u64| Bytes::new((iteration - 1) * 400 * 1024);
     let of_loop = LoopId::new(1);
-    program.loops =
-        vec![Loop { code: CodeId::new(1), line: 8, iterations: 100, is_exact: true, ..Loop::default() }];
+    program.loops = vec![Loop {
+        code: CodeId::new(1),
+        line: 8,
+        iterations: 100,
+        is_exact: true,
+        last: at(100),
+        ..Loop::default()
+    }];
     program.marks = (1..=100)
         .map(|iterations| Mark {
             at: at(iterations),
