@@ -137,7 +137,7 @@ fn is_module(pattern: &str, name: &str) -> bool {
 
 /// Whether a class is meant. A star stands for characters that are neither a dot nor a colon, `…` for any arguments of a template.
 pub(super) fn is_class(pattern: &str, name: &str) -> bool {
-    let between = |before: &str, after: &str| Some(name.strip_prefix(before)?.strip_suffix(after)?);
+    let between = |before: &str, after: &str| name.strip_prefix(before)?.strip_suffix(after);
     match (pattern.split_once('*'), pattern.split_once('…')) {
         (None, None) => pattern == name,
         (None, Some((before, after))) => between(before, after).is_some(),

@@ -76,7 +76,7 @@ impl DebugIndex {
                 continue;
             }
             let found = Attributes::read(&mut entries, abbreviation)?;
-            let name = || found.name.clone().and_then(|name| dwarf.attr_string(unit, name).ok());
+            let name = || found.name.and_then(|name| dwarf.attr_string(unit, name).ok());
             let name = || name().map(|name| name.to_string_lossy().into_owned());
             match abbreviation.tag() {
                 gimli::DW_TAG_namespace => {
