@@ -18,7 +18,7 @@ pub(crate) static RULE: Rule = Rule {
          another library",
     ),
     holder: &["the dynamic loader", "its list of loaded libraries"],
-    shown_by: Some(|frames| loads_a_library(frames)),
+    shown_by: Some(loads_a_library),
     review: Some(review),
     ..Rule::new("G5", "libraries-loaded", 215)
 };

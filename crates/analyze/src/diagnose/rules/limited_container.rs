@@ -41,7 +41,8 @@ fn last_while_running(known: Known<'_>) -> Option<&HeapView> {
 /// The container that is filling, where most of the memory is in it.
 fn fill(known: Known<'_>, view: &HeapView, finding: &Finding) -> Option<Fill> {
     let is_filling = |of: &&LimitedNode| of.elements < of.limit && of.limit <= FARTHEST * of.elements;
-    let container = view.limited.iter().filter(is_filling).max_by_key(|of| inside(known, view, of, finding))?;
+    let container =
+        view.limited.iter().filter(is_filling).max_by_key(|of| inside(known, view, of, finding))?;
     let all: u64 = finding.sites.iter().map(|&site| known.sites[site].peak.bytes.get()).sum();
     let own = inside(known, view, container, finding);
     (own as f64 > HALF * all as f64).then_some(Fill { elements: container.elements, limit: container.limit })
@@ -52,7 +53,8 @@ fn inside(known: Known<'_>, view: &HeapView, container: &LimitedNode, finding: &
     let numbers = site_numbers(known.sites);
     let is_inside = |holder: &&Holder| {
         let node = &view.nodes[container.node as usize];
-        2 * holder.alike >= holder.inspected && path(view, holder.node).into_iter().any(|step| std::ptr::eq(step, node))
+        2 * holder.alike >= holder.inspected
+            && path(view, holder.node).into_iter().any(|step| std::ptr::eq(step, node))
     };
     let site = |holder: &Holder| {
         let site = known.process.sites.get(holder.site as usize)?;

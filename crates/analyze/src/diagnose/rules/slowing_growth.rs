@@ -6,7 +6,9 @@ use crate::diagnose::rule::{Ending, Outcome, Rule, Text};
 use crate::trend::Shape;
 
 pub(crate) static RULE: Rule = Rule {
-    title: Text::Plain("Memory allocated at this line grows at a decreasing rate; whether it stops is not known"),
+    title: Text::Plain(
+        "Memory allocated at this line grows at a decreasing rate; whether it stops is not known",
+    ),
     verdict: Text::Plain("growth that slows down"),
     fix: Text::By(site_growth::fix),
     yields_to_holder: true,
