@@ -66,9 +66,12 @@ impl Diagnosis {
             (_, Some(seconds)) if seconds > 0.0 => finding.trend.slope.value / seconds,
             _ => f64::INFINITY,
         };
-        // What grew for two seconds in pages that were resident before need not go on for a day. What a library was counted to keep does.
-        let goes_on = seconds >= LONG || self.rss.is_some_and(|rss| rss.shape == Shape::Linear);
-        let in_a_day = |finding: &Finding| match goes_on || finding.counting.is_some() {
+        // What grew for two seconds in pages that were resident before need not go on for a day. Where a library was counted to keep something,
+        // every iteration does keep something, and what grows beside it goes on as well.
+        let is_counted = self.findings.iter().any(|finding| finding.counting.is_some());
+        let goes_on =
+            is_counted || seconds >= LONG || self.rss.is_some_and(|rss| rss.shape == Shape::Linear);
+        let in_a_day = |finding: &Finding| match goes_on {
             true => SECONDS_IN_A_DAY * per_second(finding).max(0.0),
             false => 0.0,
         };
@@ -144,7 +147,10 @@ mod tests {
         let mut counted = stands();
         let counting = Counting { counter: "operations", per_iteration: 1.0, lines: Vec::new() };
         counted.findings[0].counting = Some(counting);
-        assert!(is_left(counted, 2.0), "what a library keeps is counted, not measured");
+        assert!(is_left(counted.clone(), 2.0), "what a library keeps is counted, not measured");
+        counted.findings.push(growth(0, 0.1 * MIB));
+        counted.apply(Floor::Relative, 200.0 * MIB, 2.0);
+        assert_eq!(counted.findings.len(), 2, "and so does what grows beside it");
     }
 
     #[test]
