@@ -25,6 +25,8 @@ pub struct Turns {
     pub last: u64,
     /// Whether these iterations are known, and not guessed from where the code was.
     pub is_counted: bool,
+    /// Whether it is known as one of a library's.
+    pub is_of_library: bool,
     /// Where it is: numbers in the order of lines.
     pub location: u64,
 }
@@ -71,11 +73,18 @@ pub fn of_all_threads(loops: &[Turns]) -> Vec<Turns> {
 /// program has in common: tasks that take turns run their loops all the time, side by side, and one that is inside another's iteration
 /// (what a request makes its server do) makes many for each of these.
 pub fn main_loop(loops: &[Turns]) -> Option<usize> {
-    let outermost = outermost(loops);
+    let outermost = of_users(outermost(loops));
     let own: Vec<(usize, Turns)> =
         outermost.iter().copied().filter(|(_, one)| one.thread == MAIN_THREAD).collect();
     let any = longest(&outermost)?;
     coarsest(if longest(&own).is_some_and(|own| own >= any / 2) { &own } else { &outermost })
+}
+
+/// The user's own, where there are any: a pool's worker makes an iteration for each task that a loop of the user's asks for.
+fn of_users(outermost: Vec<(usize, Turns)>) -> Vec<(usize, Turns)> {
+    let users: Vec<(usize, Turns)> =
+        outermost.iter().copied().filter(|(_, one)| !one.is_of_library).collect();
+    if users.is_empty() { outermost } else { users }
 }
 
 fn outermost(loops: &[Turns]) -> Vec<(usize, Turns)> {
@@ -131,6 +140,15 @@ mod tests {
         assert_eq!(main_loop(&[one(2, None, 300, 700), worker]), Some(1));
         assert_eq!(main_loop(&[worker, one(1, None, 30, 500)]), Some(1));
         assert_eq!(main_loop(&[worker, one(1, None, 30, 499)]), Some(0));
+    }
+
+    #[test]
+    fn a_loop_of_a_library_counts_where_none_of_the_users_is_beside_or_around_it() {
+        let of_library = |one: Turns| Turns { is_of_library: true, ..one };
+        let worker = of_library(one(2, None, 400, 1000));
+        assert_eq!(main_loop(&[worker, one(1, None, 400, 10)]), Some(1), "the user's asks for its tasks");
+        assert_eq!(main_loop(&[worker]), Some(0));
+        assert_eq!(main_loop(&[of_library(one(1, None, 60, 1000)), one(1, Some(0), 400, 10)]), Some(0));
     }
 
     #[test]

@@ -99,6 +99,8 @@ fn turns_of(process: &Process) -> Vec<Turns> {
         first: one.first.get(),
         last: one.last.get(),
         is_counted: has_ended && one.is_exact,
+        is_of_library: code_of(process, one)
+            .is_some_and(|code| LibraryLoop::of(&code.file, &code.name).is_some()),
         location: locations.partition_point(|other| *other < location(one)) as u64,
     };
     process.loops.iter().map(turns).collect()

@@ -113,6 +113,8 @@ fn turns((index, record): (u64, &[u8])) -> Turns {
         first: field(offset_of!(LoopRecord, first_ns)),
         last: field(offset_of!(LoopRecord, last_ns)),
         is_counted: flags & LOOP_COUNTED != 0,
+        // Names of code are read when the run is over.
+        is_of_library: false,
         // A record that is being written has no location yet.
         identity: if location == 0 { u64::MAX - index } else { location },
         location,

@@ -169,7 +169,7 @@ async def send(body): pass
 for i in range(400):
   later.append(send(bytearray(9_000))) # here
 import _heaplens; _heaplens.snapshot()
-for one in later: one.close()",
+list(map(type(later[0]).close, later))",
     ),
     KnownHolder(
         "P31",
