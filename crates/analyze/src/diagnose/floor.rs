@@ -69,8 +69,7 @@ impl Diagnosis {
         // What grew for two seconds in pages that were resident before need not go on for a day. Where a library was counted to keep something,
         // every iteration does keep something, and what grows beside it goes on as well.
         let is_counted = self.findings.iter().any(|finding| finding.counting.is_some());
-        let goes_on =
-            is_counted || seconds >= LONG || self.rss.is_some_and(|rss| rss.shape == Shape::Linear);
+        let goes_on = is_counted || seconds >= LONG || self.rss.is_some_and(|rss| rss.shape == Shape::Linear);
         let in_a_day = |finding: &Finding| match goes_on {
             true => SECONDS_IN_A_DAY * per_second(finding).max(0.0),
             false => 0.0,

@@ -235,11 +235,15 @@ pub(crate) fn thread_local_size(mappings: &[Mapping]) -> Option<u64> {
     Image::read(mappings.iter().find_map(Mapping::file)?)?.thread_local()
 }
 
-/// Whether the debug information of a file is not read: objects of Python's interpreter are known without it, and what is Heaplens's own is
-/// nobody's holder.
+/// Where libraries of the system are.
+const OF_SYSTEM: [&str; 4] = ["/lib", "/lib64", "/usr/lib", "/usr/lib64"];
+
+/// Whether the debug information of a file is not read: objects of Python's interpreter are known without it, variables of the system's libraries
+/// hold what others hold for good, and what is Heaplens's own is nobody's holder.
 fn is_left_out(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    name.contains("python") || name.contains("heaplens")
+    let of_system = OF_SYSTEM.iter().any(|folder| path.starts_with(folder));
+    of_system || name.contains("python") || name.contains("heaplens")
 }
 
 /// An address as the symbols of its file have it.

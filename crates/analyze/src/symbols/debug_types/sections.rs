@@ -7,8 +7,8 @@ use object::{Object, ObjectSection};
 
 use crate::symbols::headers::open_cache;
 
-/// Larger debug information is not read: a snapshot is examined while the program waits for it, and a second reads about this much.
-const LARGEST: u64 = 96 << 20;
+/// Larger debug information is not read: the program may wait for a snapshot, and a quarter of a second reads about this much.
+const LARGEST: u64 = 24 << 20;
 
 /// Bytes of debug information.
 pub(super) type Slice<'a> = EndianSlice<'a, LittleEndian>;

@@ -8,7 +8,7 @@ use crate::harness::{Folder, Heaplens};
 const SCRIPT: &str = "\
 import _ctypes, ctypes, os, shutil, sys, tempfile
 folder = tempfile.mkdtemp()
-for step in range(200):
+for step in range(600):
     path = os.path.join(folder, 'library-%d.so' % (step if sys.argv[1] != 'same' else 0))
     if not os.path.exists(path): shutil.copyfile(_ctypes.__file__, path)
     library = ctypes.CDLL(path)
