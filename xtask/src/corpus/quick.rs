@@ -1,4 +1,4 @@
-//! The programs of `fast.txt` as tests: here a report in which anything is wrong is a failure.
+//! The programs of `fast.txt` as tests: here a wrong verdict, holder or slope is a failure.
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -23,7 +23,7 @@ pub struct Quick {
 pub struct Checked {
     /// Its class and its file.
     pub name: String,
-    /// What the report has wrong, or why there is none.
+    /// What of the report fails the test, or why there is none.
     pub wrong: Vec<String>,
     /// How long it took.
     pub seconds: f64,
@@ -43,7 +43,7 @@ impl Quick {
         let check = |program: &CorpusProgram| {
             let start = Instant::now();
             let score = scored.run(program, &self.setup);
-            let wrong = score.map_or_else(|error| vec![format!("{error:#}")], |score| score.complaints());
+            let wrong = score.map_or_else(|error| vec![format!("{error:#}")], |score| score.failures());
             Ok(Checked { name: program.name.clone(), wrong, seconds: start.elapsed().as_secs_f64() })
         };
         let checked = schedule::run(&self.programs, jobs, check);
