@@ -18,6 +18,8 @@ const SECONDS_IN_A_DAY: f64 = 86_400.0;
 /// How long growth must be watched to be known to go on, where resident memory does not grow with it: a day is no more than 144 times as
 /// long.
 const LONG: f64 = 600.0;
+/// Beside growth that matters, so much of it matters, too: one cause may have several findings.
+const PART_OF_LARGEST: f64 = 1.0 / 8.0;
 /// Lost blocks that only libraries allocated matter from so many bytes on.
 const LEAST_LOST: Bytes = Bytes::new(64 << 10);
 
@@ -66,11 +68,9 @@ impl Diagnosis {
             (_, Some(seconds)) if seconds > 0.0 => finding.trend.slope.value / seconds,
             _ => f64::INFINITY,
         };
-        // What grew for two seconds in pages that were resident before need not go on for a day. Where a library was counted to keep something,
-        // every iteration does keep something, and what grows beside it goes on as well.
-        let is_counted = self.findings.iter().any(|finding| finding.counting.is_some());
-        let goes_on = is_counted || seconds >= LONG || self.rss.is_some_and(|rss| rss.shape == Shape::Linear);
-        let in_a_day = |finding: &Finding| match goes_on {
+        // What grew for two seconds in pages that were resident before need not go on for a day. What a library was counted to keep does.
+        let goes_on = seconds >= LONG || self.rss.is_some_and(|rss| rss.shape == Shape::Linear);
+        let in_a_day = |finding: &Finding| match goes_on || finding.counting.is_some() {
             true => SECONDS_IN_A_DAY * per_second(finding).max(0.0),
             false => 0.0,
         };
@@ -84,7 +84,12 @@ impl Diagnosis {
         if below.is_empty() || !is_below(&below) {
             return;
         }
-        let is_set_aside: Vec<bool> = self.findings.iter().map(|finding| is_below(&[finding])).collect();
+        let rises =
+            self.findings.iter().filter(|finding| !is_below(&[finding])).map(|finding| finding.trend.rise);
+        let beside = rises.fold(0.0, f64::max) * PART_OF_LARGEST;
+        let is_little =
+            |finding: &Finding| is_below(&[finding]) && (beside == 0.0 || finding.trend.rise < beside);
+        let is_set_aside: Vec<bool> = self.findings.iter().map(is_little).collect();
         let mut is_set_aside = is_set_aside.into_iter();
         self.below_floor = self.findings.extract_if(.., |_| is_set_aside.next() == Some(true)).collect();
         self.verdict = self.verdict.map(|_| verdict(&self.findings, self.basis));
@@ -146,10 +151,18 @@ mod tests {
         let mut counted = stands();
         let counting = Counting { counter: "operations", per_iteration: 1.0, lines: Vec::new() };
         counted.findings[0].counting = Some(counting);
-        assert!(is_left(counted.clone(), 2.0), "what a library keeps is counted, not measured");
-        counted.findings.push(growth(0, 0.1 * MIB));
-        counted.apply(Floor::Relative, 200.0 * MIB, 2.0);
-        assert_eq!(counted.findings.len(), 2, "and so does what grows beside it");
+        assert!(is_left(counted, 2.0), "what a library keeps is counted, not measured");
+    }
+
+    #[test]
+    fn a_good_part_of_what_matters_matters_beside_it() {
+        let left = |rises: &[f64]| {
+            let mut diagnosis = grown(rises, 0.02, Shape::Flat);
+            diagnosis.apply(Floor::Relative, 200.0 * MIB, 2.0);
+            diagnosis.findings.len()
+        };
+        assert_eq!(left(&[2.1 * MIB, 0.7 * MIB]), 2);
+        assert_eq!(left(&[2.1 * MIB, 0.2 * MIB]), 1);
     }
 
     #[test]
