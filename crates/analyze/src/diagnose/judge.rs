@@ -218,11 +218,11 @@ impl Known<'_> {
 
 #[cfg(test)]
 mod tests {
-    use heaplens_format::memory::Tables;
     use heaplens_format::recording::Process;
     use heaplens_format::{Bytes, Nanos};
 
     use super::*;
+    use crate::diagnose::testing::known_of;
     use crate::profile::Stacks;
 
     /// Whether growth is judged by work: readings of twenty seconds, with the CPU seconds and the live MiB at each of them.
@@ -238,16 +238,7 @@ mod tests {
         };
         let process = Process { timeline: (0..=200).map(sample).collect(), ..Process::default() };
         let (stacks, axis) = (Stacks::default(), Axis::of(&process, None));
-        let known = Known {
-            process: &process,
-            stacks: &stacks,
-            sites: &[],
-            iterations: None,
-            heap_interval: None,
-            object_interval: None,
-            trimmed: None,
-            tables: Tables::default(),
-        };
+        let known = known_of(&process, &stacks);
         axis.over_work(&process).is_some_and(|work| known.is_even_over(&work, &axis))
     }
 

@@ -52,17 +52,22 @@ pub(crate) fn reviewed_with(
     rss: Trend,
 ) -> Vec<Finding> {
     let (process, stacks) = (Process::default(), Stacks::default());
-    let known = Known {
-        process: &process,
-        stacks: &stacks,
+    let known = known_of(&process, &stacks);
+    let evidence = Evidence { known, reclaimed, unreachable, rss: Some(&rss), resident: 500.0 * MIB };
+    rule.review.expect("it reviews findings")(&evidence, &mut findings);
+    findings
+}
+
+/// What is known of a process without sites.
+pub(crate) fn known_of<'a>(process: &'a Process, stacks: &'a Stacks) -> Known<'a> {
+    Known {
+        process,
+        stacks,
         sites: &[],
         iterations: None,
         heap_interval: None,
         object_interval: None,
         trimmed: None,
         tables: Tables::default(),
-    };
-    let evidence = Evidence { known, reclaimed, unreachable, rss: Some(&rss), resident: 500.0 * MIB };
-    rule.review.expect("it reviews findings")(&evidence, &mut findings);
-    findings
+    }
 }
