@@ -173,7 +173,7 @@ impl Tracker {
     #[inline(never)]
     fn claim_slowly(&self, addr: Addr) -> Option<ClaimedObject> {
         let guard = Guard::enter(Nesting::Never)?;
-        if !is_recording(&guard) {
+        if !is_recording(&guard) || addr.get() == 0 {
             return None;
         }
         let block = if records_all() { self.take_every_object(addr) } else { self.take_sample(addr) }?;

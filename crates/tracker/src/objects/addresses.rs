@@ -42,9 +42,12 @@ impl<const BUCKETS: usize> Addresses<BUCKETS> {
         Some(dropped)
     }
 
-    /// Takes an address out; whether it was there.
+    /// Takes an address out; whether it was there. Zero, which is freed as well, is the mark of an empty place.
     pub fn remove(&self, addr: Addr, filter: &Filter) -> bool {
         let mut was_there = false;
+        if addr.get() == 0 {
+            return was_there;
+        }
         for word in self.bucket(addr) {
             if word.load(Relaxed) == addr.get()
                 && word.compare_exchange(addr.get(), 0, Relaxed, Relaxed).is_ok()
@@ -85,6 +88,15 @@ impl<const BUCKETS: usize> Default for Addresses<BUCKETS> {
 mod tests {
     use super::*;
     use std::vec::Vec;
+
+    #[test]
+    fn an_address_of_zero_is_never_there() {
+        let (set, filter) = (Addresses::<64>::new(), Filter::new());
+        assert!(!set.remove(Addr::new(0), &filter), "an empty place is not an address");
+        let other = Addr::new(16);
+        set.insert(other, &filter);
+        assert!(!set.remove(Addr::new(0), &filter) && filter.may_hold(other));
+    }
 
     #[test]
     fn a_full_bucket_drops_one_address_and_says_which() {
