@@ -14,6 +14,9 @@ use object::read::elf::{Dyn, ElfFile64, FileHeader};
 /// Libraries that every process on a glibc system has loaded anyway.
 const ALLOWED: [&str; 2] = ["libc.so.6", "ld-linux-x86-64.so.2"];
 
+/// What the file of the agent may have at most: it is read into every program. Tables that are zero at first take no room in it.
+const MOST_BYTES: u64 = 1 << 20;
+
 /// Settings of the outer build that must not reach the agent: wrappers (clippy), flags (coverage), another target.
 const NOT_INHERITED: [&str; 7] = [
     "RUSTC_WORKSPACE_WRAPPER",
@@ -43,6 +46,7 @@ fn carry_agent() -> Result<(), String> {
     let out = PathBuf::from(variable("OUT_DIR")?);
     let library = build_agent(&workspace, &out.join("agent"))?;
     check_needs(&library)?;
+    check_size(&library)?;
     let copied = std::fs::copy(&library, out.join("libheaplens.so"));
     copied.map(drop).map_err(|error| format!("cannot copy the agent {}: {error}", library.display()))
 }
@@ -77,6 +81,19 @@ fn check_needs(library: &Path) -> Result<(), String> {
     match foreign.is_empty() {
         true => Ok(()),
         false => Err(format!("the agent may depend on {ALLOWED:?} only, but depends on {foreign:?}")),
+    }
+}
+
+fn check_size(library: &Path) -> Result<(), String> {
+    let metadata = std::fs::metadata(library);
+    let bytes =
+        metadata.map_err(|error| format!("cannot read the agent {}: {error}", library.display()))?.len();
+    match bytes <= MOST_BYTES {
+        true => Ok(()),
+        false => Err(format!(
+            "the agent {} has {bytes} bytes, and may have {MOST_BYTES}: a large static that is not zero at first takes up room",
+            library.display()
+        )),
     }
 }
 

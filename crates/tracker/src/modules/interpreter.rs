@@ -1,7 +1,9 @@
 //! The interpreter of this process: found by its exports when its code first appears on a stack, and what is known of it from then on.
 //! The one function of it that is called is `PyGILState_GetThisThreadState`, a read of thread-local storage.
 
+use core::cell::UnsafeCell;
 use core::ffi::{CStr, c_void};
+use core::mem::MaybeUninit;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize};
 
@@ -53,10 +55,11 @@ pub struct Known {
     pub(crate) is_bare: bool,
 }
 
+/// Zero until then: the tables of the process take no room in the library's file.
 #[derive(Debug)]
-struct KnownCell(core::cell::UnsafeCell<Option<Known>>);
+struct KnownCell(UnsafeCell<MaybeUninit<Known>>);
 // SAFETY: written in `on_module` before the Release store of `thread_state`, or again in a forked child that has one
-// thread; read after the Acquire load.
+// thread; read after the Acquire load, where that was not 0.
 unsafe impl Sync for KnownCell {}
 
 /// A thread that has a Python state.
@@ -74,7 +77,7 @@ impl Python {
             function: AtomicUsize::new(0),
             unloads: AtomicU32::new(0),
             is_pinned: AtomicBool::new(false),
-            known: KnownCell(core::cell::UnsafeCell::new(None)),
+            known: KnownCell(UnsafeCell::new(MaybeUninit::zeroed())),
         }
     }
 
@@ -90,8 +93,8 @@ impl Python {
     fn thread_of(&self, function: usize) -> Option<Thread<'_>> {
         // SAFETY: the address of the function of this name and signature; it reads a word of thread-local storage.
         let state = unsafe { core::mem::transmute::<usize, GetThreadState>(function)() } as u64;
-        // SAFETY: see `KnownCell`.
-        let known = unsafe { (*self.known.0.get()).as_ref()? };
+        // SAFETY: see `KnownCell`; the function comes from `thread_state`.
+        let known = unsafe { (*self.known.0.get()).assume_init_ref() };
         (state != 0).then_some(Thread { known, state })
     }
 
@@ -152,7 +155,7 @@ impl Python {
         }
         if self.unloads.load(Relaxed) == 0 && (other == 0 || other == function.address as usize) {
             // SAFETY: see `KnownCell`; the same interpreter in a forked child differs by its number alone.
-            unsafe { *self.known.0.get() = Some(known) };
+            unsafe { (*self.known.0.get()).write(known) };
             self.function.store(function.address as usize, Relaxed);
             self.thread_state.store(function.address as usize, Release);
         }
@@ -163,8 +166,8 @@ impl Python {
     /// Whether everything about the interpreter of this module stands there already.
     fn is_known(&self, function: usize, number: u16) -> bool {
         // SAFETY: see `KnownCell`; where the function is there, so is the rest.
-        let known = || unsafe { (*self.known.0.get()).as_ref() };
-        self.thread_state.load(Acquire) == function && known().is_some_and(|known| known.module == number)
+        let known = || unsafe { (*self.known.0.get()).assume_init_ref() };
+        function != 0 && self.thread_state.load(Acquire) == function && known().module == number
     }
 }
 

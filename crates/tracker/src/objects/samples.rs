@@ -94,11 +94,11 @@ pub struct Samples {
 }
 
 impl Samples {
-    /// An empty table.
+    /// An empty table, until it is reset. It is all zero, so that it takes no room in the library's file.
     pub const fn new() -> Self {
         Self {
             busy: AtomicBool::new(false),
-            interval: AtomicU64::new(FIRST_INTERVAL),
+            interval: AtomicU64::new(0),
             live: AtomicU32::new(0),
             taken: AtomicU32::new(0),
             touched: [const { AtomicU64::new(0) }; PAGES / 64],

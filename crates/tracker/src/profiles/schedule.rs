@@ -55,7 +55,7 @@ impl Default for Profiles {
 }
 
 impl Profiles {
-    /// None are written.
+    /// None are written, until it is reset. It is all zero, so that it takes no room in the library's file.
     pub const fn new() -> Self {
         Self {
             is_on: AtomicBool::new(false),
@@ -63,9 +63,9 @@ impl Profiles {
             writer: SharedU32::new(0),
             count: AtomicU32::new(0),
             allocated: AtomicU64::new(0),
-            next_allocated: AtomicU64::new(NEVER),
-            next_in_use: AtomicU64::new(NEVER),
-            next_ns: AtomicU64::new(NEVER),
+            next_allocated: AtomicU64::new(0),
+            next_in_use: AtomicU64::new(0),
+            next_ns: AtomicU64::new(0),
             clock_read: AtomicU64::new(0),
             prefix: PrefixCell(UnsafeCell::new(PathBuffer::EMPTY)),
         }
