@@ -28,7 +28,7 @@ const FARTHEST: u64 = 100;
 fn review(evidence: &Evidence<'_>, findings: &mut [Finding]) {
     let Some(view) = last_while_running(evidence.known) else { return };
     for finding in findings.iter_mut().filter(|finding| *finding.rule == site_growth::RULE) {
-        let Some(fill) = fill(evidence.known, view, finding) else { continue };
+        let Some(fill) = fill(evidence, view, finding) else { continue };
         finding.rule = &RULE;
         finding.fill = Some(fill);
     }
@@ -39,13 +39,22 @@ fn last_while_running(known: Known<'_>) -> Option<&HeapView> {
 }
 
 /// The container that is filling, where most of the memory is in it.
-fn fill(known: Known<'_>, view: &HeapView, finding: &Finding) -> Option<Fill> {
+fn fill(evidence: &Evidence<'_>, view: &HeapView, finding: &Finding) -> Option<Fill> {
+    let known = evidence.known;
     let is_filling = |of: &&LimitedNode| of.elements < of.limit && of.limit <= FARTHEST * of.elements;
     let container =
         view.limited.iter().filter(is_filling).max_by_key(|of| inside(known, view, of, finding))?;
     let all: u64 = finding.sites.iter().map(|&site| known.sites[site].peak.bytes.get()).sum();
-    let own = inside(known, view, container, finding);
-    (own as f64 > HALF * all as f64).then_some(Fill { elements: container.elements, limit: container.limit })
+    let own = inside(known, view, container, finding) as f64 * held(evidence, finding);
+    (own > HALF * all as f64).then_some(Fill { elements: container.elements, limit: container.limit })
+}
+
+/// The part of the memory that something held then. Of blocks that nothing holds, a word that is left in freed memory may seem to hold one.
+fn held(evidence: &Evidence<'_>, finding: &Finding) -> f64 {
+    let bytes =
+        || finding.sites.iter().map(|&site| (site, evidence.known.sites[site].peak.bytes.get() as f64));
+    let parts = [evidence.unreachable.garbage(bytes()), evidence.unreachable.overcounted(bytes())];
+    1.0 - parts.into_iter().flatten().sum::<f64>()
 }
 
 /// Bytes of the sites of a finding that are held by this container.
