@@ -20,8 +20,8 @@ use super::unreachable::UnreachableParts;
 use super::verdict::{self, VerdictBasis};
 use crate::frameworks;
 use crate::trend::{
-    Axis, How, LEAST_OF_LINE, LEAST_OF_WHOLE, LEAST_POINTS, LEAST_TO_STOP, Shape, Thresholds, Trend, slowing,
-    trend,
+    Axis, How, LEAST_OF_LINE, LEAST_OF_WHOLE, LEAST_POINTS, LEAST_TO_STOP, Shape, Thresholds, Trend,
+    WorkClock, slowing, trend,
 };
 
 /// How long a program must run for its growth per second to be believed. A script without a loop does one thing after the
@@ -84,7 +84,7 @@ impl Known<'_> {
             live: Some(live),
             layers: self.layers(&growing, axis, thresholds),
             ledger: self.lines_of_ledger(axis, Thresholds::OF_ITERATIONS),
-            slowing: slowing(axis),
+            slowing: slowing(axis, WorkClock::of(self.process).as_ref()),
             lines: growing.lines.len(),
             plateau: plateau(&lines, self.least_to_stop()),
             verdict: Some(verdict::verdict(&findings, basis)),

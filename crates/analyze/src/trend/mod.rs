@@ -23,3 +23,4 @@ pub use slowing::Slowing;
 pub(crate) use slowing::slowing;
 pub(crate) use thresholds::{LEAST_OF_LINE, LEAST_OF_WHOLE, LEAST_POINTS, LEAST_TO_STOP, Thresholds};
 pub(crate) use time_series::TimeSeries;
+pub(crate) use work::WorkClock;

@@ -1,20 +1,21 @@
-//! Iterations that become slower over the run: evidence that something is searched, copied or walked that grows. Work that
+//! Iterations that need ever more CPU time: evidence that something is searched, copied or walked that grows. Work that
 //! differs from one iteration to the next shows as much, so it is never a finding by itself.
 
 use super::axis::{Axis, AxisMark};
 use super::slope::median;
+use super::work::WorkClock;
 
 /// Fewer distances between marks say nothing.
 const LEAST_DISTANCES: usize = 24;
 /// So much of the run is warm-up.
 const WARM_UP: f64 = 0.1;
-/// How much slower the last part of the run must be than the first.
-const LEAST_RATIO: f64 = 1.5;
-/// Parts that are compared: each must be as slow as the one before it, up to what a busy machine does.
+/// How much slower the last part of the run must be than the first: what else runs on the same core cannot do as much.
+const LEAST_RATIO: f64 = 2.0;
+/// Parts that are compared, and how much slower each must be than the one before it: a machine that becomes busy makes one step.
 const PARTS: usize = 4;
-const NOISE: f64 = 0.95;
+const LEAST_STEP: f64 = 1.1;
 
-/// How long iterations took, in seconds.
+/// How much CPU time iterations needed, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Slowing {
     /// In the first part of the run, after its warm-up.
@@ -24,9 +25,10 @@ pub struct Slowing {
 }
 
 /// Whether iterations become slower; `None` where they do not, or where that is not known.
-pub(crate) fn slowing(axis: &Axis) -> Option<Slowing> {
+pub(crate) fn slowing(axis: &Axis, clock: Option<&WorkClock>) -> Option<Slowing> {
+    let clock = clock?;
     let distances: Vec<f64> =
-        axis.moments.windows(2).filter_map(|pair| seconds(&pair[0], &pair[1])).collect();
+        axis.moments.windows(2).filter_map(|pair| seconds(clock, &pair[0], &pair[1])).collect();
     let warm = &distances[(distances.len() as f64 * WARM_UP) as usize..];
     if warm.len() < LEAST_DISTANCES {
         return None;
@@ -34,14 +36,13 @@ pub(crate) fn slowing(axis: &Axis) -> Option<Slowing> {
     let part = |part: usize| &warm[part * warm.len() / PARTS..(part + 1) * warm.len() / PARTS];
     let medians: [f64; PARTS] = std::array::from_fn(|at| median(&mut part(at).to_vec()));
     let (first, last) = (medians[0], medians[PARTS - 1]);
-    let never_faster = medians.windows(2).all(|pair| pair[1] >= NOISE * pair[0]);
-    (never_faster && first > 0.0 && last >= LEAST_RATIO * first).then_some(Slowing { first, last })
+    let ever_slower = medians.windows(2).all(|pair| pair[1] >= LEAST_STEP * pair[0]);
+    (ever_slower && first > 0.0 && last >= LEAST_RATIO * first).then_some(Slowing { first, last })
 }
 
-/// How long one iteration took between two marks.
-fn seconds(from: &AxisMark, to: &AxisMark) -> Option<f64> {
-    let time = to.at.get().checked_sub(from.at.get())? as f64 / 1e9;
-    (to.x > from.x).then(|| time / (to.x - from.x))
+/// The CPU time that one iteration needed between two marks.
+fn seconds(clock: &WorkClock, from: &AxisMark, to: &AxisMark) -> Option<f64> {
+    (to.x > from.x).then(|| clock.cpu_between(from.at, to.at) / (to.x - from.x))
 }
 
 #[cfg(test)]
@@ -49,19 +50,33 @@ mod tests {
     use super::super::axis::How;
     use super::*;
     use heaplens_format::Nanos;
+    use heaplens_format::recording::{Process, Sample};
 
-    /// Of iterations that take so many microseconds each.
+    /// Of iterations that need so many microseconds of CPU time and take so many each.
+    fn of_both(iteration: impl Fn(u64) -> [u64; 2]) -> Option<Slowing> {
+        let (mut cpu, mut at) = (0, 0);
+        let (mut moments, mut timeline) = (Vec::new(), Vec::new());
+        for number in 0..200 {
+            let [needed, took] = iteration(number);
+            (cpu, at) = (cpu + needed, at + took);
+            moments.push(AxisMark { mark: number as usize, x: number as f64, at: Nanos::new(1000 * at) });
+            timeline.push(Sample {
+                at: Nanos::new(1000 * at),
+                cpu: Nanos::new(1000 * cpu),
+                ..Sample::default()
+            });
+        }
+        let process = Process { timeline, ..Process::default() };
+        let axis = Axis { how: How::Loop, count: 200, moments, ..Axis::default() };
+        slowing(&axis, WorkClock::of(&process).as_ref())
+    }
+
     fn of(micros: impl Fn(u64) -> u64) -> Option<Slowing> {
-        let mut at = 0;
-        let moments = (0..200).map(|iteration| {
-            at += micros(iteration);
-            AxisMark { mark: iteration as usize, x: iteration as f64, at: Nanos::new(1000 * at) }
-        });
-        slowing(&Axis { how: How::Loop, count: 200, moments: moments.collect(), ..Axis::default() })
+        of_both(|iteration| [micros(iteration); 2])
     }
 
     #[test]
-    fn iterations_that_take_ever_longer_are_reported_with_both_times() {
+    fn iterations_that_need_ever_more_are_reported_with_both_times() {
         let found = of(|iteration| 1000 + 20 * iteration).unwrap();
         assert!((found.first - 0.0018).abs() < 0.0002 && (found.last - 0.0045).abs() < 0.0003, "{found:?}");
     }
@@ -70,12 +85,22 @@ mod tests {
     fn iterations_that_only_differ_are_not() {
         assert_eq!(of(|_| 1000), None);
         assert_eq!(of(|iteration| if iteration % 10 == 9 { 90_000 } else { 1000 }), None);
-        assert_eq!(of(|iteration| if iteration < 30 { 1000 } else { 1400 }), None);
-        assert_eq!(
-            of(|iteration| if (100..150).contains(&iteration) { 9000 } else { 1000 }),
-            None,
-            "a busy machine"
-        );
+        assert_eq!(of(|iteration| if (100..150).contains(&iteration) { 9000 } else { 1000 }), None);
         assert_eq!(of(|iteration| 5000 - 20 * iteration), None);
+    }
+
+    #[test]
+    fn a_machine_that_becomes_busy_slows_nothing_down() {
+        assert_eq!(of_both(|iteration| [1000, 1000 + 40 * iteration]), None, "ever less of a CPU");
+        assert_eq!(
+            of(|iteration| if iteration < 100 { 1000 } else { 2500 }),
+            None,
+            "another program on the core"
+        );
+    }
+
+    #[test]
+    fn nothing_is_said_where_cpu_time_was_not_read() {
+        assert_eq!(of_both(|iteration| [0, 1000 + 20 * iteration]), None);
     }
 }

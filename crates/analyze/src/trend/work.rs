@@ -14,6 +14,8 @@ const LEAST_LOAD: f64 = 0.05;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct WorkClock {
     readings: Vec<(Nanos, f64)>,
+    /// CPU seconds in a second of work.
+    load: f64,
 }
 
 impl WorkClock {
@@ -27,7 +29,12 @@ impl WorkClock {
         let begun = first.at.get().saturating_sub(process.start.get()) as f64;
         let work = |sample: &Sample| sample.cpu.get().saturating_sub(first.cpu.get()) as f64 * seconds / used;
         let reading = |sample: &Sample| (sample.at, (begun + work(sample)) / 1e9);
-        is_known.then(|| Self { readings: timeline.iter().map(reading).collect() })
+        is_known.then(|| Self { readings: timeline.iter().map(reading).collect(), load: used / seconds })
+    }
+
+    /// CPU seconds that were used between two moments.
+    pub(crate) fn cpu_between(&self, from: Nanos, to: Nanos) -> f64 {
+        (self.at(to) - self.at(from)) * self.load
     }
 
     /// Seconds of work until a moment; what lies outside of the readings goes on as time does.
@@ -71,6 +78,8 @@ mod tests {
         let known = [at(0.0), at(10.0), at(15.0), at(20.0), at(22.0)];
         let truth = [0.0, 40.0 / 3.0, 50.0 / 3.0, 20.0, 22.0];
         assert!(known.iter().zip(truth).all(|(known, truth)| (known - truth).abs() < 1e-6), "{known:?}");
+        let used = clock.cpu_between(Nanos::new(10 * SECOND), Nanos::new(20 * SECOND));
+        assert!((used - 7.5).abs() < 1e-6, "five seconds of a whole CPU and five of a half: {used}");
     }
 
     #[test]

@@ -41,7 +41,7 @@ pub(crate) fn facts(profile: &Profile, finding: &Finding) -> Vec<(&'static str, 
     let evidence = evidence::slowing(profile, finding).map(|slowing| {
         let [first, last] =
             [slowing.first, slowing.last].map(|time| seconds(Nanos::new((time * 1e9) as u64)));
-        format!("iterations slow down: {first} → {last}")
+        format!("iterations slow down: {first} → {last} of CPU time")
     });
     let stops = finding.stops_at().map(|level| format!("at about {} if the trend continues", size(level)));
     let fill = finding

@@ -44,17 +44,19 @@ fn few_ledgers_give_no_growth() {
 #[test]
 fn iterations_that_slow_down_are_evidence_of_the_first_finding_and_no_finding_themselves() {
     let slow = |mut decoded: Decoded| {
-        for (pass, mark) in (1u64..).zip(&mut decoded.recording.processes[0].marks) {
-            mark.at = Nanos::new(pass * 10_000_000 + pass * pass * 100_000);
+        let process = &mut decoded.recording.processes[0];
+        for (pass, (mark, reading)) in (1u64..).zip(process.marks.iter_mut().zip(&mut process.timeline)) {
+            mark.at = Nanos::new(pass * 10_000_000 + pass * pass * 200_000);
+            (reading.at, reading.cpu) = (mark.at, mark.at);
         }
         decoded
     };
     let profile = profiled(&slow(growing("/home/user/shop/train.py")));
     let page = written(text::write, &profile);
-    assert_eq!(page.matches("iterations slow down: 14.2 ms → 27.7 ms").count(), 1, "{page}");
+    assert_eq!(page.matches("iterations slow down: 18.4 ms → 45.4 ms of CPU time").count(), 1, "{page}");
     let report = parsed(&profile);
     let evidence = report["findings"][0]["evidence"].as_array().unwrap();
-    assert!(evidence.iter().any(|one| one["what"] == "seconds per iteration at last"), "{evidence:?}");
+    assert!(evidence.iter().any(|one| one["what"] == "CPU seconds per iteration at last"), "{evidence:?}");
     let mut still = slow(growing("/home/user/shop/train.py"));
     still.recording.processes[0].histories.clear();
     still.recording.processes[0].timeline.clear();
