@@ -35,6 +35,17 @@ def keep_the_graph():
     truth("graph", "total_loss")
 
 
+def keep_optimizers():
+    weights = torch.ones(LENGTH, requires_grad=True)
+    for _ in range(PASSES):
+        optimizer = torch.optim.Adam([weights])
+        kept.append(optimizer)
+        weights.sum().backward()
+        optimizer.step()  # optimizers
+        optimizer.zero_grad()
+    truth("optimizers", "kept", 2 * 4 * LENGTH)
+
+
 def keep_numbers():
     weights = torch.ones(LENGTH, requires_grad=True)
     total_loss = 0.0
@@ -45,4 +56,5 @@ def keep_numbers():
 
 
 torch.set_num_threads(1)
-{"list": keep_a_list, "graph": keep_the_graph, "clean": keep_numbers}[sys.argv[1]]()
+KINDS = {"list": keep_a_list, "graph": keep_the_graph, "optimizers": keep_optimizers, "clean": keep_numbers}
+KINDS[sys.argv[1]]()

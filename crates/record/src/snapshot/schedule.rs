@@ -3,8 +3,9 @@
 //!
 //! The first quarter of the iterations is warm-up. A program has grown when the least of its live bytes, or of its resident memory, rose
 //! from the first third of the others to the second, and not much less from there to the last: a cache that fills rises once, and
-//! what is allocated and freed has the same minimum.
+//! what is allocated and freed has the same minimum. Without a loop what imports add is no growth, however long they take.
 
+use heaplens_format::arena::marks::QUIET_NS;
 use heaplens_format::{Bytes, Nanos};
 
 use super::cost::Cost;
@@ -46,6 +47,8 @@ pub(crate) struct ProgramState {
     pub(crate) live: Bytes,
     /// Resident memory.
     pub(crate) rss: Bytes,
+    /// Modules of Python that it has begun to import.
+    pub(crate) imports: u32,
 }
 
 impl ProgramState {
@@ -66,6 +69,9 @@ pub(crate) struct Schedule {
     /// Whether the points count iterations.
     has_iterations: bool,
     next_point: Nanos,
+    imports: u32,
+    /// When the last one was seen.
+    imported: Option<Nanos>,
     /// After which progress the next is due; `None` until growth was seen.
     next: Option<u64>,
     spent: u64,
@@ -95,12 +101,20 @@ impl Schedule {
             (self.points, self.next) = (Vec::new(), None);
             self.has_iterations = state.iterations.is_some();
         }
+        if std::mem::replace(&mut self.imports, state.imports) != state.imports {
+            self.imported = Some(state.now);
+        }
+        let imported = |at: Nanos| state.now.get() - at.get() < QUIET_NS;
+        let is_importing = !self.has_iterations && self.imported.is_some_and(imported);
+        if is_importing {
+            self.points.clear();
+        }
         self.keep(state);
         let is_time = match self.next {
             Some(next) => state.progress() >= next,
             None => state.is_far_enough() && self.grows(),
         };
-        is_time && self.is_cheap(state)
+        is_time && !is_importing && self.is_cheap(state)
     }
 
     /// Whether a snapshot is worth it when the main loop is over, since what its function holds will be gone: memory rose since the first
@@ -189,6 +203,7 @@ mod tests {
             iterations,
             live: Bytes::new(live),
             rss: Bytes::new(rss),
+            imports: 0,
         }
     }
 
@@ -256,6 +271,24 @@ mod tests {
             schedule.wants_point(at.now) && schedule.is_due(at)
         };
         assert!((0..60).any(&mut is_due));
+    }
+
+    #[test]
+    fn what_imports_add_is_no_growth() {
+        let first_due = |imports: fn(u64) -> u32| {
+            let mut schedule = Schedule::default();
+            (0..60).find(|&second| {
+                let at = state(second * 1000, None, MIB + second * MIB, 30 * MIB + second * MIB);
+                schedule.is_due(ProgramState { imports: imports(second), ..at })
+            })
+        };
+        let without = first_due(|_| 0).unwrap();
+        assert_eq!(first_due(|second| second as u32), None);
+        assert_eq!(
+            first_due(|second| second.min(20) as u32),
+            Some(21 + without),
+            "it imports for 20 seconds"
+        );
     }
 
     #[test]

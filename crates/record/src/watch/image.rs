@@ -43,6 +43,7 @@ pub(crate) struct Image {
     snapshots_begun: u32,
     /// The one that was asked for because a loop is over.
     snapshot_of_loop: u32,
+    imports: u32,
     /// Whether the ledger at the end was asked for.
     is_at_end: bool,
 }
@@ -70,6 +71,7 @@ impl Image {
             snapshots_wanted: 0,
             snapshots_begun: 0,
             snapshot_of_loop: 0,
+            imports: 0,
             is_at_end: false,
         }
     }
@@ -113,6 +115,7 @@ impl Image {
         self.is_marked |= snapshot_at.is_some_and(|label| self.labels.has_new(file, &header, label));
         self.snapshots_wanted = header.snapshots_wanted;
         self.snapshot_of_loop = header.snapshot_of_loop;
+        self.imports = header.imports;
         let peak = resident.peak.saturating_sub(header.own_bytes);
         self.readings.peak_rss = self.readings.peak_rss.max(peak);
         if header.is_forked && resident.now >= Bytes::new(LARGE) {
@@ -156,7 +159,8 @@ impl Image {
     ) -> Option<Request> {
         let file = self.file.as_ref().filter(|_| !self.is_at_end && self.schedule.wants_point(now))?;
         let iterations = progress::iterations_of(&arena::read_loops(file).unwrap_or_default());
-        let state = ProgramState { now, iterations, live: sample.live, rss: sample.rss };
+        let (live, rss, imports) = (sample.live, sample.rss, self.imports);
+        let state = ProgramState { now, iterations, live, rss, imports };
         if !self.schedule.is_due(state) {
             return None;
         }
@@ -186,7 +190,8 @@ impl Image {
         let loops = arena::read_loops(self.file.as_ref()?).unwrap_or_default();
         let iterations = progress::iterations_of(&loops);
         let sample = self.readings.timeline.last()?;
-        let state = ProgramState { now, iterations, live: sample.live, rss: sample.rss };
+        let (live, rss, imports) = (sample.live, sample.rss, self.imports);
+        let state = ProgramState { now, iterations, live, rss, imports };
         if !self.schedule.is_worth_it_at_end(state) {
             self.refuse_snapshots();
             return None;

@@ -75,6 +75,11 @@ const GROWING: &[(&str, Option<f64>, &str)] = &[
         "kept = []\nwhile len(kept) < 300:\n  kept.append(bytes(5_000)) # here",
     ),
     (
+        "answers of a server to its only client",
+        None,
+        "import asyncio, json\nCACHE = {}\nasync def serve(reader, writer):\n  while line := await reader.readline():\n    key = line.decode().strip()\n    if key not in CACHE:\n      CACHE[key] = json.dumps([{'id': n, 'title': f'{key} {n}'} for n in range(60)]) # here\n    writer.write(CACHE[key].encode() + b'\\n')\n    await writer.drain()\n  done.set()\nasync def ask(port):\n  reader, writer = await asyncio.open_connection('127.0.0.1', port)\n  for number in range(1500):\n    writer.write(f'word-{number}\\n'.encode())\n    await reader.readline()\n  writer.close()\nasync def main():\n  global done\n  done = asyncio.Event()\n  server = await asyncio.start_server(serve, '127.0.0.1', 0)\n  await ask(server.sockets[0].getsockname()[1])\n  await done.wait()\nasyncio.run(main())",
+    ),
+    (
         "threads that leave something",
         Some(6_041.0),
         "import threading\nkept = []\ndef work():\n  kept.append(bytes(6_000)) # here\nfor i in range(120):\n  t = threading.Thread(target=work); t.start(); t.join()",
