@@ -1,7 +1,10 @@
 //! What runs as one process: the tests of a binary one after the other, in a time that is known for each, because the harness
 //! writes a test's name before it and its result after it.
 
-use std::process::{Child, Stdio};
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Instant;
@@ -71,7 +74,7 @@ impl Job {
     pub fn run(&self, variables: &Variables) -> Vec<Outcome> {
         self.started(variables).and_then(|child| self.followed(child)).unwrap_or_else(|error| {
             let why = format!("{error:#}");
-            self.tests.iter().map(|test| self.outcome(test, Ending::Failed(why.clone()), 0.0)).collect()
+            self.tests.iter().map(|test| self.outcome(test, Ending::Failed(why.clone()), 0.0, 0.0)).collect()
         })
     }
 
@@ -91,12 +94,13 @@ impl Job {
         let (mut results, talk, status) = thread::scope(|scope| {
             let results = scope.spawn(|| TestResults::of(Pieces::of(stdout, &ended)));
             let talk = scope.spawn(|| Pieces::of(stderr, &ended).flatten().collect::<Vec<u8>>());
-            let status = child.wait();
+            let status = waited_for(&child);
             ended.store(true, Ordering::Release);
             (results.join().unwrap_or_default(), talk.join().unwrap_or_default(), status)
         });
         let talk = String::from_utf8_lossy(&talk);
-        let status = status.context("a test process ends")?;
+        let (status, cpu) = status.context("a test process ends")?;
+        let cpu = cpu / self.tests.len().max(1) as f64;
         let whole = format!("{}{talk}\n{}: {status}", results.text, self.binary.name);
         let ending = |test: &String| match results.take(test) {
             Some((true, seconds)) if !is_skipped(&talk, test) => (Ending::Passed, seconds),
@@ -106,14 +110,28 @@ impl Job {
         };
         let endings: Vec<(Ending, f64)> = self.tests.iter().map(ending).collect();
         let tests = self.tests.iter().zip(endings);
-        Ok(tests.map(|(test, (ending, seconds))| self.outcome(test, ending, seconds)).collect())
+        Ok(tests.map(|(test, (ending, seconds))| self.outcome(test, ending, seconds, cpu)).collect())
     }
 
-    fn outcome(&self, test: &str, ending: Ending, seconds: f64) -> Outcome {
+    fn outcome(&self, test: &str, ending: Ending, seconds: f64, cpu: f64) -> Outcome {
         let theme = test.split("::").next().filter(|_| self.binary.name == SUITE);
         let group = theme.map_or_else(|| self.binary.name.clone(), |theme| format!("{SUITE} {theme}"));
-        Outcome { group, test: test.to_owned(), ending, seconds }
+        Outcome { group, test: test.to_owned(), ending, seconds, cpu }
     }
+}
+
+/// Waits for a process, and says what CPU time it and all that it waited for had, in seconds.
+fn waited_for(child: &Child) -> io::Result<(ExitStatus, f64)> {
+    let (mut status, mut usage) = (0, MaybeUninit::<libc::rusage>::zeroed());
+    // SAFETY: both are ours to write, and zero is a value of each. Nobody else waits for this child.
+    let ended = unsafe { libc::wait4(child.id() as libc::pid_t, &mut status, 0, usage.as_mut_ptr()) };
+    if ended < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: see above.
+    let usage = unsafe { usage.assume_init() };
+    let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
+    Ok((ExitStatus::from_raw(status), seconds(usage.ru_utime) + seconds(usage.ru_stime)))
 }
 
 /// A test says that it cannot run here by a line of its name; one that runs only in part has lines of its parts.

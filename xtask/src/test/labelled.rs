@@ -37,7 +37,7 @@ fn outcome(checked: Checked) -> Outcome {
 }
 
 fn ended(name: &str, ending: Ending, seconds: f64) -> Outcome {
-    Outcome { group: CORPUS.to_owned(), test: name.to_owned(), ending, seconds }
+    Outcome { group: CORPUS.to_owned(), test: name.to_owned(), ending, seconds, cpu: 0.0 }
 }
 
 #[cfg(test)]

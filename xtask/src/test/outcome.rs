@@ -28,6 +28,8 @@ pub struct Outcome {
     pub ending: Ending,
     /// How long it took.
     pub seconds: f64,
+    /// The CPU time of all that it started, in seconds; of tests that share a process an equal part of it, 0 where it is not known.
+    pub cpu: f64,
 }
 
 impl Outcome {
@@ -38,7 +40,7 @@ impl Outcome {
             Ending::Failed(_) => "FAILED",
             Ending::Skipped(_) => "skipped",
         };
-        println!("{:>8.1} s  {word:<7} {} {}", self.seconds, self.group, self.test);
+        println!("{:>8.1} s {:>6.1} CPU s  {word:<7} {} {}", self.seconds, self.cpu, self.group, self.test);
         if let Ending::Failed(said) | Ending::Skipped(said) = &self.ending {
             println!("{said}");
         }
@@ -60,17 +62,17 @@ pub fn print_times(outcomes: &[Outcome]) {
     let mut slowest: Vec<&Outcome> = outcomes.iter().collect();
     slowest.sort_by(|one, other| other.seconds.total_cmp(&one.seconds));
     println!("\nslowest tests");
-    for Outcome { group, test, seconds, .. } in slowest.into_iter().take(SLOWEST) {
-        println!("{seconds:>8.1} s  {group} {test}");
+    for Outcome { group, test, seconds, cpu, .. } in slowest.into_iter().take(SLOWEST) {
+        println!("{seconds:>8.1} s {cpu:>6.1} CPU s  {group} {test}");
     }
-    let mut groups: BTreeMap<&str, (usize, f64)> = BTreeMap::new();
+    let mut groups: BTreeMap<&str, (usize, f64, f64)> = BTreeMap::new();
     for outcome in outcomes {
-        let (tests, seconds) = groups.entry(&outcome.group).or_default();
-        (*tests, *seconds) = (*tests + 1, *seconds + outcome.seconds);
+        let (tests, seconds, cpu) = groups.entry(&outcome.group).or_default();
+        (*tests, *seconds, *cpu) = (*tests + 1, *seconds + outcome.seconds, *cpu + outcome.cpu);
     }
     println!("\ngroups");
-    for (group, (tests, seconds)) in groups {
-        println!("{seconds:>8.1} s  {group}, {tests} tests");
+    for (group, (tests, seconds, cpu)) in groups {
+        println!("{seconds:>8.1} s {cpu:>6.1} CPU s  {group}, {tests} tests");
     }
     let failed: Vec<&Outcome> =
         outcomes.iter().filter(|outcome| matches!(outcome.ending, Ending::Failed(_))).collect();
@@ -86,7 +88,7 @@ mod tests {
 
     #[test]
     fn every_test_counts_once() {
-        let ended = |ending| Outcome { group: "g".into(), test: "t".into(), ending, seconds: 1.0 };
+        let ended = |ending| Outcome { group: "g".into(), test: "t".into(), ending, seconds: 1.0, cpu: 1.0 };
         let outcomes = [
             ended(Ending::Passed),
             ended(Ending::Passed),
