@@ -5,6 +5,9 @@ use heaplens_format::Bytes;
 use super::links::{Links, Payload};
 use crate::heap::memory::{BlockId, ID_BITS};
 
+/// The bytes of the collector's links, right before an object that has them.
+const LINKS: u8 = 16;
+
 /// A pointer: the block, and where in the block it points to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Edge(u32);
@@ -148,9 +151,14 @@ impl Header {
     pub(crate) fn object_at(self) -> u8 {
         match self.0 & (Self::LINKED | Self::PREFIXED) {
             0 => 0,
-            Self::LINKED => 16,
+            Self::LINKED => LINKS,
             _ => 32,
         }
+    }
+
+    /// Whether this points to the links of the collector before an object that it tracks: the heads of its lists do, and hold nothing.
+    pub(crate) fn is_link(self, edge: Edge) -> bool {
+        self.is_tracked() && edge.offset().is_some_and(|offset| offset + LINKS == self.object_at())
     }
 
     /// Whether this is a valid interior pointer to a block with this header, or one to its start.

@@ -288,7 +288,10 @@ impl Graph {
 
     fn add_root(&mut self, word: Addr, address: Addr) {
         if let Some((block, offset)) = self.blocks.find(word) {
-            self.roots.add(Edge::new(block, offset), address);
+            let edge = Edge::new(block, offset);
+            if !self.headers[block.index()].is_link(edge) {
+                self.roots.add(edge, address);
+            }
         }
     }
 
@@ -306,7 +309,8 @@ impl Graph {
             scanner.look_up(blocks, words);
             scanner.each(blocks, words, |at, pointer| {
                 let at = address + word(at);
-                if !is_pointer(blocks, at, pointer.word) {
+                let is_link = headers[pointer.edge.block().index()].is_link(pointer.edge);
+                if is_link || !is_pointer(blocks, at, pointer.word) {
                     return;
                 }
                 roots.add(pointer.edge, at);

@@ -148,3 +148,14 @@ fn what_the_collector_knows_is_not_lost_and_holds_what_nothing_else_does() {
     assert_eq!(dominators.retained_by_group(COLLECTOR_GROUP).blocks, 2);
     assert_eq!(dominators.retained(id_at(&graph, SECOND)).blocks, 2);
 }
+
+#[test]
+fn a_root_that_points_to_the_links_of_the_collector_holds_nothing() {
+    let first = |object_at: u8, is_tracked: bool| {
+        let graph = graph(&[], |_| Links { object_at, is_tracked, ..Links::default() });
+        path(&graph, FIRST).map(|(root, _)| root)
+    };
+    assert_eq!(first(0, true), Some(RootOrigin::Named { id: 7 }), "it points to the object");
+    assert_eq!(first(16, false), Some(RootOrigin::Named { id: 7 }), "it is in no list of the collector's");
+    assert_eq!(first(16, true), Some(RootOrigin::Collector), "it is the head of such a list");
+}
