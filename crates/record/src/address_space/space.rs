@@ -151,6 +151,15 @@ impl Space {
         self.runs(|word| word & !INHERITED == RESIDENT)
     }
 
+    /// Whether a span lies in one area, and nobody claims a page of it and no live block is there; whether its pages are resident or not.
+    pub(crate) fn is_unclaimed(&self, span: Span) -> bool {
+        let is_free = |pages: &Pages| {
+            span.end <= pages.span.end
+                && pages.words[pages.range(span)].iter().all(|word| word & !(INHERITED | RESIDENT) == 0)
+        };
+        self.area_of(span.start).is_some_and(is_free)
+    }
+
     /// Whether a page was there when the process began.
     pub(crate) fn is_inherited(&self, address: Addr) -> bool {
         self.area_of(address).is_some_and(|pages| pages.words[pages.number(address)] & INHERITED != 0)
@@ -329,6 +338,16 @@ mod tests {
         let mut live = [Bytes::ZERO; Layer::COUNT];
         live[layer as usize] = bytes(count);
         live
+    }
+
+    #[test]
+    fn pages_that_nobody_claims_need_not_be_resident_but_lie_in_one_area() {
+        let mut space = space(&[true, false, false, true, true, true]);
+        assert!(space.is_unclaimed(pages(0, 4)) && !space.is_unclaimed(pages(4, 4)));
+        space.claim(pages(3, 1), Claim::Heap);
+        assert!(space.is_unclaimed(pages(0, 3)) && !space.is_unclaimed(pages(0, 4)));
+        space.add_block(START, bytes(16), Layer::Native);
+        assert!(!space.is_unclaimed(pages(0, 3)), "a live block is there");
     }
 
     fn parts(space: &Space) -> Parts {

@@ -85,15 +85,14 @@ fn first_heap(areas: &[Area]) -> Vec<Span> {
 }
 
 /// Claims the pools of Python's small objects among pages that nobody claims, each run of them as an arena. Not only among inherited pages: of an arena
-/// that was inherited, pools come into use later.
+/// that was inherited, pools come into use later. Of a pool that is not full, the last pages may never have been touched.
 pub(super) fn claim_pools(process: Pid, space: &mut Space, layout: Layout) {
     let pool = layout.sizes.pool;
     let mut starts: Vec<Addr> = Vec::new();
     for run in space.unknown() {
         let first = run.start.get().next_multiple_of(pool);
-        starts.extend(
-            (first..).step_by(pool as usize).take_while(|at| at + pool <= run.end.get()).map(Addr::new),
-        );
+        let inside = (first..run.end.get()).step_by(pool as usize).map(Addr::new);
+        starts.extend(inside.filter(|&at| space.is_unclaimed(Span::of_length(at, Bytes::new(pool)))));
     }
     let mut headers = vec![0; starts.len() * HEADER];
     memory::read_scattered(process, &starts, HEADER, &mut headers);
