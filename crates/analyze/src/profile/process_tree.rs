@@ -59,9 +59,10 @@ pub(crate) fn tree(processes: &[Process]) -> Option<ProcessTree> {
     matters.then_some(most)
 }
 
-/// What each had before the youngest of them began is of another tree: what it shared with none then, it may share now.
+/// What each had before the youngest of them began is of another tree: what it shared with none then, it may share now. And what one shares
+/// with none after another was seen for the last time, it may have shared with that: its end is noticed later than its memory goes.
 fn tree_at(processes: &[&Process], at: Nanos) -> ProcessTree {
-    let living = || processes.iter().filter(|process| process.start <= at && at <= process.finish);
+    let living = || processes.iter().filter(|process| process.start <= at && at <= last_seen(process));
     let youngest = living().map(|process| process.start).max().unwrap_or_default();
     let ledgers = living().filter_map(|process| latest(&process.ledgers, youngest, at));
     ledgers.fold(ProcessTree { at, ..ProcessTree::default() }, |sum, ledger| ProcessTree {
@@ -71,6 +72,12 @@ fn tree_at(processes: &[&Process], at: Nanos) -> ProcessTree {
         pss: sum.pss + ledger.pss,
         uss: sum.uss + ledger.uss,
     })
+}
+
+/// When a process was last read.
+fn last_seen(process: &Process) -> Nanos {
+    let ledger = process.ledgers.last().map_or(process.start, |ledger| ledger.at);
+    process.timeline.last().map_or(process.finish, |sample| sample.at.max(ledger))
 }
 
 fn latest(ledgers: &[Ledger], from: Nanos, to: Nanos) -> Option<&Ledger> {
@@ -106,6 +113,17 @@ mod tests {
         let expected =
             ProcessTree { at: Nanos::new(70), processes: 2, rss: mib(158), pss: mib(89), uss: mib(19) };
         assert_eq!(tree(&[parent, worker, earlier]), Some(expected));
+    }
+
+    #[test]
+    fn what_is_read_after_another_was_last_seen_is_not_added_to_it() {
+        let parent = process(0, 100, &[(70, [80, 45, 10]), (80, [80, 80, 80])]);
+        let mut worker = process(50, 90, &[(60, [78, 44, 9])]);
+        worker.timeline = vec![Sample { at: Nanos::new(75), ..Sample::default() }];
+        let mib = |mib: u64| Bytes::new(mib * MIB);
+        let expected =
+            ProcessTree { at: Nanos::new(70), processes: 2, rss: mib(158), pss: mib(89), uss: mib(19) };
+        assert_eq!(tree(&[parent, worker]), Some(expected));
     }
 
     fn read(process: Process, readings: &[(u64, u64)]) -> Process {
