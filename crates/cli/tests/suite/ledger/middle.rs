@@ -221,6 +221,7 @@ fn arrays_and_objects_add_up_while_the_script_stands() {
 }
 
 #[test]
+#[ignore = "long: cargo xtask test --all"]
 fn a_training_loop_adds_up_while_it_stands() {
     let test = "ledger::middle::a_training_loop_adds_up_while_it_stands";
     let Some(python) = with_module(test, "tensorflow") else {
