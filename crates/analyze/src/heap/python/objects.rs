@@ -9,6 +9,7 @@ use heaplens_snapshot::Block;
 
 use super::class::{Class, ClassId, ClassKind};
 use super::interpreter::Python;
+use super::numpy::ndarray;
 use super::text::is_compact_ascii;
 
 /// More references to one object than any has. What lives for ever (3.12) has 2³² − 1.
@@ -77,8 +78,18 @@ impl<M: ReadMemory> Python<'_, M> {
         }
         let is_tracked = class.has(type_flag::HAVE_GC) && words[lead - 2] != 0;
         let unused = self.used(&class, &words[lead..]).map_or(0, |used| old_words(before.get() + used));
-        let (address, non_owning_words) = (block.address + before, class.non_owning_words | unused);
+        let address = block.address + before;
+        let non_owning_words = class.non_owning_words | unused | self.borrowed_words(&class, address);
         Some(PythonObject { address, block: block.address, class: class.id, is_tracked, non_owning_words })
+    }
+
+    /// Of an array that does not own its data: the pointer to them. It holds them by the array, or whatever else, that it is a view of.
+    fn borrowed_words(&self, class: &Class, array: Addr) -> u64 {
+        let owns = |flags: u32| flags & ndarray::OWNS_DATA != 0;
+        let is_view = class.kind == ClassKind::NumpyArray
+            && self.reader.half_in(array, ndarray::FLAGS).is_some_and(|flags| !owns(flags))
+            && self.reader.pointer_in(array, ndarray::BASE).is_some();
+        if is_view { 1 << ((class.lead.get() + ndarray::DATA) / 8) } else { 0 }
     }
 
     /// How long an object of the interpreter's own is, as far as references can be in it, by its first words. Blocks come in steps of
