@@ -4,12 +4,20 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use heaplens_format::arena::marks::ENOUGH_ITERATIONS;
 use heaplens_format::library_loops::LibraryLoop;
 use heaplens_format::main_loop::{Turns, main_loop, of_all_threads};
 use heaplens_format::recording::{Code, Loop, MarkKind, Process};
 use heaplens_format::{Bytes, CodeId, LoopId, Nanos};
 
 use super::coverage::Coverage;
+
+/// Where no loop ran for longer, in nanoseconds, how long each ran says nothing: any of them may have waited for a CPU.
+const MOMENT_NS: u64 = 100_000_000;
+/// Then a loop in which memory grew by less than this part of what it grew by in another is none: 1 / 16.
+const PART_OF_GROWTH: u64 = 16;
+/// Less growth is none.
+const LEAST_GROWTH: Bytes = Bytes::new(64 << 10);
 
 /// The main loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,6 +71,7 @@ pub(crate) fn iterations(process: &Process) -> Option<Iterations> {
     let coverage = Coverage::of(process);
     let mut turns = of_all_threads(&loops);
     turns.iter_mut().filter(|one| !coverage.is_enough(one)).for_each(|one| one.iterations = 0);
+    prefer_growth(process, &loops, &mut turns);
     let most = || {
         let repeated = (0..turns.len()).filter(|&at| turns[at].iterations > 1);
         repeated.max_by_key(|&at| (turns[at].iterations, Reverse(turns[at].location)))
@@ -81,6 +90,27 @@ pub(crate) fn iterations(process: &Process) -> Option<Iterations> {
         line: one.line,
         function: code.name,
     })
+}
+
+/// Of loops that are over in a moment those count in which memory grew, where there are any.
+fn prefer_growth(process: &Process, loops: &[Turns], turns: &mut [Turns]) {
+    let longest = turns.iter().filter(|one| one.iterations >= ENOUGH_ITERATIONS).map(Turns::ran).max();
+    if longest.is_none_or(|longest| longest >= MOMENT_NS) {
+        return;
+    }
+    let mut ends = BTreeMap::<u64, (Bytes, Bytes)>::new();
+    for mark in &process.marks {
+        let MarkKind::Iteration { of_loop, .. } = mark.kind else { continue };
+        let Some(of) = (of_loop.get() as usize).checked_sub(1).and_then(|at| loops.get(at)) else { continue };
+        ends.entry(of.identity).or_insert((mark.live, mark.live)).1 = mark.live;
+    }
+    let grew =
+        |one: &Turns| ends.get(&one.identity).map_or(Bytes::ZERO, |(from, to)| to.saturating_sub(*from));
+    let most = turns.iter().map(grew).max().unwrap_or_default();
+    if most >= LEAST_GROWTH {
+        let is_none = |one: &&mut Turns| grew(one).get() < most.get() / PART_OF_GROWTH;
+        turns.iter_mut().filter(is_none).for_each(|one| one.iterations = 0);
+    }
 }
 
 /// What is known of the loops that one of them is chosen by. A loop is located by its file and line: code objects are numbered as they come.
@@ -148,6 +178,7 @@ pub(crate) fn named_marks(process: &Process) -> Vec<NamedMark> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use heaplens_format::recording::Mark;
 
     fn one(line: u32, around: u32, iterations: u64, last: u64) -> Loop {
         let around = (around > 0).then(|| LoopId::new(around));
@@ -178,6 +209,23 @@ mod tests {
             assert_eq!(line_of(&[first, second]), Some((3, 150)));
             assert_eq!(line_of(&[second, first]), Some((3, 150)));
         }
+    }
+
+    #[test]
+    fn of_loops_that_are_over_in_a_moment_the_one_in_which_memory_grew_counts() {
+        let chosen = |waited_ms: u64| {
+            let ends = [one(3, 0, 300, 2_000_000), one(8, 0, 53, waited_ms * 1_000_000)];
+            let mark = |of_loop: u32, iterations: u64, live: u64| Mark {
+                at: Nanos::default(),
+                live: Bytes::new(live),
+                kind: MarkKind::Iteration { of_loop: LoopId::new(of_loop), iterations },
+            };
+            let marks = vec![mark(2, 1, 9000), mark(2, 53, 9900), mark(1, 1, 9900), mark(1, 300, 2 << 20)];
+            let process = Process { loops: ends.to_vec(), marks, ..Process::default() };
+            iterations(&process).map(|found| found.line)
+        };
+        assert_eq!(chosen(20), Some(3), "the other waited for a CPU");
+        assert_eq!(chosen(200), Some(8), "it ran for long");
     }
 
     #[test]
