@@ -35,6 +35,8 @@ const LEAST_SAMPLES: f64 = 8.0;
 
 /// The part of a sampled slope that must be left at its lower bound.
 const SURELY: f64 = 0.25;
+/// What is left of the pace of a rise that falls off, from one half of it to the other, at most.
+const MOST_LEFT: f64 = 0.95;
 
 /// What a series does.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -230,15 +232,20 @@ fn growing(series: &Series, window: PointRange, thresholds: Thresholds) -> Shape
 
 /// A rise that falls off: over the run from quarter to quarter, the first left out since it may be warm-up; over the part that
 /// grows from third to third; or, after a faster beginning, over the halves of that part, where the burden of proof is on
-/// the growth.
+/// the growth. Where the later half is nearly as fast as the earlier one, chance made it look so: objects are sampled.
 fn filling(series: &Series, window: PointRange) -> Option<Shape> {
     let retained: Vec<Point> = series.retained().collect();
     let (run, part) = (&retained[..=window.to], &retained[window.from..=window.to]);
     let [_, second, third, fourth] = parts::<4>(run);
     let [early, middle, late] = parts::<3>(part);
     let [first_half, second_half] = parts::<2>(part);
-    let over_the_run = is_less(&fourth, &second, 0.8, 3.0) && is_less(&fourth, &third, 0.92, 1.5);
-    let over_the_part = is_less(&late, &early, 0.75, 3.0) && is_less(&late, &middle, 0.95, 0.0);
+    let [first_of_run, second_of_run] = parts::<2>(run);
+    let over_the_run = is_less(&fourth, &second, 0.8, 3.0)
+        && is_less(&fourth, &third, 0.92, 1.5)
+        && is_less(&second_of_run, &first_of_run, 0.85, 0.0);
+    let over_the_part = is_less(&late, &early, 0.75, 3.0)
+        && is_less(&late, &middle, 0.95, 0.0)
+        && is_less(&second_half, &first_half, MOST_LEFT, 0.0);
     let is_slower = window.from > 0 && pace(&retained[..=window.from]) > 1.4 * pace(part);
     let after_the_start = is_slower && is_less(&second_half, &first_half, 0.8, 0.0);
     (over_the_run || over_the_part || after_the_start)
@@ -248,7 +255,7 @@ fn filling(series: &Series, window: PointRange) -> Option<Shape> {
 /// Where a series comes to that loses the same share of its pace in equal times.
 fn stops_at(series: &Series, part: &[Point]) -> f64 {
     let [first, second] = parts::<2>(part).map(|rates| mean_and_deviation(&rates).0);
-    let factor = (second / first).clamp(0.0, 0.95);
+    let factor = (second / first).clamp(0.0, MOST_LEFT);
     let half = (part[part.len() - 1].x - part[0].x) / 2.0;
     series.last() + second * half * factor / (1.0 - factor)
 }
