@@ -79,7 +79,8 @@ fn operations_lose_what_their_lines_say_and_tensorflow_nothing() {
     let Some(python) = std::env::var_os("HEAPLENS_TENSORFLOW_PYTHON").map(PathBuf::from) else {
         return skip(test, "HEAPLENS_TENSORFLOW_PYTHON names no Python with TensorFlow");
     };
-    let leaking = lost(&python, &["loses_buffer", "loses_member", "loses_tensor"]);
+    // The last one makes the same calls and loses nothing: a word that is left in a stack of the call before would seem to hold what that lost.
+    let leaking = lost(&python, &["loses_buffer", "loses_member", "loses_tensor", "loses_nothing"]);
     assert_eq!(found(&leaking), truth(), "{}", in_full(&leaking));
     let sound = lost(&python, &["loses_nothing"]);
     assert_eq!(found(&sound), [], "{}", in_full(&sound));
