@@ -58,15 +58,22 @@ impl<'a> Coverage<'a> {
         all.saturating_sub(ran(one)) >= LEAST_ELSEWHERE_NS && ran(one) < all / part
     }
 
-    /// Whether hardly any of the growth since the first loop came while this one ran.
+    /// Whether hardly any of the growth since the first loop came while this one ran, from the reading before it to the one after it: a loop may be
+    /// over between two.
     fn grew_elsewhere(&self, one: &Turns, value: impl Fn(&Sample) -> Bytes) -> bool {
         let grew = |from: Nanos, to: Nanos| {
-            let at = |moment: Nanos| self.reading(moment).map_or(Bytes::ZERO, &value);
-            at(to).saturating_sub(at(from))
+            let of = |sample: Option<&Sample>| sample.map_or(Bytes::ZERO, &value);
+            of(self.reading_after(to)).saturating_sub(of(self.reading(from)))
         };
         let all = grew(self.first_loop, self.end);
         all >= LEAST_GROWTH
             && grew(Nanos::new(one.first), Nanos::new(one.last)).get() < all.get() / PART_OF_MANY
+    }
+
+    /// The first reading from a moment on, else the last one.
+    fn reading_after(&self, at: Nanos) -> Option<&Sample> {
+        let timeline = &self.process.timeline;
+        timeline.get(timeline.partition_point(|sample| sample.at < at)).or(timeline.last())
     }
 
     /// The last reading up to a moment.
