@@ -17,7 +17,7 @@ const MOMENT_NS: u64 = 100_000_000;
 /// Then a loop in which memory grew by less than this part of what it grew by in another is none: 1 / 16.
 const PART_OF_GROWTH: u64 = 16;
 /// Less growth is none.
-const LEAST_GROWTH: Bytes = Bytes::new(64 << 10);
+const LEAST_GROWTH: Bytes = Bytes::new(1 << 20);
 
 /// The main loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
