@@ -21,7 +21,7 @@ const PART_OF_MANY: u64 = 16;
 /// Less time than this outside of a loop is none, in nanoseconds.
 const LEAST_ELSEWHERE_NS: u64 = 1_000_000_000;
 /// And less growth is none.
-const LEAST_GROWTH: Bytes = Bytes::new(1 << 20);
+pub(super) const LEAST_GROWTH: Bytes = Bytes::new(1 << 20);
 
 /// See the module.
 pub(super) struct Coverage<'a> {

@@ -10,14 +10,12 @@ use heaplens_format::main_loop::{Turns, main_loop, of_all_threads};
 use heaplens_format::recording::{Code, Loop, MarkKind, Process};
 use heaplens_format::{Bytes, CodeId, LoopId, Nanos};
 
-use super::coverage::Coverage;
+use super::coverage::{Coverage, LEAST_GROWTH};
 
 /// Where no loop ran for longer, in nanoseconds, how long each ran says nothing: any of them may have waited for a CPU.
 const MOMENT_NS: u64 = 100_000_000;
 /// Then a loop in which memory grew by less than this part of what it grew by in another is none: 1 / 16.
 const PART_OF_GROWTH: u64 = 16;
-/// Less growth is none.
-const LEAST_GROWTH: Bytes = Bytes::new(1 << 20);
 
 /// The main loop.
 #[derive(Clone, Debug, PartialEq, Eq)]

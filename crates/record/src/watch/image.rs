@@ -159,13 +159,16 @@ impl Image {
     ) -> Option<Request> {
         let file = self.file.as_ref().filter(|_| !self.is_at_end && self.schedule.wants_point(now))?;
         let iterations = progress::iterations_of(&arena::read_loops(file).unwrap_or_default());
-        let (live, rss, imports) = (sample.live, sample.rss, self.imports);
-        let state = ProgramState { now, iterations, live, rss, imports };
+        let state = self.state(now, iterations, sample);
         if !self.schedule.is_due(state) {
             return None;
         }
         self.schedule.begin(state);
         self.request(name, HeapMoment::Running { iterations: iterations.unwrap_or(0) }, now)
+    }
+
+    fn state(&self, now: Nanos, iterations: Option<u64>, sample: Sample) -> ProgramState {
+        ProgramState { now, iterations, live: sample.live, rss: sample.rss, imports: self.imports }
     }
 
     /// The same at a mark, or where the program asked for it.
@@ -189,9 +192,7 @@ impl Image {
     fn snapshot_of_loop(&mut self, name: ArenaName, now: Nanos) -> Option<Request> {
         let loops = arena::read_loops(self.file.as_ref()?).unwrap_or_default();
         let iterations = progress::iterations_of(&loops);
-        let sample = self.readings.timeline.last()?;
-        let (live, rss, imports) = (sample.live, sample.rss, self.imports);
-        let state = ProgramState { now, iterations, live, rss, imports };
+        let state = self.state(now, iterations, self.readings.timeline.last()?);
         if !self.schedule.is_worth_it_at_end(state) {
             self.refuse_snapshots();
             return None;
