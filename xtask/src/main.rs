@@ -8,6 +8,7 @@ mod cpython_tables;
 mod demo;
 mod edges;
 mod environment;
+mod lint;
 mod packages;
 mod soak;
 mod test;
@@ -21,6 +22,7 @@ const WORDS: &str = "\
 cargo xtask demo          build everything and show Heaplens on an example that keeps memory
 cargo xtask test          install what the tests need, run what every change has to pass; --fast: the quick part of it,
                           --all: the long tests as well, --only NAME: tests whose names contain it
+cargo xtask lint          format, clippy, check-edges, rustdoc
 cargo xtask check-edges   do the crates depend on each other only as they may?
 cargo xtask cpython-tables  write the tables of crates/cpython from the interpreters of this machine
 cargo xtask bench         bare, Heaplens and its peers in one run: --only ROW or SECTION (readings,
@@ -46,6 +48,7 @@ fn run(words: &[&str]) -> Result<ExitCode> {
     match words {
         ["demo"] => demo::run()?,
         ["test", options @ ..] => return test::run(options),
+        ["lint"] => return Ok(lint::run()),
         ["check-edges"] => edges::run()?,
         ["cpython-tables"] => cpython_tables::run()?,
         ["bench", options @ ..] => bench::run(options)?,

@@ -5,6 +5,13 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
+/// All crates but two. The agent is a cdylib with a panic handler of its own: it is always looked at alone. The check of
+/// interleavings has the tables built with points of its own: beside it, the others would be tested with them, too.
+pub const OTHERS: [&str; 5] =
+    ["--workspace", "--exclude", "heaplens-agent", "--exclude", "heaplens-interleavings"];
+/// And that one.
+pub const INTERLEAVINGS: [&str; 2] = ["--package", "heaplens-interleavings"];
+
 /// The root of the repository.
 pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies below the root")
@@ -21,6 +28,11 @@ pub fn cargo(arguments: &[&str]) -> Command {
     let mut command = Command::new(cargo);
     command.args(arguments).current_dir(root());
     command
+}
+
+/// In CI nothing is built a second time.
+pub fn without_increments(command: &mut Command) -> &mut Command {
+    if std::env::var_os("CI").is_some() { command.env("CARGO_INCREMENTAL", "0") } else { command }
 }
 
 /// Runs a command whose failure ends the task.

@@ -7,17 +7,16 @@ use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
 use super::options::{Scope, TestOptions};
-use crate::workspace::{cargo, printed};
+use crate::workspace::{INTERLEAVINGS, OTHERS, cargo, printed, without_increments};
 
-/// All crates but two. The agent is a cdylib with a panic handler of its own: it is always looked at alone. The check of
-/// interleavings has the tables built with points of its own: beside it, the others would be tested with them, too.
-pub const OTHERS: [&str; 5] =
-    ["--workspace", "--exclude", "heaplens-agent", "--exclude", "heaplens-interleavings"];
-/// And that one.
-pub const INTERLEAVINGS: [&str; 2] = ["--package", "heaplens-interleavings"];
-
+/// The command and the tests that run it, built as the command is. All crates are named for it, too: with others, Cargo would take
+/// other features of the same dependencies, and build them a second time.
+const COMMAND: [&str; 8] =
+    ["--profile", "dev", "--bin", "heaplens", "--test", "suite", "--test", "snapshots_of_running_programs"];
+/// The tests of the other crates by themselves.
+const CRATES: [&str; 2] = ["--exclude", "heaplens"];
 /// What knows the framework of the tests is another build, which nobody else gets.
-const TOY: [&str; 6] = ["--package", "heaplens", "--features", "toy", "--test", "toy"];
+const TOY: [&str; 8] = ["--profile", "dev", "--package", "heaplens", "--features", "toy", "--test", "toy"];
 
 /// A test binary.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,12 +40,16 @@ pub struct Test {
 
 /// Builds all of them.
 pub fn build(options: &TestOptions) -> Result<Vec<Binary>> {
-    let mut binaries = build_of(&OTHERS)?;
-    if options.scope != Scope::Fast {
-        binaries.extend(build_of(&INTERLEAVINGS)?);
-    }
-    if options.scope == Scope::All {
-        binaries.extend(build_of(&TOY)?);
+    let mut builds = vec![[&OTHERS[..], &COMMAND].concat(), [&OTHERS[..], &CRATES].concat()];
+    builds.extend((options.scope != Scope::Fast).then(|| INTERLEAVINGS.to_vec()));
+    builds.extend((options.scope == Scope::All).then(|| TOY.to_vec()));
+    let mut binaries = Vec::<Binary>::new();
+    for which in builds {
+        let built = build_of(&which)?;
+        // Two builds have a binary in common where two crates have tests of one name.
+        let is_new = |binary: &Binary| binaries.iter().all(|known| known.name != binary.name);
+        let new: Vec<Binary> = built.into_iter().filter(is_new).collect();
+        binaries.extend(new);
     }
     Ok(binaries)
 }
@@ -59,11 +62,6 @@ fn build_of(which: &[&str]) -> Result<Vec<Binary>> {
     ensure!(output.status.success(), "the tests do not build");
     let messages = String::from_utf8_lossy(&output.stdout);
     Ok(messages.lines().filter_map(|line| binary(&serde_json::from_str(line).ok()?)).collect())
-}
-
-/// In CI nothing is built a second time.
-pub fn without_increments(command: &mut Command) -> &mut Command {
-    if std::env::var_os("CI").is_some() { command.env("CARGO_INCREMENTAL", "0") } else { command }
 }
 
 /// The test binary that a message of cargo's is about.
@@ -103,7 +101,20 @@ impl Binary {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workspace::root;
     use serde_json::json;
+
+    #[test]
+    fn every_test_of_the_command_is_built() {
+        let folder = root().join("crates/cli/tests");
+        let named = |name: &str| COMMAND.contains(&name) || TOY.contains(&name);
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let is_test = path.extension().is_some_and(|end| end == "rs") || path.join("main.rs").exists();
+            let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+            assert!(!is_test || named(&name), "{name} is in no build");
+        }
+    }
 
     #[test]
     fn binaries_are_known_by_their_folder_and_by_their_file_where_that_is_one_of_several() {

@@ -1,15 +1,14 @@
-//! `cargo xtask test`: sets up, builds, checks and tests what a change has to pass. Set-up waits for the network while the builds
+//! `cargo xtask test`: sets up, builds and tests what a change has to pass. Set-up waits for the network while the builds
 //! compute; then every test runs, several at a time, and the run ends with where its time went and one line with the count.
 //!
 //! ```text
-//!   set-up ───────────────┐
-//!   format, lints, builds ┴─▶ tests ─▶ labelled programs ─▶ slowest tests, time of each group, N passed, N failed, N skipped
+//!   set-up ┐
+//!   builds ┴─▶ tests ─▶ labelled programs ─▶ slowest tests, time of each group, N passed, N failed, N skipped
 //! ```
 
 mod binaries;
 mod job;
 mod labelled;
-mod lints;
 mod options;
 mod outcome;
 mod phases;
@@ -33,16 +32,14 @@ pub fn run(words: &[&str]) -> Result<ExitCode> {
     let of_setup = options.clone();
     let setup = thread::spawn(move || (setup::provide(of_setup.scope), labelled::provide(&of_setup)));
     let built = phases.time("build", || binaries::build(&options));
-    let checks = lints::run(&options, &mut phases);
     let setup = phases.time("waiting for set-up", || setup.join());
     let (variables, programs) = setup.map_err(|_| anyhow!("setting up the tests panicked"))?;
     let jobs = job::plan(&built?, &options)?;
     let mut outcomes = phases.time("tests", || schedule::run(jobs, &variables));
     outcomes.extend(phases.time("corpus", || labelled::run(programs)));
-    let count = checks.and(outcome::count(&outcomes));
     outcome::print_times(&outcomes);
     phases.print();
-    let Count { passed, failed, skipped } = count;
+    let Count { passed, failed, skipped } = outcome::count(&outcomes);
     println!("{passed} passed, {failed} failed, {skipped} skipped");
     Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -1,48 +1,31 @@
-//! Checks of the code that run nothing of it.
+//! `cargo xtask lint`: checks of the code that run nothing of it.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, ExitCode};
 
-use super::binaries::{INTERLEAVINGS, OTHERS, without_increments};
-use super::options::{Scope, TestOptions};
-use super::phases::Phases;
 use crate::check::{Count, whole};
-use crate::workspace::{cargo, root};
+use crate::workspace::{INTERLEAVINGS, OTHERS, cargo, root, without_increments};
 
 /// The agent is built with a profile of its own, as a library with its own panic handler must be.
 const AGENT: [&str; 4] = ["--package", "heaplens-agent", "--profile", "agent"];
 
-/// Formatting and lints always, the edges between crates unless the run is a fast one, documentation where all is asked for; nothing where
-/// only some tests were asked for.
-pub fn run(options: &TestOptions, phases: &mut Phases) -> Count {
-    if !options.only.is_empty() {
-        return Count::default();
-    }
-    let formatted = phases.time("format", || {
-        let mut others = Command::new("rustfmt");
-        others.args(["--edition", "2024", "--check"]).args(listed_by_no_one());
-        whole("format", &mut cargo(&["fmt", "--all", "--", "--check"]))
-            .and(whole("format, rules and frameworks", &mut others))
-    });
-    let linted = phases.time("clippy", || clippy("clippy", &OTHERS, &["--all-targets"]));
-    let quick = formatted.and(linted);
-    if options.scope == Scope::Fast {
-        return quick;
-    }
-    let others = phases.time("clippy, agent and interleavings", || {
-        clippy("clippy, interleavings", &INTERLEAVINGS, &["--all-targets"]).and(clippy(
-            "clippy, agent",
-            &AGENT,
-            &[],
-        ))
-    });
-    let edges = phases.time("check-edges", check_edges);
-    let checked = quick.and(others).and(edges);
-    if options.scope != Scope::All {
-        return checked;
-    }
-    let documented = || rustdoc("rustdoc", &OTHERS).and(rustdoc("rustdoc, agent", &AGENT));
-    checked.and(phases.time("rustdoc", documented))
+/// Formatting, lints, the edges between crates, documentation.
+pub fn run() -> ExitCode {
+    let mut rules_and_frameworks = Command::new("rustfmt");
+    rules_and_frameworks.args(["--edition", "2024", "--check"]).args(listed_by_no_one());
+    let checks = [
+        whole("format", &mut cargo(&["fmt", "--all", "--", "--check"])),
+        whole("format, rules and frameworks", &mut rules_and_frameworks),
+        clippy("clippy", &OTHERS, &["--all-targets"]),
+        clippy("clippy, interleavings", &INTERLEAVINGS, &["--all-targets"]),
+        clippy("clippy, agent", &AGENT, &[]),
+        check_edges(),
+        rustdoc("rustdoc", &OTHERS),
+        rustdoc("rustdoc, agent", &AGENT),
+    ];
+    let count = checks.into_iter().fold(Count::default(), Count::and);
+    println!("{} checks passed, {} failed", count.passed, count.failed);
+    if count.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// Files of rules and of frameworks, which no other file names: `cargo fmt` does not find them.
