@@ -441,6 +441,7 @@ def callbacks():
 
 
 def two_threads():
+    """One loop is much longer than the other may wait for a CPU between its iterations."""
     lines = []
 
     def short():
@@ -449,7 +450,7 @@ def two_threads():
 
     def long():
         lines.append(here(1))
-        for _ in range(5000):
+        for _ in range(50000):
             work()
 
     threads = [threading.Thread(target=target) for target in (short, long)]
@@ -457,7 +458,7 @@ def two_threads():
         thread.start()
     for thread in threads:
         thread.join()
-    say("two_threads", 5000, True, lines[0])
+    say("two_threads", 50000, True, lines[0])
 
 
 def no_loop():

@@ -29,4 +29,4 @@ pub use analysis::{
 };
 pub use diagnose::Remark;
 pub use profile::NoSuchProcess;
-pub use symbols::{CodeSegment, code_segments, resolve_symbols, settle_loop_lines};
+pub use symbols::{CodeSegment, SymbolCache, code_segments, resolve_symbols, settle_loop_lines};

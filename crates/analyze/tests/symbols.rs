@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use heaplens_analyze::resolve_symbols;
+use heaplens_analyze::{SymbolCache, resolve_symbols};
 use heaplens_format::recording::{Frame, Function, Module, Node, Process, Recording};
 use heaplens_format::{ModuleId, NodeId};
 use object::Object;
@@ -46,6 +46,10 @@ impl Program {
     }
 
     fn resolved_with(&self, build_id: &[u8]) -> Recording {
+        self.resolved_from(build_id, &SymbolCache::default())
+    }
+
+    fn resolved_from(&self, build_id: &[u8], cache: &SymbolCache) -> Recording {
         let path = self.path().into_os_string().into_string().unwrap();
         let code = |truth: &Truth| Frame::Code { module: ModuleId::new(1), offset: truth.return_address };
         let node = |truth| Node { parent: NodeId::default(), frame: code(truth) };
@@ -55,7 +59,7 @@ impl Program {
             ..Process::default()
         };
         let mut recording = Recording { processes: vec![process], ..Recording::default() };
-        resolve_symbols(&mut recording);
+        resolve_symbols(&mut recording, cache);
         recording
     }
 
@@ -103,6 +107,17 @@ fn assert_lines_are_true(program: &Program) {
         assert_eq!(innermost.file.as_deref(), Some(SOURCE));
         assert_eq!(innermost.line, Some(truth.line), "in {}", truth.function);
     }
+}
+
+#[test]
+fn names_from_the_cache_are_those_of_the_files_and_end_with_them() {
+    let program = Program::compile(&["-g"]);
+    let cache = SymbolCache::in_folder(program.folder.path().join("cache"));
+    for _ in 0..2 {
+        assert_eq!(program.resolved_from(&program.build_id, &cache), program.resolved());
+    }
+    std::fs::remove_file(program.path()).unwrap();
+    assert!(program.resolved_from(&program.build_id, &cache).processes[0].symbols.is_empty());
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use heaplens_analyze::diagnose::Floor;
 use heaplens_analyze::diff::NoSuchMoment;
 use heaplens_analyze::suppressions::{self, Names};
-use heaplens_analyze::{NoSuchProcess, Profile};
+use heaplens_analyze::{NoSuchProcess, Profile, SymbolCache};
 use heaplens_format::Pid;
 use heaplens_format::recording::{DecodeError, Decoded, Recording, decode, encode};
 
@@ -33,7 +33,7 @@ pub(crate) fn seal(
     pid: Pid,
     directory: &Path,
 ) -> Result<Sealed, Failure> {
-    heaplens_analyze::resolve_symbols(&mut recording);
+    resolve_symbols(&mut recording);
     heaplens_analyze::settle_loop_lines(&mut recording);
     let bytes = encode(&recording);
     let path = match destination::write_private(path, &bytes) {
@@ -44,6 +44,14 @@ pub(crate) fn seal(
         }
     };
     Ok(Sealed { path, decoded: Decoded { recording, damage: Vec::new() } })
+}
+
+/// Names the frames of a recording, with the help of the user's cache.
+pub(crate) fn resolve_symbols(recording: &mut Recording) {
+    let folder = |variable: &str| std::env::var_os(variable).map(PathBuf::from);
+    let cache = folder("XDG_CACHE_HOME").or_else(|| Some(folder("HOME")?.join(".cache")));
+    let cache = cache.filter(|folder| folder.is_absolute()).map(|folder| folder.join("heaplens/symbols"));
+    heaplens_analyze::resolve_symbols(recording, &cache.map(SymbolCache::in_folder).unwrap_or_default());
 }
 
 fn write_to_fallback(bytes: &[u8], pid: Pid, directory: &Path) -> Result<PathBuf, Failure> {

@@ -62,12 +62,12 @@ fn split(binary: &Binary, tests: Vec<String>) -> Vec<Vec<String>> {
 }
 
 impl Job {
-    /// About how long it takes, for the order: frameworks take longest to start.
+    /// About how long it takes, for the order: frameworks take longest to start, then come all tests of a crate in one process.
     fn weight(&self) -> usize {
         let of_framework =
             self.tests.iter().any(|test| test.contains("tensorflow") || test.contains("frameworks"));
-        let of_suite = self.binary.name == SUITE;
-        (usize::from(of_framework) * 2 + usize::from(of_suite)) * 1000 + self.tests.len().min(999)
+        let of_crate = self.binary.name != SUITE;
+        (usize::from(of_framework) * 2 + usize::from(of_crate)) * 1000 + self.tests.len().min(999)
     }
 
     /// Runs it to its end; each of its tests has an outcome, also where the process dies on the way.

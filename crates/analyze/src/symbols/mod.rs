@@ -4,6 +4,7 @@
 //! All addresses of one object file, over all processes, are looked up together, then the file is closed again: a
 //! process tree of fifty shells opens libc once, and one large library at a time is in memory.
 
+mod cache;
 mod covering;
 mod debug_file;
 mod debug_types;
@@ -23,6 +24,7 @@ use std::path::Path;
 use heaplens_format::ModuleId;
 use heaplens_format::recording::{Frame, FrameSymbol, Function, Module, Process, Recording};
 
+pub use cache::SymbolCache;
 pub(crate) use debug_types::{DebugTypes, PointerTarget, RunningFrame, WordType};
 pub(crate) use demangle::{demangle, demangle_class};
 pub(crate) use headers::build_id_of;
@@ -32,6 +34,7 @@ pub(crate) use object_file::Variables;
 pub use segments::{CodeSegment, code_segments};
 pub(crate) use unwind_table::{FRAME_POINTER, FrameRegisters, STACK_POINTER, UnwindTable};
 
+use object_file::{ObjectFile, SymbolFiles};
 use strings::Strings;
 
 /// An object file as recorded: path and build id.
@@ -44,12 +47,12 @@ pub(crate) fn has_build_id(module: &Module) -> bool {
     build_id_of(Path::new(&module.path)).is_some_and(|build_id| build_id == module.build_id)
 }
 
-/// Fills [`Process::symbols`] of every process from the files on this machine.
-pub fn resolve_symbols(recording: &mut Recording) {
+/// Fills [`Process::symbols`] of every process from the files on this machine, or from what earlier runs found there.
+pub fn resolve_symbols(recording: &mut Recording, cache: &SymbolCache) {
     let mut strings = Strings::default();
     let mut names = HashMap::new();
     for (key, addresses) in wanted(recording) {
-        let found = look_up(&key, &addresses, &mut strings);
+        let found = look_up(&key, &addresses, cache, &mut strings);
         names.insert(key, found);
     }
     recording.processes.iter_mut().for_each(|process| hand_out(process, &names));
@@ -66,9 +69,8 @@ pub(crate) struct LinkerSymbol {
 
 /// The symbols at return addresses of the object file at a path; nothing where it cannot be read.
 pub(crate) fn linker_symbols(path: &str, addresses: &BTreeSet<u64>) -> HashMap<u64, LinkerSymbol> {
-    let Some(mut file) = object_file::ObjectFile::open(Path::new(path), &[]) else {
-        return HashMap::new();
-    };
+    let Some(sources) = SymbolFiles::find(Path::new(path), &[]) else { return HashMap::new() };
+    let mut file = ObjectFile::open(&sources);
     let mut strings = Strings::default();
     let symbol = |&address: &u64| {
         let functions = file.functions(call_before(address), &mut strings).len();
@@ -113,15 +115,24 @@ fn key_of(module: &Module) -> FileKey {
     (module.path.clone(), module.build_id.clone())
 }
 
-fn look_up((path, build_id): &FileKey, addresses: &BTreeSet<u64>, strings: &mut Strings) -> NamedAddresses {
-    let Some(mut file) = object_file::ObjectFile::open(Path::new(path), build_id) else {
-        return NamedAddresses::new();
-    };
-    let named = addresses.iter().filter_map(|&address| {
-        let functions = file.functions(call_before(address), strings);
-        (!functions.is_empty()).then_some((address, functions))
-    });
-    named.collect()
+fn look_up(
+    (path, build_id): &FileKey,
+    addresses: &BTreeSet<u64>,
+    cache: &SymbolCache,
+    strings: &mut Strings,
+) -> NamedAddresses {
+    let Some(sources) = SymbolFiles::find(Path::new(path), build_id) else { return NamedAddresses::new() };
+    let mut known = cache.read(&sources);
+    let unknown: Vec<u64> =
+        addresses.iter().copied().filter(|address| !known.contains_key(address)).collect();
+    if !unknown.is_empty() {
+        let mut file = ObjectFile::open(&sources);
+        let found = unknown.iter().map(|&address| (address, file.functions(call_before(address), strings)));
+        known.extend(found);
+        cache.write(&sources, &known);
+    }
+    known.retain(|address, functions| addresses.contains(address) && !functions.is_empty());
+    known
 }
 
 fn hand_out(process: &mut Process, names: &HashMap<FileKey, NamedAddresses>) {

@@ -2,7 +2,7 @@
 //! never the whole file: some libraries have hundreds of megabytes.
 
 use std::cmp::Reverse;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use heaplens_format::recording::Function;
 use object::Endianness;
@@ -19,27 +19,65 @@ use super::strings::Strings;
 type Elf<'a> = ElfFile64<'a, Endianness, &'a Cache>;
 type Symbols<'a> = SymbolTable<'a, elf::FileHeader64<Endianness>, &'a Cache>;
 
-/// A file whose build id is the recorded one.
+/// The files that say what an object file has at an address. Its build id is the recorded one.
+pub(super) struct SymbolFiles {
+    pub(super) object: PathBuf,
+    pub(super) build_id: Vec<u8>,
+    /// Its debug file.
+    debug: Option<PathBuf>,
+    /// The one with lines, and the file of what it shares with others.
+    lines: Option<(PathBuf, Option<PathBuf>)>,
+}
+
+impl SymbolFiles {
+    /// `None` when the file at `path` is gone, is no object file or has another build id.
+    pub(super) fn find(path: &Path, build_id: &[u8]) -> Option<Self> {
+        let facts = Facts::read(path)?;
+        if !build_id.is_empty() && facts.clues.build_id != build_id {
+            return None;
+        }
+        let debug = debug_file::find(path, &facts.clues);
+        let lines = lines_of(path, &facts).or_else(|| {
+            let debug = debug.as_deref()?;
+            lines_of(debug, &Facts::read(debug)?)
+        });
+        Some(Self { object: path.to_owned(), build_id: facts.clues.build_id, debug, lines })
+    }
+
+    /// All of them.
+    pub(super) fn files(&self) -> impl Iterator<Item = &Path> {
+        let lines = self.lines.iter().flat_map(|(file, supplement)| [Some(file), supplement.as_ref()]);
+        let all = [Some(&self.object), self.debug.as_ref()].into_iter().chain(lines);
+        all.flatten().map(PathBuf::as_path)
+    }
+
+    /// Of a file that has nothing beside it.
+    #[cfg(test)]
+    pub(super) fn of_file(path: &Path, build_id: &[u8]) -> Self {
+        Self { object: path.to_owned(), build_id: build_id.to_vec(), debug: None, lines: None }
+    }
+}
+
+fn lines_of(path: &Path, facts: &Facts) -> Option<(PathBuf, Option<PathBuf>)> {
+    let supplement = facts.supplement.as_ref();
+    let supplement = || supplement.and_then(|(name, id)| debug_file::find_supplement(path, name, id));
+    facts.has_lines.then(|| (path.to_owned(), supplement()))
+}
+
+/// What an object file says about addresses.
 pub(super) struct ObjectFile {
     lines: Option<Lines>,
     tables: Vec<Table>,
 }
 
 impl ObjectFile {
-    /// Opens the file at `path`; `None` when it is gone, is no object file or has another build id.
-    pub(super) fn open(path: &Path, build_id: &[u8]) -> Option<Self> {
-        let facts = Facts::read(path)?;
-        if !build_id.is_empty() && facts.clues.build_id != build_id {
-            return None;
-        }
-        let debug = debug_file::find(path, &facts.clues);
-        let lines = open_lines(path, &facts).or_else(|| {
-            let debug = debug.as_deref()?;
-            open_lines(debug, &Facts::read(debug)?)
-        });
-        let files = [Some(path), debug.as_deref()];
+    /// Opens the files.
+    pub(super) fn open(sources: &SymbolFiles) -> Self {
+        let lines = sources.lines.as_ref();
+        let lines = lines.and_then(|(path, supplement)| Lines::open(path, supplement.as_deref()));
+        let files = [Some(&sources.object), sources.debug.as_ref()];
         let tables = files.into_iter().flatten().filter_map(|path| Table::read(path, is_function));
-        Some(Self { lines, tables: tables.collect() })
+        Self { lines, tables: tables.collect() }
     }
 
     /// The functions at an address, innermost first; empty where nothing is known.
@@ -98,15 +136,6 @@ impl Variables {
     pub(crate) fn beginning(&self, address: u64) -> Option<u64> {
         self.tables.iter().find_map(|table| Some(table.covering.at(address).next()?.start))
     }
-}
-
-fn open_lines(path: &Path, facts: &Facts) -> Option<Lines> {
-    if !facts.has_lines {
-        return None;
-    }
-    let supplement = facts.supplement.as_ref();
-    let supplement = supplement.and_then(|(name, id)| debug_file::find_supplement(path, name, id));
-    Lines::open(path, supplement.as_deref())
 }
 
 /// Functions or variables of the symbol tables of one file. Names are few hundred bytes each and a file may have a million, so

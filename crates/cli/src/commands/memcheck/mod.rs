@@ -64,7 +64,7 @@ pub(crate) fn memcheck(arguments: MemcheckArguments, agent: &'static [u8]) -> Re
         }
         Recorded::Whole { mut recording, session } => {
             session.remove().ok();
-            heaplens_analyze::resolve_symbols(&mut recording);
+            crate::recording::resolve_symbols(&mut recording);
             arguments
                 .report(&Decoded { recording: *recording, damage: Vec::new() }, &known, &outputs)?
                 .unwrap_or(own)

@@ -47,8 +47,8 @@ fn a_few_iterations_after_the_work_are_not_those_of_the_program() {
 
 #[test]
 fn a_program_that_grows_for_too_few_seconds_is_too_short() {
-    let run = run("keep", "10");
-    assert_eq!(run.report().0["verdict"], "too-short");
+    let report = run("keep", "10").report().0;
+    assert_eq!(report["verdict"], "too-short", "{report:#}");
 }
 
 /// A package whose import takes far longer than the loop, and makes ever new sites.
