@@ -5,6 +5,7 @@ use std::borrow::Cow;
 
 use heaplens_format::recording::{Amount, LeakKind};
 
+use super::lost;
 use super::profile::Profile;
 use crate::diagnose::remark::Remark;
 use crate::diagnose::{Finding, Verdict};
@@ -135,6 +136,9 @@ impl Finding {
 
     /// What to do, as far as it is known.
     pub fn fix(&self, profile: &Profile) -> Cow<'static, str> {
+        if self.rule.yields_to_holder && matches!(self.holder(profile), HolderOf::Nothing(_)) {
+            return lost::fix(profile, self);
+        }
         let of_rule = || self.rule.fix.of(self, self.line(profile));
         self.holder_rule(profile).map_or_else(of_rule, |holder| Cow::Borrowed(holder.fix))
     }

@@ -5,6 +5,7 @@ mod analyse;
 mod findings;
 mod floor;
 mod leaks;
+mod lost;
 mod profile;
 mod tree;
 

@@ -57,11 +57,22 @@ fn begins(elements: &[Element], path: &[&PathNode]) -> bool {
     }
 }
 
-/// The class of the one container of a path: one of Python's whose elements the path goes through.
+/// The class of the one container of a path: one of Python's whose elements the path goes through. Of several it is the only one whose key is
+/// not written in the program's source: a dict with such keys is a record, and has as many as the source has.
 pub(super) fn sole_container<'a>(path: &[&'a PathNode]) -> Option<&'a str> {
     let leads_on = |pair: &&[&'a PathNode]| StepName::Element.matches(pair[1]);
-    let mut containers = path.windows(2).filter(leads_on).map(|pair| &*pair[0].class);
-    containers.next().filter(|_| containers.next().is_none())
+    let containers: Vec<&[&'a PathNode]> = path.windows(2).filter(leads_on).collect();
+    let growing: Vec<&&[&'a PathNode]> = match containers.len() {
+        1 => containers.iter().collect(),
+        _ => containers.iter().filter(|pair| !is_literal(pair[1])).collect(),
+    };
+    let [one] = growing[..] else { return None };
+    Some(&one[0].class)
+}
+
+/// Whether a step goes by a key that a recording may show: a text of the source. Others are shown by their type and length.
+fn is_literal(node: &PathNode) -> bool {
+    matches!(node.step, Step::Item | Step::Key) && node.name.starts_with('\'')
 }
 
 impl Element {
@@ -187,6 +198,21 @@ mod tests {
         assert!(!is_in("(std::map<…>)", "global market → .quotes (std::map)"));
         let text = "global slots → (std::vector<std::function<void(double)>>)";
         assert!(is_in("(std::vector<std::function<…>>)", text) && is_in("(std::vector<…>)", text));
+    }
+
+    #[test]
+    fn a_record_in_a_container_is_not_what_grows() {
+        let sole = |text: &str| {
+            let path = path(text);
+            sole_container(&path.iter().collect::<Vec<_>>()).map(str::to_owned)
+        };
+        let sessions = "module shop → Shop (type) → .sessions (dict) → [str of 32] (dict) → ['seen'] (str)";
+        assert_eq!(sole(sessions).as_deref(), Some("dict"));
+        assert_eq!(sole("module a → rows (list) → [4] (dict) → ['name'] (str)").as_deref(), Some("list"));
+        assert_eq!(sole("module a → config (dict) → ['rows'] (list) → [4] (str)").as_deref(), Some("list"));
+        assert_eq!(sole("module a → config (dict) → ['rows'] (bytes)").as_deref(), Some("dict"));
+        assert_eq!(sole("module a → rows (list) → [4] (dict) → [str of 5] (str)"), None);
+        assert_eq!(sole("module a → all (dict) → ['a'] (dict) → ['b'] (str)"), None);
     }
 
     #[test]

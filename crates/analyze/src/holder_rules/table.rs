@@ -110,7 +110,7 @@ mod tests {
             super::super::find(&path.iter().collect::<Vec<_>>()).map(|row| row.name)
         };
         assert_eq!(found("module __main__ → seen (dict) → ['a'] (__main__.User)"), Some("dict-entries"));
-        assert_eq!(found("module __main__ → seen (dict) → ['a'] (list) → [4] (__main__.User)"), None);
+        assert_eq!(found("module __main__ → seen (dict) → [str of 9] (list) → [4] (__main__.User)"), None);
         assert_eq!(found("module __main__ → seen (__main__.Seen) → .users (dict)"), None);
         assert_eq!(found("global market → .quotes (std::map<int, Quote>)"), Some("cpp-maps"));
     }

@@ -17,7 +17,7 @@ pub(crate) static RULE: Rule = Rule {
         "load each library once and keep it, or unload it with dlclose (in Python: _ctypes.dlclose(library._handle)); a copy under another name is \
          another library",
     ),
-    holder: &["the dynamic loader", "its list of loaded libraries"],
+    holder: &["the dynamic loader", "each library that it loaded"],
     shown_by: Some(loads_a_library),
     review: Some(review),
     ..Rule::new("G5", "libraries-loaded", 215)

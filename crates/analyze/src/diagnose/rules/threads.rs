@@ -22,6 +22,7 @@ pub(crate) static RULE: Rule = Rule {
         }
     }),
     layer: Some("thread-stacks"),
+    holder: &["the threads that were started"],
     of_line: Some(|_, threads| threads.is_some()),
     ..Rule::new("C31", "threads", 210)
 };

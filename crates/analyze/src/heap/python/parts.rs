@@ -153,6 +153,7 @@ impl<M: ReadMemory> Python<'_, M> {
             ClassKind::Generator => self.finished_frame(object).into_iter().collect(),
             ClassKind::Dict => self.hashes(object.address),
             ClassKind::Set => self.hashes_of_set(object),
+            ClassKind::JaxArray | ClassKind::JaxClient => self.links_of_arrays(object, &class),
             _ => Vec::new(),
         };
         parts.extend(self.order_of_values(object, &class));
@@ -169,6 +170,21 @@ impl<M: ReadMemory> Python<'_, M> {
             self.layout.attributes.inline_values(object.address.get(), flags, basicsize).is_some();
         let start = if is_inline { object.block } else { non_owning.start };
         Some(NonOwningPart { whole: Span::new(start, non_owning.end), non_owning })
+    }
+
+    /// A client of JAX lists all arrays: each has links to the one before and the one after it, and the client to the first ones.
+    fn links_of_arrays(&self, object: PythonObject, class: &Class) -> Vec<NonOwningPart> {
+        const LARGEST: u64 = 1 << 14;
+        let size = class.type_object.basicsize.min(LARGEST);
+        let whole = Span::new(object.block, after(object.address, size));
+        let leads_to_array = |offset: &u64| {
+            let pointer = self.reader.pointer_in(object.address, *offset);
+            let class = pointer.and_then(|pointer| self.class_of(pointer));
+            class.is_some_and(|class| class.kind == ClassKind::JaxArray)
+        };
+        let words = (0..size / 8).map(|word| 8 * word).filter(leads_to_array);
+        let part = |offset: u64| Span::new(after(object.address, offset), after(object.address, offset + 8));
+        words.map(|offset| NonOwningPart { whole, non_owning: part(offset) }).collect()
     }
 
     /// Where a list is full the part is empty: after an odd number of items there may still be an old word in their block.

@@ -44,6 +44,11 @@ const LIBRARIES: &[&str] = &[
     "<hashbrown::",
     "__rustc::",
 ];
+/// Folders with sources of the standard libraries of C++ and Rust, and of packages that Cargo fetched.
+const LIBRARY_SOURCES: &[&str] =
+    &["/include/c++/", "/rustlib/src/rust/library/", "/.cargo/registry/src/", "/.cargo/git/checkouts/"];
+/// Where the sources of Rust's own libraries were when these were compiled.
+const SOURCES_OF_RUST: &str = "/rustc/";
 /// What the C library's function that starts a thread is called, with its symbols and without.
 const THREAD_STARTS: &[&str] = &["pthread_create", "__pthread_create", "__pthread_create_2_1", "thrd_create"];
 /// What starting a thread allocates lies so many frames below it, at most.
@@ -79,11 +84,14 @@ fn is_c_library(frame: &StackFrame) -> bool {
     ["libc.so.", "libc-", "libpthread"].iter().any(|prefix| name.starts_with(prefix))
 }
 
-/// Whether a function allocates for others or belongs to the standard library.
+/// Whether a function allocates for others or belongs to a library whose sources are known, as those of templates and generic functions are.
 pub fn is_library(frame: &StackFrame) -> bool {
-    frame.function.as_deref().is_some_and(|name| {
-        ALLOCATORS.contains(&name) || LIBRARIES.iter().any(|prefix| name.starts_with(prefix))
-    })
+    let by_name =
+        |name: &str| ALLOCATORS.contains(&name) || LIBRARIES.iter().any(|prefix| name.starts_with(prefix));
+    let by_file = |file: &str| {
+        file.starts_with(SOURCES_OF_RUST) || LIBRARY_SOURCES.iter().any(|folder| file.contains(folder))
+    };
+    frame.function.as_deref().is_some_and(by_name) || frame.file.as_deref().is_some_and(by_file)
 }
 
 /// Whether the object file of a frame is the Python interpreter.
@@ -105,6 +113,22 @@ mod tests {
             line: file.map(|_| 1),
             module: Some(module.into()),
             offset: 16,
+        }
+    }
+
+    #[test]
+    fn sources_of_standard_libraries_are_not_the_users_whatever_their_functions_are_called() {
+        let own = frame("Unit::create", Some("/home/u/unit.cpp"), "/home/u/unit");
+        for (function, file) in [
+            ("_ZSt11make_sharedI4UnitJiEE", "/usr/include/c++/12/bits/shared_ptr.h"),
+            (
+                "<T as alloc::slice::to_vec_in::ConvertVec>::to_vec",
+                "/rustc/59807616/library/alloc/src/slice.rs",
+            ),
+            ("<indexmap::IndexMap<K, V>>::insert", "/home/u/.cargo/registry/src/index/indexmap-2/src/map.rs"),
+        ] {
+            let stack = [frame(function, Some(file), "/home/u/unit"), own.clone()];
+            assert_eq!(own_line(stack.iter()), Some(&own), "{file}");
         }
     }
 
