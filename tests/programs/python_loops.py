@@ -299,6 +299,51 @@ def while_of_one_place():
     say("while_of_one_place", 40, False, line)
 
 
+def two_loops(count):
+    for _ in range(count):
+        work()
+    return [work() for _ in range(count)]
+
+
+def while_around_two_loops():
+    """Each iteration is at one place, where two loops begin."""
+    done = []
+    line = here(1)
+    while len(done) < 50:
+        done.append(two_loops(3))
+    say("while_around_two_loops", 50, False, line)
+
+
+def while_with_two_calls():
+    """Each iteration is at two places, where the same loops begin."""
+    number = 0
+    line = here(1)
+    while number < 45:
+        two_loops(3)
+        two_loops(2)
+        number += 1
+    say("while_with_two_calls", 45, False, line)
+
+
+def while_around_changing_loops():
+    """What begins in each iteration is another loop in the second half."""
+    number = 0
+    line = here(1)
+    while number < 60:
+        number += one_of_two(number)
+    say("while_around_changing_loops", 60, False, line)
+
+
+def one_of_two(number):
+    if number < 30:
+        for _ in range(3):
+            work()
+    else:
+        for _ in range(4):
+            work()
+    return 1
+
+
 def comprehension():
     line = here(1)
     results = [work() for _ in range(150)]
@@ -466,7 +511,7 @@ def no_loop():
     print("loop no_loop 0 - 0", flush=True)
 
 
-HELPERS = {"work", "here", "say", "epoch", "produce", "step", "in_async", "leaves_early", "silent_end", "late", "late_in"}
+HELPERS = {"work", "here", "say", "epoch", "produce", "step", "in_async", "leaves_early", "two_loops", "one_of_two", "while_around_changing_loops", "silent_end", "late", "late_in"}
 
 # There it is chance how many iterations of these are seen.
 if not SEES_END:

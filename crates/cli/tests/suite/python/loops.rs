@@ -66,6 +66,17 @@ fn every_kind_of_loop_is_counted_and_named() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
+/// Where the loop that shows the iterations of one around it is replaced by another, two iterations may be missed.
+#[test]
+fn iterations_that_only_loops_inside_show_are_counted_when_these_change() {
+    for python in interpreters::in_turn("python::loops::changing").of(3) {
+        let run = run_on(python, &["python_loops.py", "while_around_changing_loops"]);
+        let (said, found) = (said(&run).expect("a loop"), reported(&run).expect("a loop"));
+        assert_eq!((found.line, found.is_exact), (said.line, false), "{}", python.version);
+        assert!((said.count - 2..=said.count).contains(&found.count), "{}: {found:?}", python.version);
+    }
+}
+
 /// The loops of the recording at a line. Python 3.12 has the code for an exception in an `await` at the end of a function, and its jump back
 /// looks like one more.
 fn recorded(run: &Finished, line: u64) -> Vec<Iterations> {

@@ -36,6 +36,18 @@ pub(super) struct LoopState {
     pub(super) marks: u32,
     pub(super) stride: u64,
     pub(super) next_mark: u64,
+    /// The loop inside it that shows its iterations, where it does not report them.
+    pub(super) shown_by: Inner,
+    /// Another one that began since it advanced.
+    pub(super) began_since: Inner,
+}
+
+/// A loop of a function that another loop calls: its record, and the instruction that calls it, or 0 where both are of one function.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+#[repr(C)]
+pub(super) struct Inner {
+    pub(super) record: u32,
+    pub(super) instruction: u32,
 }
 
 /// What a loop did since it was last seen.
@@ -164,6 +176,9 @@ impl LoopState {
         if running.progress.is_none() {
             record.flags.store(record.flags.load(Relaxed) & !LOOP_COUNTED, Relaxed);
         }
+        if step != LoopStep::Advanced(0) {
+            self.began_since = Inner::default();
+        }
         let (LoopStep::Advanced(iterations) | LoopStep::Entered(iterations)) = step;
         record.iterations.store(record.iterations.load(Relaxed) + iterations, Relaxed);
         record
@@ -174,10 +189,23 @@ impl LoopState {
         flag(arena, self.record, flags);
     }
 
-    /// Counts an iteration that only a loop inside this one shows.
-    pub(super) fn advance_unseen(&mut self, tables: Tables<'_>, may_mark: bool) {
+    /// Counts an iteration that only a loop inside this one shows, which began anew. Of several in one function the second is further down, and
+    /// the first further up: that shows them, too. Of those of functions that are called one counts, until another one begins twice without it.
+    pub(super) fn advance_unseen(&mut self, inner: Inner, tables: Tables<'_>, may_mark: bool) {
+        let is_called = inner.instruction != 0;
+        if is_called && self.shown_by != inner && self.began_since != inner {
+            if self.began_since == Inner::default() {
+                self.began_since = inner;
+            }
+            return;
+        }
+        // When it first began anew, there, it was not known yet that it does so in each iteration. An instruction that the interpreter
+        // has specialised may be another one.
+        let is_first = self.shown_by == Inner::default() || self.shown_by.record == inner.record;
+        let iterations = if is_called && self.shown_by != inner && is_first { 2 } else { 1 };
+        (self.shown_by, self.began_since) = (inner, Inner::default());
         let record = record(tables.arena, self.record);
-        record.iterations.store(record.iterations.load(Relaxed) + 1, Relaxed);
+        record.iterations.store(record.iterations.load(Relaxed) + iterations, Relaxed);
         self.mark_if_due(tables, record, may_mark);
     }
 

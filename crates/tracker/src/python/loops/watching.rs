@@ -7,7 +7,7 @@ use heaplens_format::Addr;
 use heaplens_format::arena::marks::{LOOP_FORGOTTEN, LOOP_UNSURE};
 
 use super::event::{Event, Tables};
-use super::iterations::{Around, LoopState, LoopStep, step};
+use super::iterations::{Around, Inner, LoopState, LoopStep, step};
 use super::pause::{Pause, Settled};
 use super::records::{adopt, flag, parent_of, record, record_of};
 use super::run::LoopRun;
@@ -144,7 +144,10 @@ impl Loops {
             if let (LoopStep::Entered(_), Some(outer), true) =
                 (step, around.silent, kept.run.frame == running.frame)
             {
-                self.kept[outer].advance_unseen(tables, around.may_mark_silent);
+                let (record, outer) = (kept.record, &mut self.kept[outer]);
+                let is_called = outer.run.frame != running.frame;
+                let inner = Inner { record, instruction: if is_called { outer.run.instruction } else { 0 } };
+                outer.advance_unseen(inner, tables, around.may_mark_silent);
             }
             let before = self.kept[index].run.counter.block;
             around.enter(&mut self.kept[index], index, &running, step, tables, key);
