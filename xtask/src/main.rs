@@ -20,7 +20,7 @@ use anyhow::{Result, bail};
 
 const WORDS: &str = "\
 cargo xtask demo          build everything and show Heaplens on an example that keeps memory
-cargo xtask test          install what the tests need, run what every change has to pass; --fast: the quick part of it,
+cargo xtask test          install what the tests need, run the tests that every change has to pass; --fast: the quick part of it,
                           --all: the long tests as well, --only NAME: tests whose names contain it
 cargo xtask lint          format, clippy, check-edges, rustdoc
 cargo xtask check-edges   do the crates depend on each other only as they may?

@@ -53,7 +53,7 @@ pub(super) fn fix(profile: &Profile, finding: &Finding) -> Cow<'static, str> {
     let mut names = inside.filter_map(|frame| frame.function.as_deref());
     if let Some((called, release)) = names.find_map(released) {
         return format!(
-            "nothing points to it any more: release what {called}() gave with {release}(), on every path"
+            "nothing points to it any more: release the result of {called}() with {release}() on every path"
         )
         .into();
     }
@@ -64,15 +64,15 @@ pub(super) fn fix(profile: &Profile, finding: &Finding) -> Cow<'static, str> {
              c_void_p, since c_char_p makes a copy and drops the pointer"
         }
         Language::Rust if has_lost(profile, is_reference_counted_in_rust, false) => {
-            "nothing else points to it any more, so values that own each other keep each other: make one of the references a Weak \
+            "nothing else points to it any more, so it is most likely a reference cycle: make one of the references weak \
              (Rc::downgrade, Arc::downgrade)"
         }
         Language::Rust => {
             "nothing points to it any more: take back what Box::into_raw, Box::leak or mem::forget gave up (Box::from_raw)"
         }
         Language::Cpp if has_lost(profile, is_shared_in_cpp, true) => {
-            "nothing else points to it any more, so objects that own each other keep each other: make one of the references a \
-             std::weak_ptr (weak_from_this() in a callback)"
+            "nothing else points to it any more, so it is most likely a reference cycle: make one of the references a std::weak_ptr \
+             (weak_from_this() in a callback)"
         }
         Language::Cpp => {
             "nothing points to it any more: delete it on every path, also where an exception is caught, or let a std::unique_ptr or a \
@@ -102,8 +102,9 @@ enum Language {
 
 fn language(stack: &[&StackFrame]) -> Language {
     let any = |is: fn(&str) -> bool| stack.iter().filter_map(|frame| frame.function.as_deref()).any(is);
+    // Namespaces of C++ may be called `alloc` and `core`, too.
     let of_rust = |name: &str| {
-        ["alloc::", "<alloc::", "core::", "std::rt::", "__rust_"].iter().any(|start| name.starts_with(start))
+        ["<alloc::", "alloc::raw_vec::", "std::rt::", "__rust_"].iter().any(|start| name.starts_with(start))
     };
     if any(of_rust) {
         Language::Rust
@@ -170,6 +171,7 @@ mod tests {
         assert_eq!(of(&["malloc", "read_line", "main"]), Language::C);
         assert_eq!(of(&["operator new", "Node::Node", "main"]), Language::Cpp);
         assert_eq!(of(&["operator new", "main"]), Language::Cpp);
+        assert_eq!(of(&["operator new", "core::Pool::grow", "main"]), Language::Cpp);
         assert_eq!(of(&["<alloc::raw_vec::RawVecInner>::try_allocate_in", "dom::main"]), Language::Rust);
     }
 }

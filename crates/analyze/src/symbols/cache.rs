@@ -49,17 +49,9 @@ impl SymbolCache {
         Self { folder: is_safe.then_some(folder) }
     }
 
-    /// What is known of the addresses of a file.
-    pub(super) fn read(&self, sources: &SymbolFiles) -> LookedUp {
-        self.path(sources).and_then(|path| read(&path)).unwrap_or_default()
-    }
-
-    /// Keeps what is known of them now.
-    pub(super) fn write(&self, sources: &SymbolFiles, known: &LookedUp) {
-        let Some(path) = self.path(sources).filter(|_| known.len() <= MOST_ADDRESSES) else { return };
-        if write(&path, known).is_some() {
-            self.prune();
-        }
+    /// The names that come from these files, as they are now.
+    pub(super) fn entry(&self, sources: &SymbolFiles) -> CacheEntry {
+        CacheEntry { path: self.path(sources) }
     }
 
     fn path(&self, sources: &SymbolFiles) -> Option<PathBuf> {
@@ -73,12 +65,11 @@ impl SymbolCache {
         Some(folder.join(format!("{build_id}-{:016x}.{SUFFIX}", hasher.finish())))
     }
 
-    /// Removes files that were not used for longest, where all are too many.
-    fn prune(&self) {
+    /// Removes files that were not used for longest, where all are too many. Drafts that were never finished are among them.
+    pub(super) fn prune(&self) {
         let Some(entries) = self.folder.as_ref().and_then(|folder| folder.read_dir().ok()) else { return };
         let paths = entries.flatten().map(|entry| entry.path());
-        let own = paths.filter(|path| path.extension().is_some_and(|end| end == SUFFIX));
-        let mut files: Vec<(SystemTime, u64, PathBuf)> = own
+        let mut files: Vec<(SystemTime, u64, PathBuf)> = paths
             .filter_map(|path| {
                 let about = path.symlink_metadata().ok()?;
                 Some((about.modified().ok()?, about.len(), path))
@@ -95,6 +86,26 @@ impl SymbolCache {
             }
             std::fs::remove_file(path).ok();
             bytes -= length;
+        }
+    }
+}
+
+/// The file of the cache for the names of one object file. It is chosen before that is read: whatever comes to its path later has another one.
+pub(super) struct CacheEntry {
+    /// `None` where nothing is kept.
+    path: Option<PathBuf>,
+}
+
+impl CacheEntry {
+    /// What is known.
+    pub(super) fn read(&self) -> LookedUp {
+        self.path.as_deref().and_then(read).unwrap_or_default()
+    }
+
+    /// Keeps what is known now.
+    pub(super) fn write(&self, known: &LookedUp) {
+        if let Some(path) = self.path.as_deref().filter(|_| known.len() <= MOST_ADDRESSES) {
+            write(path, known);
         }
     }
 }
@@ -127,7 +138,7 @@ fn age(path: &Path) -> Option<Duration> {
 }
 
 /// Several may write the same file at once: each writes one of its own, and the last one renamed stays.
-fn write(path: &Path, known: &LookedUp) -> Option<()> {
+fn write(path: &Path, known: &LookedUp) {
     let symbol = |(&offset, functions): (&u64, &Vec<Function>)| FrameSymbol {
         module: ModuleId::new(1),
         offset,
@@ -138,13 +149,11 @@ fn write(path: &Path, known: &LookedUp) -> Option<()> {
     let process = Process { modules: vec![Module::default()], symbols, ..Process::default() };
     let bytes = encode(&Recording { processes: vec![process], ..Recording::default() });
     let draft = path.with_extension(format!("{}.draft", std::process::id()));
-    let mut file =
-        OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&draft).ok()?;
-    let written = file.write_all(&bytes).and_then(|()| std::fs::rename(&draft, path));
-    if written.is_err() {
+    let opened = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&draft);
+    let written = opened.and_then(|mut file| file.write_all(&bytes));
+    if written.and_then(|()| std::fs::rename(&draft, path)).is_err() {
         std::fs::remove_file(&draft).ok();
     }
-    written.ok()
 }
 
 #[cfg(test)]
@@ -174,9 +183,9 @@ mod tests {
     #[test]
     fn what_was_looked_up_is_read_again_also_that_there_is_no_name() {
         let (_folder, cache, sources) = made();
-        assert_eq!(cache.read(&sources), LookedUp::new());
-        cache.write(&sources, &known());
-        assert_eq!(cache.read(&sources), known());
+        assert_eq!(cache.entry(&sources).read(), LookedUp::new());
+        cache.entry(&sources).write(&known());
+        assert_eq!(cache.entry(&sources).read(), known());
         assert_eq!(files(&cache).len(), 1, "a draft was left behind");
         assert_eq!(files(&cache)[0].metadata().unwrap().mode() & 0o777, 0o600);
     }
@@ -184,32 +193,32 @@ mod tests {
     #[test]
     fn another_file_at_the_path_or_in_it_has_no_names_from_the_cache() {
         let (_folder, cache, sources) = made();
-        cache.write(&sources, &known());
+        cache.entry(&sources).write(&known());
         std::fs::write(&sources.object, b"edoc").unwrap();
-        assert_eq!(cache.read(&sources), LookedUp::new());
+        assert_eq!(cache.entry(&sources).read(), LookedUp::new());
     }
 
     #[test]
     fn a_file_of_the_cache_that_is_damaged_says_nothing() {
         let (_folder, cache, sources) = made();
-        cache.write(&sources, &known());
+        cache.entry(&sources).write(&known());
         let path = files(&cache).remove(0);
         let whole = std::fs::read(&path).unwrap();
         for at in 0..whole.len() {
             let mut damaged = whole.clone();
             damaged[at] ^= 0x10;
             std::fs::write(&path, &damaged).unwrap();
-            let found = cache.read(&sources);
+            let found = cache.entry(&sources).read();
             assert!(found.is_empty() || found == known(), "byte {at}: {found:?}");
             std::fs::write(&path, &whole[..at]).unwrap();
-            assert_eq!(cache.read(&sources), LookedUp::new(), "cut at {at}");
+            assert_eq!(cache.entry(&sources).read(), LookedUp::new(), "cut at {at}");
         }
     }
 
     #[test]
     fn without_a_build_id_and_in_a_folder_that_others_can_write_to_nothing_is_kept() {
         let (folder, cache, sources) = made();
-        cache.write(&SymbolFiles::of_file(&sources.object, &[]), &known());
+        cache.entry(&SymbolFiles::of_file(&sources.object, &[])).write(&known());
         assert!(files(&cache).is_empty());
         let open = folder.path().join("open");
         DirBuilder::new().create(&open).unwrap();
@@ -230,9 +239,10 @@ mod tests {
                 path
             })
             .collect();
-        cache.write(&sources, &known());
+        cache.entry(&sources).write(&known());
+        cache.prune();
         let left: Vec<bool> = paths.iter().map(|path| path.exists()).collect();
         assert_eq!(left, [false, false, false, true]);
-        assert_eq!(cache.read(&sources), known());
+        assert_eq!(cache.entry(&sources).read(), known());
     }
 }

@@ -50,10 +50,14 @@ pub(crate) fn has_build_id(module: &Module) -> bool {
 /// Fills [`Process::symbols`] of every process from the files on this machine, or from what earlier runs found there.
 pub fn resolve_symbols(recording: &mut Recording, cache: &SymbolCache) {
     let mut strings = Strings::default();
-    let mut names = HashMap::new();
+    let (mut names, mut is_any_new) = (HashMap::new(), false);
     for (key, addresses) in wanted(recording) {
-        let found = look_up(&key, &addresses, cache, &mut strings);
+        let (found, is_new) = look_up(&key, &addresses, cache, &mut strings);
         names.insert(key, found);
+        is_any_new |= is_new;
+    }
+    if is_any_new {
+        cache.prune();
     }
     recording.processes.iter_mut().for_each(|process| hand_out(process, &names));
 }
@@ -115,24 +119,26 @@ fn key_of(module: &Module) -> FileKey {
     (module.path.clone(), module.build_id.clone())
 }
 
+/// The names at addresses of a file, and whether some had to be looked up in it.
 fn look_up(
     (path, build_id): &FileKey,
     addresses: &BTreeSet<u64>,
     cache: &SymbolCache,
     strings: &mut Strings,
-) -> NamedAddresses {
-    let Some(sources) = SymbolFiles::find(Path::new(path), build_id) else { return NamedAddresses::new() };
-    let mut known = cache.read(&sources);
+) -> (NamedAddresses, bool) {
+    let Some(sources) = SymbolFiles::find(Path::new(path), build_id) else { return Default::default() };
+    let entry = cache.entry(&sources);
+    let mut known = entry.read();
     let unknown: Vec<u64> =
         addresses.iter().copied().filter(|address| !known.contains_key(address)).collect();
     if !unknown.is_empty() {
         let mut file = ObjectFile::open(&sources);
         let found = unknown.iter().map(|&address| (address, file.functions(call_before(address), strings)));
         known.extend(found);
-        cache.write(&sources, &known);
+        entry.write(&known);
     }
     known.retain(|address, functions| addresses.contains(address) && !functions.is_empty());
-    known
+    (known, !unknown.is_empty())
 }
 
 fn hand_out(process: &mut Process, names: &HashMap<FileKey, NamedAddresses>) {

@@ -153,7 +153,7 @@ impl<M: ReadMemory> Python<'_, M> {
             ClassKind::Generator => self.finished_frame(object).into_iter().collect(),
             ClassKind::Dict => self.hashes(object.address),
             ClassKind::Set => self.hashes_of_set(object),
-            ClassKind::JaxArray | ClassKind::JaxClient => self.links_of_arrays(object, &class),
+            ClassKind::JaxArray => self.links_of_arrays(object, &class),
             _ => Vec::new(),
         };
         parts.extend(self.order_of_values(object, &class));
@@ -172,9 +172,9 @@ impl<M: ReadMemory> Python<'_, M> {
         Some(NonOwningPart { whole: Span::new(start, non_owning.end), non_owning })
     }
 
-    /// A client of JAX lists all arrays: each has links to the one before and the one after it, and the client to the first ones.
+    /// JAX lists all arrays: each has links to the one before and the one after it.
     fn links_of_arrays(&self, object: PythonObject, class: &Class) -> Vec<NonOwningPart> {
-        const LARGEST: u64 = 1 << 14;
+        const LARGEST: u64 = 1 << 12;
         let size = class.type_object.basicsize.min(LARGEST);
         let whole = Span::new(object.block, after(object.address, size));
         let leads_to_array = |offset: &u64| {
