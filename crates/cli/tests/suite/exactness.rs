@@ -113,14 +113,14 @@ fn the_run_and_the_recording_give_the_same_report() {
     let run = Heaplens::on(&program("basic.cpp"), &[]).finish().expect_status(0);
     let truth = run.truth();
     assert_exact(&truth, truth.pid(), &run.report());
-    assert_eq!(run.report().0, run.report_on(truth.pid()).0);
+    assert_eq!(run.report(), run.report_on(truth.pid()));
 }
 
 /// Neither what we allocate ourselves nor what libc allocates because we asked it something.
 #[test]
 fn nothing_of_our_own_is_counted() {
     for program in [program("plain.c"), program("basic.cpp"), "/usr/bin/true".into()] {
-        let report = Heaplens::on(&program, &[]).finish().report().0;
+        let report = Heaplens::on(&program, &[]).finish().report().whole();
         let sites = report["sites"].as_array().into_iter().flatten();
         let frames = sites.flat_map(|site| site["stack"].as_array().into_iter().flatten());
         let ours = |frame: &&serde_json::Value| {

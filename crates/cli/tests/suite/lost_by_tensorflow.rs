@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::harness::{Folder, Heaplens, program_with, skip};
+use crate::harness::{Folder, Heaplens, Report, program_with, skip};
 use crate::python::script;
 
 const SOURCE: &str = include_str!("../../../../tests/programs/leaking_operations.cpp");
@@ -44,7 +44,7 @@ fn lost(python: &Path, names: &[&str]) -> Value {
     command.arg(&json).arg(python).arg(script("leaking_operations.py")).arg(library).arg(CALLS.to_string());
     let output = command.args(names).env("TF_CPP_MIN_LOG_LEVEL", "3").output().expect("heaplens starts");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let report: Value = serde_json::from_slice(&std::fs::read(json).expect("a report")).expect("JSON");
+    let report = Report::parse(&std::fs::read(json).expect("a report")).whole();
     report["lost"].clone()
 }
 

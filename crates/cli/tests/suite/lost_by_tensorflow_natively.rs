@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::harness::{Folder, Heaplens, program_with, skip};
+use crate::harness::{Folder, Heaplens, Report, program_with, skip};
 
 const SOURCE: &str = include_str!("../../../../tests/programs/native_losses.cpp");
 const FLAGS: &str = "import tensorflow as tf
@@ -44,7 +44,7 @@ fn lost(program: &Path, what: &str) -> Vec<(String, u64, u64, u64)> {
     command.arg(&json).arg(program).args([what, &ITERATIONS.to_string()]).env("TF_CPP_MIN_LOG_LEVEL", "3");
     let output = command.output().expect("heaplens starts");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let report: Value = serde_json::from_slice(&std::fs::read(json).expect("a report")).expect("JSON");
+    let report = Report::parse(&std::fs::read(json).expect("a report")).whole();
     let kept = report["lost"]["still_reachable"]["blocks"].as_u64().expect("a number");
     assert!(kept > 100_000, "TensorFlow keeps {kept} blocks");
     let records = report["lost"]["records"].as_array().expect("records").iter();

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use heaplens_analyze::suppressions::built_in_files;
 use serde_json::Value;
 
-use crate::harness::{Folder, Heaplens, program_with, skip};
+use crate::harness::{Folder, Heaplens, Report, program_with, skip};
 use crate::python::script;
 
 const SOURCE: &str = include_str!("../../../../tests/programs/planted.cpp");
@@ -60,7 +60,7 @@ fn what_is_lost_under_a_suppressed_frame_is_reported() {
     command.arg(&json).arg(python).arg(script("planted.py")).arg(library).env("TF_CPP_MIN_LOG_LEVEL", "3");
     let output = command.output().expect("heaplens starts");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let report: Value = serde_json::from_slice(&std::fs::read(json).expect("a report")).expect("JSON");
+    let report = Report::parse(&std::fs::read(json).expect("a report")).whole();
     let lost = &report["lost"];
     let (planted, held) = said(&output.stdout);
     let records = lost["records"].as_array().expect("records");

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::harness::{Folder, Heaplens, program_with, skip};
+use crate::harness::{Folder, Heaplens, Report, program_with, skip};
 
 /// Bytes and blocks by kind and line.
 type Leaks = BTreeMap<(String, u64), (u64, u64)>;
@@ -37,7 +37,7 @@ fn checked(program: &Path, source: &str, words: &[&str]) -> (Leaks, Leaks, Value
     let mut command = Heaplens::bare(["memcheck", "--json"]);
     let output = command.arg(&json).arg(program).args(words).output().expect("heaplens starts");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let report: Value = serde_json::from_slice(&std::fs::read(json).expect("a report")).expect("JSON");
+    let report = Report::parse(&std::fs::read(json).expect("a report")).whole();
     let lost = &report["lost"];
     assert!(lost["not_done"].is_null(), "{}", lost["not_done"]);
     let mut found = Leaks::new();

@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use serde_json::Value;
 
-use crate::harness::{Folder, Heaplens, program_with, skip};
+use crate::harness::{Folder, Heaplens, Report, program_with, skip};
 
 const FULL: [&str; 3] = ["memcheck", "--leak-check=full", "--show-leak-kinds=all"];
 
@@ -74,7 +73,7 @@ fn suppressed_by(block: &str, program: &Path, folder: &Folder) -> Amount {
     std::fs::write(&file, block).expect("the folder is writable");
     let mut command = Heaplens::bare(["memcheck", "--default-suppressions=no", "--json"]);
     stderr_of(command.arg(&json).arg("--suppressions").arg(&file).arg(program));
-    let report: Value = serde_json::from_slice(&std::fs::read(json).expect("a report")).expect("JSON");
+    let report = Report::parse(&std::fs::read(json).expect("a report")).0;
     let number = |field: &str| report["lost"]["suppressed"][field].as_u64().expect("a number");
     (number("bytes"), number("blocks"))
 }

@@ -114,9 +114,10 @@ impl CaseRun {
     }
 
     /// Stacks of what is definitely lost.
-    fn lost(&self) -> Vec<&Value> {
-        let records = self.report["lost"]["records"].as_array().expect("records");
-        records.iter().filter(|record| record["kind"] == "definitely").collect()
+    fn lost(&self) -> Vec<Value> {
+        let report = self.run.report().whole();
+        let records = report["lost"]["records"].as_array().expect("records");
+        records.iter().filter(|record| record["kind"] == "definitely").cloned().collect()
     }
 
     fn unused(&self) -> f64 {

@@ -28,7 +28,7 @@ impl PoolRun {
         let said = run.stdout();
         let words = said.lines().find_map(|line| line.strip_prefix("kept ")).expect("the script counts");
         let kept: Vec<u64> = words.split(' ').map(|word| word.parse().expect("a number")).collect();
-        Self { report: run.report().0, kept: [kept[0], kept[1]] }
+        Self { report: run.report().whole(), kept: [kept[0], kept[1]] }
     }
 
     /// The stack that holds most at the end of the script: its line, bytes, blocks, and bytes in each iteration.

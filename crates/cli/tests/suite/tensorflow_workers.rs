@@ -31,7 +31,7 @@ fn reported(test: &str, options: &[&str], kind: &str) -> Option<(Vec<Kept>, Vec<
     let run = ran(test, options, kind)?;
     let said = run.stdout();
     let mut truth: Vec<Kept> = said.lines().filter_map(|line| kept(line.strip_prefix("truth ")?)).collect();
-    let report = run.report().0;
+    let report = run.report().whole();
     let mut seen: Vec<Kept> = report["sites"].as_array().expect("sites").iter().filter_map(held).collect();
     seen.sort_by_key(|(_, [bytes, _])| std::cmp::Reverse(*bytes));
     seen.truncate(truth.len().max(1));

@@ -31,7 +31,8 @@ impl Statistics {
 
 /// Blocks of `malloc` that Python's allocator asked for: objects too, but none that its statistics know.
 fn large_objects(ledger: &Ledger) -> f64 {
-    let sites = ledger.0.0["sites"].as_array().into_iter().flatten();
+    let report = ledger.0.clone().whole();
+    let sites = report["sites"].as_array().into_iter().flatten();
     sites.filter(|site| site["kind"] == "python-block").filter_map(|site| site["held_bytes"].as_f64()).sum()
 }
 

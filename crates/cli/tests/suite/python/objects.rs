@@ -20,14 +20,14 @@ fn every_line_has_its_objects_when_all_are_recorded() {
 
 /// Live bytes of a line and how far off they may be, at 95 %: independent samples add up by their squares.
 fn estimate(run: &Finished, line: u64) -> (f64, f64) {
-    let report = run.report();
+    let report = run.report().whole();
     let own = |site: &&serde_json::Value| {
         let frames = site["stack"].as_array().into_iter().flatten();
         let mut own = frames
             .filter(|frame| frame["file"].as_str().is_some_and(|file| file.ends_with("python_objects.py")));
         site["layer"] == "python" && own.next().is_some_and(|frame| frame["line"].as_u64() == Some(line))
     };
-    let sites = report.0["sites"].as_array().into_iter().flatten().filter(own);
+    let sites = report["sites"].as_array().into_iter().flatten().filter(own);
     let (mut bytes, mut square) = (0.0, 0.0);
     for site in sites {
         bytes += site["live_bytes"].as_f64().unwrap_or_default();

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::interpreters::{self, Interpreter};
 use super::script;
-use crate::harness::{Finished, Folder, Heaplens, skip};
+use crate::harness::{Finished, Folder, Heaplens, Report, skip};
 
 fn recorded(python: &Interpreter, kind: &str) -> Finished {
     Heaplens::on(&python.path, &[]).arg(script("python_references.py")).arg(kind).finish().expect_status(0)
@@ -156,7 +156,7 @@ fn unreferenced(python: &Interpreter, modules: &str, kind: &str) -> ([u64; 2], [
     let output = command.env("PYTHONPATH", modules).output().expect("heaplens starts");
     let (said, page) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{page}");
-    let report: Value = serde_json::from_slice(&std::fs::read(json).expect("a report")).expect("JSON");
+    let report = Report::parse(&std::fs::read(json).expect("a report")).0;
     let number = |field: &str| report["lost"]["unreferenced"][field].as_u64().expect("a number");
     let words: Vec<u64> = said.split_whitespace().skip(2).filter_map(|word| word.parse().ok()).collect();
     let [_, size, _, count] = words[..] else { panic!("{said}") };
