@@ -22,8 +22,10 @@ def here(offset=0):
     return sys._getframe(1).f_lineno + offset
 
 
-def say(kind, passes, exact, line):
-    print("loop", kind, passes, "exact" if exact else "about", line, flush=True)
+def say(kind, passes, exact, line, least=None):
+    """With the iterations that are seen in any case, where not all of them are."""
+    seen = [] if least is None else [least]
+    print("loop", kind, passes, "exact" if exact else "about", line, *seen, flush=True)
 
 
 def for_range():
@@ -165,7 +167,7 @@ def list_that_grows():
             work()
         if number < 90:
             tasks.append(number + 30)
-    say("list_that_grows", 120, True, line)
+    say("list_that_grows", 120, SEES_END, line, None if SEES_END else 60)
 
 
 def list_that_shrinks():
@@ -209,7 +211,7 @@ def same_frame_again():
     late(30)
     late(30)
     exact = sys.version_info < (3, 12)
-    say("same_frame_again", 90, exact, late.__code__.co_firstlineno + 2)
+    say("same_frame_again", 90, exact, late.__code__.co_firstlineno + 2, None if SEES_END else 30)
 
 
 def late_in(items):
@@ -408,6 +410,46 @@ def generator():
     say("generator", 80, False, line)
 
 
+def produce_and_end(number):
+    for value in range(number):
+        work()
+        yield value
+    work(7000)
+
+
+def generator_that_works_at_its_end():
+    """When there is no item left, code of the generator runs once more."""
+    line = here(2)
+    for _ in range(4):
+        for _ in produce_and_end(30):
+            work(6000)
+    say("generator_that_works_at_its_end", 120, False, line)
+
+
+class Countdown:
+    def __init__(self, number):
+        self.number = number
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        work()
+        self.number -= 1
+        if self.number < 0:
+            work(7000)
+            raise StopIteration
+        return self.number
+
+
+def iterator_of_a_class():
+    line = here(2)
+    for _ in range(4):
+        for _ in Countdown(30):
+            work(6000)
+    say("iterator_of_a_class", 120, False, line)
+
+
 async def step():
     work()
 
@@ -511,11 +553,7 @@ def no_loop():
     print("loop no_loop 0 - 0", flush=True)
 
 
-HELPERS = {"work", "here", "say", "epoch", "produce", "step", "in_async", "leaves_early", "two_loops", "one_of_two", "while_around_changing_loops", "silent_end", "late", "late_in"}
-
-# There it is chance how many iterations of these are seen.
-if not SEES_END:
-    HELPERS |= {"list_that_grows", "same_frame_again"}
+HELPERS = {"work", "here", "say", "epoch", "produce", "produce_and_end", "step", "in_async", "leaves_early", "two_loops", "one_of_two", "while_around_changing_loops", "silent_end", "late", "late_in"}
 
 if __name__ == "__main__":
     if len(sys.argv) > 1:

@@ -20,8 +20,11 @@ def work(size=5000):
         kept.clear()
 
 
-def say(kind, iterations, exact, function, offset=1):
-    print("loop", kind, iterations, "exact" if exact else "about", function.__code__.co_firstlineno + offset, flush=True)
+def say(kind, iterations, exact, function, offset=1, least=None):
+    """With the iterations that are seen in any case, where not all of them are."""
+    seen = [] if least is None else [least]
+    line = function.__code__.co_firstlineno + offset
+    print("loop", kind, iterations, "exact" if exact else "about", line, *seen, flush=True)
 
 
 def drain(items):
@@ -109,8 +112,8 @@ async def silent_at_last(number):
 def tasks_with_silent_ends():
     """Nothing is seen of the last iterations: the iterators report them when they are freed."""
     gather(silent_at_last, range(40, 50))
-    seen = sum(range(40, 50))
-    say("tasks_with_silent_ends", seen if SEES_END else seen - 60, SEES_END, silent_at_last)
+    all_of_them = sum(range(40, 50))
+    say("tasks_with_silent_ends", all_of_them, SEES_END, silent_at_last, least=None if SEES_END else all_of_them - 60)
 
 
 def cancelled_tasks():
@@ -243,7 +246,8 @@ def shared_iterator():
             await asyncio.sleep(0)
 
     gather(worker, range(5))
-    say("shared_iterator", 200, False, worker)
+    # Where nobody notices the end of an iterator, one in another frame may be another one: a worker that begins counts an iteration.
+    say("shared_iterator", 200 if SEES_END else 210, False, worker, least=200)
 
 
 def many_generators():

@@ -43,6 +43,14 @@ pub struct Counter {
     pub runs_ahead: bool,
 }
 
+impl Counter {
+    /// Whether it may be another one at a later time: not where both go through lists or tuples, and these are different ones. What is
+    /// known of iterators that go to free lists is not more.
+    pub fn may_follow(&self, earlier: &Self) -> bool {
+        self.sequence == earlier.sequence || self.sequence == 0 || earlier.sequence == 0
+    }
+}
+
 /// What an object may be.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-
 use crate::harness::{Folder, Heaplens, Report, program_with, skip};
 
 const FULL: [&str; 3] = ["memcheck", "--leak-check=full", "--show-leak-kinds=all"];

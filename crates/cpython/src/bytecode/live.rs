@@ -13,8 +13,20 @@ pub struct CodeLoop {
     pub begin: u32,
     /// The first instruction after this part.
     pub end: u32,
-    /// 1 for a `for` loop, whose iterator lies on the frame's stack meanwhile; 0 for any other.
-    pub has_iterator: u32,
+    /// Units of the instruction that takes the next item, with its arguments and caches; 0 where it is no `for` loop.
+    pub item_units: u32,
+}
+
+impl CodeLoop {
+    /// Whether it is a `for` loop, whose iterator lies on the frame's stack meanwhile.
+    pub fn has_iterator(&self) -> bool {
+        self.item_units != 0
+    }
+
+    /// Whether an instruction is the one that takes the next item.
+    pub fn takes_item(&self, instruction: u32) -> bool {
+        instruction.wrapping_sub(self.first) < self.item_units
+    }
 }
 
 /// A loop with more jumps is taken for one whose iterations cannot be counted.
@@ -35,7 +47,7 @@ struct Jump {
 pub fn parts(opcodes: &Opcodes, code: &[u8], one: CodeLoop, mut take: impl FnMut(CodeLoop)) {
     let mut buffer = [Jump::default(); MOST_JUMPS];
     let Some(jumps) = jumps(opcodes, code, one, &mut buffer) else {
-        return take(CodeLoop { has_iterator: 0, ..one });
+        return take(CodeLoop { item_units: 0, ..one });
     };
     while spread(jumps, one) {}
     let mut begin = one.first;

@@ -50,9 +50,9 @@ impl Loops {
         }
         let mut loops = Self::default();
         for &one in found.all() {
-            match one.has_iterator {
-                1 => live::parts(opcodes, code, one, |part| loops.add(part)),
-                _ => loops.add(one),
+            match one.has_iterator() {
+                true => live::parts(opcodes, code, one, |part| loops.add(part)),
+                false => loops.add(one),
             }
         }
         loops.sort();
@@ -68,7 +68,7 @@ impl Loops {
         let Instruction { begin, opcode, next, .. } = *instruction;
         let Some(target) = instruction.target(opcodes) else { return };
         if opcodes.for_iter.contains(&opcode) {
-            self.add(CodeLoop { first: begin, begin, end: target, has_iterator: 1 });
+            self.add(CodeLoop { first: begin, begin, end: target, item_units: next - begin });
         } else if target <= begin {
             self.add_backward(target, next);
         }
@@ -78,9 +78,9 @@ impl Loops {
     fn add_backward(&mut self, first: u32, end: u32) {
         let known = self.loops[..self.count].iter_mut().find(|known| known.first == first);
         match known {
-            Some(known) if known.has_iterator == 1 => {}
+            Some(known) if known.has_iterator() => {}
             Some(known) => known.end = known.end.max(end),
-            None => self.add(CodeLoop { first, begin: first, end, has_iterator: 0 }),
+            None => self.add(CodeLoop { first, begin: first, end, item_units: 0 }),
         }
     }
 
@@ -106,7 +106,7 @@ mod tests {
     }
 
     fn of_items(first: u32, begin: u32, end: u32) -> CodeLoop {
-        CodeLoop { first, begin, end, has_iterator: 1 }
+        CodeLoop { first, begin, end, item_units: 1 }
     }
 
     #[test]
@@ -122,7 +122,7 @@ mod tests {
         // 3.11: FOR_ITER to 4; NOP; JUMP_BACKWARD 3 to the FOR_ITER; then NOP; POP_JUMP_BACKWARD_IF_TRUE 2 to the NOP
         let code = [93, 2, 9, 0, 140, 3, 9, 0, 176, 2, 9, 0];
         let loops = Loops::read(of_minor(11), &code);
-        let other = CodeLoop { first: 3, begin: 3, end: 5, has_iterator: 0 };
+        let other = CodeLoop { first: 3, begin: 3, end: 5, item_units: 0 };
         assert_eq!(loops.all(), [of_items(0, 0, 3), other]);
     }
 
@@ -136,9 +136,11 @@ mod tests {
     fn specialised_instructions_are_those_that_they_stand_for() {
         // 3.14: 0 FOR_ITER_RANGE → 9, a cache; 2 CALL_LEN, three caches; 6 JUMP_BACKWARD_NO_JIT → 0, a cache; 8 END_FOR
         let code = [173, 6, 0, 0, 154, 0, 75, 9, 75, 9, 75, 9, 176, 8, 0, 0, 9, 0];
-        assert_eq!(Loops::read(of_minor(14), &code).all(), [of_items(0, 0, 8)]);
+        let with_cache = CodeLoop { item_units: 2, ..of_items(0, 0, 8) };
+        assert!(with_cache.takes_item(1) && !with_cache.takes_item(2));
+        assert_eq!(Loops::read(of_minor(14), &code).all(), [with_cache]);
         let plain = [70, 6, 0, 0, 52, 0, 75, 9, 75, 9, 75, 9, 75, 8, 0, 0, 9, 0];
-        assert_eq!(Loops::read(of_minor(14), &plain).all(), [of_items(0, 0, 8)]);
+        assert_eq!(Loops::read(of_minor(14), &plain).all(), [with_cache]);
     }
 
     #[test]

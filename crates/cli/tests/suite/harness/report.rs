@@ -9,7 +9,8 @@ pub struct Report(pub Value, [String; 2]);
 
 /// These lists: where each begins, and the field that comes after it. A text that has quotation marks has them escaped, so that
 /// neither can be found within one.
-const LISTS: [[&str; 2]; 2] = [["\"records\":[", ",\"records_omitted\":"], ["\"sites\":[", ",\"sites_omitted\":"]];
+const LISTS: [[&str; 2]; 2] =
+    [["\"records\":[", ",\"records_omitted\":"], ["\"sites\":[", ",\"sites_omitted\":"]];
 
 /// A stack that allocates.
 #[derive(Clone, Debug)]

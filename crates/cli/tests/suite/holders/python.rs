@@ -203,7 +203,10 @@ fn what_a_short_loop_kept_in_a_function_is_named() {
     for python in &interpreters::all(test) {
         let found = holder_of(&python.path, &[script.to_str().expect("a plain path")], "script.py", 5);
         let expected = ["work (script.py:*)", "rows (list)", "[*] bytearray"].map(str::to_owned);
-        assert_eq!(found.as_deref(), Ok(&expected[..]), "Python {}", python.version);
+        // Where iterators go to free lists, nobody notices the end of the loop.
+        let is_noticed = python.version != "3.14";
+        let expected = if is_noticed { Ok(&expected[..]) } else { Err("nobody is named") };
+        assert_eq!(found.as_deref().map_err(String::as_str), expected, "Python {}", python.version);
     }
 }
 

@@ -27,13 +27,25 @@ fn kinds(python: &Interpreter, program: &str) -> Vec<String> {
     text.lines().map(str::to_owned).collect()
 }
 
-/// `loop KIND ITERATIONS exact|about LINE`; `None` where there is no loop.
+/// `loop KIND ITERATIONS exact|about LINE [LEAST]`; `None` where there is no loop.
 pub(super) fn said(run: &Finished) -> Option<Iterations> {
-    let stdout = run.stdout();
-    let words = stdout.lines().find_map(|line| line.strip_prefix("loop ")).expect("it says what is true");
-    let words: Vec<&str> = words.split(' ').collect();
+    let words = words(run);
     let number = |at: usize| words[at].parse().expect("a number");
     (number(1) > 0).then(|| Iterations { count: number(1), is_exact: words[2] == "exact", line: number(3) })
+}
+
+fn words(run: &Finished) -> Vec<String> {
+    let stdout = run.stdout();
+    let words = stdout.lines().find_map(|line| line.strip_prefix("loop ")).expect("it says what is true");
+    words.split(' ').map(str::to_owned).collect()
+}
+
+/// Whether a loop is the one that the program speaks of, with as many iterations. Where the program says how many can be seen at least,
+/// the others may be missing.
+fn is_said(found: &Iterations, run: &Finished) -> bool {
+    let Some(said) = said(run) else { return false };
+    let least = words(run).get(4).map_or(said.count, |word| word.parse().expect("a number"));
+    (least..=said.count).contains(&found.count) && (found.is_exact, found.line) == (said.is_exact, said.line)
 }
 
 pub(super) fn reported(run: &Finished) -> Option<Iterations> {
@@ -61,7 +73,9 @@ fn wrong_kinds(test: &str, program: &str, wrong: impl Fn(&Finished) -> Option<St
 #[test]
 fn every_kind_of_loop_is_counted_and_named() {
     let wrong = wrong_kinds("every_kind_of_loop_is_counted_and_named", "python_loops.py", |run| {
-        (reported(run) != said(run)).then(|| format!("{:?} for {:?}", reported(run), said(run)))
+        let found = reported(run);
+        let is_right = found.as_ref().map_or(said(run).is_none(), |found| is_said(found, run));
+        (!is_right).then(|| format!("{found:?} for {:?}", said(run)))
     });
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
@@ -92,7 +106,7 @@ fn loops_whose_frames_take_turns_are_counted_frame_by_frame() {
     let wrong = wrong_kinds(test, "python_turns.py", |run| {
         let said = said(run).expect("it has a loop");
         let found = recorded(run, said.line);
-        (!found.contains(&said)).then(|| format!("{found:?} for {said:?}"))
+        (!found.iter().any(|found| is_said(found, run))).then(|| format!("{found:?} for {said:?}"))
     });
     assert!(wrong.is_empty(), "{wrong:#?}");
 }

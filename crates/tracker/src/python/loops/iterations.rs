@@ -57,6 +57,8 @@ pub(super) enum LoopStep {
     Advanced(u64),
     /// It began anew and made so many iterations.
     Entered(u64),
+    /// It went on by so many, and Python code looks for the next item: whether there is one is not known yet.
+    Seeking(u64),
 }
 
 /// What is known of the loops around the one that is inspected.
@@ -86,6 +88,8 @@ impl Around {
         if step != LoopStep::Advanced(0) || kept.run.frame != running.frame || kept.run.key == 0 {
             kept.run.key = key;
         }
+        let still_seeks = kept.run.is_seeking && running.seeks_item && step == LoopStep::Advanced(0);
+        kept.run.is_seeking = still_seeks || matches!(step, LoopStep::Seeking(_));
         let record = kept.advance(tables.arena, step, running);
         kept.see(tables.arena, running);
         kept.mark_if_due(tables, record, !self.is_enough);
@@ -118,7 +122,12 @@ pub(super) fn step(
         None if !is_known => LoopStep::Entered(1),
         None => {
             let is_again = came_again(run, running, key) || around_is_new && stays(run, running);
-            LoopStep::Advanced(u64::from(went_back(run, running) || is_again))
+            let is_next = went_back(run, running) || is_again;
+            match running.seeks_item {
+                true if is_next => LoopStep::Seeking(run.is_seeking.into()),
+                true => LoopStep::Advanced(0),
+                false => LoopStep::Advanced(u64::from(is_next || run.is_seeking)),
+            }
         }
     }
 }
@@ -179,7 +188,8 @@ impl LoopState {
         if step != LoopStep::Advanced(0) {
             self.began_since = Inner::default();
         }
-        let (LoopStep::Advanced(iterations) | LoopStep::Entered(iterations)) = step;
+        let (LoopStep::Advanced(iterations) | LoopStep::Entered(iterations) | LoopStep::Seeking(iterations)) =
+            step;
         record.iterations.store(record.iterations.load(Relaxed) + iterations, Relaxed);
         record
     }

@@ -53,6 +53,8 @@ impl Pause {
             LoopStep::Advanced(_) if settled.record != self.record => *self = Self::of(settled.record),
             LoopStep::Entered(_) => *self = Self::of(settled.record),
             LoopStep::Advanced(0) => {}
+            // A loop that is left alone counts its items, and does not look for them.
+            LoopStep::Seeking(_) => {}
             LoopStep::Advanced(iterations) => self.learn((u64::from(self.events) / iterations) as u32),
         }
         self.left = self.least.min(self.least_before) / INSPECTIONS_PER_ITERATION;

@@ -29,6 +29,8 @@ pub(super) struct LoopRun {
     pub(super) is_own: bool,
     /// Whether it is in a generator or coroutine, which others run while it waits.
     pub(super) can_suspend: bool,
+    /// Whether it looks for its next item: the iteration counts once its body is seen.
+    pub(super) is_seeking: bool,
 }
 
 impl LoopRun {
@@ -45,7 +47,10 @@ impl LoopRun {
     /// Whether a loop has the very iterator that this run was last seen with, and is no further back. In another frame, or when a loop around
     /// it has begun anew, it may be the next iterator at the same address, unless its end would have been noticed.
     pub(super) fn goes_on(&self, running: &Running, progress: &Progress, is_known: bool) -> bool {
-        let is_same = progress.iterator == self.iterator && progress.count >= self.count && self.count != 0;
+        let is_same = progress.iterator == self.iterator
+            && progress.count >= self.count
+            && self.count != 0
+            && progress.counter.may_follow(&self.counter);
         is_same && (is_known || running.is_shared && self.counter.block != 0)
     }
 

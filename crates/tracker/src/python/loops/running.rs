@@ -36,6 +36,8 @@ pub(super) struct Running {
     pub(super) is_left: bool,
     /// Whether its frame can be suspended and resumed.
     pub(super) can_suspend: bool,
+    /// Whether it takes its next item, and Python code runs for that, such as that of a generator.
+    pub(super) seeks_item: bool,
     /// The part of its body around the instruction that is a loop of its own; empty where none is.
     pub(super) inner: (u32, u32),
 }
@@ -63,6 +65,8 @@ impl Running {
 pub(super) struct LoopStack {
     pub(super) count: usize,
     pub(super) loops: [Running; DEEPEST],
+    /// The innermost frame.
+    innermost: u64,
     /// The innermost frame whose code has loops.
     pub(super) watched: WatchedFrame,
 }
@@ -81,6 +85,7 @@ impl LoopStack {
     pub(super) fn read(&mut self, thread: Thread<'_>, codes: &mut Codes, tables: Tables<'_>) {
         let known = thread.known;
         let mut frame = thread.innermost();
+        self.innermost = frame;
         for _ in 0..MOST_FRAMES {
             if frame == 0 {
                 break;
@@ -105,6 +110,7 @@ impl LoopStack {
             self.watched = WatchedFrame { frame, code, until: loops.until(instruction) };
         }
         let can_suspend = known.layout.can_suspend(&Live, code);
+        let is_innermost = self.innermost == frame;
         let contains = |one: &CodeLoop| (one.begin..one.end).contains(&instruction);
         let mut inner = (0, 0);
         for at in (0..loops.count).rev() {
@@ -112,7 +118,7 @@ impl LoopStack {
             if !contains(&one) {
                 continue;
             }
-            let outer = (0..at).map(|at| loops.get(at)).filter(|one| one.has_iterator == 1 && contains(one));
+            let outer = (0..at).map(|at| loops.get(at)).filter(|one| one.has_iterator() && contains(one));
             let running = Running {
                 code: number,
                 first: one.first,
@@ -120,11 +126,12 @@ impl LoopStack {
                 instruction,
                 frame,
                 address: code,
-                iterator: (one.has_iterator == 1).then(|| outer.count()),
+                iterator: one.has_iterator().then(|| outer.count()),
                 progress: None,
                 is_shared: false,
                 is_left: false,
                 can_suspend,
+                seeks_item: one.takes_item(instruction) && !is_innermost,
                 inner,
             };
             inner = (running.first, running.end);

@@ -286,9 +286,13 @@ impl Loops {
         let innermost = stack.count.checked_sub(1).map(|at| &stack.loops[at]);
         let innermost = innermost.filter(|innermost| innermost.frame == stack.watched.frame);
         let kept = innermost.and_then(|innermost| self.position_of(innermost)).map(|at| &self.kept[at]);
+        let mut frame = stack.watched;
+        if kept.is_some_and(|kept| kept.run.is_seeking) {
+            frame.until = frame.instruction(event.thread) + 1; // its body is to be seen
+        }
         self.watched = WatchedPosition {
-            frame: stack.watched,
-            instruction: stack.watched.instruction(event.thread),
+            frame,
+            instruction: frame.instruction(event.thread),
             reports: innermost.is_some_and(|innermost| innermost.progress.is_some()),
             key: kept.map_or(event.key, |kept| kept.run.key),
             key_here: event.key,
