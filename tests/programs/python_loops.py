@@ -1,6 +1,7 @@
 """Loops of one kind each, by name; every iteration allocates something that `malloc` sees. Says how many iterations the loop that
 counts made, whether that can be known for sure, and where it is."""
 import ctypes
+import queue
 import sys
 import threading
 
@@ -301,6 +302,32 @@ def while_of_one_place():
     say("while_of_one_place", 40, False, line)
 
 
+def while_over_a_queue():
+    """Now and then the queue itself allocates, before the task of an iteration does."""
+    numbers = queue.SimpleQueue()
+    any(map(numbers.put, range(600)))
+    line = here(1)
+    while not numbers.empty():
+        number = numbers.get()
+        work(5000 + number % 2)
+    say("while_over_a_queue", 600, False, line, 595)
+
+
+def while_with_calls_from_c():
+    """A function of C calls the same function several times in an iteration."""
+    number = 0
+    line = here(1)
+    while number < 60:
+        work()
+        any(map(grow, [6000] * 5))
+        number += 1
+    say("while_with_calls_from_c", 60, False, line)
+
+
+def grow(size):
+    work(size)
+
+
 def two_loops(count):
     for _ in range(count):
         work()
@@ -553,7 +580,7 @@ def no_loop():
     print("loop no_loop 0 - 0", flush=True)
 
 
-HELPERS = {"work", "here", "say", "epoch", "produce", "produce_and_end", "step", "in_async", "leaves_early", "two_loops", "one_of_two", "while_around_changing_loops", "silent_end", "late", "late_in"}
+HELPERS = {"work", "grow", "here", "say", "epoch", "produce", "produce_and_end", "step", "in_async", "leaves_early", "two_loops", "one_of_two", "while_around_changing_loops", "silent_end", "late", "late_in"}
 
 if __name__ == "__main__":
     if len(sys.argv) > 1:

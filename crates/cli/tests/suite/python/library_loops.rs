@@ -29,14 +29,14 @@ fn fit(python: &Path, what: &str, epochs: &str) -> Finished {
 fn a_callback_that_keeps_every_epoch_of_keras_is_a_leak_at_its_line() {
     let test = "python::library_loops::a_callback_that_keeps_every_epoch_of_keras_is_a_leak_at_its_line";
     let Some(python) = tensorflow::python(test) else { return };
-    let run = fit(&python, "keep", "40");
+    let run = fit(&python, "keep", "24");
     let report = run.report().0;
     assert_eq!(report["verdict"], "leak", "{}", run.stderr());
     assert_eq!(report["findings"][0]["location"]["line"], said(&run, "line"), "{}", run.stderr());
     let (steps, count, _) = counted(&report["iterations"]);
-    assert_eq!((steps, count), (Some("epochs of Keras"), Some(40)));
+    assert_eq!((steps, count), (Some("epochs of Keras"), Some(24)));
     let line = run.stderr();
-    assert!(line.contains("  iterations      40 of the loop at trainer.py:"), "{line}");
+    assert!(line.contains("  iterations      24 of the loop at trainer.py:"), "{line}");
     assert!(line.contains("(epochs of Keras)"), "{line}");
 }
 
@@ -78,9 +78,10 @@ fn tasks_of_pools_are_counted() {
         for (kind, steps) in kinds {
             let (run, report) = tasks(&python, kind);
             let (found, count, function) = counted(&report["iterations"]);
-            // The last iteration waits for a task that does not come. Before 3.10 a thread that takes the next task does nothing that is seen, and
-            // tasks that are alike only in part are not told apart.
-            let least = if kind == "threads" && is_old(&python) { 20 } else { said(&run, "tasks") };
+            // The last iteration waits for a task that does not come. Before 3.10 a thread that takes the next task does nothing that is seen:
+            // where the queue itself allocates, the iteration after that is missed.
+            let missed = if kind == "threads" && is_old(&python) { 10 } else { 0 };
+            let least = said(&run, "tasks") - missed;
             let is_right = count.is_some_and(|count| (least..=said(&run, "tasks") + 1).contains(&count));
             if !is_right || found != Some(steps) || report["verdict"] != "leak" {
                 let verdict = &report["verdict"];

@@ -101,13 +101,22 @@ impl Around {
     }
 }
 
-/// What a loop did. `key` is given for the innermost one alone: only there a stack that comes again says something.
+/// What shows that the innermost loop is at the same place again. Of others a stack that comes again says nothing.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Again {
+    /// The stack.
+    pub(super) key: Option<u64>,
+    /// Whether a stack came again with other variables.
+    pub(super) went_around: bool,
+}
+
+/// What a loop did.
 pub(super) fn step(
     arena: &Arena,
     kept: &LoopState,
     running: &Running,
     around_is_new: bool,
-    key: Option<u64>,
+    again: Again,
 ) -> LoopStep {
     let run = &kept.run;
     // A generator goes on in the next iteration of the loop that runs it; whatever else is inside one begins anew.
@@ -121,7 +130,8 @@ pub(super) fn step(
         Some(progress) => LoopStep::Entered(progress.first.max(1)),
         None if !is_known => LoopStep::Entered(1),
         None => {
-            let is_again = came_again(run, running, key) || around_is_new && stays(run, running);
+            let is_again = came_again(run, running, again.key)
+                || (around_is_new || again.went_around) && stays(run, running);
             let is_next = went_back(run, running) || is_again;
             match running.seeks_item {
                 true if is_next => LoopStep::Seeking(run.is_seeking.into()),

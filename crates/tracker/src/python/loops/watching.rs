@@ -7,7 +7,7 @@ use heaplens_format::Addr;
 use heaplens_format::arena::marks::{LOOP_FORGOTTEN, LOOP_UNSURE};
 
 use super::event::{Event, Tables};
-use super::iterations::{Around, Inner, LoopState, LoopStep, step};
+use super::iterations::{Again, Around, Inner, LoopState, LoopStep, step};
 use super::pause::{Pause, Settled};
 use super::records::{adopt, flag, parent_of, record, record_of};
 use super::run::LoopRun;
@@ -51,7 +51,11 @@ struct WatchedPosition {
     /// A stack that was seen at this instruction, and how many were there: it is taken anew after one, two, four of them, so that
     /// whatever comes again is found (Brent's search for cycles).
     key_here: u64,
+    /// The variables of the frame at that time, where the innermost loop does not report its iterations.
+    variables_here: u64,
     seen_here: u32,
+    /// Whether that stack came again with other variables: the frame went around its loop meanwhile, whatever the iteration began with.
+    went_around: bool,
 }
 
 impl Loops {
@@ -129,6 +133,7 @@ impl Loops {
         let mut stack = LoopStack::default();
         stack.read(thread, codes, tables);
         let (mut around, mut settled) = (Around::default(), None);
+        let went_around = self.watched.went_around && self.watched.frame.frame == stack.watched.frame;
         for at in 0..stack.count {
             stack.loops[at].ask(thread.known, tables);
             let running = stack.loops[at];
@@ -139,7 +144,9 @@ impl Loops {
             self.turn_to(index, &running, &stack, tables.arena);
             let kept = &self.kept[index];
             let is_innermost = at + 1 == stack.count;
-            let step = step(tables.arena, kept, &running, around.is_new, is_innermost.then_some(key));
+            let went_around = is_innermost && went_around;
+            let again = Again { key: is_innermost.then_some(key), went_around };
+            let step = step(tables.arena, kept, &running, around.is_new, again);
             // A loop that began anew inside one that does not report its iterations: that one has advanced.
             if let (LoopStep::Entered(_), Some(outer), true) =
                 (step, around.silent, kept.run.frame == running.frame)
@@ -295,9 +302,9 @@ impl Loops {
             instruction: frame.instruction(event.thread),
             reports: innermost.is_some_and(|innermost| innermost.progress.is_some()),
             key: kept.map_or(event.key, |kept| kept.run.key),
-            key_here: event.key,
-            seen_here: 0,
+            ..WatchedPosition::default()
         };
+        self.watched.stand_here(event);
         self.kept.iter_mut().for_each(|kept| kept.inspections = kept.inspections.saturating_sub(1));
     }
 }
@@ -325,7 +332,8 @@ impl WatchedPosition {
         let may_anchor = self.key == 0 && event.key != 0;
         if instruction > self.instruction && instruction < self.frame.until && !may_anchor {
             self.instruction = instruction;
-            (self.key_here, self.seen_here) = (event.key, 0);
+            self.seen_here = 0;
+            self.stand_here(event);
             return false;
         }
         if instruction != self.instruction {
@@ -333,21 +341,42 @@ impl WatchedPosition {
         }
         match event.key {
             0 => self.reports,
-            key => key == self.key || self.key == 0 || self.reports && self.came_again_here(key),
+            key if key == self.key || self.key == 0 => true,
+            _ if !self.came_again_here(event) => false,
+            _ if self.reports => true,
+            _ => {
+                self.went_around = self.variables(event) != self.variables_here;
+                self.went_around
+            }
         }
     }
 
-    /// Whether something else is done again than what the iteration began with that is kept in mind: iterations need not be alike, and a
-    /// loop that reports its iterations can be asked.
+    /// Whether something else is done again than what the iteration began with that is kept in mind: iterations need not be alike. A
+    /// loop that reports its iterations can be asked; of any other the variables show whether it went around, or a function of C does the same
+    /// several times in one iteration.
     #[inline]
-    fn came_again_here(&mut self, key: u64) -> bool {
-        if key == self.key_here {
+    fn came_again_here(&mut self, event: &Event<'_>) -> bool {
+        if event.key == self.key_here {
             return true;
         }
         self.seen_here = self.seen_here.saturating_add(1);
         if self.seen_here.is_power_of_two() {
-            self.key_here = key;
+            self.stand_here(event);
         }
         false
+    }
+
+    /// Keeps a stack in mind that was seen at this instruction.
+    #[inline]
+    fn stand_here(&mut self, event: &Event<'_>) {
+        self.key_here = event.key;
+        self.variables_here = self.variables(event);
+    }
+
+    /// A number for the variables of the frame, if they are needed.
+    #[inline]
+    fn variables(&self, event: &Event<'_>) -> u64 {
+        let WatchedFrame { frame, code, .. } = self.frame;
+        if self.reports || frame == 0 { 0 } else { event.thread.known.variables(frame, code) }
     }
 }
