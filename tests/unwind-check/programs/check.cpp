@@ -79,6 +79,9 @@ bool compare(const Stack& ours, const Reference& reference) {
     } else if (is_lazy_binding(reference, ours.count - 1)) {
         ++counts.explained;
         count_event("lazy-binding");
+    } else if (is_in_longjmp(reference, ours.count - 1)) {
+        ++counts.explained;
+        count_event("in-longjmp");
     } else {
         ++counts.truncated;
         show_fault("TRUNCATED", ours, reference);

@@ -1,5 +1,6 @@
 #include "reference.h"
 
+#include <csetjmp>
 #include <cstring>
 #include <dlfcn.h>
 
@@ -24,4 +25,11 @@ bool is_lazy_binding(const Reference& reference, size_t index) {
     if (dladdr(reinterpret_cast<void*>(frame.address - 1), &info) == 0) return false;
     return strstr(info.dli_fname, "/ld-linux") != nullptr &&
            reference.frames[index + 1].stack_pointer == frame.rbx + 8 * words_above;
+}
+
+bool is_in_longjmp(const Reference& reference, size_t index) {
+    // The code that restores the registers has no name: it lies right behind the function that calls it.
+    constexpr uint64_t bytes_behind = 512;
+    if (index >= reference.count || !reference.frames[index].interrupted) return false;
+    return reference.frames[index].address - reinterpret_cast<uint64_t>(&_longjmp) < bytes_behind;
 }

@@ -26,3 +26,7 @@ _Unwind_Reason_Code note_frame(_Unwind_Context*, void* argument);
 // Whether the frame belongs to the lazy binding of the dynamic linker (`_dl_runtime_resolve_*`), which finds its way back
 // by rbx. The tracker follows rsp and rbp only; nothing there allocates, so only a signal handler can see it.
 bool is_lazy_binding(const Reference&, size_t index);
+
+// Whether a signal interrupted `longjmp` while it restores registers: there the return address is in rdx and the stack pointer in r8. The
+// tracker has neither of them; nothing there allocates, so only a signal handler can see it.
+bool is_in_longjmp(const Reference&, size_t index);
