@@ -17,9 +17,10 @@ const MOST_MOMENTS: usize = 256;
 const COVERED: f64 = 0.8;
 
 /// The part of a run in which a program may give back what it has because it ends, of its time or, on a busy machine, of its work; and what is
-/// left of that at most.
+/// left of that at most. After so few readings it is not known what it did in that time: the recorder had to wait, too.
 const ENDING: f64 = 0.1;
 const ENDING_WHEN_BUSY: f64 = 0.25;
+const FEW_READINGS: usize = 2;
 const GIVEN_BACK: f64 = 0.5;
 
 /// What x counts.
@@ -198,13 +199,14 @@ impl Axis {
 fn over(timeline: &[Sample]) -> Option<Nanos> {
     let live = |sample: &Sample| sample.live.get() as f64;
     let (first, last) = (timeline.first()?, timeline.last()?);
-    let most = timeline.iter().rev().max_by_key(|sample| sample.live)?;
+    let (at, most) = timeline.iter().enumerate().rev().max_by_key(|(_, sample)| sample.live)?;
     let part = |value: fn(&Sample) -> Nanos| {
         let between = |from: &Sample, to: &Sample| value(to).get().saturating_sub(value(from).get()) as f64;
         between(most, last) / between(first, last)
     };
     let (of_time, of_work) = (part(|sample| sample.at), part(|sample| sample.cpu));
-    let is_end = of_time <= ENDING || of_work <= ENDING && of_time <= ENDING_WHEN_BUSY;
+    let is_little = of_work <= ENDING || timeline.len() - at <= 1 + FEW_READINGS;
+    let is_end = of_time <= ENDING || is_little && of_time <= ENDING_WHEN_BUSY;
     (is_end && live(last) < GIVEN_BACK * live(most)).then_some(most.at)
 }
 
@@ -363,6 +365,23 @@ mod tests {
         assert_eq!(over(&|at| at.min(33)), Some(Nanos::new(32 * second)), "it hardly ran then");
         assert_eq!(over(&|at| at), None, "it did something else then");
         assert_eq!(over(&|_| 0), None, "not known");
+    }
+
+    #[test]
+    fn where_the_recorder_had_to_wait_the_end_of_a_program_is_its_last_readings() {
+        let over = |seconds: &[u64]| {
+            let sample = |&at: &u64| Sample {
+                at: Nanos::new(at * 1_000_000_000),
+                live: Bytes::new(if at > 32 { 5 } else { 100 * at }),
+                cpu: Nanos::new(at * 100_000_000),
+                ..Sample::default()
+            };
+            over(&seconds.iter().map(sample).collect::<Vec<_>>()).map(|at| at.get() / 1_000_000_000)
+        };
+        let first = [0, 4, 8, 12, 16, 20, 24, 28, 32];
+        assert_eq!(over(&[&first[..], &[39, 40]].concat()), Some(32), "nothing is known in between");
+        assert_eq!(over(&[&first[..], &[34, 36, 38, 40]].concat()), None, "it went on");
+        assert_eq!(over(&[&first[..], &[50, 51]].concat()), None, "too long for an end");
     }
 
     #[test]
