@@ -2,7 +2,8 @@
 //! seconds, at the moments that the recorder marked.
 
 use heaplens_format::arena::marks::ENOUGH_ITERATIONS;
-use heaplens_format::recording::{Ledger, Mark, MarkKind, Process, Sample};
+use heaplens_format::memory::Category;
+use heaplens_format::recording::{Ledger, Mark, MarkKind, Process, ProcessEnd, Sample};
 use heaplens_format::{Bytes, Nanos};
 
 use super::series::{Point, Series, evenly};
@@ -96,7 +97,7 @@ impl Axis {
 
     fn by_time(process: &Process) -> Self {
         let (is_python, quiet, over) =
-            (process.python.is_some(), quiet_since(process), over(&process.timeline));
+            (process.python.is_some(), quiet_since(process), over(&process.timeline, live_at_end(process)));
         let x = |mark: &Mark| Some(mark.at.get().checked_sub(process.start.get())? as f64 / 1e9);
         let is_meant =
             |mark: &Mark| is_of_time(mark, is_python, quiet) && over.is_none_or(|over| mark.at <= over);
@@ -196,7 +197,9 @@ impl Axis {
 
 /// The reading with the most live bytes, where the program gave most of them back in what is left of its run, and that is little: it frees what it
 /// has because it ends, as destructors do when `main` returns.
-fn over(timeline: &[Sample]) -> Option<Nanos> {
+///
+/// What is live at the end counts if it is known: the last reading may be of a moment at which the program had given back a part of it.
+fn over(timeline: &[Sample], at_end: Option<Bytes>) -> Option<Nanos> {
     let live = |sample: &Sample| sample.live.get() as f64;
     let (first, last) = (timeline.first()?, timeline.last()?);
     let (at, most) = timeline.iter().enumerate().rev().max_by_key(|(_, sample)| sample.live)?;
@@ -207,7 +210,14 @@ fn over(timeline: &[Sample]) -> Option<Nanos> {
     let (of_time, of_work) = (part(|sample| sample.at), part(|sample| sample.cpu));
     let is_little = of_work <= ENDING || timeline.len() - at <= 1 + FEW_READINGS;
     let is_end = of_time <= ENDING || is_little && of_time <= ENDING_WHEN_BUSY;
-    (is_end && live(last) < GIVEN_BACK * live(most)).then_some(most.at)
+    let left = at_end.map_or(live(last), |at_end| live(last).min(at_end.get() as f64));
+    (is_end && left < GIVEN_BACK * live(most)).then_some(most.at)
+}
+
+/// What a process that exited had not freed.
+fn live_at_end(process: &Process) -> Option<Bytes> {
+    let heap = process.sites.iter().filter(|site| site.kind.category() == Category::Heap);
+    matches!(process.end, ProcessEnd::Ended(_)).then(|| heap.map(|site| site.live.bytes).sum())
 }
 
 /// Whether a mark is a moment for growth per second. The recorder marks a Python program while that is quiet; what it does between two such
@@ -360,11 +370,21 @@ mod tests {
                 cpu: Nanos::new(cpu(at) * second / 10),
                 ..Sample::default()
             };
-            over(&(0..=40).map(sample).collect::<Vec<_>>())
+            over(&(0..=40).map(sample).collect::<Vec<_>>(), None)
         };
         assert_eq!(over(&|at| at.min(33)), Some(Nanos::new(32 * second)), "it hardly ran then");
         assert_eq!(over(&|at| at), None, "it did something else then");
         assert_eq!(over(&|_| 0), None, "not known");
+    }
+
+    #[test]
+    fn what_is_left_at_the_end_counts_where_the_last_reading_came_before_it() {
+        let live = |at: u64| if at == 40 { 2500 } else { 100 * at };
+        let sample = |at: u64| Sample { at: Nanos::new(at), live: Bytes::new(live(at)), ..Sample::default() };
+        let timeline: Vec<Sample> = (0..=40).map(sample).collect();
+        assert_eq!(over(&timeline, None), None, "more than half is left");
+        assert_eq!(over(&timeline, Some(Bytes::new(2400))), None, "and stays");
+        assert_eq!(over(&timeline, Some(Bytes::ZERO)), Some(Nanos::new(39)));
     }
 
     #[test]
@@ -376,7 +396,7 @@ mod tests {
                 cpu: Nanos::new(at * 100_000_000),
                 ..Sample::default()
             };
-            over(&seconds.iter().map(sample).collect::<Vec<_>>()).map(|at| at.get() / 1_000_000_000)
+            over(&seconds.iter().map(sample).collect::<Vec<_>>(), None).map(|at| at.get() / 1_000_000_000)
         };
         let first = [0, 4, 8, 12, 16, 20, 24, 28, 32];
         assert_eq!(over(&[&first[..], &[39, 40]].concat()), Some(32), "nothing is known in between");
