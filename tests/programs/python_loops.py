@@ -444,12 +444,16 @@ def produce_and_end(number):
     work(7000)
 
 
+def four_times(items_of):
+    for _ in range(4):
+        for _ in items_of(30):
+            work(6000)
+    return four_times.__code__.co_firstlineno + 2
+
+
 def generator_that_works_at_its_end():
     """When there is no item left, code of the generator runs once more."""
-    line = here(2)
-    for _ in range(4):
-        for _ in produce_and_end(30):
-            work(6000)
+    line = four_times(produce_and_end)
     say("generator_that_works_at_its_end", 120, False, line)
 
 
@@ -470,10 +474,7 @@ class Countdown:
 
 
 def iterator_of_a_class():
-    line = here(2)
-    for _ in range(4):
-        for _ in Countdown(30):
-            work(6000)
+    line = four_times(Countdown)
     say("iterator_of_a_class", 120, False, line)
 
 
@@ -580,7 +581,7 @@ def no_loop():
     print("loop no_loop 0 - 0", flush=True)
 
 
-HELPERS = {"work", "grow", "here", "say", "epoch", "produce", "produce_and_end", "step", "in_async", "leaves_early", "two_loops", "one_of_two", "while_around_changing_loops", "silent_end", "late", "late_in"}
+HELPERS = {"work", "grow", "here", "say", "epoch", "produce", "produce_and_end", "four_times", "step", "in_async", "leaves_early", "two_loops", "one_of_two", "while_around_changing_loops", "silent_end", "late", "late_in"}
 
 if __name__ == "__main__":
     if len(sys.argv) > 1:

@@ -44,9 +44,9 @@ pub struct Counter {
 }
 
 impl Counter {
-    /// Whether it may be another one at a later time: not where both go through lists or tuples, and these are different ones. What is
-    /// known of iterators that go to free lists is not more.
-    pub fn may_follow(&self, earlier: &Self) -> bool {
+    /// Whether it may be the earlier one, further on: not if they go through different lists or tuples. An iterator from a free list has the
+    /// address of one that is gone.
+    pub fn may_continue(&self, earlier: &Self) -> bool {
         self.sequence == earlier.sequence || self.sequence == 0 || earlier.sequence == 0
     }
 }

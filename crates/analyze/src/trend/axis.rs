@@ -18,10 +18,9 @@ const MOST_MOMENTS: usize = 256;
 const COVERED: f64 = 0.8;
 
 /// The part of a run in which a program may give back what it has because it ends, of its time or, on a busy machine, of its work; and what is
-/// left of that at most. After so few readings it is not known what it did in that time: the recorder had to wait, too.
+/// left of that at most.
 const ENDING: f64 = 0.1;
 const ENDING_WHEN_BUSY: f64 = 0.25;
-const FEW_READINGS: usize = 2;
 const GIVEN_BACK: f64 = 0.5;
 
 /// What x counts.
@@ -202,22 +201,22 @@ impl Axis {
 fn over(timeline: &[Sample], at_end: Option<Bytes>) -> Option<Nanos> {
     let live = |sample: &Sample| sample.live.get() as f64;
     let (first, last) = (timeline.first()?, timeline.last()?);
-    let (at, most) = timeline.iter().enumerate().rev().max_by_key(|(_, sample)| sample.live)?;
+    let most = timeline.iter().rev().max_by_key(|sample| sample.live)?;
     let part = |value: fn(&Sample) -> Nanos| {
         let between = |from: &Sample, to: &Sample| value(to).get().saturating_sub(value(from).get()) as f64;
         between(most, last) / between(first, last)
     };
     let (of_time, of_work) = (part(|sample| sample.at), part(|sample| sample.cpu));
-    let is_little = of_work <= ENDING || timeline.len() - at <= 1 + FEW_READINGS;
-    let is_end = of_time <= ENDING || is_little && of_time <= ENDING_WHEN_BUSY;
+    let is_end = of_time <= ENDING || of_work <= ENDING && of_time <= ENDING_WHEN_BUSY;
     let left = at_end.map_or(live(last), |at_end| live(last).min(at_end.get() as f64));
     (is_end && left < GIVEN_BACK * live(most)).then_some(most.at)
 }
 
-/// What a process that exited had not freed.
+/// What a native process that exited had not freed. An interpreter frees the program's objects at exit, whether the program has grown or not.
 fn live_at_end(process: &Process) -> Option<Bytes> {
+    let is_known = matches!(process.end, ProcessEnd::Ended(_)) && process.python.is_none();
     let heap = process.sites.iter().filter(|site| site.kind.category() == Category::Heap);
-    matches!(process.end, ProcessEnd::Ended(_)).then(|| heap.map(|site| site.live.bytes).sum())
+    is_known.then(|| heap.map(|site| site.live.bytes).sum())
 }
 
 /// Whether a mark is a moment for growth per second. The recorder marks a Python program while that is quiet; what it does between two such
@@ -385,23 +384,6 @@ mod tests {
         assert_eq!(over(&timeline, None), None, "more than half is left");
         assert_eq!(over(&timeline, Some(Bytes::new(2400))), None, "and stays");
         assert_eq!(over(&timeline, Some(Bytes::ZERO)), Some(Nanos::new(39)));
-    }
-
-    #[test]
-    fn where_the_recorder_had_to_wait_the_end_of_a_program_is_its_last_readings() {
-        let over = |seconds: &[u64]| {
-            let sample = |&at: &u64| Sample {
-                at: Nanos::new(at * 1_000_000_000),
-                live: Bytes::new(if at > 32 { 5 } else { 100 * at }),
-                cpu: Nanos::new(at * 100_000_000),
-                ..Sample::default()
-            };
-            over(&seconds.iter().map(sample).collect::<Vec<_>>(), None).map(|at| at.get() / 1_000_000_000)
-        };
-        let first = [0, 4, 8, 12, 16, 20, 24, 28, 32];
-        assert_eq!(over(&[&first[..], &[39, 40]].concat()), Some(32), "nothing is known in between");
-        assert_eq!(over(&[&first[..], &[34, 36, 38, 40]].concat()), None, "it went on");
-        assert_eq!(over(&[&first[..], &[50, 51]].concat()), None, "too long for an end");
     }
 
     #[test]

@@ -50,7 +50,7 @@ impl LoopRun {
         let is_same = progress.iterator == self.iterator
             && progress.count >= self.count
             && self.count != 0
-            && progress.counter.may_follow(&self.counter);
+            && progress.counter.may_continue(&self.counter);
         is_same && (is_known || running.is_shared && self.counter.block != 0)
     }
 

@@ -46,12 +46,14 @@ struct WatchedPosition {
     instruction: u32,
     /// Whether the innermost loop reports its iterations.
     reports: bool,
+    /// Whether there is one and it does not: then the variables of its frame show whether it went around.
+    compares_variables: bool,
     /// The stack that its iteration began with.
     key: u64,
     /// A stack that was seen at this instruction, and how many were there: it is taken anew after one, two, four of them, so that
     /// whatever comes again is found (Brent's search for cycles).
     key_here: u64,
-    /// The variables of the frame at that time, where the innermost loop does not report its iterations.
+    /// The variables of the frame at that time, where they are compared.
     variables_here: u64,
     seen_here: u32,
     /// Whether that stack came again with other variables: the frame went around its loop meanwhile, whatever the iteration began with.
@@ -133,7 +135,8 @@ impl Loops {
         let mut stack = LoopStack::default();
         stack.read(thread, codes, tables);
         let (mut around, mut settled) = (Around::default(), None);
-        let went_around = self.watched.went_around && self.watched.frame.frame == stack.watched.frame;
+        let went_around =
+            core::mem::take(&mut self.watched.went_around) && self.watched.frame.frame == stack.watched.frame;
         for at in 0..stack.count {
             stack.loops[at].ask(thread.known, tables);
             let running = stack.loops[at];
@@ -301,6 +304,7 @@ impl Loops {
             frame,
             instruction: frame.instruction(event.thread),
             reports: innermost.is_some_and(|innermost| innermost.progress.is_some()),
+            compares_variables: innermost.is_some_and(|innermost| innermost.progress.is_none()),
             key: kept.map_or(event.key, |kept| kept.run.key),
             ..WatchedPosition::default()
         };
@@ -342,11 +346,10 @@ impl WatchedPosition {
         match event.key {
             0 => self.reports,
             key if key == self.key || self.key == 0 => true,
-            _ if !self.came_again_here(event) => false,
-            _ if self.reports => true,
+            _ if !(self.reports || self.compares_variables) || !self.came_again_here(event) => false,
             _ => {
-                self.went_around = self.variables(event) != self.variables_here;
-                self.went_around
+                self.went_around = self.compares_variables && self.variables(event) != self.variables_here;
+                self.reports || self.went_around
             }
         }
     }
@@ -373,10 +376,11 @@ impl WatchedPosition {
         self.variables_here = self.variables(event);
     }
 
-    /// A number for the variables of the frame, if they are needed.
+    /// A number for the variables of the frame, where they are compared. A stack without a key is not.
     #[inline]
     fn variables(&self, event: &Event<'_>) -> u64 {
         let WatchedFrame { frame, code, .. } = self.frame;
-        if self.reports || frame == 0 { 0 } else { event.thread.known.variables(frame, code) }
+        let is_needed = self.compares_variables && event.key != 0;
+        if is_needed { event.thread.known.variables(frame, code) } else { 0 }
     }
 }
