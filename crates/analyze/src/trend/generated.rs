@@ -327,6 +327,20 @@ fn a_memory_that_has_seen_most_things_is_no_growth() {
 }
 
 #[test]
+fn what_rose_while_readings_are_missing_did_not_rise_at_once() {
+    let shape = |while_missing: &dyn Fn(u32) -> Option<u32>| {
+        let is_missing = |x: &u32| (42..76).contains(x);
+        let y = |x: u32| if is_missing(&x) { while_missing(x) } else { Some(x) };
+        let point = |x: u32| Some(Point { x: f64::from(x), y: 4096.0 * f64::from(y(x)?) });
+        let readings = (0..100).step_by(2).filter_map(point);
+        trend(&Series::new(readings.collect()), Thresholds::OF_SECONDS.of_exact(4096.0)).shape
+    };
+    assert_eq!(shape(&Some), Shape::Linear, "none is missing");
+    assert_eq!(shape(&|_| None), Shape::Linear);
+    assert_eq!(shape(&|_| Some(42)), Shape::Steps, "it stood still, and rose at once");
+}
+
+#[test]
 fn few_readings_say_nothing() {
     assert_eq!(program(9, Kind::Jitter(0.0)).trend().shape, Shape::TooShort);
     assert_eq!(program(20, Kind::Jitter(0.0)).trend().shape, Shape::Linear);

@@ -205,10 +205,20 @@ fn spread(retained: &[Point]) -> Spread {
     if rise <= 0.0 {
         return Spread { rise: 0.0, rises: 0.0, distance: 1.0 };
     }
-    let squares: f64 = retained.windows(2).map(|pair| (pair[1].y - pair[0].y).powi(2)).sum();
+    let usual = usual_distance(retained);
+    // Where readings are missing, what rose is not known to have risen at once.
+    let readings = |pair: &[Point]| ((pair[1].x - pair[0].x) / usual).max(1.0);
+    let squares: f64 = retained.windows(2).map(|pair| (pair[1].y - pair[0].y).powi(2) / readings(pair)).sum();
     let even = |point: &Point| (point.x - first.x) / (last.x - first.x);
     let distances = retained.iter().map(|point| ((point.y - first.y) / rise - even(point)).abs());
     Spread { rise, rises: rise * rise / squares, distance: distances.fold(0.0, f64::max) }
+}
+
+/// How far apart the readings are, most of the time.
+fn usual_distance(points: &[Point]) -> f64 {
+    let mut distances: Vec<f64> = points.windows(2).map(|pair| pair[1].x - pair[0].x).collect();
+    let middle = distances.len() / 2;
+    *distances.select_nth_unstable_by(middle, f64::total_cmp).1
 }
 
 /// Whether the last rise is much longer ago than the rises before it were apart.
