@@ -7,7 +7,7 @@ use heaplens_format::recording::{Decoded, Process, Recording};
 use super::profile::Profile;
 use super::tree::{Member, is_at_fault, worst};
 use crate::diagnose::{Known, diagnose};
-use crate::profile::sites::Intervals;
+use crate::profile::sites::{Intervals, MergedSites};
 use crate::profile::stacks::Stacks;
 use crate::profile::{
     Choice, Counts, HeldAt, Holders, NoSuchProcess, ProcessRow, Resident, choice, iterations, leaks, ledger,
@@ -122,13 +122,14 @@ fn of_run(decoded: &Decoded, choice: &Choice, tables: Tables, profile: Profile) 
 fn of_process(process: &Process, recording: &Recording, tables: Tables, held_at: HeldAt) -> Profile {
     let stacks = Stacks::new(process);
     let intervals = Intervals::of(process, recording.run.sample_interval);
-    let (sites, threads) = sites::merge(process, &stacks, intervals, held_at);
+    let MergedSites { sites, numbers, threads } = sites::merge(process, &stacks, intervals, held_at);
     let iterations = iterations::iterations(process);
     let reclaim_test = reclaim_test::reclaim_test(process);
     let diagnosis = diagnose(Known {
         process,
         stacks: &stacks,
         sites: &sites,
+        site_numbers: &numbers,
         iterations: iterations.as_ref(),
         heap_interval: intervals.heap,
         object_interval: intervals.objects,

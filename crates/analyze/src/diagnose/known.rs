@@ -14,6 +14,8 @@ pub(crate) struct Known<'a> {
     pub(crate) process: &'a Process,
     pub(crate) stacks: &'a Stacks,
     pub(crate) sites: &'a [SiteProfile],
+    /// Of each site of the recording, which of these it is a part of.
+    pub(crate) site_numbers: &'a [usize],
     pub(crate) iterations: Option<&'a Iterations>,
     /// Mean distance of samples of the heap.
     pub(crate) heap_interval: Option<Bytes>,
@@ -26,6 +28,11 @@ pub(crate) struct Known<'a> {
 }
 
 impl Known<'_> {
+    /// The index in the profile of what a site of the recording is a part of.
+    pub(crate) fn site_number(self, recorded: u32) -> Option<usize> {
+        self.site_numbers.get(recorded as usize).copied()
+    }
+
     pub(super) fn least_of_whole(self) -> f64 {
         LEAST_OF_WHOLE.max(self.resident() / 100.0)
     }

@@ -8,7 +8,6 @@ use rustc_hash::FxHashMap;
 
 use super::known::Known;
 use crate::profile::reclaim_test::{last_mark, reclaim_test};
-use crate::profile::{SiteProfile, Stacks, site_numbers};
 use crate::trend::Axis;
 
 /// Bytes that the reclaim test gave back; nothing where there was none.
@@ -33,16 +32,16 @@ impl Reclaimed {
     /// was freed between that moment and the trim, be it by the collection of the test itself, was no free memory then; and no more was
     /// free than the ledger before the test counts.
     pub(super) fn of(known: Known<'_>, axis: &Axis, live: f64, length: f64) -> Self {
-        let Known { process, stacks, sites, trimmed, .. } = known;
+        let Known { process, trimmed, .. } = known;
         let collection = last_mark(process, Stage::Before).zip(last_mark(process, Stage::Collected));
         let by_collection = match collection.filter(|(before, after)| before < after) {
-            Some(marks) => freed_between(process, stacks, sites, marks),
+            Some(marks) => freed_between(known, marks),
             None => FxHashMap::default(),
         };
         let last = axis.moments.last().map(|moment| moment.mark);
         let by_program = match last.zip(last_mark(process, Stage::Before)).filter(|(last, test)| last < test)
         {
-            Some(marks) => freed_between(process, stacks, sites, marks),
+            Some(marks) => freed_between(known, marks),
             None => FxHashMap::default(),
         };
         let at_test =
@@ -116,19 +115,16 @@ fn no_blocks(process: &Process, axis: &Axis) -> f64 {
 }
 
 /// What sites had less at the second mark than at the first.
-fn freed_between(
-    process: &Process,
-    stacks: &Stacks,
-    sites: &[SiteProfile],
-    (before, after): (usize, usize),
-) -> FxHashMap<usize, f64> {
-    let numbers = site_numbers(sites);
+fn freed_between(known: Known<'_>, (before, after): (usize, usize)) -> FxHashMap<usize, f64> {
     let mut freed = FxHashMap::default();
-    for history in &process.histories {
-        let Some(site) = process.sites.get(history.site as usize) else { continue };
-        let Some(&at) = numbers.get(&(stacks.of(site.node), site.kind)) else { continue };
+    for history in &known.process.histories {
+        let Some(site) = known.process.sites.get(history.site as usize) else { continue };
+        let Some(at) = known.site_number(history.site) else { continue };
         let live = |mark| history.at(mark).unwrap_or(site.live).bytes.get() as i64;
-        *freed.entry(at).or_default() += (live(before) - live(after)) as f64;
+        let bytes = live(before) - live(after);
+        if bytes != 0 {
+            *freed.entry(at).or_default() += bytes as f64;
+        }
     }
     freed
 }

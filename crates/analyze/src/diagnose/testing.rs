@@ -64,6 +64,7 @@ pub(crate) fn known_of<'a>(process: &'a Process, stacks: &'a Stacks) -> Known<'a
         process,
         stacks,
         sites: &[],
+        site_numbers: &[],
         iterations: None,
         heap_interval: None,
         object_interval: None,

@@ -6,7 +6,6 @@ use heaplens_format::recording::{Amount, HeapMoment, HeapView, UnreachableSite};
 use rustc_hash::FxHashMap;
 
 use super::known::Known;
-use crate::profile::site_numbers;
 
 /// The parts of sites' blocks that no root leads to, by one snapshot.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -63,11 +62,9 @@ impl UnreachableParts {
 
 /// Several sites of a recording may be one of the profile.
 fn parts(known: Known<'_>, sites: &[UnreachableSite]) -> FxHashMap<usize, SiteParts> {
-    let numbers = site_numbers(known.sites);
     let mut sums: FxHashMap<usize, [Amount; 3]> = FxHashMap::default();
     for of in sites {
-        let site = &known.process.sites[of.site as usize];
-        let Some(&at) = numbers.get(&(known.stacks.of(site.node), site.kind)) else { continue };
+        let Some(at) = known.site_number(of.site) else { continue };
         let sum = sums.entry(at).or_default();
         sum.iter_mut().zip([of.live, of.garbage, of.overcounted]).for_each(|(sum, amount)| *sum += amount);
     }

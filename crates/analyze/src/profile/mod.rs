@@ -31,7 +31,7 @@ pub use process_tree::ProcessTree;
 pub use processes::{Cost, ProcessRow};
 pub(crate) use quiet::quiet_since;
 pub use reclaim_test::{Collected, ReclaimTest, Resident};
-pub(crate) use sites::{HeldAt, is_python_pool, site_numbers};
+pub(crate) use sites::{HeldAt, is_python_pool};
 pub use sites::{Margin, Measure, SiteProfile, ThreadPart, Totals};
 pub use stacks::{
     Cut, Frames, Import, Origin, StackFrame, StackId, StackStep, headline, is_interpreter, is_library,

@@ -32,6 +32,11 @@ impl TimeSeries {
         changed(&self.bytes)
     }
 
+    /// Whether it always has the same bytes.
+    pub(crate) fn is_constant(&self) -> bool {
+        self.bytes.iter().all(|bytes| Some(bytes) == self.bytes.first())
+    }
+
     /// The same of blocks.
     pub(crate) fn changed_blocks(&self) -> f64 {
         changed(&self.blocks)

@@ -137,6 +137,7 @@ fn reported(test: &str, kind: &str, pool: bool) -> Option<CaseRun> {
 /// The numbers are small objects and make 3 % of the growth; a line with 2 % of it is a finding. Were one in 256 of them sampled,
 /// it would be chance whether they are one: so all objects are recorded.
 #[test]
+#[ignore = "long: cargo xtask test --all"]
 fn a_list_of_scalars_is_reported_beside_the_cache_that_keeps_them() {
     let test = "a_list_of_scalars_is_reported_beside_the_cache_that_keeps_them";
     let case = CaseRun::with(&["--python-allocations", "all"], test, "scalars_in_list", true);
@@ -159,7 +160,6 @@ fn what_one_iteration_needs_is_kept_by_the_pool_and_is_no_leak() {
 
 /// The list has a hundred bytes of it for each iteration: no finding of its own.
 #[test]
-#[ignore = "long: cargo xtask test --all"]
 fn a_chain_of_operations_is_reported_and_not_the_list_of_its_results() {
     reported("a_chain_of_operations_is_reported_and_not_the_list_of_its_results", "chain_in_list", true);
 }

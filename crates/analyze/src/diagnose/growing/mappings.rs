@@ -8,7 +8,6 @@ use heaplens_format::memory::{Judged, Line};
 use heaplens_format::recording::{Ledger, LedgerMapping, Process};
 
 use crate::diagnose::known::Known;
-use crate::profile::site_numbers;
 use crate::trend::{Axis, Shape, Thresholds, Trend, trend};
 
 /// Of what resident memory grew by, a mapping must have so much to be named for it where there are few ledgers.
@@ -47,18 +46,13 @@ pub(crate) fn growing(
     let of_lines = rows.filter(|row| row.mappings.is_some_and(|mappings| is_judged(mappings.judged)));
     let lines: &[Line] = &of_lines.map(|row| row.line).collect::<Vec<_>>();
     let ledgers = &known.process.ledgers;
-    let numbers = site_numbers(known.sites);
-    let maker = |site: u32| {
-        let site = known.process.sites.get(site as usize)?;
-        numbers.get(&(known.stacks.of(site.node), site.kind)).copied()
-    };
     let mut growing: Vec<GrowingMapping> = most_of_each(ledgers, lines)
         .into_iter()
         .filter(|(_, most)| most.get() as f64 >= thresholds.least_rise)
         .filter_map(|(key, _)| Some((key, judged(known, axis, thresholds, whole, key, lines)?)))
         .map(|((name, site), trend)| GrowingMapping {
             name: name.to_owned(),
-            maker: site.and_then(maker),
+            maker: site.and_then(|site| known.site_number(site)),
             trend,
         })
         .collect();

@@ -1,14 +1,14 @@
 //! The series of sites and of the lines that they are named by. A line is the user's own that is nearest to the allocation;
 //! all that it holds, in whatever layer, is one.
 
-use heaplens_format::recording::{Amount, History, Process, SiteKind};
+use heaplens_format::recording::{Amount, History, SiteKind};
 use rustc_hash::FxHashMap;
 
 use super::causes::{self, Cause, Shown};
 use super::held_lines::starts_thread;
 use super::site_sum::{SiteSum, line_key};
 use crate::diagnose::known::Known;
-use crate::profile::{Layer, LineKey, SiteProfile, StackId, Stacks, is_python_pool, site_numbers};
+use crate::profile::{Layer, LineKey, StackId, is_python_pool};
 use crate::trend::{Axis, AxisMark, Shape, Thresholds, TimeSeries, trend};
 
 /// Bytes that a site must rise by to give a cause away.
@@ -32,7 +32,7 @@ impl<'a> GrowingSites<'a> {
         causes: &mut Vec<Cause<'a>>,
     ) -> Self {
         let mut growing = Self::default();
-        let histories = histories(known.process, known.stacks, known.sites);
+        let histories = histories(known);
         // One after the other, and some twice: all of them together take more memory than anything else does.
         let by_site = || histories.chunk_by(|one, other| one.site == other.site);
         let shown = by_site().filter_map(|parts| shown(parts, known, axis, thresholds));
@@ -105,6 +105,9 @@ fn shown(parts: &[Part<'_>], known: Known<'_>, axis: &Axis, thresholds: Threshol
 
 /// A site that hardly changed is not worth the comparison of all pairs.
 fn slope_of(values: &TimeSeries, axis: &Axis, thresholds: Thresholds) -> f64 {
+    if values.is_constant() {
+        return 0.0;
+    }
     let series = values.bytes(axis);
     if values.changed().abs() >= thresholds.least_rise {
         return trend(&series, thresholds).slope.value;
@@ -129,31 +132,37 @@ impl Part<'_> {
     fn at(&self, moment: &AxisMark) -> Amount {
         self.history.at(moment.mark).unwrap_or(self.end)
     }
+
+    /// At each moment of an axis.
+    fn at_all(&self, axis: &Axis) -> impl Iterator<Item = Amount> {
+        let mut changes = self.history.changes.iter().peekable();
+        axis.moments.iter().map(move |moment| {
+            while changes.next_if(|change| change.until as usize <= moment.mark).is_some() {}
+            changes.peek().map_or(self.end, |change| change.live)
+        })
+    }
 }
 
 /// All of them in the order of their sites.
-fn histories<'p>(process: &'p Process, stacks: &Stacks, sites: &[SiteProfile]) -> Vec<Part<'p>> {
-    let numbers = site_numbers(sites);
+fn histories<'p>(known: Known<'p>) -> Vec<Part<'p>> {
     let part = |history: &'p History| {
-        let of = process.sites.get(history.site as usize)?;
-        let site = *numbers.get(&(stacks.of(of.node), of.kind))?;
-        Some(Part { site, history, end: of.live })
+        let end = known.process.sites.get(history.site as usize)?.live;
+        Some(Part { site: known.site_number(history.site)?, history, end })
     };
-    let mut parts: Vec<Part<'p>> = process.histories.iter().filter_map(part).collect();
+    let mut parts: Vec<Part<'p>> = known.process.histories.iter().filter_map(part).collect();
     parts.sort_by_key(|part| part.site);
     parts
 }
 
 /// What a site had at each moment, by its parts.
 fn time_series_of(parts: &[Part<'_>], axis: &Axis) -> TimeSeries {
-    let mut sum = TimeSeries::default();
-    for part in parts {
-        let amounts = axis.moments.iter().map(|moment| part.at(moment));
-        sum.add(&TimeSeries::new(
-            amounts.map(|amount| (amount.bytes.get() as i64 as f64, amount.blocks as i64 as f64)),
-        ));
-    }
-    sum
+    let values = |amount: Amount| (amount.bytes.get() as i64 as f64, amount.blocks as i64 as f64);
+    let all = parts.iter().map(|part| TimeSeries::new(part.at_all(axis).map(values)));
+    let sum = all.reduce(|mut sum, part| {
+        sum.add(&part);
+        sum
+    });
+    sum.unwrap_or_default()
 }
 
 /// What a site had more at the last moment than at the first.

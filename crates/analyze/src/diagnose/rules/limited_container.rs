@@ -8,7 +8,7 @@ use super::site_growth;
 use crate::diagnose::evidence::Evidence;
 use crate::diagnose::known::Known;
 use crate::diagnose::rule::{Ending, Fill, Finding, Outcome, Reads, Rule, Text};
-use crate::profile::{path, site_numbers};
+use crate::profile::path;
 
 pub(crate) static RULE: Rule = Rule {
     title: Text::Plain("A container with a limit is filling at this line"),
@@ -59,16 +59,12 @@ fn held(evidence: &Evidence<'_>, finding: &Finding) -> f64 {
 
 /// Bytes of the sites of a finding that are held by this container.
 fn inside(known: Known<'_>, view: &HeapView, container: &LimitedNode, finding: &Finding) -> u64 {
-    let numbers = site_numbers(known.sites);
     let is_inside = |holder: &&Holder| {
         let node = &view.nodes[container.node as usize];
         2 * holder.alike >= holder.inspected
             && path(view, holder.node).into_iter().any(|step| std::ptr::eq(step, node))
     };
-    let site = |holder: &Holder| {
-        let site = known.process.sites.get(holder.site as usize)?;
-        numbers.get(&(known.stacks.of(site.node), site.kind)).copied()
-    };
+    let site = |holder: &Holder| known.site_number(holder.site);
     let held: FxHashSet<usize> = view.holders.iter().filter(is_inside).filter_map(site).collect();
     let own = finding.sites.iter().filter(|site| held.contains(site));
     own.map(|&site| known.sites[site].peak.bytes.get()).sum()

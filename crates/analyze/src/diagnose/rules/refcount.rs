@@ -14,7 +14,7 @@ use crate::diagnose::known::Known;
 use crate::diagnose::rule::{Finding, Reads, Rule, Text};
 use crate::diagnose::unreachable::UnreachableParts;
 use crate::profile::reclaim_test::last_mark;
-use crate::profile::{extension_module, path, site_numbers};
+use crate::profile::{extension_module, path};
 
 pub(crate) static RULE: Rule = Rule {
     title: Text::Naming(|finding| format!("Nobody holds it: a missing Py_DECREF in {}", extension(finding))),
@@ -74,20 +74,15 @@ fn allocated_in(known: Known<'_>, finding: &Finding) -> Option<Arc<str>> {
 
 /// Sites whose objects are only on the collector's list at exit, where it was run then, by their indices in the profile.
 fn forgotten(known: Known<'_>) -> FxHashSet<usize> {
-    let Known { process, stacks, sites, .. } = known;
+    let process = known.process;
     if last_mark(process, Stage::Collected).is_none() {
         return FxHashSet::default();
     }
     // Pointers that were only in registers of running threads were not seen.
     let is_whole = |view: &&HeapView| view.moment == HeapMoment::Exit && !view.others_ran;
     let Some(view) = process.heap.views.iter().rfind(is_whole) else { return FxHashSet::default() };
-    let numbers = site_numbers(sites);
     let of_nobody = view.holders.iter().filter(|holder| is_of_nobody(view, holder));
-    let site = |holder: &Holder| {
-        let site = process.sites.get(holder.site as usize)?;
-        numbers.get(&(stacks.of(site.node), site.kind)).copied()
-    };
-    of_nobody.filter_map(site).collect()
+    of_nobody.filter_map(|holder| known.site_number(holder.site)).collect()
 }
 
 /// Whether most of the inspected blocks are reachable only from the collector's list.

@@ -62,24 +62,36 @@ impl HeldAt {
     }
 }
 
-/// The sites, each stack and kind once, by what they held, then by live bytes and by bytes at the peak.
+/// The sites of a process, each stack and kind once.
+#[derive(Debug, Default)]
+pub(crate) struct MergedSites {
+    /// By what they held, then by live bytes and by bytes at the peak.
+    pub(crate) sites: Vec<SiteProfile>,
+    /// Of each site of the recording, which of them it is a part of.
+    pub(crate) numbers: Vec<usize>,
+    pub(crate) threads: SiteThreads,
+}
+
+/// Takes sites with the same stack and kind together.
 pub(crate) fn merge(
     process: &Process,
     stacks: &Stacks,
     intervals: Intervals,
     held_at: HeldAt,
-) -> (Vec<SiteProfile>, SiteThreads) {
+) -> MergedSites {
     let mut known = FxHashMap::with_capacity_and_hasher(process.sites.len(), FxBuildHasher);
     let mut merged: Vec<((StackId, SiteKind), SiteTotals)> = Vec::with_capacity(process.sites.len());
+    let mut numbers = Vec::with_capacity(process.sites.len());
     let mut histories = process.histories.iter().peekable();
     for (at, site) in process.sites.iter().enumerate() {
         let history = histories.next_if(|history| history.site as usize == at);
         let held = held_at.of(process, site, history);
         let key = (stacks.of(site.node), site.kind);
         let number = *known.entry(key).or_insert_with(|| {
-            merged.push((key, SiteTotals::default()));
+            merged.push((key, SiteTotals { number: merged.len(), ..SiteTotals::default() }));
             merged.len() - 1
         });
+        numbers.push(number);
         merged[number].1.add(site, held, process.threads.of(at));
     }
     let by_weight = |((stack, kind), sum): &((StackId, SiteKind), SiteTotals)| {
@@ -87,6 +99,9 @@ pub(crate) fn merge(
         (Reverse(bytes), *stack, *kind)
     };
     merged.sort_unstable_by_key(by_weight);
+    let mut sorted = vec![0; merged.len()];
+    merged.iter().enumerate().for_each(|(at, (_, sum))| sorted[sum.number] = at);
+    numbers.iter_mut().for_each(|number| *number = sorted[*number]);
     let mut threads = SiteThreads { names: process.threads.names.clone(), ..SiteThreads::default() };
     let sites = merged.into_iter().map(|((stack, kind), mut sum)| {
         let layer = kind.layer(stacks.frames(stack).next().and_then(layer_of_code));
@@ -96,7 +111,7 @@ pub(crate) fn merge(
         });
         sum.site(stack, (kind, layer), thread, intervals)
     });
-    (sites.collect(), threads)
+    MergedSites { sites: sites.collect(), numbers, threads }
 }
 
 /// The mark that was made when the script was through.
@@ -149,6 +164,8 @@ fn add(to: &mut Amount, amount: Amount) {
 
 #[derive(Default)]
 struct SiteTotals {
+    /// In the order in which sites were found.
+    number: usize,
     live: Amount,
     held: Amount,
     peak: Amount,

@@ -6,8 +6,8 @@ mod site;
 mod threads;
 
 pub use margin::Margin;
-pub(crate) use merge::{HeldAt, Intervals, end_of_script, merge, totals};
+pub(crate) use merge::{HeldAt, Intervals, MergedSites, end_of_script, merge, totals};
+pub(crate) use site::is_python_pool;
 pub use site::{Measure, SiteProfile, Totals};
-pub(crate) use site::{is_python_pool, site_numbers};
 pub(crate) use threads::SiteThreads;
 pub use threads::ThreadPart;

@@ -3,7 +3,6 @@
 use heaplens_format::Bytes;
 use heaplens_format::memory::{Category, Layer, SiteKind};
 use heaplens_format::recording::{Amount, ThreadOf};
-use rustc_hash::FxHashMap;
 
 use super::margin::Margin;
 use crate::profile::stacks::{StackId, Stacks, is_interpreter};
@@ -75,11 +74,6 @@ impl SiteProfile {
     pub fn category(&self) -> Category {
         self.kind.category()
     }
-}
-
-/// The index of each site in the profile.
-pub(crate) fn site_numbers(sites: &[SiteProfile]) -> FxHashMap<(StackId, SiteKind), usize> {
-    sites.iter().enumerate().map(|(at, site)| ((site.stack, site.kind), at)).collect()
 }
 
 /// Whether a mapping is the memory that Python cuts small objects out of, which are sites themselves.

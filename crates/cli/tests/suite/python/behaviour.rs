@@ -107,10 +107,9 @@ fn other_allocators_of_python_are_met_without_counting_twice() {
 /// object is one of `malloc`.
 fn assert_all_there(run: &Finished) {
     let truth = run.truth();
-    let report = run.report_on(truth.pid());
+    let sites = run.report_on(truth.pid()).sites();
     for (row, chain) in truth.rows.iter().zip(&truth.chains) {
         let chain = truth.chains.iter().find(|chain| chain.line == row.line).unwrap_or(chain);
-        let sites = report.sites();
         let on_chain = sites.iter().filter(|site| {
             let own = site.stack.iter().filter(|frame| frame.file.as_deref() == Some(&chain.file));
             own.filter_map(|frame| frame.function.as_deref()).eq(chain.functions.iter().map(String::as_str))
