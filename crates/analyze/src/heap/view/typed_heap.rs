@@ -113,12 +113,17 @@ impl<'m> TypedHeap<'m> {
         self.arenas.contains(address)
     }
 
-    /// The shortest path to each block, through objects where there are any.
+    /// The shortest path to each block, through objects where there are any, be they Python's or of a C++ class.
     pub(crate) fn paths(&self) -> Paths {
-        match self.python {
-            Some(_) => Paths::through(&self.graph, self.content()),
-            None => Paths::of(&self.graph),
+        if self.python.is_none() {
+            return Paths::of(&self.graph);
         }
+        let of_python = self.content();
+        let is_of_cpp = |block| self.class(block) != 0 && !self.mapped.contains(block);
+        Paths::through(&self.graph, |block| match of_python(block) {
+            Content::Unknown if is_of_cpp(block) => Content::Object,
+            content => content,
+        })
     }
 
     /// Names the steps of paths; keys of dicts that are not in the source only where `shows_keys`.

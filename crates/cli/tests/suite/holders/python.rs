@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::{Held, holder_of, none_wrong};
-use crate::harness::{Folder, Heaplens};
-use crate::python::interpreters;
+use crate::harness::{Folder, Heaplens, shared_library};
+use crate::python::{interpreters, script};
 
 /// What a function holds is gone when it has returned: such a script asks for the snapshot itself, while the function runs.
 const HELD: &[Held] = &[
@@ -221,6 +221,22 @@ fn every_way_to_hold_something_is_named() {
         checked += pythons.len();
     }
     none_wrong(&wrong, checked);
+}
+
+/// Objects of C++ classes are known by their virtual tables, and count more than memory of no type that knows them as well.
+#[test]
+fn a_chain_of_native_objects_is_held_by_the_variable_that_holds_its_beginning() {
+    let test = "holders::python::a_chain_of_native_objects_is_held_by_the_variable_that_holds_its_beginning";
+    let (name, library) = ("chain_of_steps.py", shared_library("chain_of_steps.cpp"));
+    let (program, library) = (script(name), library.display().to_string());
+    let text = std::fs::read_to_string(&program).expect("a script of the tests");
+    let line = text.lines().position(|line| line.ends_with("# here")).expect("a line is marked");
+    for python in interpreters::some(test) {
+        let words = [program.to_str().expect("a plain path"), &library];
+        let found = holder_of(&python.path, &words, name, 1 + line as u64).expect("it is found");
+        let beginning = ["module __main__", "newest (c_void_p)", "Step", ".before (Step)"];
+        assert_eq!(found[..4], beginning, "Python {}", python.version);
+    }
 }
 
 /// Each call waits until there is a snapshot of what the program held then: a function that goes on at once is seen all the same.
