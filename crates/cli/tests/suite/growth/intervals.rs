@@ -27,7 +27,7 @@ fn a_leak_is_named_beside_a_table_that_holds_far_more() {
     let run = Heaplens::on(&program("without_marks.c"), &["-q"]).arg("leaks").finish().expect_status(0);
     let report = run.report();
     let leaks = without_marks("leaks", Truth::Grows { bytes: 0.0, line: line_of_the_leak() });
-    assert_eq!(leaks.wrong(&run, &report), None);
+    assert_eq!(leaks.wrong(&run, &report), None, "{:#}", report.0);
     let findings = report.0["findings"].as_array().expect("findings");
     assert_eq!(findings.len(), 1, "the table does not grow: {findings:#?}");
 }
