@@ -1,0 +1,6 @@
+//! Memory errors: what programs say that they do wrong, against what `heaplens run` and `heaplens memcheck` report.
+
+mod allocators;
+mod frees;
+mod outputs;
+mod truth;
