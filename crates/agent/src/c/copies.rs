@@ -180,7 +180,8 @@ unsafe extern "C" fn on_strncat(to: Text, from: *const u8, most: usize, rsp: u64
     // SAFETY: the program's own call.
     unsafe {
         let (before, length) = (length_of(to, usize::MAX), length_of(from, most));
-        if overlap(to.add(before), length + 1, from, length) {
+        let read = if length < most { length + 1 } else { length };
+        if overlap(to.add(before), length + 1, from, read) {
             report(CalledFunction::STRNCAT, to, from, most, Caller { rsp, rbp });
         }
         match STRNCAT.get() {
