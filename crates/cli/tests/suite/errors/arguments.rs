@@ -18,7 +18,11 @@ fn bad_arguments_are_reported_by_memcheck_with_their_lines_and_good_ones_are_not
             assert_eq!(truth.is_empty(), words[0] == "healthy", "{level} {words:?}");
             assert_eq!(reported(&run.report, SOURCE), truth, "{level} {words:?} {}", run.stderr());
             let alone = Command::new(&program).args(words).output().expect("it starts");
-            assert_eq!((run.output.status, run.output.stdout), (alone.status, alone.stdout), "{level} {words:?}");
+            assert_eq!(
+                (run.output.status, run.output.stdout),
+                (alone.status, alone.stdout),
+                "{level} {words:?}"
+            );
         }
     }
 }
