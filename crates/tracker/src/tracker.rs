@@ -1,7 +1,7 @@
 //! The tables of this process, all of them in one static. What events do with them stands in `events`.
 
-use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::{AtomicBool, AtomicU64};
 
 use heaplens_format::Loss;
 
@@ -43,6 +43,10 @@ pub struct Tracker {
     pub interval: AtomicU64,
     /// Those that the program writes itself.
     pub profiles: Profiles,
+    /// Whether C++'s operators are those of the C++ library.
+    pub operators_known: AtomicBool,
+    /// Whether the stacks of frees are kept and the arguments of functions are checked.
+    pub memcheck: AtomicBool,
 }
 
 static TRACKER: Tracker = Tracker {
@@ -57,6 +61,8 @@ static TRACKER: Tracker = Tracker {
     work: Work::new(),
     interval: AtomicU64::new(0),
     profiles: Profiles::new(),
+    operators_known: AtomicBool::new(false),
+    memcheck: AtomicBool::new(false),
 };
 
 /// The tables of this process.

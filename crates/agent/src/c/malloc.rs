@@ -6,10 +6,13 @@
 use core::ffi::{c_int, c_void};
 
 use heaplens_format::arena::Family;
+use heaplens_format::arena::error::CalledFunction;
 use heaplens_format::{Addr, Bytes};
+use heaplens_tracker::events::Freeing;
 use heaplens_tracker::thread::guard::passes_by;
 use heaplens_tracker::{Caller, Guard, Nesting, tracker};
 
+use crate::c::arguments::{self, IS_MEMCHECK};
 use crate::c::early_memory;
 use crate::c::real;
 use crate::start::is_ready;
@@ -40,6 +43,8 @@ export!(2, aligned_alloc => on_aligned_alloc);
 export!(2, memalign => on_memalign);
 export!(1, valloc => on_valloc);
 export!(1, pvalloc => on_pvalloc);
+export!(2, free_sized => on_free_sized);
+export!(3, free_aligned_sized => on_free_aligned_sized);
 
 /// Other allocators call `mmap` and each other inside; glibc's calls nothing that we hook.
 #[inline(always)]
@@ -55,7 +60,7 @@ pub(crate) fn allocator_nesting() -> Nesting {
 #[inline(always)]
 pub(crate) fn allocate(
     size: usize,
-    family: Family,
+    function: CalledFunction,
     nesting: Nesting,
     rsp: u64,
     rbp: u64,
@@ -63,26 +68,38 @@ pub(crate) fn allocate(
 ) -> *mut c_void {
     let guard = Guard::enter(nesting);
     let block = real();
+    arguments::clear(block, 0, size);
     match &guard {
         Some(guard) if !block.is_null() => {
             let addr = Addr::new(block as u64);
-            tracker().on_alloc(guard, addr, Bytes::new(size as u64), family, Caller { rsp, rbp });
+            tracker().on_alloc(guard, addr, Bytes::new(size as u64), Family::Malloc, Caller { rsp, rbp });
         }
         None if block.is_null() => Guard::on_failed_malloc(),
-        _ => {}
+        None => tracker().on_unseen_alloc(Addr::new(block as u64)),
+        Some(_) => {}
+    }
+    if IS_MEMCHECK && block.is_null() && function != CalledFunction::CALLOC {
+        drop(guard);
+        arguments::check_size(function, size, Caller { rsp, rbp });
     }
     block
 }
 
 /// Guard, record, real call: the path of every free. The record goes first, since the address may be handed out again.
 #[inline(always)]
-pub(crate) fn release(block: *mut c_void, nesting: Nesting, real: impl FnOnce()) {
+pub(crate) fn release(
+    block: *mut c_void,
+    nesting: Nesting,
+    by: Freeing,
+    caller: Caller,
+    real: impl FnOnce(),
+) {
     if block.is_null() || early_memory::owns(block) {
         return;
     }
     let guard = Guard::enter(nesting);
     if let Some(guard) = &guard {
-        tracker().on_free(guard, Addr::new(block as u64));
+        tracker().on_free(guard, Addr::new(block as u64), by, caller);
     }
     if nesting == Nesting::Never {
         drop(guard); // nothing is left to guard, and the real call can be a jump
@@ -107,7 +124,7 @@ fn malloc_recorded(size: usize, rsp: u64, rbp: u64) -> *mut c_void {
     }
     let Some(real) = real::MALLOC.get() else { return early_memory::allocate(size) };
     // SAFETY: the real function with the program's own argument.
-    allocate(size, Family::Malloc, allocator_nesting(), rsp, rbp, || unsafe { real(size) })
+    allocate(size, CalledFunction::MALLOC, allocator_nesting(), rsp, rbp, || unsafe { real(size) })
 }
 
 unsafe extern "C" fn on_calloc(count: usize, size: usize, rsp: u64, rbp: u64) -> *mut c_void {
@@ -126,7 +143,13 @@ fn calloc_recorded(count: usize, size: usize, rsp: u64, rbp: u64) -> *mut c_void
     }
     let Some(real) = real::CALLOC.get() else { return early_memory::allocate(whole) };
     // SAFETY: the real function with the program's own arguments.
-    allocate(whole, Family::Malloc, allocator_nesting(), rsp, rbp, || unsafe { real(count, size) })
+    let block = allocate(whole, CalledFunction::CALLOC, allocator_nesting(), rsp, rbp, || unsafe {
+        real(count, size)
+    });
+    if block.is_null() {
+        arguments::check_calloc(count, size, Caller { rsp, rbp });
+    }
+    block
 }
 
 unsafe extern "C" fn on_realloc(old: *mut c_void, size: usize, rsp: u64, rbp: u64) -> *mut c_void {
@@ -165,23 +188,43 @@ fn reallocate(
     real: impl FnOnce() -> *mut c_void,
 ) -> *mut c_void {
     if old.is_null() {
-        return allocate(size, Family::Malloc, allocator_nesting(), rsp, rbp, real);
+        return allocate(size, CalledFunction::REALLOC, allocator_nesting(), rsp, rbp, real);
     }
     if early_memory::owns(old) {
         return move_from_boot(old, size, rsp, rbp);
     }
-    let guard = Guard::enter(allocator_nesting());
-    let Some(guard) = &guard else { return real() };
-    let claimed = tracker().before_realloc(guard, Addr::new(old as u64));
+    if size == 0 {
+        arguments::check_realloc_to_zero(old, Caller { rsp, rbp });
+    }
+    let Some(guard) = Guard::enter(allocator_nesting()) else { return reallocate_unseen(real) };
+    let by = Freeing::by(CalledFunction::REALLOC, Family::Malloc, IS_MEMCHECK);
+    let claimed = tracker().before_realloc(&guard, Addr::new(old as u64), by, Caller { rsp, rbp });
     let new = real();
     if new.is_null() && size != 0 {
         tracker().after_failed_realloc(claimed);
-        return new;
+        return fail_to_reallocate(guard, size, Caller { rsp, rbp });
     }
-    tracker().after_realloc(guard, claimed);
+    arguments::clear(new, claimed.as_ref().map_or(size, |block| block.size().get() as usize), size);
+    tracker().after_realloc(&guard, claimed);
     if !new.is_null() {
         let addr = Addr::new(new as u64);
-        tracker().on_alloc(guard, addr, Bytes::new(size as u64), Family::Malloc, Caller { rsp, rbp });
+        tracker().on_alloc(&guard, addr, Bytes::new(size as u64), Family::Malloc, Caller { rsp, rbp });
+    }
+    new
+}
+
+#[cold]
+fn fail_to_reallocate(guard: Guard, size: usize, caller: Caller) -> *mut c_void {
+    drop(guard);
+    arguments::check_size(CalledFunction::REALLOC, size, caller);
+    core::ptr::null_mut()
+}
+
+#[cold]
+fn reallocate_unseen(real: impl FnOnce() -> *mut c_void) -> *mut c_void {
+    let new = real();
+    if !new.is_null() {
+        tracker().on_unseen_alloc(Addr::new(new as u64));
     }
     new
 }
@@ -212,7 +255,7 @@ unsafe extern "C" fn on_posix_memalign(
 ) -> c_int {
     let Some(real) = real::POSIX_MEMALIGN.get().filter(|_| is_ready()) else { return libc::ENOMEM };
     let mut status = 0;
-    allocate(size, Family::Malloc, allocator_nesting(), rsp, rbp, || {
+    allocate(size, CalledFunction::POSIX_MEMALIGN, allocator_nesting(), rsp, rbp, || {
         // SAFETY: the real function with the program's own arguments; on success it wrote the block to `result`.
         unsafe {
             status = real(result, alignment, size);
@@ -225,34 +268,38 @@ unsafe extern "C" fn on_posix_memalign(
 unsafe extern "C" fn on_aligned_alloc(alignment: usize, size: usize, rsp: u64, rbp: u64) -> *mut c_void {
     let Some(real) = real::ALIGNED_ALLOC.get().filter(|_| is_ready()) else { return core::ptr::null_mut() };
     // SAFETY: the real function with the program's own arguments.
-    allocate(size, Family::Malloc, allocator_nesting(), rsp, rbp, || unsafe { real(alignment, size) })
+    allocate(size, CalledFunction::ALIGNED_ALLOC, allocator_nesting(), rsp, rbp, || unsafe {
+        real(alignment, size)
+    })
 }
 
 unsafe extern "C" fn on_memalign(alignment: usize, size: usize, rsp: u64, rbp: u64) -> *mut c_void {
     let Some(real) = real::MEMALIGN.get().filter(|_| is_ready()) else { return core::ptr::null_mut() };
     // SAFETY: the real function with the program's own arguments.
-    allocate(size, Family::Malloc, allocator_nesting(), rsp, rbp, || unsafe { real(alignment, size) })
+    allocate(size, CalledFunction::MEMALIGN, allocator_nesting(), rsp, rbp, || unsafe {
+        real(alignment, size)
+    })
 }
 
 unsafe extern "C" fn on_valloc(size: usize, rsp: u64, rbp: u64) -> *mut c_void {
     let Some(real) = real::VALLOC.get().filter(|_| is_ready()) else { return core::ptr::null_mut() };
     // SAFETY: the real function with the program's own argument.
-    allocate(size, Family::Malloc, allocator_nesting(), rsp, rbp, || unsafe { real(size) })
+    allocate(size, CalledFunction::VALLOC, allocator_nesting(), rsp, rbp, || unsafe { real(size) })
 }
 
 unsafe extern "C" fn on_pvalloc(size: usize, rsp: u64, rbp: u64) -> *mut c_void {
     let Some(real) = real::PVALLOC.get().filter(|_| is_ready()) else { return core::ptr::null_mut() };
     // SAFETY: the real function with the program's own argument.
-    allocate(size, Family::Malloc, allocator_nesting(), rsp, rbp, || unsafe { real(size) })
+    allocate(size, CalledFunction::PVALLOC, allocator_nesting(), rsp, rbp, || unsafe { real(size) })
 }
 
-unsafe extern "C" fn on_free(block: *mut c_void, rsp: u64, _rbp: u64) {
+unsafe extern "C" fn on_free(block: *mut c_void, rsp: u64, rbp: u64) {
     // SAFETY: at the entry of `free` rsp points to the return address.
     let is_loaders = real::is_in_loader(unsafe { (rsp as *const usize).read() });
     match real::FREE.get() {
         // SAFETY: the real function with the program's own argument.
         Some(real) if !is_loaders && is_not_ours(block) => unsafe { real(block) },
-        _ => free_recorded(block, is_loaders),
+        _ => free_recorded(block, is_loaders, rsp, rbp),
     }
 }
 
@@ -263,35 +310,32 @@ pub(crate) fn is_not_ours(block: *mut c_void) -> bool {
 }
 
 #[inline(never)]
-fn free_recorded(block: *mut c_void, is_loaders: bool) {
+fn free_recorded(block: *mut c_void, is_loaders: bool, rsp: u64, rbp: u64) {
     let Some(real) = real::FREE.get().filter(|_| is_ready()) else { return };
     if is_loaders {
         tracker().unwinder.suspect_unload(); // the dynamic linker frees what it knew of a library, and much else
     }
+    let by =
+        Freeing { is_checked: !is_loaders, ..Freeing::by(CalledFunction::FREE, Family::Malloc, IS_MEMCHECK) };
     // SAFETY: the real function with the program's own argument.
-    release(block, allocator_nesting(), || unsafe { real(block) });
+    release(block, allocator_nesting(), by, Caller { rsp, rbp }, || unsafe { real(block) });
 }
 
-/// Frees without a caller that could be the dynamic linker.
-unsafe fn free_plainly(block: *mut c_void) {
-    if let Some(real) = real::FREE.get().filter(|_| is_ready()) {
-        // SAFETY: the real function with the program's own argument.
-        release(block, allocator_nesting(), || unsafe { real(block) });
+/// C23's sized frees, without a caller that could be the dynamic linker.
+unsafe extern "C" fn on_free_sized(block: *mut c_void, _size: usize, rsp: u64, rbp: u64) {
+    if real::FREE.get().is_some() {
+        free_recorded(block, false, rsp, rbp);
     }
 }
 
-/// # Safety
-/// As C23's: `block` has this size.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn free_sized(block: *mut c_void, _size: usize) {
-    // SAFETY: a sized free is a free.
-    unsafe { free_plainly(block) }
-}
-
-/// # Safety
-/// As C23's: `block` has this alignment and size.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn free_aligned_sized(block: *mut c_void, _alignment: usize, _size: usize) {
-    // SAFETY: a sized free is a free.
-    unsafe { free_plainly(block) }
+unsafe extern "C" fn on_free_aligned_sized(
+    block: *mut c_void,
+    _alignment: usize,
+    _size: usize,
+    rsp: u64,
+    rbp: u64,
+) {
+    if real::FREE.get().is_some() {
+        free_recorded(block, false, rsp, rbp);
+    }
 }

@@ -1,12 +1,13 @@
 //! Blocks of the heap, from the hook's guard to the tables. It owns the order in which an event touches them, and never decides whether a
 //! real function is called; that is the agent's.
 
-use heaplens_format::arena::Family;
+use heaplens_format::arena::{BlockEntry, Family};
 use heaplens_format::{Addr, Bytes, Loss};
 
+use super::errors::Freeing;
 use crate::lifecycle::is_recording;
 use crate::process::clock::ticks;
-use crate::process::{is_forked, is_quick};
+use crate::process::is_quick;
 use crate::tables::blocks::Block;
 use crate::tables::sampling;
 use crate::tables::sites::{self, Tally};
@@ -21,6 +22,13 @@ use crate::unwind::Caller;
 pub struct Claimed {
     addr: Addr,
     block: Block,
+}
+
+impl Claimed {
+    /// Its size.
+    pub fn size(&self) -> Bytes {
+        self.block.size
+    }
 }
 
 impl Tracker {
@@ -47,16 +55,49 @@ impl Tracker {
 
     /// A block is about to be freed.
     #[inline]
-    pub fn on_free(&self, guard: &Guard, addr: Addr) {
+    pub fn on_free(&self, guard: &Guard, addr: Addr, by: Freeing, caller: Caller) {
         if !is_recording(guard) {
             return;
         }
         let timer = Timer::start(guard);
-        match self.blocks.remove(&self.arena, addr) {
-            Some(block) => self.count_free(guard, block),
-            None => self.count_unknown_free(),
+        // The word stays in a register: a block that went through memory in pieces would cost as much as the rest.
+        match self.blocks.remove_plain(&self.arena, addr) {
+            Some(entry) => {
+                self.check_free(guard, addr, entry, (by, caller));
+                self.count_free(guard, Block::of(entry));
+            }
+            None => self.free_slowly(guard, addr, (by, caller)),
         }
         timer.stop(&self.arena);
+    }
+
+    /// The end of a block that is not alone in its granule, is too large for a word, or may not be a sample.
+    #[inline(never)]
+    fn free_slowly(&self, guard: &Guard, addr: Addr, call: (Freeing, Caller)) {
+        match self.blocks.remove(&self.arena, addr) {
+            Some(block) => {
+                self.check_block(guard, addr, block, call);
+                self.count_free(guard, block);
+            }
+            None => self.on_free_of_none(guard, addr, call),
+        }
+    }
+
+    #[inline(always)]
+    fn check_free(&self, guard: &Guard, addr: Addr, entry: BlockEntry, call: (Freeing, Caller)) {
+        if call.0.is_noted || entry.family() != call.0.family {
+            self.check_block(guard, addr, Block::of(entry), call);
+        }
+    }
+
+    #[inline(never)]
+    fn check_block(&self, guard: &Guard, addr: Addr, block: Block, call: (Freeing, Caller)) {
+        if block.family != call.0.family {
+            self.on_other_family(guard, addr, block, call);
+        }
+        if call.0.is_noted && self.is_memcheck() {
+            self.note_free(guard, addr, call.1);
+        }
     }
 
     /// Whether a block is surely not in the table, and its free needs nothing from us.
@@ -71,18 +112,20 @@ impl Tracker {
         if is_recording(guard)
             && let Some(block) = self.blocks.remove(&self.arena, addr)
         {
+            self.blocks.forget_freed(&self.arena, addr);
             sites::take_back(&self.arena, block.site, guard.slot_id(), self.weight(block.size));
         }
     }
 
     /// Takes a block out of the table before `realloc`: afterwards its address may belong to somebody else.
-    pub fn before_realloc(&self, guard: &Guard, addr: Addr) -> Option<Claimed> {
+    pub fn before_realloc(&self, guard: &Guard, addr: Addr, by: Freeing, caller: Caller) -> Option<Claimed> {
         if !is_recording(guard) {
             return None;
         }
         let block = self.blocks.remove(&self.arena, addr);
-        if block.is_none() {
-            self.count_unknown_free();
+        match block {
+            Some(block) => self.check_block(guard, addr, block, (by, caller)),
+            None => self.on_free_of_none(guard, addr, (by, caller)),
         }
         block.map(|block| Claimed { addr, block })
     }
@@ -122,28 +165,26 @@ impl Tracker {
 
     #[inline]
     fn record_alloc(&self, guard: &Guard, addr: Addr, size: Bytes, family: Family, caller: Caller) {
-        let Some(site) = self.site(guard, caller) else { return self.arena.lose(Loss::ArenaFull) };
+        let Some(site) = self.site(guard, caller) else { return self.lose_block(addr) };
         match self.blocks.insert(&self.arena, addr, Block { site, size, family }) {
             Ok(None) => {}
             Ok(Some(old)) => {
                 self.arena.lose(Loss::Overwritten);
                 self.count_free(guard, old);
             }
-            Err(_) => return self.arena.lose(Loss::ArenaFull),
+            Err(_) => return self.lose_block(addr),
         }
         sites::on_alloc(&self.arena, site, guard.slot_id(), self.weight(size), Tally::Heap);
+    }
+
+    #[cold]
+    fn lose_block(&self, addr: Addr) {
+        self.blocks.forget_freed(&self.arena, addr);
+        self.arena.lose(Loss::ArenaFull);
     }
 
     #[inline(always)]
     pub(super) fn count_free(&self, guard: &Guard, block: Block) {
         sites::on_free(&self.arena, block.site, guard.slot_id(), self.weight(block.size), Tally::Heap);
-    }
-
-    #[cold]
-    fn count_unknown_free(&self) {
-        if self.sample_interval() == 0 {
-            let loss = if is_forked() { Loss::InheritedFree } else { Loss::UnknownFree };
-            self.arena.lose(loss);
-        }
     }
 }

@@ -14,6 +14,7 @@ use crate::process::path::PathBuffer;
 use crate::process::{self, Life, clock, life, settings};
 use crate::requests::offer_trampoline;
 use crate::sys::{self, Descriptor, Errno};
+use crate::tables::frees::FREES;
 use crate::thread::guard::Guard;
 use crate::thread::names;
 use crate::thread::thread_slot;
@@ -45,6 +46,7 @@ pub fn start(shared_granules: bool) {
     }
     SHARED_GRANULES.store(shared_granules, Relaxed);
     tracker().interval.store(settings.sample_interval, Relaxed);
+    tracker().memcheck.store(settings.memcheck, Relaxed);
     clock::calibrate();
     watch_thread_ends();
     process::make_life_page();
@@ -97,6 +99,9 @@ fn make_arena(tracker: &Tracker, forked: bool) -> Result<(), Errno> {
     tracker.requests.reset();
     tracker.unwinder.modules.watch.reset();
     tracker.counters.reset();
+    if forked && settings().memcheck {
+        FREES.clear();
+    }
     tracker.profiles.reset(&settings().profile, forked);
     arena.take_pages(1).ok_or(Errno(libc::ENOSPC))?; // page 0 stands for "none"
     if !tracker.trie.reset(arena) {
