@@ -48,7 +48,7 @@ impl Generated {
         while frames.last().is_some_and(|last| last == "...") {
             frames.pop();
         }
-        Self { kind: word(kind), frames }
+        Self { kind: kind_word(kind), frames }
     }
 }
 
@@ -60,7 +60,8 @@ impl fmt::Display for Generated {
     }
 }
 
-fn word(kind: LeakKind) -> &'static str {
+/// What options and files of suppressions call a kind.
+pub fn kind_word(kind: LeakKind) -> &'static str {
     match kind {
         LeakKind::DefinitelyLost => "definite",
         LeakKind::IndirectlyLost => "indirect",
