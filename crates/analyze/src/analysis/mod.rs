@@ -2,6 +2,8 @@
 //! the tree as a whole. It formats nothing.
 
 mod analyse;
+mod engine;
+mod errors;
 mod findings;
 mod floor;
 mod leaks;

@@ -20,6 +20,8 @@ const OTHERS: &str = "other libraries";
 /// What the engine found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EngineFindings {
+    /// Whether nothing was recorded besides.
+    pub is_only: bool,
     /// Its version, as `3.19.0`.
     pub version: Option<String>,
     /// Records that touch the user's code, in the order in which they were made.
@@ -53,8 +55,6 @@ pub struct EngineRecord {
     pub count: u64,
     /// Records of Memcheck's that are this one.
     pub records: u64,
-    /// A suppression that matches it, where one was asked for.
-    pub suppression: Option<String>,
 }
 
 /// Records that are nobody's of the user.
@@ -220,6 +220,5 @@ fn kept(record: XmlRecord) -> EngineRecord {
         leaked: record.leaked,
         count: 1,
         records: 1,
-        suppression: record.suppression,
     }
 }

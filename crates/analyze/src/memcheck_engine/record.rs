@@ -22,8 +22,6 @@ pub(super) struct XmlRecord {
     pub(super) auxiliary: Vec<(String, Vec<XmlFrame>)>,
     /// Bytes and blocks that are lost.
     pub(super) leaked: Option<(u64, u64)>,
-    /// A suppression that matches it.
-    pub(super) suppression: Option<String>,
 }
 
 /// A frame.
@@ -68,7 +66,6 @@ impl XmlRecord {
                     let stack = stack(xml)?;
                     record.put(stack);
                 }
-                "suppression" => record.suppression = raw_text_of(xml)?,
                 _ => xml.skip()?,
             }
         }
@@ -117,17 +114,6 @@ fn text_of<R: Read>(xml: &mut Xml<R>) -> Result<String, Incomplete> {
     while let Some(name) = xml.child()? {
         match name.as_str() {
             "text" => text = xml.text()?,
-            _ => xml.skip()?,
-        }
-    }
-    Ok(text)
-}
-
-fn raw_text_of<R: Read>(xml: &mut Xml<R>) -> Result<Option<String>, Incomplete> {
-    let mut text = None;
-    while let Some(name) = xml.child()? {
-        match name.as_str() {
-            "rawtext" => text = Some(xml.text()?),
             _ => xml.skip()?,
         }
     }

@@ -45,15 +45,20 @@ impl UserCode {
         let is_of_interpreter = self.libraries.as_deref().is_some_and(|folder| path.starts_with(folder));
         !(is_of_interpreter || is_installed(module) || is_interpreter_file(module))
             && !is_runtime_file(module)
-            && !file_name(module).starts_with(REPLACEMENTS)
+            && !is_replacement(module)
     }
 }
 
 /// The object file that a record without the user's code is counted for: the innermost that does not serve others.
 pub(super) fn responsible(record: &XmlRecord) -> Option<&str> {
     let modules = || record.stack.iter().filter_map(|frame| frame.module.as_deref());
-    let serves_others = |module: &&str| is_runtime_file(module) || file_name(module).starts_with(REPLACEMENTS);
+    let serves_others = |module: &&str| is_runtime_file(module) || is_replacement(module);
     modules().find(|module| !serves_others(module)).or_else(|| modules().next()).map(file_name)
+}
+
+/// Whether an object file is Valgrind's own.
+pub(super) fn is_replacement(module: &str) -> bool {
+    file_name(module).starts_with(REPLACEMENTS)
 }
 
 fn file_name(module: &str) -> &str {

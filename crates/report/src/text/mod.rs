@@ -3,6 +3,8 @@
 
 pub mod diagnose;
 pub mod diff;
+mod engine;
+mod errors;
 mod findings;
 mod footer;
 mod header;

@@ -2,6 +2,7 @@
 //! below knows them.
 
 mod counters;
+mod errors;
 mod heap;
 mod limits;
 mod mappings;
@@ -12,6 +13,7 @@ mod operations;
 mod pools;
 mod snapshot;
 
+pub use errors::Freeing;
 pub use heap::Claimed;
 pub use mappings::MappingKind;
 pub use objects::ClaimedObject;

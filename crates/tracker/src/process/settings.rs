@@ -104,6 +104,8 @@ pub struct Settings {
     pub passive: bool,
     /// Whether anything is known of frameworks.
     pub frameworks: bool,
+    /// Whether the stacks of frees are kept and the arguments of functions are checked.
+    pub memcheck: bool,
     /// Heap profiles; none where there is a recorder.
     pub profile: ProfileSettings,
 }
@@ -118,6 +120,7 @@ impl Settings {
         objects: Objects::Sampled,
         passive: false,
         frameworks: true,
+        memcheck: false,
         profile: ProfileSettings::NONE,
     };
 
@@ -159,6 +162,8 @@ impl Settings {
                 self.passive = value == b"1";
             } else if name == environment::NO_FRAMEWORKS.as_bytes() {
                 self.frameworks = value != b"1";
+            } else if name == environment::MEMCHECK.as_bytes() {
+                self.memcheck = value == b"1";
             } else {
                 self.profile.read(name, value);
             }
@@ -185,13 +190,13 @@ mod tests {
     fn an_environment_is_read_by_name() {
         let mut settings = Settings::NONE;
         settings.read(
-            b"HOME=/root\0HEAPLENS_DIR=/dev/shm/x\0HEAPLENS_SAMPLE=4096\0NOVALUE\0HEAPLENS_NO_FOLLOW=1\0HEAPLENS_OBJECTS=all\0HEAPLENS_PASSIVE=1\0HEAPLENS_NO_FRAMEWORKS=1",
+            b"HOME=/root\0HEAPLENS_DIR=/dev/shm/x\0HEAPLENS_SAMPLE=4096\0NOVALUE\0HEAPLENS_NO_FOLLOW=1\0HEAPLENS_OBJECTS=all\0HEAPLENS_PASSIVE=1\0HEAPLENS_NO_FRAMEWORKS=1\0HEAPLENS_MEMCHECK=1",
         );
         assert_eq!(settings.objects, Objects::All);
         assert_eq!(settings.directory.bytes(), b"/dev/shm/x");
         assert_eq!(settings.sample_interval, 4096);
         assert!(!settings.follow && settings.passive && !settings.frameworks);
-        assert!(settings.agent.is_empty());
+        assert!(settings.memcheck && settings.agent.is_empty());
     }
 
     #[test]
