@@ -155,20 +155,27 @@ fn names_that_are_no_text_are_read_all_the_same() {
 struct Generated {
     next: u32,
     records: u32,
+    /// A record of a library's.
+    other: String,
     bytes: Vec<u8>,
     given: usize,
     total: u64,
 }
 
 impl Generated {
+    fn new(records: u32) -> Self {
+        let stack = || (0..30).map(|_| frame(TENSORFLOW, &"tensorflow::Function".repeat(6), 0)).collect();
+        let other = error(0x7777, "UninitValue", &[("Use of", stack()), ("Address", stack())]);
+        Self { next: 0, records, other, bytes: Vec::new(), given: 0, total: 0 }
+    }
+
     fn refill(&mut self) {
-        let stack = |depth: u32| (0..depth).map(|_| frame(TENSORFLOW, &"tensorflow::Function".repeat(6), 0)).collect();
         let text = match self.next {
             0 => HEAD.to_owned(),
             at if at > self.records + 1 => String::new(),
             at if at > self.records => TAIL.to_owned(),
             at if at % 100 == 0 => unset(at, at / 100 % 7 + 1),
-            at => error(at, "UninitValue", &[("Use of", stack(30)), ("Address", stack(30))]),
+            at => self.other.replacen("0x7777", &format!("{at:#x}"), 1),
         };
         self.next += 1;
         (self.bytes, self.given) = (text.into_bytes(), 0);
@@ -190,7 +197,7 @@ impl Read for Generated {
 #[test]
 fn a_hundred_megabytes_are_read_in_the_memory_of_a_page() {
     let records = 8_000;
-    let mut xml = Generated { next: 0, records, bytes: Vec::new(), given: 0, total: 0 };
+    let mut xml = Generated::new(records);
     let code = UserCode::of(Path::new(PYTHON));
     let before = LIVE.get().0;
     LIVE.set((before, before));

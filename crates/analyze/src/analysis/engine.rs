@@ -10,7 +10,7 @@ impl Profile {
     /// Adds what the engine found in the process shown.
     pub fn join_engine(&mut self, found: EngineFindings) {
         let theirs: Vec<AnalysedError> =
-            found.records.iter().filter(|record| !record.is_leak()).map(reported).collect();
+            found.records.iter().filter(|record| record.leak_kind().is_none()).map(reported).collect();
         let own = &mut self.errors.reported;
         // What a canary or a filled block showed later is known here with the line that did it.
         own.retain(|error| !theirs.iter().any(|other| is_cause_of(other, error)));

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::record::{Auxiliary, XmlFrame, XmlRecord};
-use super::whose::{UserCode, responsible};
+use super::whose::{UserCode, harmless_origin, responsible};
 use super::xml::Incomplete;
 use crate::profile::StackFrame;
 
@@ -62,6 +62,8 @@ pub struct EngineRecord {
 pub struct FoldedRecords {
     /// The name of the object file.
     pub module: String,
+    /// Why they are no errors, where that is known. Else it is that no frame of them is in the user's code.
+    pub reason: Option<&'static str>,
     /// Records, by kind.
     pub kinds: BTreeMap<String, u64>,
     /// How often they happened.
@@ -109,7 +111,9 @@ impl<'a> Fold<'a> {
 
     pub(super) fn add(&mut self, record: XmlRecord) {
         let unique = record.unique;
-        let home = if self.code.has_part_in(&record) { self.keep(record) } else { Some(self.fold(&record)) };
+        let harmless = harmless_origin(&record);
+        let is_kept = harmless.is_none() && self.code.has_part_in(&record);
+        let home = if is_kept { self.keep(record) } else { Some(self.fold(&record, harmless)) };
         match home {
             Some(home) if self.homes.len() < MOST_COUNTED => {
                 self.homes.insert(unique, (home, 1));
@@ -169,8 +173,8 @@ impl<'a> Fold<'a> {
         key
     }
 
-    fn fold(&mut self, record: &XmlRecord) -> Home {
-        let at = self.folded_at(responsible(record).unwrap_or(ELSEWHERE));
+    fn fold(&mut self, record: &XmlRecord, reason: Option<&'static str>) -> Home {
+        let at = self.folded_at(responsible(record).unwrap_or(ELSEWHERE), reason);
         let one = &mut self.found.folded[at];
         *one.kinds.entry(record.kind.clone()).or_default() += 1;
         one.count += 1;
@@ -178,15 +182,17 @@ impl<'a> Fold<'a> {
         Home::Folded(at)
     }
 
-    fn folded_at(&mut self, module: &str) -> usize {
+    fn folded_at(&mut self, module: &str, reason: Option<&'static str>) -> usize {
         let folded = &mut self.found.folded;
-        let position = |folded: &[FoldedRecords], name: &str| folded.iter().position(|one| one.module == name);
+        let position = |folded: &[FoldedRecords], name: &str| {
+            folded.iter().position(|one| one.module == name && one.reason == reason)
+        };
         if let Some(at) = position(folded, module) {
             return at;
         }
         let name = if folded.len() < MOST_FOLDED { module } else { OTHERS };
         position(folded, name).unwrap_or_else(|| {
-            folded.push(FoldedRecords { module: name.to_owned(), ..FoldedRecords::default() });
+            folded.push(FoldedRecords { module: name.to_owned(), reason, ..FoldedRecords::default() });
             folded.len() - 1
         })
     }

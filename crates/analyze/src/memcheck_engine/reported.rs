@@ -2,20 +2,25 @@
 
 use std::borrow::Cow;
 
+use heaplens_format::recording::LeakKind;
+
 use super::fold::EngineRecord;
 use super::record::Auxiliary;
-use super::whose::is_replacement;
+use super::whose::{ORIGIN, is_replacement};
 use crate::profile::{AnalysedError, Engine, StackFrame};
 
-/// How Memcheck begins what it says of a value's origin.
-const ORIGIN: &str = "Uninitialised value was created by";
 /// What it says of the stack that allocated a block where it has named the one that freed it.
 const ALLOCATED_AT: &str = "Block was alloc'd at";
 
 impl EngineRecord {
-    /// Whether it is a leak, and no error of the program while it ran.
-    pub fn is_leak(&self) -> bool {
-        self.kind.starts_with("Leak_")
+    /// Which kind of leak it is, where it is no error of the program while it ran.
+    pub fn leak_kind(&self) -> Option<LeakKind> {
+        match self.kind.strip_prefix("Leak_")? {
+            "DefinitelyLost" => Some(LeakKind::DefinitelyLost),
+            "IndirectlyLost" => Some(LeakKind::IndirectlyLost),
+            "PossiblyLost" => Some(LeakKind::PossiblyLost),
+            _ => Some(LeakKind::StillReachable),
+        }
     }
 }
 

@@ -8,6 +8,15 @@ use crate::profile::stacks::{is_installed, is_interpreter_file, is_runtime_file}
 /// Valgrind's own object files in the program, which stand for functions of the C library.
 const REPLACEMENTS: &str = "vgpreload_";
 
+/// How Memcheck begins what it says of a value's origin.
+pub(super) const ORIGIN: &str = "Uninitialised value was created by";
+/// What makes a number in CPython. Up to 3.11 it leaves the digit unset, and reads it also where the number is 0 and has none: multiplied
+/// by the size, which is 0. What is computed from that, such as the address of the shared object 0, counts as unset ever after.
+const NEW_NUMBER: &str = "_PyLong_New";
+const DIGIT_OF_ZERO: &str = "CPython up to 3.11 reads the unset digit of the number 0, and multiplies it by 0";
+/// Frames of an allocation that are the allocator's and those of the function that calls it.
+const ALLOCATING: usize = 5;
+
 /// What the user's own code is, besides what was not installed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UserCode {
@@ -54,6 +63,16 @@ pub(super) fn responsible(record: &XmlRecord) -> Option<&str> {
     let modules = || record.stack.iter().filter_map(|frame| frame.module.as_deref());
     let serves_others = |module: &&str| is_runtime_file(module) || is_replacement(module);
     modules().find(|module| !serves_others(module)).or_else(|| modules().next()).map(file_name)
+}
+
+/// Why a record about an unset value is no error, whatever code it is in: by what created the value.
+pub(super) fn harmless_origin(record: &XmlRecord) -> Option<&'static str> {
+    let origin = record.auxiliary.iter().find(|(what, _)| what.starts_with(ORIGIN))?;
+    let is_number = |frame: &XmlFrame| {
+        frame.function.as_deref() == Some(NEW_NUMBER)
+            && frame.module.as_deref().is_some_and(is_interpreter_file)
+    };
+    origin.1.iter().take(ALLOCATING).any(is_number).then_some(DIGIT_OF_ZERO)
 }
 
 /// Whether an object file is Valgrind's own.
@@ -106,6 +125,17 @@ mod tests {
         let code = UserCode::of(Path::new("/home/u/conda/bin/python3.12"));
         assert!(!code.has_part_in(&record(&[&["/home/u/conda/lib/libcrypto.so.3"]])));
         assert!(code.has_part_in(&record(&[&["/home/u/own/lib/libown.so"]])));
+    }
+
+    #[test]
+    fn values_that_come_from_the_digit_of_zero_are_no_error_in_any_code() {
+        let mut unset = record(&[&[OWN, PYTHON], &[REPLACED, "/opt/lib/libpython3.11.so.1.0"]]);
+        unset.auxiliary[0].0 = format!("{ORIGIN} a heap allocation");
+        assert_eq!(harmless_origin(&unset), None);
+        unset.auxiliary[0].1[1].function = Some(NEW_NUMBER.to_owned());
+        assert_eq!(harmless_origin(&unset), Some(DIGIT_OF_ZERO));
+        unset.auxiliary[0].1[1].module = Some(OWN.to_owned());
+        assert_eq!(harmless_origin(&unset), None, "a function of the same name");
     }
 
     #[test]

@@ -76,11 +76,14 @@ pub fn run_engine<T: Send>(
     children::adopt_orphans().map_err(RunError::Unready)?;
     let (xml, writer) = io::pipe().map_err(RunError::Unready)?;
     let log = log::create().map_err(RunError::Unready)?;
+    // Valgrind opens it by the number of its descriptor, at a time of its own: it must live as long as the program.
+    let suppressions = log::readable(&options.suppressions.join("\n")).map_err(RunError::Unready)?;
     let clock = Stopwatch::start();
-    let main = start(engine, options, (writer, &log), &signals)
+    let main = start(engine, options, &suppressions.1, (writer, &log), &signals)
         .map_err(|source| RunError::Start { program: engine.file.clone(), source })?;
     let read = |xml: &mut dyn Read| read(&program, xml);
     let (found, ended) = watch_and_read(main, xml, read, clock, &signals)?;
+    drop(suppressions);
     Ok(EngineRun { pid: main, exit: ended.main.exit, wall: ended.wall, found, log: log::tail(&log) })
 }
 
@@ -111,15 +114,14 @@ fn watch_and_read<T: Send>(
 fn start(
     engine: &Valgrind,
     options: &EngineOptions,
+    own_suppressions: &OsString,
     (xml, log): (PipeWriter, &File),
     signals: &HeldSignals,
 ) -> io::Result<Pid> {
     let (xml, log) = (inherited(xml)?, inherited(log)?);
-    let own = options.suppressions.join("\n");
-    let (_own_file, own_path) = log::readable(&own)?;
     let files = options.suppression_files.iter().map(|path| path.clone().into_os_string());
-    let paths: Vec<OsString> =
-        files.chain((!own.is_empty()).then_some(own_path)).collect();
+    let own = (!options.suppressions.is_empty()).then(|| own_suppressions.clone());
+    let paths: Vec<OsString> = files.chain(own).collect();
     let channels = Channels { xml: xml.as_raw_fd(), log: log.as_raw_fd(), suppressions: &paths };
     let mut command = Command::new(&engine.file);
     command.args(command::words(channels, &options.options, &options.command));

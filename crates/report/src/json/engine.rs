@@ -27,6 +27,8 @@ pub(super) struct EngineFields<'a> {
 #[derive(serde::Serialize)]
 struct OutsideFields<'a> {
     module: &'a str,
+    /// Why they are no errors; `null`: no frame of them is in the user's code.
+    reason: Option<&'static str>,
     records: u64,
     kinds: &'a BTreeMap<String, u64>,
     count: u64,
@@ -57,13 +59,14 @@ pub(super) fn engine(found: &EngineFindings) -> EngineFields<'_> {
         outside: found.folded.iter().map(outside).collect(),
         not_kept: found.not_kept,
         suppressed: found.suppressed.iter().map(|(name, count)| SuppressedFields { name, count: *count }).collect(),
-        leaks: found.records.iter().filter(|record| record.is_leak()).map(leak).collect(),
+        leaks: found.records.iter().filter(|record| record.leak_kind().is_some()).map(leak).collect(),
     }
 }
 
 fn outside(folded: &FoldedRecords) -> OutsideFields<'_> {
     OutsideFields {
         module: &folded.module,
+        reason: folded.reason,
         records: folded.records(),
         kinds: &folded.kinds,
         count: folded.count,

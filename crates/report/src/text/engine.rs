@@ -38,7 +38,7 @@ pub(super) fn write_leaks(
     options: &LeakOptions<'_>,
     page: &mut Page<'_>,
 ) -> io::Result<()> {
-    let leaks: Vec<&EngineRecord> = found.records.iter().filter(|record| record.is_leak()).collect();
+    let leaks: Vec<&EngineRecord> = found.records.iter().filter(|record| record.leak_kind().is_some()).collect();
     let bytes: u64 = leaks.iter().filter_map(|record| record.leaked).map(|(bytes, _)| bytes).sum();
     let in_stacks = plural_count(leaks.len() as u64, "stack");
     page.line(&format!("  Leaks by {}: {} bytes of your code in {in_stacks}", name(found), count(bytes)))?;
@@ -55,18 +55,18 @@ fn write_folded(found: &EngineFindings, page: &mut Page<'_>) -> io::Result<()> {
     if records == 0 {
         return Ok(());
     }
-    let have = if records == 1 { "has" } else { "have" };
+    let are = if records == 1 { "is" } else { "are" };
     page.line(&format!(
-        "  {} {} of {} {have} no frame in your code:",
+        "  {} {} of {} {are} not of your code:",
         count(records),
         plural(records, "record"),
         name(found)
     ))?;
-    for one in &found.folded {
+    found.folded.iter().try_for_each(|one| {
         let library = one_line(&one.module);
-        page.line(&format!("    {:>7} in {library}: {}", count(one.records()), kinds(one)))?;
-    }
-    Ok(())
+        let why = one.reason.unwrap_or("all frames are of installed libraries");
+        page.line(&format!("    {:>7} in {library}: {} ({why})", count(one.records()), kinds(one)))
+    })
 }
 
 fn write_suppressed(found: &EngineFindings, page: &mut Page<'_>) -> io::Result<()> {

@@ -89,6 +89,9 @@ impl MemcheckArguments {
     fn engine_options(&self, is_only: bool) -> Vec<String> {
         let mut options = self.valgrind_options.for_valgrind();
         options.push(format!("--num-callers={}", self.num_callers.max(LEAST_CALLERS)));
+        if self.show_mismatched_frees == YesNo::No {
+            options.push("--show-mismatched-frees=no".to_owned());
+        }
         if self.default_suppressions == YesNo::No {
             options.push("--default-suppressions=no".to_owned());
         }

@@ -12,7 +12,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use heaplens_analyze::heap::Analysis;
-use heaplens_analyze::memcheck_engine::EngineFindings;
+use heaplens_analyze::memcheck_engine::{EngineFindings, EngineRecord};
 use heaplens_analyze::profile::{LeakRecord, Leaks, StackFrame};
 use heaplens_analyze::suppressions::{self, Names, Suppression};
 use heaplens_analyze::{NoSuchProcess, Profile, main_process, process_profile};
@@ -225,7 +225,11 @@ impl MemcheckArguments {
     /// Errors of a process, and records of it that count as such.
     fn errors(&self, profile: &Profile) -> usize {
         let is_error = |record: &&LeakRecord| self.errors_for_leak_kinds.0.contains(&record.kind);
-        profile.errors.reported.len() + records(profile).iter().filter(is_error).count()
+        let of_engine = profile.engine.iter().flat_map(|found| &found.records);
+        let leaks_of_engine = of_engine.filter_map(EngineRecord::leak_kind);
+        profile.errors.reported.len()
+            + records(profile).iter().filter(is_error).count()
+            + leaks_of_engine.filter(|kind| self.errors_for_leak_kinds.0.contains(kind)).count()
     }
 
     fn shows_mismatched(&self) -> bool {
