@@ -12,6 +12,7 @@ use heaplens_tracker::events::Freeing;
 use heaplens_tracker::thread::guard::passes_by;
 use heaplens_tracker::{Caller, Guard, Nesting, tracker};
 
+use crate::c::arguments;
 use crate::c::early_memory;
 use crate::c::real;
 use crate::start::is_ready;
@@ -59,7 +60,7 @@ pub(crate) fn allocator_nesting() -> Nesting {
 #[inline(always)]
 pub(crate) fn allocate(
     size: usize,
-    family: Family,
+    function: CalledFunction,
     nesting: Nesting,
     rsp: u64,
     rbp: u64,
@@ -67,14 +68,19 @@ pub(crate) fn allocate(
 ) -> *mut c_void {
     let guard = Guard::enter(nesting);
     let block = real();
+    arguments::clear(block, 0, size);
     match &guard {
         Some(guard) if !block.is_null() => {
             let addr = Addr::new(block as u64);
-            tracker().on_alloc(guard, addr, Bytes::new(size as u64), family, Caller { rsp, rbp });
+            tracker().on_alloc(guard, addr, Bytes::new(size as u64), Family::Malloc, Caller { rsp, rbp });
         }
         None if block.is_null() => Guard::on_failed_malloc(),
         None => tracker().on_unseen_alloc(Addr::new(block as u64)),
         Some(_) => {}
+    }
+    if block.is_null() && function != CalledFunction::CALLOC {
+        drop(guard);
+        arguments::check_size(function, size, Caller { rsp, rbp });
     }
     block
 }
@@ -112,7 +118,7 @@ fn malloc_recorded(size: usize, rsp: u64, rbp: u64) -> *mut c_void {
     }
     let Some(real) = real::MALLOC.get() else { return early_memory::allocate(size) };
     // SAFETY: the real function with the program's own argument.
-    allocate(size, Family::Malloc, allocator_nesting(), rsp, rbp, || unsafe { real(size) })
+    allocate(size, CalledFunction::MALLOC, allocator_nesting(), rsp, rbp, || unsafe { real(size) })
 }
 
 unsafe extern "C" fn on_calloc(count: usize, size: usize, rsp: u64, rbp: u64) -> *mut c_void {
@@ -131,7 +137,13 @@ fn calloc_recorded(count: usize, size: usize, rsp: u64, rbp: u64) -> *mut c_void
     }
     let Some(real) = real::CALLOC.get() else { return early_memory::allocate(whole) };
     // SAFETY: the real function with the program's own arguments.
-    allocate(whole, Family::Malloc, allocator_nesting(), rsp, rbp, || unsafe { real(count, size) })
+    let block = allocate(whole, CalledFunction::CALLOC, allocator_nesting(), rsp, rbp, || unsafe {
+        real(count, size)
+    });
+    if block.is_null() {
+        arguments::check_calloc(count, size, Caller { rsp, rbp });
+    }
+    block
 }
 
 unsafe extern "C" fn on_realloc(old: *mut c_void, size: usize, rsp: u64, rbp: u64) -> *mut c_void {
@@ -170,26 +182,36 @@ fn reallocate(
     real: impl FnOnce() -> *mut c_void,
 ) -> *mut c_void {
     if old.is_null() {
-        return allocate(size, Family::Malloc, allocator_nesting(), rsp, rbp, real);
+        return allocate(size, CalledFunction::REALLOC, allocator_nesting(), rsp, rbp, real);
     }
     if early_memory::owns(old) {
         return move_from_boot(old, size, rsp, rbp);
     }
-    let guard = Guard::enter(allocator_nesting());
-    let Some(guard) = &guard else { return reallocate_unseen(real) };
+    if size == 0 {
+        arguments::check_realloc_to_zero(old, Caller { rsp, rbp });
+    }
+    let Some(guard) = Guard::enter(allocator_nesting()) else { return reallocate_unseen(real) };
     let by = Freeing::by(CalledFunction::REALLOC, Family::Malloc, Caller { rsp, rbp });
-    let claimed = tracker().before_realloc(guard, Addr::new(old as u64), by);
+    let claimed = tracker().before_realloc(&guard, Addr::new(old as u64), by);
     let new = real();
     if new.is_null() && size != 0 {
         tracker().after_failed_realloc(claimed);
-        return new;
+        return fail_to_reallocate(guard, size, Caller { rsp, rbp });
     }
-    tracker().after_realloc(guard, claimed);
+    arguments::clear(new, claimed.as_ref().map_or(size, |block| block.size().get() as usize), size);
+    tracker().after_realloc(&guard, claimed);
     if !new.is_null() {
         let addr = Addr::new(new as u64);
-        tracker().on_alloc(guard, addr, Bytes::new(size as u64), Family::Malloc, Caller { rsp, rbp });
+        tracker().on_alloc(&guard, addr, Bytes::new(size as u64), Family::Malloc, Caller { rsp, rbp });
     }
     new
+}
+
+#[cold]
+fn fail_to_reallocate(guard: Guard, size: usize, caller: Caller) -> *mut c_void {
+    drop(guard);
+    arguments::check_size(CalledFunction::REALLOC, size, caller);
+    core::ptr::null_mut()
 }
 
 #[cold]
@@ -227,7 +249,7 @@ unsafe extern "C" fn on_posix_memalign(
 ) -> c_int {
     let Some(real) = real::POSIX_MEMALIGN.get().filter(|_| is_ready()) else { return libc::ENOMEM };
     let mut status = 0;
-    allocate(size, Family::Malloc, allocator_nesting(), rsp, rbp, || {
+    allocate(size, CalledFunction::POSIX_MEMALIGN, allocator_nesting(), rsp, rbp, || {
         // SAFETY: the real function with the program's own arguments; on success it wrote the block to `result`.
         unsafe {
             status = real(result, alignment, size);
@@ -240,25 +262,29 @@ unsafe extern "C" fn on_posix_memalign(
 unsafe extern "C" fn on_aligned_alloc(alignment: usize, size: usize, rsp: u64, rbp: u64) -> *mut c_void {
     let Some(real) = real::ALIGNED_ALLOC.get().filter(|_| is_ready()) else { return core::ptr::null_mut() };
     // SAFETY: the real function with the program's own arguments.
-    allocate(size, Family::Malloc, allocator_nesting(), rsp, rbp, || unsafe { real(alignment, size) })
+    allocate(size, CalledFunction::ALIGNED_ALLOC, allocator_nesting(), rsp, rbp, || unsafe {
+        real(alignment, size)
+    })
 }
 
 unsafe extern "C" fn on_memalign(alignment: usize, size: usize, rsp: u64, rbp: u64) -> *mut c_void {
     let Some(real) = real::MEMALIGN.get().filter(|_| is_ready()) else { return core::ptr::null_mut() };
     // SAFETY: the real function with the program's own arguments.
-    allocate(size, Family::Malloc, allocator_nesting(), rsp, rbp, || unsafe { real(alignment, size) })
+    allocate(size, CalledFunction::MEMALIGN, allocator_nesting(), rsp, rbp, || unsafe {
+        real(alignment, size)
+    })
 }
 
 unsafe extern "C" fn on_valloc(size: usize, rsp: u64, rbp: u64) -> *mut c_void {
     let Some(real) = real::VALLOC.get().filter(|_| is_ready()) else { return core::ptr::null_mut() };
     // SAFETY: the real function with the program's own argument.
-    allocate(size, Family::Malloc, allocator_nesting(), rsp, rbp, || unsafe { real(size) })
+    allocate(size, CalledFunction::VALLOC, allocator_nesting(), rsp, rbp, || unsafe { real(size) })
 }
 
 unsafe extern "C" fn on_pvalloc(size: usize, rsp: u64, rbp: u64) -> *mut c_void {
     let Some(real) = real::PVALLOC.get().filter(|_| is_ready()) else { return core::ptr::null_mut() };
     // SAFETY: the real function with the program's own argument.
-    allocate(size, Family::Malloc, allocator_nesting(), rsp, rbp, || unsafe { real(size) })
+    allocate(size, CalledFunction::PVALLOC, allocator_nesting(), rsp, rbp, || unsafe { real(size) })
 }
 
 unsafe extern "C" fn on_free(block: *mut c_void, rsp: u64, rbp: u64) {

@@ -1,6 +1,9 @@
 //! Hooks of libc's own functions: the allocator, mappings, limits, libraries that come and go, and the real functions behind
 //! them. What happens to a process as a whole is in `lifecycle`.
 
+pub mod arguments;
+#[cfg(feature = "arguments")]
+mod copies;
 mod early_memory;
 mod limits;
 mod loading;

@@ -27,6 +27,7 @@ use heaplens_tracker::events::Freeing;
 use heaplens_tracker::thread::guard::passes_by;
 use heaplens_tracker::{Caller, Guard, Nesting, tracker};
 
+use crate::c::arguments;
 use crate::c::malloc::{export, is_not_ours, release};
 use crate::c::real;
 use crate::c::real::Real;
@@ -157,6 +158,7 @@ fn plain_new_recorded(
     let guard = Guard::enter(Nesting::Never);
     // SAFETY: an ordinary allocation; a block of no bytes has an address of its own, too.
     let block = unsafe { real(size.max(1)) };
+    arguments::clear(block, 0, size);
     let addr = Addr::new(block as u64);
     match &guard {
         _ if block.is_null() => {}

@@ -70,7 +70,15 @@ pub(super) fn what(error: &MemoryError) -> String {
         }
         (_, ErrorKind::FishySize) => {
             let value = error.extra.cast_signed();
-            format!("Argument 'size' of function {function} has a fishy (possibly negative) value: {value}")
+            let function = match function {
+                "operator new" => "__builtin_new",
+                "operator new[]" => "__builtin_vec_new",
+                other => other,
+            };
+            let argument = if error.access.get() == 0 { "size" } else { "nmemb" };
+            format!(
+                "Argument '{argument}' of function {function} has a fishy (possibly negative) value: {value}"
+            )
         }
         _ => "realloc() with size 0".to_owned(),
     }
