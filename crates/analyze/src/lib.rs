@@ -17,6 +17,7 @@ pub mod diff;
 mod frameworks;
 pub mod heap;
 pub mod holder_rules;
+pub mod memcheck_engine;
 pub mod packages;
 pub mod profile;
 pub mod suppressions;

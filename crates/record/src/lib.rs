@@ -4,6 +4,8 @@
 //! ```text
 //!   run: launch ─▶ watch ─▶ seal ─▶ Recording        collect, recorded_process: the same for a session that another recorder began
 //!
+//!   run_engine: the same program under Valgrind, whose output a reader gets
+//!
 //!   which room imports which:   seal ─▶ watch ─▶ snapshot ─▶ ledger ─▶ address_space ─▶ arena ─▶ agent
 //!                               launch, tracing, and all of these ─▶ os
 //! ```
@@ -13,6 +15,7 @@ pub mod arena;
 mod address_space;
 mod agent;
 mod collect;
+mod engine;
 mod launch;
 mod ledger;
 mod os;
@@ -27,6 +30,7 @@ mod watch;
 
 pub use agent::{AgentFile, NoDirectoryForAgent};
 pub use collect::{Asked, CollectError, collect, collect_with};
+pub use engine::{EngineError, EngineOptions, EngineRun, EngineXml, SecondInput, Valgrind, run_engine};
 pub use launch::{BareReason, LookupError};
 pub use recorded_process::{NotRecorded, RecordedProcess, Unanswered};
 pub use run::{Outcome, Recorded, RunError, RunOptions, install_agent, run, run_with};

@@ -5,6 +5,7 @@ use heaplens_format::recording::{Amount, Damage, Exit, Interpreter, Module, Rss,
 use heaplens_format::{Bytes, Pid};
 
 use crate::diagnose::{Diagnosis, Floor};
+use crate::memcheck_engine::EngineFindings;
 use crate::profile::sites::SiteThreads;
 use crate::profile::{
     Category, Cost, Counts, Cut, Frames, Holders, Import, Iterations, Leaks, LedgerProfile, LossLine,
@@ -60,6 +61,8 @@ pub struct Profile {
     pub tree: Option<ProcessTree>,
     /// What it did wrong with memory.
     pub errors: MemoryErrors,
+    /// What Valgrind found, where it was run besides.
+    pub engine: Option<EngineFindings>,
     /// Which of its blocks could be reached at the end; `None` where that was not asked.
     pub leaks: Option<Leaks>,
     /// Leaks that are left out since they are known, by the name of the suppression.

@@ -39,7 +39,7 @@ pub struct Generated {
 impl Generated {
     /// For a stack, of which Valgrind shows so many callers.
     pub fn new(kind: LeakKind, stack: &[Called<'_>], callers: usize) -> Self {
-        Self { what: "Leak".to_owned(), kind: Some(word(kind)), frames: frames(true, stack, callers) }
+        Self { what: "Leak".to_owned(), kind: Some(kind_word(kind)), frames: frames(true, stack, callers) }
     }
 
     /// For an error, whose stack this is.
@@ -77,7 +77,8 @@ impl fmt::Display for Generated {
     }
 }
 
-fn word(kind: LeakKind) -> &'static str {
+/// What options and files of suppressions call a kind.
+pub fn kind_word(kind: LeakKind) -> &'static str {
     match kind {
         LeakKind::DefinitelyLost => "definite",
         LeakKind::IndirectlyLost => "indirect",

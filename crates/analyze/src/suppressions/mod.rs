@@ -9,7 +9,7 @@ mod suppression;
 mod valgrind_names;
 
 pub use built_in::{built_in, built_in_files};
-pub use generate::{Generated, UNNAMED};
+pub use generate::{Generated, UNNAMED, kind_word};
 pub use parse::{Unparsable, kinds_of, parse};
 pub use suppression::Suppression;
 pub use valgrind_names::{Called, Names};

@@ -1,6 +1,7 @@
 //! The command line: which commands there are, and parsing. What the arguments of a command mean is decided in its own file.
 
 mod explain;
+mod unknown;
 
 use std::ffi::OsString;
 
@@ -16,8 +17,9 @@ use crate::commands::memcheck::{self, MemcheckArguments};
 use crate::commands::report::{self, ReportArguments};
 use crate::commands::run::{self, RunArguments};
 use crate::commands::snapshot::{self, SnapshotArguments};
-use crate::failure::Failure;
+use crate::failure::{Failure, eprint};
 use explain::explain;
+use unknown::unknown_option_of_memcheck;
 
 /// Printed at the end of `heaplens --help`.
 const EXAMPLES: &str = "\
@@ -88,14 +90,34 @@ pub(crate) fn parse(args: &[OsString]) -> Result<Parsed, Failure> {
     match Arguments::try_parse_from(args) {
         Ok(arguments) => Ok(Parsed::Command(Box::new(arguments.command))),
         Err(error) if !error.use_stderr() => Ok(Parsed::Text(error.render().to_string())),
-        Err(error) => Err(explain(&error, args)),
+        Err(error) => match unknown_option_of_memcheck(&error, args) {
+            Some(at) => parse_without(args, at),
+            None => Err(explain(&error, args)),
+        },
     }
+}
+
+/// Parses the command line without an option that nobody knows, and says so.
+fn parse_without(args: &[OsString], at: usize) -> Result<Parsed, Failure> {
+    let mut args = args.to_vec();
+    let unknown = args.remove(at);
+    eprint(&format!("heaplens: {} is ignored: no such option is known", unknown.to_string_lossy()));
+    parse(&args)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::values::YesNo;
+
+    #[test]
+    fn memcheck_accepts_options_that_a_newer_valgrind_may_have_but_not_misspelled_ones() {
+        let accepted = parsed("heaplens memcheck --blocks-of-tomorrow=7 --and-more ./prog --blocks-of-tomorrow=7");
+        let text = format!("{accepted:?}");
+        assert!(text.contains(r#"command: ["./prog", "--blocks-of-tomorrow=7"]"#), "{text}");
+        assert!(parsed("heaplens memcheck --leak-chek=full ./prog").is_err());
+        assert!(parsed("heaplens run --blocks-of-tomorrow=7 ./prog").is_err());
+    }
 
     fn parsed(line: &str) -> Result<Parsed, Failure> {
         let args: Vec<OsString> = line.split(' ').map(OsString::from).collect();

@@ -28,10 +28,15 @@ fn truth() -> Vec<Loss> {
     said.collect()
 }
 
+/// What a library of operations is compiled with, a word in each line.
+pub fn flags_of_tensorflow(python: &Path) -> String {
+    let said = Command::new(python).args(["-c", FLAGS]).output().expect("it starts").stdout;
+    String::from_utf8_lossy(&said).into_owned()
+}
+
 /// The library, compiled for this TensorFlow.
 pub fn operations(python: &Path) -> PathBuf {
-    let said = Command::new(python).args(["-c", FLAGS]).output().expect("it starts").stdout;
-    let said = String::from_utf8_lossy(&said).into_owned();
+    let said = flags_of_tensorflow(python);
     let flags: Vec<&str> = ["-shared", "-fPIC", "-O1"].into_iter().chain(said.lines()).collect();
     program_with("leaking_operations.cpp", "libleaking_operations.so", &flags).expect("it compiles")
 }

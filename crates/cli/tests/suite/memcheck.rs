@@ -155,9 +155,6 @@ fn lost_blocks_have_the_status_that_was_asked_for() {
     assert_eq!(status(&["--error-exitcode=9"]).0, Some(9));
     assert_eq!(status(&["--error-exitcode=9", "--errors-for-leak-kinds=none"]).0, Some(0));
     assert_eq!(status(&["--error-exitcode=9", "--leak-check=no"]).0, Some(0));
-    let (code, words) = status(&["--track-origins=yes"]);
-    assert_eq!(code, Some(125));
-    assert!(words.contains("--track-origins=yes") && words.contains("hint:"), "{words}");
     let (code, words) = status(&["--xml=yes"]);
     assert!(code == Some(125) && words.contains("--xml-file"), "{words}");
     let (_, words) = status(&["--leak-check=full", "--show-leak-kinds=definite"]);

@@ -54,7 +54,7 @@ fn fields<'a>(row: &ProcessRow, error: &'a AnalysedError) -> ErrorFields<'a> {
     }
 }
 
-struct ErrorStack<'a>(&'a [StackFrame]);
+pub(super) struct ErrorStack<'a>(pub(super) &'a [StackFrame]);
 
 impl Serialize for ErrorStack<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -81,7 +81,12 @@ fn times(error: &AnalysedError) -> String {
     if error.count > 1 { format!("  ({} times)", count(error.count)) } else { String::new() }
 }
 
-fn write_stack(stack: &[StackFrame], options: &LeakOptions<'_>, page: &mut Page<'_>) -> io::Result<()> {
+/// A stack, as many frames of it as are wanted.
+pub(super) fn write_stack(
+    stack: &[StackFrame],
+    options: &LeakOptions<'_>,
+    page: &mut Page<'_>,
+) -> io::Result<()> {
     for frame in stack.iter().take(options.callers) {
         page.line(&frame_line(frame, options, page.options.width))?;
     }

@@ -8,7 +8,7 @@ use heaplens_analyze::suppressions::Names;
 use heaplens_format::recording::{Amount, LeakKind};
 
 use super::page::{Options, Page};
-use super::{errors, footer, header};
+use super::{engine, errors, footer, header};
 use crate::catalogue::leaks::{name, suppression};
 use crate::catalogue::number::count;
 use crate::catalogue::stack::location::frame_text;
@@ -50,9 +50,16 @@ pub fn write(
     }
     page.line("")?;
     errors::write_full(profile, leaks, &mut page)?;
-    write_heap(profile, &mut page)?;
+    engine::write(profile, leaks, &mut page)?;
+    let by_engine = profile.engine.as_ref().filter(|found| found.is_only);
+    if by_engine.is_none() {
+        write_heap(profile, &mut page)?;
+    }
     match &profile.leaks {
         None if !leaks.is_leak_check => {}
+        None if by_engine.is_some() => {
+            by_engine.map_or(Ok(()), |found| engine::write_leaks(found, leaks, &mut page))?;
+        }
         None => page.line("  No leak check: the process was not stopped at exit.")?,
         Some(Leaks::NotDone(reason)) => page.wrapped("  No leak check: ", reason)?,
         Some(Leaks::Done(records)) => write_records(profile, records, leaks, &mut page)?,
@@ -86,6 +93,10 @@ fn write_error_summary(profile: &Profile, options: &LeakOptions<'_>, page: &mut 
     let made = errors.reported.iter().fold(0u64, |sum, error| sum.saturating_add(error.count));
     let leaked =
         leaks_of(profile).iter().filter(|record| options.errors.contains(&record.kind)).count() as u64;
+    let of_engine = profile.engine.iter().flat_map(|found| &found.records);
+    let leaked = leaked
+        + of_engine.filter(|record| record.leak_kind().is_some_and(|kind| options.errors.contains(&kind))).count()
+            as u64;
     let contexts = errors.reported.len() as u64 + leaked;
     let suppressed = errors.suppressed.iter().fold(0u64, |sum, (_, count)| sum.saturating_add(*count));
     page.line("")?;

@@ -1,28 +1,10 @@
 //! Whose code allocated a block: a library's or the user's own, by the innermost frame that does not allocate for others.
 
 use super::frame::StackFrame;
+use super::installed::{OWN_MODULES, file_name, is_installed, is_runtime_file};
 use super::naming::{is_interpreter, is_library};
 use super::origin::Origin;
 
-/// Object files of the runtime, which allocate for whoever calls them: how their names begin.
-const RUNTIME: [&str; 10] = [
-    "libc.so.",
-    "libc-",
-    "libpthread",
-    "libm.so.",
-    "libstdc++.so.",
-    "libgcc_s.so.",
-    "ld-linux",
-    "libffi.so.",
-    "libffi-",
-    "_ctypes.",
-];
-/// Folders below which object files are installed.
-const SYSTEM: [&str; 5] = ["/usr/", "/lib/", "/lib64/", "/bin/", "/sbin/"];
-/// Folders of Python that its packages and its own extension modules are in.
-const OF_PYTHON: [&str; 3] = ["/site-packages/", "/dist-packages/", OWN_MODULES];
-/// The folder of the extension modules that come with the interpreter.
-const OWN_MODULES: &str = "/lib-dynload/";
 /// How the agent's object file is called at the beginning.
 const AGENT: &str = "libheaplens-";
 
@@ -50,18 +32,8 @@ fn is_agent(module: &str) -> bool {
     file_name(module).starts_with(AGENT)
 }
 
-fn file_name(module: &str) -> &str {
-    module.rsplit('/').next().unwrap_or(module)
-}
-
 fn is_runtime(frame: &StackFrame) -> bool {
-    let name = frame.module.as_deref().map_or("", file_name);
-    RUNTIME.iter().any(|prefix| name.starts_with(prefix))
-}
-
-fn is_installed(module: &str) -> bool {
-    SYSTEM.iter().any(|folder| module.starts_with(folder))
-        || OF_PYTHON.iter().any(|folder| module.contains(folder))
+    frame.module.as_deref().is_some_and(is_runtime_file)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 
 mod allocating;
 mod frame;
+mod installed;
 mod naming;
 mod origin;
 mod table;
@@ -10,6 +11,7 @@ mod table;
 pub(crate) use allocating::{allocated_by_library, extension_module};
 pub(crate) use frame::LineKey;
 pub use frame::StackFrame;
+pub(crate) use installed::{is_installed, is_interpreter_file, is_runtime_file};
 pub(crate) use naming::{error_line, is_own, own_line, thread_start};
 pub use naming::{headline, is_interpreter, is_library};
 pub use origin::Origin;

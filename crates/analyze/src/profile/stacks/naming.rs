@@ -1,6 +1,7 @@
 //! Which frame of a native stack a site is named by: not the allocator, nor the standard library that calls it.
 
 use super::frame::StackFrame;
+use super::installed::is_interpreter_file;
 use super::origin::Origin;
 
 /// Functions that allocate for others.
@@ -117,8 +118,7 @@ pub fn is_library(frame: &StackFrame) -> bool {
 
 /// Whether the object file of a frame is the Python interpreter.
 pub fn is_interpreter(frame: &StackFrame) -> bool {
-    let name = frame.module.as_deref().and_then(|module| module.rsplit('/').next()).unwrap_or_default();
-    name == "python" || ["python2", "python3", "libpython"].iter().any(|prefix| name.starts_with(prefix))
+    frame.module.as_deref().is_some_and(is_interpreter_file)
 }
 
 #[cfg(test)]

@@ -14,6 +14,9 @@ use crate::values::{Color, YesNo};
 /// `heaplens memcheck`. Options are spelled as Memcheck spells them.
 #[derive(Debug, Args)]
 pub(crate) struct MemcheckArguments {
+    /// Engine: heaplens; valgrind for uninitialized values too (default with --track-origins=yes); or valgrind-only
+    #[arg(long, value_name = "ENGINE", hide_possible_values = true)]
+    pub(super) engine: Option<EngineChoice>,
     /// Whether to check for leaks at exit, and how to report them
     #[arg(long, value_name = "HOW", default_value = "summary", num_args = 0..=1, require_equals = true, default_missing_value = "full")]
     pub(super) leak_check: LeakDetail,
@@ -97,6 +100,17 @@ pub(crate) struct MemcheckArguments {
     /// Program to run, and its arguments
     #[arg(required = true, trailing_var_arg = true, value_names = ["PROGRAM", "ARGS"])]
     pub(super) command: Vec<OsString>,
+}
+
+/// Which engine looks for errors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum EngineChoice {
+    /// Heaplens itself
+    Heaplens,
+    /// Heaplens for leaks, then Valgrind for uninitialized values and invalid accesses: the program runs twice
+    Valgrind,
+    /// Valgrind alone, for leaks too: the program runs once
+    ValgrindOnly,
 }
 
 /// How leaks are reported.

@@ -1,6 +1,7 @@
 //! `heaplens memcheck`: runs a program and lists leaked blocks at exit, with the options and the output of Valgrind's Memcheck.
 
 mod arguments;
+mod engine;
 mod output;
 mod stopwatch;
 mod valgrind_options;
@@ -11,13 +12,14 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use heaplens_analyze::heap::Analysis;
+use heaplens_analyze::memcheck_engine::{EngineFindings, EngineRecord};
 use heaplens_analyze::profile::{LeakRecord, Leaks, StackFrame};
 use heaplens_analyze::suppressions::{self, Names, Suppression};
 use heaplens_analyze::{NoSuchProcess, Profile, main_process, process_profile};
 use heaplens_format::Pid;
 use heaplens_format::environment::Objects;
-use heaplens_format::recording::{Decoded, HeapMoment, LeakKind};
-use heaplens_record::{Listeners, Outcome, Recorded, RunError, RunOptions, run_with};
+use heaplens_format::recording::{Decoded, Exit, HeapMoment, LeakKind};
+use heaplens_record::{EngineRun, Listeners, Outcome, Recorded, RunError, RunOptions, run_with};
 use heaplens_report::export::valgrind::{self, XmlOptions};
 use heaplens_report::text::leaks::{self, LeakOptions};
 use heaplens_snapshot::Snapshot;
@@ -28,6 +30,7 @@ use crate::launch::{explain, status_of};
 use crate::render::{plain, render, text_options};
 use crate::values::{Format, YesNo};
 use arguments::{GenSuppressions, LeakDetail};
+use engine::EnginePlan;
 use output::Output;
 use stopwatch::{Cost, Stopwatch};
 
@@ -39,6 +42,7 @@ Examples:
   heaplens memcheck ./app
   heaplens memcheck --leak-check=full --show-leak-kinds=all ./app
   heaplens memcheck --leak-check=full --error-exitcode=9 --suppressions=known.supp ./app
+  heaplens memcheck --track-origins=yes ./app
   heaplens memcheck --xml=yes --xml-file=lost.%p.xml ./app";
 
 /// Where the results are written.
@@ -47,30 +51,37 @@ struct CheckOutputs {
     xml: Option<Output>,
 }
 
-/// Runs the program, checks for leaks, reports them.
+/// Runs the program, checks for leaks, reports them; where Valgrind is asked for, runs it again.
 pub(crate) fn memcheck(arguments: MemcheckArguments, agent: &'static [u8]) -> Result<ExitCode, Failure> {
     arguments.valgrind_options.check()?;
+    let plan = arguments.engine_plan()?;
     let outputs = arguments.outputs()?;
     let known = arguments.known_leaks()?;
-    let outcome = arguments.run(agent).map_err(explain)?;
-    for warning in &outcome.warnings {
-        eprint(&format!("warning: {warning}"));
-    }
-    let own = status_of(outcome.exit);
-    let status = match outcome.recorded {
-        Recorded::Bare(reason) => {
-            eprint(&format!("heaplens: nothing was recorded: {reason}"));
-            own
-        }
-        Recorded::Whole { mut recording, session } => {
-            session.remove().ok();
-            crate::recording::resolve_symbols(&mut recording);
-            arguments
-                .report(&Decoded { recording: *recording, damage: Vec::new() }, &known, &outputs)?
-                .unwrap_or(own)
-        }
+    plan.iter().for_each(EnginePlan::announce);
+    let own = match &plan {
+        Some(plan) if plan.is_only => None,
+        _ => Some(arguments.recorded(agent)?),
     };
-    Ok(ExitCode::from(status))
+    let by_engine = match plan {
+        Some(plan) if own.as_ref().is_none_or(|own| plan.goes_on_after(own.exit)) => Some(plan.run(&arguments)?),
+        Some(_) => {
+            eprint("heaplens: the program was interrupted, and is not run under Valgrind");
+            None
+        }
+        None => None,
+    };
+    let status = own.as_ref().map(|own| own.exit).or(by_engine.as_ref().map(|run| run.exit));
+    let status = status_of(status.expect("one of both ran"));
+    let recorded = own.and_then(|own| own.decoded);
+    let errors = arguments.report_on(recorded, by_engine, &known, &outputs)?;
+    Ok(ExitCode::from(errors.unwrap_or(status)))
+}
+
+/// The run with Heaplens's own engine.
+struct OwnRun {
+    exit: Exit,
+    /// `None`: nothing was recorded.
+    decoded: Option<Decoded>,
 }
 
 fn print_cost(blocks: usize, cost: Cost) {
@@ -95,6 +106,43 @@ impl MemcheckArguments {
         };
         let examiner = (self.leak_check != LeakDetail::No).then_some(&mut examine as _);
         run_with(self.run_options(agent), Listeners { examiner, ..Listeners::default() })
+    }
+
+    /// Runs the program under Heaplens itself.
+    fn recorded(&self, agent: &'static [u8]) -> Result<OwnRun, Failure> {
+        let outcome = self.run(agent).map_err(explain)?;
+        for warning in &outcome.warnings {
+            eprint(&format!("warning: {warning}"));
+        }
+        let decoded = match outcome.recorded {
+            Recorded::Bare(reason) => {
+                eprint(&format!("heaplens: nothing was recorded: {reason}"));
+                None
+            }
+            Recorded::Whole { mut recording, session } => {
+                session.remove().ok();
+                crate::recording::resolve_symbols(&mut recording);
+                Some(Decoded { recording: *recording, damage: Vec::new() })
+            }
+        };
+        Ok(OwnRun { exit: outcome.exit, decoded })
+    }
+
+    /// Reports what the runs gave, be it one or both; returns the exit status of --error-exitcode if there are errors.
+    fn report_on(
+        &self,
+        recorded: Option<Decoded>,
+        by_engine: Option<EngineRun<EngineFindings>>,
+        known: &[Suppression],
+        outputs: &CheckOutputs,
+    ) -> Result<Option<u8>, Failure> {
+        let is_only = recorded.is_none();
+        let bare = || by_engine.as_ref().map(|run| engine::bare_recording(self, run));
+        let Some(decoded) = recorded.or_else(bare) else { return Ok(None) };
+        let failure = by_engine.as_ref().and_then(engine::without_report);
+        let found = by_engine.map(|run| EngineFindings { is_only, ..run.found });
+        let status = self.report(&decoded, found, known, outputs)?;
+        failure.map_or(Ok(status), Err)
     }
 
     fn run_options(&self, agent: &'static [u8]) -> RunOptions {
@@ -143,6 +191,7 @@ impl MemcheckArguments {
     fn report(
         &self,
         decoded: &Decoded,
+        by_engine: Option<EngineFindings>,
         known: &[Suppression],
         outputs: &CheckOutputs,
     ) -> Result<Option<u8>, Failure> {
@@ -154,6 +203,10 @@ impl MemcheckArguments {
         profiles.iter_mut().for_each(|profile| profile.suppress(known, &names));
         if !self.shows_mismatched() {
             profiles.iter_mut().for_each(Profile::drop_mismatched_frees);
+        }
+        // Valgrind has applied the suppressions itself.
+        if let Some(found) = by_engine {
+            profiles[0].join_engine(found);
         }
         let errors: usize = profiles.iter().map(|profile| self.errors(profile)).sum();
         if !(self.quiet && errors == 0) {
@@ -172,7 +225,11 @@ impl MemcheckArguments {
     /// Errors of a process, and records of it that count as such.
     fn errors(&self, profile: &Profile) -> usize {
         let is_error = |record: &&LeakRecord| self.errors_for_leak_kinds.0.contains(&record.kind);
-        profile.errors.reported.len() + records(profile).iter().filter(is_error).count()
+        let of_engine = profile.engine.iter().flat_map(|found| &found.records);
+        let leaks_of_engine = of_engine.filter_map(EngineRecord::leak_kind);
+        profile.errors.reported.len()
+            + records(profile).iter().filter(is_error).count()
+            + leaks_of_engine.filter(|kind| self.errors_for_leak_kinds.0.contains(kind)).count()
     }
 
     fn shows_mismatched(&self) -> bool {
@@ -237,17 +294,21 @@ impl MemcheckArguments {
 
     /// The leak kinds whose stacks are shown.
     fn kinds(&self) -> Vec<LeakKind> {
-        let kinds = match (self.show_reachable, self.show_possibly_lost) {
+        match self.leak_check {
+            LeakDetail::Full => self.kinds_wanted().into_iter().collect(),
+            LeakDetail::Summary | LeakDetail::No => Vec::new(),
+        }
+    }
+
+    /// The leak kinds that the options name.
+    fn kinds_wanted(&self) -> BTreeSet<LeakKind> {
+        match (self.show_reachable, self.show_possibly_lost) {
             (Some(YesNo::Yes), _) => LeakKind::ALL.into(),
             (_, Some(YesNo::No)) => BTreeSet::from([LeakKind::DefinitelyLost]),
             (Some(YesNo::No), _) | (_, Some(YesNo::Yes)) => {
                 BTreeSet::from([LeakKind::DefinitelyLost, LeakKind::PossiblyLost])
             }
             (None, None) => self.show_leak_kinds.0.clone(),
-        };
-        match self.leak_check {
-            LeakDetail::Full => kinds.into_iter().collect(),
-            LeakDetail::Summary | LeakDetail::No => Vec::new(),
         }
     }
 }

@@ -1,12 +1,12 @@
-//! Options of Valgrind that are accepted, so that existing scripts run unchanged, but that have no effect here. Those that only
-//! tune Valgrind are ignored silently, those that ask for unsupported output print a warning, and those that ask for another tool
-//! or check are errors before the program runs.
+//! Options of Valgrind that are accepted, so that existing scripts run unchanged, but that have no effect on Heaplens itself. Those that
+//! only tune Valgrind are passed on where it is the engine and else ignored silently, those that ask for unsupported output print a
+//! warning, and those that ask for another tool are errors before the program runs.
 
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 
 use crate::failure::{Failure, eprint};
 
-/// Silently ignored: emulation, tables of Valgrind, and errors other than leaks.
+/// For Valgrind alone: emulation, its tables, and errors other than leaks.
 const IGNORED: &[&str] = &[
     "alignment",
     "allow-mismatched-debuginfo",
@@ -55,7 +55,6 @@ const IGNORED: &[&str] = &[
     "soname-synonyms",
     "trace-children-skip",
     "trace-children-skip-by-arg",
-    "undef-value-errors",
     "valgrind-stacksize",
     "vgdb",
     "vgdb-poll",
@@ -91,14 +90,14 @@ const UNSUPPORTED: &[(&str, &str, &str)] = &[
 const REJECTED: &[(&str, &str, &str, &str)] = &[
     ("log-socket", "", "output cannot be sent over a socket", "use --log-file=FILE"),
     ("tool", "memcheck", "only the leak check of memcheck is supported", "omit the option"),
-    (
-        "track-origins",
-        "no",
-        "heaplens finds leaks, not uses of uninitialized values",
-        "omit the option; use valgrind to find uninitialized values",
-    ),
     ("xml-socket", "", "output cannot be sent over a socket", "use --xml-file=FILE"),
 ];
+
+/// Those that ask for Valgrind as the engine: yes or no.
+const ENGINE: &[&str] = &["track-origins", "undef-value-errors"];
+
+/// Options of the engine that Heaplens sets itself, or that have no meaning when nobody looks at it.
+const NOT_PASSED_ON: &[&str] = &["child-silent-after-fork", "command-line-only", "input-fd"];
 
 /// The given options of these lists, with their values.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -119,11 +118,30 @@ impl ValgrindOptions {
         }
         Ok(())
     }
+
+    /// The value of an option that is yes or no, if it is given; of two the later one.
+    pub(super) fn switch(&self, wanted: &str) -> Result<Option<bool>, Failure> {
+        let given = self.0.iter().rev().find(|(name, _)| *name == wanted);
+        given.map_or(Ok(None), |(name, value)| match value.as_str() {
+            "yes" => Ok(Some(true)),
+            "no" => Ok(Some(false)),
+            _ => Err(Failure::new(format!("--{name}={value}: the value must be yes or no"))),
+        })
+    }
+
+    /// The options that Valgrind gets where it is the engine.
+    pub(super) fn for_valgrind(&self) -> Vec<String> {
+        let is_for_it = |name: &str| {
+            (IGNORED.contains(&name) || ENGINE.contains(&name)) && !NOT_PASSED_ON.contains(&name)
+        };
+        let given = self.0.iter().filter(|(name, _)| is_for_it(name));
+        given.map(|(name, value)| format!("--{name}={value}")).collect()
+    }
 }
 
 fn names() -> impl Iterator<Item = &'static str> {
     let unsupported = UNSUPPORTED.iter().map(|option| option.0);
-    IGNORED.iter().copied().chain(unsupported).chain(REJECTED.iter().map(|option| option.0))
+    IGNORED.iter().copied().chain(ENGINE.iter().copied()).chain(unsupported).chain(REJECTED.iter().map(|option| option.0))
 }
 
 impl Args for ValgrindOptions {
@@ -186,8 +204,22 @@ mod tests {
 
     #[test]
     fn other_tools_and_checks_are_errors() {
-        for arg in ["--tool=massif", "--track-origins=yes", "--log-socket=127.0.0.1"] {
+        for arg in ["--tool=massif", "--log-socket=127.0.0.1"] {
             assert!(parsed(&[arg]).check().is_err(), "{arg}");
         }
+    }
+
+    #[test]
+    fn what_tunes_valgrind_is_passed_on_and_what_heaplens_decides_is_not() {
+        let args = ["--track-origins=yes", "--freelist-vol=1000", "--child-silent-after-fork=no", "--stats=yes"];
+        assert_eq!(parsed(&args).for_valgrind(), ["--freelist-vol=1000", "--track-origins=yes"]);
+    }
+
+    #[test]
+    fn a_switch_is_yes_or_no_and_the_later_one_counts() {
+        let switch = |args: &[&str]| parsed(args).switch("track-origins");
+        assert_eq!(switch(&[]), Ok(None));
+        assert_eq!(switch(&["--track-origins=yes", "--track-origins=no"]), Ok(Some(false)));
+        assert!(switch(&["--track-origins=maybe"]).is_err());
     }
 }
