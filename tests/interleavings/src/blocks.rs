@@ -217,7 +217,7 @@ fn a_block_whose_neighbours_come_and_go_is_the_one_around_its_bytes() {
         take(tables, 8);
         assert_eq!(tables.blocks.insert(&tables.arena, slot(FIRST), wide), Ok(None));
         let found = together([
-            part(|| tables.blocks.around(&tables.arena, slot(8))),
+            part(|| tables.blocks.around(&tables.arena, slot(8), 1000)),
             part(|| {
                 put(tables, ELSEWHERE + 4);
                 take(tables, ELSEWHERE + 4);

@@ -3,10 +3,10 @@
 //!
 //! ```text
 //!   no live block at the address
-//!     ├─ one was freed here, and none covers it ───────────────────▶ double free
-//!     ├─ a live block covers it ───────────────────────────────────▶ free inside a block
 //!     ├─ it is on the stack of this thread, or in an object file ──▶ free of the stack, of static data
 //!     ├─ no block of the allocator can be there ───────────────────▶ free of no block
+//!     ├─ a live block covers it ───────────────────────────────────▶ free inside a block
+//!     ├─ one was freed here ───────────────────────────────────────▶ double free
 //!     ╰─ else ─────────────────────────────────────────────────────▶ a loss: the block was never seen
 //! ```
 //!
@@ -34,6 +34,11 @@ use crate::unwind::Caller;
 const ALIGNMENT: u64 = 16;
 /// No process has memory below (`vm.mmap_min_addr`).
 const LOWEST: u64 = 1 << 16;
+/// After so many frees of blocks that were never seen there may be very many.
+const FEW: u64 = 16;
+/// Granules that are searched for the block around an address: some milliseconds before, some microseconds after.
+const FAR: usize = 1 << 22;
+const NEAR: usize = 1 << 10;
 /// A leaf function may keep this much below its stack pointer.
 const RED_ZONE: u64 = 128;
 
@@ -110,27 +115,35 @@ impl Tracker {
         }
     }
 
-    /// Whether it is an error for certain, which is reported.
+    /// Whether it is an error for certain, which is reported. A process may free any number of blocks that were never seen, so what is cheap
+    /// comes first, and the search for a block around the address is short after the first of them.
     fn is_claimed(&self, guard: &Guard, addr: Addr, call: (Freeing, Caller)) -> bool {
         let (by, caller) = call;
-        let kind = match self.blocks.around(&self.arena, addr) {
-            Around::Unknown => return false,
-            Around::Block(start, block) => {
+        let freed = self.blocks.freed(&self.arena, addr);
+        if freed.is_none()
+            && let Some(kind) = self.kind_of_place(guard, addr, caller)
+        {
+            let Some(stack) = self.node(guard, caller) else { return true };
+            let what = ErrorWhat { kind, family: by.family, function: by.function };
+            errors::record(&self.arena, &NewError::at(what, stack, addr));
+            return true;
+        }
+        match (self.blocks.around(&self.arena, addr, self.search_limit()), freed) {
+            (Around::Unknown, _) | (Around::Nothing, None) => false,
+            (Around::Nothing, Some(block)) => self.is_freed_again(guard, addr, block, call),
+            (Around::Block(start, block), _) => {
                 let is_sure = !self.has_lost(&[Loss::Reentered, Loss::Overwritten, Loss::ArenaFull]);
                 if is_sure {
                     self.report_block(guard, ErrorKind::FreeInside, call, addr, (start, block));
                 }
-                return is_sure;
+                is_sure
             }
-            Around::Nothing => match self.blocks.freed(&self.arena, addr) {
-                Some(block) => return self.is_freed_again(guard, addr, block, call),
-                None => self.kind_of_place(guard, addr, caller),
-            },
-        };
-        let (Some(kind), Some(stack)) = (kind, self.node(guard, caller)) else { return kind.is_some() };
-        let what = ErrorWhat { kind, family: by.family, function: by.function };
-        errors::record(&self.arena, &NewError::at(what, stack, addr));
-        true
+        }
+    }
+
+    fn search_limit(&self) -> usize {
+        let unseen = self.count_of(Loss::UnknownFree) + self.count_of(Loss::InheritedFree);
+        if unseen < FEW { FAR } else { NEAR }
     }
 
     /// Blocks that come and go unseen would look the same. Where there are any, some were seen to be freed only, or replaced unseen.
@@ -153,11 +166,17 @@ impl Tracker {
         if modules::range_of(addr.get()).is_some() {
             return Some(ErrorKind::FreeOfStatic);
         }
-        let is_impossible = !addr.get().is_multiple_of(ALIGNMENT)
-            || addr.get() < LOWEST
+        let is_around = || self.blocks.around(&self.arena, addr, self.search_limit()) != Around::Nothing;
+        let is_impossible = addr.get() < LOWEST
             || addr.get() >> ADDRESS_BITS != 0
-            || (!sys::is_confined() && sys::read_bytes(addr.get(), &mut [0]) == 0);
+            || !addr.get().is_multiple_of(ALIGNMENT) && !is_around()
+            || self.may_ask() && sys::read_bytes(addr.get(), &mut [0]) == 0;
         is_impossible.then_some(ErrorKind::FreeOfNoBlock)
+    }
+
+    /// Whether the kernel may be asked what is mapped: not for each of many blocks.
+    fn may_ask(&self) -> bool {
+        !sys::is_confined() && self.search_limit() == FAR
     }
 
     /// Whether an address is on the stack of this thread, which is no block itself.
@@ -165,7 +184,7 @@ impl Tracker {
         let rsp = Addr::new(caller.rsp);
         let end = guard.slot().and_then(|slot| slot.own_stack_end(caller.rsp));
         let is_there = end.is_some_and(|end| addr.get() + RED_ZONE >= caller.rsp && addr < end);
-        is_there && self.blocks.around(&self.arena, rsp) == Around::Nothing
+        is_there && self.blocks.around(&self.arena, rsp, FAR) == Around::Nothing
     }
 
     fn report_block(
@@ -216,8 +235,11 @@ impl Tracker {
 
     /// Whether any of these was counted.
     fn has_lost(&self, losses: &[Loss]) -> bool {
-        let count = |loss: &Loss| self.arena.header().losses[*loss as usize].load(Relaxed);
-        losses.iter().any(|loss| count(loss) != 0)
+        losses.iter().any(|&loss| self.count_of(loss) != 0)
+    }
+
+    fn count_of(&self, loss: Loss) -> u64 {
+        self.arena.header().losses[loss as usize].load(Relaxed)
     }
 
     fn count_unknown_free(&self) {

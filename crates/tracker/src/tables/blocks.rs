@@ -25,8 +25,6 @@ use super::filter::Filter;
 
 /// How often a compare-and-swap is tried before the block is given up as lost.
 const ATTEMPTS: usize = 64;
-/// How many granules, and leaves and directories that do not exist, are searched for the block around an address: some milliseconds.
-const MOST_GRANULES: usize = 1 << 22;
 const CELLS_PER_PAGE: usize = PAGE / (CELL_WORDS * 8);
 
 /// A block as the table knows it.
@@ -316,14 +314,15 @@ impl Blocks {
         !self.shared_granules.load(Relaxed) && !self.sampled.load(Relaxed)
     }
 
-    /// The live block that an address lies in, with its begin: it is the next one before the address, or there is none.
+    /// The live block that an address lies in, with its begin: it is the next one before the address, or there is none. `most` granules, and
+    /// leaves and directories that do not exist, are searched.
     #[cold]
-    pub fn around(&self, arena: &Arena, addr: Addr) -> Around {
+    pub fn around(&self, arena: &Arena, addr: Addr, most: usize) -> Around {
         if addr.get() >> ADDRESS_BITS != 0 {
             return Around::Nothing;
         }
         let mut granule = addr.get() >> GRANULE_BITS;
-        for _ in 0..MOST_GRANULES {
+        for _ in 0..most {
             let start = granule << GRANULE_BITS;
             let (top, directory, index, _) = split_address(start);
             let step = match Self::word(arena, top, directory, index) {
@@ -485,7 +484,7 @@ mod tests {
         blocks.insert(&arena, inner, block(1, 16)).unwrap();
         blocks.remove(&arena, inner);
         blocks.insert(&arena, start, block(2, 1 << 20)).unwrap();
-        let around = |addr: u64| blocks.around(&arena, Addr::new(addr));
+        let around = |addr: u64| blocks.around(&arena, Addr::new(addr), 1 << 20);
         assert_eq!(around(0x5000_2000), Around::Block(start, block(2, 1 << 20)), "over one that was freed");
         assert_eq!(around(0x5010_100f), Around::Block(start, block(2, 1 << 20)));
         assert_eq!(around(0x5010_1010), Around::Nothing);

@@ -94,6 +94,34 @@ fn the_xml_has_kinds_and_stacks_of_protocol_4() {
 }
 
 #[test]
+fn the_page_in_html_has_the_stacks_side_by_side_and_sarif_has_a_result_at_the_line() {
+    let folder = Folder::new();
+    let page = folder.file("errors.html");
+    let run =
+        Heaplens::on(&program(), &["-q", "--html", &page.display().to_string()]).arg("double_free").finish();
+    let html = std::fs::read_to_string(&page).expect("it was written");
+    let parts = [
+        "id=\"errors\"",
+        "data-error=\"InvalidFree\"",
+        "double free (40 bytes)",
+        "Invalid free() / delete / delete[] / realloc()",
+        "inside a block of size 40 free&#39;d",
+        "Block was alloc&#39;d at",
+    ];
+    let at: Vec<usize> = parts.iter().map(|part| position(&html, part)).collect();
+    assert!(at.is_sorted(), "{at:?}");
+    let sarif =
+        Heaplens::bare(["export", "--format", "sarif"]).arg(run.recording()).output().expect("it starts");
+    let log: serde_json::Value = serde_json::from_slice(&sarif.stdout).expect("JSON");
+    let results = log["runs"][0]["results"].as_array().expect("results");
+    let result = results.iter().find(|result| result["ruleId"] == "E1").expect("a result of the error");
+    let place = &result["locations"][0]["physicalLocation"];
+    let error = &run.report().whole()["errors"][0];
+    assert_eq!(place["region"]["startLine"], error["location"]["line"]);
+    assert_eq!(result["level"], "error");
+}
+
+#[test]
 fn a_suppression_that_was_generated_hides_the_error_in_the_next_run() {
     let folder = Folder::new();
     let text = checked(&["--gen-suppressions=all", "-q"], &program(), &["many_times"]).stderr();
