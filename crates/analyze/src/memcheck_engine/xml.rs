@@ -115,7 +115,9 @@ impl<R: Read> Xml<R> {
             let piece = match self.reader.read_event_into(&mut self.buffer) {
                 Ok(event) => piece(&event),
                 // A tag, a comment or the like that is not closed.
-                Err(quick_xml::Error::Syntax(_)) if at_end(&mut self.reader) => return Err(Incomplete::CutOff),
+                Err(quick_xml::Error::Syntax(_)) if at_end(&mut self.reader) => {
+                    return Err(Incomplete::CutOff);
+                }
                 Err(error) => return Err(self.malformed(error)),
             };
             if let Some(piece) = piece {

@@ -93,7 +93,11 @@ fn every_use_of_an_unset_value_is_reported_at_its_line_with_its_origin_and_nothi
         let (output, report) = checked(&["--track-origins=yes", "--error-exitcode=9"], &mut |command| {
             command.arg(&program).arg("healthy");
         });
-        assert_eq!((output.status.code(), found(&report, "unset_values.c")), (Some(0), vec![]), "{optimisation}");
+        assert_eq!(
+            (output.status.code(), found(&report, "unset_values.c")),
+            (Some(0), vec![]),
+            "{optimisation}"
+        );
     }
 }
 
@@ -170,7 +174,8 @@ fn what_is_suppressed_by_a_file_of_valgrinds_is_counted_by_name() {
     }
     let folder = Folder::new();
     let (known, other) = (folder.file("known.supp"), folder.file("other.supp"));
-    std::fs::write(&known, "{\n   known <here>\n   Memcheck:Cond\n   fun:again_and_again\n}\n").expect("a file");
+    std::fs::write(&known, "{\n   known <here>\n   Memcheck:Cond\n   fun:again_and_again\n}\n")
+        .expect("a file");
     std::fs::write(&other, "leak:of_the_sanitizer\n").expect("a file");
     let options = [&known, &other].map(|path| format!("--suppressions={}", path.display()));
     let options = ["--track-origins=yes", &options[0], &options[1]];
@@ -188,8 +193,10 @@ fn leaks_are_valgrinds_own_where_it_alone_runs() {
     if is_missing(test) {
         return;
     }
-    let program = program_with("leak_kinds.cpp", "leak_kinds", &["-O0"]).expect("an ordinary program compiles");
-    let options = ["--engine=valgrind-only", "--leak-check=full", "--show-leak-kinds=definite", "--error-exitcode=9"];
+    let program =
+        program_with("leak_kinds.cpp", "leak_kinds", &["-O0"]).expect("an ordinary program compiles");
+    let options =
+        ["--engine=valgrind-only", "--leak-check=full", "--show-leak-kinds=definite", "--error-exitcode=9"];
     let (output, report) = checked(&options, &mut |command| {
         command.arg(&program);
     });
@@ -210,7 +217,10 @@ fn without_valgrind_its_package_is_named_and_nothing_runs() {
         let output = command.arg(&mark).env("PATH", folder.path()).output().expect("heaplens starts");
         let text = words(&output);
         assert_eq!(output.status.code(), Some(125), "{text}");
-        assert!(text.contains("Valgrind is not installed") && text.contains("apt install valgrind"), "{text}");
+        assert!(
+            text.contains("Valgrind is not installed") && text.contains("apt install valgrind"),
+            "{text}"
+        );
         assert!(!mark.exists(), "{option}");
     }
 }

@@ -38,7 +38,8 @@ pub(super) fn write_leaks(
     options: &LeakOptions<'_>,
     page: &mut Page<'_>,
 ) -> io::Result<()> {
-    let leaks: Vec<&EngineRecord> = found.records.iter().filter(|record| record.leak_kind().is_some()).collect();
+    let leaks: Vec<&EngineRecord> =
+        found.records.iter().filter(|record| record.leak_kind().is_some()).collect();
     let bytes: u64 = leaks.iter().filter_map(|record| record.leaked).map(|(bytes, _)| bytes).sum();
     let in_stacks = plural_count(leaks.len() as u64, "stack");
     page.line(&format!("  Leaks by {}: {} bytes of your code in {in_stacks}", name(found), count(bytes)))?;
