@@ -53,9 +53,8 @@ impl UserCode {
             return true;
         }
         let is_of_interpreter = self.libraries.as_deref().is_some_and(|folder| path.starts_with(folder));
-        !(is_of_interpreter || is_installed(module) || is_interpreter_file(module))
-            && !is_runtime_file(module)
-            && !is_replacement(module)
+        let is_helper = is_runtime_file(module) || is_replacement(module);
+        !(is_of_interpreter || is_helper || is_installed(module) || is_interpreter_file(module))
     }
 }
 

@@ -56,11 +56,11 @@ fn found(report: &Value, source: &str) -> Vec<Row> {
     rows
 }
 
-/// `error KIND LINE ORIGIN_LINE`, as programs say it.
+/// `error KIND LINE OTHER_LINE`, as programs say it.
 fn truth(output: &[u8]) -> Vec<Row> {
     let row = |line: &str| match line.split(' ').collect::<Vec<_>>()[..] {
-        ["error", kind, line, origin] => {
-            Some((kind.to_owned(), line.parse().expect("a line"), origin.parse().expect("a line")))
+        ["error", kind, line, other] => {
+            Some((kind.to_owned(), line.parse().expect("a line"), other.parse().expect("a line")))
         }
         _ => None,
     };
@@ -236,6 +236,62 @@ fn options_that_contradict_each_other_are_errors_before_anything_runs() {
         let output = command.args(options).arg("/bin/true").output().expect("heaplens starts");
         let text = words(&output);
         assert!(output.status.code() == Some(125) && text.contains(word), "{options:?}: {text}");
+    }
+}
+
+/// Kind and line of each error, and that of the allocation.
+fn found_accesses(report: &Value, source: &str) -> Vec<Row> {
+    let row = |error: &Value| {
+        let kind = error["kind"].as_str().expect("a kind").to_owned();
+        (kind, line(&error["stack"], source), line(&error["allocated"], source))
+    };
+    let mut rows: Vec<Row> = report["errors"].as_array().expect("errors").iter().map(row).collect();
+    rows.sort();
+    rows
+}
+
+#[test]
+fn invalid_accesses_are_reported_at_their_lines_with_those_of_the_blocks() {
+    let test = "memcheck_engine::invalid_accesses_are_reported_at_their_lines_with_those_of_the_blocks";
+    if is_missing(test) {
+        return;
+    }
+    for optimisation in ["-O0", "-O2"] {
+        let name = format!("invalid_accesses{optimisation}");
+        let program = program_with("invalid_accesses.c", &name, &[optimisation]).expect("it compiles");
+        let (output, report) = checked(&["--engine=valgrind"], &mut |command| {
+            command.arg(&program);
+        });
+        let truth = truth(&output.stdout);
+        assert_eq!(truth.len(), 4, "the program speaks, and once");
+        assert_eq!(found_accesses(&report, "invalid_accesses.c"), truth, "{optimisation}");
+        let (_, report) = checked(&["--engine=valgrind"], &mut |command| {
+            command.arg(&program).arg("healthy");
+        });
+        assert_eq!(
+            report["errors"].as_array().map(Vec::len),
+            Some(0),
+            "{optimisation}: {}",
+            report["errors"]
+        );
+    }
+}
+
+#[test]
+fn bad_frees_that_both_engines_find_are_reported_once() {
+    let test = "memcheck_engine::bad_frees_that_both_engines_find_are_reported_once";
+    if is_missing(test) {
+        return;
+    }
+    let program =
+        program_with("bad_frees.cpp", "bad_frees_twice", &["-O0"]).expect("an ordinary program compiles");
+    for (case, number) in [("double_free", 1), ("mismatches", 7), ("healthy", 0)] {
+        let (output, report) = checked(&["--engine=valgrind"], &mut |command| {
+            command.arg(&program).arg(case);
+        });
+        let errors = report["errors"].as_array().expect("errors");
+        assert!(errors.iter().all(|error| error["engine"] == "heaplens"), "{case}: {}", words(&output));
+        assert_eq!(errors.len(), number, "{case}: {}", words(&output));
     }
 }
 

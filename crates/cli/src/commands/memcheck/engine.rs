@@ -119,7 +119,9 @@ impl MemcheckArguments {
 pub(super) fn compare(alone: Exit, under_valgrind: Exit) {
     if alone != under_valgrind {
         let (alone, other) = (status_of(alone), status_of(under_valgrind));
-        eprint(&format!("heaplens: the program ended with status {alone}, and under Valgrind with status {other}"));
+        eprint(&format!(
+            "heaplens: the program ended with status {alone}, and under Valgrind with status {other}"
+        ));
     }
 }
 
