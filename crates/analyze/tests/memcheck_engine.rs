@@ -66,7 +66,9 @@ fn error(unique: u32, kind: &str, stacks: &[(&str, Vec<String>)]) -> String {
 }
 
 fn counts(pairs: &[(u64, u32)]) -> String {
-    let pair = |(count, unique): &(u64, u32)| format!("<pair><count>{count}</count><unique>{unique:#x}</unique></pair>");
+    let pair = |(count, unique): &(u64, u32)| {
+        format!("<pair><count>{count}</count><unique>{unique:#x}</unique></pair>")
+    };
     format!("<errorcounts>{}</errorcounts>\n", pairs.iter().map(pair).collect::<String>())
 }
 
@@ -75,16 +77,39 @@ fn found(xml: &str) -> EngineFindings {
 }
 
 fn unset(unique: u32, line: u32) -> String {
-    let own = vec![frame("/home/u/app/op.so", "use&lt;int&gt;(a &amp; b)", line), frame(TENSORFLOW, "run", 0)];
-    let origin = vec![frame("/usr/libexec/valgrind/vgpreload_memcheck-amd64-linux.so", "malloc", 0), frame("/home/u/app/op.so", "make", 3)];
-    error(unique, "UninitCondition", &[("Conditional jump", own), ("Uninitialised value was created by a heap allocation", origin)])
+    let own =
+        vec![frame("/home/u/app/op.so", "use&lt;int&gt;(a &amp; b)", line), frame(TENSORFLOW, "run", 0)];
+    let origin = vec![
+        frame("/usr/libexec/valgrind/vgpreload_memcheck-amd64-linux.so", "malloc", 0),
+        frame("/home/u/app/op.so", "make", 3),
+    ];
+    error(
+        unique,
+        "UninitCondition",
+        &[("Conditional jump", own), ("Uninitialised value was created by a heap allocation", origin)],
+    )
 }
 
 #[test]
 fn what_touches_the_users_code_is_kept_with_its_origin_and_all_else_is_one_line_each() {
-    let library = |unique| error(unique, "UninitValue", &[("Use of", vec![frame(TENSORFLOW, "f", 0), frame(PYTHON, "g", 0)])]);
-    let interpreter = error(8, "InvalidRead", &[("Invalid read", vec![frame("/usr/lib/libc.so.6", "read", 0), frame(PYTHON, "g", 0)])]);
-    let xml = [HEAD, &library(1), &unset(2, 7), &library(3), &interpreter, &counts(&[(40, 1), (5, 2), (2, 8)]), TAIL].concat();
+    let library = |unique| {
+        error(unique, "UninitValue", &[("Use of", vec![frame(TENSORFLOW, "f", 0), frame(PYTHON, "g", 0)])])
+    };
+    let interpreter = error(
+        8,
+        "InvalidRead",
+        &[("Invalid read", vec![frame("/usr/lib/libc.so.6", "read", 0), frame(PYTHON, "g", 0)])],
+    );
+    let xml = [
+        HEAD,
+        &library(1),
+        &unset(2, 7),
+        &library(3),
+        &interpreter,
+        &counts(&[(40, 1), (5, 2), (2, 8)]),
+        TAIL,
+    ]
+    .concat();
     let found = found(&xml);
     assert_eq!((found.version.as_deref(), &found.incomplete), (Some("3.19.0"), &None));
     let [record] = &found.records[..] else { panic!("{found:?}") };
@@ -94,13 +119,16 @@ fn what_touches_the_users_code_is_kept_with_its_origin_and_all_else_is_one_line_
     assert_eq!((own.file.as_deref(), own.line), (Some("/home/u/app/a.c"), Some(7)));
     assert_eq!(record.auxiliary[0].what, "Uninitialised value was created by a heap allocation");
     assert_eq!(record.auxiliary[0].stack[1].line, Some(3));
-    let folded: Vec<_> = found.folded.iter().map(|one| (one.module.as_str(), one.records(), one.count)).collect();
+    let folded: Vec<_> =
+        found.folded.iter().map(|one| (one.module.as_str(), one.records(), one.count)).collect();
     assert_eq!(folded, [("libtensorflow_cc.so.2", 2, 41), ("python3.11", 1, 2)]);
 }
 
 #[test]
 fn two_instructions_of_a_line_are_one_error_and_two_lines_are_two() {
-    let found = found(&[HEAD, &unset(1, 7), &unset(2, 7), &unset(3, 9), &counts(&[(4, 1), (6, 2), (1, 3)]), TAIL].concat());
+    let found = found(
+        &[HEAD, &unset(1, 7), &unset(2, 7), &unset(3, 9), &counts(&[(4, 1), (6, 2), (1, 3)]), TAIL].concat(),
+    );
     let rows: Vec<_> = found.records.iter().map(|one| (one.stack[0].line, one.records, one.count)).collect();
     assert_eq!(rows, [(Some(7), 2, 10), (Some(9), 1, 1)]);
 }
@@ -121,7 +149,8 @@ fn a_document_that_breaks_off_anywhere_gives_what_was_whole() {
     for length in (0..whole.len() - TAIL.len()).filter(|&at| whole.is_char_boundary(at)) {
         let found = found(&whole[..length]);
         assert_eq!(found.records.len(), ends.iter().filter(|end| **end <= length).count(), "{length}");
-        let expected = if length < whole.find("<protocolversion>").unwrap() { None } else { Some(Incomplete::CutOff) };
+        let expected =
+            if length < whole.find("<protocolversion>").unwrap() { None } else { Some(Incomplete::CutOff) };
         assert!(found.incomplete.is_some(), "{length}");
         assert!(expected.is_none() || found.incomplete == expected, "{length}: {:?}", found.incomplete);
     }
@@ -138,7 +167,10 @@ fn a_malformed_document_gives_what_came_before() {
     for broken in ["</stack>", "<error></stack>", "<error><kind>x</what>"] {
         let found = found(&[HEAD, &unset(1, 7), broken, &unset(2, 9), TAIL].concat());
         assert_eq!(found.records.len(), 1, "{broken}");
-        assert!(matches!(found.incomplete, Some(Incomplete::Malformed { at, .. }) if at > 500), "{broken}: {found:?}");
+        assert!(
+            matches!(found.incomplete, Some(Incomplete::Malformed { at, .. }) if at > 500),
+            "{broken}: {found:?}"
+        );
     }
 }
 

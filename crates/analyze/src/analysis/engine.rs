@@ -40,7 +40,8 @@ fn is_cause_of(other: &AnalysedError, own: &AnalysedError) -> bool {
 /// The two readers of debug information write folders in their own ways.
 fn is_same_line(one: Option<&StackFrame>, other: Option<&StackFrame>) -> bool {
     let (Some(one), Some(other)) = (one, other) else { return false };
-    let name = |frame: &StackFrame| frame.file.as_deref().map(|file| file.rsplit('/').next().map(str::to_owned));
+    let name =
+        |frame: &StackFrame| frame.file.as_deref().map(|file| file.rsplit('/').next().map(str::to_owned));
     one.line.is_some() && one.line == other.line && name(one) == name(other)
 }
 
@@ -103,8 +104,10 @@ mod tests {
 
     #[test]
     fn a_trace_of_a_write_gives_way_to_the_write_itself() {
-        let mine =
-            vec![own(ErrorKind::Overrun, "InvalidWrite", 20, 3), own(ErrorKind::Overrun, "InvalidWrite", 20, 4)];
+        let mine = vec![
+            own(ErrorKind::Overrun, "InvalidWrite", 20, 3),
+            own(ErrorKind::Overrun, "InvalidWrite", 20, 4),
+        ];
         let theirs = vec![record("InvalidWrite", 9, 3)];
         assert_eq!(joined(mine, theirs), [("heaplens", Some(20)), ("valgrind", Some(9))]);
     }

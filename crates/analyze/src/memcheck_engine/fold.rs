@@ -219,7 +219,9 @@ fn kept(record: XmlRecord) -> EngineRecord {
     let frames = |stack: &[XmlFrame]| stack.iter().map(XmlFrame::to_frame).collect();
     let auxiliary = record.auxiliary.iter();
     EngineRecord {
-        auxiliary: auxiliary.map(|(what, stack)| Auxiliary { what: what.clone(), stack: frames(stack) }).collect(),
+        auxiliary: auxiliary
+            .map(|(what, stack)| Auxiliary { what: what.clone(), stack: frames(stack) })
+            .collect(),
         stack: frames(&record.stack),
         kind: record.kind,
         what: record.what,

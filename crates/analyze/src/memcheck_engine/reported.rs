@@ -148,7 +148,8 @@ mod tests {
 
     #[test]
     fn what_is_said_without_a_stack_is_one_sentence() {
-        let parts = [("Address 0x1f is on thread 1's stack", &[][..]), ("in frame #1, created by f (a.c:7)", &[])];
+        let parts =
+            [("Address 0x1f is on thread 1's stack", &[][..]), ("in frame #1, created by f (a.c:7)", &[])];
         let error = reported(&record("InvalidWrite", "Invalid write of size 1", &parts));
         assert_eq!(error.aux, "Address 0x1f is on thread 1's stack, in frame #1, created by f (a.c:7)");
     }

@@ -13,7 +13,8 @@ pub(super) const ORIGIN: &str = "Uninitialised value was created by";
 /// What makes a number in CPython. Up to 3.11 it leaves the digit unset, and reads it also where the number is 0 and has none: multiplied
 /// by the size, which is 0. What is computed from that, such as the address of the shared object 0, counts as unset ever after.
 const NEW_NUMBER: &str = "_PyLong_New";
-const DIGIT_OF_ZERO: &str = "CPython up to 3.11 reads the unset digit of the number 0, and multiplies it by 0";
+const DIGIT_OF_ZERO: &str =
+    "CPython up to 3.11 reads the unset digit of the number 0, and multiplies it by 0";
 /// Frames of an allocation that are the allocator's and those of the function that calls it.
 const ALLOCATING: usize = 5;
 
@@ -52,9 +53,8 @@ impl UserCode {
             return true;
         }
         let is_of_interpreter = self.libraries.as_deref().is_some_and(|folder| path.starts_with(folder));
-        !(is_of_interpreter || is_installed(module) || is_interpreter_file(module))
-            && !is_runtime_file(module)
-            && !is_replacement(module)
+        let is_helper = is_runtime_file(module) || is_replacement(module);
+        !(is_of_interpreter || is_helper || is_installed(module) || is_interpreter_file(module))
     }
 }
 
@@ -115,7 +115,9 @@ mod tests {
     #[test]
     fn the_program_itself_is_the_users_wherever_it_is_installed_unless_it_interprets() {
         let sort = "/usr/bin/sort";
-        assert!(UserCode { program: Some(sort.into()), libraries: None }.has_part_in(&record(&[&[LIBC, sort]])));
+        assert!(
+            UserCode { program: Some(sort.into()), libraries: None }.has_part_in(&record(&[&[LIBC, sort]]))
+        );
         assert!(!UserCode::default().has_part_in(&record(&[&[LIBC, sort]])));
         assert_eq!(UserCode::of(Path::new("/no/where/bin/python3.12")).program, None);
     }

@@ -31,7 +31,7 @@ pub(super) struct Xml<R> {
 }
 
 /// What comes next.
-enum Piece {
+enum XmlEvent {
     Opened(String),
     Text(String),
     Closed,
@@ -49,10 +49,10 @@ impl<R: Read> Xml<R> {
     pub(super) fn root(&mut self) -> Result<String, Incomplete> {
         loop {
             match self.next()? {
-                Piece::Opened(name) => return Ok(name),
-                Piece::Text(text) if text.trim().is_empty() => {}
-                Piece::Text(_) | Piece::Closed => return Err(self.malformed("no XML document")),
-                Piece::End => return Err(Incomplete::Empty),
+                XmlEvent::Opened(name) => return Ok(name),
+                XmlEvent::Text(text) if text.trim().is_empty() => {}
+                XmlEvent::Text(_) | XmlEvent::Closed => return Err(self.malformed("no XML document")),
+                XmlEvent::End => return Err(Incomplete::Empty),
             }
         }
     }
@@ -61,10 +61,10 @@ impl<R: Read> Xml<R> {
     pub(super) fn child(&mut self) -> Result<Option<String>, Incomplete> {
         loop {
             match self.next()? {
-                Piece::Opened(name) => return Ok(Some(name)),
-                Piece::Text(_) => {}
-                Piece::Closed => return Ok(None),
-                Piece::End => return Err(Incomplete::CutOff),
+                XmlEvent::Opened(name) => return Ok(Some(name)),
+                XmlEvent::Text(_) => {}
+                XmlEvent::Closed => return Ok(None),
+                XmlEvent::End => return Err(Incomplete::CutOff),
             }
         }
     }
@@ -74,11 +74,11 @@ impl<R: Read> Xml<R> {
         let mut whole = String::new();
         loop {
             match self.next()? {
-                Piece::Opened(_) => self.skip()?,
-                Piece::Text(text) if whole.is_empty() => whole = text,
-                Piece::Text(text) => whole.push_str(&text),
-                Piece::Closed => return Ok(whole.trim().to_owned()),
-                Piece::End => return Err(Incomplete::CutOff),
+                XmlEvent::Opened(_) => self.skip()?,
+                XmlEvent::Text(text) if whole.is_empty() => whole = text,
+                XmlEvent::Text(text) => whole.push_str(&text),
+                XmlEvent::Closed => return Ok(whole.trim().to_owned()),
+                XmlEvent::End => return Err(Incomplete::CutOff),
             }
         }
     }
@@ -95,10 +95,10 @@ impl<R: Read> Xml<R> {
         let mut depth = 1_usize;
         while depth > 0 {
             match self.next()? {
-                Piece::Opened(_) => depth += 1,
-                Piece::Closed => depth -= 1,
-                Piece::Text(_) => {}
-                Piece::End => return Err(Incomplete::CutOff),
+                XmlEvent::Opened(_) => depth += 1,
+                XmlEvent::Closed => depth -= 1,
+                XmlEvent::Text(_) => {}
+                XmlEvent::End => return Err(Incomplete::CutOff),
             }
         }
         Ok(())
@@ -108,14 +108,16 @@ impl<R: Read> Xml<R> {
         Incomplete::Malformed { at: self.reader.buffer_position(), why: why.to_string() }
     }
 
-    fn next(&mut self) -> Result<Piece, Incomplete> {
+    fn next(&mut self) -> Result<XmlEvent, Incomplete> {
         loop {
             self.buffer.clear();
             self.reader.get_mut().renew();
             let piece = match self.reader.read_event_into(&mut self.buffer) {
                 Ok(event) => piece(&event),
                 // A tag, a comment or the like that is not closed.
-                Err(quick_xml::Error::Syntax(_)) if at_end(&mut self.reader) => return Err(Incomplete::CutOff),
+                Err(quick_xml::Error::Syntax(_)) if at_end(&mut self.reader) => {
+                    return Err(Incomplete::CutOff);
+                }
                 Err(error) => return Err(self.malformed(error)),
             };
             if let Some(piece) = piece {
@@ -130,18 +132,18 @@ fn at_end<R: Read>(reader: &mut Reader<Limited<R>>) -> bool {
 }
 
 /// `None`: nothing that counts.
-fn piece(event: &Event<'_>) -> Option<Piece> {
+fn piece(event: &Event<'_>) -> Option<XmlEvent> {
     match event {
-        Event::Start(tag) | Event::Empty(tag) => Some(Piece::Opened(tag.name().as_ref().to_owned())),
-        Event::End(_) => Some(Piece::Closed),
-        Event::Text(text) => Some(Piece::Text(text.to_string())),
-        Event::CData(text) => Some(Piece::Text(text.to_string())),
+        Event::Start(tag) | Event::Empty(tag) => Some(XmlEvent::Opened(tag.name().as_ref().to_owned())),
+        Event::End(_) => Some(XmlEvent::Closed),
+        Event::Text(text) => Some(XmlEvent::Text(text.to_string())),
+        Event::CData(text) => Some(XmlEvent::Text(text.to_string())),
         Event::GeneralRef(name) => {
             let known = resolve_predefined_entity(name).map(str::to_owned);
             let character = || name.resolve_char_ref().ok().flatten().map(String::from);
-            known.or_else(character).map(Piece::Text)
+            known.or_else(character).map(XmlEvent::Text)
         }
-        Event::Eof => Some(Piece::End),
+        Event::Eof => Some(XmlEvent::End),
         Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_) => None,
     }
 }

@@ -112,7 +112,8 @@ mod tests {
 
     #[test]
     fn memcheck_accepts_options_that_a_newer_valgrind_may_have_but_not_misspelled_ones() {
-        let accepted = parsed("heaplens memcheck --blocks-of-tomorrow=7 --and-more ./prog --blocks-of-tomorrow=7");
+        let accepted =
+            parsed("heaplens memcheck --blocks-of-tomorrow=7 --and-more ./prog --blocks-of-tomorrow=7");
         let text = format!("{accepted:?}");
         assert!(text.contains(r#"command: ["./prog", "--blocks-of-tomorrow=7"]"#), "{text}");
         assert!(parsed("heaplens memcheck --leak-chek=full ./prog").is_err());

@@ -15,6 +15,8 @@ pub(super) fn unknown_option_of_memcheck(error: &clap::Error, args: &[OsString])
     let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else { return None };
     let name = option.split('=').next().filter(|name| name.starts_with("--") && name.len() > 2)?;
     args.iter().position(|arg| {
-        arg.to_str().and_then(|arg| arg.strip_prefix(name)).is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
+        arg.to_str()
+            .and_then(|arg| arg.strip_prefix(name))
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
     })
 }

@@ -56,11 +56,11 @@ fn found(report: &Value, source: &str) -> Vec<Row> {
     rows
 }
 
-/// `error KIND LINE ORIGIN_LINE`, as programs say it.
+/// `error KIND LINE OTHER_LINE`, as programs say it.
 fn truth(output: &[u8]) -> Vec<Row> {
     let row = |line: &str| match line.split(' ').collect::<Vec<_>>()[..] {
-        ["error", kind, line, origin] => {
-            Some((kind.to_owned(), line.parse().expect("a line"), origin.parse().expect("a line")))
+        ["error", kind, line, other] => {
+            Some((kind.to_owned(), line.parse().expect("a line"), other.parse().expect("a line")))
         }
         _ => None,
     };
@@ -93,7 +93,11 @@ fn every_use_of_an_unset_value_is_reported_at_its_line_with_its_origin_and_nothi
         let (output, report) = checked(&["--track-origins=yes", "--error-exitcode=9"], &mut |command| {
             command.arg(&program).arg("healthy");
         });
-        assert_eq!((output.status.code(), found(&report, "unset_values.c")), (Some(0), vec![]), "{optimisation}");
+        assert_eq!(
+            (output.status.code(), found(&report, "unset_values.c")),
+            (Some(0), vec![]),
+            "{optimisation}"
+        );
     }
 }
 
@@ -170,7 +174,8 @@ fn what_is_suppressed_by_a_file_of_valgrinds_is_counted_by_name() {
     }
     let folder = Folder::new();
     let (known, other) = (folder.file("known.supp"), folder.file("other.supp"));
-    std::fs::write(&known, "{\n   known <here>\n   Memcheck:Cond\n   fun:again_and_again\n}\n").expect("a file");
+    std::fs::write(&known, "{\n   known <here>\n   Memcheck:Cond\n   fun:again_and_again\n}\n")
+        .expect("a file");
     std::fs::write(&other, "leak:of_the_sanitizer\n").expect("a file");
     let options = [&known, &other].map(|path| format!("--suppressions={}", path.display()));
     let options = ["--track-origins=yes", &options[0], &options[1]];
@@ -188,8 +193,10 @@ fn leaks_are_valgrinds_own_where_it_alone_runs() {
     if is_missing(test) {
         return;
     }
-    let program = program_with("leak_kinds.cpp", "leak_kinds", &["-O0"]).expect("an ordinary program compiles");
-    let options = ["--engine=valgrind-only", "--leak-check=full", "--show-leak-kinds=definite", "--error-exitcode=9"];
+    let program =
+        program_with("leak_kinds.cpp", "leak_kinds", &["-O0"]).expect("an ordinary program compiles");
+    let options =
+        ["--engine=valgrind-only", "--leak-check=full", "--show-leak-kinds=definite", "--error-exitcode=9"];
     let (output, report) = checked(&options, &mut |command| {
         command.arg(&program);
     });
@@ -210,7 +217,10 @@ fn without_valgrind_its_package_is_named_and_nothing_runs() {
         let output = command.arg(&mark).env("PATH", folder.path()).output().expect("heaplens starts");
         let text = words(&output);
         assert_eq!(output.status.code(), Some(125), "{text}");
-        assert!(text.contains("Valgrind is not installed") && text.contains("apt install valgrind"), "{text}");
+        assert!(
+            text.contains("Valgrind is not installed") && text.contains("apt install valgrind"),
+            "{text}"
+        );
         assert!(!mark.exists(), "{option}");
     }
 }
@@ -226,6 +236,62 @@ fn options_that_contradict_each_other_are_errors_before_anything_runs() {
         let output = command.args(options).arg("/bin/true").output().expect("heaplens starts");
         let text = words(&output);
         assert!(output.status.code() == Some(125) && text.contains(word), "{options:?}: {text}");
+    }
+}
+
+/// Kind and line of each error, and that of the allocation.
+fn found_accesses(report: &Value, source: &str) -> Vec<Row> {
+    let row = |error: &Value| {
+        let kind = error["kind"].as_str().expect("a kind").to_owned();
+        (kind, line(&error["stack"], source), line(&error["allocated"], source))
+    };
+    let mut rows: Vec<Row> = report["errors"].as_array().expect("errors").iter().map(row).collect();
+    rows.sort();
+    rows
+}
+
+#[test]
+fn invalid_accesses_are_reported_at_their_lines_with_those_of_the_blocks() {
+    let test = "memcheck_engine::invalid_accesses_are_reported_at_their_lines_with_those_of_the_blocks";
+    if is_missing(test) {
+        return;
+    }
+    for optimisation in ["-O0", "-O2"] {
+        let name = format!("invalid_accesses{optimisation}");
+        let program = program_with("invalid_accesses.c", &name, &[optimisation]).expect("it compiles");
+        let (output, report) = checked(&["--engine=valgrind"], &mut |command| {
+            command.arg(&program);
+        });
+        let truth = truth(&output.stdout);
+        assert_eq!(truth.len(), 4, "the program speaks, and once");
+        assert_eq!(found_accesses(&report, "invalid_accesses.c"), truth, "{optimisation}");
+        let (_, report) = checked(&["--engine=valgrind"], &mut |command| {
+            command.arg(&program).arg("healthy");
+        });
+        assert_eq!(
+            report["errors"].as_array().map(Vec::len),
+            Some(0),
+            "{optimisation}: {}",
+            report["errors"]
+        );
+    }
+}
+
+#[test]
+fn bad_frees_that_both_engines_find_are_reported_once() {
+    let test = "memcheck_engine::bad_frees_that_both_engines_find_are_reported_once";
+    if is_missing(test) {
+        return;
+    }
+    let program =
+        program_with("bad_frees.cpp", "bad_frees_twice", &["-O0"]).expect("an ordinary program compiles");
+    for (case, number) in [("double_free", 1), ("mismatches", 7), ("healthy", 0)] {
+        let (output, report) = checked(&["--engine=valgrind"], &mut |command| {
+            command.arg(&program).arg(case);
+        });
+        let errors = report["errors"].as_array().expect("errors");
+        assert!(errors.iter().all(|error| error["engine"] == "heaplens"), "{case}: {}", words(&output));
+        assert_eq!(errors.len(), number, "{case}: {}", words(&output));
     }
 }
 

@@ -24,11 +24,7 @@ pub(super) struct Channels<'a> {
 }
 
 /// The words after `valgrind`.
-pub(super) fn words(
-    channels: Channels<'_>,
-    options: &[String],
-    command: &[OsString],
-) -> Vec<OsString> {
+pub(super) fn words(channels: Channels<'_>, options: &[String], command: &[OsString]) -> Vec<OsString> {
     let mut words: Vec<OsString> = PREFERRED.iter().map(OsString::from).collect();
     words.extend(channels.suppressions.iter().map(|path| option("--suppressions", path.display())));
     words.extend(options.iter().map(OsString::from));

@@ -6,7 +6,7 @@ use std::io::{Seek, SeekFrom};
 use std::os::fd::AsFd;
 use std::process::Stdio;
 
-use rustix::fs::{seek, SeekFrom as From};
+use rustix::fs::{SeekFrom as From, seek};
 
 /// What a second run reads from.
 #[derive(Debug)]

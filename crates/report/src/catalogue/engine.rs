@@ -21,7 +21,9 @@ pub(crate) fn kinds(folded: &FoldedRecords) -> String {
 pub(crate) fn unread(found: &EngineFindings) -> Option<String> {
     let name = name(found);
     Some(match found.incomplete.as_ref()? {
-        Incomplete::Empty => format!("{name} reported nothing, so that nothing is known of uninitialized values."),
+        Incomplete::Empty => {
+            format!("{name} reported nothing, so that nothing is known of uninitialized values.")
+        }
         Incomplete::CutOff => format!(
             "The output of {name} ends before the program did: the program executed another one, or was killed. \
              Errors after that are not known."

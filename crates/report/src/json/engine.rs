@@ -58,7 +58,11 @@ pub(super) fn engine(found: &EngineFindings) -> EngineFields<'_> {
         signal: found.signal.as_deref(),
         outside: found.folded.iter().map(outside).collect(),
         not_kept: found.not_kept,
-        suppressed: found.suppressed.iter().map(|(name, count)| SuppressedFields { name, count: *count }).collect(),
+        suppressed: found
+            .suppressed
+            .iter()
+            .map(|(name, count)| SuppressedFields { name, count: *count })
+            .collect(),
         leaks: found.records.iter().filter(|record| record.leak_kind().is_some()).map(leak).collect(),
     }
 }

@@ -14,7 +14,9 @@ use crate::catalogue::number::count;
 use crate::catalogue::wording::{one_line, plural, plural_count};
 
 pub(super) fn write(profile: &Profile, options: &LeakOptions<'_>, page: &mut Page<'_>) -> io::Result<()> {
-    let Some(found) = &profile.engine else { return Ok(()) };
+    let Some(found) = profile.engine.as_ref().filter(|found| has_more_than_errors(found)) else {
+        return Ok(());
+    };
     write_folded(found, page)?;
     if options.names_suppressed {
         write_suppressed(found, page)?;
@@ -25,11 +27,15 @@ pub(super) fn write(profile: &Profile, options: &LeakOptions<'_>, page: &mut Pag
     if found.not_kept > 0 {
         page.line(&format!("  {} more records of your code are not shown.", count(found.not_kept)))?;
     }
-    match unread(found) {
-        Some(why) => page.wrapped("  ", &why)?,
-        None => {}
+    if let Some(why) = unread(found) {
+        page.wrapped("  ", &why)?;
     }
     page.line("")
+}
+
+fn has_more_than_errors(found: &EngineFindings) -> bool {
+    let is_whole = found.incomplete.is_none() && found.not_kept == 0 && found.signal.is_none();
+    !(is_whole && found.folded.is_empty() && found.suppressed.is_empty())
 }
 
 /// Leaks that it found, where no other engine searched for them.
@@ -38,7 +44,8 @@ pub(super) fn write_leaks(
     options: &LeakOptions<'_>,
     page: &mut Page<'_>,
 ) -> io::Result<()> {
-    let leaks: Vec<&EngineRecord> = found.records.iter().filter(|record| record.leak_kind().is_some()).collect();
+    let leaks: Vec<&EngineRecord> =
+        found.records.iter().filter(|record| record.leak_kind().is_some()).collect();
     let bytes: u64 = leaks.iter().filter_map(|record| record.leaked).map(|(bytes, _)| bytes).sum();
     let in_stacks = plural_count(leaks.len() as u64, "stack");
     page.line(&format!("  Leaks by {}: {} bytes of your code in {in_stacks}", name(found), count(bytes)))?;

@@ -95,8 +95,9 @@ fn write_error_summary(profile: &Profile, options: &LeakOptions<'_>, page: &mut 
         leaks_of(profile).iter().filter(|record| options.errors.contains(&record.kind)).count() as u64;
     let of_engine = profile.engine.iter().flat_map(|found| &found.records);
     let leaked = leaked
-        + of_engine.filter(|record| record.leak_kind().is_some_and(|kind| options.errors.contains(&kind))).count()
-            as u64;
+        + of_engine
+            .filter(|record| record.leak_kind().is_some_and(|kind| options.errors.contains(&kind)))
+            .count() as u64;
     let contexts = errors.reported.len() as u64 + leaked;
     let suppressed = errors.suppressed.iter().fold(0u64, |sum, (_, count)| sum.saturating_add(*count));
     page.line("")?;

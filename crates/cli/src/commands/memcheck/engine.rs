@@ -7,7 +7,7 @@ use heaplens_record::{EngineError, EngineOptions, EngineRun, SecondInput, Valgri
 
 use super::arguments::{EngineChoice, LeakDetail, MemcheckArguments};
 use crate::failure::{Failure, eprint};
-use crate::launch::explain;
+use crate::launch::{explain, status_of};
 use crate::values::YesNo;
 
 /// A run under Valgrind that is to come.
@@ -56,8 +56,10 @@ impl EnginePlan {
             suppression_files: arguments.files_for_valgrind(),
             second: (!self.is_only).then_some(self.input),
         };
-        run_engine(&self.valgrind, &options, |program, xml| memcheck_engine::read(xml, &UserCode::of(program)))
-            .map_err(failure)
+        run_engine(&self.valgrind, &options, |program, xml| {
+            memcheck_engine::read(xml, &UserCode::of(program))
+        })
+        .map_err(failure)
     }
 }
 
@@ -110,6 +112,16 @@ impl MemcheckArguments {
             !text.lines().any(|line| line.trim_start().starts_with("leak:"))
         };
         self.suppressions.iter().filter(is_valgrinds).cloned().collect()
+    }
+}
+
+/// Says so if the two runs ended differently: then they did different things.
+pub(super) fn compare(alone: Exit, under_valgrind: Exit) {
+    if alone != under_valgrind {
+        let (alone, other) = (status_of(alone), status_of(under_valgrind));
+        eprint(&format!(
+            "heaplens: the program ended with status {alone}, and under Valgrind with status {other}"
+        ));
     }
 }
 

@@ -63,13 +63,18 @@ pub(crate) fn memcheck(arguments: MemcheckArguments, agent: &'static [u8]) -> Re
         _ => Some(arguments.recorded(agent)?),
     };
     let by_engine = match plan {
-        Some(plan) if own.as_ref().is_none_or(|own| plan.goes_on_after(own.exit)) => Some(plan.run(&arguments)?),
+        Some(plan) if own.as_ref().is_none_or(|own| plan.goes_on_after(own.exit)) => {
+            Some(plan.run(&arguments)?)
+        }
         Some(_) => {
             eprint("heaplens: the program was interrupted, and is not run under Valgrind");
             None
         }
         None => None,
     };
+    if let (Some(own), Some(run)) = (&own, &by_engine) {
+        engine::compare(own.exit, run.exit);
+    }
     let status = own.as_ref().map(|own| own.exit).or(by_engine.as_ref().map(|run| run.exit));
     let status = status_of(status.expect("one of both ran"));
     let recorded = own.and_then(|own| own.decoded);

@@ -141,7 +141,12 @@ impl ValgrindOptions {
 
 fn names() -> impl Iterator<Item = &'static str> {
     let unsupported = UNSUPPORTED.iter().map(|option| option.0);
-    IGNORED.iter().copied().chain(ENGINE.iter().copied()).chain(unsupported).chain(REJECTED.iter().map(|option| option.0))
+    IGNORED
+        .iter()
+        .copied()
+        .chain(ENGINE.iter().copied())
+        .chain(unsupported)
+        .chain(REJECTED.iter().map(|option| option.0))
 }
 
 impl Args for ValgrindOptions {
@@ -211,7 +216,8 @@ mod tests {
 
     #[test]
     fn what_tunes_valgrind_is_passed_on_and_what_heaplens_decides_is_not() {
-        let args = ["--track-origins=yes", "--freelist-vol=1000", "--child-silent-after-fork=no", "--stats=yes"];
+        let args =
+            ["--track-origins=yes", "--freelist-vol=1000", "--child-silent-after-fork=no", "--stats=yes"];
         assert_eq!(parsed(&args).for_valgrind(), ["--freelist-vol=1000", "--track-origins=yes"]);
     }
 
