@@ -4,7 +4,7 @@
 use core::sync::atomic::AtomicBool;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-use heaplens_format::Loss;
+use heaplens_format::{Addr, Bytes, Loss};
 use heaplens_format::arena::PAGE;
 use heaplens_format::arena::header::{COMMAND_OFFSET, EXECUTABLE_OFFSET, FLAG_FORKED, FLAG_SHARED_GRANULES};
 use heaplens_format::environment::{ARENA_SUFFIX, Objects};
@@ -13,6 +13,7 @@ use super::threads::watch_thread_ends;
 use crate::process::path::PathBuffer;
 use crate::process::{self, Life, clock, life, settings};
 use crate::requests::offer_trampoline;
+use crate::tables::mappings;
 use crate::sys::{self, Descriptor, Errno};
 use crate::thread::guard::Guard;
 use crate::thread::names;
@@ -46,6 +47,7 @@ pub fn start(shared_granules: bool) {
     SHARED_GRANULES.store(shared_granules, Relaxed);
     tracker().interval.store(settings.sample_interval, Relaxed);
     clock::calibrate();
+    tracker().checks.start(&settings.checks, settings.guarded_code);
     watch_thread_ends();
     process::make_life_page();
     STARTED.store(true, Release);
@@ -63,6 +65,7 @@ fn restart(guard: &Guard) -> bool {
     process::set_forked();
     thread_slot::on_fork(guard.slot_id());
     tracker().unwinder.reset();
+    tracker().checks.on_fork(&settings().checks);
     let ready = make_arena(tracker(), true).is_ok();
     if ready {
         set_life(Life::Recording);
@@ -117,6 +120,10 @@ fn make_arena(tracker: &Tracker, forked: bool) -> Result<(), Errno> {
     header.object_interval.store(interval, Relaxed);
     header.rss_start.store(arena.resident_bytes_of_program(), Relaxed);
     write_texts(tracker);
+    let (start, length) = tracker.checks.guards.range();
+    if length != 0 {
+        mappings::on_map_by_allocator(arena, Addr::new(start as u64), Bytes::new(length as u64));
+    }
     arena.publish();
     Ok(())
 }
