@@ -136,7 +136,9 @@ impl Limits {
             let verdicts = profile.groups().into_iter().map(|group| group.worst().profile.verdict());
             verdicts.chain([verdict]).any(|verdict| verdict == Some(Verdict::Lost))
         };
-        let is_leak = (verdict == Some(Verdict::Leak) && self.baseline.is_none()) || has_lost();
+        let is_leak = (verdict == Some(Verdict::Leak) && self.baseline.is_none())
+            || has_lost()
+            || !profile.tree_errors().is_empty();
         let succeeded = profile.exit == Some(Exit::Code(0));
         Ok(match self.error_exitcode {
             _ if is_exceeded => Some(self.error_exitcode.unwrap_or(EXCEEDED)),

@@ -31,6 +31,7 @@ fn options(command: &[&Path]) -> RunOptions {
         passive: true,
         frameworks: true,
         finalize_graph: None,
+        memcheck: false,
         clean_blocks: false,
     }
 }

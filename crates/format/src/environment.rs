@@ -49,6 +49,9 @@ pub const PASSIVE: &str = "HEAPLENS_PASSIVE";
 /// `1`: nothing is known of frameworks: no probe, and their pools are blocks as any other.
 pub const NO_FRAMEWORKS: &str = "HEAPLENS_NO_FRAMEWORKS";
 
+/// `1`: stacks of frees are kept, and the arguments of functions of the C library are checked, as Memcheck does.
+pub const MEMCHECK: &str = "HEAPLENS_MEMCHECK";
+
 /// A number: after so many runs of a session from one line its graph is finalized. Read by the probe of TensorFlow.
 pub const FINALIZE: &str = "HEAPLENS_FINALIZE_GRAPH";
 

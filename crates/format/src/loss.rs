@@ -63,6 +63,8 @@ losses! {
     ProbeFailed = 17, "interpreters in which Heaplens could not prepare itself";
     /// A hook of a framework's function was called, but no library in the process defines the function.
     FunctionMissing = 18, "calls of functions that no library defines";
+    /// More different memory errors than the table holds.
+    ErrorLost = 19, "memory errors beyond the first 256";
 }
 
 /// The number of loss counters in an arena header; kinds beyond it cannot be counted inside the program.

@@ -17,6 +17,7 @@ use sample::{
     sample, sample_of_format_1, sample_of_format_2_0, sample_of_format_2_1, sample_of_format_2_2,
     sample_of_format_2_3, sample_of_format_2_4, sample_of_format_2_5, sample_of_format_2_6,
     sample_of_format_2_7, sample_of_format_2_8, sample_of_format_2_9, sample_of_format_2_10,
+    sample_of_format_2_11,
 };
 use strategy::recording;
 
@@ -25,7 +26,7 @@ const FILE_HEADER: usize = 16;
 /// Length of the head of a chunk.
 const CHUNK_HEADER: usize = 24;
 /// Sections of a process.
-const SECTIONS: usize = 14;
+const SECTIONS: usize = 15;
 
 /// The offset of each chunk and what lies after the last.
 fn chunk_offsets(bytes: &[u8]) -> Vec<usize> {
@@ -175,6 +176,7 @@ fn a_torn_file_names_the_missing_sections_of_each_process() {
         "heap",
         "counters",
         "threads",
+        "errors",
     ]
     .map(|section| (Some(0), section));
     assert_eq!(missing(&decoded), sections);
@@ -361,7 +363,7 @@ fn the_recording_that_format_2_10_wrote_is_still_read() {
 #[test]
 fn the_recording_that_format_2_11_wrote_is_still_read() {
     let decoded = decode(include_bytes!("fixtures/format-2.11.recording")).unwrap();
-    assert_eq!(decoded, Decoded { recording: sample(), damage: vec![] });
+    assert_eq!(decoded, Decoded { recording: sample_of_format_2_11(), damage: vec![] });
 }
 
 #[test]
@@ -428,6 +430,20 @@ fn paths_that_lead_nowhere_are_left_out_and_a_step_before_its_holder_begins_one(
         decoded.damage.iter().map(|damage| damage.fault.clone()).collect::<Vec<_>>(),
         [dropped(Violation::PathOrder, 1), dropped(Violation::PathWithoutEnd, 3)]
     );
+}
+
+#[test]
+fn a_memory_error_whose_stack_is_missing_is_kept_without_it() {
+    let mut broken = sample();
+    let errors = &mut broken.processes[0].errors;
+    (errors[0].stack, errors[0].allocated, errors[0].freed) =
+        (NodeId::new(77), Some(NodeId::new(1)), Some(NodeId::new(78)));
+    let decoded = decode(&encode(&broken)).unwrap();
+    let found = decoded.recording.processes[0].errors[0];
+    assert_eq!((found.stack, found.allocated, found.freed), (NodeId::default(), Some(NodeId::new(1)), None));
+    assert_eq!(found.block, sample().processes[0].errors[0].block);
+    let dropped = Fault::Dropped { violation: Violation::ErrorWithoutStack, count: 1 };
+    assert_eq!(decoded.damage.iter().map(|damage| &damage.fault).collect::<Vec<_>>(), [&dropped]);
 }
 
 #[test]

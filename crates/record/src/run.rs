@@ -36,6 +36,8 @@ pub struct RunOptions {
     pub frameworks: bool,
     /// After how many runs of a session from one line its graph is finalized.
     pub finalize_graph: Option<u32>,
+    /// Whether stacks of frees are kept and arguments of functions are checked, as Memcheck does.
+    pub memcheck: bool,
     /// Whether the allocator overwrites old contents of blocks: stale pointers in them would seem to hold lost blocks.
     pub clean_blocks: bool,
 }
@@ -150,6 +152,7 @@ fn run_recorded(options: &RunOptions, program: &Path, listeners: Listeners<'_>) 
         passive: options.passive,
         frameworks: options.frameworks,
         finalize_graph: options.finalize_graph,
+        memcheck: options.memcheck,
         clean_blocks: options.clean_blocks,
     };
     match run_to_end(options, program, Some(&preload), listeners) {

@@ -23,6 +23,7 @@ fn options(command: &[&str], agent: Option<&'static [u8]>) -> RunOptions {
         passive: false,
         frameworks: true,
         finalize_graph: None,
+        memcheck: false,
         clean_blocks: false,
     }
 }

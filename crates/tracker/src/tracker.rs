@@ -1,7 +1,7 @@
 //! The tables of this process, all of them in one static. What events do with them stands in `events`.
 
-use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::{AtomicBool, AtomicU64};
 
 use heaplens_format::Loss;
 
@@ -14,6 +14,7 @@ use crate::requests::Requests;
 use crate::tables::arena::Arena;
 use crate::tables::blocks::Blocks;
 use crate::tables::counters::Counters;
+use crate::tables::frees::Frees;
 use crate::tables::marks::Marks;
 use crate::tables::trie::Trie;
 use crate::thread::work::Work;
@@ -46,6 +47,10 @@ pub struct Tracker {
     pub checks: Checks,
     /// Those that the program writes itself.
     pub profiles: Profiles,
+    /// Where blocks were freed, where that is kept.
+    pub frees: Frees,
+    /// Whether C++'s operators are those of the C++ library.
+    pub operators_known: AtomicBool,
 }
 
 static TRACKER: Tracker = Tracker {
@@ -61,6 +66,8 @@ static TRACKER: Tracker = Tracker {
     interval: AtomicU64::new(0),
     checks: Checks::new(),
     profiles: Profiles::new(),
+    frees: Frees::new(),
+    operators_known: AtomicBool::new(false),
 };
 
 /// The tables of this process.

@@ -6,7 +6,9 @@
 use core::ffi::{c_int, c_void};
 
 use heaplens_format::arena::Family;
+use heaplens_format::arena::error::CalledFunction;
 use heaplens_format::{Addr, Bytes};
+use heaplens_tracker::events::Freeing;
 use heaplens_tracker::thread::guard::passes_by;
 use heaplens_tracker::{Caller, Guard, Nesting, tracker};
 
@@ -40,6 +42,8 @@ export!(2, aligned_alloc => on_aligned_alloc);
 export!(2, memalign => on_memalign);
 export!(1, valloc => on_valloc);
 export!(1, pvalloc => on_pvalloc);
+export!(2, free_sized => on_free_sized);
+export!(3, free_aligned_sized => on_free_aligned_sized);
 
 /// Other allocators call `mmap` and each other inside; glibc's calls nothing that we hook.
 #[inline(always)]
@@ -69,20 +73,21 @@ pub(crate) fn allocate(
             tracker().on_alloc(guard, addr, Bytes::new(size as u64), family, Caller { rsp, rbp });
         }
         None if block.is_null() => Guard::on_failed_malloc(),
-        _ => {}
+        None => tracker().on_unseen_alloc(Addr::new(block as u64)),
+        Some(_) => {}
     }
     block
 }
 
 /// Guard, record, real call: the path of every free. The record goes first, since the address may be handed out again.
 #[inline(always)]
-pub(crate) fn release(block: *mut c_void, nesting: Nesting, real: impl FnOnce()) {
+pub(crate) fn release(block: *mut c_void, nesting: Nesting, by: Freeing, real: impl FnOnce()) {
     if block.is_null() || early_memory::owns(block) {
         return;
     }
     let guard = Guard::enter(nesting);
     if let Some(guard) = &guard {
-        tracker().on_free(guard, Addr::new(block as u64));
+        tracker().on_free(guard, Addr::new(block as u64), by);
     }
     if nesting == Nesting::Never {
         drop(guard); // nothing is left to guard, and the real call can be a jump
@@ -171,8 +176,9 @@ fn reallocate(
         return move_from_boot(old, size, rsp, rbp);
     }
     let guard = Guard::enter(allocator_nesting());
-    let Some(guard) = &guard else { return real() };
-    let claimed = tracker().before_realloc(guard, Addr::new(old as u64));
+    let Some(guard) = &guard else { return reallocate_unseen(real) };
+    let by = Freeing::by(CalledFunction::REALLOC, Family::Malloc, Caller { rsp, rbp });
+    let claimed = tracker().before_realloc(guard, Addr::new(old as u64), by);
     let new = real();
     if new.is_null() && size != 0 {
         tracker().after_failed_realloc(claimed);
@@ -182,6 +188,15 @@ fn reallocate(
     if !new.is_null() {
         let addr = Addr::new(new as u64);
         tracker().on_alloc(guard, addr, Bytes::new(size as u64), Family::Malloc, Caller { rsp, rbp });
+    }
+    new
+}
+
+#[cold]
+fn reallocate_unseen(real: impl FnOnce() -> *mut c_void) -> *mut c_void {
+    let new = real();
+    if !new.is_null() {
+        tracker().on_unseen_alloc(Addr::new(new as u64));
     }
     new
 }
@@ -246,13 +261,13 @@ unsafe extern "C" fn on_pvalloc(size: usize, rsp: u64, rbp: u64) -> *mut c_void 
     allocate(size, Family::Malloc, allocator_nesting(), rsp, rbp, || unsafe { real(size) })
 }
 
-unsafe extern "C" fn on_free(block: *mut c_void, rsp: u64, _rbp: u64) {
+unsafe extern "C" fn on_free(block: *mut c_void, rsp: u64, rbp: u64) {
     // SAFETY: at the entry of `free` rsp points to the return address.
     let is_loaders = real::is_in_loader(unsafe { (rsp as *const usize).read() });
     match real::FREE.get() {
         // SAFETY: the real function with the program's own argument.
         Some(real) if !is_loaders && is_not_ours(block) => unsafe { real(block) },
-        _ => free_recorded(block, is_loaders),
+        _ => free_recorded(block, is_loaders, rsp, rbp),
     }
 }
 
@@ -263,35 +278,34 @@ pub(crate) fn is_not_ours(block: *mut c_void) -> bool {
 }
 
 #[inline(never)]
-fn free_recorded(block: *mut c_void, is_loaders: bool) {
+fn free_recorded(block: *mut c_void, is_loaders: bool, rsp: u64, rbp: u64) {
     let Some(real) = real::FREE.get().filter(|_| is_ready()) else { return };
     if is_loaders {
         tracker().unwinder.suspect_unload(); // the dynamic linker frees what it knew of a library, and much else
     }
+    let by = Freeing {
+        is_checked: !is_loaders,
+        ..Freeing::by(CalledFunction::FREE, Family::Malloc, Caller { rsp, rbp })
+    };
     // SAFETY: the real function with the program's own argument.
-    release(block, allocator_nesting(), || unsafe { real(block) });
+    release(block, allocator_nesting(), by, || unsafe { real(block) });
 }
 
-/// Frees without a caller that could be the dynamic linker.
-unsafe fn free_plainly(block: *mut c_void) {
-    if let Some(real) = real::FREE.get().filter(|_| is_ready()) {
-        // SAFETY: the real function with the program's own argument.
-        release(block, allocator_nesting(), || unsafe { real(block) });
+/// C23's sized frees, without a caller that could be the dynamic linker.
+unsafe extern "C" fn on_free_sized(block: *mut c_void, _size: usize, rsp: u64, rbp: u64) {
+    if real::FREE.get().is_some() {
+        free_recorded(block, false, rsp, rbp);
     }
 }
 
-/// # Safety
-/// As C23's: `block` has this size.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn free_sized(block: *mut c_void, _size: usize) {
-    // SAFETY: a sized free is a free.
-    unsafe { free_plainly(block) }
-}
-
-/// # Safety
-/// As C23's: `block` has this alignment and size.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn free_aligned_sized(block: *mut c_void, _alignment: usize, _size: usize) {
-    // SAFETY: a sized free is a free.
-    unsafe { free_plainly(block) }
+unsafe extern "C" fn on_free_aligned_sized(
+    block: *mut c_void,
+    _alignment: usize,
+    _size: usize,
+    rsp: u64,
+    rbp: u64,
+) {
+    if real::FREE.get().is_some() {
+        free_recorded(block, false, rsp, rbp);
+    }
 }

@@ -21,11 +21,13 @@ use core::arch::{global_asm, naked_asm};
 use core::ffi::{CStr, c_int, c_void};
 
 use heaplens_format::arena::Family;
+use heaplens_format::arena::error::CalledFunction;
 use heaplens_format::{Addr, Bytes};
+use heaplens_tracker::events::Freeing;
 use heaplens_tracker::thread::guard::passes_by;
 use heaplens_tracker::{Caller, Guard, Nesting, tracker};
 
-use crate::c::malloc::{is_not_ours, release};
+use crate::c::malloc::{export, is_not_ours, release};
 use crate::c::real;
 use crate::c::real::Real;
 use crate::cxx::plain::{self, PLAIN, is_plain};
@@ -155,11 +157,13 @@ fn plain_new_recorded(
     let guard = Guard::enter(Nesting::Never);
     // SAFETY: an ordinary allocation; a block of no bytes has an address of its own, too.
     let block = unsafe { real(size.max(1)) };
-    if let Some(guard) = &guard
-        && !block.is_null()
-    {
-        let addr = Addr::new(block as u64);
-        tracker().on_alloc(guard, addr, Bytes::new(size as u64), family, Caller { rsp, rbp });
+    let addr = Addr::new(block as u64);
+    match &guard {
+        _ if block.is_null() => {}
+        Some(guard) => {
+            tracker().on_alloc(guard, addr, Bytes::new(size as u64), family, Caller { rsp, rbp });
+        }
+        None => tracker().on_unseen_alloc(addr),
     }
     block
 }
@@ -283,50 +287,53 @@ unsafe extern "C" fn new_by_malloc(size: usize, _second: usize, _third: usize) -
     real::MALLOC.get().map_or(core::ptr::null_mut(), |real| unsafe { real(size.max(1)) })
 }
 
-/// Exports the forms of `operator delete` with no or one further argument, which is passed on.
+/// Exports forms of `operator delete` with one further argument at most, which is passed on, and which a call without it does not mind. Each
+/// hands the registers at its entry to its hook, as in `c::malloc`.
 macro_rules! export_delete {
-    ($($name:ident($($second:ident)?) = $symbol:literal;)*) => {$(
-        #[unsafe(no_mangle)]
-        unsafe extern "C" fn $name(block: *mut c_void $(, $second: usize)?) {
+    ($($name:ident, $hook:ident = $symbol:literal, $function:ident of $family:ident;)*) => {$(
+        export!(2, $name => $hook);
+
+        unsafe extern "C" fn $hook(block: *mut c_void, second: usize, rsp: u64, rbp: u64) {
             static REAL: Real<Delete> = Real::new($symbol);
-            let second = [0usize $(, $second)?];
+            let by = Freeing::by(CalledFunction::$function, Family::$family, Caller { rsp, rbp });
             // SAFETY: the program's own call.
-            unsafe { delete(block, second[second.len() - 1], &REAL) }
+            unsafe { delete(block, second, &REAL, by) }
         }
     )*};
 }
 
 export_delete! {
-    _ZdlPv() = c"_ZdlPv";
-    _ZdaPv() = c"_ZdaPv";
-    _ZdlPvm(size) = c"_ZdlPvm";
-    _ZdaPvm(size) = c"_ZdaPvm";
-    _ZdlPvRKSt9nothrow_t(tag) = c"_ZdlPvRKSt9nothrow_t";
-    _ZdaPvRKSt9nothrow_t(tag) = c"_ZdaPvRKSt9nothrow_t";
-    _ZdlPvSt11align_val_t(alignment) = c"_ZdlPvSt11align_val_t";
-    _ZdaPvSt11align_val_t(alignment) = c"_ZdaPvSt11align_val_t";
+    _ZdlPv, on_delete = c"_ZdlPv", DELETE of New;
+    _ZdaPv, on_delete_array = c"_ZdaPv", DELETE_ARRAY of NewArray;
+    _ZdlPvm, on_delete_sized = c"_ZdlPvm", DELETE of New;
+    _ZdaPvm, on_delete_array_sized = c"_ZdaPvm", DELETE_ARRAY of NewArray;
+    _ZdlPvRKSt9nothrow_t, on_delete_nothrow = c"_ZdlPvRKSt9nothrow_t", DELETE of New;
+    _ZdaPvRKSt9nothrow_t, on_delete_array_nothrow = c"_ZdaPvRKSt9nothrow_t", DELETE_ARRAY of NewArray;
+    _ZdlPvSt11align_val_t, on_delete_aligned = c"_ZdlPvSt11align_val_t", DELETE of AlignedNew;
+    _ZdaPvSt11align_val_t, on_delete_array_aligned = c"_ZdaPvSt11align_val_t", DELETE_ARRAY of AlignedNewArray;
 }
 
 /// The forms with three arguments end in those with two: the size only helps an allocator to be quick, the tag is empty.
 macro_rules! export_delete_aligned {
-    ($($name:ident($($argument:ident),*) => $inner:ident($alignment:ident);)*) => {$(
-        #[unsafe(no_mangle)]
-        unsafe extern "C" fn $name(block: *mut c_void $(, $argument: usize)*) {
+    ($($name:ident, $hook:ident(alignment $number:literal) => $inner:ident;)*) => {$(
+        export!(3, $name => $hook);
+
+        unsafe extern "C" fn $hook(block: *mut c_void, second: usize, third: usize, rsp: u64, rbp: u64) {
             // SAFETY: the program's own call.
-            unsafe { $inner(block, $alignment) }
+            unsafe { $inner(block, [second, third][$number], rsp, rbp) }
         }
     )*};
 }
 
 export_delete_aligned! {
-    _ZdlPvmSt11align_val_t(_size, alignment) => _ZdlPvSt11align_val_t(alignment);
-    _ZdaPvmSt11align_val_t(_size, alignment) => _ZdaPvSt11align_val_t(alignment);
-    _ZdlPvSt11align_val_tRKSt9nothrow_t(alignment, _tag) => _ZdlPvSt11align_val_t(alignment);
-    _ZdaPvSt11align_val_tRKSt9nothrow_t(alignment, _tag) => _ZdaPvSt11align_val_t(alignment);
+    _ZdlPvmSt11align_val_t, on_delete_sized_aligned(alignment 1) => on_delete_aligned;
+    _ZdaPvmSt11align_val_t, on_delete_array_sized_aligned(alignment 1) => on_delete_array_aligned;
+    _ZdlPvSt11align_val_tRKSt9nothrow_t, on_delete_aligned_nothrow(alignment 0) => on_delete_aligned;
+    _ZdaPvSt11align_val_tRKSt9nothrow_t, on_delete_array_aligned_nothrow(alignment 0) => on_delete_array_aligned;
 }
 
 #[inline(always)]
-unsafe fn delete(block: *mut c_void, second: usize, real: &Real<Delete>) {
+unsafe fn delete(block: *mut c_void, second: usize, real: &Real<Delete>, by: Freeing) {
     if is_plain()
         && let Some(real) = real::FREE.get()
     {
@@ -334,13 +341,13 @@ unsafe fn delete(block: *mut c_void, second: usize, real: &Real<Delete>) {
             // SAFETY: plain operators end in `free`, whichever form it is.
             return unsafe { real(block) };
         }
-        return plain_delete_recorded(block, real);
+        return plain_delete_recorded(block, real, by);
     }
     if !is_ready() {
         return;
     }
-    let real = real.get().or_else(|| real.get_late(&CXX_LIBRARIES));
-    release(block, Nesting::Expected, || match real {
+    let real = real.get().or_else(|| find_late_delete(real));
+    release(block, Nesting::Expected, by, || match real {
         // SAFETY: the real function with the program's own arguments.
         Some(real) => unsafe { real(block, second) },
         None => free_block(block),
@@ -348,9 +355,19 @@ unsafe fn delete(block: *mut c_void, second: usize, real: &Real<Delete>) {
 }
 
 #[inline(never)]
-fn plain_delete_recorded(block: *mut c_void, real: unsafe extern "C" fn(*mut c_void)) {
+fn plain_delete_recorded(block: *mut c_void, real: unsafe extern "C" fn(*mut c_void), by: Freeing) {
     // SAFETY: as in `delete`.
-    release(block, Nesting::Never, || unsafe { real(block) });
+    release(block, Nesting::Never, by, || unsafe { real(block) });
+}
+
+/// As for `new`: a program may begin with a `delete`.
+#[cold]
+fn find_late_delete(real: &Real<Delete>) -> Option<Delete> {
+    let found = real.get_late(&CXX_LIBRARIES);
+    if found.is_some() {
+        plain::check(&CXX_LIBRARIES);
+    }
+    found
 }
 
 #[cold]

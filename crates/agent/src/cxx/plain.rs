@@ -8,6 +8,8 @@ use core::ffi::{CStr, c_void};
 use core::sync::atomic::AtomicBool;
 use core::sync::atomic::Ordering::Relaxed;
 
+use heaplens_tracker::tracker;
+
 use crate::c::real::{self, is_ours};
 
 /// Set once the operators are found plain. Read by the hooks in assembly.
@@ -45,6 +47,7 @@ pub fn check(libraries: &[&CStr]) {
         && [c"malloc", c"free"].into_iter().all(is_ours)
         && OPERATORS.into_iter().all(|name| is_ours(name) && is_of_libstdcxx(real_address(name, handle)));
     PLAIN.store(plain, Relaxed);
+    tracker().set_operators_known(plain);
 }
 
 /// A handle of the first of these libraries that is loaded, or null. It is kept: so is the library.

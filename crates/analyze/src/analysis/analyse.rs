@@ -10,8 +10,8 @@ use crate::diagnose::{Known, diagnose};
 use crate::profile::sites::{Intervals, MergedSites};
 use crate::profile::stacks::Stacks;
 use crate::profile::{
-    Choice, Counts, HeldAt, Holders, NoSuchProcess, ProcessRow, Resident, choice, iterations, leaks, ledger,
-    losses, process_tree, processes, reclaim_test, sites,
+    Choice, Counts, HeldAt, Holders, NoSuchProcess, ProcessRow, Resident, choice, errors, iterations, leaks,
+    ledger, losses, process_tree, processes, reclaim_test, sites,
 };
 
 /// Analyses a run. The report is about the process with this pid, else about the one with the worst verdict, else about the command's own.
@@ -153,6 +153,7 @@ fn of_process(process: &Process, recording: &Recording, tables: Tables, held_at:
         diagnosis,
         ledger,
         spaces,
+        errors: errors::of(process, &stacks),
         leaks: leaks::of(process, &stacks),
         holders: Holders::of(process, &stacks),
         counts: Counts::of(process, &stacks),

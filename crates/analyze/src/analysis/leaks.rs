@@ -22,9 +22,10 @@ impl Profile {
         });
     }
 
-    /// Leaves out the leaks that are known, in every process; `names` are what Valgrind calls their frames, as far as that is known.
+    /// Leaves out the errors and the leaks that are known, in every process; `names` are what Valgrind calls their frames, as far as that is known.
     pub fn suppress(&mut self, known: &[Suppression], names: &Names) {
         self.others.iter_mut().for_each(|other| other.suppress(known, names));
+        self.suppress_errors(known, names);
         let Some(Leaks::Done(records)) = &mut self.leaks else { return };
         let (stacks, mut sums) = (&self.stacks, BTreeMap::<&str, Amount>::new());
         records.retain(|record| {

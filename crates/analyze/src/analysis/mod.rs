@@ -2,6 +2,7 @@
 //! the tree as a whole. It formats nothing.
 
 mod analyse;
+mod errors;
 mod findings;
 mod floor;
 mod leaks;

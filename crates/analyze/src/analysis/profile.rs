@@ -8,8 +8,8 @@ use crate::diagnose::{Diagnosis, Floor};
 use crate::profile::sites::SiteThreads;
 use crate::profile::{
     Category, Cost, Counts, Cut, Frames, Holders, Import, Iterations, Leaks, LedgerProfile, LossLine,
-    MappingProfile, NamedMark, ProcessRow, ProcessTree, ReclaimTest, SiteProfile, SpaceProfile, StackFrame,
-    StackId, StackStep, Stacks, ThreadPart, Totals, is_python_pool,
+    MappingProfile, MemoryErrors, NamedMark, ProcessRow, ProcessTree, ReclaimTest, SiteProfile, SpaceProfile,
+    StackFrame, StackId, StackStep, Stacks, ThreadPart, Totals, is_python_pool,
 };
 
 /// What a report says.
@@ -58,6 +58,8 @@ pub struct Profile {
     pub spaces: Vec<SpaceProfile>,
     /// Memory of the processes that lived together; `None` where one lived alone, or where they share nothing.
     pub tree: Option<ProcessTree>,
+    /// What it did wrong with memory.
+    pub errors: MemoryErrors,
     /// Which of its blocks could be reached at the end; `None` where that was not asked.
     pub leaks: Option<Leaks>,
     /// Leaks that are left out since they are known, by the name of the suppression.
@@ -183,6 +185,7 @@ impl Profile {
             tables: self.tables,
             diagnosis,
             leaks,
+            errors: self.errors,
             ..Self::default()
         }
     }

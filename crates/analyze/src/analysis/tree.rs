@@ -16,7 +16,7 @@ use heaplens_format::{Nanos, Pid};
 
 use super::profile::Profile;
 use crate::diagnose::{Finding, Verdict};
-use crate::profile::{LossLine, ProcessRow};
+use crate::profile::{AnalysedError, LossLine, ProcessRow};
 use crate::trend::How;
 
 /// Workers are replaced if on average they lived for no more than this part of the time in which there were any.
@@ -112,6 +112,15 @@ impl Profile {
             }
         }
         losses
+    }
+
+    /// The memory errors of all processes, those of the process shown first.
+    pub fn tree_errors(&self) -> Vec<(&ProcessRow, &AnalysedError)> {
+        let mut errors = Vec::new();
+        for Member { row, profile } in self.shown_first() {
+            errors.extend(profile.errors.reported.iter().map(|error| (row, error)));
+        }
+        errors
     }
 
     fn shown_first(&self) -> Vec<Member<'_>> {

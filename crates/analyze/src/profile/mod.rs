@@ -4,6 +4,7 @@
 pub(crate) mod choice;
 mod counts;
 mod coverage;
+pub(crate) mod errors;
 pub(crate) mod holders;
 pub(crate) mod iterations;
 pub(crate) mod leaks;
@@ -21,6 +22,7 @@ pub use heaplens_format::memory::{Category, Layer, SiteKind};
 pub(crate) use choice::Choice;
 pub use choice::NoSuchProcess;
 pub use counts::Counts;
+pub use errors::{AnalysedError, Engine, ErrorSection, MemoryErrors};
 pub(crate) use holders::held_through;
 pub use holders::{HeldBy, Holders, path};
 pub use iterations::{Iterations, NamedMark};

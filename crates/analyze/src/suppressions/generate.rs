@@ -1,4 +1,4 @@
-//! A suppression for a leak that was found, in Valgrind's syntax, for both tools: as many frames as both have, spelled as both
+//! A suppression for a leak or an error that was found, in Valgrind's syntax, for both tools: as many frames as both have, spelled as both
 //! read them.
 
 use std::fmt;
@@ -6,6 +6,7 @@ use std::fmt;
 use heaplens_format::recording::LeakKind;
 
 use super::valgrind_names::Called;
+use crate::profile::AnalysedError;
 
 /// What Valgrind calls a suppression that nobody has named yet.
 pub const UNNAMED: &str = "insert_a_suppression_name_here";
@@ -24,11 +25,13 @@ const BELOW: [&str; 7] = [
     "__clone3",
 ];
 
-/// A suppression for the leaks of one kind that one stack allocated.
+/// A suppression for the leaks of one kind that one stack allocated, or for the errors of one kind at one stack.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Generated {
-    /// The kind, in Memcheck's word.
-    pub kind: &'static str,
+    /// What it is for, in Memcheck's word: `Leak`, `Free`, `Addr4` …
+    pub what: String,
+    /// The kind of leak; `None` for an error.
+    pub kind: Option<&'static str>,
     /// Its lines: `fun:…`, `obj:…` or `...`.
     pub frames: Vec<String>,
 }
@@ -36,25 +39,39 @@ pub struct Generated {
 impl Generated {
     /// For a stack, of which Valgrind shows so many callers.
     pub fn new(kind: LeakKind, stack: &[Called<'_>], callers: usize) -> Self {
-        // The allocating function itself: our stacks begin with its caller.
-        let mut frames = vec!["fun:*".to_owned()];
-        for called in known_to_both(stack) {
-            let line = line(called);
-            if !(line == "..." && frames.last().is_some_and(|last| *last == line)) {
-                frames.push(line);
-            }
-        }
-        frames.truncate(callers.clamp(2, MOST_FRAMES));
-        while frames.last().is_some_and(|last| last == "...") {
-            frames.pop();
-        }
-        Self { kind: word(kind), frames }
+        Self { what: "Leak".to_owned(), kind: Some(word(kind)), frames: frames(true, stack, callers) }
     }
+
+    /// For an error, whose stack this is.
+    pub fn of_error(error: &AnalysedError, stack: &[Called<'_>], callers: usize) -> Self {
+        let frames = frames(error.is_of_call(), stack, callers);
+        Self { what: error.suppression_kind(), kind: None, frames }
+    }
+}
+
+/// The lines of frames.
+fn frames(is_of_call: bool, stack: &[Called<'_>], callers: usize) -> Vec<String> {
+    // The function itself: our stacks begin with its caller.
+    let mut frames = if is_of_call { vec!["fun:*".to_owned()] } else { Vec::new() };
+    for called in known_to_both(stack) {
+        let line = line(called);
+        if !(line == "..." && frames.last().is_some_and(|last| *last == line)) {
+            frames.push(line);
+        }
+    }
+    frames.truncate(callers.clamp(2, MOST_FRAMES));
+    while frames.last().is_some_and(|last| last == "...") {
+        frames.pop();
+    }
+    frames
 }
 
 impl fmt::Display for Generated {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(out, "{{\n   <{UNNAMED}>\n   Memcheck:Leak\n   match-leak-kinds: {}", self.kind)?;
+        writeln!(out, "{{\n   <{UNNAMED}>\n   Memcheck:{}", self.what)?;
+        if let Some(kind) = self.kind {
+            writeln!(out, "   match-leak-kinds: {kind}")?;
+        }
         self.frames.iter().try_for_each(|frame| writeln!(out, "   {frame}"))?;
         writeln!(out, "}}")
     }

@@ -51,9 +51,13 @@ fn of_sanitizer(pattern: &str) -> Suppression {
     Suppression {
         name: pattern.to_owned(),
         kinds: LeakKind::ALL.into(),
+        error: None,
         stack: Stack::Anywhere(Glob::part(pattern)),
     }
 }
+
+/// Kinds of errors in system calls, whose entries have a line before the frames. Heaplens finds none of these.
+const WITH_A_LINE_MORE: [&str; 1] = ["Param"];
 
 /// From after `{` to `}`: a name, `Memcheck:Leak`, the kinds, the frames.
 fn entry<'a>(
@@ -64,10 +68,11 @@ fn entry<'a>(
     let [(_, name), (_, what), frames @ ..] = &rows[..] else {
         return Err(wrong(start, "an entry has a name, a kind and frames"));
     };
-    if !is_of_leaks(what) {
+    let Some(kind) = kind_of_memcheck(what).filter(|kind| !WITH_A_LINE_MORE.contains(kind)) else {
         return Ok(None);
-    }
-    let mut kinds: BTreeSet<LeakKind> = LeakKind::ALL.into();
+    };
+    let error = (kind != "Leak").then(|| kind.to_owned());
+    let mut kinds: BTreeSet<LeakKind> = if error.is_some() { BTreeSet::new() } else { LeakKind::ALL.into() };
     let mut callers = Vec::new();
     for &(number, line) in frames {
         match line.strip_prefix("match-leak-kinds:") {
@@ -78,13 +83,13 @@ fn entry<'a>(
             None => callers.push(caller(line).ok_or_else(|| wrong(number, format!("'{line}' is no frame")))?),
         }
     }
-    Ok(Some(Suppression { name: (*name).to_owned(), kinds, stack: Stack::Callers(callers) }))
+    Ok(Some(Suppression { name: (*name).to_owned(), kinds, error, stack: Stack::Callers(callers) }))
 }
 
-/// `Memcheck:Leak`, also `Memcheck,Other:Leak`.
-fn is_of_leaks(what: &str) -> bool {
-    what.split_once(':')
-        .is_some_and(|(tools, kind)| kind == "Leak" && tools.split(',').any(|tool| tool == "Memcheck"))
+/// `Leak` of `Memcheck:Leak`, also of `Memcheck,Other:Leak`.
+fn kind_of_memcheck(what: &str) -> Option<&str> {
+    let (tools, kind) = what.split_once(':')?;
+    tools.split(',').any(|tool| tool == "Memcheck").then_some(kind)
 }
 
 /// Kinds in Memcheck's words; `None` for a word that is none.
@@ -137,8 +142,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn entries_of_other_errors_are_skipped() {
-        let text = "{\n a\n Memcheck:Cond\n fun:f\n}\n{\n b\n Memcheck,Addrcheck:Leak\n fun:g\n}\n";
+    fn entries_of_other_tools_and_of_system_calls_are_skipped() {
+        let text = "{\n a\n Helgrind:Race\n fun:f\n}\n{\n a\n Memcheck:Param\n write(buf)\n fun:f\n}\n{\n b\n Memcheck,Addrcheck:Leak\n fun:g\n}\n";
         let names: Vec<String> = parse(text).unwrap().into_iter().map(|one| one.name).collect();
         assert_eq!(names, ["b"]);
     }

@@ -1,4 +1,4 @@
-//! A leak that is known, and which stacks it means.
+//! A leak or a memory error that is known, and which stacks it means.
 
 use std::collections::BTreeSet;
 
@@ -25,16 +25,45 @@ const ALLOCATORS: [&str; 14] = [
     "_ZnwmRKSt9nothrow_t",
     "_ZnamRKSt9nothrow_t",
 ];
+/// Functions that Memcheck replaces, so that they are the first frame of an error in a call of them.
+const REPLACED: [&str; 24] = [
+    "free",
+    "cfree",
+    "operator delete(void*)",
+    "operator delete[](void*)",
+    "operator delete(void*, unsigned long)",
+    "operator delete[](void*, unsigned long)",
+    "_ZdlPv",
+    "_ZdaPv",
+    "_ZdlPvm",
+    "_ZdaPvm",
+    "_ZdlPvRKSt9nothrow_t",
+    "_ZdaPvRKSt9nothrow_t",
+    "_ZdlPvSt11align_val_t",
+    "_ZdaPvSt11align_val_t",
+    "memcpy",
+    "mempcpy",
+    "memcpy@@GLIBC_2.14",
+    "__memcpy_chk",
+    "strcpy",
+    "strncpy",
+    "strcat",
+    "strncat",
+    "stpcpy",
+    "stpncpy",
+];
 /// Those whose frame Memcheck shows after that of `memalign`.
 const ALIGNED: &[&str] = &["posix_memalign", "aligned_alloc"];
 
-/// A leak that is known.
+/// A leak or an error that is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Suppression {
     /// What it is called.
     pub name: String,
     /// Kinds that it means.
     pub(super) kinds: BTreeSet<LeakKind>,
+    /// The kind of error that it means, in place of leaks: `Free`, `Addr4`, `Cond` …
+    pub(super) error: Option<String>,
     pub(super) stack: Stack,
 }
 
@@ -78,6 +107,10 @@ impl FunctionPattern {
         ALLOCATORS.iter().any(|name| self.pattern.matches(name))
     }
 
+    fn is_replaced(&self) -> bool {
+        self.is_allocator() || REPLACED.iter().any(|name| self.pattern.matches(name))
+    }
+
     fn is_one_of(&self, names: &[&str]) -> bool {
         names.iter().any(|name| self.pattern == Glob::whole(name))
     }
@@ -87,6 +120,18 @@ impl Suppression {
     /// Whether it means blocks of this kind.
     pub fn is_for(&self, kind: LeakKind) -> bool {
         self.kinds.contains(&kind)
+    }
+
+    /// Whether it means errors of this kind.
+    pub fn is_for_error(&self, kind: &str) -> bool {
+        self.error.as_deref() == Some(kind)
+    }
+
+    /// Whether it means an error at this stack, which begins with the caller of the function that is at fault, or where it happened.
+    pub fn matches_error(&self, stack: &[Called<'_>], is_of_call: bool) -> bool {
+        let Stack::Callers(callers) = &self.stack else { return false };
+        let after_function = || callers.split_first().filter(|(first, _)| first.is_replaced());
+        follow(callers, stack) || is_of_call && after_function().is_some_and(|(_, rest)| follow(rest, stack))
     }
 
     /// Whether it means blocks of this stack.
@@ -141,6 +186,14 @@ impl Caller {
                 of_line && file.is_some_and(|file| pattern.matches(file))
             }
             Self::Any => true,
+        }
+    }
+
+    /// Whether it can be a function that Memcheck replaces.
+    fn is_replaced(&self) -> bool {
+        match self {
+            Self::Function(function) => function.is_replaced(),
+            other => other.is_allocator(),
         }
     }
 
@@ -213,6 +266,24 @@ mod tests {
         assert!(meant("# a comment\nleak:libx.so", KIND, &["f"]));
         assert!(meant("leak:^inner$", KIND, &["inner", "main"]));
         assert!(!meant("leak:^outer$", KIND, &["the_outer_one"]));
+    }
+
+    #[test]
+    fn errors_are_meant_by_their_kind_and_their_stack_with_or_without_the_function_itself() {
+        let text = "{\n x\n Memcheck:Free\n fun:free\n fun:inner\n ...\n fun:main\n}\n{\n y\n Memcheck:Addr4\n fun:inner\n}";
+        let known = parse(text).unwrap();
+        let frames: Vec<StackFrame> =
+            ["inner", "between", "main"].iter().map(|name| frame(name, "/bin/x")).collect();
+        let stack: Vec<&StackFrame> = frames.iter().collect();
+        let (names, rest) = (Names::default(), &stack[1..]);
+        let meant = |kind: &str, stack: &[&StackFrame], is_of_call| {
+            let called = names.called(stack);
+            known.iter().any(|one| one.is_for_error(kind) && one.matches_error(&called, is_of_call))
+        };
+        assert!(meant("Free", &stack, true) && !meant("Free", rest, true) && !meant("Cond", &stack, true));
+        assert!(!meant("Free", &stack, false), "the function itself is at fault there");
+        assert!(meant("Addr4", &stack, false) && !meant("Addr8", &stack, false));
+        assert!(known.iter().all(|one| !one.is_for(KIND)), "they are no leaks");
     }
 
     #[test]

@@ -129,6 +129,7 @@ pub(crate) fn run(arguments: RunArguments, agent: &'static [u8]) -> Result<ExitC
         passive: arguments.passive,
         frameworks: arguments.frameworks == YesNo::Yes,
         finalize_graph: arguments.finalize_graph,
+        memcheck: false,
         clean_blocks: false,
     };
     let snapshots = HeapSnapshots {

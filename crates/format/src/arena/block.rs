@@ -6,12 +6,15 @@
 //!   address  │ 47 … 30 TOP (1 GiB) │ 29 … 14 directory (16 KiB) │ 13 … 5 leaf: 512 words │ 4 3 offset │ 2 1 0 │
 //!
 //!   word     │ 63 62 tag │ 61 … 59 family │ 58 57 offset │ 56 … 33 site │ 32 … 1 size │ 0 unused │
-//!            tag 0: empty when all is 0, else one block; 1: fine cell; 2: huge block
+//!            tag 0: empty when all is 0, else one block; 1: fine cell; 2: huge block; 3: freed
 //! ```
 //!
 //! glibc's blocks are 16-byte aligned and at least 32 bytes apart, so a granule has one at most. Other allocators pack
 //! 8-byte blocks: when a second block comes to a granule, the word becomes the number of a *fine cell* with one word for
 //! each 8 bytes, and stays so. A block of 4 GiB or more has its size in a cell, too.
+//!
+//! What a block was stays when it is freed, with another tag, until the granule has another block: so a second free is known from
+//! that of a block that was never seen. Readers take such a word for an empty one.
 
 pub use crate::memory::Family;
 use crate::units::{Bytes, SiteId};
@@ -44,6 +47,7 @@ const FAMILY_SHIFT: u32 = OFFSET_SHIFT + 2;
 const TAG_SHIFT: u32 = FAMILY_SHIFT + 3;
 const TAG_FINE: u64 = 1;
 const TAG_HUGE: u64 = 2;
+const TAG_FREED: u64 = 3;
 
 /// A word of the block table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -61,6 +65,8 @@ pub enum Shape {
     Fine(u32),
     /// A block of 4 GiB or more: the cell whose word 0 is the entry with size 0 and whose word 1 is the size.
     Huge(u32),
+    /// No block any more: the last one that began here was freed.
+    Freed,
 }
 
 impl BlockEntry {
@@ -109,8 +115,26 @@ impl BlockEntry {
             0 if self.0 == 0 => Shape::Empty,
             0 => Shape::Block,
             TAG_FINE => Shape::Fine(self.0 as u32),
-            _ => Shape::Huge(self.0 as u32),
+            TAG_HUGE => Shape::Huge(self.0 as u32),
+            _ => Shape::Freed,
         }
+    }
+
+    /// What stays of an ordinary block when it is freed.
+    #[inline(always)]
+    pub const fn freed(self) -> Self {
+        Self(self.0 | TAG_FREED << TAG_SHIFT)
+    }
+
+    /// Whether no block is here, be it that one was freed: tag 3 and the upper end of 0 are next to each other.
+    #[inline(always)]
+    pub const fn is_vacant(self) -> bool {
+        self.0.wrapping_add(1 << TAG_SHIFT) <= 1 << TAG_SHIFT
+    }
+
+    /// Whether the last block here began `offset` × 8 bytes into the granule, and was freed.
+    pub const fn is_freed_at(self, offset: u64) -> bool {
+        matches!(self.shape(), Shape::Freed) && self.offset() == offset
     }
 
     /// Whether this is one ordinary block that begins `offset` × 8 bytes into the granule.
@@ -171,6 +195,16 @@ mod tests {
         }
 
         #[test]
+        fn a_freed_block_is_a_vacant_word_that_keeps_what_it_was(site in 1..=MAX_SITE, size in 0..=u64::from(u32::MAX), offset in 0u64..4) {
+            let block = BlockEntry::pack(SiteId::new(site), Bytes::new(size), Family::AlignedNewArray, offset).unwrap();
+            let freed = block.freed();
+            prop_assert!(freed.is_vacant() && !block.is_vacant());
+            prop_assert_eq!((freed.site(), freed.size(), freed.family()), (block.site(), block.size(), block.family()));
+            prop_assert!(freed.is_freed_at(offset) && !freed.is_freed_at(offset ^ 1) && !freed.is_block_at(offset));
+            prop_assert_eq!(freed.shape(), Shape::Freed);
+        }
+
+        #[test]
         fn an_address_is_the_sum_of_its_parts(granule in 0u64..1 << (ADDRESS_BITS - 3)) {
             let address = granule << 3;
             let (top, directory, word, offset) = split_address(address);
@@ -185,5 +219,7 @@ mod tests {
         assert!(BlockEntry::pack(SiteId::new(1), Bytes::new(1 << 32), Family::Malloc, 0).is_none());
         assert_eq!(BlockEntry::huge(7).shape(), Shape::Huge(7));
         assert_eq!(BlockEntry::fine(u32::MAX).shape(), Shape::Fine(u32::MAX));
+        assert!(BlockEntry::EMPTY.is_vacant());
+        assert!(!BlockEntry::huge(u32::MAX).is_vacant() && !BlockEntry::fine(0).is_vacant());
     }
 }

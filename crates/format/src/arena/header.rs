@@ -39,18 +39,20 @@ pub enum Region {
     Counters = 9,
     /// [`super::thread::Thread`] records, by the number of their thread slot.
     Threads = 10,
+    /// [`super::error::ErrorRecord`] records.
+    Errors = 11,
     /// [`super::marks::ChangeRecord`] records.
-    Changes = 11,
+    Changes = 12,
     /// [`super::table::SiteRecord`] records.
-    Sites = 12,
+    Sites = 13,
     /// [`super::table::NodeRecord`] records.
-    Nodes = 13,
+    Nodes = 14,
     /// Pages handed out one by one.
-    Pages = 14,
+    Pages = 15,
 }
 
 /// The number of regions.
-pub const REGIONS: usize = 15;
+pub const REGIONS: usize = 16;
 
 /// Where one region lies in the file and how much of it exists.
 #[derive(Debug, Default)]
@@ -404,6 +406,7 @@ impl<'a> HeaderView<'a> {
             Region::Notes,
             Region::Counters,
             Region::Threads,
+            Region::Errors,
             Region::Changes,
             Region::Sites,
             Region::Nodes,

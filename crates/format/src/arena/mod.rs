@@ -9,6 +9,7 @@
 //!   LOOPS    loops of the user's code    MARKS   moments that values are kept for
 //!   NOTES    words about what is counted   COUNTERS   its names
 //!   THREADS  the names of threads, by their thread slots
+//!   ERRORS   memory errors of the program
 //!   CHANGES  what sites had at marks
 //!   SITES    counters of each stack that allocates (one or two records)
 //!   NODES    the stack trie: frame, parent
@@ -21,6 +22,7 @@
 
 pub mod block;
 pub mod counter;
+pub mod error;
 pub mod frame;
 pub mod header;
 pub mod ledger;

@@ -31,6 +31,8 @@ rows! {
     AlignedNewArray = 4 { name: "operator new[](std::align_val_t)" }
     /// Python's allocator of small objects.
     PythonObject = 5 { name: "PyObject_Malloc", pool: Some(Allocator::Pymalloc) }
+    /// A framework's pool, which hands out parts of a region.
+    PoolPart = 6 { name: "a pool" }
 }
 
 const _: () = assert!(Family::COUNT <= 8, "three bits of a block's word");

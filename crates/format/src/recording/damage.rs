@@ -176,6 +176,8 @@ pub enum Violation {
     CounterWithoutStack,
     /// A site of a thread whose name is not in the table, or the thread of no site: left out.
     ThreadWithoutName,
+    /// A memory error of which a stack is not in the table: kept without it.
+    ErrorWithoutStack,
 }
 
 impl fmt::Display for Damage {
@@ -260,6 +262,7 @@ impl fmt::Display for Violation {
             Self::UnknownCounter => "counters of an unknown kind",
             Self::CounterWithoutStack => "counters whose stack is missing (their counts are kept)",
             Self::ThreadWithoutName => "threads of sites that make no sense (the sites are kept)",
+            Self::ErrorWithoutStack => "memory errors of which a stack is missing (the errors are kept)",
         })
     }
 }

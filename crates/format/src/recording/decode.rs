@@ -202,7 +202,7 @@ impl Assembly {
             }
         }
         soundness::uphold(&mut parts.process, &mut parts.tallies);
-        let Tallies { stacks, sites, losses, symbols, marks, ledger, leaks, heap, counters, threads } =
+        let Tallies { stacks, sites, losses, symbols, marks, ledger, leaks, heap, counters, threads, errors } =
             parts.tallies;
         let sections = [
             (Section::Stacks, stacks),
@@ -215,6 +215,7 @@ impl Assembly {
             (Section::Heap, heap),
             (Section::Counters, counters),
             (Section::Threads, threads),
+            (Section::Errors, errors),
         ];
         for (section, tally) in sections {
             let offset = parts.seen.get(&section).copied().unwrap_or(length);
@@ -250,6 +251,7 @@ impl Parts {
                 section::counters::read(&mut process.counters, &mut self.tallies.counters, from)
             }
             Section::Threads => section::threads::read(&mut process.threads, from),
+            Section::Errors => section::errors::read(&mut process.errors, from),
             Section::Run | Section::End => Ok(()),
         }
     }

@@ -36,6 +36,7 @@ fn put_process(file: &mut Vec<u8>, number: u32, process: &Process) {
     put(file, Section::Heap, number, |to| section::heap::write(&process.heap, to));
     put(file, Section::Counters, number, |to| section::counters::write(&process.counters, to));
     put(file, Section::Threads, number, |to| section::threads::write(&process.threads, to));
+    put(file, Section::Errors, number, |to| section::errors::write(&process.errors, to));
 }
 
 fn put(file: &mut Vec<u8>, section: Section, process: u32, write: impl FnOnce(&mut Writer)) {

@@ -11,6 +11,7 @@ mod counters;
 mod damage;
 mod decode;
 mod encode;
+pub mod errors;
 mod heap;
 mod leaks;
 pub mod ledger;
@@ -25,6 +26,7 @@ pub use counters::{CountUntil, CounterRow, Counters, Note};
 pub use damage::{Damage, DecodeError, Fault, PayloadFault, Violation};
 pub use decode::{Decoded, decode};
 pub use encode::encode;
+pub use errors::{ErrorBlock, ErrorKind, MemoryError};
 pub use heap::{
     ClassRow, GrowingNode, Heap, HeapMoment, HeapView, Holder, LimitedNode, PathNode, ReusedSite, Step,
     UnreachableSite,

@@ -10,6 +10,7 @@ use crate::loss::Loss;
 use crate::memory::SiteKind;
 pub use crate::recording::amount::Amount;
 use crate::recording::counters::Counters;
+use crate::recording::errors::MemoryError;
 use crate::recording::heap::Heap;
 use crate::recording::leaks::LeakCheck;
 use crate::recording::ledger::{Ledger, SpaceLedgers};
@@ -133,6 +134,8 @@ pub struct Process {
     pub counters: Counters,
     /// Which threads allocated at its sites.
     pub threads: Threads,
+    /// What it did wrong with memory, in the order in which that was first seen. Empty in recordings before format 2.12.
+    pub errors: Vec<MemoryError>,
 }
 
 /// A loop of the user's Python code, in one thread.

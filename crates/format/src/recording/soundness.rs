@@ -24,6 +24,7 @@ pub(super) struct Tallies {
     pub(super) heap: Tally,
     pub(super) counters: Tally,
     pub(super) threads: Tally,
+    pub(super) errors: Tally,
 }
 
 /// Makes the rules hold.
@@ -43,6 +44,23 @@ pub(super) fn uphold(process: &mut Process, tallies: &mut Tallies) {
     process.heap.views.iter_mut().for_each(|view| uphold_view(view, sites, &mut tallies.heap));
     uphold_counters(process, &mut tallies.counters);
     uphold_threads(process, &mut tallies.threads);
+    uphold_errors(process, &mut tallies.errors);
+}
+
+/// An error is true whatever became of its stacks.
+fn uphold_errors(process: &mut Process, tally: &mut Tally) {
+    let nodes = process.nodes.len();
+    let exists = |node: &NodeId| node.get() as usize <= nodes;
+    for error in &mut process.errors {
+        let stacks = [Some(error.stack), error.allocated, error.freed];
+        if stacks.iter().flatten().all(exists) {
+            continue;
+        }
+        tally.add(Violation::ErrorWithoutStack);
+        error.stack = Some(error.stack).filter(exists).unwrap_or_default();
+        error.allocated = error.allocated.filter(exists);
+        error.freed = error.freed.filter(exists);
+    }
 }
 
 /// The bytes of a mapping are true whoever made it.

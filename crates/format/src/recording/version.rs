@@ -3,7 +3,8 @@
 use core::fmt;
 
 /// What this code writes, and the newest that it fully reads.
-pub(super) const VERSION: Version = Version { major: 2, minor: 11 };
+pub(super) const VERSION: Version = Version { major: 2, minor: 12 };
+
 /// A version of the format. Another major version cannot be read; a newer minor one only adds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version {
@@ -72,11 +73,13 @@ sections! {
     Counters = 15, "counters";
     /// Which threads allocated. Since format 2.6.
     Threads = 16, "threads";
+    /// What the program did wrong with memory. Since format 2.12.
+    Errors = 17, "errors";
 }
 
 impl Section {
     /// The sections that every process has, in the order in which they are written.
-    pub(super) const OF_A_PROCESS: [Self; 14] = [
+    pub(super) const OF_A_PROCESS: [Self; 15] = [
         Self::Identity,
         Self::Modules,
         Self::Codes,
@@ -91,6 +94,7 @@ impl Section {
         Self::Heap,
         Self::Counters,
         Self::Threads,
+        Self::Errors,
     ];
 
     /// Whether files of this version have it.
@@ -102,6 +106,7 @@ impl Section {
             Self::Leaks => version.major > 2 || version.major == 2 && version.minor >= 4,
             Self::Heap | Self::Counters => version.major > 2 || version.major == 2 && version.minor >= 5,
             Self::Threads => version.major > 2 || version.major == 2 && version.minor >= 6,
+            Self::Errors => version.major > 2 || version.major == 2 && version.minor >= 12,
             _ => true,
         }
     }

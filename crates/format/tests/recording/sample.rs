@@ -2,7 +2,8 @@
 //! format: a change here needs a new fixture beside the old ones.
 
 use heaplens_format::arena::Pseudo;
-use heaplens_format::memory::{Space, SpaceKind};
+use heaplens_format::memory::{Family, Space, SpaceKind};
+use heaplens_format::recording::errors::{CalledFunction, ErrorBlock, ErrorKind, MemoryError};
 use heaplens_format::recording::{
     Amount, Change, ClassRow, Code, CountUntil, CounterRow, Counters, Exit, Frame, FrameSymbol, Function,
     GrowingNode, HeapMoment, HeapView, History, Holder, Interpreter, LeakCheck, LeakKind, Ledger,
@@ -14,6 +15,42 @@ use heaplens_format::{Addr, Bytes, CodeId, LoopId, Loss, ModuleId, Nanos, NodeId
 
 /// A shell that was replaced by a program which runs Python, with a loop in it.
 pub fn sample() -> Recording {
+    let mut recording = sample_of_format_2_11();
+    recording.processes[0].errors = vec![
+        MemoryError {
+            kind: ErrorKind::DoubleFree,
+            function: CalledFunction::FREE,
+            stack: NodeId::new(2),
+            allocated: Some(NodeId::new(1)),
+            freed: Some(NodeId::new(3)),
+            address: Addr::new(0x5000),
+            access: Bytes::ZERO,
+            block: Some(ErrorBlock {
+                start: Addr::new(0x5000),
+                size: Bytes::new(40),
+                family: Family::NewArray,
+            }),
+            count: 7,
+            extra: 0,
+        },
+        MemoryError {
+            kind: ErrorKind::Overlap,
+            function: CalledFunction::MEMCPY,
+            stack: NodeId::new(3),
+            allocated: None,
+            freed: None,
+            address: Addr::new(0x6000),
+            access: Bytes::new(20),
+            block: None,
+            count: 1,
+            extra: 0x600a,
+        },
+    ];
+    recording
+}
+
+/// What format 2.11 could say: not what the program did wrong with memory.
+pub fn sample_of_format_2_11() -> Recording {
     let mut recording = sample_of_format_2_10();
     for (number, sample) in (1..).zip(&mut recording.processes[0].timeline) {
         sample.cpu = Nanos::new(7_000_000 * number);

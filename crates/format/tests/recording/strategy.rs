@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use heaplens_format::arena::Pseudo;
-use heaplens_format::memory::{LINES, Space, SpaceKind};
+use heaplens_format::memory::{Family, LINES, Space, SpaceKind};
+use heaplens_format::recording::errors::{CalledFunction, ErrorBlock, ErrorKind, MemoryError};
 use heaplens_format::recording::{
     Amount, Change, ClassRow, Code, CountUntil, CounterRow, Counters, Exit, Frame, FrameSymbol, Function,
     GrowingNode, Heap, HeapMoment, HeapView, History, Holder, Interpreter, LeakCheck, LeakKind, Ledger,
@@ -51,13 +52,17 @@ fn process() -> impl Strategy<Value = Process> {
                 vec(vec((1u32..4, amount()), 1..4), 0..6),
                 (vec(ledger(), 0..4), vec(space(), 0..3)),
                 option::of(leaks()),
-                (heap(), counters(), threads()),
+                (heap(), counters(), threads(), vec(error(nodes as u32), 0..4)),
             ),
         );
         tables.prop_map(move |(modules, codes, nodes, sites, timeline, losses, symbols, marks, histories)| {
             let (loops, marks) = marks;
-            let (histories, (mut ledgers, mut spaces), mut leaks, (mut heap, mut counters, mut threads)) =
-                histories;
+            let (
+                histories,
+                (mut ledgers, mut spaces),
+                mut leaks,
+                (mut heap, mut counters, mut threads, errors),
+            ) = histories;
             bind_ledgers(&mut ledgers, sites.len() as u32);
             spaces.iter_mut().for_each(|one| bind_ledgers(&mut one.ledgers, sites.len() as u32));
             bind_leaks(leaks.as_mut(), sites.len() as u32);
@@ -83,6 +88,7 @@ fn process() -> impl Strategy<Value = Process> {
                 heap,
                 counters,
                 threads,
+                errors,
                 ..identity.clone()
             }
         })
@@ -161,6 +167,34 @@ fn bind_leaks(leaks: Option<&mut LeakCheck>, sites: u32) {
         lost.truncate(if sites == 0 { 0 } else { lost.len() });
         lost.iter_mut().for_each(|lost| lost.site %= sites);
     }
+}
+
+/// Its stacks exist.
+fn error(nodes: u32) -> impl Strategy<Value = MemoryError> {
+    let node = 0..=nodes;
+    let what = (prop::sample::select(ErrorKind::ALL), any::<u16>());
+    let stacks = (node.clone(), option::of(node.clone()), option::of(node));
+    let family = prop::sample::select(Family::ALL);
+    let block = (any::<u64>(), bytes(), family).prop_map(|(start, size, family)| ErrorBlock {
+        start: Addr::new(start),
+        size,
+        family,
+    });
+    let numbers = (any::<u64>(), bytes(), any::<u64>(), any::<u64>());
+    (what, stacks, option::of(block), numbers).prop_map(
+        |((kind, function), (stack, allocated, freed), block, (address, access, count, extra))| MemoryError {
+            kind,
+            function: CalledFunction::new(function),
+            stack: NodeId::new(stack),
+            allocated: allocated.map(NodeId::new),
+            freed: freed.map(NodeId::new),
+            address: Addr::new(address),
+            access,
+            block,
+            count,
+            extra,
+        },
+    )
 }
 
 fn heap() -> impl Strategy<Value = Heap> {

@@ -82,7 +82,7 @@ fn each_of_leaf(leaf: &[u8], address: Addr, cells: &mut Cells<'_>, visit: &mut i
         let entry = BlockEntry::from_raw(u64::from_le_bytes(*raw));
         let start = address + Bytes::new(granule << GRANULE_BITS);
         match entry.shape() {
-            Shape::Empty => {}
+            Shape::Empty | Shape::Freed => {}
             Shape::Block => one(entry, entry.size(), start, visit),
             Shape::Fine(cell) => {
                 for word in cells.words(cell).into_iter().flatten() {

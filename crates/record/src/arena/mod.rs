@@ -6,6 +6,7 @@ mod codes;
 mod copied;
 mod counters;
 mod error;
+mod errors;
 mod findings;
 mod header;
 mod marks;

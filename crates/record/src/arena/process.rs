@@ -12,13 +12,15 @@ use heaplens_format::arena::{CounterId, End, HeaderView, MODULE_SIZE, Region, SI
 use heaplens_format::loss::LOSS_SLOTS;
 use heaplens_format::memory::Sampling;
 use heaplens_format::recording::{
-    Amount, Counters, Exit, Interpreter, Module, Node, Process, ProcessEnd, Rss, Site, SiteKind, Threads,
+    Amount, Counters, Exit, Interpreter, MemoryError, Module, Node, Process, ProcessEnd, Rss, Site, SiteKind,
+    Threads,
 };
 use heaplens_format::{Addr, Bytes, Loss, Nanos, NodeId, Pid};
 
 use super::codes::Codes;
 use super::counters::{CounterRecords, Names};
 use super::error::ArenaError;
+use super::errors;
 use super::findings::Findings;
 use super::header::header_bytes;
 use super::marks;
@@ -46,6 +48,7 @@ pub(crate) fn read_with_findings(
     let [changes, loops] = [Region::Changes, Region::Loops].map(|region| reader.region(region));
     let marks = reader.marks();
     let notes = reader.region(Region::Notes);
+    let mut errors = errors::read(&reader.region(Region::Errors)?);
     let [sites, slots, nodes, codes, modules, names, strings] = [
         Region::Sites,
         Region::Threads,
@@ -63,7 +66,7 @@ pub(crate) fn read_with_findings(
     let loops = marks::loops(&loops?, &mut codes, since_start);
     let (marks, kept) = marks::marks(&marks?, header.moment(), &strings, &loops, since_start);
     let Found { nodes, sites, records, counted, threads } =
-        reader.stacks(&sites, &nodes?, ThreadSlots::new(&slots?), &modules, &mut codes);
+        reader.stacks(&sites, &nodes?, ThreadSlots::new(&slots?), (&modules, &mut codes), &mut errors);
     let amount = |sum, kind| reader.amount(sum, kind);
     findings.number_sites(&records);
     let changes = changes?;
@@ -102,6 +105,7 @@ pub(crate) fn read_with_findings(
         heap: findings.heap,
         counters,
         threads,
+        errors,
         losses: reader.losses(),
         ..Process::default()
     })
@@ -191,14 +195,14 @@ impl Reader<'_> {
         }
     }
 
-    /// The sites that ever allocated, and the nodes of the trie that are on their stacks.
+    /// The sites that ever allocated, and the nodes of the trie that are on their stacks or on those of memory errors.
     fn stacks(
         &mut self,
         sites: &[u8],
         nodes: &[u8],
         mut slots: ThreadSlots<'_>,
-        modules: &[Module],
-        codes: &mut Codes<'_>,
+        (modules, codes): (&[Module], &mut Codes<'_>),
+        errors: &mut [MemoryError],
     ) -> Found {
         let mut trie = Trie::new(nodes, modules);
         let (mut found, mut records, mut counted) = (Vec::new(), Vec::new(), Vec::new());
@@ -221,7 +225,9 @@ impl Reader<'_> {
                 None => {}
             }
         }
+        errors::enter(errors, &mut trie);
         let (order, torn) = trie.finish(codes);
+        errors::number(errors, &order);
         self.torn += torn;
         found.iter_mut().for_each(|site| site.node = order.new_number(site.node));
         counted.iter_mut().for_each(|one| one.node = order.new_number(one.node));

@@ -7,7 +7,8 @@ use std::process::Command;
 
 use heaplens_format::Bytes;
 use heaplens_format::environment::{
-    AGENT, DIRECTORY, FINALIZE, NO_FOLLOW, NO_FRAMEWORKS, OBJECTS, Objects, PASSIVE, PRELOAD, SAMPLE,
+    AGENT, DIRECTORY, FINALIZE, MEMCHECK, NO_FOLLOW, NO_FRAMEWORKS, OBJECTS, Objects, PASSIVE, PRELOAD,
+    SAMPLE,
 };
 
 /// The options of the agent, which go through the environment.
@@ -29,6 +30,8 @@ pub(crate) struct Preload {
     pub(crate) frameworks: bool,
     /// After how many runs of a session its graph is finalized.
     pub(crate) finalize_graph: Option<u32>,
+    /// Whether stacks of frees are kept and arguments are checked.
+    pub(crate) memcheck: bool,
     /// Whether the allocator overwrites old contents of blocks.
     pub(crate) clean_blocks: bool,
 }
@@ -64,6 +67,10 @@ pub(super) fn set_environment(command: &mut Command, preload: &Preload, before: 
     match preload.finalize_graph {
         Some(runs) => command.env(FINALIZE, runs.to_string()),
         None => command.env_remove(FINALIZE),
+    };
+    match preload.memcheck {
+        true => command.env(MEMCHECK, "1"),
+        false => command.env_remove(MEMCHECK),
     };
     if preload.clean_blocks {
         // Of two values the later one counts: the user's.
@@ -122,11 +129,15 @@ mod tests {
             passive: false,
             frameworks: true,
             finalize_graph: None,
+            memcheck: false,
             clean_blocks: false,
         };
         set_environment(&mut command, &preload, None);
         let removed: Vec<_> =
             command.get_envs().filter(|(_, value)| value.is_none()).map(|(name, _)| name).collect();
-        assert_eq!(removed, [FINALIZE, NO_FOLLOW, NO_FRAMEWORKS, OBJECTS, PASSIVE, SAMPLE].map(OsStr::new));
+        assert_eq!(
+            removed,
+            [FINALIZE, MEMCHECK, NO_FOLLOW, NO_FRAMEWORKS, OBJECTS, PASSIVE, SAMPLE].map(OsStr::new)
+        );
     }
 }

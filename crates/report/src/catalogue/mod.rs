@@ -2,6 +2,7 @@
 //! ledgers and leaks. Text, HTML, JSON and exports import from here and never from each other. Nothing here writes an output.
 
 pub(crate) mod diff;
+pub(crate) mod errors;
 pub(crate) mod evidence;
 pub(crate) mod facts;
 pub(crate) mod leaks;

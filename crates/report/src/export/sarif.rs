@@ -1,4 +1,4 @@
-//! Findings as SARIF 2.1.0, which code hosts show beside the lines: one rule for each cause that was found, one result for each
+//! Memory errors and findings as SARIF 2.1.0, which code hosts show beside the lines: one rule for each cause that was found, one result for each
 //! finding, and one for each stack whose blocks the program can no longer reach; of processes that did the same, the worst one's. A result is recognised in another run by what
 //! does not change when lines move: its rule, the name of the file, the function and the text of the line.
 
@@ -8,7 +8,7 @@ use std::io::{self, Write};
 
 use heaplens_analyze::Profile;
 use heaplens_analyze::diagnose::Finding;
-use heaplens_analyze::profile::{LeakRecord, Leaks, StackFrame};
+use heaplens_analyze::profile::{AnalysedError, LeakRecord, Leaks, StackFrame};
 use heaplens_format::recording::LeakKind;
 use serde_json::{Value, json};
 
@@ -53,8 +53,9 @@ pub fn write(profile: &Profile, folder: &str, out: &mut dyn Write) -> io::Result
 
 /// All that is wrong with a process.
 fn causes(profile: &Profile) -> impl Iterator<Item = Cause<'_>> {
+    let errors = profile.errors.reported.iter().map(memory_error);
     let grown = profile.diagnosis.findings.iter().map(|finding| growth(profile, finding));
-    grown.chain(lost(profile))
+    errors.chain(grown).chain(lost(profile))
 }
 
 /// The content of a result.
@@ -69,6 +70,37 @@ struct Cause<'a> {
     line: Option<&'a StackFrame>,
     stack: Vec<&'a StackFrame>,
     properties: Value,
+}
+
+fn memory_error(error: &AnalysedError) -> Cause<'_> {
+    let rule = match &*error.memcheck_kind {
+        "InvalidFree" => ("E1", "invalid-free"),
+        "MismatchedFree" => ("E2", "mismatched-free"),
+        "InvalidWrite" => ("E3", "invalid-write"),
+        "InvalidRead" => ("E4", "invalid-read"),
+        "UninitCondition" | "UninitValue" => ("E5", "uninitialised-value"),
+        "Overlap" => ("E6", "overlap"),
+        _ => ("E7", "bad-argument"),
+    };
+    let aux = if error.aux.is_empty() { String::new() } else { format!(" {}.", error.aux) };
+    Cause {
+        rule,
+        level: "error",
+        title: error.what.clone(),
+        help: Cow::Borrowed(
+            "the message names the block; the related stacks are in the text and JSON reports",
+        ),
+        reference: None,
+        text: format!("{}: {}.{aux}", error.brief, error.what),
+        line: error.line(),
+        stack: error.stack.iter().collect(),
+        properties: json!({
+            "memcheckKind": error.memcheck_kind,
+            "bytes": error.bytes,
+            "count": error.count,
+            "engine": error.engine.name(),
+        }),
+    }
 }
 
 fn growth<'a>(profile: &'a Profile, finding: &Finding) -> Cause<'a> {

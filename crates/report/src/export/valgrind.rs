@@ -1,14 +1,15 @@
-//! Lost blocks in Valgrind's XML (protocol 4, tool memcheck), which build servers and development environments read.
+//! Memory errors and lost blocks in Valgrind's XML (protocol 4, tool memcheck), which build servers and development environments read.
 
 use std::io::{self, Write};
 
 use heaplens_analyze::Profile;
-use heaplens_analyze::profile::{LeakRecord, Leaks, StackFrame};
+use heaplens_analyze::profile::{AnalysedError, LeakRecord, Leaks, StackFrame};
 use heaplens_analyze::suppressions::{Generated, Names, UNNAMED};
 use heaplens_format::recording::LeakKind;
 use quick_xml::Writer;
 use quick_xml::events::{BytesCData, BytesDecl, BytesText, Event};
 
+use crate::catalogue::errors;
 use crate::catalogue::leaks::{name, suppression};
 use crate::catalogue::number::count;
 
@@ -38,8 +39,10 @@ pub fn write(profile: &Profile, options: &XmlOptions<'_>, out: &mut dyn Write) -
         xml.text("protocolversion", "4")?;
         xml.text("protocoltool", "memcheck")?;
         xml.head(profile, options)?;
-        xml.errors(profile, options)?;
-        xml.inside("errorcounts", |_| Ok(()))?;
+        xml.memory_errors(profile, options)?;
+        xml.inside("status", |xml| xml.moment("FINISHED", profile.run.wall.get() / 1_000_000))?;
+        xml.leaks(profile, options)?;
+        xml.inside("errorcounts", |xml| xml.counts(profile))?;
         xml.suppressed(profile)
     })?;
     writeln!(xml.0.into_inner())
@@ -64,7 +67,10 @@ impl Xml<'_> {
         let row = profile.shown();
         let command = row.map_or(&profile.run.command, |row| &row.command);
         self.inside("preamble", |xml| {
-            xml.text("line", &format!("Heaplens {}, lost blocks", env!("CARGO_PKG_VERSION")))?;
+            xml.text(
+                "line",
+                &format!("Heaplens {}, memory errors and lost blocks", env!("CARGO_PKG_VERSION")),
+            )?;
             xml.text("line", &format!("Command: {}", command.join(" ")))
         })?;
         self.text("pid", &row.map_or(0, |row| row.pid.get()).to_string())?;
@@ -77,8 +83,7 @@ impl Xml<'_> {
             xml.inside("vargv", |xml| xml.words(&options.own_words))?;
             xml.inside("argv", |xml| xml.words(command))
         })?;
-        self.inside("status", |xml| xml.moment("RUNNING", 0))?;
-        self.inside("status", |xml| xml.moment("FINISHED", profile.run.wall.get() / 1_000_000))
+        self.inside("status", |xml| xml.moment("RUNNING", 0))
     }
 
     fn words(&mut self, words: &[String]) -> io::Result<()> {
@@ -95,13 +100,54 @@ impl Xml<'_> {
         self.text("time", &format!("{days:02}:{hours:02}:{minutes:02}:{seconds:02}.{:03}", ms % 1000))
     }
 
-    fn errors(&mut self, profile: &Profile, options: &XmlOptions<'_>) -> io::Result<()> {
+    /// Each with its stacks in the order of Memcheck: what and where, then what is known of the block.
+    fn memory_errors(&mut self, profile: &Profile, options: &XmlOptions<'_>) -> io::Result<()> {
+        for (number, error) in profile.errors.reported.iter().enumerate() {
+            self.inside("error", |xml| xml.memory_error(number, error, options))?;
+        }
+        Ok(())
+    }
+
+    fn memory_error(
+        &mut self,
+        number: usize,
+        error: &AnalysedError,
+        options: &XmlOptions<'_>,
+    ) -> io::Result<()> {
+        self.text("unique", &format!("{number:#x}"))?;
+        self.text("tid", "1")?;
+        self.text("kind", &error.memcheck_kind)?;
+        for (at, section) in error.sections().iter().enumerate() {
+            self.text(if at == 0 { "what" } else { "auxwhat" }, section.text)?;
+            if at == 0 || !section.stack.is_empty() {
+                self.inside("stack", |xml| {
+                    section.stack.iter().take(options.callers).try_for_each(|frame| xml.frame(frame))
+                })?;
+            }
+        }
+        let Some(names) = options.suppressions else { return Ok(()) };
+        self.suppression(&errors::suppression(error, names, options.callers))
+    }
+
+    /// How often each was made.
+    fn counts(&mut self, profile: &Profile) -> io::Result<()> {
+        for (number, error) in profile.errors.reported.iter().enumerate() {
+            self.inside("pair", |xml| {
+                xml.text("count", &error.count.to_string())?;
+                xml.text("unique", &format!("{number:#x}"))
+            })?;
+        }
+        Ok(())
+    }
+
+    fn leaks(&mut self, profile: &Profile, options: &XmlOptions<'_>) -> io::Result<()> {
         let Some(Leaks::Done(records)) = &profile.leaks else { return Ok(()) };
         let shown: Vec<&LeakRecord> =
             records.iter().filter(|record| options.kinds.contains(&record.kind)).collect();
+        let first = profile.errors.reported.len();
         for (number, record) in shown.iter().enumerate() {
             self.inside("error", |xml| {
-                xml.text("unique", &format!("{number:#x}"))?;
+                xml.text("unique", &format!("{:#x}", first + number))?;
                 xml.text("tid", "1")?;
                 xml.text("kind", kind(record.kind))?;
                 xml.inside("xwhat", |xml| {
@@ -141,8 +187,10 @@ impl Xml<'_> {
     fn suppression(&mut self, suppression: &Generated) -> io::Result<()> {
         self.inside("suppression", |xml| {
             xml.text("sname", UNNAMED)?;
-            xml.text("skind", "Memcheck:Leak")?;
-            xml.text("skaux", &format!("match-leak-kinds: {}", suppression.kind))?;
+            xml.text("skind", &format!("Memcheck:{}", suppression.what))?;
+            if let Some(kind) = suppression.kind {
+                xml.text("skaux", &format!("match-leak-kinds: {kind}"))?;
+            }
             for frame in &suppression.frames {
                 // The schema has elements for functions and objects alone.
                 if let Some((kind, name)) = frame.split_once(':') {
@@ -156,9 +204,11 @@ impl Xml<'_> {
 
     fn suppressed(&mut self, profile: &Profile) -> io::Result<()> {
         self.inside("suppcounts", |xml| {
-            profile.suppressed.iter().try_for_each(|(name, amount)| {
+            let leaks = profile.suppressed.iter().map(|(name, amount)| (name, amount.blocks));
+            let errors = profile.errors.suppressed.iter().map(|(name, count)| (name, *count));
+            leaks.chain(errors).try_for_each(|(name, count)| {
                 xml.inside("pair", |xml| {
-                    xml.text("count", &amount.blocks.to_string())?;
+                    xml.text("count", &count.to_string())?;
                     xml.text("name", name)
                 })
             })

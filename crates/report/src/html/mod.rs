@@ -5,6 +5,7 @@
 
 mod data;
 mod digest;
+mod errors;
 mod findings;
 mod flame;
 mod head;
@@ -98,6 +99,7 @@ fn body(profile: &Profile, page: &mut Markup) {
 }
 
 fn parts(profile: &Profile, page: &mut Markup) {
+    errors::write(profile, page);
     findings::write(profile, page);
     timeline::write(profile, page);
     page.section("flame", "Flame graph", flame_part);

@@ -4,6 +4,7 @@
 
 pub mod baseline;
 pub mod diff;
+mod errors;
 mod findings;
 mod iterations;
 mod ledger;
@@ -59,6 +60,7 @@ impl Serialize for Report<'_> {
         map.serialize_entry("iterations", &iterations::iterations(profile))?;
         map.serialize_entry("marks", &profile.marks.iter().map(iterations::mark).collect::<Vec<_>>())?;
         map.serialize_entry("rss", &findings::rss(profile))?;
+        map.serialize_entry("errors", &errors::errors(profile))?;
         map.serialize_entry("findings", &findings::findings(profile))?;
         map.serialize_entry("below_floor", &findings::below_floor(profile))?;
         for (key, remark) in remarks(profile) {

@@ -5,6 +5,7 @@ use std::io;
 use heaplens_analyze::diagnose::Finding;
 use heaplens_analyze::{Profile, remarks};
 
+use super::errors;
 use super::lost;
 use super::page::Page;
 use crate::catalogue::evidence;
@@ -37,6 +38,7 @@ pub(super) fn write(profile: &Profile, page: &mut Page<'_>) -> io::Result<()> {
     if let Some(text) = below_floor(profile) {
         page.wrapped("  ", &one_line(&text))?;
     }
+    errors::write_short(profile, page)?;
     write_findings(profile, page, 1, SHOWN)?;
     write_others(profile, page)
 }

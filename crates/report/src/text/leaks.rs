@@ -8,17 +8,21 @@ use heaplens_analyze::suppressions::Names;
 use heaplens_format::recording::{Amount, LeakKind};
 
 use super::page::{Options, Page};
-use super::{footer, header};
+use super::{errors, footer, header};
 use crate::catalogue::leaks::{name, suppression};
 use crate::catalogue::number::count;
 use crate::catalogue::stack::location::frame_text;
 use crate::catalogue::wording::{one_line, plural, plural_count};
 
-/// Which leaks are shown, and how much of each.
+/// Which errors and leaks are shown, and how much of each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeakOptions<'a> {
     /// Kinds whose stacks are shown; none: sums alone.
     pub kinds: Vec<LeakKind>,
+    /// Whether there was to be a leak check.
+    pub is_leak_check: bool,
+    /// Kinds that count as errors.
+    pub errors: Vec<LeakKind>,
     /// Frames of a stack.
     pub callers: usize,
     /// Where any is given, paths of files are shown in full, or after the first of these prefixes that they contain.
@@ -45,13 +49,60 @@ pub fn write(
         header::write_process(profile, &mut page)?;
     }
     page.line("")?;
+    errors::write_full(profile, leaks, &mut page)?;
+    write_heap(profile, &mut page)?;
     match &profile.leaks {
+        None if !leaks.is_leak_check => {}
         None => page.line("  No leak check: the process was not stopped at exit.")?,
         Some(Leaks::NotDone(reason)) => page.wrapped("  No leak check: ", reason)?,
         Some(Leaks::Done(records)) => write_records(profile, records, leaks, &mut page)?,
     }
+    write_error_summary(profile, leaks, &mut page)?;
     let is_complete = profile.tree_losses().is_empty() && profile.damage.is_empty();
     if is_complete { Ok(()) } else { footer::write_losses(profile, &mut page) }
+}
+
+/// As Memcheck has it: scripts look for these lines.
+fn write_heap(profile: &Profile, page: &mut Page<'_>) -> io::Result<()> {
+    let heap = profile.heap();
+    let (live, all) = (heap.live, heap.allocated);
+    let frees = count(all.blocks.saturating_sub(live.blocks));
+    page.line("  HEAP SUMMARY:")?;
+    page.line(&format!(
+        "      in use at exit: {} bytes in {} blocks",
+        count(live.bytes.get()),
+        count(live.blocks)
+    ))?;
+    page.line(&format!(
+        "    total heap usage: {} allocs, {frees} frees, {} bytes allocated",
+        count(all.blocks),
+        count(all.bytes.get())
+    ))?;
+    page.line("")
+}
+
+fn write_error_summary(profile: &Profile, options: &LeakOptions<'_>, page: &mut Page<'_>) -> io::Result<()> {
+    let errors = &profile.errors;
+    let made = errors.reported.iter().fold(0u64, |sum, error| sum.saturating_add(error.count));
+    let leaked =
+        leaks_of(profile).iter().filter(|record| options.errors.contains(&record.kind)).count() as u64;
+    let contexts = errors.reported.len() as u64 + leaked;
+    let suppressed = errors.suppressed.iter().fold(0u64, |sum, (_, count)| sum.saturating_add(*count));
+    page.line("")?;
+    page.line(&format!(
+        "  ERROR SUMMARY: {} errors from {} contexts (suppressed: {} from {})",
+        count(made.saturating_add(leaked)),
+        count(contexts),
+        count(suppressed),
+        count(errors.suppressed.len() as u64)
+    ))
+}
+
+fn leaks_of(profile: &Profile) -> &[LeakRecord] {
+    match &profile.leaks {
+        Some(Leaks::Done(records)) => records,
+        Some(Leaks::NotDone(_)) | None => &[],
+    }
 }
 
 fn write_records(
@@ -117,11 +168,9 @@ fn write_stack(
     options: &LeakOptions<'_>,
     page: &mut Page<'_>,
 ) -> io::Result<()> {
-    let room = page.options.width.saturating_sub(5);
     let frames = profile.frames(record.stack);
     for frame in frames.clone().take(options.callers) {
-        let full = full_location(frame, &options.paths_after);
-        page.line(&format!("     {}", full.unwrap_or_else(|| frame_text(frame, room))))?;
+        page.line(&frame_line(frame, options, page.options.width))?;
     }
     match frames.count().saturating_sub(options.callers) {
         0 => Ok(()),
@@ -131,6 +180,12 @@ fn write_stack(
             plural(rest as u64, "caller")
         )),
     }
+}
+
+/// A frame of a stack.
+pub(super) fn frame_line(frame: &StackFrame, options: &LeakOptions<'_>, width: usize) -> String {
+    let full = full_location(frame, &options.paths_after);
+    format!("     {}", full.unwrap_or_else(|| frame_text(frame, width.saturating_sub(5))))
 }
 
 /// A frame with the path of its file, where that is asked for and known.

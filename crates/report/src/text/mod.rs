@@ -3,6 +3,7 @@
 
 pub mod diagnose;
 pub mod diff;
+mod errors;
 mod findings;
 mod footer;
 mod header;

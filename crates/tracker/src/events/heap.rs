@@ -4,9 +4,10 @@
 use heaplens_format::arena::Family;
 use heaplens_format::{Addr, Bytes, Loss};
 
+use super::errors::Freeing;
 use crate::lifecycle::is_recording;
 use crate::process::clock::ticks;
-use crate::process::{is_forked, is_quick};
+use crate::process::is_quick;
 use crate::tables::blocks::Block;
 use crate::tables::sampling;
 use crate::tables::sites::{self, Tally};
@@ -47,16 +48,29 @@ impl Tracker {
 
     /// A block is about to be freed.
     #[inline]
-    pub fn on_free(&self, guard: &Guard, addr: Addr) {
+    pub fn on_free(&self, guard: &Guard, addr: Addr, by: Freeing) {
         if !is_recording(guard) {
             return;
         }
         let timer = Timer::start(guard);
         match self.blocks.remove(&self.arena, addr) {
-            Some(block) => self.count_free(guard, block),
-            None => self.count_unknown_free(),
+            Some(block) => {
+                self.check_free(guard, addr, block, by);
+                self.count_free(guard, block);
+            }
+            None => self.on_free_of_none(guard, addr, by),
         }
         timer.stop(&self.arena);
+    }
+
+    #[inline(always)]
+    fn check_free(&self, guard: &Guard, addr: Addr, block: Block, by: Freeing) {
+        if block.family != by.family {
+            self.on_other_family(guard, addr, block, by);
+        }
+        if self.is_memcheck() {
+            self.note_free(guard, addr, by.caller);
+        }
     }
 
     /// Whether a block is surely not in the table, and its free needs nothing from us.
@@ -71,18 +85,20 @@ impl Tracker {
         if is_recording(guard)
             && let Some(block) = self.blocks.remove(&self.arena, addr)
         {
+            self.blocks.forget_freed(&self.arena, addr);
             sites::take_back(&self.arena, block.site, guard.slot_id(), self.weight(block.size));
         }
     }
 
     /// Takes a block out of the table before `realloc`: afterwards its address may belong to somebody else.
-    pub fn before_realloc(&self, guard: &Guard, addr: Addr) -> Option<Claimed> {
+    pub fn before_realloc(&self, guard: &Guard, addr: Addr, by: Freeing) -> Option<Claimed> {
         if !is_recording(guard) {
             return None;
         }
         let block = self.blocks.remove(&self.arena, addr);
-        if block.is_none() {
-            self.count_unknown_free();
+        match block {
+            Some(block) => self.check_free(guard, addr, block, by),
+            None => self.on_free_of_none(guard, addr, by),
         }
         block.map(|block| Claimed { addr, block })
     }
@@ -122,28 +138,26 @@ impl Tracker {
 
     #[inline]
     fn record_alloc(&self, guard: &Guard, addr: Addr, size: Bytes, family: Family, caller: Caller) {
-        let Some(site) = self.site(guard, caller) else { return self.arena.lose(Loss::ArenaFull) };
+        let Some(site) = self.site(guard, caller) else { return self.lose_block(addr) };
         match self.blocks.insert(&self.arena, addr, Block { site, size, family }) {
             Ok(None) => {}
             Ok(Some(old)) => {
                 self.arena.lose(Loss::Overwritten);
                 self.count_free(guard, old);
             }
-            Err(_) => return self.arena.lose(Loss::ArenaFull),
+            Err(_) => return self.lose_block(addr),
         }
         sites::on_alloc(&self.arena, site, guard.slot_id(), self.weight(size), Tally::Heap);
+    }
+
+    #[cold]
+    fn lose_block(&self, addr: Addr) {
+        self.blocks.forget_freed(&self.arena, addr);
+        self.arena.lose(Loss::ArenaFull);
     }
 
     #[inline(always)]
     pub(super) fn count_free(&self, guard: &Guard, block: Block) {
         sites::on_free(&self.arena, block.site, guard.slot_id(), self.weight(block.size), Tally::Heap);
-    }
-
-    #[cold]
-    fn count_unknown_free(&self) {
-        if self.sample_interval() == 0 {
-            let loss = if is_forked() { Loss::InheritedFree } else { Loss::UnknownFree };
-            self.arena.lose(loss);
-        }
     }
 }

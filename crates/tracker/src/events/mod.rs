@@ -1,7 +1,9 @@
 //! Events of the program, from the hook's guard to the tables: each file has the methods of the tracker for one kind of them. Nothing
 //! below knows them.
 
+mod checks;
 mod counters;
+mod errors;
 mod heap;
 mod limits;
 mod mappings;
@@ -12,6 +14,8 @@ mod operations;
 mod pools;
 mod snapshot;
 
+pub use checks::{Access, AfterFree, DEFAULT_ALIGNMENT, FaultAnswer, Wanted, next_turn};
+pub use errors::Freeing;
 pub use heap::Claimed;
 pub use mappings::MappingKind;
 pub use objects::ClaimedObject;

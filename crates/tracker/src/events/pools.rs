@@ -34,15 +34,17 @@ impl Tracker {
     /// A pool handed out a part of a region. What lies elsewhere (the memory of a device) is not ours to count.
     pub fn on_pool_part(&self, guard: &Guard, addr: Addr, size: Bytes, caller: Caller) {
         if is_recording(guard) && mappings::is_in_pool(&self.arena, addr) {
-            self.on_alloc(guard, addr, size, Family::Malloc, caller);
+            self.on_alloc(guard, addr, size, Family::PoolPart, caller);
         }
     }
 
-    /// A pool is about to take a part back.
+    /// A pool is about to take a part back. A block of `malloc` that it only passed on stays: its own `free` is yet to come.
     pub fn on_pool_part_end(&self, guard: &Guard, addr: Addr) {
         if is_recording(guard)
+            && self.blocks.find(&self.arena, addr).is_some_and(|block| block.family == Family::PoolPart)
             && let Some(block) = self.blocks.remove(&self.arena, addr)
         {
+            self.blocks.forget_freed(&self.arena, addr);
             self.count_free(guard, block);
         }
     }

@@ -100,6 +100,9 @@ fn make_arena(tracker: &Tracker, forked: bool) -> Result<(), Errno> {
     tracker.requests.reset();
     tracker.unwinder.modules.watch.reset();
     tracker.counters.reset();
+    if forked && settings().memcheck {
+        tracker.frees.clear();
+    }
     tracker.profiles.reset(&settings().profile, forked);
     arena.take_pages(1).ok_or(Errno(libc::ENOSPC))?; // page 0 stands for "none"
     if !tracker.trie.reset(arena) {

@@ -110,6 +110,8 @@ pub struct Settings {
     pub checks_text: PathBuffer,
     /// The code whose blocks are guarded.
     pub guarded_code: &'static [u8],
+    /// Whether the stacks of frees are kept and the arguments of functions are checked.
+    pub memcheck: bool,
     /// Heap profiles; none where there is a recorder.
     pub profile: ProfileSettings,
 }
@@ -127,6 +129,7 @@ impl Settings {
         checks: Checks::NONE,
         checks_text: PathBuffer::EMPTY,
         guarded_code: &[],
+        memcheck: false,
         profile: ProfileSettings::NONE,
     };
 
@@ -173,6 +176,8 @@ impl Settings {
                 self.checks_text = PathBuffer::new(value);
             } else if name == environment::GUARDED_CODE.as_bytes() {
                 self.guarded_code = kept(value);
+            } else if name == environment::MEMCHECK.as_bytes() {
+                self.memcheck = value == b"1";
             } else {
                 self.profile.read(name, value);
             }
@@ -214,13 +219,13 @@ mod tests {
     fn an_environment_is_read_by_name() {
         let mut settings = Settings::NONE;
         settings.read(
-            b"HOME=/root\0HEAPLENS_DIR=/dev/shm/x\0HEAPLENS_SAMPLE=4096\0NOVALUE\0HEAPLENS_NO_FOLLOW=1\0HEAPLENS_OBJECTS=all\0HEAPLENS_PASSIVE=1\0HEAPLENS_NO_FRAMEWORKS=1",
+            b"HOME=/root\0HEAPLENS_DIR=/dev/shm/x\0HEAPLENS_SAMPLE=4096\0NOVALUE\0HEAPLENS_NO_FOLLOW=1\0HEAPLENS_OBJECTS=all\0HEAPLENS_PASSIVE=1\0HEAPLENS_NO_FRAMEWORKS=1\0HEAPLENS_MEMCHECK=1",
         );
         assert_eq!(settings.objects, Objects::All);
         assert_eq!(settings.directory.bytes(), b"/dev/shm/x");
         assert_eq!(settings.sample_interval, 4096);
         assert!(!settings.follow && settings.passive && !settings.frameworks);
-        assert!(settings.agent.is_empty());
+        assert!(settings.memcheck && settings.agent.is_empty());
     }
 
     #[test]

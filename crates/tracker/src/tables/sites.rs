@@ -96,6 +96,12 @@ fn totals(own: &SiteRecord, second: &SiteRecord) -> Totals {
     Totals { live, allocated }
 }
 
+/// The node of a site.
+pub fn node(arena: &Arena, id: SiteId) -> Option<NodeId> {
+    let identity = SiteIdentity::from_raw(record(arena, id.get()).identity.load(Relaxed))?;
+    Some(NodeId::new(identity.node()))
+}
+
 /// The node of a site, where the site is another thread slot's.
 #[inline]
 pub fn node_of_others(arena: &Arena, id: SiteId, slot: SlotId) -> Option<NodeId> {

@@ -1,6 +1,7 @@
 //! Which frame of a native stack a site is named by: not the allocator, nor the standard library that calls it.
 
 use super::frame::StackFrame;
+use super::origin::Origin;
 
 /// Functions that allocate for others.
 const ALLOCATORS: &[&str] = &[
@@ -66,6 +67,26 @@ pub(crate) fn own_line<'a>(stack: impl Iterator<Item = &'a StackFrame> + Clone) 
     let stack = stack.skip(below);
     let own = stack.clone().find(|frame| frame.file.is_some() && !is_library(frame) && !is_c_library(frame));
     own.or_else(|| headline(stack))
+}
+
+/// The line that a memory error is reported for: the innermost one of the user's own, be it native code whose source is known or Python.
+pub(crate) fn error_line(stack: &[StackFrame]) -> Option<&StackFrame> {
+    let is_users = |frame: &&StackFrame| match frame.origin {
+        Origin::User => true,
+        Origin::Native => frame.file.is_some() && !is_library(frame) && !is_c_library(frame),
+        Origin::Generated | Origin::Library(_) | Origin::Import => false,
+    };
+    stack.iter().find(is_users).or_else(|| headline(stack.iter()))
+}
+
+/// Whether the innermost code of a stack, without what allocates for others, is the user's own: of the executable, or compiled with
+/// line numbers.
+pub(crate) fn is_own(stack: &[StackFrame], executable: &str) -> bool {
+    let first = stack.iter().find(|frame| !is_library(frame) && !is_c_library(frame));
+    first.is_some_and(|frame| {
+        let is_of_executable = frame.module.as_deref() == Some(executable) && !is_interpreter(frame);
+        !frame.is_python() && (is_of_executable || frame.file.is_some())
+    })
 }
 
 /// The position of the frame that starts a thread, in a stack of what that allocates.

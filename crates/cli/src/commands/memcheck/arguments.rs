@@ -62,6 +62,9 @@ pub(crate) struct MemcheckArguments {
     /// Also check programs that the program starts (follow exec)
     #[arg(long, value_name = "yes|no", default_value = "no", hide_possible_values = true)]
     pub(super) trace_children: YesNo,
+    /// Whether to show blocks that are freed by another function than the one that belongs to their allocation (free for new)
+    #[arg(long, value_name = "yes|no", default_value = "yes", hide_possible_values = true)]
+    pub(super) show_mismatched_frees: YesNo,
     /// Write the output to FILE instead of stderr (%p: process ID, %q{VAR}: environment variable, %%: percent sign)
     #[arg(long, value_name = "FILE")]
     pub(super) log_file: Option<OsString>,

@@ -107,6 +107,7 @@ impl MemcheckArguments {
             passive: true,
             frameworks: true,
             finalize_graph: None,
+            memcheck: true,
             clean_blocks: true,
         }
     }
@@ -151,8 +152,11 @@ impl MemcheckArguments {
         }
         let names = self.names(&profiles, known);
         profiles.iter_mut().for_each(|profile| profile.suppress(known, &names));
+        if !self.shows_mismatched() {
+            profiles.iter_mut().for_each(Profile::drop_mismatched_frees);
+        }
         let errors: usize = profiles.iter().map(|profile| self.errors(profile)).sum();
-        if self.leak_check != LeakDetail::No && !(self.quiet && errors == 0) {
+        if !(self.quiet && errors == 0) {
             self.write_text(&profiles, &names, &outputs.text)?;
         }
         let profile = &profiles[0];
@@ -165,10 +169,14 @@ impl MemcheckArguments {
         Ok((errors > 0 && self.error_exitcode != 0).then_some(self.error_exitcode))
     }
 
-    /// Records of a process that count as errors.
+    /// Errors of a process, and records of it that count as such.
     fn errors(&self, profile: &Profile) -> usize {
         let is_error = |record: &&LeakRecord| self.errors_for_leak_kinds.0.contains(&record.kind);
-        records(profile).iter().filter(is_error).count()
+        profile.errors.reported.len() + records(profile).iter().filter(is_error).count()
+    }
+
+    fn shows_mismatched(&self) -> bool {
+        self.show_mismatched_frees == YesNo::Yes
     }
 
     /// The first process, and others that have errors.
@@ -196,6 +204,9 @@ impl MemcheckArguments {
         for profile in profiles {
             let needed = records(profile).iter().filter(is_needed);
             needed.for_each(|record| frames.extend(profile.frames(record.stack)));
+            if are_generated || !self.suppressions.is_empty() {
+                frames.extend(profile.errors.reported.iter().flat_map(|error| &error.stack));
+            }
         }
         Names::of(frames.into_iter())
     }
@@ -215,6 +226,8 @@ impl MemcheckArguments {
     fn shown<'a>(&self, names: &'a Names) -> LeakOptions<'a> {
         LeakOptions {
             kinds: self.kinds(),
+            is_leak_check: self.leak_check != LeakDetail::No,
+            errors: self.errors_for_leak_kinds.0.iter().copied().collect(),
             callers: self.num_callers,
             paths_after: self.fullpath_after.clone(),
             names_suppressed: self.show_suppressed || self.verbose > 0 || self.show_error_list == YesNo::Yes,
@@ -245,6 +258,7 @@ fn each_process(decoded: &Decoded) -> Result<Vec<Profile>, NoSuchProcess> {
     let others = first.processes.iter().filter(|row| !row.shown).map(|row| process_profile(decoded, row.pid));
     let mut profiles: Vec<Profile> = others.collect::<Result<_, _>>()?;
     profiles.insert(0, first);
+    profiles.iter_mut().for_each(Profile::report_library_errors);
     Ok(profiles)
 }
 

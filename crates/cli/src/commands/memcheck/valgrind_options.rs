@@ -49,7 +49,6 @@ const IGNORED: &[&str] = &[
     "sanity-level",
     "show-below-main",
     "show-emwarns",
-    "show-mismatched-frees",
     "sigill-diagnostics",
     "sim-hints",
     "smc-check",

@@ -3,6 +3,7 @@
 
 pub(super) mod codes;
 pub(super) mod counters;
+pub(super) mod errors;
 pub(super) mod heap;
 pub(super) mod identity;
 pub(super) mod leaks;

@@ -1,0 +1,66 @@
+//! The errors of a recorded process, with their stacks by name.
+
+use heaplens_format::NodeId;
+use heaplens_format::recording::Process;
+use heaplens_format::recording::errors::{ErrorKind, MemoryError};
+
+use super::analysed::{AnalysedError, Engine, MemoryErrors};
+use super::sentences;
+use crate::profile::stacks::{StackFrame, Stacks, is_own};
+
+/// The errors of a process.
+pub(crate) fn of(process: &Process, stacks: &Stacks) -> MemoryErrors {
+    let mut errors = MemoryErrors::default();
+    for error in &process.errors {
+        let analysed = analysed(error, stacks);
+        if error.kind != ErrorKind::MismatchedFree {
+            add(&mut errors.reported, analysed);
+        } else if is_proved(&analysed) {
+            let is_users = is_own(&analysed.stack, &process.executable);
+            add(if is_users { &mut errors.reported } else { &mut errors.of_libraries }, analysed);
+        }
+    }
+    errors
+}
+
+fn analysed(error: &MemoryError, stacks: &Stacks) -> AnalysedError {
+    let frames = |node: NodeId| stacks.frames(stacks.of(node)).cloned().collect::<Vec<_>>();
+    AnalysedError {
+        kind: Some(error.kind),
+        memcheck_kind: sentences::memcheck_kind(error.kind).into(),
+        brief: sentences::brief(error),
+        what: sentences::what(error),
+        aux: sentences::aux(error),
+        stack: frames(error.stack),
+        allocated: error.allocated.map(frames).unwrap_or_default(),
+        freed: error.freed.map(frames).unwrap_or_default(),
+        bytes: error.block.map_or(0, |block| block.size.get()),
+        access: error.access.get(),
+        count: error.count,
+        engine: Engine::Heaplens,
+        ..AnalysedError::default()
+    }
+}
+
+/// Equal stacks have several numbers where threads met.
+fn add(errors: &mut Vec<AnalysedError>, error: AnalysedError) {
+    let stacks = |one: &AnalysedError| (one.stack.clone(), one.allocated.clone(), one.freed.clone());
+    let is_same = |known: &&mut AnalysedError| known.brief == error.brief && stacks(known) == stacks(&error);
+    match errors.iter_mut().find(is_same) {
+        Some(known) => known.count = known.count.saturating_add(error.count),
+        None => errors.push(error),
+    }
+}
+
+/// A library may have operators of its own, hidden from every other: they are not seen as what they are, but as the `malloc` or `free` in
+/// them. So a mismatch is one only where both functions are known, and neither is such an operator.
+fn is_proved(error: &AnalysedError) -> bool {
+    [&error.stack, &error.allocated].into_iter().all(|stack| {
+        let function = stack.first().and_then(|frame: &StackFrame| frame.function.as_deref());
+        function.is_some_and(|name| !is_operator(name))
+    })
+}
+
+fn is_operator(name: &str) -> bool {
+    ["operator new", "operator delete", "_Zn", "_Zd"].iter().any(|prefix| name.starts_with(prefix))
+}

@@ -1,0 +1,105 @@
+//! What is said of an error: in Memcheck's words, which people search for and scripts match, and in a few words of our own.
+
+use heaplens_format::recording::errors::{ErrorBlock, ErrorKind, MemoryError};
+
+const INVALID_FREE: &str = "Invalid free() / delete / delete[] / realloc()";
+const MISMATCHED_FREE: &str = "Mismatched free() / delete / delete []";
+
+/// Memcheck's name of a kind, as in its XML.
+pub(super) fn memcheck_kind(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::DoubleFree
+        | ErrorKind::FreeOfNoBlock
+        | ErrorKind::FreeInside
+        | ErrorKind::FreeOfStack
+        | ErrorKind::FreeOfStatic
+        | ErrorKind::ReallocOfFreed
+        | ErrorKind::FreeOfPool => "InvalidFree",
+        ErrorKind::MismatchedFree => "MismatchedFree",
+        ErrorKind::Overrun | ErrorKind::Underrun | ErrorKind::WriteAfterFree | ErrorKind::GuardWrite => {
+            "InvalidWrite"
+        }
+        ErrorKind::GuardRead => "InvalidRead",
+        ErrorKind::Overlap => "Overlap",
+        ErrorKind::FishySize => "FishyValue",
+        ErrorKind::ReallocZero => "ReallocSizeZero",
+    }
+}
+
+/// In a few words.
+pub(super) fn brief(error: &MemoryError) -> String {
+    let function = error.function.name().unwrap_or("free");
+    match error.kind {
+        ErrorKind::DoubleFree => "double free".to_owned(),
+        ErrorKind::FreeOfNoBlock => format!("{function} of an address that was never allocated"),
+        ErrorKind::FreeInside => format!("{function} of a pointer into the middle of a block"),
+        ErrorKind::FreeOfStack => format!("{function} of memory on the stack"),
+        ErrorKind::FreeOfStatic => format!("{function} of static data"),
+        ErrorKind::MismatchedFree => {
+            let family = error.block.map_or("", |block| block.family.row().name);
+            format!("{function} of a block from {family}")
+        }
+        ErrorKind::ReallocOfFreed => "realloc of a freed block".to_owned(),
+        ErrorKind::FreeOfPool => format!("{function} of a block that belongs to a pool"),
+        ErrorKind::Overrun => "write past the end of a block".to_owned(),
+        ErrorKind::Underrun => "write before the start of a block".to_owned(),
+        ErrorKind::WriteAfterFree => "write to a freed block".to_owned(),
+        ErrorKind::GuardRead => "invalid read".to_owned(),
+        ErrorKind::GuardWrite => "invalid write".to_owned(),
+        ErrorKind::Overlap => format!("{function} between overlapping blocks"),
+        ErrorKind::FishySize => format!("{function} of a size that was probably negative"),
+        ErrorKind::ReallocZero => "realloc to size 0".to_owned(),
+    }
+}
+
+/// Memcheck's sentence.
+pub(super) fn what(error: &MemoryError) -> String {
+    let function = error.function.name().unwrap_or("malloc");
+    let access =
+        if error.access.get() == 0 { String::new() } else { format!(" of size {}", error.access.get()) };
+    match (memcheck_kind(error.kind), error.kind) {
+        ("InvalidFree", _) => INVALID_FREE.to_owned(),
+        ("MismatchedFree", _) => MISMATCHED_FREE.to_owned(),
+        ("InvalidWrite", _) => format!("Invalid write{access}"),
+        ("InvalidRead", _) => format!("Invalid read{access}"),
+        (_, ErrorKind::Overlap) => {
+            let (to, from) = (error.address, error.extra);
+            let length =
+                if error.access.get() == 0 { String::new() } else { format!(", {}", error.access.get()) };
+            format!("Source and destination overlap in {function}({to:#x}, {from:#x}{length})")
+        }
+        (_, ErrorKind::FishySize) => {
+            let value = error.extra.cast_signed();
+            format!("Argument 'size' of function {function} has a fishy (possibly negative) value: {value}")
+        }
+        _ => "realloc() with size 0".to_owned(),
+    }
+}
+
+/// What Memcheck says of the address.
+pub(super) fn aux(error: &MemoryError) -> String {
+    let address = error.address;
+    match (error.kind, error.block) {
+        (ErrorKind::Overlap | ErrorKind::FishySize | ErrorKind::ReallocZero, None) => String::new(),
+        (ErrorKind::FreeOfStack, _) => format!("Address {address:#x} is on a thread's stack"),
+        (ErrorKind::FreeOfStatic, _) => format!("Address {address:#x} is in the data of an object file"),
+        (_, None) => format!("Address {address:#x} is not stack'd, malloc'd or (recently) free'd"),
+        (kind, Some(block)) => of_block(error, kind, block),
+    }
+}
+
+fn of_block(error: &MemoryError, kind: ErrorKind, block: ErrorBlock) -> String {
+    let (address, size) = (error.address.get(), block.size.get());
+    let start = block.start.get();
+    let end = start.saturating_add(size);
+    let bytes = |count: u64| format!("{count} byte{}", if count == 1 { "" } else { "s" });
+    let offset = match address {
+        _ if address < start => format!("{} before", bytes(start - address)),
+        _ if address < end || address == start => format!("{} inside", bytes(address - start)),
+        _ => format!("{} after", bytes(address - end)),
+    };
+    let was_freed = error.freed.is_some()
+        || matches!(kind, ErrorKind::DoubleFree | ErrorKind::ReallocOfFreed | ErrorKind::WriteAfterFree);
+    let state = if was_freed { "free'd" } else { "alloc'd" };
+    format!("Address {address:#x} is {offset} a block of size {size} {state}")
+}
