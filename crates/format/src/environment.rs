@@ -140,7 +140,9 @@ impl Checks {
                     checks.guarding = Guarding::Sample(u32::try_from(blocks).unwrap_or(u32::MAX).max(1));
                 }
                 (b"begin", _) => checks.side = GuardSide::Begin,
-                (b"align", Some(bytes)) if bytes.is_power_of_two() && bytes <= 4096 => checks.alignment = bytes as u32,
+                (b"align", Some(bytes)) if bytes.is_power_of_two() && bytes <= 4096 => {
+                    checks.alignment = bytes as u32
+                }
                 (b"stop", _) => checks.stops = true,
                 _ => {}
             }
@@ -211,8 +213,14 @@ mod tests {
     fn checks_read_back_as_they_were_written() {
         for guarding in [Guarding::None, Guarding::All, Guarding::Sample(1000), Guarding::Lines] {
             for (side, flag) in [(GuardSide::End, false), (GuardSide::Begin, true)] {
-                let checks =
-                    Checks { canaries: flag, quarantine: 20_000_000, guarding, side, alignment: 1, stops: flag };
+                let checks = Checks {
+                    canaries: flag,
+                    quarantine: 20_000_000,
+                    guarding,
+                    side,
+                    alignment: 1,
+                    stops: flag,
+                };
                 assert_eq!(Checks::from_text(checks.to_string().as_bytes()), checks);
             }
         }

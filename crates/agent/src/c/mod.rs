@@ -1,7 +1,9 @@
 //! Hooks of libc's own functions: the allocator, mappings, limits, libraries that come and go, and the real functions behind
 //! them. What happens to a process as a whole is in `lifecycle`.
 
+pub mod checked;
 mod early_memory;
+pub mod guard_turns;
 mod limits;
 mod loading;
 pub mod malloc;

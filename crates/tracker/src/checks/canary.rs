@@ -15,7 +15,10 @@ const WORD: usize = 8;
 
 /// The size to ask the allocator for; `None` where it would be too large for any block.
 pub fn padded(size: usize) -> Option<usize> {
-    size.max(1).checked_next_multiple_of(LEAST)?.checked_add(LEAST).filter(|&whole| whole <= isize::MAX as usize)
+    size.max(1)
+        .checked_next_multiple_of(LEAST)?
+        .checked_add(LEAST)
+        .filter(|&whole| whole <= isize::MAX as usize)
 }
 
 /// Where the canary of a block begins, from its start. A block of no bytes has one: C++'s operators ask `malloc` for it.

@@ -126,7 +126,7 @@ impl GuardPages {
             start: AtomicUsize::new(0),
             slots: AtomicUsize::new(0),
             owners: AtomicUsize::new(0),
-            next_page: AtomicUsize::new(1),
+            next_page: AtomicUsize::new(0),
             next_slot: AtomicUsize::new(0),
             queues: [const { SlotQueue::new() }; CLASSES],
             limits: Limits::new(),
@@ -147,6 +147,7 @@ impl GuardPages {
         self.limits.read();
         self.slots.store(slots, Relaxed);
         self.owners.store(owners, Relaxed);
+        self.next_page.store(1, Relaxed); // after the first guard
         // Release: whoever sees the range sees its tables.
         self.start.store(start, Release);
         true
@@ -299,7 +300,8 @@ impl GuardPages {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED;
         // A new mapping, not another protection: it is joined with its neighbours, so that freed blocks need no mapping of their own.
         // SAFETY: the pages of a slot are ours, and its block has ended.
-        let is_gone = unsafe { sys::map(self.address_of(slot), pages * PAGE, libc::PROT_NONE, flags, None) }.is_ok();
+        let is_gone =
+            unsafe { sys::map(self.address_of(slot), pages * PAGE, libc::PROT_NONE, flags, None) }.is_ok();
         if is_gone {
             self.give_back(slot);
         }
@@ -342,7 +344,9 @@ impl GuardPages {
         }
         // On the guard between two blocks: whichever is nearer.
         match self.owned(address - address % PAGE + PAGE) {
-            Some(next) if next.start.abs_diff(address) < address.abs_diff(found.start + found.size) => Some(next),
+            Some(next) if next.start.abs_diff(address) < address.abs_diff(found.start + found.size) => {
+                Some(next)
+            }
             _ => Some(found),
         }
     }
@@ -358,7 +362,9 @@ impl GuardPages {
 
     /// Live blocks: the slots that have one.
     pub fn each_live(&self) -> impl Iterator<Item = Guarded<'_>> {
-        self.used_slots().filter_map(|slot| self.describe(slot)).filter(|found| found.state == SlotState::Live)
+        self.used_slots()
+            .filter_map(|slot| self.describe(slot))
+            .filter(|found| found.state == SlotState::Live)
     }
 
     fn used_slots(&self) -> impl Iterator<Item = &Slot> {
@@ -491,7 +497,10 @@ mod tests {
         assert!(pages.free(slot, 5));
         assert_eq!(byte(start), None);
         let around = pages.around(start + 10).unwrap();
-        assert_eq!((around.start, around.state, around.slot.freed.load(Relaxed)), (start, SlotState::Freed, 5));
+        assert_eq!(
+            (around.start, around.state, around.slot.freed.load(Relaxed)),
+            (start, SlotState::Freed, 5)
+        );
         assert!(!pages.free(slot, 6));
         assert!(pages.let_pass(start));
         assert_eq!(byte(start), Some(0));
@@ -515,7 +524,8 @@ mod tests {
             let start = line.split('-').next().and_then(|start| usize::from_str_radix(start, 16).ok());
             start.is_some_and(|start| range.contains(&start))
         };
-        let count = || std::fs::read_to_string("/proc/self/maps").unwrap().lines().filter(begins_there).count();
+        let count =
+            || std::fs::read_to_string("/proc/self/maps").unwrap().lines().filter(begins_there).count();
         let slots: Vec<_> = (0..500).map(|_| pages.allocate(64, 16, GuardSide::End).unwrap()).collect();
         slots.iter().for_each(|slot| poke(slot.start(), 1));
         assert!((1000..=1001).contains(&count()), "{}", count());
@@ -535,7 +545,8 @@ mod tests {
         assert!(pages.allocate(3 * PAGE, 16, GuardSide::End).is_none());
         assert!(pages.allocate(4 * PAGE, 16, GuardSide::End).is_none());
         assert!(pages.allocate(16, 2 * PAGE, GuardSide::End).is_none());
-        let refused = [Refusal::Memory, Refusal::Shape].map(|refusal| pages.refused[refusal as usize].load(Relaxed));
+        let refused =
+            [Refusal::Memory, Refusal::Shape].map(|refusal| pages.refused[refusal as usize].load(Relaxed));
         assert_eq!((pages.guarded.load(Relaxed), refused), (11, [1, 2]));
     }
 
@@ -558,21 +569,24 @@ mod tests {
         let pages = open();
         pages.next_page.store(PAGES - 200, Relaxed);
         std::thread::scope(|scope| {
-            let workers: Vec<_> = (0..4).map(|worker| {
-                let pages = &pages;
-                scope.spawn(move || {
-                    for _ in 0..2000 {
-                        let mine: Vec<_> = (0..8).filter_map(|_| pages.allocate(64, 16, GuardSide::End)).collect();
-                        let distinct: HashSet<_> = mine.iter().map(|slot| slot.start()).collect();
-                        assert_eq!(distinct.len(), mine.len());
-                        mine.iter().for_each(|slot| poke(slot.start(), worker));
-                        for slot in mine {
-                            assert_eq!(byte(slot.start()), Some(worker));
-                            assert!(pages.free(slot, 0));
+            let workers: Vec<_> = (0..4)
+                .map(|worker| {
+                    let pages = &pages;
+                    scope.spawn(move || {
+                        for _ in 0..2000 {
+                            let mine: Vec<_> =
+                                (0..8).filter_map(|_| pages.allocate(64, 16, GuardSide::End)).collect();
+                            let distinct: HashSet<_> = mine.iter().map(|slot| slot.start()).collect();
+                            assert_eq!(distinct.len(), mine.len());
+                            mine.iter().for_each(|slot| poke(slot.start(), worker));
+                            for slot in mine {
+                                assert_eq!(byte(slot.start()), Some(worker));
+                                assert!(pages.free(slot, 0));
+                            }
                         }
-                    }
+                    })
                 })
-            }).collect();
+                .collect();
             workers.into_iter().for_each(|worker| worker.join().unwrap());
         });
     }

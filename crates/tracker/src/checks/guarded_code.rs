@@ -69,7 +69,9 @@ impl GuardedCode {
     pub fn holds(&self, path: &[u8], offset: u64) -> bool {
         let mut parts = self.text().split(|&byte| byte == b'|');
         while let (Some(file), Some(ranges)) = (parts.next(), parts.next()) {
-            if file == path && ranges.split(|&byte| byte == b',').any(|range| is_in(range, offset)) {
+            if name_of(file) == name_of(path)
+                && ranges.split(|&byte| byte == b',').any(|range| is_in(range, offset))
+            {
                 return true;
             }
         }
@@ -84,6 +86,11 @@ impl GuardedCode {
         // SAFETY: `read` stored both of one slice that lives for ever, the length first.
         unsafe { core::slice::from_raw_parts(text, self.length.load(Relaxed)) }
     }
+}
+
+/// The last part of a path: a program may know a library by another one than the command.
+fn name_of(path: &[u8]) -> &[u8] {
+    path.rsplit(|&byte| byte == b'/').next().unwrap_or(path)
 }
 
 /// `START-END`, in hexadecimal, without the end.
@@ -105,7 +112,9 @@ mod tests {
         let code = GuardedCode::new();
         assert!(!code.holds(b"/a/program", 0x1000));
         code.read(b"/a/program|1000-1010,20f0-2100|/b.so|0-5|");
-        assert!(code.holds(b"/a/program", 0x1000) && code.holds(b"/a/program", 0x20ff) && code.holds(b"/b.so", 4));
+        assert!(
+            code.holds(b"/a/program", 0x1000) && code.holds(b"/a/program", 0x20ff) && code.holds(b"/b.so", 4)
+        );
         assert!(!code.holds(b"/a/program", 0x1010) && !code.holds(b"/b.so", 0x1000) && !code.holds(b"/c", 1));
     }
 

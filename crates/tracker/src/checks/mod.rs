@@ -29,7 +29,7 @@ pub struct Checks {
     /// Whether blocks may have a canary, or a guard.
     is_on: AtomicBool,
     has_canaries: AtomicBool,
-    /// Families whose blocks have a canary, as bits.
+    /// Families whose blocks have a canary besides `malloc`'s own, as bits. Zero at first, as all that is here: it takes no room in the file.
     families: AtomicU32,
     /// Freed blocks.
     pub quarantine: Quarantine,
@@ -51,7 +51,7 @@ impl Checks {
         Self {
             is_on: AtomicBool::new(false),
             has_canaries: AtomicBool::new(false),
-            families: AtomicU32::new(1 << Family::Malloc as u32),
+            families: AtomicU32::new(0),
             quarantine: Quarantine::new(),
             guards: GuardPages::new(),
             code: GuardedCode::new(),
@@ -91,13 +91,20 @@ impl Checks {
 
     /// Whether a block of this family has a canary, where blocks have any.
     pub fn has_canary(&self, family: Family) -> bool {
-        self.has_canaries() && self.families.load(Relaxed) >> (family as u32) & 1 == 1
+        let is_trusted = || (self.families.load(Relaxed) >> (family as u32)) & 1 == 1;
+        self.has_canaries() && (family == Family::Malloc || is_trusted())
     }
 
-    /// C++'s operators end in `malloc`, with the size that they were given: whether also those with an alignment.
-    pub fn trust_operators(&self, are_aligned_ones: bool) {
-        let plain = 1 << Family::New as u32 | 1 << Family::NewArray as u32;
-        let aligned = 1 << Family::AlignedNew as u32 | 1 << Family::AlignedNewArray as u32;
-        self.families.fetch_or(if are_aligned_ones { plain | aligned } else { plain }, Relaxed);
+    /// C++'s operators end in `malloc`, with the size that they were given. Those with an alignment round it up.
+    pub fn trust_operators(&self) {
+        self.families.fetch_or(OPERATORS, Relaxed);
+    }
+
+    /// Not all that they give out came from `malloc`.
+    pub fn distrust_operators(&self) {
+        self.families.fetch_and(!OPERATORS, Relaxed);
     }
 }
+
+/// The families of plain operators.
+const OPERATORS: u32 = 1 << Family::New as u32 | 1 << Family::NewArray as u32;

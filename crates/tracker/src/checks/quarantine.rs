@@ -90,8 +90,8 @@ impl Quarantine {
         // SAFETY: as the comment says.
         let ring = unsafe { &mut *self.ring.get() };
         if ring.entries.is_null() && limit != Bytes::ZERO {
-            ring.entries =
-                sys::private_pages(CAPACITY * size_of::<Freed>()).map_or(core::ptr::null_mut(), |at| at as *mut Freed);
+            ring.entries = sys::private_pages(CAPACITY * size_of::<Freed>())
+                .map_or(core::ptr::null_mut(), |at| at as *mut Freed);
         }
         (ring.first, ring.next, ring.bytes) = (0, 0, 0);
         self.is_taken.store(false, Relaxed);

@@ -69,7 +69,7 @@ pub enum FaultAnswer {
 impl Tracker {
     /// A guarded block, where this one is to be guarded and can be.
     pub fn allocate_guarded(&self, guard: &Guard, wanted: Wanted, caller: Caller) -> Option<usize> {
-        if !is_recording(guard) || !self.may_be_guarded() {
+        if !is_recording(guard) || !wanted.alignment.is_power_of_two() || !self.may_be_guarded() {
             return None;
         }
         let site = self.site(guard, caller)?;
@@ -81,7 +81,8 @@ impl Tracker {
 
     fn take_guarded(&self, wanted: Wanted, allocated: Option<NodeId>) -> Option<usize> {
         let checks = &settings().checks;
-        let alignment = if wanted.alignment == DEFAULT_ALIGNMENT { checks.alignment as usize } else { wanted.alignment };
+        let alignment =
+            if wanted.alignment == DEFAULT_ALIGNMENT { checks.alignment as usize } else { wanted.alignment };
         let slot = self.checks.guards.allocate(wanted.size, alignment, checks.side)?;
         slot.allocated.store(allocated.map_or(0, NodeId::get), Relaxed);
         Some(slot.start())
@@ -132,7 +133,9 @@ impl Tracker {
     fn is_guarded_site(&self, site: SiteId) -> bool {
         self.checks.code.holds_site(site.get(), || {
             let node = sites::node(&self.arena, site);
-            node.is_some_and(|node| self.trie.frames(&self.arena, node).any(|frame| self.is_guarded_frame(frame)))
+            node.is_some_and(|node| {
+                self.trie.frames(&self.arena, node).any(|frame| self.is_guarded_frame(frame))
+            })
         })
     }
 
@@ -150,7 +153,7 @@ impl Tracker {
         self.checks.has_canary(block.family).then_some(block.size.get() as usize)
     }
 
-    /// A block that the program is about to lose: is it whole? `caller` is where that is found.
+    /// A block that the program is about to give back: is it whole?
     pub fn check_block(&self, guard: &Guard, addr: Addr, block: Block, caller: Caller) {
         let start = addr.get() as usize;
         let changed = match self.checks.guards.contains(start) {
@@ -185,7 +188,7 @@ impl Tracker {
             return AfterFree::Free;
         }
         let freed = self.frees.at(addr).or_else(|| self.node(guard, caller)).unwrap_or(NodeId::new(0));
-        self.put_into_quarantine(guard, Freed { addr, block, freed }, give_back)
+        self.put_into_quarantine(Freed { addr, block, freed }, give_back)
     }
 
     /// What is in the quarantine was freed already: the allocator may not get it twice.
@@ -207,7 +210,9 @@ impl Tracker {
     }
 
     fn free_guarded(&self, guard: &Guard, addr: usize, caller: Caller) {
-        let Some(found) = self.checks.guards.at(addr).filter(|found| found.state == SlotState::Live) else { return };
+        let Some(found) = self.checks.guards.at(addr).filter(|found| found.state == SlotState::Live) else {
+            return;
+        };
         if let Some(changed) = self.checks.guards.damage(found.slot) {
             let allocated = found.slot.allocated.load(Relaxed);
             let at = Addr::new(addr as u64);
@@ -223,7 +228,7 @@ impl Tracker {
         self.checks.guards.free(found.slot, freed);
     }
 
-    fn put_into_quarantine(&self, guard: &Guard, freed: Freed, give_back: impl Fn(usize)) -> AfterFree {
+    fn put_into_quarantine(&self, freed: Freed, give_back: impl Fn(usize)) -> AfterFree {
         // SAFETY: the program has given the block up, and it is as long as a padded one.
         unsafe { quarantine::fill(freed.addr.get() as usize, whole(&freed)) };
         let leaving = self.checks.quarantine.put(freed);
@@ -250,21 +255,21 @@ impl Tracker {
 
     /// The program ends: every block, and every one in the quarantine.
     #[cold]
-    pub fn check_all_blocks(&self, guard: &Guard) {
+    pub fn check_all_blocks(&self) {
         if !self.checks.is_on() || !is_own_arena() {
             return;
         }
         self.checks.quarantine.each(|freed| self.check_freed(freed));
         for found in self.checks.guards.each_live() {
-            self.check_guarded(guard, found);
+            self.check_guarded(found);
         }
         if self.checks.has_canaries() {
             let is_alone = thread_slot::taken() <= 1;
-            self.blocks.each(&self.arena, |addr, block| self.check_live(guard, addr, block, is_alone));
+            self.blocks.each(&self.arena, |addr, block| self.check_live(addr, block, is_alone));
         }
     }
 
-    fn check_guarded(&self, guard: &Guard, found: Guarded<'_>) {
+    fn check_guarded(&self, found: Guarded<'_>) {
         let addr = Addr::new(found.start as u64);
         let block = self.blocks.find(&self.arena, addr);
         if let (Some(block), Some(changed)) = (block, self.checks.guards.damage(found.slot)) {
@@ -273,7 +278,7 @@ impl Tracker {
     }
 
     /// Another thread may free the block meanwhile, and even unmap it: what is read counts only if the block is there before and after.
-    fn check_live(&self, guard: &Guard, addr: Addr, block: Block, is_alone: bool) {
+    fn check_live(&self, addr: Addr, block: Block, is_alone: bool) {
         let (start, size) = (addr.get() as usize, block.size.get() as usize);
         if !self.checks.has_canary(block.family) || self.checks.guards.contains(start) {
             return;
@@ -345,7 +350,7 @@ impl Tracker {
     /// return address of a call would be that has just returned: the word is the thread's own, and gets back what it held.
     fn interrupted_stack(&self, guard: &Guard, access: Access) -> Option<NodeId> {
         let slot = access.caller.rsp.wrapping_sub(8);
-        if slot % 8 != 0 || sys::read_words::<1>(slot).1 != 1 {
+        if !slot.is_multiple_of(8) || sys::read_words::<1>(slot).1 != 1 {
             return None;
         }
         let word = slot as *mut u64;

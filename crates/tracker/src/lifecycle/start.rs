@@ -4,17 +4,17 @@
 use core::sync::atomic::AtomicBool;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-use heaplens_format::{Addr, Bytes, Loss};
 use heaplens_format::arena::PAGE;
 use heaplens_format::arena::header::{COMMAND_OFFSET, EXECUTABLE_OFFSET, FLAG_FORKED, FLAG_SHARED_GRANULES};
-use heaplens_format::environment::{ARENA_SUFFIX, Objects};
+use heaplens_format::environment::{ARENA_SUFFIX, Guarding, Objects};
+use heaplens_format::{Addr, Bytes, Loss};
 
 use super::threads::watch_thread_ends;
 use crate::process::path::PathBuffer;
 use crate::process::{self, Life, clock, life, settings};
 use crate::requests::offer_trampoline;
-use crate::tables::mappings;
 use crate::sys::{self, Descriptor, Errno};
+use crate::tables::mappings;
 use crate::thread::guard::Guard;
 use crate::thread::names;
 use crate::thread::thread_slot;
@@ -77,7 +77,12 @@ fn restart(guard: &Guard) -> bool {
 }
 
 fn set_life(life: Life) {
-    let quick = life == Life::Recording && tracker().sample_interval() != 0 && !SHARED_GRANULES.load(Relaxed);
+    let by_turns = matches!(settings().checks.guarding, Guarding::None | Guarding::Sample(_));
+    let quick = life == Life::Recording
+        && tracker().sample_interval() != 0
+        && !SHARED_GRANULES.load(Relaxed)
+        && by_turns
+        && !settings().checks.canaries;
     process::set_life(life, quick);
 }
 

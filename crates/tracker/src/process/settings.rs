@@ -234,9 +234,14 @@ mod tests {
         let mut settings = Settings::NONE;
         settings.read(text);
         assert_eq!(settings.checks, Checks::NONE);
-        settings.read(b"HEAPLENS_DIR=/dev/shm/x\0HEAPLENS_CHECKS=canaries,guard-lines\0HEAPLENS_GUARDED_CODE=/p|1-2|");
+        settings.read(
+            b"HEAPLENS_DIR=/dev/shm/x\0HEAPLENS_CHECKS=canaries,guard-lines\0HEAPLENS_GUARDED_CODE=/p|1-2|",
+        );
         assert!(settings.checks.canaries && settings.checks.are_on());
-        assert_eq!((settings.checks_text.bytes(), settings.guarded_code), (&b"canaries,guard-lines"[..], &b"/p|1-2|"[..]));
+        assert_eq!(
+            (settings.checks_text.bytes(), settings.guarded_code),
+            (&b"canaries,guard-lines"[..], &b"/p|1-2|"[..])
+        );
     }
 
     #[test]

@@ -287,7 +287,8 @@ impl Blocks {
         let tops = (0..TOP_ENTRIES).filter(|&top| arena.top(top).load(Acquire) != 0);
         let leaves = tops.flat_map(|top| {
             let base = (top as u64) << DIRECTORY_BITS;
-            (0..DIRECTORY_ENTRIES).map(move |directory| (top, directory, base + ((directory as u64) << LEAF_BITS)))
+            (0..DIRECTORY_ENTRIES)
+                .map(move |directory| (top, directory, base + ((directory as u64) << LEAF_BITS)))
         });
         leaves
             .filter(|&(top, directory, _)| Self::word(arena, top, directory, 0).is_some())
@@ -493,7 +494,10 @@ mod tests {
         let (arena, blocks) = (scratch(), Blocks::new());
         blocks.reset(true, false);
         let mut expected = Vec::new();
-        for (number, addr) in [0x5000_1010, 0x5000_1018, 0x5000_1020, 0x7f00_0000_0000, 0x7f12_3456_7890].into_iter().enumerate() {
+        for (number, addr) in [0x5000_1010, 0x5000_1018, 0x5000_1020, 0x7f00_0000_0000, 0x7f12_3456_7890]
+            .into_iter()
+            .enumerate()
+        {
             let new = block(number as u32 + 1, if number == 3 { 5 << 30 } else { 24 });
             blocks.insert(&arena, Addr::new(addr), new).unwrap();
             expected.push((Addr::new(addr), new));
