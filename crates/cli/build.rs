@@ -17,6 +17,9 @@ const ALLOWED: [&str; 2] = ["libc.so.6", "ld-linux-x86-64.so.2"];
 /// What the file of the agent may have at most: it is read into every program. Tables that are zero at first take no room in it.
 const MOST_BYTES: u64 = 1 << 20;
 
+/// The agent of `heaplens run`, and that of `heaplens memcheck`, which hooks functions that copy.
+const FLAVOURS: [(&[&str], &str); 2] = [(&[], "libheaplens.so"), (&["arguments"], "libheaplens-memcheck.so")];
+
 /// Settings of the outer build that must not reach the agent: wrappers (clippy), flags (coverage), another target.
 const NOT_INHERITED: [&str; 7] = [
     "RUSTC_WORKSPACE_WRAPPER",
@@ -43,11 +46,18 @@ fn carry_agent() -> Result<(), String> {
     {
         println!("cargo::rerun-if-changed={}", workspace.join(input).display());
     }
+    for (features, name) in FLAVOURS {
+        carry_flavour(&workspace, features, name)?;
+    }
+    Ok(())
+}
+
+fn carry_flavour(workspace: &Path, features: &[&str], name: &str) -> Result<(), String> {
     let out = PathBuf::from(variable("OUT_DIR")?);
-    let library = build_agent(&workspace, &out.join("agent"))?;
+    let library = build_agent(workspace, &out.join("agent"), features)?;
     check_needs(&library)?;
     check_size(&library)?;
-    let copied = std::fs::copy(&library, out.join("libheaplens.so"));
+    let copied = std::fs::copy(&library, out.join(name));
     copied.map(drop).map_err(|error| format!("cannot copy the agent {}: {error}", library.display()))
 }
 
@@ -55,12 +65,13 @@ fn variable(name: &str) -> Result<String, String> {
     env::var(name).map_err(|error| format!("{name}, which cargo sets for build scripts: {error}"))
 }
 
-fn build_agent(workspace: &Path, target: &Path) -> Result<PathBuf, String> {
+fn build_agent(workspace: &Path, target: &Path, features: &[&str]) -> Result<PathBuf, String> {
     let mut cargo = Command::new(variable("CARGO")?);
     cargo.args(["build", "--profile", "agent", "-p", "heaplens-agent", "--manifest-path"]);
     cargo.arg(workspace.join("Cargo.toml")).arg("--target-dir").arg(target);
-    if env::var_os("CARGO_FEATURE_TOY").is_some() {
-        cargo.args(["--features", "toy"]);
+    let toy = env::var_os("CARGO_FEATURE_TOY").map(|_| "toy");
+    for feature in features.iter().copied().chain(toy) {
+        cargo.args(["--features", feature]);
     }
     for name in NOT_INHERITED {
         cargo.env_remove(name);

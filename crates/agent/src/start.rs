@@ -55,9 +55,7 @@ fn start() -> bool {
 #[cold]
 fn begin_checks() {
     guard_turns::watch();
-    if real::OTHER_ALLOCATOR.load(Relaxed) {
-        cxx::check_operators();
-    }
+    cxx::check_operators();
     if tracker().checks.guards.range().1 != 0 {
         faults::watch();
     }

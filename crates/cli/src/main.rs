@@ -30,6 +30,8 @@ use failure::Failure;
 
 /// The agent, built by `build.rs` and embedded, so that the binary needs no other file.
 static AGENT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libheaplens.so"));
+/// The same for `heaplens memcheck`: it hooks functions that copy, too.
+static MEMCHECK_AGENT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libheaplens-memcheck.so"));
 
 fn main() -> ExitCode {
     let args: Vec<OsString> = std::env::args_os().collect();
@@ -46,7 +48,7 @@ fn dispatch(parsed: Parsed) -> Result<ExitCode, Failure> {
     };
     match *command {
         Command::Run(arguments) => run::run(arguments, AGENT),
-        Command::Memcheck(arguments) => memcheck::memcheck(arguments, AGENT),
+        Command::Memcheck(arguments) => memcheck::memcheck(arguments, MEMCHECK_AGENT),
         Command::Report(arguments) => report::report(&arguments),
         Command::Diff(arguments) => diff::diff(&arguments),
         Command::Snapshot(arguments) => snapshot::snapshot(&arguments),

@@ -2,7 +2,7 @@
 
 use heaplens_format::arena::Family;
 use heaplens_format::{Addr, Bytes, SiteId};
-use heaplens_tracker::tables::blocks::Block;
+use heaplens_tracker::tables::blocks::{Around, Block};
 
 use crate::schedules::{in_all, in_many, part, together};
 use crate::tables::{Tables, slot};
@@ -162,4 +162,68 @@ fn same_hash(tables: &Tables) -> [Addr; 3] {
     };
     let second = next_like(slot(0));
     [slot(0), second, next_like(second)]
+}
+
+/// Blocks of glibc, each alone in its granule: what they were stays when they are freed.
+fn alone(tables: &Tables) {
+    tables.wipe();
+    tables.blocks.reset(false, false);
+    put(tables, ELSEWHERE); // so that there is a leaf
+}
+
+#[test]
+fn a_block_that_takes_the_place_of_a_freed_one_is_there_whoever_asks_what_was_freed() {
+    let tables = Tables::new();
+    in_all(100_000, move || {
+        alone(tables);
+        put(tables, FIRST);
+        take(tables, FIRST);
+        let asked = together([
+            part(|| {
+                put(tables, FIRST);
+                None
+            }),
+            part(|| tables.blocks.freed(&tables.arena, slot(FIRST))),
+        ]);
+        assert!(asked[1].is_none_or(|freed| freed == block(FIRST)), "{asked:?}");
+        assert_found(tables, &[FIRST, ELSEWHERE]);
+    });
+}
+
+#[test]
+fn a_block_that_comes_while_an_unseen_one_is_forgotten_is_not_forgotten() {
+    let tables = Tables::new();
+    in_all(100_000, move || {
+        alone(tables);
+        put(tables, FIRST);
+        take(tables, FIRST);
+        together([
+            part(|| put(tables, FIRST)),
+            part(|| tables.blocks.forget_freed(&tables.arena, slot(FIRST))),
+        ]);
+        assert_found(tables, &[FIRST, ELSEWHERE]);
+        take(tables, FIRST);
+        assert_eq!(tables.blocks.freed(&tables.arena, slot(FIRST)), Some(block(FIRST)));
+    });
+}
+
+#[test]
+fn a_block_whose_neighbours_come_and_go_is_the_one_around_its_bytes() {
+    let tables = Tables::new();
+    let wide = Block { size: Bytes::new(400), ..block(FIRST) };
+    in_many(5_000, move || {
+        alone(tables);
+        put(tables, 8);
+        take(tables, 8);
+        assert_eq!(tables.blocks.insert(&tables.arena, slot(FIRST), wide), Ok(None));
+        let found = together([
+            part(|| tables.blocks.around(&tables.arena, slot(8))),
+            part(|| {
+                put(tables, ELSEWHERE + 4);
+                take(tables, ELSEWHERE + 4);
+                Around::Nothing
+            }),
+        ]);
+        assert_eq!(found[0], Around::Block(slot(FIRST), wide));
+    });
 }

@@ -7,11 +7,13 @@ use core::ffi::c_void;
 use core::sync::atomic::Ordering::Relaxed;
 
 use heaplens_format::arena::Family;
+use heaplens_format::arena::error::CalledFunction;
 use heaplens_format::{Addr, Bytes};
 use heaplens_tracker::checks::canary;
 use heaplens_tracker::events::{AfterFree, DEFAULT_ALIGNMENT, Freeing, Wanted};
 use heaplens_tracker::{Caller, Guard, Nesting, lifecycle, tracker};
 
+use crate::c::arguments;
 use crate::c::malloc::allocator_nesting;
 use crate::c::real;
 
@@ -38,6 +40,7 @@ pub(crate) fn allocate(
     let guard = Guard::enter(nesting);
     let guarded = guard.as_ref().and_then(|guard| tracker().allocate_guarded(guard, wanted, caller));
     let block = guarded.map_or_else(|| with_canary(wanted.size, real), |block| block as *mut c_void);
+    arguments::clear(block, 0, wanted.size);
     match &guard {
         Some(guard) if !block.is_null() => {
             let addr = Addr::new(block as u64);
@@ -126,6 +129,8 @@ pub(crate) fn reallocate(old: *mut c_void, size: usize, by: Freeing) -> *mut c_v
     let new = if is_large { resize(old, size) } else { move_block(&guard, old, asked, size, by.caller) };
     if new.is_null() {
         tracker().after_failed_realloc(claimed);
+        drop(guard);
+        arguments::check_size(CalledFunction::REALLOC, size, by.caller);
         return new;
     }
     tracker().after_realloc(&guard, claimed);
@@ -145,6 +150,7 @@ fn move_block(guard: &Guard, old: *mut c_void, asked: usize, size: usize, caller
     if !new.is_null() {
         // SAFETY: both blocks have at least this many bytes, and are different.
         unsafe { core::ptr::copy_nonoverlapping(old.cast::<u8>(), new.cast::<u8>(), asked.min(size)) };
+        arguments::clear(new, asked.min(size), size);
     }
     new
 }

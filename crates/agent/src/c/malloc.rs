@@ -12,6 +12,7 @@ use heaplens_tracker::events::{DEFAULT_ALIGNMENT, Freeing, Wanted};
 use heaplens_tracker::thread::guard::passes_by;
 use heaplens_tracker::{Caller, Guard, Nesting, tracker};
 
+use crate::c::arguments;
 use crate::c::checked;
 use crate::c::early_memory;
 use crate::c::real;
@@ -60,7 +61,7 @@ pub(crate) fn allocator_nesting() -> Nesting {
 #[inline(always)]
 pub(crate) fn allocate(
     size: usize,
-    family: Family,
+    function: CalledFunction,
     nesting: Nesting,
     rsp: u64,
     rbp: u64,
@@ -68,7 +69,7 @@ pub(crate) fn allocate(
 ) -> *mut c_void {
     allocate_aligned(
         Wanted { size, alignment: DEFAULT_ALIGNMENT },
-        family,
+        function,
         nesting,
         Caller { rsp, rbp },
         real,
@@ -78,20 +79,35 @@ pub(crate) fn allocate(
 #[inline(always)]
 fn allocate_aligned(
     wanted: Wanted,
-    family: Family,
+    function: CalledFunction,
     nesting: Nesting,
     caller: Caller,
     mut real: impl FnMut(usize) -> *mut c_void,
 ) -> *mut c_void {
-    if checked::is_on() {
-        return checked::allocate(wanted, family, nesting, caller, &mut real);
+    let block = match checked::is_on() {
+        true => checked::allocate(wanted, Family::Malloc, nesting, caller, &mut real),
+        false => allocate_plainly(wanted.size, nesting, caller, real),
+    };
+    if block.is_null() && function != CalledFunction::CALLOC {
+        arguments::check_size(function, wanted.size, caller);
     }
+    block
+}
+
+#[inline(always)]
+fn allocate_plainly(
+    size: usize,
+    nesting: Nesting,
+    caller: Caller,
+    mut real: impl FnMut(usize) -> *mut c_void,
+) -> *mut c_void {
     let guard = Guard::enter(nesting);
-    let block = real(wanted.size);
+    let block = real(size);
+    arguments::clear(block, 0, size);
     match &guard {
         Some(guard) if !block.is_null() => {
             let addr = Addr::new(block as u64);
-            tracker().on_alloc(guard, addr, Bytes::new(wanted.size as u64), family, caller);
+            tracker().on_alloc(guard, addr, Bytes::new(size as u64), Family::Malloc, caller);
         }
         None if block.is_null() => Guard::on_failed_malloc(),
         None => tracker().on_unseen_alloc(Addr::new(block as u64)),
@@ -136,7 +152,7 @@ fn malloc_recorded(size: usize, rsp: u64, rbp: u64) -> *mut c_void {
     }
     let Some(real) = real::MALLOC.get() else { return early_memory::allocate(size) };
     // SAFETY: the real function with the program's own argument.
-    allocate(size, Family::Malloc, allocator_nesting(), rsp, rbp, |size| unsafe { real(size) })
+    allocate(size, CalledFunction::MALLOC, allocator_nesting(), rsp, rbp, |size| unsafe { real(size) })
 }
 
 unsafe extern "C" fn on_calloc(count: usize, size: usize, rsp: u64, rbp: u64) -> *mut c_void {
@@ -155,9 +171,13 @@ fn calloc_recorded(count: usize, size: usize, rsp: u64, rbp: u64) -> *mut c_void
     }
     let Some(real) = real::CALLOC.get() else { return early_memory::allocate(whole) };
     // SAFETY: the real function with the program's own arguments, or with as many bytes in one piece.
-    allocate(whole, Family::Malloc, allocator_nesting(), rsp, rbp, |asked| unsafe {
+    let block = allocate(whole, CalledFunction::CALLOC, allocator_nesting(), rsp, rbp, |asked| unsafe {
         if asked == whole { real(count, size) } else { real(1, asked) }
-    })
+    });
+    if block.is_null() {
+        arguments::check_calloc(count, size, Caller { rsp, rbp });
+    }
+    block
 }
 
 unsafe extern "C" fn on_realloc(old: *mut c_void, size: usize, rsp: u64, rbp: u64) -> *mut c_void {
@@ -198,29 +218,41 @@ fn reallocate(
     if old.is_null() {
         let Some(real) = real::MALLOC.get() else { return core::ptr::null_mut() };
         // SAFETY: an ordinary allocation, as `realloc` makes it of nothing.
-        return allocate(size, Family::Malloc, allocator_nesting(), rsp, rbp, |size| unsafe { real(size) });
+        return allocate(size, CalledFunction::REALLOC, allocator_nesting(), rsp, rbp, |size| unsafe {
+            real(size)
+        });
     }
     if early_memory::owns(old) {
         return move_from_boot(old, size, rsp, rbp);
+    }
+    if size == 0 {
+        arguments::check_realloc_to_zero(old, Caller { rsp, rbp });
     }
     let by = Freeing::by(CalledFunction::REALLOC, Family::Malloc, Caller { rsp, rbp });
     if checked::is_on() {
         return checked::reallocate(old, size, by);
     }
-    let guard = Guard::enter(allocator_nesting());
-    let Some(guard) = &guard else { return reallocate_unseen(real) };
-    let claimed = tracker().before_realloc(guard, Addr::new(old as u64), by);
+    let Some(guard) = Guard::enter(allocator_nesting()) else { return reallocate_unseen(real) };
+    let claimed = tracker().before_realloc(&guard, Addr::new(old as u64), by);
     let new = real();
     if new.is_null() && size != 0 {
         tracker().after_failed_realloc(claimed);
-        return new;
+        return fail_to_reallocate(guard, size, Caller { rsp, rbp });
     }
-    tracker().after_realloc(guard, claimed);
+    arguments::clear(new, claimed.as_ref().map_or(size, |block| block.size().get() as usize), size);
+    tracker().after_realloc(&guard, claimed);
     if !new.is_null() {
         let addr = Addr::new(new as u64);
-        tracker().on_alloc(guard, addr, Bytes::new(size as u64), Family::Malloc, Caller { rsp, rbp });
+        tracker().on_alloc(&guard, addr, Bytes::new(size as u64), Family::Malloc, Caller { rsp, rbp });
     }
     new
+}
+
+#[cold]
+fn fail_to_reallocate(guard: Guard, size: usize, caller: Caller) -> *mut c_void {
+    drop(guard);
+    arguments::check_size(CalledFunction::REALLOC, size, caller);
+    core::ptr::null_mut()
 }
 
 #[cold]
@@ -260,7 +292,7 @@ unsafe extern "C" fn on_posix_memalign(
     let mut status = 0;
     let block = allocate_aligned(
         wanted(alignment, size),
-        Family::Malloc,
+        CalledFunction::POSIX_MEMALIGN,
         allocator_nesting(),
         Caller { rsp, rbp },
         |size| {
@@ -287,18 +319,26 @@ unsafe extern "C" fn on_aligned_alloc(alignment: usize, size: usize, rsp: u64, r
     let Some(real) = real::ALIGNED_ALLOC.get().filter(|_| is_ready()) else { return core::ptr::null_mut() };
     let caller = Caller { rsp, rbp };
     // SAFETY: the real function with the program's own arguments.
-    allocate_aligned(wanted(alignment, size), Family::Malloc, allocator_nesting(), caller, |size| unsafe {
-        real(alignment, size)
-    })
+    allocate_aligned(
+        wanted(alignment, size),
+        CalledFunction::ALIGNED_ALLOC,
+        allocator_nesting(),
+        caller,
+        |size| unsafe { real(alignment, size) },
+    )
 }
 
 unsafe extern "C" fn on_memalign(alignment: usize, size: usize, rsp: u64, rbp: u64) -> *mut c_void {
     let Some(real) = real::MEMALIGN.get().filter(|_| is_ready()) else { return core::ptr::null_mut() };
     let caller = Caller { rsp, rbp };
     // SAFETY: the real function with the program's own arguments.
-    allocate_aligned(wanted(alignment, size), Family::Malloc, allocator_nesting(), caller, |size| unsafe {
-        real(alignment, size)
-    })
+    allocate_aligned(
+        wanted(alignment, size),
+        CalledFunction::MEMALIGN,
+        allocator_nesting(),
+        caller,
+        |size| unsafe { real(alignment, size) },
+    )
 }
 
 unsafe extern "C" fn on_valloc(size: usize, rsp: u64, rbp: u64) -> *mut c_void {
@@ -306,7 +346,7 @@ unsafe extern "C" fn on_valloc(size: usize, rsp: u64, rbp: u64) -> *mut c_void {
     // SAFETY: the real function with the program's own argument.
     allocate_aligned(
         wanted(PAGE, size),
-        Family::Malloc,
+        CalledFunction::VALLOC,
         allocator_nesting(),
         Caller { rsp, rbp },
         |size| unsafe { real(size) },
@@ -320,7 +360,7 @@ unsafe extern "C" fn on_pvalloc(size: usize, rsp: u64, rbp: u64) -> *mut c_void 
     // SAFETY: the real function with the program's own argument.
     allocate_aligned(
         wanted(PAGE, size),
-        Family::Malloc,
+        CalledFunction::PVALLOC,
         allocator_nesting(),
         Caller { rsp, rbp },
         |size| unsafe { real(size) },

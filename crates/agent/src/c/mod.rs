@@ -1,7 +1,10 @@
 //! Hooks of libc's own functions: the allocator, mappings, limits, libraries that come and go, and the real functions behind
 //! them. What happens to a process as a whole is in `lifecycle`.
 
+pub mod arguments;
 pub mod checked;
+#[cfg(feature = "arguments")]
+mod copies;
 mod early_memory;
 pub mod guard_turns;
 mod limits;

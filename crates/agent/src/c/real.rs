@@ -22,7 +22,7 @@ impl<F: Copy> Real<F> {
         Self { address: AtomicUsize::new(0), name, signature: core::marker::PhantomData }
     }
 
-    fn resolve(&self) {
+    pub(super) fn resolve(&self) {
         // SAFETY: the name is zero-terminated.
         let address = unsafe { libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()) };
         self.address.store(address as usize, Relaxed);
@@ -175,6 +175,8 @@ pub fn is_ours(name: &CStr) -> bool {
 /// Looks up all functions, and whose allocator it is.
 pub fn resolve() {
     resolve_all();
+    #[cfg(feature = "arguments")]
+    super::copies::resolve();
     for (address, name) in [(&SYSCALL, c"syscall"), (&START, c"__libc_start_main")] {
         // SAFETY: a zero-terminated name.
         address.store(unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) } as usize, Relaxed);

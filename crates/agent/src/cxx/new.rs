@@ -28,6 +28,7 @@ use heaplens_tracker::events::{DEFAULT_ALIGNMENT, Freeing, Wanted};
 use heaplens_tracker::thread::guard::passes_by;
 use heaplens_tracker::{Caller, Guard, Nesting, tracker};
 
+use crate::c::arguments;
 use crate::c::checked;
 use crate::c::malloc::{allocator_nesting, export, is_not_ours, release};
 use crate::c::real;
@@ -40,7 +41,7 @@ type New = unsafe extern "C" fn(usize, usize, usize) -> *mut c_void;
 type Delete = unsafe extern "C" fn(*mut c_void, usize);
 
 /// Where the operators are when a program loaded its C++ library into a scope of its own, as Python does.
-pub const CXX_LIBRARIES: [&CStr; 3] = [c"libstdc++.so.6", c"libc++abi.so.1", c"libc++.so.1"];
+const CXX_LIBRARIES: [&CStr; 3] = [c"libstdc++.so.6", c"libc++abi.so.1", c"libc++.so.1"];
 
 /// A form of `operator new`.
 struct Operator {
@@ -165,6 +166,7 @@ fn plain_new_recorded(
     let guard = Guard::enter(Nesting::Never);
     // SAFETY: an ordinary allocation; a block of no bytes has an address of its own, too.
     let block = unsafe { real(size.max(1)) };
+    arguments::clear(block, 0, size);
     let addr = Addr::new(block as u64);
     match &guard {
         _ if block.is_null() => {}

@@ -8,6 +8,7 @@ mod bounded;
 mod concurrent_targets;
 mod cut_short;
 mod diff;
+mod errors;
 mod exactness;
 mod exit;
 mod export;

@@ -40,10 +40,10 @@ pub(crate) struct Preload {
     pub(crate) clean_blocks: bool,
 }
 
-/// glibc's tunables. `perturb` is a byte that fills freed blocks, and whose complement fills allocated ones; blocks of the per-thread
-/// cache are not filled, so it is switched off.
+/// glibc's tunables. `perturb` is a byte that fills freed blocks, and whose complement fills allocated ones. Blocks of the per-thread
+/// cache are not filled: the agent clears them. Without the cache a program that writes behind a small block would end otherwise.
 const TUNABLES: &str = "GLIBC_TUNABLES";
-const CLEAN_BLOCKS: &str = "glibc.malloc.perturb=255:glibc.malloc.tcache_count=0";
+const CLEAN_BLOCKS: &str = "glibc.malloc.perturb=255";
 
 pub(super) fn set_environment(command: &mut Command, preload: &Preload, before: Option<OsString>) {
     command.env(PRELOAD, preload_list(&preload.agent, before.as_deref()));

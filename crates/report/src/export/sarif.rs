@@ -35,7 +35,8 @@ pub fn write(profile: &Profile, folder: &str, out: &mut dyn Write) -> io::Result
     let groups = profile.groups();
     let others = groups.iter().filter(|group| group.is_at_fault() && !group.has(profile.pid));
     let processes = std::iter::once(profile).chain(others.map(|group| group.worst().profile));
-    let found: Vec<Cause<'_>> = processes.flat_map(causes).collect();
+    let errors = profile.tree_errors().into_iter().map(|(_, error)| memory_error(error));
+    let found: Vec<Cause<'_>> = errors.chain(processes.flat_map(causes)).collect();
     let results: Vec<Value> = found.iter().map(|cause| log.result(cause)).collect();
     let rules: Vec<&Value> = log.rules.values().collect();
     let driver = json!({ "name": "Heaplens", "version": env!("CARGO_PKG_VERSION"), "rules": rules });
@@ -51,11 +52,10 @@ pub fn write(profile: &Profile, folder: &str, out: &mut dyn Write) -> io::Result
     writeln!(out)
 }
 
-/// All that is wrong with a process.
+/// All that is wrong with a process but its memory errors.
 fn causes(profile: &Profile) -> impl Iterator<Item = Cause<'_>> {
-    let errors = profile.errors.reported.iter().map(memory_error);
     let grown = profile.diagnosis.findings.iter().map(|finding| growth(profile, finding));
-    errors.chain(grown).chain(lost(profile))
+    grown.chain(lost(profile))
 }
 
 /// The content of a result.

@@ -102,7 +102,7 @@ impl Tracker {
     #[cold]
     pub fn free_guarded_in_turn(&self, guard: &Guard, addr: usize, caller: Caller) {
         if is_recording(guard) {
-            self.free_guarded(guard, addr, self.outside(guard, caller));
+            self.free_guarded(guard, addr, self.outside(guard, caller), false);
         }
     }
 
@@ -180,7 +180,7 @@ impl Tracker {
     ) -> AfterFree {
         let start = addr.get() as usize;
         if self.checks.guards.contains(start) {
-            self.free_guarded(guard, start, caller);
+            self.free_guarded(guard, start, caller, block.is_some());
             return AfterFree::Kept;
         }
         let Some(block) = block else { return self.after_free_of_none(addr) };
@@ -209,11 +209,12 @@ impl Tracker {
         is_there
     }
 
-    fn free_guarded(&self, guard: &Guard, addr: usize, caller: Caller) {
+    /// `is_checked`: what lies around it was looked at.
+    fn free_guarded(&self, guard: &Guard, addr: usize, caller: Caller, is_checked: bool) {
         let Some(found) = self.checks.guards.at(addr).filter(|found| found.state == SlotState::Live) else {
             return;
         };
-        if let Some(changed) = self.checks.guards.damage(found.slot) {
+        if !is_checked && let Some(changed) = self.checks.guards.damage(found.slot) {
             let allocated = found.slot.allocated.load(Relaxed);
             let at = Addr::new(addr as u64);
             let error = NewError {
@@ -248,7 +249,11 @@ impl Tracker {
         let what = what(ErrorKind::WriteAfterFree, freed.block.family);
         let error = NewError {
             freed: freed_at,
-            ..self.about(NewError::at(what, freed.freed, Addr::new(changed as u64)), freed.addr, freed.block)
+            ..self.about(
+                NewError::at(what, NodeId::new(0), Addr::new(changed as u64)),
+                freed.addr,
+                freed.block,
+            )
         };
         errors::record(&self.arena, &error);
     }

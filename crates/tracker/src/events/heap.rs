@@ -24,6 +24,13 @@ pub struct Claimed {
     block: Block,
 }
 
+impl Claimed {
+    /// Its size.
+    pub fn size(&self) -> Bytes {
+        self.block.size
+    }
+}
+
 impl Tracker {
     /// A block was allocated.
     ///

@@ -25,7 +25,7 @@ use super::filter::Filter;
 
 /// How often a compare-and-swap is tried before the block is given up as lost.
 const ATTEMPTS: usize = 64;
-/// How many granules, and leaves that do not exist, are searched for the block around an address: some milliseconds.
+/// How many granules, and leaves and directories that do not exist, are searched for the block around an address: some milliseconds.
 const MOST_GRANULES: usize = 1 << 22;
 const CELLS_PER_PAGE: usize = PAGE / (CELL_WORDS * 8);
 
@@ -322,6 +322,9 @@ impl Blocks {
     /// The live block that an address lies in, with its begin: it is the next one before the address, or there is none.
     #[cold]
     pub fn around(&self, arena: &Arena, addr: Addr) -> Around {
+        if addr.get() >> ADDRESS_BITS != 0 {
+            return Around::Nothing;
+        }
         let mut granule = addr.get() >> GRANULE_BITS;
         for _ in 0..MOST_GRANULES {
             let start = granule << GRANULE_BITS;
@@ -336,12 +339,18 @@ impl Blocks {
                         None => 1,
                     }
                 }
-                None => 1 + (granule & (LEAF_WORDS as u64 - 1)),
+                None => 1 + (granule & Self::missing(arena, top)),
             };
             let Some(before) = granule.checked_sub(step) else { return Around::Nothing };
             granule = before;
         }
         Around::Unknown
+    }
+
+    /// The granules of what does not exist, a leaf or a whole directory of them, as a mask.
+    fn missing(arena: &Arena, top: usize) -> u64 {
+        let bits = if arena.top(top).load(Relaxed) == 0 { DIRECTORY_BITS } else { LEAF_BITS };
+        (1 << (bits - GRANULE_BITS)) - 1
     }
 
     /// The block of the heap that begins in a granule, at an address or before it.
@@ -357,7 +366,7 @@ impl Blocks {
 
     #[inline(always)]
     fn word(arena: &Arena, top: usize, directory: usize, index: usize) -> Option<&AtomicU64> {
-        if top >> (ADDRESS_BITS - heaplens_format::arena::block::DIRECTORY_BITS) != 0 {
+        if top >> (ADDRESS_BITS - DIRECTORY_BITS) != 0 {
             return None; // five-level paging: an address that the table does not cover
         }
         // Acquire: pairs with the Release that published the directory or the leaf.
@@ -386,7 +395,7 @@ impl Blocks {
     fn new_word(arena: &Arena, top: usize, directory: usize, index: usize) -> Option<&AtomicU64> {
         const DIRECTORY_PAGES: u64 = (DIRECTORY_ENTRIES * 4 / PAGE) as u64;
         const LEAF_PAGES: u64 = (LEAF_WORDS * 8 / PAGE) as u64;
-        if top >> (ADDRESS_BITS - heaplens_format::arena::block::DIRECTORY_BITS) != 0 {
+        if top >> (ADDRESS_BITS - DIRECTORY_BITS) != 0 {
             return None;
         }
         let entry = arena.top(top);
@@ -487,6 +496,8 @@ mod tests {
         let huge = Addr::new(0x7000_0000_0010);
         blocks.insert(&arena, huge, block(3, 5 << 30)).unwrap();
         assert_eq!(around(0x7000_f000_0000), Around::Block(huge, block(3, 5 << 30)));
+        assert_eq!(around(0x7fff_ffff_fff0), Around::Nothing, "terabytes away from any block");
+        assert_eq!(around(0x4141_4141_4141_4140), Around::Nothing);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use heaplens_format::recording::errors::{ErrorKind, MemoryError};
 
 use super::analysed::{AnalysedError, Engine, MemoryErrors};
 use super::sentences;
-use crate::profile::stacks::{StackFrame, Stacks, is_own};
+use crate::profile::stacks::{LineKey, StackFrame, Stacks, is_own};
 
 /// The errors of a process.
 pub(crate) fn of(process: &Process, stacks: &Stacks) -> MemoryErrors {
@@ -42,14 +42,25 @@ fn analysed(error: &MemoryError, stacks: &Stacks) -> AnalysedError {
     }
 }
 
-/// Equal stacks have several numbers where threads met.
+/// The same lines may be several calls to the compiler, and equal stacks have several numbers where threads met.
 fn add(errors: &mut Vec<AnalysedError>, error: AnalysedError) {
-    let stacks = |one: &AnalysedError| (one.stack.clone(), one.allocated.clone(), one.freed.clone());
-    let is_same = |known: &&mut AnalysedError| known.brief == error.brief && stacks(known) == stacks(&error);
+    let is_same = |known: &&mut AnalysedError| {
+        let pairs = [
+            (&known.stack, &error.stack),
+            (&known.allocated, &error.allocated),
+            (&known.freed, &error.freed),
+        ];
+        known.brief == error.brief && pairs.into_iter().all(|(one, other)| lines(one) == lines(other))
+    };
     match errors.iter_mut().find(is_same) {
         Some(known) => known.count = known.count.saturating_add(error.count),
         None => errors.push(error),
     }
+}
+
+/// The lines of a stack; of a frame without one its address counts.
+fn lines(stack: &[StackFrame]) -> Vec<LineKey<'_>> {
+    stack.iter().map(|frame| frame.line_key(if frame.line.is_some() { 0 } else { frame.offset })).collect()
 }
 
 /// A library may have operators of its own, hidden from every other: they are not seen as what they are, but as the `malloc` or `free` in
