@@ -24,7 +24,7 @@ pub(crate) struct LimitArguments {
     /// Fail if memory grows by more than SIZE per iteration or per second (1KiB/iteration, 2MiB/second)
     #[arg(long, help_heading = "Limits", value_name = "SIZE/UNIT", value_parser = GrowthRate::parse)]
     max_growth: Option<GrowthRate>,
-    /// Exit with status N if a limit is exceeded, or if the verdict on any process is leak or lost and the program itself succeeded
+    /// Exit with status N if a limit is exceeded, or if the program itself succeeded and a process has the verdict leak or lost, or a memory error
     #[arg(long, help_heading = "Limits", value_name = "N")]
     error_exitcode: Option<u8>,
     /// Ignore growth of less than SIZE over the whole run, and losses of libraries below SIZE; 0 ignores nothing, auto ignores

@@ -14,7 +14,6 @@ use crate::requests::Requests;
 use crate::tables::arena::Arena;
 use crate::tables::blocks::Blocks;
 use crate::tables::counters::Counters;
-use crate::tables::frees::Frees;
 use crate::tables::marks::Marks;
 use crate::tables::trie::Trie;
 use crate::thread::work::Work;
@@ -47,10 +46,10 @@ pub struct Tracker {
     pub checks: Checks,
     /// Those that the program writes itself.
     pub profiles: Profiles,
-    /// Where blocks were freed, where that is kept.
-    pub frees: Frees,
     /// Whether C++'s operators are those of the C++ library.
     pub operators_known: AtomicBool,
+    /// Whether the stacks of frees are kept and the arguments of functions are checked.
+    pub memcheck: AtomicBool,
 }
 
 static TRACKER: Tracker = Tracker {
@@ -66,8 +65,8 @@ static TRACKER: Tracker = Tracker {
     interval: AtomicU64::new(0),
     checks: Checks::new(),
     profiles: Profiles::new(),
-    frees: Frees::new(),
     operators_known: AtomicBool::new(false),
+    memcheck: AtomicBool::new(false),
 };
 
 /// The tables of this process.

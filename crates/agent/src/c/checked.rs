@@ -71,7 +71,12 @@ pub(crate) fn with_canary(size: usize, real: &mut dyn FnMut(usize) -> *mut c_voi
 /// Ends a block; `real` is how the program would.
 #[cold]
 #[inline(never)]
-pub(crate) fn release(block: *mut c_void, nesting: Nesting, by: Freeing, real: &mut dyn FnMut()) {
+pub(crate) fn release(
+    block: *mut c_void,
+    nesting: Nesting,
+    (by, caller): (Freeing, Caller),
+    real: &mut dyn FnMut(),
+) {
     let addr = Addr::new(block as u64);
     // Other blocks may be given back as well.
     let guard = Guard::enter(if nesting == Nesting::Never { allocator_nesting() } else { nesting });
@@ -80,10 +85,10 @@ pub(crate) fn release(block: *mut c_void, nesting: Nesting, by: Freeing, real: &
             lifecycle::is_recording(guard); // a forked child has tables of its own from here on
             let known = tracker().blocks.find(&tracker().arena, addr);
             if let Some(known) = known {
-                tracker().check_block(guard, addr, known, by.caller);
+                tracker().check_around(guard, addr, known, caller);
             }
-            tracker().on_free(guard, addr, by);
-            tracker().after_checked_free(guard, addr, known, by.caller, give_back)
+            tracker().on_free(guard, addr, by, caller);
+            tracker().after_checked_free(guard, addr, known, caller, give_back)
         }
         // Inside of a hook: what has a canary is not known there, and what has a guard is not the allocator's.
         None if tracker().checks.guards.contains(block as usize) => AfterFree::Kept,
@@ -105,41 +110,40 @@ fn give_back(block: usize) {
 /// Changes the size of a block, by moving it or by the real function, which gets the size to ask for.
 #[cold]
 #[inline(never)]
-pub(crate) fn reallocate(old: *mut c_void, size: usize, by: Freeing) -> *mut c_void {
+pub(crate) fn reallocate(old: *mut c_void, size: usize, by: Freeing, caller: Caller) -> *mut c_void {
     let Some(guard) = Guard::enter(allocator_nesting()) else {
         return resize_unseen(old, size);
     };
     let addr = Addr::new(old as u64);
     lifecycle::is_recording(&guard); // as in `release`
     let Some(asked) = tracker().asked_size(old as usize) else {
-        return resize_unknown(&guard, old, size, by);
+        return resize_unknown(&guard, (old, size), by, caller);
     };
     let is_guarded = tracker().checks.guards.contains(old as usize);
     if size == 0 && !real::OTHER_ALLOCATOR.load(Relaxed) {
         drop(guard);
-        release(old, allocator_nesting(), by, &mut || give_back(old as usize));
+        release(old, allocator_nesting(), (by, caller), &mut || give_back(old as usize));
         return core::ptr::null_mut();
     }
     let known = tracker().blocks.find(&tracker().arena, addr);
     if let Some(known) = known {
-        tracker().check_block(&guard, addr, known, by.caller);
+        tracker().check_around(&guard, addr, known, caller);
     }
-    let claimed = tracker().before_realloc(&guard, addr, by);
+    let claimed = tracker().before_realloc(&guard, addr, by, caller);
     let is_large = asked.min(size) > ALWAYS_MOVED && !is_guarded;
-    let new = if is_large { resize(old, size) } else { move_block(&guard, old, asked, size, by.caller) };
+    let new = if is_large { resize(old, size) } else { move_block(&guard, old, asked, size, caller) };
     if new.is_null() {
         tracker().after_failed_realloc(claimed);
         drop(guard);
-        arguments::check_size(CalledFunction::REALLOC, size, by.caller);
+        arguments::check_size(CalledFunction::REALLOC, size, caller);
         return new;
     }
     tracker().after_realloc(&guard, claimed);
-    if !is_large
-        && let AfterFree::Free = tracker().after_checked_free(&guard, addr, known, by.caller, give_back)
+    if !is_large && let AfterFree::Free = tracker().after_checked_free(&guard, addr, known, caller, give_back)
     {
         give_back(old as usize);
     }
-    tracker().on_alloc(&guard, Addr::new(new as u64), Bytes::new(size as u64), Family::Malloc, by.caller);
+    tracker().on_alloc(&guard, Addr::new(new as u64), Bytes::new(size as u64), Family::Malloc, caller);
     new
 }
 
@@ -167,9 +171,17 @@ fn resize(old: *mut c_void, size: usize) -> *mut c_void {
 }
 
 /// A block that has neither canary nor guard gets a canary with its new size: it will be in the table.
-fn resize_unknown(guard: &Guard, old: *mut c_void, size: usize, by: Freeing) -> *mut c_void {
+fn resize_unknown(
+    guard: &Guard,
+    (old, size): (*mut c_void, usize),
+    by: Freeing,
+    caller: Caller,
+) -> *mut c_void {
     let addr = Addr::new(old as u64);
-    let claimed = tracker().before_realloc(guard, addr, by);
+    let claimed = tracker().before_realloc(guard, addr, by, caller);
+    if claimed.is_none() {
+        tracker().leave_quarantine(addr, give_back);
+    }
     let is_ended = tracker().checks.guards.contains(old as usize);
     let new = match size {
         _ if is_ended => with_canary(size, &mut real_malloc),
@@ -185,7 +197,7 @@ fn resize_unknown(guard: &Guard, old: *mut c_void, size: usize, by: Freeing) -> 
     }
     tracker().after_realloc(guard, claimed);
     if !new.is_null() && size != 0 {
-        tracker().on_alloc(guard, Addr::new(new as u64), Bytes::new(size as u64), Family::Malloc, by.caller);
+        tracker().on_alloc(guard, Addr::new(new as u64), Bytes::new(size as u64), Family::Malloc, caller);
     }
     new
 }

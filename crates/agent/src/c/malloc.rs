@@ -12,7 +12,7 @@ use heaplens_tracker::events::{DEFAULT_ALIGNMENT, Freeing, Wanted};
 use heaplens_tracker::thread::guard::passes_by;
 use heaplens_tracker::{Caller, Guard, Nesting, tracker};
 
-use crate::c::arguments;
+use crate::c::arguments::{self, IS_MEMCHECK};
 use crate::c::checked;
 use crate::c::early_memory;
 use crate::c::real;
@@ -88,7 +88,7 @@ fn allocate_aligned(
         true => checked::allocate(wanted, Family::Malloc, nesting, caller, &mut real),
         false => allocate_plainly(wanted.size, nesting, caller, real),
     };
-    if block.is_null() && function != CalledFunction::CALLOC {
+    if IS_MEMCHECK && block.is_null() && function != CalledFunction::CALLOC {
         arguments::check_size(function, wanted.size, caller);
     }
     block
@@ -118,16 +118,22 @@ fn allocate_plainly(
 
 /// Guard, record, real call: the path of every free. The record goes first, since the address may be handed out again.
 #[inline(always)]
-pub(crate) fn release(block: *mut c_void, nesting: Nesting, by: Freeing, mut real: impl FnMut()) {
+pub(crate) fn release(
+    block: *mut c_void,
+    nesting: Nesting,
+    by: Freeing,
+    caller: Caller,
+    mut real: impl FnMut(),
+) {
     if block.is_null() || early_memory::owns(block) {
         return;
     }
     if checked::is_on() {
-        return checked::release(block, nesting, by, &mut real);
+        return checked::release(block, nesting, (by, caller), &mut real);
     }
     let guard = Guard::enter(nesting);
     if let Some(guard) = &guard {
-        tracker().on_free(guard, Addr::new(block as u64), by);
+        tracker().on_free(guard, Addr::new(block as u64), by, caller);
     }
     if nesting == Nesting::Never {
         drop(guard); // nothing is left to guard, and the real call can be a jump
@@ -228,12 +234,13 @@ fn reallocate(
     if size == 0 {
         arguments::check_realloc_to_zero(old, Caller { rsp, rbp });
     }
-    let by = Freeing::by(CalledFunction::REALLOC, Family::Malloc, Caller { rsp, rbp });
+    let by = Freeing::by(CalledFunction::REALLOC, Family::Malloc, IS_MEMCHECK);
+    let caller = Caller { rsp, rbp };
     if checked::is_on() {
-        return checked::reallocate(old, size, by);
+        return checked::reallocate(old, size, by, caller);
     }
     let Some(guard) = Guard::enter(allocator_nesting()) else { return reallocate_unseen(real) };
-    let claimed = tracker().before_realloc(&guard, Addr::new(old as u64), by);
+    let claimed = tracker().before_realloc(&guard, Addr::new(old as u64), by, caller);
     let new = real();
     if new.is_null() && size != 0 {
         tracker().after_failed_realloc(claimed);
@@ -407,12 +414,10 @@ fn free_recorded(block: *mut c_void, is_loaders: bool, rsp: u64, rbp: u64) {
     if is_loaders {
         tracker().unwinder.suspect_unload(); // the dynamic linker frees what it knew of a library, and much else
     }
-    let by = Freeing {
-        is_checked: !is_loaders,
-        ..Freeing::by(CalledFunction::FREE, Family::Malloc, Caller { rsp, rbp })
-    };
+    let by =
+        Freeing { is_checked: !is_loaders, ..Freeing::by(CalledFunction::FREE, Family::Malloc, IS_MEMCHECK) };
     // SAFETY: the real function with the program's own argument.
-    release(block, allocator_nesting(), by, || unsafe { real(block) });
+    release(block, allocator_nesting(), by, Caller { rsp, rbp }, || unsafe { real(block) });
 }
 
 /// C23's sized frees, without a caller that could be the dynamic linker.

@@ -28,7 +28,7 @@ use heaplens_tracker::events::{DEFAULT_ALIGNMENT, Freeing, Wanted};
 use heaplens_tracker::thread::guard::passes_by;
 use heaplens_tracker::{Caller, Guard, Nesting, tracker};
 
-use crate::c::arguments;
+use crate::c::arguments::{self, IS_MEMCHECK};
 use crate::c::checked;
 use crate::c::malloc::{allocator_nesting, export, is_not_ours, release};
 use crate::c::real;
@@ -309,9 +309,9 @@ macro_rules! export_delete {
 
         unsafe extern "C" fn $hook(block: *mut c_void, second: usize, rsp: u64, rbp: u64) {
             static REAL: Real<Delete> = Real::new($symbol);
-            let by = Freeing::by(CalledFunction::$function, Family::$family, Caller { rsp, rbp });
+            let by = Freeing::by(CalledFunction::$function, Family::$family, IS_MEMCHECK);
             // SAFETY: the program's own call.
-            unsafe { delete(block, second, &REAL, by) }
+            unsafe { delete(block, second, &REAL, by, Caller { rsp, rbp }) }
         }
     )*};
 }
@@ -347,7 +347,7 @@ export_delete_aligned! {
 }
 
 #[inline(always)]
-unsafe fn delete(block: *mut c_void, second: usize, real: &Real<Delete>, by: Freeing) {
+unsafe fn delete(block: *mut c_void, second: usize, real: &Real<Delete>, by: Freeing, caller: Caller) {
     if is_plain()
         && let Some(real) = real::FREE.get()
     {
@@ -355,13 +355,13 @@ unsafe fn delete(block: *mut c_void, second: usize, real: &Real<Delete>, by: Fre
             // SAFETY: plain operators end in `free`, whichever form it is.
             return unsafe { real(block) };
         }
-        return plain_delete_recorded(block, real, by);
+        return plain_delete_recorded(block, real, by, caller);
     }
     if !is_ready() {
         return;
     }
     let real = real.get().or_else(|| find_late_delete(real));
-    release(block, Nesting::Expected, by, || match real {
+    release(block, Nesting::Expected, by, caller, || match real {
         // SAFETY: the real function with the program's own arguments.
         Some(real) => unsafe { real(block, second) },
         None => free_block(block),
@@ -369,9 +369,14 @@ unsafe fn delete(block: *mut c_void, second: usize, real: &Real<Delete>, by: Fre
 }
 
 #[inline(never)]
-fn plain_delete_recorded(block: *mut c_void, real: unsafe extern "C" fn(*mut c_void), by: Freeing) {
+fn plain_delete_recorded(
+    block: *mut c_void,
+    real: unsafe extern "C" fn(*mut c_void),
+    by: Freeing,
+    caller: Caller,
+) {
     // SAFETY: as in `delete`.
-    release(block, Nesting::Never, by, || unsafe { real(block) });
+    release(block, Nesting::Never, by, caller, || unsafe { real(block) });
 }
 
 /// As for `new`: a program may begin with a `delete`.

@@ -32,6 +32,15 @@ pub struct Freed {
     pub freed: NodeId,
 }
 
+/// In place of the address of a block that was taken out.
+const GONE: Addr = Addr::new(0);
+
+impl Freed {
+    fn is_there(&self) -> bool {
+        self.addr != GONE
+    }
+}
+
 /// What came of a block that was to stay.
 #[derive(Clone, Copy, Debug)]
 pub struct Leaving {
@@ -46,7 +55,7 @@ impl Leaving {
 
     /// Those that leave for it.
     pub fn blocks(&self) -> impl Iterator<Item = Freed> {
-        self.blocks.into_iter().take(self.count).flatten()
+        self.blocks.into_iter().take(self.count).flatten().filter(Freed::is_there)
     }
 }
 
@@ -123,12 +132,26 @@ impl Quarantine {
         leaving
     }
 
+    /// Takes a block out before its time; whether it was there.
+    pub fn take_out(&self, addr: Addr) -> bool {
+        let mut is_there = false;
+        self.with_ring(|ring| {
+            let found = (ring.first..ring.next).find(|&number| ring.at(number).addr == addr);
+            is_there = found.is_some_and(|number| {
+                ring.set(number, Freed { addr: GONE, ..ring.at(number) });
+                true
+            });
+        });
+        is_there
+    }
+
     /// What is inside, the oldest first; nothing where somebody else is at it. They stay.
     pub fn each(&self, mut action: impl FnMut(Freed)) {
         self.with_ring(|ring| {
-            for number in ring.first..ring.next {
-                action(ring.at(number));
-            }
+            (ring.first..ring.next)
+                .map(|number| ring.at(number))
+                .filter(Freed::is_there)
+                .for_each(&mut action);
         });
     }
 
@@ -155,9 +178,13 @@ impl Ring {
         unsafe { self.entries.add(number % CAPACITY).read() }
     }
 
-    fn put(&mut self, freed: Freed) {
+    fn set(&mut self, number: usize, freed: Freed) {
         // SAFETY: as in `at`.
-        unsafe { self.entries.add(self.next % CAPACITY).write(freed) };
+        unsafe { self.entries.add(number % CAPACITY).write(freed) };
+    }
+
+    fn put(&mut self, freed: Freed) {
+        self.set(self.next, freed);
         self.next += 1;
         self.bytes += cost(&freed);
     }
@@ -244,6 +271,19 @@ mod tests {
         assert!(!quarantine.takes(Bytes::new(1)));
         quarantine.reset(Bytes::new(1000));
         assert!(quarantine.takes(Bytes::new(250)) && !quarantine.takes(Bytes::new(251)));
+    }
+
+    #[test]
+    fn a_block_can_be_taken_out_once() {
+        let quarantine = Quarantine::new();
+        quarantine.reset(Bytes::new(1000));
+        quarantine.put(freed(1, 10));
+        quarantine.put(freed(2, 10));
+        assert!(quarantine.take_out(freed(1, 10).addr) && !quarantine.take_out(freed(1, 10).addr));
+        let mut inside = Vec::new();
+        quarantine.each(|freed| inside.push(freed.addr.get() / 4096));
+        assert_eq!(inside, [2]);
+        assert!(quarantine.put(freed(3, 950)).blocks().all(|freed| freed.addr.get() / 4096 == 2));
     }
 
     #[test]

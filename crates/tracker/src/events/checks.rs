@@ -15,6 +15,7 @@ use crate::process::{is_own_arena, settings};
 use crate::sys;
 use crate::tables::blocks::Block;
 use crate::tables::errors::{self, NewError};
+use crate::tables::frees::FREES;
 use crate::tables::sampling::mix;
 use crate::tables::sites;
 use crate::thread::guard::Guard;
@@ -154,7 +155,7 @@ impl Tracker {
     }
 
     /// A block that the program is about to give back: is it whole?
-    pub fn check_block(&self, guard: &Guard, addr: Addr, block: Block, caller: Caller) {
+    pub fn check_around(&self, guard: &Guard, addr: Addr, block: Block, caller: Caller) {
         let start = addr.get() as usize;
         let changed = match self.checks.guards.contains(start) {
             true => self.checks.guards.at(start).and_then(|found| self.checks.guards.damage(found.slot)),
@@ -183,30 +184,25 @@ impl Tracker {
             self.free_guarded(guard, start, caller, block.is_some());
             return AfterFree::Kept;
         }
-        let Some(block) = block else { return self.after_free_of_none(addr) };
+        let Some(block) = block else {
+            self.leave_quarantine(addr, give_back);
+            return AfterFree::Free;
+        };
         if !self.checks.has_canary(block.family) || !self.checks.quarantine.takes(block.size) {
             return AfterFree::Free;
         }
-        let freed = self.frees.at(addr).or_else(|| self.node(guard, caller)).unwrap_or(NodeId::new(0));
+        let freed = FREES.at(addr).or_else(|| self.node(guard, caller)).unwrap_or(NodeId::new(0));
         self.put_into_quarantine(Freed { addr, block, freed }, give_back)
     }
 
-    /// What is in the quarantine was freed already: the allocator may not get it twice.
+    /// What the program frees a second time, or resizes, is given back first: the allocator finds it as it would alone.
     #[cold]
-    fn after_free_of_none(&self, addr: Addr) -> AfterFree {
-        match self.is_in_quarantine(addr) {
-            true => AfterFree::Kept,
-            false => AfterFree::Free,
-        }
-    }
-
-    fn is_in_quarantine(&self, addr: Addr) -> bool {
+    pub fn leave_quarantine(&self, addr: Addr, give_back: impl Fn(usize)) {
         let ([word], count) = sys::read_words::<1>(addr.get());
-        let mut is_there = false;
-        if count == 1 && quarantine::is_pattern(addr.get() as usize, word) {
-            self.checks.quarantine.each(|freed| is_there |= freed.addr == addr);
+        let start = addr.get() as usize;
+        if count == 1 && quarantine::is_pattern(start, word) && self.checks.quarantine.take_out(addr) {
+            give_back(start);
         }
-        is_there
     }
 
     /// `is_checked`: what lies around it was looked at.

@@ -20,10 +20,11 @@ use heaplens_format::memory::Family;
 use heaplens_format::{Addr, Bytes, Loss, NodeId};
 
 use crate::modules;
-use crate::process::{is_forked, settings};
+use crate::process::is_forked;
 use crate::sys;
 use crate::tables::blocks::{Around, Block};
 use crate::tables::errors::{self, NewError};
+use crate::tables::frees::FREES;
 use crate::tables::sites;
 use crate::thread::guard::{Guard, Nesting};
 use crate::tracker::Tracker;
@@ -36,23 +37,23 @@ const LOWEST: u64 = 1 << 16;
 /// A leaf function may keep this much below its stack pointer.
 const RED_ZONE: u64 = 128;
 
-/// A call of a function that frees.
+/// A function that frees. Small, so that it travels in a register.
 #[derive(Clone, Copy, Debug)]
 pub struct Freeing {
     /// The function.
     pub function: CalledFunction,
     /// Whose blocks it frees.
     pub family: Family,
-    /// Where it was called.
-    pub caller: Caller,
+    /// Whether its stack is kept.
+    pub is_noted: bool,
     /// Whether anything may be claimed of it: the dynamic linker has blocks of its own.
     pub is_checked: bool,
 }
 
 impl Freeing {
-    /// A call of this function, for blocks of this family.
-    pub const fn by(function: CalledFunction, family: Family, caller: Caller) -> Self {
-        Self { function, family, caller, is_checked: true }
+    /// This function, for blocks of this family.
+    pub const fn by(function: CalledFunction, family: Family, is_noted: bool) -> Self {
+        Self { function, family, is_noted, is_checked: true }
     }
 }
 
@@ -60,7 +61,7 @@ impl Tracker {
     /// Whether the stacks of frees are kept and the arguments of functions are checked.
     #[inline(always)]
     pub fn is_memcheck(&self) -> bool {
-        settings().memcheck
+        self.memcheck.load(Relaxed)
     }
 
     /// A block was allocated and is not recorded.
@@ -80,14 +81,15 @@ impl Tracker {
     #[cold]
     pub(super) fn note_free(&self, guard: &Guard, addr: Addr, caller: Caller) {
         if let Some(node) = self.node(guard, caller) {
-            self.frees.note(addr, node);
+            FREES.note(addr, node);
         }
     }
 
     /// A block is freed, or moved, by another function than the one that belongs to the function that allocated it.
     #[cold]
     #[inline(never)]
-    pub(super) fn on_other_family(&self, guard: &Guard, addr: Addr, block: Block, by: Freeing) {
+    pub(super) fn on_other_family(&self, guard: &Guard, addr: Addr, block: Block, call: (Freeing, Caller)) {
+        let (by, _) = call;
         if !by.is_checked || !self.blocks.knows_freed() {
             return;
         }
@@ -96,49 +98,50 @@ impl Tracker {
             _ if self.operators_known.load(Relaxed) => ErrorKind::MismatchedFree,
             _ => return,
         };
-        self.report_block(guard, kind, by, addr, (addr, block));
+        self.report_block(guard, kind, call, addr, (addr, block));
     }
 
     /// No live block is known where one is to be freed.
     #[cold]
     #[inline(never)]
-    pub(super) fn on_free_of_none(&self, guard: &Guard, addr: Addr, by: Freeing) {
-        if !self.blocks.knows_freed() || !by.is_checked || !self.is_claimed(guard, addr, by) {
+    pub(super) fn on_free_of_none(&self, guard: &Guard, addr: Addr, call: (Freeing, Caller)) {
+        if !self.blocks.knows_freed() || !call.0.is_checked || !self.is_claimed(guard, addr, call) {
             self.count_unknown_free();
         }
     }
 
     /// Whether it is an error for certain, which is reported.
-    fn is_claimed(&self, guard: &Guard, addr: Addr, by: Freeing) -> bool {
+    fn is_claimed(&self, guard: &Guard, addr: Addr, call: (Freeing, Caller)) -> bool {
+        let (by, caller) = call;
         let kind = match self.blocks.around(&self.arena, addr) {
             Around::Unknown => return false,
             Around::Block(start, block) => {
                 let is_sure = !self.has_lost(&[Loss::Reentered, Loss::Overwritten, Loss::ArenaFull]);
                 if is_sure {
-                    self.report_block(guard, ErrorKind::FreeInside, by, addr, (start, block));
+                    self.report_block(guard, ErrorKind::FreeInside, call, addr, (start, block));
                 }
                 return is_sure;
             }
             Around::Nothing => match self.blocks.freed(&self.arena, addr) {
-                Some(block) => return self.is_freed_again(guard, addr, block, by),
-                None => self.kind_of_place(guard, addr, by.caller),
+                Some(block) => return self.is_freed_again(guard, addr, block, call),
+                None => self.kind_of_place(guard, addr, caller),
             },
         };
-        let (Some(kind), Some(stack)) = (kind, self.node(guard, by.caller)) else { return kind.is_some() };
+        let (Some(kind), Some(stack)) = (kind, self.node(guard, caller)) else { return kind.is_some() };
         let what = ErrorWhat { kind, family: by.family, function: by.function };
         errors::record(&self.arena, &NewError::at(what, stack, addr));
         true
     }
 
     /// Blocks that come and go unseen would look the same. Where there are any, some were seen to be freed only, or replaced unseen.
-    fn is_freed_again(&self, guard: &Guard, addr: Addr, block: Block, by: Freeing) -> bool {
+    fn is_freed_again(&self, guard: &Guard, addr: Addr, block: Block, call: (Freeing, Caller)) -> bool {
+        let function = call.0.function;
         if self.has_lost(&[Loss::UnknownFree, Loss::Overwritten]) {
             return false;
         }
-        let is_realloc =
-            by.function == CalledFunction::REALLOC || by.function == CalledFunction::REALLOCARRAY;
+        let is_realloc = function == CalledFunction::REALLOC || function == CalledFunction::REALLOCARRAY;
         let kind = if is_realloc { ErrorKind::ReallocOfFreed } else { ErrorKind::DoubleFree };
-        self.report_block(guard, kind, by, addr, (addr, block));
+        self.report_block(guard, kind, call, addr, (addr, block));
         true
     }
 
@@ -169,17 +172,17 @@ impl Tracker {
         &self,
         guard: &Guard,
         kind: ErrorKind,
-        by: Freeing,
+        (by, caller): (Freeing, Caller),
         address: Addr,
         (start, block): (Addr, Block),
     ) {
-        let Some(stack) = self.node(guard, by.caller) else { return };
+        let Some(stack) = self.node(guard, caller) else { return };
         let what = ErrorWhat { kind, family: block.family, function: by.function };
         let was_freed = matches!(kind, ErrorKind::DoubleFree | ErrorKind::ReallocOfFreed);
         let error = NewError {
             site: Some(block.site),
             allocated: sites::node(&self.arena, block.site),
-            freed: if was_freed { self.frees.at(start) } else { None },
+            freed: if was_freed { FREES.at(start) } else { None },
             start,
             size: block.size,
             ..NewError::at(what, stack, address)

@@ -1,7 +1,7 @@
 //! Blocks of the heap, from the hook's guard to the tables. It owns the order in which an event touches them, and never decides whether a
 //! real function is called; that is the agent's.
 
-use heaplens_format::arena::Family;
+use heaplens_format::arena::{BlockEntry, Family};
 use heaplens_format::{Addr, Bytes, Loss};
 
 use super::errors::Freeing;
@@ -55,28 +55,48 @@ impl Tracker {
 
     /// A block is about to be freed.
     #[inline]
-    pub fn on_free(&self, guard: &Guard, addr: Addr, by: Freeing) {
+    pub fn on_free(&self, guard: &Guard, addr: Addr, by: Freeing, caller: Caller) {
         if !is_recording(guard) {
             return;
         }
         let timer = Timer::start(guard);
-        match self.blocks.remove(&self.arena, addr) {
-            Some(block) => {
-                self.check_free(guard, addr, block, by);
-                self.count_free(guard, block);
+        // The word stays in a register: a block that went through memory in pieces would cost as much as the rest.
+        match self.blocks.remove_plain(&self.arena, addr) {
+            Some(entry) => {
+                self.check_free(guard, addr, entry, (by, caller));
+                self.count_free(guard, Block::of(entry));
             }
-            None => self.on_free_of_none(guard, addr, by),
+            None => self.free_slowly(guard, addr, (by, caller)),
         }
         timer.stop(&self.arena);
     }
 
-    #[inline(always)]
-    fn check_free(&self, guard: &Guard, addr: Addr, block: Block, by: Freeing) {
-        if block.family != by.family {
-            self.on_other_family(guard, addr, block, by);
+    /// The end of a block that is not alone in its granule, is too large for a word, or may not be a sample.
+    #[inline(never)]
+    fn free_slowly(&self, guard: &Guard, addr: Addr, call: (Freeing, Caller)) {
+        match self.blocks.remove(&self.arena, addr) {
+            Some(block) => {
+                self.check_block(guard, addr, block, call);
+                self.count_free(guard, block);
+            }
+            None => self.on_free_of_none(guard, addr, call),
         }
-        if self.is_memcheck() {
-            self.note_free(guard, addr, by.caller);
+    }
+
+    #[inline(always)]
+    fn check_free(&self, guard: &Guard, addr: Addr, entry: BlockEntry, call: (Freeing, Caller)) {
+        if call.0.is_noted || entry.family() != call.0.family {
+            self.check_block(guard, addr, Block::of(entry), call);
+        }
+    }
+
+    #[inline(never)]
+    fn check_block(&self, guard: &Guard, addr: Addr, block: Block, call: (Freeing, Caller)) {
+        if block.family != call.0.family {
+            self.on_other_family(guard, addr, block, call);
+        }
+        if call.0.is_noted && self.is_memcheck() {
+            self.note_free(guard, addr, call.1);
         }
     }
 
@@ -98,14 +118,14 @@ impl Tracker {
     }
 
     /// Takes a block out of the table before `realloc`: afterwards its address may belong to somebody else.
-    pub fn before_realloc(&self, guard: &Guard, addr: Addr, by: Freeing) -> Option<Claimed> {
+    pub fn before_realloc(&self, guard: &Guard, addr: Addr, by: Freeing, caller: Caller) -> Option<Claimed> {
         if !is_recording(guard) {
             return None;
         }
         let block = self.blocks.remove(&self.arena, addr);
         match block {
-            Some(block) => self.check_free(guard, addr, block, by),
-            None => self.on_free_of_none(guard, addr, by),
+            Some(block) => self.check_block(guard, addr, block, (by, caller)),
+            None => self.on_free_of_none(guard, addr, (by, caller)),
         }
         block.map(|block| Claimed { addr, block })
     }

@@ -14,6 +14,7 @@ use crate::process::path::PathBuffer;
 use crate::process::{self, Life, clock, life, settings};
 use crate::requests::offer_trampoline;
 use crate::sys::{self, Descriptor, Errno};
+use crate::tables::frees::FREES;
 use crate::tables::mappings;
 use crate::thread::guard::Guard;
 use crate::thread::names;
@@ -46,6 +47,7 @@ pub fn start(shared_granules: bool) {
     }
     SHARED_GRANULES.store(shared_granules, Relaxed);
     tracker().interval.store(settings.sample_interval, Relaxed);
+    tracker().memcheck.store(settings.memcheck, Relaxed);
     clock::calibrate();
     tracker().checks.start(&settings.checks, settings.guarded_code);
     watch_thread_ends();
@@ -106,7 +108,7 @@ fn make_arena(tracker: &Tracker, forked: bool) -> Result<(), Errno> {
     tracker.unwinder.modules.watch.reset();
     tracker.counters.reset();
     if forked && settings().memcheck {
-        tracker.frees.clear();
+        FREES.clear();
     }
     tracker.profiles.reset(&settings().profile, forked);
     arena.take_pages(1).ok_or(Errno(libc::ENOSPC))?; // page 0 stands for "none"

@@ -40,6 +40,14 @@ pub struct Block {
     pub family: Family,
 }
 
+impl Block {
+    /// What the word of an ordinary block says.
+    #[inline(always)]
+    pub fn of(entry: BlockEntry) -> Self {
+        Self { site: entry.site(), size: entry.size(), family: entry.family() }
+    }
+}
+
 /// What is around an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Around {
@@ -201,16 +209,36 @@ impl Blocks {
         Some(block)
     }
 
-    #[inline]
     fn remove_recorded(&self, arena: &Arena, addr: Addr) -> Option<Block> {
         let (top, directory, index, offset) = split_address(addr.get());
         let word = Self::word(arena, top, directory, index)?;
-        let entry = BlockEntry::from_raw(word.load(Relaxed));
-        if !self.shared_granules.load(Relaxed) && entry.is_block_at(offset) {
-            word.store(entry.freed().raw(), Relaxed);
-            return Some(Block { site: entry.site(), size: entry.size(), family: entry.family() });
+        match self.mark_freed(word, offset) {
+            Some(entry) => Some(Block::of(entry)),
+            None if BlockEntry::from_raw(word.load(Relaxed)).is_vacant() => None,
+            None => Self::remove_slow(arena, word, offset),
         }
-        if entry.is_vacant() { None } else { Self::remove_slow(arena, word, offset) }
+    }
+
+    /// The same for the ordinary case, in which nothing but a word changes: a block that is alone in its granule. `None`: it may be
+    /// there all the same.
+    #[inline(always)]
+    pub fn remove_plain(&self, arena: &Arena, addr: Addr) -> Option<BlockEntry> {
+        if self.sampled.load(Relaxed) {
+            return None;
+        }
+        let (top, directory, index, offset) = split_address(addr.get());
+        self.mark_freed(Self::word(arena, top, directory, index)?, offset)
+    }
+
+    /// What the word was, where it was that of a block that is alone in its granule.
+    #[inline(always)]
+    fn mark_freed(&self, word: &AtomicU64, offset: u64) -> Option<BlockEntry> {
+        let entry = BlockEntry::from_raw(word.load(Relaxed));
+        if self.shared_granules.load(Relaxed) || !entry.is_block_at(offset) {
+            return None;
+        }
+        word.store(entry.freed().raw(), Relaxed);
+        Some(entry)
     }
 
     #[cold]
@@ -255,7 +283,7 @@ impl Blocks {
 
     fn describe(arena: &Arena, entry: BlockEntry) -> Option<Block> {
         match entry.shape() {
-            Shape::Block => Some(Block { site: entry.site(), size: entry.size(), family: entry.family() }),
+            Shape::Block => Some(Block::of(entry)),
             Shape::Huge(cell) => {
                 let small = BlockEntry::from_raw(Self::cell_word(arena, cell, 0).load(Relaxed));
                 let size = Bytes::new(Self::cell_word(arena, cell, 1).load(Relaxed));
@@ -299,8 +327,7 @@ impl Blocks {
     pub fn freed(&self, arena: &Arena, addr: Addr) -> Option<Block> {
         let (top, directory, index, offset) = split_address(addr.get());
         let entry = BlockEntry::from_raw(Self::word(arena, top, directory, index)?.load(Relaxed));
-        let block = Block { site: entry.site(), size: entry.size(), family: entry.family() };
-        entry.is_freed_at(offset).then_some(block)
+        entry.is_freed_at(offset).then_some(Block::of(entry))
     }
 
     /// A block that is not recorded begins here: whatever was freed at this address says nothing of it.

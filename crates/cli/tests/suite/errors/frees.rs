@@ -94,6 +94,15 @@ fn bad_frees_in_a_forked_child_are_those_of_the_child() {
 }
 
 #[test]
+fn a_program_that_survives_an_overrun_alone_survives_it_in_memcheck() {
+    let program = crate::harness::program("overruns_a_little.c");
+    let alone = Command::new(&program).output().expect("it starts");
+    assert_eq!(alone.status.code(), Some(3));
+    let run = checked(&["-q"], &program, &[]);
+    assert_eq!((run.output.status, run.output.stdout), (alone.status, alone.stdout));
+}
+
+#[test]
 fn a_sampled_run_reports_none() {
     let [_, program] = programs();
     for case in ["double_free", "mismatches", "stack"] {

@@ -64,6 +64,11 @@ fn a_full_disk_is_counted_to_the_last_block() {
         let (found, lost) = (blocks(&report), report.loss("arena could not grow") as i64);
         assert!(lost > 0, "{size} cannot hold a million blocks");
         assert_eq!(found + lost, made, "{size}: {found} recorded and {lost} lost");
+        assert_eq!(
+            report.whole()["errors"],
+            serde_json::json!([]),
+            "{size}: what was lost was freed as it should be"
+        );
     }
 }
 
