@@ -6,8 +6,9 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use heaplens_format::Loss;
 use heaplens_tracker::{lifecycle, process, tracker};
 
-use crate::c::real;
-use crate::lifecycle::at_exit;
+use crate::c::{checked, guard_turns, real};
+use crate::cxx;
+use crate::lifecycle::{at_exit, faults};
 use crate::python::probes;
 
 const UNBORN: u32 = 0;
@@ -40,9 +41,22 @@ fn start() -> bool {
     if process::settings().frameworks {
         probes::offer();
     }
+    if checked::is_on() {
+        begin_checks();
+    }
     if real::has_own_malloc() {
         tracker().lose(Loss::OwnMalloc);
     }
     at_exit::watch();
     true
+}
+
+/// What has to be in place before the first block that is checked.
+#[cold]
+fn begin_checks() {
+    guard_turns::watch();
+    cxx::check_operators();
+    if tracker().checks.guards.range().1 != 0 {
+        faults::watch();
+    }
 }

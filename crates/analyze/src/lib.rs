@@ -30,4 +30,6 @@ pub use analysis::{
 };
 pub use diagnose::Remark;
 pub use profile::NoSuchProcess;
-pub use symbols::{CodeSegment, SymbolCache, code_segments, resolve_symbols, settle_loop_lines};
+pub use symbols::{
+    CodeSegment, SymbolCache, code_of_line, code_segments, resolve_symbols, settle_loop_lines,
+};

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod checks;
 mod commands;
 mod destination;
 mod failure;

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use heaplens_format::environment::Objects;
+use heaplens_format::environment::{Checks, Objects};
 use heaplens_format::recording::{HeapMoment, HeapView, Process};
 use heaplens_record::{Listeners, Recorded, RunOptions, run_with};
 use heaplens_snapshot::{Examined, Snapshot};
@@ -32,6 +32,8 @@ fn options(command: &[&Path]) -> RunOptions {
         frameworks: true,
         finalize_graph: None,
         memcheck: false,
+        checks: Checks::NONE,
+        guarded_code: String::new(),
         clean_blocks: false,
     }
 }

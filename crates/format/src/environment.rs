@@ -55,6 +55,125 @@ pub const MEMCHECK: &str = "HEAPLENS_MEMCHECK";
 /// A number: after so many runs of a session from one line its graph is finalized. Read by the probe of TensorFlow.
 pub const FINALIZE: &str = "HEAPLENS_FINALIZE_GRAPH";
 
+/// What is done to find memory errors: [`Checks`] as text; nothing when absent.
+pub const CHECKS: &str = "HEAPLENS_CHECKS";
+
+/// The code that makes the blocks to be guarded, for [`Guarding::Lines`]: for each object file its path, and ranges of addresses in it,
+/// in hexadecimal: `PATH|START-END,START-END|PATH|…`.
+pub const GUARDED_CODE: &str = "HEAPLENS_GUARDED_CODE";
+
+/// Which blocks are guarded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Guarding {
+    /// None.
+    #[default]
+    None,
+    /// As many as can be.
+    All,
+    /// One of so many.
+    Sample(u32),
+    /// Those that certain lines allocate.
+    Lines,
+}
+
+/// Which end of a guarded block is at a page that nobody may touch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum GuardSide {
+    /// The last byte: overruns are caught.
+    #[default]
+    End,
+    /// The first byte: underruns are caught.
+    Begin,
+}
+
+/// What is done to find memory errors of the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Checks {
+    /// Whether there is a canary behind each block.
+    pub canaries: bool,
+    /// The most bytes of blocks that are kept after they were freed.
+    pub quarantine: u64,
+    /// Which blocks are guarded.
+    pub guarding: Guarding,
+    /// At which end.
+    pub side: GuardSide,
+    /// The least alignment of a guarded block: a power of two, up to 4096.
+    pub alignment: u32,
+    /// Whether the program ends at the first access that is caught, by the signal that it would have got.
+    pub stops: bool,
+}
+
+impl Default for Checks {
+    fn default() -> Self {
+        Self::NONE
+    }
+}
+
+impl Checks {
+    /// Nothing is checked.
+    pub const NONE: Self = Self {
+        canaries: false,
+        quarantine: 0,
+        guarding: Guarding::None,
+        side: GuardSide::End,
+        alignment: 16,
+        stops: false,
+    };
+
+    /// Whether blocks are not what the program asked for, and no more.
+    pub fn are_on(&self) -> bool {
+        self.canaries || self.guarding != Guarding::None
+    }
+
+    /// From its text; a word that is not known means nothing.
+    pub fn from_text(text: &[u8]) -> Self {
+        let mut checks = Self::NONE;
+        for word in text.split(|&byte| byte == b',') {
+            let colon = word.iter().position(|&byte| byte == b':').unwrap_or(word.len());
+            let number = word.get(colon + 1..).and_then(decimal);
+            match (&word[..colon], number) {
+                (b"canaries", _) => checks.canaries = true,
+                (b"quarantine", Some(bytes)) => checks.quarantine = bytes,
+                (b"guard-all", _) => checks.guarding = Guarding::All,
+                (b"guard-lines", _) => checks.guarding = Guarding::Lines,
+                (b"guard-sample", Some(blocks)) => {
+                    checks.guarding = Guarding::Sample(u32::try_from(blocks).unwrap_or(u32::MAX).max(1));
+                }
+                (b"begin", _) => checks.side = GuardSide::Begin,
+                (b"align", Some(bytes)) if bytes.is_power_of_two() && bytes <= 4096 => {
+                    checks.alignment = bytes as u32
+                }
+                (b"stop", _) => checks.stops = true,
+                _ => {}
+            }
+        }
+        checks
+    }
+}
+
+impl core::fmt::Display for Checks {
+    fn fmt(&self, out: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(out, "quarantine:{},align:{}", self.quarantine, self.alignment)?;
+        if self.canaries {
+            write!(out, ",canaries")?;
+        }
+        match self.guarding {
+            Guarding::None => {}
+            Guarding::All => write!(out, ",guard-all")?,
+            Guarding::Sample(blocks) => write!(out, ",guard-sample:{blocks}")?,
+            Guarding::Lines => write!(out, ",guard-lines")?,
+        }
+        if self.side == GuardSide::Begin {
+            write!(out, ",begin")?;
+        }
+        if self.stops { write!(out, ",stop") } else { Ok(()) }
+    }
+}
+
+fn decimal(text: &[u8]) -> Option<u64> {
+    core::str::from_utf8(text).ok()?.parse().ok()
+}
+
 /// Without a recorder: how the names of heap profiles begin that the program writes itself. This and the next four are
 /// gperftools' own variables.
 pub const PROFILE: &str = "HEAPPROFILE";
@@ -83,3 +202,30 @@ pub const WAKE_UP_FIFO: &str = "wake-up";
 
 /// What an arena's file name ends with.
 pub const ARENA_SUFFIX: &str = ".arena";
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::*;
+    use std::string::ToString;
+
+    #[test]
+    fn checks_read_back_as_they_were_written() {
+        for guarding in [Guarding::None, Guarding::All, Guarding::Sample(1000), Guarding::Lines] {
+            for (side, flag) in [(GuardSide::End, false), (GuardSide::Begin, true)] {
+                let checks = Checks {
+                    canaries: flag,
+                    quarantine: 20_000_000,
+                    guarding,
+                    side,
+                    alignment: 1,
+                    stops: flag,
+                };
+                assert_eq!(Checks::from_text(checks.to_string().as_bytes()), checks);
+            }
+        }
+        assert_eq!(Checks::from_text(b""), Checks::NONE);
+        assert_eq!(Checks::from_text(b"what:9,align:3,guard-sample:x"), Checks::NONE);
+        assert!(!Checks::NONE.are_on());
+    }
+}

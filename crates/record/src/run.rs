@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use heaplens_format::environment::Objects;
+use heaplens_format::environment::{Checks, Objects};
 use heaplens_format::recording::{Exit, Recording, Run};
 use heaplens_format::{Bytes, Pid};
 
@@ -38,6 +38,10 @@ pub struct RunOptions {
     pub finalize_graph: Option<u32>,
     /// Whether stacks of frees are kept and arguments of functions are checked, as Memcheck does.
     pub memcheck: bool,
+    /// What else is done to find memory errors.
+    pub checks: Checks,
+    /// The code whose blocks are guarded ([`heaplens_format::environment::GUARDED_CODE`]).
+    pub guarded_code: String,
     /// Whether the allocator overwrites old contents of blocks: stale pointers in them would seem to hold lost blocks.
     pub clean_blocks: bool,
 }
@@ -153,6 +157,8 @@ fn run_recorded(options: &RunOptions, program: &Path, listeners: Listeners<'_>) 
         frameworks: options.frameworks,
         finalize_graph: options.finalize_graph,
         memcheck: options.memcheck,
+        checks: options.checks,
+        guarded_code: options.guarded_code.clone(),
         clean_blocks: options.clean_blocks,
     };
     match run_to_end(options, program, Some(&preload), listeners) {

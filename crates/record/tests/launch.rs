@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use heaplens_format::environment::Objects;
+use heaplens_format::environment::{Checks, Objects};
 use heaplens_format::recording::Exit;
 use heaplens_record::{BareReason, LookupError, Outcome, Recorded, RunError, RunOptions, run};
 
@@ -24,6 +24,8 @@ fn options(command: &[&str], agent: Option<&'static [u8]>) -> RunOptions {
         frameworks: true,
         finalize_graph: None,
         memcheck: false,
+        checks: Checks::NONE,
+        guarded_code: String::new(),
         clean_blocks: false,
     }
 }

@@ -9,7 +9,7 @@ use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 use heaplens_format::arena::MAGIC;
 use heaplens_format::arena::header::Header;
-use heaplens_format::environment::Objects;
+use heaplens_format::environment::{Checks, Objects};
 use heaplens_format::recording::{Exit, Process, ProcessEnd, Recording};
 use heaplens_format::{Bytes, Nanos};
 use heaplens_record::{Outcome, Recorded, RunOptions, collect, run};
@@ -54,6 +54,8 @@ fn run_with_stand_in(command: &[&str]) -> Outcome {
         frameworks: true,
         finalize_graph: None,
         memcheck: false,
+        checks: Checks::NONE,
+        guarded_code: String::new(),
         clean_blocks: false,
     })
     .unwrap()

@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use heaplens_format::environment::Objects;
+use heaplens_format::environment::{Checks, Objects};
 use heaplens_format::recording::Exit;
 use heaplens_record::{RunOptions, run};
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -55,6 +55,8 @@ fn expect(script: &str, exit: Exit) -> Result<(), Failed> {
         frameworks: true,
         finalize_graph: None,
         memcheck: false,
+        checks: Checks::NONE,
+        guarded_code: String::new(),
         clean_blocks: false,
     })?;
     match outcome.exit == exit {

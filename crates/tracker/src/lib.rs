@@ -11,13 +11,14 @@
 //! Rooms know those before them alone:
 //!
 //! ```text
-//!   sys ─ process ─ tables ─ objects ─ modules ─ unwind ─ python ─ thread ─ tracker ─ profiles, requests ─ lifecycle ─ events
+//!   sys ─ process ─ tables ─ checks ─ objects ─ modules ─ unwind ─ python ─ thread ─ tracker ─ profiles, requests ─ lifecycle ─ events
 //! ```
 #![no_std]
 
 #[cfg(test)]
 extern crate std;
 
+pub mod checks;
 pub mod events;
 pub mod lifecycle;
 pub mod modules;

@@ -5,6 +5,7 @@ use core::sync::atomic::{AtomicBool, AtomicU64};
 
 use heaplens_format::Loss;
 
+use crate::checks::Checks;
 use crate::modules::interpreter::Python;
 use crate::objects::samples::Samples;
 use crate::process::{Life, life};
@@ -41,6 +42,8 @@ pub struct Tracker {
     pub work: Work,
     /// Mean distance of samples; 0: exact.
     pub interval: AtomicU64,
+    /// What is done to find memory errors.
+    pub checks: Checks,
     /// Those that the program writes itself.
     pub profiles: Profiles,
     /// Whether C++'s operators are those of the C++ library.
@@ -60,6 +63,7 @@ static TRACKER: Tracker = Tracker {
     counters: Counters::new(),
     work: Work::new(),
     interval: AtomicU64::new(0),
+    checks: Checks::new(),
     profiles: Profiles::new(),
     operators_known: AtomicBool::new(false),
     memcheck: AtomicBool::new(false),

@@ -5,14 +5,15 @@
 
 use core::ffi::{c_int, c_void};
 
-use heaplens_format::arena::Family;
 use heaplens_format::arena::error::CalledFunction;
+use heaplens_format::arena::{Family, PAGE};
 use heaplens_format::{Addr, Bytes};
-use heaplens_tracker::events::Freeing;
+use heaplens_tracker::events::{DEFAULT_ALIGNMENT, Freeing, Wanted};
 use heaplens_tracker::thread::guard::passes_by;
 use heaplens_tracker::{Caller, Guard, Nesting, tracker};
 
 use crate::c::arguments::{self, IS_MEMCHECK};
+use crate::c::checked;
 use crate::c::early_memory;
 use crate::c::real;
 use crate::start::is_ready;
@@ -56,7 +57,7 @@ pub(crate) fn allocator_nesting() -> Nesting {
     }
 }
 
-/// Guard, real call, record: the path of every allocation.
+/// Guard, real call, record: the path of every allocation. The real function gets the size to ask for.
 #[inline(always)]
 pub(crate) fn allocate(
     size: usize,
@@ -64,23 +65,53 @@ pub(crate) fn allocate(
     nesting: Nesting,
     rsp: u64,
     rbp: u64,
-    real: impl FnOnce() -> *mut c_void,
+    real: impl FnMut(usize) -> *mut c_void,
+) -> *mut c_void {
+    allocate_aligned(
+        Wanted { size, alignment: DEFAULT_ALIGNMENT },
+        function,
+        nesting,
+        Caller { rsp, rbp },
+        real,
+    )
+}
+
+#[inline(always)]
+fn allocate_aligned(
+    wanted: Wanted,
+    function: CalledFunction,
+    nesting: Nesting,
+    caller: Caller,
+    mut real: impl FnMut(usize) -> *mut c_void,
+) -> *mut c_void {
+    let block = match checked::is_on() {
+        true => checked::allocate(wanted, Family::Malloc, nesting, caller, &mut real),
+        false => allocate_plainly(wanted.size, nesting, caller, real),
+    };
+    if IS_MEMCHECK && block.is_null() && function != CalledFunction::CALLOC {
+        arguments::check_size(function, wanted.size, caller);
+    }
+    block
+}
+
+#[inline(always)]
+fn allocate_plainly(
+    size: usize,
+    nesting: Nesting,
+    caller: Caller,
+    mut real: impl FnMut(usize) -> *mut c_void,
 ) -> *mut c_void {
     let guard = Guard::enter(nesting);
-    let block = real();
+    let block = real(size);
     arguments::clear(block, 0, size);
     match &guard {
         Some(guard) if !block.is_null() => {
             let addr = Addr::new(block as u64);
-            tracker().on_alloc(guard, addr, Bytes::new(size as u64), Family::Malloc, Caller { rsp, rbp });
+            tracker().on_alloc(guard, addr, Bytes::new(size as u64), Family::Malloc, caller);
         }
         None if block.is_null() => Guard::on_failed_malloc(),
         None => tracker().on_unseen_alloc(Addr::new(block as u64)),
         Some(_) => {}
-    }
-    if IS_MEMCHECK && block.is_null() && function != CalledFunction::CALLOC {
-        drop(guard);
-        arguments::check_size(function, size, Caller { rsp, rbp });
     }
     block
 }
@@ -92,10 +123,13 @@ pub(crate) fn release(
     nesting: Nesting,
     by: Freeing,
     caller: Caller,
-    real: impl FnOnce(),
+    mut real: impl FnMut(),
 ) {
     if block.is_null() || early_memory::owns(block) {
         return;
+    }
+    if checked::is_on() {
+        return checked::release(block, nesting, (by, caller), &mut real);
     }
     let guard = Guard::enter(nesting);
     if let Some(guard) = &guard {
@@ -124,7 +158,7 @@ fn malloc_recorded(size: usize, rsp: u64, rbp: u64) -> *mut c_void {
     }
     let Some(real) = real::MALLOC.get() else { return early_memory::allocate(size) };
     // SAFETY: the real function with the program's own argument.
-    allocate(size, CalledFunction::MALLOC, allocator_nesting(), rsp, rbp, || unsafe { real(size) })
+    allocate(size, CalledFunction::MALLOC, allocator_nesting(), rsp, rbp, |size| unsafe { real(size) })
 }
 
 unsafe extern "C" fn on_calloc(count: usize, size: usize, rsp: u64, rbp: u64) -> *mut c_void {
@@ -142,9 +176,9 @@ fn calloc_recorded(count: usize, size: usize, rsp: u64, rbp: u64) -> *mut c_void
         return early_memory::allocate(whole);
     }
     let Some(real) = real::CALLOC.get() else { return early_memory::allocate(whole) };
-    // SAFETY: the real function with the program's own arguments.
-    let block = allocate(whole, CalledFunction::CALLOC, allocator_nesting(), rsp, rbp, || unsafe {
-        real(count, size)
+    // SAFETY: the real function with the program's own arguments, or with as many bytes in one piece.
+    let block = allocate(whole, CalledFunction::CALLOC, allocator_nesting(), rsp, rbp, |asked| unsafe {
+        if asked == whole { real(count, size) } else { real(1, asked) }
     });
     if block.is_null() {
         arguments::check_calloc(count, size, Caller { rsp, rbp });
@@ -188,7 +222,11 @@ fn reallocate(
     real: impl FnOnce() -> *mut c_void,
 ) -> *mut c_void {
     if old.is_null() {
-        return allocate(size, CalledFunction::REALLOC, allocator_nesting(), rsp, rbp, real);
+        let Some(real) = real::MALLOC.get() else { return core::ptr::null_mut() };
+        // SAFETY: an ordinary allocation, as `realloc` makes it of nothing.
+        return allocate(size, CalledFunction::REALLOC, allocator_nesting(), rsp, rbp, |size| unsafe {
+            real(size)
+        });
     }
     if early_memory::owns(old) {
         return move_from_boot(old, size, rsp, rbp);
@@ -196,9 +234,13 @@ fn reallocate(
     if size == 0 {
         arguments::check_realloc_to_zero(old, Caller { rsp, rbp });
     }
-    let Some(guard) = Guard::enter(allocator_nesting()) else { return reallocate_unseen(real) };
     let by = Freeing::by(CalledFunction::REALLOC, Family::Malloc, IS_MEMCHECK);
-    let claimed = tracker().before_realloc(&guard, Addr::new(old as u64), by, Caller { rsp, rbp });
+    let caller = Caller { rsp, rbp };
+    if checked::is_on() {
+        return checked::reallocate(old, size, by, caller);
+    }
+    let Some(guard) = Guard::enter(allocator_nesting()) else { return reallocate_unseen(real) };
+    let claimed = tracker().before_realloc(&guard, Addr::new(old as u64), by, caller);
     let new = real();
     if new.is_null() && size != 0 {
         tracker().after_failed_realloc(claimed);
@@ -255,42 +297,99 @@ unsafe extern "C" fn on_posix_memalign(
 ) -> c_int {
     let Some(real) = real::POSIX_MEMALIGN.get().filter(|_| is_ready()) else { return libc::ENOMEM };
     let mut status = 0;
-    allocate(size, CalledFunction::POSIX_MEMALIGN, allocator_nesting(), rsp, rbp, || {
-        // SAFETY: the real function with the program's own arguments; on success it wrote the block to `result`.
-        unsafe {
-            status = real(result, alignment, size);
-            if status == 0 { *result } else { core::ptr::null_mut() }
-        }
-    });
+    let block = allocate_aligned(
+        wanted(alignment, size),
+        CalledFunction::POSIX_MEMALIGN,
+        allocator_nesting(),
+        Caller { rsp, rbp },
+        |size| {
+            // SAFETY: the real function with the program's own arguments; on success it wrote the block to `result`.
+            unsafe {
+                status = real(result, alignment, size);
+                if status == 0 { *result } else { core::ptr::null_mut() }
+            }
+        },
+    );
+    if !block.is_null() {
+        // SAFETY: as for the real function, which may not have been asked.
+        unsafe { *result = block };
+    }
     status
+}
+
+/// A block with an alignment of its own.
+fn wanted(alignment: usize, size: usize) -> Wanted {
+    Wanted { size, alignment: alignment.max(DEFAULT_ALIGNMENT) }
 }
 
 unsafe extern "C" fn on_aligned_alloc(alignment: usize, size: usize, rsp: u64, rbp: u64) -> *mut c_void {
     let Some(real) = real::ALIGNED_ALLOC.get().filter(|_| is_ready()) else { return core::ptr::null_mut() };
+    let caller = Caller { rsp, rbp };
     // SAFETY: the real function with the program's own arguments.
-    allocate(size, CalledFunction::ALIGNED_ALLOC, allocator_nesting(), rsp, rbp, || unsafe {
-        real(alignment, size)
-    })
+    allocate_aligned(
+        wanted(alignment, size),
+        CalledFunction::ALIGNED_ALLOC,
+        allocator_nesting(),
+        caller,
+        |size| unsafe { real(alignment, size) },
+    )
 }
 
 unsafe extern "C" fn on_memalign(alignment: usize, size: usize, rsp: u64, rbp: u64) -> *mut c_void {
     let Some(real) = real::MEMALIGN.get().filter(|_| is_ready()) else { return core::ptr::null_mut() };
+    let caller = Caller { rsp, rbp };
     // SAFETY: the real function with the program's own arguments.
-    allocate(size, CalledFunction::MEMALIGN, allocator_nesting(), rsp, rbp, || unsafe {
-        real(alignment, size)
-    })
+    allocate_aligned(
+        wanted(alignment, size),
+        CalledFunction::MEMALIGN,
+        allocator_nesting(),
+        caller,
+        |size| unsafe { real(alignment, size) },
+    )
 }
 
 unsafe extern "C" fn on_valloc(size: usize, rsp: u64, rbp: u64) -> *mut c_void {
     let Some(real) = real::VALLOC.get().filter(|_| is_ready()) else { return core::ptr::null_mut() };
     // SAFETY: the real function with the program's own argument.
-    allocate(size, CalledFunction::VALLOC, allocator_nesting(), rsp, rbp, || unsafe { real(size) })
+    allocate_aligned(
+        wanted(PAGE, size),
+        CalledFunction::VALLOC,
+        allocator_nesting(),
+        Caller { rsp, rbp },
+        |size| unsafe { real(size) },
+    )
 }
 
 unsafe extern "C" fn on_pvalloc(size: usize, rsp: u64, rbp: u64) -> *mut c_void {
     let Some(real) = real::PVALLOC.get().filter(|_| is_ready()) else { return core::ptr::null_mut() };
+    // Whole pages: the program may use all of the last one.
+    let size = if checked::is_on() { size.next_multiple_of(PAGE) } else { size };
     // SAFETY: the real function with the program's own argument.
-    allocate(size, CalledFunction::PVALLOC, allocator_nesting(), rsp, rbp, || unsafe { real(size) })
+    allocate_aligned(
+        wanted(PAGE, size),
+        CalledFunction::PVALLOC,
+        allocator_nesting(),
+        Caller { rsp, rbp },
+        |size| unsafe { real(size) },
+    )
+}
+
+/// # Safety
+/// As glibc's: a block, or null. What the program asked for is what it may use.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn malloc_usable_size(block: *mut c_void) -> usize {
+    if is_ready()
+        && checked::is_on()
+        && !block.is_null()
+        && let Some(asked) = tracker().asked_size(block as usize)
+    {
+        return asked;
+    }
+    if early_memory::owns(block) {
+        return early_memory::size_of(block);
+    }
+    // SAFETY: the real function with the program's own argument.
+    real::MALLOC_USABLE_SIZE.get().map_or(0, |real| unsafe { real(block) })
 }
 
 unsafe extern "C" fn on_free(block: *mut c_void, rsp: u64, rbp: u64) {

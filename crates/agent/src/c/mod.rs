@@ -2,9 +2,11 @@
 //! them. What happens to a process as a whole is in `lifecycle`.
 
 pub mod arguments;
+pub mod checked;
 #[cfg(feature = "arguments")]
 mod copies;
 mod early_memory;
+pub mod guard_turns;
 mod limits;
 mod loading;
 pub mod malloc;

@@ -36,6 +36,16 @@ impl<F: Copy> Real<F> {
         (address != 0).then(|| unsafe { core::mem::transmute_copy(&address) })
     }
 
+    /// Where the function is; 0 where there is none.
+    pub fn address(&self) -> usize {
+        self.address.load(Relaxed)
+    }
+
+    /// Puts another function in place of the real one, which is returned.
+    pub fn replace(&self, function: usize) -> usize {
+        self.address.swap(function, Relaxed)
+    }
+
     /// The function, looked up again where it was not found: the library may have been loaded meanwhile, but into a
     /// scope of its own.
     pub fn get_late(&self, libraries: &[&CStr]) -> Option<F> {
@@ -83,6 +93,7 @@ real_functions! {
     MEMALIGN: c"memalign", unsafe extern "C" fn(Size, Size) -> Block;
     VALLOC: c"valloc", unsafe extern "C" fn(Size) -> Block;
     PVALLOC: c"pvalloc", unsafe extern "C" fn(Size) -> Block;
+    MALLOC_USABLE_SIZE: c"malloc_usable_size", unsafe extern "C" fn(Block) -> Size;
     MMAP: c"mmap", unsafe extern "C" fn(Block, Size, c_int, c_int, c_int, i64) -> Block;
     MREMAP: c"mremap", unsafe extern "C" fn(Block, Size, Size, c_int, Block) -> Block;
     MUNMAP: c"munmap", unsafe extern "C" fn(Block, Size) -> c_int;
@@ -100,6 +111,10 @@ real_functions! {
     POSIX_SPAWN: c"posix_spawn", unsafe extern "C" fn(*mut c_int, *const c_char, Block, Block, Argv, Argv) -> c_int;
     POSIX_SPAWNP: c"posix_spawnp", unsafe extern "C" fn(*mut c_int, *const c_char, Block, Block, Argv, Argv) -> c_int;
     MALLOC_TRIM: c"malloc_trim", unsafe extern "C" fn(Size) -> c_int;
+    SIGACTION: c"sigaction", unsafe extern "C" fn(c_int, *const libc::sigaction, *mut libc::sigaction) -> c_int;
+    SIGNAL: c"signal", unsafe extern "C" fn(c_int, usize) -> usize;
+    SSIGNAL: c"ssignal", unsafe extern "C" fn(c_int, usize) -> usize;
+    SYSV_SIGNAL: c"__sysv_signal", unsafe extern "C" fn(c_int, usize) -> usize;
     EXIT: c"exit", unsafe extern "C" fn(c_int) -> !;
     EXIT_NOW: c"_exit", unsafe extern "C" fn(c_int) -> !;
     QUICK_EXIT: c"quick_exit", unsafe extern "C" fn(c_int) -> !;
@@ -121,6 +136,15 @@ pub fn is_in_loader(address: usize) -> bool {
     let (start, end) = (LOADER[0].load(Relaxed), LOADER[1].load(Relaxed));
     address.wrapping_sub(start) < end.wrapping_sub(start)
 }
+
+/// Whether a function is the allocator's own.
+pub fn is_of_allocator(address: *mut c_void) -> bool {
+    let (own, other) = (modules::range_of(ALLOCATOR.load(Relaxed) as u64), modules::range_of(address as u64));
+    own.is_some() && own == other
+}
+
+/// The real `malloc`, whatever comes in its place.
+static ALLOCATOR: AtomicUsize = AtomicUsize::new(0);
 
 /// Finds the dynamic linker by a function that it defines.
 fn find_loader() {
@@ -162,4 +186,5 @@ pub fn resolve() {
     let module = |address: usize| modules::range_of(address as u64);
     let is_glibc = module(MALLOC.address.load(Relaxed)) == module(libc::abort as *const () as usize);
     OTHER_ALLOCATOR.store(!is_glibc, Relaxed);
+    ALLOCATOR.store(MALLOC.address.load(Relaxed), Relaxed);
 }

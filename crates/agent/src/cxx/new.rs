@@ -19,16 +19,18 @@
 
 use core::arch::{global_asm, naked_asm};
 use core::ffi::{CStr, c_int, c_void};
+use core::sync::atomic::Ordering::Relaxed;
 
 use heaplens_format::arena::Family;
 use heaplens_format::arena::error::CalledFunction;
 use heaplens_format::{Addr, Bytes};
-use heaplens_tracker::events::Freeing;
+use heaplens_tracker::events::{DEFAULT_ALIGNMENT, Freeing, Wanted};
 use heaplens_tracker::thread::guard::passes_by;
 use heaplens_tracker::{Caller, Guard, Nesting, tracker};
 
 use crate::c::arguments::{self, IS_MEMCHECK};
-use crate::c::malloc::{export, is_not_ours, release};
+use crate::c::checked;
+use crate::c::malloc::{allocator_nesting, export, is_not_ours, release};
 use crate::c::real;
 use crate::c::real::Real;
 use crate::cxx::plain::{self, PLAIN, is_plain};
@@ -155,6 +157,12 @@ fn plain_new_recorded(
     rbp: u64,
     real: unsafe extern "C" fn(usize) -> *mut c_void,
 ) -> *mut c_void {
+    if checked::is_on() {
+        let wanted = Wanted { size, alignment: DEFAULT_ALIGNMENT };
+        // SAFETY: as below.
+        let mut real = |size: usize| unsafe { real(size.max(1)) };
+        return checked::allocate(wanted, family, allocator_nesting(), Caller { rsp, rbp }, &mut real);
+    }
     let guard = Guard::enter(Nesting::Never);
     // SAFETY: an ordinary allocation; a block of no bytes has an address of its own, too.
     let block = unsafe { real(size.max(1)) };
@@ -230,6 +238,10 @@ extern "C" fn before_new(number: u32) -> Start {
     let ready = is_ready();
     let operator = &OPERATORS[number as usize & 7];
     let found = operator.real.get().or_else(|| find_late(operator));
+    if ready && number < 4 && checked::is_on() && is_plain() && real::OTHER_ALLOCATOR.load(Relaxed) {
+        // There was no memory, and what the allocator's own operator finds now has no canary.
+        tracker().checks.distrust_operators();
+    }
     let guard = if ready { Guard::enter(Nesting::New) } else { None };
     let holds_guard = usize::from(guard.is_some());
     core::mem::forget(guard); // `after_new` or `personality` resumes it

@@ -10,6 +10,7 @@ use core::sync::atomic::Ordering::Relaxed;
 
 use heaplens_tracker::tracker;
 
+use crate::c::checked;
 use crate::c::real::{self, is_ours};
 
 /// Set once the operators are found plain. Read by the hooks in assembly.
@@ -43,12 +44,24 @@ pub fn is_plain() -> bool {
 pub fn check(libraries: &[&CStr]) {
     let apart = next(OPERATORS[0]).is_null();
     let handle = if apart { loaded(libraries) } else { core::ptr::null_mut() }; // a `dlopen` allocates
+    let are_ours = [c"malloc", c"free"].into_iter().chain(OPERATORS).all(is_ours);
+    let are_all = |is: &dyn Fn(*mut c_void) -> bool| {
+        are_ours && OPERATORS.into_iter().all(|name| is(real_address(name, handle)))
+    };
     let plain = !real::OTHER_ALLOCATOR.load(Relaxed)
-        && [c"malloc", c"free"].into_iter().all(is_ours)
-        && OPERATORS.into_iter().all(|name| is_ours(name) && is_of_libstdcxx(real_address(name, handle)));
-    PLAIN.store(plain, Relaxed);
+        && are_all(&|address| is_of_library(address, &[b"libstdc++.so"]));
     tracker().set_operators_known(plain);
+    // Of a program that is checked, blocks must be as large as our `malloc` makes them, whoever else could make them.
+    let ends_in_malloc = checked::is_on()
+        && (are_all(&|address| is_of_library(address, &LIBRARIES)) || are_all(&real::is_of_allocator));
+    if ends_in_malloc {
+        tracker().checks.trust_operators();
+    }
+    PLAIN.store(plain || ends_in_malloc, Relaxed);
 }
+
+/// Implementations whose operators are `malloc` and `free`, and nothing else.
+const LIBRARIES: [&[u8]; 3] = [b"libstdc++.so", b"libc++abi.so", b"libc++.so"];
 
 /// A handle of the first of these libraries that is loaded, or null. It is kept: so is the library.
 fn loaded(libraries: &[&CStr]) -> *mut c_void {
@@ -74,7 +87,7 @@ fn next(name: &CStr) -> *mut c_void {
     unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) }
 }
 
-fn is_of_libstdcxx(address: *mut c_void) -> bool {
+fn is_of_library(address: *mut c_void, libraries: &[&[u8]]) -> bool {
     // SAFETY: the struct consists of pointers, for which zero is a value.
     let mut object: libc::Dl_info = unsafe { core::mem::zeroed() };
     // SAFETY: any address may be asked for; what comes back is valid while the library stays, which holds our handle.
@@ -84,5 +97,5 @@ fn is_of_libstdcxx(address: *mut c_void) -> bool {
     // SAFETY: the loader's names are zero-terminated.
     let path = unsafe { CStr::from_ptr(object.dli_fname) }.to_bytes();
     let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or(path);
-    name.starts_with(b"libstdc++.so")
+    libraries.iter().any(|library| name.starts_with(library))
 }

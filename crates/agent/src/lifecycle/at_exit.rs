@@ -2,7 +2,7 @@
 
 use core::ffi::{c_int, c_void};
 
-use heaplens_tracker::lifecycle;
+use heaplens_tracker::{lifecycle, tracker};
 
 unsafe extern "C" {
     fn on_exit(function: extern "C" fn(c_int, *mut c_void), argument: *mut c_void) -> c_int;
@@ -15,5 +15,11 @@ pub fn watch() {
 }
 
 extern "C" fn at_exit(code: c_int, _argument: *mut c_void) {
+    leave(code);
+}
+
+/// The process ends with this code: what it leaves is checked, where somebody wants to know.
+pub fn leave(code: c_int) {
+    tracker().check_all_blocks();
     lifecycle::on_exit(code);
 }

@@ -3,6 +3,7 @@
 
 pub mod at_exit;
 mod exit;
+pub mod faults;
 pub mod marks;
 mod process;
 pub mod profiles;

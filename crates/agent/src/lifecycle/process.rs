@@ -10,6 +10,7 @@ use heaplens_tracker::lifecycle;
 use heaplens_tracker::process::follow::{self, Program};
 
 use crate::c::real::{self, Argv};
+use crate::lifecycle::at_exit::leave;
 use crate::start::is_ready;
 
 unsafe extern "C" {
@@ -191,7 +192,7 @@ unsafe extern "C" fn posix_spawnp(
 /// As libc's.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn _exit(code: c_int) -> ! {
-    lifecycle::on_exit(code);
+    leave(code);
     match real::EXIT_NOW.get() {
         // SAFETY: the real function with the program's own code.
         Some(real) => unsafe { real(code) },
@@ -211,7 +212,7 @@ unsafe extern "C" fn _Exit(code: c_int) -> ! {
 /// As libc's.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn quick_exit(code: c_int) -> ! {
-    lifecycle::on_exit(code);
+    leave(code);
     match real::QUICK_EXIT.get() {
         // SAFETY: the real function with the program's own code.
         Some(real) => unsafe { real(code) },

@@ -5,6 +5,7 @@
 //! process tree of fifty shells opens libc once, and one large library at a time is in memory.
 
 mod cache;
+mod code_of_line;
 mod covering;
 mod debug_file;
 mod debug_types;
@@ -25,6 +26,7 @@ use heaplens_format::ModuleId;
 use heaplens_format::recording::{Frame, FrameSymbol, Function, Module, Process, Recording};
 
 pub use cache::SymbolCache;
+pub use code_of_line::code_of_line;
 pub(crate) use debug_types::{DebugTypes, PointerTarget, RunningFrame, WordType};
 pub(crate) use demangle::{demangle, demangle_class};
 pub(crate) use headers::build_id_of;

@@ -15,6 +15,7 @@ use heaplens_format::{Bytes, Pid};
 use heaplens_record::{Listeners, Outcome, Progress, Recorded, RunError, RunOptions, Session, run_with};
 use heaplens_snapshot::Snapshot;
 
+use crate::checks::GuardArguments;
 use crate::destination;
 use crate::failure::{Failure, eprint};
 use crate::launch::{explain, status_of};
@@ -73,6 +74,8 @@ pub(crate) struct RunArguments {
         value_parser = clap::value_parser!(u32).range(1..)
     )]
     pub(crate) finalize_graph: Option<u32>,
+    #[command(flatten)]
+    pub(crate) guard: GuardArguments,
     /// Write the recording, but print no report
     #[arg(short, long)]
     pub(crate) quiet: bool,
@@ -120,6 +123,7 @@ Examples:
 /// Runs the program, writes the recording, prints the report.
 pub(crate) fn run(arguments: RunArguments, agent: &'static [u8]) -> Result<ExitCode, Failure> {
     let outputs = Outputs::prepare(&arguments)?;
+    let wanted = arguments.guard.wanted(None, &arguments.command)?;
     let options = RunOptions {
         command: arguments.command,
         agent: Some(agent),
@@ -130,6 +134,8 @@ pub(crate) fn run(arguments: RunArguments, agent: &'static [u8]) -> Result<ExitC
         frameworks: arguments.frameworks == YesNo::Yes,
         finalize_graph: arguments.finalize_graph,
         memcheck: false,
+        checks: wanted.checks,
+        guarded_code: wanted.guarded_code,
         clean_blocks: false,
     };
     let snapshots = HeapSnapshots {

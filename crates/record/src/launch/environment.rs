@@ -7,8 +7,8 @@ use std::process::Command;
 
 use heaplens_format::Bytes;
 use heaplens_format::environment::{
-    AGENT, DIRECTORY, FINALIZE, MEMCHECK, NO_FOLLOW, NO_FRAMEWORKS, OBJECTS, Objects, PASSIVE, PRELOAD,
-    SAMPLE,
+    AGENT, CHECKS, Checks, DIRECTORY, FINALIZE, GUARDED_CODE, MEMCHECK, NO_FOLLOW, NO_FRAMEWORKS, OBJECTS,
+    Objects, PASSIVE, PRELOAD, SAMPLE,
 };
 
 /// The options of the agent, which go through the environment.
@@ -32,6 +32,10 @@ pub(crate) struct Preload {
     pub(crate) finalize_graph: Option<u32>,
     /// Whether stacks of frees are kept and arguments are checked.
     pub(crate) memcheck: bool,
+    /// What else is done to find memory errors.
+    pub(crate) checks: Checks,
+    /// The code whose blocks are guarded.
+    pub(crate) guarded_code: String,
     /// Whether the allocator overwrites old contents of blocks.
     pub(crate) clean_blocks: bool,
 }
@@ -71,6 +75,14 @@ pub(super) fn set_environment(command: &mut Command, preload: &Preload, before: 
     match preload.memcheck {
         true => command.env(MEMCHECK, "1"),
         false => command.env_remove(MEMCHECK),
+    };
+    match preload.checks.are_on() {
+        true => command.env(CHECKS, preload.checks.to_string()),
+        false => command.env_remove(CHECKS),
+    };
+    match preload.guarded_code.is_empty() {
+        true => command.env_remove(GUARDED_CODE),
+        false => command.env(GUARDED_CODE, &preload.guarded_code),
     };
     if preload.clean_blocks {
         // Of two values the later one counts: the user's.
@@ -130,6 +142,8 @@ mod tests {
             frameworks: true,
             finalize_graph: None,
             memcheck: false,
+            checks: Checks::NONE,
+            guarded_code: String::new(),
             clean_blocks: false,
         };
         set_environment(&mut command, &preload, None);
@@ -137,7 +151,8 @@ mod tests {
             command.get_envs().filter(|(_, value)| value.is_none()).map(|(name, _)| name).collect();
         assert_eq!(
             removed,
-            [FINALIZE, MEMCHECK, NO_FOLLOW, NO_FRAMEWORKS, OBJECTS, PASSIVE, SAMPLE].map(OsStr::new)
+            [CHECKS, FINALIZE, GUARDED_CODE, MEMCHECK, NO_FOLLOW, NO_FRAMEWORKS, OBJECTS, PASSIVE, SAMPLE]
+                .map(OsStr::new)
         );
     }
 }

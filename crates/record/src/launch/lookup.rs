@@ -60,6 +60,11 @@ fn find_in(program: &OsStr, path: &OsStr) -> Result<PathBuf, LookupError> {
     Err(failure)
 }
 
+/// The program that a word names, with the `PATH` of this process.
+pub fn find_program(word: &OsStr) -> Result<PathBuf, LookupError> {
+    find(word, std::env::var_os("PATH").as_deref())
+}
+
 fn check(candidate: &Path) -> Result<(), LookupError> {
     let path = || candidate.to_owned();
     match std::fs::metadata(candidate) {

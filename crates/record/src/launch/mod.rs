@@ -9,6 +9,6 @@ mod spawn;
 pub(crate) use environment::Preload;
 pub use inspect::BareReason;
 pub(crate) use inspect::inspect;
-pub use lookup::LookupError;
 pub(crate) use lookup::find;
+pub use lookup::{LookupError, find_program};
 pub(crate) use spawn::spawn;

@@ -228,7 +228,7 @@ impl Tracker {
     }
 
     /// The node of the caller's stack.
-    fn node(&self, guard: &Guard, caller: Caller) -> Option<NodeId> {
+    pub(super) fn node(&self, guard: &Guard, caller: Caller) -> Option<NodeId> {
         let site = self.site(guard, caller)?;
         sites::node(&self.arena, site)
     }

@@ -1,6 +1,7 @@
 //! Events of the program, from the hook's guard to the tables: each file has the methods of the tracker for one kind of them. Nothing
 //! below knows them.
 
+mod checks;
 mod counters;
 mod errors;
 mod heap;
@@ -13,6 +14,7 @@ mod operations;
 mod pools;
 mod snapshot;
 
+pub use checks::{Access, AfterFree, DEFAULT_ALIGNMENT, FaultAnswer, Wanted, next_turn};
 pub use errors::Freeing;
 pub use heap::Claimed;
 pub use mappings::MappingKind;

@@ -4,10 +4,10 @@
 use core::sync::atomic::AtomicBool;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-use heaplens_format::Loss;
 use heaplens_format::arena::PAGE;
 use heaplens_format::arena::header::{COMMAND_OFFSET, EXECUTABLE_OFFSET, FLAG_FORKED, FLAG_SHARED_GRANULES};
-use heaplens_format::environment::{ARENA_SUFFIX, Objects};
+use heaplens_format::environment::{ARENA_SUFFIX, Guarding, Objects};
+use heaplens_format::{Addr, Bytes, Loss};
 
 use super::threads::watch_thread_ends;
 use crate::process::path::PathBuffer;
@@ -15,6 +15,7 @@ use crate::process::{self, Life, clock, life, settings};
 use crate::requests::offer_trampoline;
 use crate::sys::{self, Descriptor, Errno};
 use crate::tables::frees::FREES;
+use crate::tables::mappings;
 use crate::thread::guard::Guard;
 use crate::thread::names;
 use crate::thread::thread_slot;
@@ -48,6 +49,7 @@ pub fn start(shared_granules: bool) {
     tracker().interval.store(settings.sample_interval, Relaxed);
     tracker().memcheck.store(settings.memcheck, Relaxed);
     clock::calibrate();
+    tracker().checks.start(&settings.checks, settings.guarded_code);
     watch_thread_ends();
     process::make_life_page();
     STARTED.store(true, Release);
@@ -65,6 +67,7 @@ fn restart(guard: &Guard) -> bool {
     process::set_forked();
     thread_slot::on_fork(guard.slot_id());
     tracker().unwinder.reset();
+    tracker().checks.on_fork(&settings().checks);
     let ready = make_arena(tracker(), true).is_ok();
     if ready {
         set_life(Life::Recording);
@@ -76,7 +79,12 @@ fn restart(guard: &Guard) -> bool {
 }
 
 fn set_life(life: Life) {
-    let quick = life == Life::Recording && tracker().sample_interval() != 0 && !SHARED_GRANULES.load(Relaxed);
+    let by_turns = matches!(settings().checks.guarding, Guarding::None | Guarding::Sample(_));
+    let quick = life == Life::Recording
+        && tracker().sample_interval() != 0
+        && !SHARED_GRANULES.load(Relaxed)
+        && by_turns
+        && !settings().checks.canaries;
     process::set_life(life, quick);
 }
 
@@ -122,6 +130,10 @@ fn make_arena(tracker: &Tracker, forked: bool) -> Result<(), Errno> {
     header.object_interval.store(interval, Relaxed);
     header.rss_start.store(arena.resident_bytes_of_program(), Relaxed);
     write_texts(tracker);
+    let (start, length) = tracker.checks.guards.range();
+    if length != 0 {
+        mappings::on_map_by_allocator(arena, Addr::new(start as u64), Bytes::new(length as u64));
+    }
     arena.publish();
     Ok(())
 }

@@ -7,6 +7,7 @@ use core::sync::atomic::AtomicU16;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 use heaplens_format::Addr;
+use heaplens_format::arena::frame::split_frame;
 use heaplens_format::arena::table::ModuleRecord;
 use heaplens_format::arena::{MODULE_SIZE, Region};
 use heaplens_format::atomic::{AtomicBool, AtomicU32, AtomicU64};
@@ -110,6 +111,19 @@ impl Modules {
     /// The number of our own module, where it was on a stack.
     pub fn own(&self) -> u16 {
         self.own.load(Relaxed)
+    }
+
+    /// The object file that a frame's code is in, and the address there as the file has it.
+    pub fn place_of<'a>(&self, arena: &'a Arena, frame: u64) -> Option<(&'a [u8], u64)> {
+        let (number, address) = split_frame(frame);
+        let count = arena.extent(Region::Modules).used.load(Relaxed) as usize / MODULE_SIZE;
+        let index = usize::from(number).checked_sub(1).filter(|&index| index < count.min(CAPACITY))?;
+        let record = record(arena, index);
+        if record.published.load(Acquire) != 1 {
+            return None;
+        }
+        // A frame has a return address, one behind the instruction.
+        Some((string(arena, record.path.load(Relaxed)), address.wrapping_sub(1 + record.bias.load(Relaxed))))
     }
 
     /// Forgets everything: the arena was replaced.
@@ -257,13 +271,14 @@ fn put_string(arena: &Arena, text: &[u8]) -> u64 {
 }
 
 fn strings_equal(arena: &Arena, word: u64, text: &[u8]) -> bool {
+    string(arena, word) == text
+}
+
+fn string(arena: &Arena, word: u64) -> &[u8] {
     let (offset, length) = ((word >> 32) as usize, word as u32 as usize);
-    if length != text.len() {
-        return false;
-    }
     let address = arena.address(Region::Strings, offset) as *const u8;
     // SAFETY: the word was made by `put_string`; the range is never written again.
-    unsafe { core::slice::from_raw_parts(address, length) == text }
+    unsafe { core::slice::from_raw_parts(address, length) }
 }
 
 #[cfg(test)]

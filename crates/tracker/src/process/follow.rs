@@ -192,6 +192,12 @@ impl List {
         if !settings.frameworks {
             self.push_text(environment::NO_FRAMEWORKS, &[b"1"])?;
         }
+        if !settings.checks_text.is_empty() {
+            self.push_text(environment::CHECKS, &[settings.checks_text.bytes()])?;
+        }
+        if !settings.guarded_code.is_empty() {
+            self.push_text(environment::GUARDED_CODE, &[settings.guarded_code])?;
+        }
         Some(())
     }
 
@@ -220,13 +226,15 @@ impl List {
 }
 
 fn is_ours(text: &[u8]) -> bool {
-    const OURS: [&str; 6] = [
+    const OURS: [&str; 8] = [
         environment::DIRECTORY,
         environment::AGENT,
         environment::SAMPLE,
         environment::OBJECTS,
         environment::PASSIVE,
         environment::NO_FRAMEWORKS,
+        environment::CHECKS,
+        environment::GUARDED_CODE,
     ];
     OURS.iter().any(|name| value_of(text, name).is_some())
 }

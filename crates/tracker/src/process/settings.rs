@@ -4,7 +4,7 @@
 
 use core::cell::UnsafeCell;
 
-use heaplens_format::environment::{self, Objects};
+use heaplens_format::environment::{self, Checks, Objects};
 
 use super::path::PathBuffer;
 use crate::sys::{self, Descriptor};
@@ -104,6 +104,12 @@ pub struct Settings {
     pub passive: bool,
     /// Whether anything is known of frameworks.
     pub frameworks: bool,
+    /// What is done to find memory errors.
+    pub checks: Checks,
+    /// The same as the recorder wrote it, for programs that are started.
+    pub checks_text: PathBuffer,
+    /// The code whose blocks are guarded.
+    pub guarded_code: &'static [u8],
     /// Whether the stacks of frees are kept and the arguments of functions are checked.
     pub memcheck: bool,
     /// Heap profiles; none where there is a recorder.
@@ -120,6 +126,9 @@ impl Settings {
         objects: Objects::Sampled,
         passive: false,
         frameworks: true,
+        checks: Checks::NONE,
+        checks_text: PathBuffer::EMPTY,
+        guarded_code: &[],
         memcheck: false,
         profile: ProfileSettings::NONE,
     };
@@ -162,6 +171,11 @@ impl Settings {
                 self.passive = value == b"1";
             } else if name == environment::NO_FRAMEWORKS.as_bytes() {
                 self.frameworks = value != b"1";
+            } else if name == environment::CHECKS.as_bytes() {
+                self.checks = Checks::from_text(value);
+                self.checks_text = PathBuffer::new(value);
+            } else if name == environment::GUARDED_CODE.as_bytes() {
+                self.guarded_code = kept(value);
             } else if name == environment::MEMCHECK.as_bytes() {
                 self.memcheck = value == b"1";
             } else {
@@ -175,10 +189,25 @@ impl Settings {
     fn settle(&mut self) {
         if !self.directory.is_empty() {
             self.profile = ProfileSettings::NONE;
-        } else if self.profile.is_wanted() {
+            return;
+        }
+        (self.checks, self.checks_text) = (Checks::NONE, PathBuffer::EMPTY);
+        if self.profile.is_wanted() {
             (self.sample_interval, self.objects) = (0, Objects::None);
             (self.passive, self.frameworks) = (true, false);
         }
+    }
+}
+
+/// A copy that stays.
+fn kept(text: &[u8]) -> &'static [u8] {
+    match sys::private_pages(text.len().max(1)) {
+        // SAFETY: fresh pages of this length, which are never unmapped.
+        Some(pages) => unsafe {
+            core::ptr::copy_nonoverlapping(text.as_ptr(), pages as *mut u8, text.len());
+            core::slice::from_raw_parts(pages as *const u8, text.len())
+        },
+        None => &[],
     }
 }
 
@@ -197,6 +226,22 @@ mod tests {
         assert_eq!(settings.sample_interval, 4096);
         assert!(!settings.follow && settings.passive && !settings.frameworks);
         assert!(settings.memcheck && settings.agent.is_empty());
+    }
+
+    #[test]
+    fn checks_need_a_recorder() {
+        let text = b"HEAPLENS_CHECKS=canaries,guard-lines\0HEAPLENS_GUARDED_CODE=/p|1-2|";
+        let mut settings = Settings::NONE;
+        settings.read(text);
+        assert_eq!(settings.checks, Checks::NONE);
+        settings.read(
+            b"HEAPLENS_DIR=/dev/shm/x\0HEAPLENS_CHECKS=canaries,guard-lines\0HEAPLENS_GUARDED_CODE=/p|1-2|",
+        );
+        assert!(settings.checks.canaries && settings.checks.are_on());
+        assert_eq!(
+            (settings.checks_text.bytes(), settings.guarded_code),
+            (&b"canaries,guard-lines"[..], &b"/p|1-2|"[..])
+        );
     }
 
     #[test]

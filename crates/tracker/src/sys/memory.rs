@@ -81,6 +81,14 @@ pub fn protect(at: usize, length: usize, protection: c_int) -> Result<(), Errno>
     unsafe { syscall(libc::SYS_mprotect, [at, length, protection as usize, 0, 0, 0]) }.map(drop)
 }
 
+/// The memory of this machine in bytes; 0 where the kernel does not say.
+pub fn memory_of_machine() -> u64 {
+    let mut info: [u64; 14] = [0; 14]; // struct sysinfo: 112 bytes, `totalram` is its fifth word, `mem_unit` in its last but one
+    // SAFETY: the kernel writes the structure.
+    let _ = unsafe { syscall(libc::SYS_sysinfo, [info.as_mut_ptr() as usize, 0, 0, 0, 0, 0]) };
+    info[4].saturating_mul(info[13] & u64::from(u32::MAX))
+}
+
 /// Reads words of this process that may not be there any more; how many there were. The kernel checks, and does not fault.
 pub fn read_words<const N: usize>(address: u64) -> ([u64; N], usize) {
     let mut bytes = [[0; 8]; N];

@@ -12,4 +12,6 @@ pub use identity::{
     ProcessNumbers, monotonic_ns, note_own_pid, own_pid, parse_decimal, process_id, process_numbers,
     resident_bytes, soft_limit, thread_id, thread_name,
 };
-pub use memory::{advise, map, own_ranges, private_pages, protect, read_bytes, read_words, unmap};
+pub use memory::{
+    advise, map, memory_of_machine, own_ranges, private_pages, protect, read_bytes, read_words, unmap,
+};

@@ -14,7 +14,7 @@ use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use heaplens_format::arena::PAGE;
 use heaplens_format::arena::block::{
     ADDRESS_BITS, CELL_WORDS, DIRECTORY_BITS, DIRECTORY_ENTRIES, GRANULE_BITS, LEAF_BITS, LEAF_WORDS, Shape,
-    split_address,
+    TOP_ENTRIES, split_address,
 };
 use heaplens_format::arena::{BlockEntry, Family};
 use heaplens_format::atomic::AtomicU64;
@@ -291,6 +291,36 @@ impl Blocks {
         }
     }
 
+    /// Every live block, in the order of their addresses. Others may come and go meanwhile.
+    #[cold]
+    pub fn each(&self, arena: &Arena, mut action: impl FnMut(Addr, Block)) {
+        for granule in Self::granules(arena) {
+            let (top, directory, index, _) = split_address(granule);
+            let Some(word) = Self::word(arena, top, directory, index) else { continue };
+            if BlockEntry::from_raw(word.load(Relaxed)).is_vacant() {
+                continue;
+            }
+            for addr in (granule..granule + (1 << GRANULE_BITS)).step_by(8).map(Addr::new) {
+                if let Some(block) = self.find(arena, addr) {
+                    action(addr, block);
+                }
+            }
+        }
+    }
+
+    /// The granules of all leaves that exist.
+    fn granules(arena: &Arena) -> impl Iterator<Item = u64> {
+        let tops = (0..TOP_ENTRIES).filter(|&top| arena.top(top).load(Acquire) != 0);
+        let leaves = tops.flat_map(|top| {
+            let base = (top as u64) << DIRECTORY_BITS;
+            (0..DIRECTORY_ENTRIES)
+                .map(move |directory| (top, directory, base + ((directory as u64) << LEAF_BITS)))
+        });
+        leaves
+            .filter(|&(top, directory, _)| Self::word(arena, top, directory, 0).is_some())
+            .flat_map(|(_, _, start)| (start..start + (1 << LEAF_BITS)).step_by(1 << GRANULE_BITS))
+    }
+
     /// The block that began at an address and was freed, where no other has taken its granule since.
     pub fn freed(&self, arena: &Arena, addr: Addr) -> Option<Block> {
         let (top, directory, index, offset) = split_address(addr.get());
@@ -494,6 +524,26 @@ mod tests {
         assert_eq!(around(0x7000_f000_0000), Around::Block(huge, block(3, 5 << 30)));
         assert_eq!(around(0x7fff_ffff_fff0), Around::Nothing, "terabytes away from any block");
         assert_eq!(around(0x4141_4141_4141_4140), Around::Nothing);
+    }
+
+    #[test]
+    fn each_live_block_is_visited_once() {
+        let (arena, blocks) = (scratch(), Blocks::new());
+        blocks.reset(true, false);
+        let mut expected = Vec::new();
+        for (number, addr) in [0x5000_1010, 0x5000_1018, 0x5000_1020, 0x7f00_0000_0000, 0x7f12_3456_7890]
+            .into_iter()
+            .enumerate()
+        {
+            let new = block(number as u32 + 1, if number == 3 { 5 << 30 } else { 24 });
+            blocks.insert(&arena, Addr::new(addr), new).unwrap();
+            expected.push((Addr::new(addr), new));
+        }
+        blocks.insert(&arena, Addr::new(0x5000_2000), block(9, 1)).unwrap();
+        blocks.remove(&arena, Addr::new(0x5000_2000));
+        let mut seen = Vec::new();
+        blocks.each(&arena, |addr, block| seen.push((addr, block)));
+        assert_eq!(seen, expected);
     }
 
     #[test]

@@ -50,7 +50,7 @@ impl Frees {
     /// A block is freed at this stack.
     pub fn note(&self, addr: Addr, node: NodeId) {
         let (index, rest) = split(addr);
-        self.entries[index].store(rest << NODE_BITS | (u64::from(node.get()) + 1), Relaxed);
+        self.entries[index].store((rest << NODE_BITS) | (u64::from(node.get()) + 1), Relaxed);
     }
 
     /// Where the block at this address was freed last.

@@ -91,6 +91,15 @@ pub fn on_fork(own: SlotId) {
     }
 }
 
+/// How many slots are taken now.
+pub fn taken() -> usize {
+    let is_taken = |entry: &&AtomicPtr<ThreadSlot>| {
+        // SAFETY: entries below the count are null or point to slots that are never unmapped.
+        unsafe { entry.load(Acquire).as_ref() }.is_some_and(|slot| slot.taken.load(Relaxed) != 0)
+    };
+    SLOTS[..count()].iter().filter(is_taken).count()
+}
+
 fn count() -> usize {
     (COUNT.load(Acquire) as usize).min(CAPACITY)
 }

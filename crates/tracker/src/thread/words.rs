@@ -8,7 +8,8 @@
 //! ```
 //!
 //! After it come the distances to the thread's next sampled block and to its next sampled object of Python, so that an
-//! event that is none needs no slot at all, and where the thread says what operation of a framework it runs (`work`).
+//! event that is none needs no slot at all, where the thread says what operation of a framework it runs (`work`), and how many
+//! blocks come until the next one that is guarded.
 
 use core::arch::{asm, global_asm};
 
@@ -21,11 +22,11 @@ global_asm!(
     ".section .tbss,\"awT\",@nobits",
     ".balign 8",
     ".type heaplens_thread_word,@tls_object",
-    ".size heaplens_thread_word,56",
+    ".size heaplens_thread_word,64",
     ".hidden heaplens_thread_word",
     ".globl heaplens_thread_word",
     "heaplens_thread_word:",
-    ".zero 56",
+    ".zero 64",
     ".text"
 );
 
@@ -58,8 +59,17 @@ pub(crate) fn thread_object_distance() -> *mut Distance {
 /// Where this thread says which operation of a framework it runs.
 #[inline(always)]
 pub fn annotation<'a>() -> &'a mut Annotation {
-    // SAFETY: the last of the words, which belong to this thread alone; zeros say that it never did.
+    // SAFETY: words after those, which belong to this thread alone; zeros say that it never did.
     unsafe { &mut *thread_object_distance().wrapping_add(1).cast() }
+}
+
+/// Where the countdown is that the agent's code in assembly steps by itself: in bytes from the thread word.
+pub const GUARD_COUNTDOWN: usize = 56;
+
+/// Blocks until one is guarded; 0: not drawn yet.
+#[inline(always)]
+pub fn guard_countdown() -> *mut u64 {
+    thread_word().wrapping_byte_add(GUARD_COUNTDOWN)
 }
 
 /// Whether an object of Python is no sample and needs nothing from us. Where every object is recorded, none passes by: the

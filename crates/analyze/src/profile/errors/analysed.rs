@@ -93,6 +93,13 @@ impl AnalysedError {
         error_line(stack)
     }
 
+    /// What to run in order to catch the access itself, where only its trace was found: the line that allocates the block.
+    pub fn guard_line(&self) -> Option<&StackFrame> {
+        let is_trace =
+            matches!(self.kind, Some(ErrorKind::Overrun | ErrorKind::Underrun | ErrorKind::WriteAfterFree));
+        Self::line_of(&self.allocated).filter(|frame| is_trace && !frame.is_python() && frame.file.is_some())
+    }
+
     /// Whether its stack begins with the caller of the function that is at fault, where Memcheck has that function itself first.
     pub fn is_of_call(&self) -> bool {
         self.engine == Engine::Heaplens

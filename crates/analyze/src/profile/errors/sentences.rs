@@ -60,6 +60,9 @@ pub(super) fn what(error: &MemoryError) -> String {
     match (memcheck_kind(error.kind), error.kind) {
         ("InvalidFree", _) => INVALID_FREE.to_owned(),
         ("MismatchedFree", _) => MISMATCHED_FREE.to_owned(),
+        (_, ErrorKind::Overrun | ErrorKind::Underrun | ErrorKind::WriteAfterFree) => {
+            format!("Invalid write, found {}", found_at(error))
+        }
         ("InvalidWrite", _) => format!("Invalid write{access}"),
         ("InvalidRead", _) => format!("Invalid read{access}"),
         (_, ErrorKind::Overlap) => {
@@ -81,6 +84,15 @@ pub(super) fn what(error: &MemoryError) -> String {
             )
         }
         _ => "realloc() with size 0".to_owned(),
+    }
+}
+
+/// When bytes were found to be changed: the write itself was not seen.
+fn found_at(error: &MemoryError) -> &'static str {
+    match (error.kind, error.stack.get()) {
+        (ErrorKind::WriteAfterFree, _) => "in a freed block",
+        (_, 0) => "when the program ended",
+        _ => "when the block was freed",
     }
 }
 

@@ -9,6 +9,7 @@ use heaplens_analyze::suppressions;
 use heaplens_format::recording::LeakKind;
 
 use super::valgrind_options::ValgrindOptions;
+use crate::checks::GuardArguments;
 use crate::values::{Color, YesNo};
 
 /// `heaplens memcheck`. Options are spelled as Memcheck spells them.
@@ -68,6 +69,11 @@ pub(crate) struct MemcheckArguments {
     /// Whether to show blocks that are freed by another function than the one that belongs to their allocation (free for new)
     #[arg(long, value_name = "yes|no", default_value = "yes", hide_possible_values = true)]
     pub(super) show_mismatched_frees: YesNo,
+    /// Keep up to N bytes of freed blocks, to find writes to them; 0: none
+    #[arg(long, value_name = "N", default_value_t = 20_000_000)]
+    pub(super) freelist_vol: u64,
+    #[command(flatten)]
+    pub(super) guard: GuardArguments,
     /// Write the output to FILE instead of stderr (%p: process ID, %q{VAR}: environment variable, %%: percent sign)
     #[arg(long, value_name = "FILE")]
     pub(super) log_file: Option<OsString>,

@@ -24,6 +24,7 @@ use heaplens_report::export::valgrind::{self, XmlOptions};
 use heaplens_report::text::leaks::{self, LeakOptions};
 use heaplens_snapshot::Snapshot;
 
+use crate::checks::WantedChecks;
 use crate::destination;
 use crate::failure::{Failure, eprint};
 use crate::launch::{explain, status_of};
@@ -99,7 +100,7 @@ fn print_cost(blocks: usize, cost: Cost) {
 
 impl MemcheckArguments {
     /// Runs the program, with a leak check at exit unless it is switched off.
-    fn run(&self, agent: &'static [u8]) -> Result<Outcome, RunError> {
+    fn run(&self, agent: &'static [u8], wanted: WantedChecks) -> Result<Outcome, RunError> {
         let mut analysis = Analysis::default();
         let mut examine = |snapshot: &Snapshot, _: HeapMoment| {
             let stopwatch = Stopwatch::start();
@@ -110,12 +111,13 @@ impl MemcheckArguments {
             found
         };
         let examiner = (self.leak_check != LeakDetail::No).then_some(&mut examine as _);
-        run_with(self.run_options(agent), Listeners { examiner, ..Listeners::default() })
+        run_with(self.run_options(agent, wanted), Listeners { examiner, ..Listeners::default() })
     }
 
     /// Runs the program under Heaplens itself.
     fn recorded(&self, agent: &'static [u8]) -> Result<OwnRun, Failure> {
-        let outcome = self.run(agent).map_err(explain)?;
+        let wanted = self.guard.wanted(Some(self.freelist_vol), &self.command)?;
+        let outcome = self.run(agent, wanted).map_err(explain)?;
         for warning in &outcome.warnings {
             eprint(&format!("warning: {warning}"));
         }
@@ -150,7 +152,7 @@ impl MemcheckArguments {
         failure.map_or(Ok(status), Err)
     }
 
-    fn run_options(&self, agent: &'static [u8]) -> RunOptions {
+    fn run_options(&self, agent: &'static [u8], wanted: WantedChecks) -> RunOptions {
         RunOptions {
             command: self.command.clone(),
             agent: Some(agent),
@@ -161,6 +163,8 @@ impl MemcheckArguments {
             frameworks: true,
             finalize_graph: None,
             memcheck: true,
+            checks: wanted.checks,
+            guarded_code: wanted.guarded_code,
             clean_blocks: true,
         }
     }

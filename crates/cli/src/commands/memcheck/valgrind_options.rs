@@ -23,7 +23,6 @@ const IGNORED: &[&str] = &[
     "fair-sched",
     "free-fill",
     "freelist-big-blocks",
-    "freelist-vol",
     "ignore-range-below-sp",
     "ignore-ranges",
     "input-fd",

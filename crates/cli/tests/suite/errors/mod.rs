@@ -4,4 +4,5 @@ mod allocators;
 mod arguments;
 mod frees;
 mod outputs;
+mod overruns;
 mod truth;

@@ -76,9 +76,17 @@ impl Checked {
 
 /// Runs a program under `heaplens memcheck` with these options.
 pub fn checked(options: &[&str], program: &Path, words: &[&str]) -> Checked {
+    checked_with(None, options, program, words)
+}
+
+/// The same with a library that is preloaded.
+pub fn checked_with(preload: Option<&Path>, options: &[&str], program: &Path, words: &[&str]) -> Checked {
     let folder = Folder::new();
     let json = folder.file("errors.json");
     let mut command = Heaplens::bare(["memcheck", "--json"]);
+    if let Some(library) = preload {
+        command.env("LD_PRELOAD", library);
+    }
     let output = command.arg(&json).args(options).arg(program).args(words).output().expect("heaplens starts");
     let bytes = std::fs::read(json)
         .unwrap_or_else(|error| panic!("no report: {error}\n{}", String::from_utf8_lossy(&output.stderr)));

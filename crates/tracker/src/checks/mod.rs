@@ -1,0 +1,110 @@
+//! What is done to find memory errors besides watching calls: canaries behind blocks, a quarantine of freed ones, and blocks with guard pages.
+//! Active only where somebody asked for it ([`heaplens_format::environment::Checks`]); without, a hook reads one word. It owns the memory
+//! around blocks; which block has what, and what is reported, is decided in `events::checks`.
+//!
+//! Every block that a hook of ours gave out has a canary, and no other: what is not in the block table is not checked. Where C++'s operators
+//! are somebody's own, theirs have none.
+
+pub mod canary;
+mod guard_pages;
+mod guarded_code;
+mod limits;
+pub mod quarantine;
+mod slot_queue;
+
+use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::{AtomicBool, AtomicU32};
+
+use heaplens_format::Bytes;
+use heaplens_format::arena::Family;
+use heaplens_format::environment::{self, Guarding};
+
+pub use guard_pages::{GuardPages, Guarded, Refusal, Slot, SlotState};
+pub use guarded_code::GuardedCode;
+use quarantine::Quarantine;
+
+/// The checks of this process.
+#[derive(Debug)]
+pub struct Checks {
+    /// Whether blocks may have a canary, or a guard.
+    is_on: AtomicBool,
+    has_canaries: AtomicBool,
+    /// Families whose blocks have a canary besides `malloc`'s own, as bits. Zero at first, as all that is here: it takes no room in the file.
+    families: AtomicU32,
+    /// Freed blocks.
+    pub quarantine: Quarantine,
+    /// Guarded blocks.
+    pub guards: GuardPages,
+    /// The code whose blocks are guarded.
+    pub code: GuardedCode,
+}
+
+impl Default for Checks {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Checks {
+    /// Nothing is checked.
+    pub const fn new() -> Self {
+        Self {
+            is_on: AtomicBool::new(false),
+            has_canaries: AtomicBool::new(false),
+            families: AtomicU32::new(0),
+            quarantine: Quarantine::new(),
+            guards: GuardPages::new(),
+            code: GuardedCode::new(),
+        }
+    }
+
+    /// Begins, in a process that has no other thread: before the first block.
+    pub fn start(&self, wanted: &environment::Checks, code: &'static [u8]) {
+        let has_guards = wanted.guarding != Guarding::None && self.guards.open();
+        if wanted.guarding == Guarding::Lines {
+            self.code.read(code);
+        }
+        self.has_canaries.store(wanted.canaries, Relaxed);
+        self.quarantine.reset(Bytes::new(if wanted.canaries { wanted.quarantine } else { 0 }));
+        self.is_on.store(wanted.canaries || has_guards, Relaxed);
+    }
+
+    /// In a forked child, before its first block. Its parent's freed blocks stay where they are.
+    pub fn on_fork(&self, wanted: &environment::Checks) {
+        if self.is_on() {
+            self.quarantine.reset(Bytes::new(if wanted.canaries { wanted.quarantine } else { 0 }));
+            self.guards.on_fork();
+            self.code.forget();
+        }
+    }
+
+    /// Whether blocks may have a canary, or a guard.
+    #[inline(always)]
+    pub fn is_on(&self) -> bool {
+        self.is_on.load(Relaxed)
+    }
+
+    /// Whether blocks have a canary.
+    pub fn has_canaries(&self) -> bool {
+        self.has_canaries.load(Relaxed)
+    }
+
+    /// Whether a block of this family has a canary, where blocks have any.
+    pub fn has_canary(&self, family: Family) -> bool {
+        let is_trusted = || (self.families.load(Relaxed) >> (family as u32)) & 1 == 1;
+        self.has_canaries() && (family == Family::Malloc || is_trusted())
+    }
+
+    /// C++'s operators end in `malloc`, with the size that they were given. Those with an alignment round it up.
+    pub fn trust_operators(&self) {
+        self.families.fetch_or(OPERATORS, Relaxed);
+    }
+
+    /// Not all that they give out came from `malloc`.
+    pub fn distrust_operators(&self) {
+        self.families.fetch_and(!OPERATORS, Relaxed);
+    }
+}
+
+/// The families of plain operators.
+const OPERATORS: u32 = 1 << Family::New as u32 | 1 << Family::NewArray as u32;

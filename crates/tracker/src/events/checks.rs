@@ -1,0 +1,406 @@
+//! Blocks with canaries, freed ones in the quarantine, and guarded ones: what is done when they come and go, and what is reported when one of
+//! them is not as it should be. Nothing here is on the path of a program that nobody checks.
+
+use core::sync::atomic::Ordering::Relaxed;
+
+use heaplens_format::arena::Family;
+use heaplens_format::arena::error::{CalledFunction, ErrorKind, ErrorWhat};
+use heaplens_format::environment::Guarding;
+use heaplens_format::{Addr, Bytes, NodeId, SiteId};
+
+use crate::checks::quarantine::{self, Freed};
+use crate::checks::{Guarded, SlotState, canary};
+use crate::lifecycle::is_recording;
+use crate::process::{is_own_arena, settings};
+use crate::sys;
+use crate::tables::blocks::Block;
+use crate::tables::errors::{self, NewError};
+use crate::tables::frees::FREES;
+use crate::tables::sampling::mix;
+use crate::tables::sites;
+use crate::thread::guard::Guard;
+use crate::thread::thread_slot;
+use crate::thread::words::guard_countdown;
+use crate::tracker::Tracker;
+use crate::unwind::walk::{Cursor, NEXT};
+use crate::unwind::{Caller, stacks};
+
+/// What to do with a block that the program freed.
+#[derive(Clone, Copy, Debug)]
+pub enum AfterFree {
+    /// Nothing: it was a guarded one, or stays in the quarantine.
+    Kept,
+    /// Give it to the allocator.
+    Free,
+}
+
+/// A block that a hook is about to make.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted {
+    /// As the program asked for it.
+    pub size: usize,
+    /// What `malloc` gives, or more.
+    pub alignment: usize,
+}
+
+/// An access that was caught.
+#[derive(Clone, Copy, Debug)]
+pub struct Access {
+    /// What was accessed.
+    pub address: usize,
+    /// Whether it was a write.
+    pub is_write: bool,
+    /// Of the code, and of the thread at that moment.
+    pub instruction: u64,
+    /// See above.
+    pub caller: Caller,
+}
+
+/// What to do with a signal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FaultAnswer {
+    /// It is the program's.
+    NotOurs,
+    /// It was reported; the program goes on.
+    GoOn,
+    /// It was reported, and the program is to end.
+    Stop,
+}
+
+impl Tracker {
+    /// A guarded block, where this one is to be guarded and can be.
+    pub fn allocate_guarded(&self, guard: &Guard, wanted: Wanted, caller: Caller) -> Option<usize> {
+        if !is_recording(guard) || !wanted.alignment.is_power_of_two() || !self.may_be_guarded() {
+            return None;
+        }
+        let site = self.site(guard, caller)?;
+        if settings().checks.guarding == Guarding::Lines && !self.is_guarded_site(site) {
+            return None;
+        }
+        self.take_guarded(wanted, sites::node(&self.arena, site))
+    }
+
+    fn take_guarded(&self, wanted: Wanted, allocated: Option<NodeId>) -> Option<usize> {
+        let checks = &settings().checks;
+        let alignment =
+            if wanted.alignment == DEFAULT_ALIGNMENT { checks.alignment as usize } else { wanted.alignment };
+        let slot = self.checks.guards.allocate(wanted.size, alignment, checks.side)?;
+        slot.allocated.store(allocated.map_or(0, NodeId::get), Relaxed);
+        Some(slot.start())
+    }
+
+    /// The same for a block that is not recorded, in a sampled run: its turn has come. `caller` may be a frame of ours.
+    #[cold]
+    pub fn allocate_guarded_in_turn(&self, guard: &Guard, size: usize, caller: Caller) -> Option<usize> {
+        if !is_recording(guard) {
+            return None;
+        }
+        let node = self.node(guard, self.outside(guard, caller));
+        self.take_guarded(Wanted { size, alignment: DEFAULT_ALIGNMENT }, node)
+    }
+
+    /// A guarded block ends that is not recorded. `caller` may be a frame of ours.
+    #[cold]
+    pub fn free_guarded_in_turn(&self, guard: &Guard, addr: usize, caller: Caller) {
+        if is_recording(guard) {
+            self.free_guarded(guard, addr, self.outside(guard, caller), false);
+        }
+    }
+
+    /// The first frame that is none of ours.
+    fn outside(&self, guard: &Guard, caller: Caller) -> Caller {
+        const MOST: usize = 16;
+        let own = guard.slot().and_then(|slot| slot.own_stack_end(caller.rsp));
+        let end = own.unwrap_or_else(|| stacks::end_of(Addr::new(caller.rsp)));
+        let mut cursor = Cursor::new(caller, end);
+        for _ in 0..MOST {
+            let rule = self.unwinder.rule(&self.arena, Addr::new(cursor.lookup));
+            if rule.module() != self.unwinder.modules.own() || cursor.step(rule, |_, _| ()) & NEXT == 0 {
+                break;
+            }
+        }
+        Caller { rsp: cursor.slot, rbp: cursor.rbp }
+    }
+
+    /// Whether it is this block's turn, as far as that does not depend on its site.
+    fn may_be_guarded(&self) -> bool {
+        match settings().checks.guarding {
+            Guarding::None => false,
+            Guarding::All | Guarding::Lines => self.checks.guards.range().1 != 0,
+            Guarding::Sample(blocks) => is_turn(blocks),
+        }
+    }
+
+    fn is_guarded_site(&self, site: SiteId) -> bool {
+        self.checks.code.holds_site(site.get(), || {
+            let node = sites::node(&self.arena, site);
+            node.is_some_and(|node| {
+                self.trie.frames(&self.arena, node).any(|frame| self.is_guarded_frame(frame))
+            })
+        })
+    }
+
+    fn is_guarded_frame(&self, frame: u64) -> bool {
+        let place = self.unwinder.modules.place_of(&self.arena, frame);
+        place.is_some_and(|(path, offset)| self.checks.code.holds(path, offset))
+    }
+
+    /// The size of a block that has a canary or a guard, as the program asked for it; `None` where it has neither.
+    pub fn asked_size(&self, addr: usize) -> Option<usize> {
+        if self.checks.guards.contains(addr) {
+            return self.checks.guards.at(addr).map(|found| found.size);
+        }
+        let block = self.blocks.find(&self.arena, Addr::new(addr as u64))?;
+        self.checks.has_canary(block.family).then_some(block.size.get() as usize)
+    }
+
+    /// A block that the program is about to give back: is it whole?
+    pub fn check_around(&self, guard: &Guard, addr: Addr, block: Block, caller: Caller) {
+        let start = addr.get() as usize;
+        let changed = match self.checks.guards.contains(start) {
+            true => self.checks.guards.at(start).and_then(|found| self.checks.guards.damage(found.slot)),
+            // SAFETY: the block is in the table and its owner gives it to us now.
+            false if self.checks.has_canary(block.family) => unsafe {
+                canary::damage(start, block.size.get() as usize)
+            },
+            false => None,
+        };
+        if let Some(changed) = changed {
+            self.report_damage(addr, block, changed, self.node(guard, caller));
+        }
+    }
+
+    /// A block was freed, and is out of the table: what becomes of it? `give_back` frees those that leave the quarantine.
+    pub fn after_checked_free(
+        &self,
+        guard: &Guard,
+        addr: Addr,
+        block: Option<Block>,
+        caller: Caller,
+        give_back: impl Fn(usize),
+    ) -> AfterFree {
+        let start = addr.get() as usize;
+        if self.checks.guards.contains(start) {
+            self.free_guarded(guard, start, caller, block.is_some());
+            return AfterFree::Kept;
+        }
+        let Some(block) = block else {
+            self.leave_quarantine(addr, give_back);
+            return AfterFree::Free;
+        };
+        if !self.checks.has_canary(block.family) || !self.checks.quarantine.takes(block.size) {
+            return AfterFree::Free;
+        }
+        let freed = FREES.at(addr).or_else(|| self.node(guard, caller)).unwrap_or(NodeId::new(0));
+        self.put_into_quarantine(Freed { addr, block, freed }, give_back)
+    }
+
+    /// What the program frees a second time, or resizes, is given back first: the allocator finds it as it would alone.
+    #[cold]
+    pub fn leave_quarantine(&self, addr: Addr, give_back: impl Fn(usize)) {
+        let ([word], count) = sys::read_words::<1>(addr.get());
+        let start = addr.get() as usize;
+        if count == 1 && quarantine::is_pattern(start, word) && self.checks.quarantine.take_out(addr) {
+            give_back(start);
+        }
+    }
+
+    /// `is_checked`: what lies around it was looked at.
+    fn free_guarded(&self, guard: &Guard, addr: usize, caller: Caller, is_checked: bool) {
+        let Some(found) = self.checks.guards.at(addr).filter(|found| found.state == SlotState::Live) else {
+            return;
+        };
+        if !is_checked && let Some(changed) = self.checks.guards.damage(found.slot) {
+            let allocated = found.slot.allocated.load(Relaxed);
+            let at = Addr::new(addr as u64);
+            let error = NewError {
+                allocated: (allocated != 0).then(|| NodeId::new(allocated)),
+                start: at,
+                size: Bytes::new(found.size as u64),
+                ..self.damage_at(at, changed, Family::Malloc, self.node(guard, caller))
+            };
+            errors::record(&self.arena, &error);
+        }
+        let freed = self.node(guard, caller).map_or(0, NodeId::get);
+        self.checks.guards.free(found.slot, freed);
+    }
+
+    fn put_into_quarantine(&self, freed: Freed, give_back: impl Fn(usize)) -> AfterFree {
+        // SAFETY: the program has given the block up, and it is as long as a padded one.
+        unsafe { quarantine::fill(freed.addr.get() as usize, whole(&freed)) };
+        let leaving = self.checks.quarantine.put(freed);
+        for old in leaving.blocks() {
+            self.check_freed(old);
+            give_back(old.addr.get() as usize);
+        }
+        if leaving.is_kept { AfterFree::Kept } else { AfterFree::Free }
+    }
+
+    /// Whether a block in the quarantine was written to.
+    fn check_freed(&self, freed: Freed) {
+        let start = freed.addr.get() as usize;
+        // SAFETY: it was filled when it came, and is not given back yet.
+        let Some(changed) = (unsafe { quarantine::first_change(start, whole(&freed)) }) else { return };
+        let freed_at = (freed.freed.get() != 0).then_some(freed.freed);
+        let what = what(ErrorKind::WriteAfterFree, freed.block.family);
+        let error = NewError {
+            freed: freed_at,
+            ..self.about(
+                NewError::at(what, NodeId::new(0), Addr::new(changed as u64)),
+                freed.addr,
+                freed.block,
+            )
+        };
+        errors::record(&self.arena, &error);
+    }
+
+    /// The program ends: every block, and every one in the quarantine.
+    #[cold]
+    pub fn check_all_blocks(&self) {
+        if !self.checks.is_on() || !is_own_arena() {
+            return;
+        }
+        self.checks.quarantine.each(|freed| self.check_freed(freed));
+        for found in self.checks.guards.each_live() {
+            self.check_guarded(found);
+        }
+        if self.checks.has_canaries() {
+            let is_alone = thread_slot::taken() <= 1;
+            self.blocks.each(&self.arena, |addr, block| self.check_live(addr, block, is_alone));
+        }
+    }
+
+    fn check_guarded(&self, found: Guarded<'_>) {
+        let addr = Addr::new(found.start as u64);
+        let block = self.blocks.find(&self.arena, addr);
+        if let (Some(block), Some(changed)) = (block, self.checks.guards.damage(found.slot)) {
+            self.report_damage(addr, block, changed, None);
+        }
+    }
+
+    /// Another thread may free the block meanwhile, and even unmap it: what is read counts only if the block is there before and after.
+    fn check_live(&self, addr: Addr, block: Block, is_alone: bool) {
+        let (start, size) = (addr.get() as usize, block.size.get() as usize);
+        if !self.checks.has_canary(block.family) || self.checks.guards.contains(start) {
+            return;
+        }
+        let look = || match is_alone {
+            // SAFETY: no other thread can free the block.
+            true => unsafe { canary::damage(start, size) },
+            false => copied_damage(start, size),
+        };
+        let Some(changed) = look() else { return };
+        let is_there = || self.blocks.find(&self.arena, addr) == Some(block);
+        if is_there() && look() == Some(changed) && is_there() {
+            self.report_damage(addr, block, changed, None);
+        }
+    }
+
+    fn report_damage(&self, addr: Addr, block: Block, changed: usize, found_at: Option<NodeId>) {
+        let error = self.about(self.damage_at(addr, changed, block.family, found_at), addr, block);
+        errors::record(&self.arena, &error);
+    }
+
+    fn damage_at(&self, addr: Addr, changed: usize, family: Family, found_at: Option<NodeId>) -> NewError {
+        let kind = if (changed as u64) < addr.get() { ErrorKind::Underrun } else { ErrorKind::Overrun };
+        NewError::at(what(kind, family), found_at.unwrap_or(NodeId::new(0)), Addr::new(changed as u64))
+    }
+
+    fn about(&self, error: NewError, start: Addr, block: Block) -> NewError {
+        let allocated = sites::node(&self.arena, block.site);
+        NewError { site: Some(block.site), allocated, start, size: block.size, ..error }
+    }
+
+    /// A signal says that memory was accessed that may not be.
+    #[cold]
+    pub fn on_fault(&self, access: Access) -> FaultAnswer {
+        if !self.checks.guards.contains(access.address) {
+            return FaultAnswer::NotOurs;
+        }
+        let Some(found) = self.checks.guards.around(access.address) else { return FaultAnswer::NotOurs };
+        if let Some(guard) = Guard::enter(crate::Nesting::Expected)
+            && is_recording(&guard)
+        {
+            self.report_access(&guard, access, found);
+        }
+        match settings().checks.stops || !self.checks.guards.let_pass(access.address) {
+            true => FaultAnswer::Stop,
+            false => FaultAnswer::GoOn,
+        }
+    }
+
+    fn report_access(&self, guard: &Guard, access: Access, found: Guarded<'_>) {
+        let addr = Addr::new(found.start as u64);
+        let known = self.blocks.find(&self.arena, addr).filter(|_| found.state == SlotState::Live);
+        let family = known.map_or(Family::Malloc, |block| block.family);
+        let node = |number: u32| (number != 0).then(|| NodeId::new(number));
+        let kind = if access.is_write { ErrorKind::GuardWrite } else { ErrorKind::GuardRead };
+        let stack = self.interrupted_stack(guard, access).unwrap_or(NodeId::new(0));
+        let error = NewError {
+            site: known.map(|block| block.site),
+            allocated: node(found.slot.allocated.load(Relaxed)),
+            freed: node(found.slot.freed.load(Relaxed)).filter(|_| found.state == SlotState::Freed),
+            start: addr,
+            size: Bytes::new(found.size as u64),
+            ..NewError::at(what(kind, family), stack, Addr::new(access.address as u64))
+        };
+        errors::record(&self.arena, &error);
+    }
+
+    /// The stack of the code that was interrupted. A hook's stack begins at a return address in memory, so the instruction is put where the
+    /// return address of a call would be that has just returned: the word is the thread's own, and gets back what it held.
+    fn interrupted_stack(&self, guard: &Guard, access: Access) -> Option<NodeId> {
+        let slot = access.caller.rsp.wrapping_sub(8);
+        if !slot.is_multiple_of(8) || sys::read_words::<1>(slot).1 != 1 {
+            return None;
+        }
+        let word = slot as *mut u64;
+        // SAFETY: the word was read just now; it lies below the stack pointer of the code that is interrupted, on this thread's stack, and
+        // only that code may have something in it, which is put back.
+        unsafe {
+            let before = word.read_volatile();
+            word.write_volatile(access.instruction.wrapping_add(1));
+            let node = self.node(guard, Caller { rsp: slot, rbp: access.caller.rbp });
+            word.write_volatile(before);
+            node
+        }
+    }
+}
+
+/// What `malloc` gives.
+pub const DEFAULT_ALIGNMENT: usize = 16;
+
+/// The bytes of a freed block that are filled: its canary as well.
+fn whole(freed: &Freed) -> usize {
+    let size = freed.block.size.get() as usize;
+    canary::padded(size).unwrap_or(size)
+}
+
+fn what(kind: ErrorKind, family: Family) -> ErrorWhat {
+    ErrorWhat { kind, family, function: CalledFunction::default() }
+}
+
+/// The same as [`canary::damage`] for memory that may be gone.
+fn copied_damage(start: usize, size: usize) -> Option<usize> {
+    let mut copy = [0; canary::MOST];
+    let (first, length) = canary::words_of(start, size)?;
+    let copy = copy.get_mut(..length)?;
+    if sys::read_bytes(first as u64, copy) != length {
+        return None;
+    }
+    canary::damage_in(copy, start, size)
+}
+
+/// Whether the turn of one of `blocks` blocks has come, on this thread.
+fn is_turn(blocks: u32) -> bool {
+    // SAFETY: the word belongs to this thread; a signal handler that meets it halfway only moves a turn.
+    let countdown = unsafe { &mut *guard_countdown() };
+    let left = if *countdown == 0 { next_turn(blocks) } else { *countdown };
+    *countdown = left - 1;
+    left == 1
+}
+
+/// After how many blocks the next turn comes: from 1 to twice the mean, so that no pattern of the program hides some of them for ever.
+pub fn next_turn(blocks: u32) -> u64 {
+    1 + mix(crate::process::clock::ticks()) % (2 * u64::from(blocks)).saturating_sub(1).max(1)
+}
