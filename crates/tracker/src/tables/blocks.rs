@@ -210,9 +210,10 @@ impl Blocks {
     fn remove_recorded(&self, arena: &Arena, addr: Addr) -> Option<Block> {
         let (top, directory, index, offset) = split_address(addr.get());
         let word = Self::word(arena, top, directory, index)?;
-        match self.mark_freed(word, offset) {
+        let entry = BlockEntry::from_raw(word.load(Relaxed));
+        match self.mark_freed(word, entry, offset) {
             Some(entry) => Some(Block::of(entry)),
-            None if BlockEntry::from_raw(word.load(Relaxed)).is_vacant() => None,
+            None if entry.is_vacant() => None,
             None => Self::remove_slow(arena, word, offset),
         }
     }
@@ -221,17 +222,17 @@ impl Blocks {
     /// there all the same.
     #[inline(always)]
     pub fn remove_plain(&self, arena: &Arena, addr: Addr) -> Option<BlockEntry> {
-        if self.sampled.load(Relaxed) {
+        if self.sampled.load(Relaxed) || self.shared_granules.load(Relaxed) {
             return None;
         }
         let (top, directory, index, offset) = split_address(addr.get());
-        self.mark_freed(Self::word(arena, top, directory, index)?, offset)
+        let word = Self::word(arena, top, directory, index)?;
+        self.mark_freed(word, BlockEntry::from_raw(word.load(Relaxed)), offset)
     }
 
     /// What the word was, where it was that of a block that is alone in its granule.
     #[inline(always)]
-    fn mark_freed(&self, word: &AtomicU64, offset: u64) -> Option<BlockEntry> {
-        let entry = BlockEntry::from_raw(word.load(Relaxed));
+    fn mark_freed(&self, word: &AtomicU64, entry: BlockEntry, offset: u64) -> Option<BlockEntry> {
         if self.shared_granules.load(Relaxed) || !entry.is_block_at(offset) {
             return None;
         }
