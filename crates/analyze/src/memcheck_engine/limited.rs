@@ -30,7 +30,8 @@ impl<R: Read> Limited<R> {
         self.left = MOST_BYTES;
     }
 
-    fn fill(&mut self) -> io::Result<()> {
+    /// Reads more; `true` at the end. It may be less than a character.
+    fn fill(&mut self) -> io::Result<bool> {
         self.bytes.drain(..self.end);
         let rest = self.bytes.len();
         self.bytes.resize(CHUNK, 0);
@@ -42,7 +43,7 @@ impl<R: Read> Limited<R> {
         };
         self.bytes.truncate(rest + *read.as_ref().unwrap_or(&0));
         (self.start, self.end) = (0, make_text(&mut self.bytes, matches!(read, Ok(0))));
-        read.map(|_| ())
+        read.map(|read| read == 0)
     }
 }
 
@@ -76,9 +77,8 @@ impl<R: Read> BufRead for Limited<R> {
         if self.left == 0 {
             return Err(io::Error::other("an element has more than 16 MiB of text"));
         }
-        if self.start == self.end {
-            self.fill()?;
-        }
+        // Nothing would mean the end.
+        while self.start == self.end && !self.fill()? {}
         Ok(&self.bytes[self.start..self.end.min(self.start + self.left)])
     }
 

@@ -114,10 +114,8 @@ impl<R: Read> Xml<R> {
             self.reader.get_mut().renew();
             let piece = match self.reader.read_event_into(&mut self.buffer) {
                 Ok(event) => piece(&event),
-                // A tag, a comment or the like that is not closed.
-                Err(quick_xml::Error::Syntax(_)) if at_end(&mut self.reader) => {
-                    return Err(Incomplete::CutOff);
-                }
+                // A tag, a reference or the like that is not closed.
+                Err(_) if at_end(&mut self.reader) => return Err(Incomplete::CutOff),
                 Err(error) => return Err(self.malformed(error)),
             };
             if let Some(piece) = piece {
