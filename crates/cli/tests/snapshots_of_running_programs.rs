@@ -31,6 +31,7 @@ fn options(command: &[&Path]) -> RunOptions {
         passive: true,
         frameworks: true,
         finalize_graph: None,
+        leak_check: None,
         clean_blocks: false,
     }
 }

@@ -36,8 +36,19 @@ pub struct RunOptions {
     pub frameworks: bool,
     /// After how many runs of a session from one line its graph is finalized.
     pub finalize_graph: Option<u32>,
+    /// The marks between which leaks are checked.
+    pub leak_check: Option<LeakCheckMarks>,
     /// Whether the allocator overwrites old contents of blocks: stale pointers in them would seem to hold lost blocks.
     pub clean_blocks: bool,
+}
+
+/// A part of the program between two of its marks, each given by its label, or as `start` or `end` of the process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeakCheckMarks {
+    /// Where it begins.
+    pub from: String,
+    /// Where it ends.
+    pub to: String,
 }
 
 /// How a run went.
@@ -150,6 +161,7 @@ fn run_recorded(options: &RunOptions, program: &Path, listeners: Listeners<'_>) 
         passive: options.passive,
         frameworks: options.frameworks,
         finalize_graph: options.finalize_graph,
+        leak_check: options.leak_check.clone().map(|LeakCheckMarks { from, to }| [from, to]),
         clean_blocks: options.clean_blocks,
     };
     match run_to_end(options, program, Some(&preload), listeners) {

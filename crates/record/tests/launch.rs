@@ -23,6 +23,7 @@ fn options(command: &[&str], agent: Option<&'static [u8]>) -> RunOptions {
         passive: false,
         frameworks: true,
         finalize_graph: None,
+        leak_check: None,
         clean_blocks: false,
     }
 }

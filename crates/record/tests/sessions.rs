@@ -53,6 +53,7 @@ fn run_with_stand_in(command: &[&str]) -> Outcome {
         passive: false,
         frameworks: true,
         finalize_graph: None,
+        leak_check: None,
         clean_blocks: false,
     })
     .unwrap()

@@ -54,6 +54,7 @@ fn expect(script: &str, exit: Exit) -> Result<(), Failed> {
         passive: false,
         frameworks: true,
         finalize_graph: None,
+        leak_check: None,
         clean_blocks: false,
     })?;
     match outcome.exit == exit {

@@ -14,6 +14,7 @@ use crate::tables::arena::Arena;
 use crate::tables::blocks::Blocks;
 use crate::tables::counters::Counters;
 use crate::tables::marks::Marks;
+use crate::tables::sections::Sections;
 use crate::tables::trie::Trie;
 use crate::thread::work::Work;
 use crate::unwind::Unwinder;
@@ -41,6 +42,8 @@ pub struct Tracker {
     pub work: Work,
     /// Mean distance of samples; 0: exact.
     pub interval: AtomicU64,
+    /// Parts of the program whose leaks are checked.
+    pub sections: Sections,
     /// Those that the program writes itself.
     pub profiles: Profiles,
 }
@@ -56,6 +59,7 @@ static TRACKER: Tracker = Tracker {
     counters: Counters::new(),
     work: Work::new(),
     interval: AtomicU64::new(0),
+    sections: Sections::new(),
     profiles: Profiles::new(),
 };
 

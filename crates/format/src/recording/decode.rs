@@ -202,8 +202,19 @@ impl Assembly {
             }
         }
         soundness::uphold(&mut parts.process, &mut parts.tallies);
-        let Tallies { stacks, sites, losses, symbols, marks, ledger, leaks, heap, counters, threads } =
-            parts.tallies;
+        let Tallies {
+            stacks,
+            sites,
+            losses,
+            symbols,
+            marks,
+            ledger,
+            leaks,
+            heap,
+            counters,
+            threads,
+            sections: checked,
+        } = parts.tallies;
         let sections = [
             (Section::Stacks, stacks),
             (Section::Sites, sites),
@@ -215,6 +226,7 @@ impl Assembly {
             (Section::Heap, heap),
             (Section::Counters, counters),
             (Section::Threads, threads),
+            (Section::Sections, checked),
         ];
         for (section, tally) in sections {
             let offset = parts.seen.get(&section).copied().unwrap_or(length);
@@ -250,6 +262,7 @@ impl Parts {
                 section::counters::read(&mut process.counters, &mut self.tallies.counters, from)
             }
             Section::Threads => section::threads::read(&mut process.threads, from),
+            Section::Sections => section::sections::read(&mut process.sections, from),
             Section::Run | Section::End => Ok(()),
         }
     }

@@ -7,7 +7,8 @@ use std::process::Command;
 
 use heaplens_format::Bytes;
 use heaplens_format::environment::{
-    AGENT, DIRECTORY, FINALIZE, NO_FOLLOW, NO_FRAMEWORKS, OBJECTS, Objects, PASSIVE, PRELOAD, SAMPLE,
+    AGENT, DIRECTORY, FINALIZE, LEAK_CHECK_FROM, LEAK_CHECK_TO, NO_FOLLOW, NO_FRAMEWORKS, OBJECTS, Objects,
+    PASSIVE, PRELOAD, SAMPLE,
 };
 
 /// The options of the agent, which go through the environment.
@@ -29,6 +30,8 @@ pub(crate) struct Preload {
     pub(crate) frameworks: bool,
     /// After how many runs of a session its graph is finalized.
     pub(crate) finalize_graph: Option<u32>,
+    /// The labels of the marks between which leaks are checked: the first and the last.
+    pub(crate) leak_check: Option<[String; 2]>,
     /// Whether the allocator overwrites old contents of blocks.
     pub(crate) clean_blocks: bool,
 }
@@ -65,6 +68,12 @@ pub(super) fn set_environment(command: &mut Command, preload: &Preload, before: 
         Some(runs) => command.env(FINALIZE, runs.to_string()),
         None => command.env_remove(FINALIZE),
     };
+    for (at, name) in [LEAK_CHECK_FROM, LEAK_CHECK_TO].into_iter().enumerate() {
+        match &preload.leak_check {
+            Some(labels) => command.env(name, &labels[at]),
+            None => command.env_remove(name),
+        };
+    }
     if preload.clean_blocks {
         // Of two values the later one counts: the user's.
         let own = std::env::var_os(TUNABLES).unwrap_or_default();
@@ -122,11 +131,14 @@ mod tests {
             passive: false,
             frameworks: true,
             finalize_graph: None,
+            leak_check: None,
             clean_blocks: false,
         };
         set_environment(&mut command, &preload, None);
         let removed: Vec<_> =
             command.get_envs().filter(|(_, value)| value.is_none()).map(|(name, _)| name).collect();
-        assert_eq!(removed, [FINALIZE, NO_FOLLOW, NO_FRAMEWORKS, OBJECTS, PASSIVE, SAMPLE].map(OsStr::new));
+        let all =
+            [FINALIZE, LEAK_CHECK_FROM, LEAK_CHECK_TO, NO_FOLLOW, NO_FRAMEWORKS, OBJECTS, PASSIVE, SAMPLE];
+        assert_eq!(removed, all.map(OsStr::new));
     }
 }

@@ -10,6 +10,7 @@ mod naming;
 mod objects;
 mod operations;
 mod pools;
+mod sections;
 mod snapshot;
 
 pub use heap::Claimed;

@@ -192,6 +192,10 @@ impl List {
         if !settings.frameworks {
             self.push_text(environment::NO_FRAMEWORKS, &[b"1"])?;
         }
+        if settings.checks_section() {
+            self.push_text(environment::LEAK_CHECK_FROM, &[settings.leak_check_from.bytes()])?;
+            self.push_text(environment::LEAK_CHECK_TO, &[settings.leak_check_to.bytes()])?;
+        }
         Some(())
     }
 
@@ -220,13 +224,15 @@ impl List {
 }
 
 fn is_ours(text: &[u8]) -> bool {
-    const OURS: [&str; 6] = [
+    const OURS: [&str; 8] = [
         environment::DIRECTORY,
         environment::AGENT,
         environment::SAMPLE,
         environment::OBJECTS,
         environment::PASSIVE,
         environment::NO_FRAMEWORKS,
+        environment::LEAK_CHECK_FROM,
+        environment::LEAK_CHECK_TO,
     ];
     OURS.iter().any(|name| value_of(text, name).is_some())
 }

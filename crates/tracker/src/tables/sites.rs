@@ -103,6 +103,12 @@ pub fn node_of_others(arena: &Arena, id: SiteId, slot: SlotId) -> Option<NodeId>
     (identity.slot() != slot.get()).then(|| NodeId::new(identity.node()))
 }
 
+/// The node of a site.
+pub fn node(arena: &Arena, id: SiteId) -> Option<NodeId> {
+    let identity = SiteIdentity::from_raw(record(arena, id.get()).identity.load(Relaxed))?;
+    Some(NodeId::new(identity.node()))
+}
+
 fn take_record(arena: &Arena) -> Option<u32> {
     if arena.extent(Region::Sites).used.load(Relaxed) == 0 {
         arena.take(Region::Sites, SITE_SIZE as u64)?; // record 0 stands for "none"
