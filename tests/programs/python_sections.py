@@ -31,6 +31,16 @@ def keep(size):
     kept.append(bytes(size))
 
 
+class Ring:
+    __slots__ = ("own", "data")
+
+
+def clear_stack(depth):
+    """What functions left on the interpreter's own stack that have returned, up to a depth."""
+    one = two = three = four = five = six = None
+    return depth and clear_stack(depth - 1), one, two, three, four, five, six
+
+
 def in_plain():
     keep(100_000)
     say("plain", "held", sys.getsizeof(kept[-1]))
@@ -38,10 +48,9 @@ def in_plain():
     del given_back
     libc.malloc(4_000)
     say("plain", "definitely", 4_000)
-    cycle = [bytes(50_000)]
-    say("plain", "garbage", sys.getsizeof(cycle[0]))
-    cycle.append(cycle)
-    del cycle
+    ring = Ring()
+    ring.own, ring.data = ring, bytes(50_000); say("plain", "garbage", sys.getsizeof(ring.data))
+    del ring
     increment(bytes(60_000))
     say("plain", "unreferenced", 60_033)
 
@@ -50,6 +59,7 @@ def plain():
     keep(30_000)
     with heaplens.leak_check("plain"):
         in_plain()
+        clear_stack(20)
     keep(40_000)
 
 

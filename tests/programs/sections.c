@@ -35,7 +35,7 @@ static void print(void) {
 static const char *const EVAL = "eval", *const INNER = "inner", *const OUTER = "outer", *const HELD = "held",
                          *const DEFINITELY = "definitely", *const INDIRECTLY = "indirectly";
 
-static void *kept[64];
+__attribute__((used)) static void *kept[64];
 static int count;
 
 FRAME static void keep(void *block) { kept[count++] = block; }

@@ -5,7 +5,7 @@
 
 #include "truth.h"
 
-static char *kept[8];
+__attribute__((used)) static char *kept[8];
 static int count;
 
 static void say(const char *section, const char *kind, int line, long bytes) {

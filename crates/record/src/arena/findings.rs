@@ -38,10 +38,10 @@ impl Findings {
             if let Some(LeakCheck::Done(lost)) = &mut check.leaks {
                 number_lost(lost, index_of);
             }
-            check.view.iter_mut().for_each(|view| number_holders(view, index_of));
+            check.view.iter_mut().for_each(|view| number_view(view, index_of));
         }
         for view in &mut heap.views {
-            number_holders(view, index_of);
+            number_view(view, index_of);
             view.reused.retain_mut(|of| match (index_of(of.site), index_of(of.container)) {
                 (Some(site), Some(container)) => {
                     (of.site, of.container) = (site, container);
@@ -49,9 +49,6 @@ impl Findings {
                 }
                 _ => false,
             });
-            if let Some(unreachable) = &mut view.unreachable {
-                unreachable.retain_mut(|of| index_of(of.site).map(|index| of.site = index).is_some());
-            }
         }
     }
 }
@@ -60,6 +57,9 @@ fn number_lost(lost: &mut Vec<LostSite>, index_of: impl Fn(u32) -> Option<u32>) 
     lost.retain_mut(|lost| index_of(lost.site).map(|index| lost.site = index).is_some());
 }
 
-fn number_holders(view: &mut HeapView, index_of: impl Fn(u32) -> Option<u32>) {
+fn number_view(view: &mut HeapView, index_of: impl Fn(u32) -> Option<u32>) {
     view.holders.retain_mut(|held| index_of(held.site).map(|index| held.site = index).is_some());
+    if let Some(unreachable) = &mut view.unreachable {
+        unreachable.retain_mut(|of| index_of(of.site).map(|index| of.site = index).is_some());
+    }
 }
