@@ -343,3 +343,126 @@ fn mostly(of: Option<&UnreachableSite>) -> LeftAs {
         _ => LeftAs::Held,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use heaplens_format::Bytes;
+    use heaplens_format::recording::{Change, History, LostSite, Mark, Site, SiteKind};
+
+    use super::*;
+
+    const NUMBER: u32 = 2;
+
+    fn amount(bytes: u64, blocks: u64) -> Amount {
+        Amount { bytes: Bytes::new(bytes), blocks }
+    }
+
+    /// Two passes: the first left a block of 100 bytes, the second two more. Of the three one is lost, and one is garbage.
+    fn process(check: Option<SectionCheck>) -> Process {
+        let site =
+            |kind, live, allocated| Site { node: NodeId::default(), kind, live, peak: live, allocated };
+        let mark = |pass, is_end| Mark {
+            kind: MarkKind::Section { number: NUMBER, pass, is_end },
+            at: Default::default(),
+            live: Bytes::ZERO,
+        };
+        let changes =
+            [(1, amount(0, 0)), (3, amount(100, 1))].map(|(until, live)| Change { until, live }).to_vec();
+        let section = CheckedSection {
+            number: NUMBER,
+            name: "eval".into(),
+            passes: 2,
+            sites: vec![0, 1],
+            check,
+            ..CheckedSection::default()
+        };
+        Process {
+            sites: vec![
+                site(SiteKind::Heap, amount(300, 3), amount(900, 9)),
+                site(SiteKind::PythonObject, amount(64, 2), amount(64, 2)),
+                site(SiteKind::Heap, amount(7, 7), amount(7, 7)),
+            ],
+            marks: vec![mark(1, false), mark(1, true), mark(2, false), mark(2, true)],
+            histories: vec![History { site: 0, changes }],
+            sections: vec![section],
+            ..Process::default()
+        }
+    }
+
+    fn check() -> SectionCheck {
+        let lost = |kind, direct| LostSite { site: 0, kind, direct, indirect: Amount::default() };
+        let found = vec![
+            lost(LeakKind::DefinitelyLost, amount(100, 1)),
+            lost(LeakKind::StillReachable, amount(200, 2)),
+        ];
+        let garbage = UnreachableSite {
+            site: 0,
+            live: amount(300, 3),
+            garbage: amount(100, 1),
+            overcounted: Amount::default(),
+        };
+        let view = HeapView { unreachable: Some(vec![garbage]), ..HeapView::default() };
+        SectionCheck {
+            pass: 2,
+            leaks: Some(LeakCheck::Done(found)),
+            view: Some(view),
+            ..SectionCheck::default()
+        }
+    }
+
+    fn profiled(process: &Process) -> SectionProfile {
+        of(process, &Stacks::new(process)).remove(0)
+    }
+
+    fn left(section: &SectionProfile) -> Vec<(LeftAs, Category, Amount)> {
+        section.lines.iter().map(|line| (line.left_as, line.category, line.amount)).collect()
+    }
+
+    #[test]
+    fn passes_are_summed_and_each_says_what_it_left() {
+        let section = profiled(&process(Some(check())));
+        let heap = section.of(Category::Heap);
+        assert_eq!(
+            (heap.allocated, heap.freed(), heap.left),
+            (amount(900, 9), amount(600, 6), amount(300, 3))
+        );
+        let ends: Vec<_> = section.ends.iter().map(|end| (end.pass, end.before, end.left)).collect();
+        assert_eq!(ends, [(1, amount(64, 2), amount(164, 3)), (2, amount(164, 3), amount(364, 5))]);
+        assert_eq!((section.bytes_per_pass(), &section.checked), (Some(200.0), &CheckedAt::Pass(2)));
+    }
+
+    #[test]
+    fn what_was_left_is_lost_garbage_or_held_and_small_objects_are_known_by_their_counters() {
+        let expected = [
+            (LeftAs::Lost(LeakKind::DefinitelyLost), Category::Heap, amount(100, 1)),
+            (LeftAs::Garbage, Category::Heap, amount(100, 1)),
+            (LeftAs::Held, Category::Heap, amount(100, 1)),
+            (LeftAs::Held, Category::Objects, amount(64, 2)),
+        ];
+        assert_eq!(left(&profiled(&process(Some(check())))), expected);
+    }
+
+    #[test]
+    fn without_a_check_nothing_is_called_lost_or_held() {
+        let section = profiled(&process(None));
+        let expected = [
+            (LeftAs::Unknown, Category::Heap, amount(300, 3)),
+            (LeftAs::Unknown, Category::Objects, amount(64, 2)),
+        ];
+        assert_eq!((left(&section).as_slice(), &section.checked), (&expected[..], &CheckedAt::Never));
+    }
+
+    #[test]
+    fn a_section_that_is_open_left_what_is_live_at_the_end() {
+        let mut open = process(None);
+        open.sections[0].is_open = true;
+        open.marks.truncate(1);
+        assert_eq!(profiled(&open).of(Category::Heap).left, amount(300, 3));
+        open.marks.push(Mark { kind: MarkKind::EndOfScript, ..open.marks[0].clone() });
+        assert_eq!(
+            profiled(&open).of(Category::Heap).left,
+            amount(100, 1),
+            "not what Python's clean-up left"
+        );
+    }
+}

@@ -245,6 +245,16 @@ fn sums(left: &Left) -> BTreeMap<(&str, &str), (u64, u64)> {
     sums
 }
 
+/// Garbage counts as held.
+fn without_garbage(left: Left) -> Left {
+    let mut merged = Left::new();
+    for ((name, kind, line), amount) in left {
+        let kind = if kind == "garbage" { "held" } else { kind.as_str() };
+        add(&mut merged, (&name, kind, line), amount);
+    }
+    merged
+}
+
 fn python(interpreter: &Path, case: &str) -> (Output, Value, Left) {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/programs/python_sections.py");
     let (output, report) = run("run", &[], interpreter, &[script, case]);
@@ -258,7 +268,11 @@ fn a_with_statement_of_python_is_a_section() {
     let test = "sections::a_with_statement_of_python_is_a_section";
     for interpreter in interpreters::some(test) {
         let (output, report, left) = python(&interpreter.path, "plain");
-        assert_eq!(sums(&left), sums(&truth(&output)), "Python {}\n{}", interpreter.version, text(&output));
+        // Before 3.11 code objects keep the frames of functions that have returned, with old pointers in them.
+        let keeps_frames = ["3.8", "3.9", "3.10"].contains(&interpreter.version.as_str());
+        let [left, said] =
+            [left, truth(&output)].map(|of| if keeps_frames { without_garbage(of) } else { of });
+        assert_eq!(sums(&left), sums(&said), "Python {}\n{}", interpreter.version, text(&output));
         let section = &report["sections"][0];
         assert!(
             section["file"].as_str().is_some_and(|file| file.ends_with("python_sections.py")),

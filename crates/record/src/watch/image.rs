@@ -216,8 +216,10 @@ impl Image {
     /// Sections that ended and have asked for a snapshot.
     pub(crate) fn sections_that_wait(&self) -> Vec<SectionPass> {
         let waiting = self.snapshots_begun + 1..=self.snapshots_wanted;
-        let is_waiting = |view: &SectionView| !waiting.is_empty() && waiting.contains(&view.snapshot);
-        self.sections(|_, view| is_waiting(view))
+        if waiting.is_empty() {
+            return Vec::new();
+        }
+        self.sections(|_, view| waiting.contains(&view.snapshot))
     }
 
     /// Sections that have not ended, or whose last pass has no check of its own.
