@@ -218,10 +218,9 @@ impl<'a> Watch<'a> {
     /// A program that asked for a snapshot does not wait for one that is not taken.
     fn answer_requests(&mut self, name: ArenaName) {
         let (takes_whole, takes_sections) = (self.snapshots_when_asked, self.checks_sections);
-        if let Some(image) = self.images.get_mut(&name)
-            && (image.is_at_end()
-                || !takes_whole && !(takes_sections && !image.sections_that_wait().is_empty()))
-        {
+        let Some(image) = self.images.get_mut(&name) else { return };
+        let is_taken = takes_whole || takes_sections && !image.sections_that_wait().is_empty();
+        if image.is_at_end() || !is_taken {
             image.refuse_snapshots();
         }
     }
