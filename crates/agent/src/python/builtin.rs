@@ -12,7 +12,7 @@ use core::sync::atomic::Ordering::Relaxed;
 use heaplens_tracker::modules::symbols::Exports;
 use heaplens_tracker::tracker;
 
-use super::interface::{self, Interface, Method, NO_ARGUMENTS, ONE_ARGUMENT, Object};
+use super::interface::{self, Function, Interface, Method, NO_ARGUMENTS, ONE_ARGUMENT, Object};
 use super::script_end;
 use crate::lifecycle::marks::{begin_leak_check, heaplens_leak_check_end, heaplens_mark, heaplens_snapshot};
 
@@ -75,8 +75,6 @@ struct Definition {
 struct Module(UnsafeCell<Definition>);
 // SAFETY: the interpreter writes it, under its lock.
 unsafe impl Sync for Module {}
-
-type Function = unsafe extern "C" fn(Object, Object) -> Object;
 
 static METHODS: [Method; 5] = [
     Method {

@@ -248,7 +248,7 @@ fn live_at(process: &Process, site: u32, mark: usize) -> Amount {
     at.unwrap_or(process.sites[site as usize].live)
 }
 
-type LineOf = (LeftAs, StackId, Category);
+type LeftKey = (LeftAs, StackId, Category);
 
 fn lines(
     process: &Process,
@@ -257,7 +257,7 @@ fn lines(
     marks: &Marks,
     view: &HeapView,
 ) -> Vec<SectionLine> {
-    let mut found: BTreeMap<LineOf, Amount> = BTreeMap::new();
+    let mut found: BTreeMap<LeftKey, Amount> = BTreeMap::new();
     let mut holders: BTreeMap<StackId, Holder> = BTreeMap::new();
     for holder in view.holders.iter().filter(|holder| is_known(view, holder)) {
         holders.entry(stacks.of(process.sites[holder.site as usize].node)).or_insert(*holder);

@@ -284,10 +284,13 @@ fn a_with_statement_of_python_is_a_section() {
     }
 }
 
+/// A section, and the bytes and blocks that are held at its end.
+type Held = (&'static str, u64, u64);
+
 #[test]
 fn sections_of_python_end_with_exceptions_and_nest_and_overlap() {
     let test = "sections::sections_of_python_end_with_exceptions_and_nest_and_overlap";
-    let cases: [(&str, &[(&str, u64, u64)]); 7] = [
+    let cases: [(&str, &[Held]); 7] = [
         ("raises", &[("raises", 70_033, 1)]),
         ("nested", &[("outer", 36_099, 3), ("inner", 12_033, 1)]),
         ("passes", &[("pass", 36_132, 4)]),
@@ -298,7 +301,7 @@ fn sections_of_python_end_with_exceptions_and_nest_and_overlap() {
     ];
     let pythons = interpreters::in_turn(test);
     for (number, (case, expected)) in cases.into_iter().enumerate() {
-        let held = |&(name, bytes, blocks): &(&'static str, u64, u64)| ((name, "held"), (bytes, blocks));
+        let held = |&(name, bytes, blocks): &Held| ((name, "held"), (bytes, blocks));
         let expected: BTreeMap<_, _> = expected.iter().map(held).collect();
         for interpreter in pythons.of(number) {
             let (output, _, left) = python(&interpreter.path, case);

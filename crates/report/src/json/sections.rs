@@ -4,6 +4,7 @@ use heaplens_analyze::Profile;
 use heaplens_analyze::profile::{Category, CheckedAt, LeftAs, PassEnd, SectionLine, SectionProfile};
 use heaplens_format::recording::{Amount, LeakKind};
 
+use super::lost::{AmountFields, amount};
 use super::{FrameFields, MOST_FRAMES, Stack, frame};
 use crate::catalogue::reference_path::step_text;
 use crate::catalogue::sections::is_lost;
@@ -28,17 +29,11 @@ pub(super) struct SectionFields<'a> {
     ends: Vec<EndFields>,
     bytes_per_pass: Option<f64>,
     checked: CheckFields<'a>,
-    lost: Vec<LineFields<'a>>,
-    held: Vec<LineFields<'a>>,
+    lost: Vec<LeftLineFields<'a>>,
+    held: Vec<LeftLineFields<'a>>,
     suppressed: AmountFields,
     /// Lines that are not written, for their stacks would be gigabytes.
     lines_omitted: usize,
-}
-
-#[derive(serde::Serialize)]
-struct AmountFields {
-    bytes: u64,
-    blocks: u64,
 }
 
 #[derive(serde::Serialize)]
@@ -68,7 +63,7 @@ struct CheckFields<'a> {
 }
 
 #[derive(serde::Serialize)]
-struct LineFields<'a> {
+struct LeftLineFields<'a> {
     bytes: u64,
     blocks: u64,
     /// What became of them: a leak kind, `unreferenced`, `garbage`, `held` or `unknown`.
@@ -144,9 +139,13 @@ fn checked(at: &CheckedAt) -> CheckFields<'_> {
     CheckFields { at, pass, not_done }
 }
 
-fn line_fields<'a>(profile: &'a Profile, section: &'a SectionProfile, line: &SectionLine) -> LineFields<'a> {
+fn line_fields<'a>(
+    profile: &'a Profile,
+    section: &'a SectionProfile,
+    line: &SectionLine,
+) -> LeftLineFields<'a> {
     let steps = section.holder(line);
-    LineFields {
+    LeftLineFields {
         bytes: line.amount.bytes.get(),
         blocks: line.amount.blocks,
         kind: match line.left_as {
@@ -163,8 +162,4 @@ fn line_fields<'a>(profile: &'a Profile, section: &'a SectionProfile, line: &Sec
         held_by: (!steps.is_empty()).then(|| steps.iter().map(|step| step_text(step)).collect()),
         stack: Stack(profile, line.stack),
     }
-}
-
-fn amount(amount: Amount) -> AmountFields {
-    AmountFields { bytes: amount.bytes.get(), blocks: amount.blocks }
 }
