@@ -38,6 +38,7 @@ fn start() -> bool {
     real::resolve();
     STATE.store(READY, Release);
     lifecycle::start(real::OTHER_ALLOCATOR.load(Relaxed));
+    tracker().begin_section_at_start();
     if process::settings().frameworks {
         probes::offer();
     }

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
+use heaplens_format::environment::{LEAK_CHECK_END, LEAK_CHECK_START};
 use heaplens_format::recording::Exit;
-use heaplens_record::{LookupError, RunError};
+use heaplens_record::{LeakCheckMarks, LookupError, RunError};
 
 use crate::failure::{Failure, NOT_EXECUTABLE, NOT_FOUND};
 use crate::recording::recovery_hint;
@@ -14,6 +15,22 @@ pub(crate) fn status_of(exit: Exit) -> u8 {
         Exit::Code(code) => code as u8,
         Exit::Signal(signal) => 128u8.wrapping_add(signal as u8),
     }
+}
+
+/// The marks between which leaks are checked, where the user gives any. A label is compared as the agent keeps it.
+pub(crate) fn leak_check_marks(
+    from: Option<String>,
+    to: Option<String>,
+) -> Result<Option<LeakCheckMarks>, Failure> {
+    let Some(from) = from else { return Ok(None) };
+    let to = to.unwrap_or_else(|| LEAK_CHECK_END.to_owned());
+    if from.is_empty() || to.is_empty() {
+        return Err(Failure::new("--leak-check-from and --to require the label of a mark, start or end"));
+    }
+    if from == LEAK_CHECK_END || to == LEAK_CHECK_START {
+        return Err(Failure::new("--leak-check-from cannot be the end of the program, nor --to its start"));
+    }
+    Ok(Some(LeakCheckMarks { from, to }))
 }
 
 /// The failure for a run that failed, with a hint.

@@ -34,6 +34,7 @@ fn options(command: &[&Path]) -> RunOptions {
         memcheck: false,
         checks: Checks::NONE,
         guarded_code: String::new(),
+        leak_check: None,
         clean_blocks: false,
     }
 }

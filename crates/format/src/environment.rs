@@ -52,6 +52,18 @@ pub const NO_FRAMEWORKS: &str = "HEAPLENS_NO_FRAMEWORKS";
 /// `1`: stacks of frees are kept, and the arguments of functions of the C library are checked, as Memcheck does.
 pub const MEMCHECK: &str = "HEAPLENS_MEMCHECK";
 
+/// The label of the mark that begins a leak check of a section, or [`LEAK_CHECK_START`].
+pub const LEAK_CHECK_FROM: &str = "HEAPLENS_LEAK_CHECK_FROM";
+
+/// The label of the mark that ends it, or [`LEAK_CHECK_END`].
+pub const LEAK_CHECK_TO: &str = "HEAPLENS_LEAK_CHECK_TO";
+
+/// In place of a label: the start of a process.
+pub const LEAK_CHECK_START: &str = "start";
+
+/// In place of a label: the end of a process.
+pub const LEAK_CHECK_END: &str = "end";
+
 /// A number: after so many runs of a session from one line its graph is finalized. Read by the probe of TensorFlow.
 pub const FINALIZE: &str = "HEAPLENS_FINALIZE_GRAPH";
 

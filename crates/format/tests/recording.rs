@@ -7,10 +7,10 @@ mod strategy;
 
 use heaplens_format::arena::Pseudo;
 use heaplens_format::recording::{
-    DecodeError, Decoded, Fault, Frame, History, LeakCheck, Recording, Section, ThreadOf, Version, Violation,
-    decode, encode,
+    CheckedSection, DecodeError, Decoded, Fault, Frame, History, LeakCheck, Mark, MarkKind, Recording,
+    Section, SectionCheck, ThreadOf, Version, Violation, decode, encode,
 };
-use heaplens_format::{CodeId, ModuleId, NodeId, Pid};
+use heaplens_format::{CodeId, ModuleId, Nanos, NodeId, Pid};
 use proptest::prelude::*;
 
 use sample::{
@@ -232,7 +232,7 @@ fn an_unknown_chunk_is_skipped_and_named() {
     let bytes = with_chunk(&encode(&sample()), 77, b"what a later version adds");
     let decoded = decode(&bytes).unwrap();
     assert_eq!(decoded.recording, sample());
-    let version = Version { major: 2, minor: 12 };
+    let version = Version { major: 2, minor: 13 };
     assert_eq!(decoded.damage[0].fault, Fault::UnknownKind { kind: 77, version });
 }
 
@@ -262,14 +262,14 @@ fn bytes_after_the_seal_are_reported() {
 #[test]
 fn a_newer_major_version_is_refused_with_both_versions() {
     let error = decode(&with_version(&encode(&sample()), 3, 1)).unwrap_err();
-    let (found, known) = (Version { major: 3, minor: 1 }, Version { major: 2, minor: 12 });
+    let (found, known) = (Version { major: 3, minor: 1 }, Version { major: 2, minor: 13 });
     assert_eq!(error, DecodeError::NewerVersion { found, known });
-    assert_eq!(error.to_string(), "it has format 3.1, and this heaplens reads formats up to 2.12");
+    assert_eq!(error.to_string(), "it has format 3.1, and this heaplens reads formats up to 2.13");
 }
 
 #[test]
 fn a_newer_minor_version_is_read() {
-    let decoded = decode(&with_version(&encode(&sample()), 2, 12)).unwrap();
+    let decoded = decode(&with_version(&encode(&sample()), 2, 14)).unwrap();
     assert_eq!(decoded, Decoded { recording: sample(), damage: vec![] });
 }
 
@@ -448,6 +448,63 @@ fn paths_that_lead_nowhere_are_left_out_and_a_step_before_its_holder_begins_one(
         decoded.damage.iter().map(|damage| damage.fault.clone()).collect::<Vec<_>>(),
         [dropped(Violation::PathOrder, 1), dropped(Violation::PathWithoutEnd, 3)]
     );
+}
+
+fn with_sections() -> Recording {
+    let mut recording = sample();
+    let process = &mut recording.processes[0];
+    let check = SectionCheck {
+        pass: 3,
+        at: Nanos::new(800),
+        is_at_exit: false,
+        leaks: process.leaks.clone(),
+        view: process.heap.views.first().cloned(),
+    };
+    let begun = NodeId::new(1);
+    let eval = CheckedSection {
+        number: 0,
+        name: "eval".into(),
+        begun,
+        passes: 3,
+        is_open: true,
+        sites: vec![0, 1],
+        check: Some(check),
+    };
+    let ended = CheckedSection { number: 1, name: "io".into(), passes: 1, ..CheckedSection::default() };
+    process.sections = vec![eval, ended];
+    let mark = |number, pass, is_end| Mark {
+        at: Nanos::new(900),
+        kind: MarkKind::Section { number, pass, is_end },
+        ..process.marks[0].clone()
+    };
+    let marks = [mark(0, 1, false), mark(1, 300, true)];
+    process.marks.extend(marks);
+    recording
+}
+
+#[test]
+fn sections_and_their_marks_are_read_as_they_were_written() {
+    let decoded = decode(&encode(&with_sections())).unwrap();
+    assert_eq!(decoded, Decoded { recording: with_sections(), damage: vec![] });
+}
+
+#[test]
+fn what_a_section_says_of_missing_sites_and_stacks_is_left_out() {
+    let mut broken = with_sections();
+    let section = &mut broken.processes[0].sections[0];
+    (section.begun, section.sites) = (NodeId::new(77), vec![0, 78]);
+    let check = section.check.as_mut().expect("it was checked");
+    let Some(LeakCheck::Done(lost)) = &mut check.leaks else { panic!("leaks were checked") };
+    lost[0].site = 79;
+    check.view.as_mut().expect("it has a view").holders[0].node = 80;
+    let decoded = decode(&encode(&broken)).unwrap();
+    let found = &decoded.recording.processes[0].sections[0];
+    assert_eq!((found.begun, &found.sites), (NodeId::default(), &vec![0]));
+    let check = found.check.as_ref().expect("it is still there");
+    assert!(matches!(&check.leaks, Some(LeakCheck::Done(lost)) if lost.len() == 1));
+    assert_eq!(check.view.as_ref().expect("a view").holders.len(), 0);
+    assert_sound(&decoded.recording);
+    assert_eq!(decoded.damage.len(), 3, "{:?}", decoded.damage);
 }
 
 #[test]

@@ -33,7 +33,7 @@ pub use collect::{Asked, CollectError, collect, collect_with};
 pub use engine::{EngineError, EngineOptions, EngineRun, EngineXml, SecondInput, Valgrind, run_engine};
 pub use launch::{BareReason, LookupError, find_program};
 pub use recorded_process::{NotRecorded, RecordedProcess, Unanswered};
-pub use run::{Outcome, Recorded, RunError, RunOptions, install_agent, run, run_with};
+pub use run::{LeakCheckMarks, Outcome, Recorded, RunError, RunOptions, install_agent, run, run_with};
 pub use seal::Warning;
 pub use session::{Session, SessionError};
 pub use snapshot::{Examiner, SnapshotError};

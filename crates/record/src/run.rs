@@ -42,8 +42,19 @@ pub struct RunOptions {
     pub checks: Checks,
     /// The code whose blocks are guarded ([`heaplens_format::environment::GUARDED_CODE`]).
     pub guarded_code: String,
+    /// The marks between which leaks are checked.
+    pub leak_check: Option<LeakCheckMarks>,
     /// Whether the allocator overwrites old contents of blocks: stale pointers in them would seem to hold lost blocks.
     pub clean_blocks: bool,
+}
+
+/// A part of the program between two of its marks, each given by its label, or as `start` or `end` of the process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeakCheckMarks {
+    /// Where it begins.
+    pub from: String,
+    /// Where it ends.
+    pub to: String,
 }
 
 /// How a run went.
@@ -159,6 +170,7 @@ fn run_recorded(options: &RunOptions, program: &Path, listeners: Listeners<'_>) 
         memcheck: options.memcheck,
         checks: options.checks,
         guarded_code: options.guarded_code.clone(),
+        leak_check: options.leak_check.clone().map(|LeakCheckMarks { from, to }| [from, to]),
         clean_blocks: options.clean_blocks,
     };
     match run_to_end(options, program, Some(&preload), listeners) {

@@ -26,6 +26,7 @@ fn options(command: &[&str], agent: Option<&'static [u8]>) -> RunOptions {
         memcheck: false,
         checks: Checks::NONE,
         guarded_code: String::new(),
+        leak_check: None,
         clean_blocks: false,
     }
 }

@@ -56,6 +56,7 @@ fn run_with_stand_in(command: &[&str]) -> Outcome {
         memcheck: false,
         checks: Checks::NONE,
         guarded_code: String::new(),
+        leak_check: None,
         clean_blocks: false,
     })
     .unwrap()

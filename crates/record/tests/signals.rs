@@ -57,6 +57,7 @@ fn expect(script: &str, exit: Exit) -> Result<(), Failed> {
         memcheck: false,
         checks: Checks::NONE,
         guarded_code: String::new(),
+        leak_check: None,
         clean_blocks: false,
     })?;
     match outcome.exit == exit {

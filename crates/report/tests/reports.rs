@@ -301,6 +301,7 @@ fn the_json_has_every_field_of_the_schema() {
         "findings",
         "ledger",
         "lost",
+        "sections",
         "sites",
         "losses",
     ] {

@@ -27,6 +27,8 @@ pub struct Snapshot {
     pub pause: Nanos,
     /// What is known to be missing.
     pub missing: Missing,
+    /// Sites whose blocks are to be examined, in order: those of a section. `None`: all are.
+    pub focus: Option<Vec<u32>>,
 }
 
 /// Small objects of a Python interpreter, which are neither blocks nor roots.

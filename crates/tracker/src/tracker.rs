@@ -15,6 +15,7 @@ use crate::tables::arena::Arena;
 use crate::tables::blocks::Blocks;
 use crate::tables::counters::Counters;
 use crate::tables::marks::Marks;
+use crate::tables::sections::Sections;
 use crate::tables::trie::Trie;
 use crate::thread::work::Work;
 use crate::unwind::Unwinder;
@@ -44,6 +45,8 @@ pub struct Tracker {
     pub interval: AtomicU64,
     /// What is done to find memory errors.
     pub checks: Checks,
+    /// Parts of the program whose leaks are checked.
+    pub sections: Sections,
     /// Those that the program writes itself.
     pub profiles: Profiles,
     /// Whether C++'s operators are those of the C++ library.
@@ -64,6 +67,7 @@ static TRACKER: Tracker = Tracker {
     work: Work::new(),
     interval: AtomicU64::new(0),
     checks: Checks::new(),
+    sections: Sections::new(),
     profiles: Profiles::new(),
     operators_known: AtomicBool::new(false),
     memcheck: AtomicBool::new(false),

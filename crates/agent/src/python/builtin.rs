@@ -10,10 +10,11 @@ use core::sync::atomic::AtomicBool;
 use core::sync::atomic::Ordering::Relaxed;
 
 use heaplens_tracker::modules::symbols::Exports;
+use heaplens_tracker::tracker;
 
-use super::interface::{self, Interface, Method, NO_ARGUMENTS, ONE_ARGUMENT, Object};
+use super::interface::{self, Function, Interface, Method, NO_ARGUMENTS, ONE_ARGUMENT, Object};
 use super::script_end;
-use crate::lifecycle::marks::{heaplens_mark, heaplens_snapshot};
+use crate::lifecycle::marks::{begin_leak_check, heaplens_leak_check_end, heaplens_mark, heaplens_snapshot};
 
 type Make = unsafe extern "C" fn() -> Object;
 
@@ -75,7 +76,7 @@ struct Module(UnsafeCell<Definition>);
 // SAFETY: the interpreter writes it, under its lock.
 unsafe impl Sync for Module {}
 
-static METHODS: [Method; 3] = [
+static METHODS: [Method; 5] = [
     Method {
         name: c"mark".as_ptr(),
         function: Some(mark),
@@ -87,6 +88,19 @@ static METHODS: [Method; 3] = [
         function: Some(snapshot),
         flags: NO_ARGUMENTS,
         doc: c"snapshot()\n--\n\nTakes a heap snapshot here.".as_ptr(),
+    },
+    Method {
+        name: c"leak_check_begin".as_ptr(),
+        // SAFETY: passes both arguments and the caller's registers on; nobody calls it with others.
+        function: Some(unsafe { core::mem::transmute::<unsafe extern "C" fn(), Function>(leak_check_begin) }),
+        flags: ONE_ARGUMENT,
+        doc: c"leak_check_begin(name, /)\n--\n\nFrom here on leaks are checked.".as_ptr(),
+    },
+    Method {
+        name: c"leak_check_end".as_ptr(),
+        function: Some(leak_check_end),
+        flags: ONE_ARGUMENT,
+        doc: c"leak_check_end(name, /)\n--\n\nUp to here leaks are checked.".as_ptr(),
     },
     Method { name: null(), function: None, flags: 0, doc: null() },
 ];
@@ -213,7 +227,54 @@ unsafe extern "C" fn mark(_module: Object, label: Object) -> Object {
         if text.is_null() {
             return null_mut();
         }
-        heaplens_mark(text);
+        // A mark that ends the section between two marks waits for a heap snapshot.
+        if tracker().has_sections_at_marks() {
+            let thread = (interface.unlock)();
+            heaplens_mark(text);
+            (interface.lock)(thread);
+        } else {
+            heaplens_mark(text);
+        }
+        interface.nothing()
+    }
+}
+
+#[unsafe(naked)]
+unsafe extern "C" fn leak_check_begin() {
+    core::arch::naked_asm!(
+        ".cfi_startproc",
+        "mov rdx, rsp",
+        "mov rcx, rbp",
+        "jmp {begin}",
+        ".cfi_endproc",
+        begin = sym on_leak_check_begin)
+}
+
+unsafe extern "C" fn on_leak_check_begin(_module: Object, name: Object, rsp: u64, rbp: u64) -> Object {
+    let Some(interface) = interface::get() else { return null_mut() };
+    // SAFETY: as in `mark`; the registers are those of the function that the interpreter called.
+    unsafe {
+        let text = (interface.bytes)(name);
+        if text.is_null() {
+            return null_mut();
+        }
+        begin_leak_check(text, rsp, rbp);
+        interface.nothing()
+    }
+}
+
+/// Other threads of Python run while this one waits; the caller's reference keeps the name.
+unsafe extern "C" fn leak_check_end(_module: Object, name: Object) -> Object {
+    let Some(interface) = interface::get() else { return null_mut() };
+    // SAFETY: as in `mark` and `snapshot`.
+    unsafe {
+        let text = (interface.bytes)(name);
+        if text.is_null() {
+            return null_mut();
+        }
+        let thread = (interface.unlock)();
+        heaplens_leak_check_end(text);
+        (interface.lock)(thread);
         interface.nothing()
     }
 }

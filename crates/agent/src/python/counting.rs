@@ -9,9 +9,7 @@ use heaplens_format::python_file::PROBE_FILE;
 use heaplens_tracker::python::Line;
 use heaplens_tracker::{Caller, tracker};
 
-use super::interface::{self, ANY_ARGUMENTS, Interface, Method, ONE_ARGUMENT, Object, WHOLE_FILE};
-
-type Function = unsafe extern "C" fn(Object, Object) -> Object;
+use super::interface::{self, ANY_ARGUMENTS, Function, Interface, Method, ONE_ARGUMENT, Object, WHOLE_FILE};
 
 static COUNT: Method = Method {
     name: c"count".as_ptr(),

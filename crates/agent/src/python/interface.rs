@@ -11,13 +11,16 @@ use heaplens_tracker::modules::symbols::Exports;
 /// An object of Python, seen from afar.
 pub type Object = *mut c_void;
 
+/// A function that a module gives to Python: of the module and its arguments.
+pub type Function = unsafe extern "C" fn(Object, Object) -> Object;
+
 /// `PyMethodDef`.
 #[repr(C)]
 pub struct Method {
     /// Its name.
     pub name: *const c_char,
     /// The function.
-    pub function: Option<unsafe extern "C" fn(Object, Object) -> Object>,
+    pub function: Option<Function>,
     /// [`NO_ARGUMENTS`] or [`ONE_ARGUMENT`].
     pub flags: c_int,
     /// What `help` shows.

@@ -11,7 +11,7 @@ use crate::profile::sites::{Intervals, MergedSites};
 use crate::profile::stacks::Stacks;
 use crate::profile::{
     Choice, Counts, HeldAt, Holders, NoSuchProcess, ProcessRow, Resident, choice, errors, iterations, leaks,
-    ledger, losses, process_tree, processes, reclaim_test, sites,
+    ledger, losses, process_tree, processes, reclaim_test, sections, sites,
 };
 
 /// Analyses a run. The report is about the process with this pid, else about the one with the worst verdict, else about the command's own.
@@ -155,6 +155,7 @@ fn of_process(process: &Process, recording: &Recording, tables: Tables, held_at:
         spaces,
         errors: errors::of(process, &stacks),
         leaks: leaks::of(process, &stacks),
+        sections: sections::of(process, &stacks),
         holders: Holders::of(process, &stacks),
         counts: Counts::of(process, &stacks),
         modules: process.modules.clone(),

@@ -7,7 +7,7 @@ use heaplens_format::recording::{Amount, HeapMoment, HeapView, LeakKind};
 use super::profile::Profile;
 use crate::diagnose::Finding;
 use crate::profile::leaks::merged;
-use crate::profile::{Leaks, StackFrame, StackId, leaked};
+use crate::profile::{Leaks, LeftAs, SectionProfile, StackFrame, StackId, leaked};
 use crate::suppressions::{Names, Suppression};
 
 impl Profile {
@@ -26,6 +26,7 @@ impl Profile {
     pub fn suppress(&mut self, known: &[Suppression], names: &Names) {
         self.others.iter_mut().for_each(|other| other.suppress(known, names));
         self.suppress_errors(known, names);
+        self.suppress_in_sections(known, names);
         let Some(Leaks::Done(records)) = &mut self.leaks else { return };
         let (stacks, mut sums) = (&self.stacks, BTreeMap::<&str, Amount>::new());
         records.retain(|record| {
@@ -40,6 +41,40 @@ impl Profile {
             by.map(|one| *sums.entry(&one.name).or_default() += record.direct).is_none()
         });
         self.suppressed.extend(sums.into_iter().map(|(name, amount)| (name.to_owned(), amount)));
+    }
+
+    /// The same of what sections left.
+    fn suppress_in_sections(&mut self, known: &[Suppression], names: &Names) {
+        let stacks = &self.stacks;
+        for section in &mut self.sections {
+            let suppressed = &mut section.suppressed;
+            section.lines.retain(|line| {
+                let LeftAs::Lost(kind) = line.left_as else { return true };
+                let mut for_kind = known.iter().filter(|one| one.is_for(kind)).peekable();
+                if for_kind.peek().is_none() {
+                    return true;
+                }
+                let stack: Vec<&StackFrame> = stacks.frames(line.stack).collect();
+                let called = names.called(&stack);
+                let is_known = for_kind.any(|one| one.matches(&called));
+                *suppressed += if is_known { line.amount } else { Amount::default() };
+                !is_known
+            });
+        }
+    }
+
+    /// Takes the leaks of the section of this name for those of the process; in every process.
+    pub fn narrow_to_section(&mut self, name: &str) {
+        self.others.iter_mut().for_each(|other| other.narrow_to_section(name));
+        let section = self.sections.iter().find(|section| &*section.name == name);
+        let none = |why: &str| Some(Leaks::NotDone(why.to_owned()));
+        self.leaks = match section {
+            None => none("the mark that begins the section was never set"),
+            Some(SectionProfile { leaks: None, .. }) => {
+                none("no heap snapshot was taken at the end of the section")
+            }
+            Some(SectionProfile { leaks, .. }) => leaks.clone(),
+        };
     }
 
     /// Blocks of a kind at the end, without those that are known; none where they were not searched.

@@ -9,8 +9,8 @@ use crate::memcheck_engine::EngineFindings;
 use crate::profile::sites::SiteThreads;
 use crate::profile::{
     Category, Cost, Counts, Cut, Frames, Holders, Import, Iterations, Leaks, LedgerProfile, LossLine,
-    MappingProfile, MemoryErrors, NamedMark, ProcessRow, ProcessTree, ReclaimTest, SiteProfile, SpaceProfile,
-    StackFrame, StackId, StackStep, Stacks, ThreadPart, Totals, is_python_pool,
+    MappingProfile, MemoryErrors, NamedMark, ProcessRow, ProcessTree, ReclaimTest, SectionProfile,
+    SiteProfile, SpaceProfile, StackFrame, StackId, StackStep, Stacks, ThreadPart, Totals, is_python_pool,
 };
 
 /// What a report says.
@@ -65,6 +65,8 @@ pub struct Profile {
     pub engine: Option<EngineFindings>,
     /// Which of its blocks could be reached at the end; `None` where that was not asked.
     pub leaks: Option<Leaks>,
+    /// Parts of the program whose leaks were checked.
+    pub sections: Vec<SectionProfile>,
     /// Leaks that are left out since they are known, by the name of the suppression.
     pub suppressed: Vec<(String, Amount)>,
     /// Who held its blocks, by the snapshots that were taken of its heap.

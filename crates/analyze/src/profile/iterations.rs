@@ -162,7 +162,8 @@ pub(crate) fn named_marks(process: &Process) -> Vec<NamedMark> {
             MarkKind::Iteration { .. }
             | MarkKind::Test { .. }
             | MarkKind::Interval
-            | MarkKind::Run { .. } => {
+            | MarkKind::Run { .. }
+            | MarkKind::Section { .. } => {
                 return None;
             }
             MarkKind::User { label, .. } => Some(label.clone()),

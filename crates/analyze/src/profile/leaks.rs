@@ -64,8 +64,13 @@ fn sort(records: &mut [LeakRecord]) {
 }
 
 pub(crate) fn of(process: &Process, stacks: &Stacks) -> Option<Leaks> {
-    let lost = match process.leaks.as_ref()? {
-        LeakCheck::NotDone(reason) => return Some(Leaks::NotDone(reason.clone())),
+    process.leaks.as_ref().map(|check| of_check(check, process, stacks))
+}
+
+/// The records of a leak check.
+pub(crate) fn of_check(check: &LeakCheck, process: &Process, stacks: &Stacks) -> Leaks {
+    let lost = match check {
+        LeakCheck::NotDone(reason) => return Leaks::NotDone(reason.clone()),
         LeakCheck::Done(lost) => lost,
     };
     let mut merged: BTreeMap<(LeakKind, StackId), (Amount, Amount)> = BTreeMap::new();
@@ -78,5 +83,5 @@ pub(crate) fn of(process: &Process, stacks: &Stacks) -> Option<Leaks> {
     let record = |((kind, stack), (direct, indirect))| LeakRecord { kind, direct, indirect, stack };
     let mut records: Vec<LeakRecord> = merged.into_iter().map(record).collect();
     sort(&mut records);
-    Some(Leaks::Done(records))
+    Leaks::Done(records)
 }

@@ -14,6 +14,7 @@ pub(crate) mod process_tree;
 pub(crate) mod processes;
 mod quiet;
 pub(crate) mod reclaim_test;
+pub(crate) mod sections;
 pub(crate) mod sites;
 pub(crate) mod stacks;
 
@@ -33,6 +34,7 @@ pub use process_tree::ProcessTree;
 pub use processes::{Cost, ProcessRow};
 pub(crate) use quiet::quiet_since;
 pub use reclaim_test::{Collected, ReclaimTest, Resident};
+pub use sections::{CheckedAt, LeftAs, PassEnd, SectionLine, SectionProfile, SectionSum};
 pub(crate) use sites::{HeldAt, is_python_pool};
 pub use sites::{Margin, Measure, SiteProfile, ThreadPart, Totals};
 pub use stacks::{

@@ -227,7 +227,7 @@ fn is_of_time(mark: &Mark, is_python: bool, quiet_since: Option<Nanos>) -> bool 
         MarkKind::Interval | MarkKind::Iteration { .. } | MarkKind::User { .. } | MarkKind::Run { .. } => {
             is_python && quiet_since.is_some_and(|since| mark.at >= since)
         }
-        MarkKind::EndOfScript | MarkKind::Test { .. } => false,
+        MarkKind::EndOfScript | MarkKind::Test { .. } | MarkKind::Section { .. } => false,
     }
 }
 

@@ -18,7 +18,7 @@ use heaplens_snapshot::Snapshot;
 use crate::checks::GuardArguments;
 use crate::destination;
 use crate::failure::{Failure, eprint};
-use crate::launch::{explain, status_of};
+use crate::launch::{explain, leak_check_marks, status_of};
 use crate::limits::{LimitArguments, Limits};
 use crate::pattern::Pattern;
 use crate::recording::{Sealed, profile_of, seal};
@@ -54,6 +54,12 @@ pub(crate) struct RunArguments {
     /// Also take a heap snapshot after each heaplens.mark("LABEL")
     #[arg(long, value_name = "LABEL")]
     pub(crate) snapshot_at: Option<String>,
+    /// Check the leaks between two marks: heaplens.mark("LABEL"), or start
+    #[arg(long, value_name = "MARK")]
+    pub(crate) leak_check_from: Option<String>,
+    /// The mark that ends this check, or end (the default)
+    #[arg(long = "to", value_name = "MARK", requires = "leak_check_from")]
+    pub(crate) leak_check_to: Option<String>,
     /// Show all keys of dicts on reference paths, not only names and constants of the source; they may be confidential
     #[arg(long)]
     pub(crate) show_keys: bool,
@@ -125,7 +131,7 @@ pub(crate) fn run(arguments: RunArguments, agent: &'static [u8]) -> Result<ExitC
     let outputs = Outputs::prepare(&arguments)?;
     let wanted = arguments.guard.wanted(None, &arguments.command)?;
     let options = RunOptions {
-        command: arguments.command,
+        command: arguments.command.clone(),
         agent: Some(agent),
         sample: arguments.sample,
         objects: arguments.python_allocations.into(),
@@ -136,6 +142,7 @@ pub(crate) fn run(arguments: RunArguments, agent: &'static [u8]) -> Result<ExitC
         memcheck: false,
         checks: wanted.checks,
         guarded_code: wanted.guarded_code,
+        leak_check: leak_check_marks(arguments.leak_check_from.clone(), arguments.leak_check_to.clone())?,
         clean_blocks: false,
     };
     let snapshots = HeapSnapshots {
@@ -173,7 +180,10 @@ fn recorded(options: RunOptions, quiet: bool, snapshots: HeapSnapshots<'_>) -> R
     let mut line = StatusLine::on_stderr(quiet);
     let mut analysis = Analysis::showing_keys(snapshots.show_keys);
     let mut show = line.as_mut().map(|line| |progress: &Progress| line.show(progress));
-    let mut examine = |snapshot: &Snapshot, _| analysis.holders(snapshot);
+    let mut examine = |snapshot: &Snapshot, _| match snapshot.focus {
+        Some(_) => analysis.section(snapshot),
+        None => analysis.holders(snapshot),
+    };
     let takes_any = snapshots.on_growth || snapshots.at_mark.is_some();
     let listeners = Listeners {
         progress: show.as_mut().map(|show| show as _),

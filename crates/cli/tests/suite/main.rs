@@ -39,6 +39,7 @@ mod refused;
 mod report;
 mod requests;
 mod sampling;
+mod sections;
 mod snapshots;
 mod stacks;
 mod status;

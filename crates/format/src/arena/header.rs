@@ -3,6 +3,7 @@
 use core::mem::offset_of;
 
 use super::marks::Moment;
+use super::section::{MOST_SECTIONS, SectionRecord, SectionView};
 use super::self_fork::SelfFork;
 use crate::atomic::{AtomicI32, AtomicU32, AtomicU64};
 use crate::loss::LOSS_SLOTS;
@@ -167,6 +168,8 @@ pub struct Header {
     pub trampoline: AtomicU64,
     /// A copy that the process forks itself.
     pub self_fork: SelfFork,
+    /// Parts of the program whose leaks are checked; their numbers are their bits in a set.
+    pub sections: [SectionRecord; MOST_SECTIONS],
     /// One counter per [`crate::Loss`].
     pub losses: [AtomicU64; LOSS_SLOTS],
     /// The regions.
@@ -334,6 +337,25 @@ impl<'a> HeaderView<'a> {
     pub fn leaving_registers(&self) -> [u64; KEPT_REGISTERS] {
         let at = |register: usize| offset_of!(Header, leaving_registers) + 8 * register;
         core::array::from_fn(|register| u64::from_le_bytes(self.bytes(at(register))))
+    }
+
+    /// See [`Header::sections`]: those that were ever opened.
+    pub fn sections(&self) -> impl Iterator<Item = (u32, SectionView)> {
+        (0..MOST_SECTIONS as u32)
+            .map(|number| (number, self.section(number)))
+            .filter(|(_, one)| one.name != 0)
+    }
+
+    fn section(&self, number: u32) -> SectionView {
+        let row = offset_of!(Header, sections) + number as usize * size_of::<SectionRecord>();
+        let small = |at: usize| u32::from_le_bytes(self.bytes(row + at));
+        SectionView {
+            name: u64::from_le_bytes(self.bytes(row + offset_of!(SectionRecord, name))),
+            passes: small(offset_of!(SectionRecord, passes)),
+            open: small(offset_of!(SectionRecord, open)),
+            begun: small(offset_of!(SectionRecord, begun)),
+            snapshot: small(offset_of!(SectionRecord, snapshot)),
+        }
     }
 
     field!(

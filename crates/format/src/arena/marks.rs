@@ -83,6 +83,10 @@ pub enum MarkTag {
     Interval = 7,
     /// A framework ran what a native program gave it to run.
     Run = 8,
+    /// A section was opened ([`super::section`]): its number in `of_loop`, its pass in `number`.
+    SectionBegun = 9,
+    /// It was closed: likewise.
+    SectionEnded = 10,
 }
 
 impl MarkTag {
@@ -97,6 +101,8 @@ impl MarkTag {
             6 => Some(Self::Trimmed),
             7 => Some(Self::Interval),
             8 => Some(Self::Run),
+            9 => Some(Self::SectionBegun),
+            10 => Some(Self::SectionEnded),
             _ => None,
         }
     }

@@ -28,6 +28,7 @@ pub mod header;
 pub mod ledger;
 pub mod marks;
 pub mod python;
+pub mod section;
 pub mod self_fork;
 pub mod table;
 pub mod thread;

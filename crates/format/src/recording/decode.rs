@@ -202,8 +202,20 @@ impl Assembly {
             }
         }
         soundness::uphold(&mut parts.process, &mut parts.tallies);
-        let Tallies { stacks, sites, losses, symbols, marks, ledger, leaks, heap, counters, threads, errors } =
-            parts.tallies;
+        let Tallies {
+            stacks,
+            sites,
+            losses,
+            symbols,
+            marks,
+            ledger,
+            leaks,
+            heap,
+            counters,
+            threads,
+            errors,
+            sections: checked,
+        } = parts.tallies;
         let sections = [
             (Section::Stacks, stacks),
             (Section::Sites, sites),
@@ -216,6 +228,7 @@ impl Assembly {
             (Section::Counters, counters),
             (Section::Threads, threads),
             (Section::Errors, errors),
+            (Section::Sections, checked),
         ];
         for (section, tally) in sections {
             let offset = parts.seen.get(&section).copied().unwrap_or(length);
@@ -252,6 +265,7 @@ impl Parts {
             }
             Section::Threads => section::threads::read(&mut process.threads, from),
             Section::Errors => section::errors::read(&mut process.errors, from),
+            Section::Sections => section::sections::read(&mut process.sections, from),
             Section::Run | Section::End => Ok(()),
         }
     }

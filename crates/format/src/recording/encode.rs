@@ -16,9 +16,15 @@ pub fn encode(recording: &Recording) -> Vec<u8> {
     for (number, process) in (0..NO_PROCESS).zip(&recording.processes) {
         put_process(&mut file, number, process);
     }
-    let chunks = 1 + Section::OF_A_PROCESS.len() * recording.processes.len();
+    let of_sections = recording.processes.iter().filter(|process| has_sections(process)).count();
+    let chunks = 1 + Section::OF_A_PROCESS.len() * recording.processes.len() + of_sections;
     put(&mut file, Section::End, NO_PROCESS, |to| to.count(chunks));
     file
+}
+
+/// Programs whose leaks are checked in parts are few: the others have no such chunk.
+fn has_sections(process: &Process) -> bool {
+    !process.sections.is_empty()
 }
 
 fn put_process(file: &mut Vec<u8>, number: u32, process: &Process) {
@@ -37,6 +43,9 @@ fn put_process(file: &mut Vec<u8>, number: u32, process: &Process) {
     put(file, Section::Counters, number, |to| section::counters::write(&process.counters, to));
     put(file, Section::Threads, number, |to| section::threads::write(&process.threads, to));
     put(file, Section::Errors, number, |to| section::errors::write(&process.errors, to));
+    if has_sections(process) {
+        put(file, Section::Sections, number, |to| section::sections::write(&process.sections, to));
+    }
 }
 
 fn put(file: &mut Vec<u8>, section: Section, process: u32, write: impl FnOnce(&mut Writer)) {

@@ -17,6 +17,7 @@ mod leaks;
 pub mod ledger;
 pub mod model;
 mod section;
+mod sections;
 mod soundness;
 mod version;
 mod wire;
@@ -34,4 +35,5 @@ pub use heap::{
 pub use leaks::{LeakCheck, LeakKind, LostSite};
 pub use ledger::{Ledger, LedgerMapping, LedgerMoment, LineBytes, SpaceLedgers};
 pub use model::*;
+pub use sections::{CheckedSection, SectionCheck};
 pub use version::{Section, Version};

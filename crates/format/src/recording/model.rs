@@ -14,6 +14,7 @@ use crate::recording::errors::MemoryError;
 use crate::recording::heap::Heap;
 use crate::recording::leaks::LeakCheck;
 use crate::recording::ledger::{Ledger, SpaceLedgers};
+use crate::recording::sections::CheckedSection;
 use crate::units::{Addr, Bytes, CodeId, LoopId, ModuleId, Nanos, NodeId, Pid};
 
 /// A whole run.
@@ -136,6 +137,8 @@ pub struct Process {
     pub threads: Threads,
     /// What it did wrong with memory, in the order in which that was first seen. Empty in recordings before format 2.12.
     pub errors: Vec<MemoryError>,
+    /// Its parts whose leaks were checked. Empty before format 2.13.
+    pub sections: Vec<CheckedSection>,
 }
 
 /// A loop of the user's Python code, in one thread.
@@ -202,6 +205,15 @@ pub enum MarkKind {
     Run {
         /// It was the so manieth.
         number: u64,
+    },
+    /// A part of the program whose leaks are checked began or ended ([`crate::recording::CheckedSection`]).
+    Section {
+        /// The number of the section.
+        number: u32,
+        /// The pass, counted from 1.
+        pass: u64,
+        /// Whether it ended.
+        is_end: bool,
     },
 }
 

@@ -25,6 +25,7 @@ pub(super) struct Tallies {
     pub(super) counters: Tally,
     pub(super) threads: Tally,
     pub(super) errors: Tally,
+    pub(super) sections: Tally,
 }
 
 /// Makes the rules hold.
@@ -39,12 +40,13 @@ pub(super) fn uphold(process: &mut Process, tallies: &mut Tallies) {
     uphold_symbols(process, modules, &mut tallies.symbols);
     uphold_marks(process, codes, &mut tallies.marks);
     uphold_ledgers(process, &mut tallies.ledger);
-    uphold_leaks(process, &mut tallies.leaks);
     let sites = process.sites.len();
+    uphold_lost(process.leaks.as_mut(), sites, &mut tallies.leaks);
     process.heap.views.iter_mut().for_each(|view| uphold_view(view, sites, &mut tallies.heap));
     uphold_counters(process, &mut tallies.counters);
     uphold_threads(process, &mut tallies.threads);
     uphold_errors(process, &mut tallies.errors);
+    uphold_sections(process, nodes, &mut tallies.sections);
 }
 
 /// An error is true whatever became of its stacks.
@@ -63,6 +65,23 @@ fn uphold_errors(process: &mut Process, tally: &mut Tally) {
     }
 }
 
+/// What a section left is said of sites that are there.
+fn uphold_sections(process: &mut Process, nodes: usize, tally: &mut Tally) {
+    let sites = process.sites.len();
+    for section in &mut process.sections {
+        if section.begun.get() as usize > nodes {
+            tally.add(Violation::SiteWithoutStack);
+            section.begun = NodeId::default();
+        }
+        let before = section.sites.len();
+        section.sites.retain(|&site| (site as usize) < sites);
+        (section.sites.len()..before).for_each(|_| tally.add(Violation::LeakWithoutSite));
+        let Some(check) = &mut section.check else { continue };
+        uphold_lost(check.leaks.as_mut(), sites, tally);
+        check.view.iter_mut().for_each(|view| uphold_view(view, sites, tally));
+    }
+}
+
 /// The bytes of a mapping are true whoever made it.
 fn uphold_ledgers(process: &mut Process, tally: &mut Tally) {
     let sites = process.sites.len();
@@ -76,9 +95,8 @@ fn uphold_ledgers(process: &mut Process, tally: &mut Tally) {
 }
 
 /// Blocks of no stack say nothing that a report could use.
-fn uphold_leaks(process: &mut Process, tally: &mut Tally) {
-    let sites = process.sites.len();
-    if let Some(LeakCheck::Done(lost)) = &mut process.leaks {
+fn uphold_lost(leaks: Option<&mut LeakCheck>, sites: usize, tally: &mut Tally) {
+    if let Some(LeakCheck::Done(lost)) = leaks {
         let before = lost.len();
         lost.retain(|lost| (lost.site as usize) < sites);
         (lost.len()..before).for_each(|_| tally.add(Violation::LeakWithoutSite));

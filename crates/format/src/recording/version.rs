@@ -3,8 +3,7 @@
 use core::fmt;
 
 /// What this code writes, and the newest that it fully reads.
-pub(super) const VERSION: Version = Version { major: 2, minor: 12 };
-
+pub(super) const VERSION: Version = Version { major: 2, minor: 13 };
 /// A version of the format. Another major version cannot be read; a newer minor one only adds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version {
@@ -75,6 +74,8 @@ sections! {
     Threads = 16, "threads";
     /// What the program did wrong with memory. Since format 2.12.
     Errors = 17, "errors";
+    /// Parts of the program whose leaks were checked, of a process that has any. Since format 2.13.
+    Sections = 20, "sections";
 }
 
 impl Section {

@@ -126,6 +126,8 @@ fn mark(record: &[u8], strings: &[u8], loops: usize, since_start: impl Fn(u64) -
         MarkTag::Trimmed => MarkKind::Test { stage: Stage::Trimmed, rss: Bytes::new(number) },
         MarkTag::Interval => MarkKind::Interval,
         MarkTag::Run => MarkKind::Run { number },
+        MarkTag::SectionBegun => MarkKind::Section { number: of_loop, pass: number, is_end: false },
+        MarkTag::SectionEnded => MarkKind::Section { number: of_loop, pass: number, is_end: true },
     };
     Some(Mark {
         at: since_start(field(offset_of!(MarkRecord, at_ns))),

@@ -12,8 +12,8 @@ use heaplens_format::arena::{CounterId, End, HeaderView, MODULE_SIZE, Region, SI
 use heaplens_format::loss::LOSS_SLOTS;
 use heaplens_format::memory::Sampling;
 use heaplens_format::recording::{
-    Amount, Counters, Exit, Interpreter, MemoryError, Module, Node, Process, ProcessEnd, Rss, Site, SiteKind,
-    Threads,
+    Amount, CheckedSection, Counters, Exit, Interpreter, MemoryError, Module, Node, Process, ProcessEnd, Rss,
+    Site, SiteKind, Threads,
 };
 use heaplens_format::{Addr, Bytes, Loss, Nanos, NodeId, Pid};
 
@@ -25,6 +25,7 @@ use super::findings::Findings;
 use super::header::header_bytes;
 use super::marks;
 use super::records::{string, word};
+use super::sections::section;
 use super::site_counters::{SiteCounters, Sum};
 use super::stacks::{AllocationKind, Trie};
 use super::threads::ThreadSlots;
@@ -65,10 +66,15 @@ pub(crate) fn read_with_findings(
     let since_start = |ns: u64| Nanos::new(ns.saturating_sub(start_of_run.get()));
     let loops = marks::loops(&loops?, &mut codes, since_start);
     let (marks, kept) = marks::marks(&marks?, header.moment(), &strings, &loops, since_start);
-    let Found { nodes, sites, records, counted, threads } =
+    let Found { nodes, sites, records, counted, threads, sets, begun } =
         reader.stacks(&sites, &nodes?, ThreadSlots::new(&slots?), (&modules, &mut codes), &mut errors);
     let amount = |sum, kind| reader.amount(sum, kind);
     findings.number_sites(&records);
+    let checked = header.sections().zip(begun).map(|(one, begun)| {
+        let check = findings.sections.remove(&one.0);
+        CheckedSection { begun, ..section(one, &strings, &sets, check) }
+    });
+    let checked = checked.collect();
     let changes = changes?;
     let histories = marks::histories(&changes, &records, kept, amount);
     let names = Names::new(&names?, &strings);
@@ -106,6 +112,7 @@ pub(crate) fn read_with_findings(
         counters,
         threads,
         errors,
+        sections: checked,
         losses: reader.losses(),
         ..Process::default()
     })
@@ -140,6 +147,10 @@ struct Found {
     records: Vec<marks::Records>,
     counted: Vec<CounterRecords>,
     threads: Threads,
+    /// For each site the sections in which it allocated, as bits.
+    sets: Vec<u32>,
+    /// Where each section was opened first.
+    begun: Vec<NodeId>,
 }
 
 /// What a site is, and what each of its records has live.
@@ -206,6 +217,7 @@ impl Reader<'_> {
     ) -> Found {
         let mut trie = Trie::new(nodes, modules);
         let (mut found, mut records, mut counted) = (Vec::new(), Vec::new(), Vec::new());
+        let mut sets = Vec::new();
         for (number, record) in (0..).zip(sites.chunks_exact(SITE_SIZE)) {
             let identity = word(record, std::mem::offset_of!(SiteRecord, identity));
             let Some(identity) = SiteIdentity::from_raw(identity) else { continue };
@@ -213,6 +225,7 @@ impl Reader<'_> {
             match self.site(identity, record, sites, &mut trie) {
                 Some(Sited::Memory(site, live)) => {
                     found.push(site);
+                    sets.push(trie.sections(identity.node()));
                     slots.add(
                         identity.slot(),
                         SiteCounters::at(sites, identity.second()).allocated().blocks != 0,
@@ -226,12 +239,16 @@ impl Reader<'_> {
             }
         }
         errors::enter(errors, &mut trie);
+        let begun = self.header.sections().map(|(_, section)| section.begun);
+        let begun: Vec<NodeId> =
+            begun.map(|node| trie.enter(node).map_or(NodeId::default(), |path| path.node)).collect();
         let (order, torn) = trie.finish(codes);
         errors::number(errors, &order);
         self.torn += torn;
         found.iter_mut().for_each(|site| site.node = order.new_number(site.node));
         counted.iter_mut().for_each(|one| one.node = order.new_number(one.node));
-        Found { nodes: order.nodes, sites: found, records, counted, threads: slots.threads }
+        let begun = begun.into_iter().map(|node| order.new_number(node)).collect();
+        Found { nodes: order.nodes, sites: found, records, counted, threads: slots.threads, sets, begun }
     }
 
     /// The site; `None` where it never counted anything.

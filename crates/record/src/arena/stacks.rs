@@ -1,6 +1,6 @@
 //! The stack trie of an arena: which of its nodes are on stacks of sites, what they mean, and how the recording numbers them.
 
-use heaplens_format::arena::frame::split_frame;
+use heaplens_format::arena::frame::{split_frame, split_sections_frame};
 use heaplens_format::arena::python::split_python_frame;
 use heaplens_format::arena::table::NodeRecord;
 use heaplens_format::arena::{CounterId, FRAME_PSEUDO_MODULE, NODE_SIZE, Pseudo};
@@ -102,7 +102,12 @@ impl<'a> Trie<'a> {
         Some(Path { node: NodeId::new(number), kind })
     }
 
-    /// Numbers the marked nodes anew, parents before children, without the pseudo frames of kinds,
+    /// The bits of the sections in which a site's stack allocated.
+    pub(crate) fn sections(&self, number: u32) -> u32 {
+        self.node(number).and_then(|(frame, _)| split_sections_frame(frame)).unwrap_or(0)
+    }
+
+    /// Numbers the marked nodes anew, parents before children, without the pseudo frames of kinds and sections,
     /// without the agent's, and without those of the probe's Python.
     pub(crate) fn finish(self, codes: &mut Codes<'_>) -> (Order, u64) {
         let mut order = Order { nodes: Vec::new(), new_numbers: vec![0; self.wanted.len()] };
@@ -112,7 +117,12 @@ impl<'a> Trie<'a> {
             }
             let Some((frame, parent)) = self.node(number) else { continue };
             let parent = order.new_numbers[parent as usize];
-            if allocation_kind_of(frame).is_some() || self.is_agents(frame) || is_probes(frame, codes) {
+            let is_section = split_sections_frame(frame).is_some();
+            if is_section
+                || allocation_kind_of(frame).is_some()
+                || self.is_agents(frame)
+                || is_probes(frame, codes)
+            {
                 order.new_numbers[number as usize] = parent;
                 continue;
             }

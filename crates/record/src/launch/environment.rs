@@ -7,8 +7,8 @@ use std::process::Command;
 
 use heaplens_format::Bytes;
 use heaplens_format::environment::{
-    AGENT, CHECKS, Checks, DIRECTORY, FINALIZE, GUARDED_CODE, MEMCHECK, NO_FOLLOW, NO_FRAMEWORKS, OBJECTS,
-    Objects, PASSIVE, PRELOAD, SAMPLE,
+    AGENT, CHECKS, Checks, DIRECTORY, FINALIZE, GUARDED_CODE, LEAK_CHECK_FROM, LEAK_CHECK_TO, MEMCHECK,
+    NO_FOLLOW, NO_FRAMEWORKS, OBJECTS, Objects, PASSIVE, PRELOAD, SAMPLE,
 };
 
 /// The options of the agent, which go through the environment.
@@ -36,6 +36,8 @@ pub(crate) struct Preload {
     pub(crate) checks: Checks,
     /// The code whose blocks are guarded.
     pub(crate) guarded_code: String,
+    /// The labels of the marks between which leaks are checked: the first and the last.
+    pub(crate) leak_check: Option<[String; 2]>,
     /// Whether the allocator overwrites old contents of blocks.
     pub(crate) clean_blocks: bool,
 }
@@ -84,6 +86,12 @@ pub(super) fn set_environment(command: &mut Command, preload: &Preload, before: 
         true => command.env_remove(GUARDED_CODE),
         false => command.env(GUARDED_CODE, &preload.guarded_code),
     };
+    for (at, name) in [LEAK_CHECK_FROM, LEAK_CHECK_TO].into_iter().enumerate() {
+        match &preload.leak_check {
+            Some(labels) => command.env(name, &labels[at]),
+            None => command.env_remove(name),
+        };
+    }
     if preload.clean_blocks {
         // Of two values the later one counts: the user's.
         let own = std::env::var_os(TUNABLES).unwrap_or_default();
@@ -144,15 +152,25 @@ mod tests {
             memcheck: false,
             checks: Checks::NONE,
             guarded_code: String::new(),
+            leak_check: None,
             clean_blocks: false,
         };
         set_environment(&mut command, &preload, None);
         let removed: Vec<_> =
             command.get_envs().filter(|(_, value)| value.is_none()).map(|(name, _)| name).collect();
-        assert_eq!(
-            removed,
-            [CHECKS, FINALIZE, GUARDED_CODE, MEMCHECK, NO_FOLLOW, NO_FRAMEWORKS, OBJECTS, PASSIVE, SAMPLE]
-                .map(OsStr::new)
-        );
+        let all = [
+            CHECKS,
+            FINALIZE,
+            GUARDED_CODE,
+            LEAK_CHECK_FROM,
+            LEAK_CHECK_TO,
+            MEMCHECK,
+            NO_FOLLOW,
+            NO_FRAMEWORKS,
+            OBJECTS,
+            PASSIVE,
+            SAMPLE,
+        ];
+        assert_eq!(removed, all.map(OsStr::new));
     }
 }

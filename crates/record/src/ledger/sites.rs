@@ -4,7 +4,7 @@
 use std::io;
 
 use heaplens_format::Bytes;
-use heaplens_format::arena::frame::split_frame;
+use heaplens_format::arena::frame::{split_frame, split_sections_frame};
 use heaplens_format::arena::header::Region;
 use heaplens_format::arena::table::{ModuleRecord, NodeRecord, SiteIdentity, SiteRecord};
 use heaplens_format::arena::{MODULE_SIZE, NODE_SIZE, SITE_SIZE};
@@ -58,7 +58,8 @@ impl Sites {
             let frame = word(record, std::mem::offset_of!(NodeRecord, frame));
             let above = self.kinds.get(parent).copied().flatten();
             self.kinds.push(above.or_else(|| allocation_kind_of(frame)));
-            self.modules.push(split_frame(frame).0);
+            let of_section = split_sections_frame(frame).and_then(|_| self.modules.get(parent).copied());
+            self.modules.push(of_section.unwrap_or(split_frame(frame).0));
         }
         let known = self.sites.len() as u64 * SITE_SIZE as u64;
         for record in tables.bytes(Region::Sites, known, u64::MAX)?.chunks_exact(SITE_SIZE) {

@@ -36,6 +36,6 @@ impl FrozenProcess<'_> {
         let FrozenHeap { blocks, roots, mappings, python } = subject.frozen_heap(tables, &self.threads)?;
         let memory = Memory::new(ProcessMemory::new(self.process, &mappings, self.keeper));
         let (process, pause, missing) = (self.program, self.pause, self.missing);
-        Ok(Snapshot { process, memory, blocks, roots, mappings, python, pause, missing })
+        Ok(Snapshot { process, memory, blocks, roots, mappings, python, pause, missing, focus: None })
     }
 }

@@ -32,7 +32,9 @@ pub(crate) use labels::Labels;
 pub(crate) use running::copy;
 pub(crate) use schedule::{ProgramState, Schedule};
 pub(crate) use stopped::stop;
-pub(crate) use worker::{Examine, Request, SnapshotOutcome, Worker, examine};
+pub(crate) use worker::{
+    Examine, Request, SectionPass, SnapshotOutcome, Worker, examine, examine_section, not_checked,
+};
 
 /// Is shown a snapshot, and says what it found. Sites are numbered as those of the snapshot's blocks.
 pub type Examiner<'a> = &'a mut (dyn FnMut(&Snapshot, HeapMoment) -> Examined + Send);

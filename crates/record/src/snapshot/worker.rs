@@ -6,7 +6,7 @@ use std::thread::{Scope, ScopedJoinHandle};
 use std::time::Instant;
 
 use heaplens_format::arena::header::SNAPSHOTS_TAKEN_OFFSET;
-use heaplens_format::recording::HeapMoment;
+use heaplens_format::recording::{HeapMoment, LeakCheck, SectionCheck};
 use heaplens_format::{Nanos, Pid};
 use heaplens_snapshot::{Examined, Snapshot, Span};
 
@@ -14,6 +14,7 @@ use super::cost::{Cost, Faults};
 use super::error::SnapshotError;
 use super::feasible::Program;
 use super::running::copy;
+use crate::arena;
 use crate::os::shared_words;
 use crate::session::ArenaName;
 use crate::tracing::TIMEOUT;
@@ -38,6 +39,19 @@ pub(crate) struct Request {
     pub(crate) at: Nanos,
     /// How many snapshots that the program has asked for are answered by this one.
     pub(crate) answers: u32,
+    /// Whether the whole heap is examined.
+    pub(crate) is_whole: bool,
+    /// Sections whose end it is: what they left is examined.
+    pub(crate) sections: Vec<SectionPass>,
+}
+
+/// The end of a pass of a section.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SectionPass {
+    /// The number of the section.
+    pub(crate) section: u32,
+    /// The pass, counted from 1.
+    pub(crate) pass: u32,
 }
 
 /// The result of a request.
@@ -47,6 +61,8 @@ pub(crate) struct SnapshotOutcome {
     pub(crate) name: ArenaName,
     /// What was found, or why nothing was.
     pub(crate) found: Result<Examined, SnapshotError>,
+    /// What sections left, by their numbers.
+    pub(crate) sections: Vec<(u32, SectionCheck)>,
     /// What it cost the program.
     pub(crate) cost: Cost,
 }
@@ -112,19 +128,52 @@ pub(crate) fn examine(
 
 /// Takes a snapshot, has it examined, and drops it.
 fn take(request: Request, examiner: &Examine<'_>) -> SnapshotOutcome {
-    let Request { name, arena, own_files, inherited, moment, at, answers } = request;
+    let Request { name, arena, own_files, inherited, moment, at, answers, is_whole, sections } = request;
     let recorder = Pid::new(std::process::id());
     let program = Program { process: name.pid, recorder, own_files, inherited, arena: &arena };
     let taken = copy(&program, TIMEOUT);
     // Whether there is a snapshot or not, a program that waits for it goes on.
     shared_words::answer(&arena, SNAPSHOTS_TAKEN_OFFSET, answers).ok();
-    let snapshot = match taken {
+    let mut snapshot = match taken {
         Ok(snapshot) => snapshot,
-        Err(error) => return SnapshotOutcome { name, cost: Cost::of_failure(&error), found: Err(error) },
+        Err(error) => {
+            let reason = error.to_string();
+            let sections =
+                sections.iter().map(|pass| (pass.section, not_checked(*pass, at, &reason))).collect();
+            return SnapshotOutcome { name, cost: Cost::of_failure(&error), found: Err(error), sections };
+        }
     };
     let faults = Faults::begin(name.pid, at);
-    let examined = examine(&snapshot, moment, at, examiner);
+    let found = if is_whole { examine(&snapshot, moment, at, examiner) } else { Examined::default() };
+    let sections = sections.iter().map(|pass| {
+        let found = examine_section(&mut snapshot, &arena, *pass, at, examiner);
+        (pass.section, SectionCheck { is_at_exit: false, ..found })
+    });
+    let sections = sections.collect();
     let pause = snapshot.pause;
     drop(snapshot);
-    SnapshotOutcome { name, cost: Cost { pause, faults: faults.end() }, found: Ok(examined) }
+    SnapshotOutcome { name, cost: Cost { pause, faults: faults.end() }, found: Ok(found), sections }
+}
+
+/// Has what a section left examined: of a process that exits, unless the caller says otherwise.
+pub(crate) fn examine_section(
+    snapshot: &mut Snapshot,
+    arena: &File,
+    pass: SectionPass,
+    at: Nanos,
+    examiner: &Examine<'_>,
+) -> SectionCheck {
+    match arena::sites_of_section(arena, pass.section) {
+        Ok(sites) => snapshot.focus = Some(sites),
+        Err(error) => return not_checked(pass, at, &error.to_string()),
+    }
+    let Examined { leaks, view } = examine(snapshot, HeapMoment::Asked, at, examiner);
+    snapshot.focus = None;
+    SectionCheck { pass: pass.pass.into(), at, is_at_exit: true, leaks, view }
+}
+
+/// A leak check that was not possible.
+pub(crate) fn not_checked(pass: SectionPass, at: Nanos, reason: &str) -> SectionCheck {
+    let leaks = Some(LeakCheck::NotDone(reason.to_owned()));
+    SectionCheck { pass: pass.pass.into(), at, leaks, ..SectionCheck::default() }
 }

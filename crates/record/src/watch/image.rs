@@ -8,6 +8,7 @@ use std::path::Path;
 use heaplens_format::arena::End;
 use heaplens_format::arena::header::{LEDGER_GIVEN_OFFSET, MARKS_WANTED_OFFSET, SNAPSHOTS_TAKEN_OFFSET};
 use heaplens_format::arena::ledger::LARGE;
+use heaplens_format::arena::section::SectionView;
 use heaplens_format::recording::{HeapMoment, LedgerMoment, Sample};
 use heaplens_format::{Bytes, Nanos, Pid};
 use heaplens_snapshot::Snapshot;
@@ -21,7 +22,9 @@ use crate::os::procfs;
 use crate::os::since;
 use crate::os::{clocks, shared_words};
 use crate::session::ArenaName;
-use crate::snapshot::{self, Labels, ProgramState, Request, Schedule, SnapshotError, SnapshotOutcome};
+use crate::snapshot::{
+    self, Examine, Labels, ProgramState, Request, Schedule, SectionPass, SnapshotError, SnapshotOutcome,
+};
 
 /// One program image that is being watched.
 pub(crate) struct Image {
@@ -150,6 +153,23 @@ impl Image {
         Some(stopped.and_then(|snapshot| if waits() { Ok(snapshot) } else { Err(SnapshotError::GoneOn) }))
     }
 
+    /// Has what sections left examined in a process that waits at its exit, where their ends were not seen.
+    pub(crate) fn check_sections_at_end(
+        &mut self,
+        stopped: &mut Result<Snapshot, SnapshotError>,
+        at: Nanos,
+        examine: &Examine<'_>,
+    ) {
+        let Some(file) = &self.file else { return };
+        for pass in self.sections_at_end() {
+            let check = match stopped {
+                Ok(snapshot) => snapshot::examine_section(snapshot, file, pass, at, examine),
+                Err(error) => snapshot::not_checked(pass, at, &error.to_string()),
+            };
+            self.readings.findings.sections.insert(pass.section, check);
+        }
+    }
+
     /// The snapshot that is due because the program grows, if any.
     pub(crate) fn snapshot_when_due(
         &mut self,
@@ -171,8 +191,13 @@ impl Image {
         ProgramState { now, iterations, live: sample.live, rss: sample.rss, imports: self.imports }
     }
 
-    /// The same at a mark, or where the program asked for it.
-    pub(crate) fn snapshot_when_asked(&mut self, name: ArenaName, now: Nanos) -> Option<Request> {
+    /// The same at a mark, or where the program asked for it. Without `takes_whole` only the ends of sections have one.
+    pub(crate) fn snapshot_when_asked(
+        &mut self,
+        name: ArenaName,
+        now: Nanos,
+        takes_whole: bool,
+    ) -> Option<Request> {
         let is_marked = std::mem::take(&mut self.is_marked);
         if self.is_at_end || !(is_marked || self.snapshots_wanted > self.snapshots_begun) {
             return None;
@@ -180,8 +205,33 @@ impl Image {
         if !is_marked && self.is_at_end_of_loop() {
             return self.snapshot_of_loop(name, now);
         }
+        let sections = self.sections_that_wait();
+        let is_asked = self.snapshots_wanted - self.snapshots_begun > u32::from(!sections.is_empty());
+        let is_whole = takes_whole && (is_marked || is_asked);
         self.snapshots_begun = self.snapshots_wanted;
-        self.request(name, HeapMoment::Asked, now)
+        let request = self.request(name, HeapMoment::Asked, now)?;
+        (is_whole || !sections.is_empty()).then_some(Request { is_whole, sections, ..request })
+    }
+
+    /// Sections that ended and have asked for a snapshot.
+    pub(crate) fn sections_that_wait(&self) -> Vec<SectionPass> {
+        let waiting = self.snapshots_begun + 1..=self.snapshots_wanted;
+        if waiting.is_empty() {
+            return Vec::new();
+        }
+        self.sections(|_, view| waiting.contains(&view.snapshot))
+    }
+
+    /// Sections that have not ended, or whose last pass has no check of its own.
+    pub(crate) fn sections_at_end(&self) -> Vec<SectionPass> {
+        let checked = |section: u32| self.readings.findings.sections.get(&section).map(|check| check.pass);
+        self.sections(|section, view| view.open != 0 || checked(section) < Some(view.passes.into()))
+    }
+
+    fn sections(&self, is_wanted: impl Fn(u32, &SectionView) -> bool) -> Vec<SectionPass> {
+        let all = self.file.as_ref().and_then(|file| arena::read_sections(file).ok()).unwrap_or_default();
+        let wanted = all.into_iter().filter(|(section, view)| is_wanted(*section, view));
+        wanted.map(|(section, view)| SectionPass { section, pass: view.passes }).collect()
     }
 
     fn is_at_end_of_loop(&self) -> bool {
@@ -228,7 +278,9 @@ impl Image {
         let arena = self.file.as_ref()?.try_clone().ok()?;
         let subject = self.ledgers.subject();
         let (own_files, inherited) = (subject.own_files().to_vec(), subject.inherited().cloned());
-        Some(Request { name, arena, own_files, inherited, moment, at, answers: self.snapshots_begun })
+        let answers = self.snapshots_begun;
+        let (is_whole, sections) = (true, Vec::new());
+        Some(Request { name, arena, own_files, inherited, moment, at, answers, is_whole, sections })
     }
 
     /// Keeps the result of a snapshot.
@@ -244,6 +296,7 @@ impl Image {
         if outcome.found.as_ref().is_err_and(is_for_good) {
             self.schedule.give_up();
         }
+        self.readings.findings.sections.extend(outcome.sections);
         snapshot::keep(&mut self.readings.findings, outcome.found, HeapMoment::Running { iterations: 0 });
     }
 

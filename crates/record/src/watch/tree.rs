@@ -71,9 +71,15 @@ pub(crate) fn until_end(
 ) -> io::Result<Ended> {
     let own_peak = children::own_peak_rss();
     let Listeners { progress: mut listener, examiner, snapshots: are_wanted, snapshot_at } = listeners;
+    let checks_sections = examiner.is_some();
     let examine = examiner.map(|examiner| one_at_a_time(examiner));
     let snapshots_when_asked = are_wanted && examine.is_some();
-    let mut watch = Watch { snapshot_at, snapshots_when_asked, ..Watch::new(main, paths, wake_up, clock) };
+    let mut watch = Watch {
+        snapshot_at,
+        snapshots_when_asked,
+        checks_sections,
+        ..Watch::new(main, paths, wake_up, clock)
+    };
     std::thread::scope(|scope| {
         let mut worker = Worker::new(scope, examine.as_deref());
         while !children::has_ended(main) {
@@ -126,6 +132,8 @@ struct Watch<'a> {
     snapshot_at: Option<&'a str>,
     /// Whether a snapshot is taken where the program asks for one.
     snapshots_when_asked: bool,
+    /// Whether one is taken where a section ends.
+    checks_sections: bool,
 }
 
 impl<'a> Watch<'a> {
@@ -147,6 +155,7 @@ impl<'a> Watch<'a> {
             report_at,
             snapshot_at: None,
             snapshots_when_asked: false,
+            checks_sections: false,
         }
     }
 
@@ -208,9 +217,10 @@ impl<'a> Watch<'a> {
 
     /// A program that asked for a snapshot does not wait for one that is not taken.
     fn answer_requests(&mut self, name: ArenaName) {
-        if let Some(image) = self.images.get_mut(&name)
-            && (image.is_at_end() || !self.snapshots_when_asked)
-        {
+        let (takes_whole, takes_sections) = (self.snapshots_when_asked, self.checks_sections);
+        let Some(image) = self.images.get_mut(&name) else { return };
+        let is_taken = takes_whole || takes_sections && !image.sections_that_wait().is_empty();
+        if image.is_at_end() || !is_taken {
             image.refuse_snapshots();
         }
     }
@@ -219,12 +229,14 @@ impl<'a> Watch<'a> {
     /// still being examined.
     fn examine_end(&mut self, name: ArenaName, worker: &mut Worker<'_, '_>) {
         let (Some(examine), at) = (worker.examine(), self.clock.elapsed()) else { return };
-        let Some(stopped) = self.images.get_mut(&name).and_then(|image| image.stop(name.pid)) else { return };
+        let Some(mut stopped) = self.images.get_mut(&name).and_then(|image| image.stop(name.pid)) else {
+            return;
+        };
         self.keep(worker.wait());
+        let Some(image) = self.images.get_mut(&name) else { return };
+        image.check_sections_at_end(&mut stopped, at, examine);
         let found = stopped.map(|stopped| snapshot::examine(&stopped, HeapMoment::Exit, at, examine));
-        if let Some(image) = self.images.get_mut(&name) {
-            snapshot::keep(&mut image.readings.findings, found, HeapMoment::Exit);
-        }
+        snapshot::keep(&mut image.readings.findings, found, HeapMoment::Exit);
     }
 
     /// Begins a snapshot of a program that asked for one, reached a mark with the wanted label, or grows, when it is due.
@@ -235,7 +247,11 @@ impl<'a> Watch<'a> {
             self.images.values_mut().for_each(Image::refuse_at_end_of_loop);
             return;
         }
-        let asked = self.images.iter_mut().find_map(|(name, image)| image.snapshot_when_asked(*name, now));
+        let takes_whole = self.snapshots_when_asked || self.snapshot_at.is_some();
+        let asked = self
+            .images
+            .iter_mut()
+            .find_map(|(name, image)| image.snapshot_when_asked(*name, now, takes_whole));
         let wanted = asked.or_else(|| if at_growth { self.snapshot_when_due(now) } else { None });
         wanted.into_iter().for_each(|request| worker.begin(request));
     }

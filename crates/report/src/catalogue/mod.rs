@@ -12,6 +12,7 @@ pub(crate) mod number;
 pub(crate) mod process;
 pub(crate) mod ranking;
 pub(crate) mod reference_path;
+pub(crate) mod sections;
 pub(crate) mod source;
 pub(crate) mod stack;
 pub(crate) mod verdict;

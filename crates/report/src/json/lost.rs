@@ -25,7 +25,7 @@ pub(super) struct LostFields<'a> {
 }
 
 #[derive(serde::Serialize)]
-struct AmountFields {
+pub(super) struct AmountFields {
     bytes: u64,
     blocks: u64,
 }
@@ -71,7 +71,7 @@ fn leading(profile: &Profile, records: &[LeakRecord]) -> usize {
     records.iter().take_while(fits).count()
 }
 
-fn amount(amount: Amount) -> AmountFields {
+pub(super) fn amount(amount: Amount) -> AmountFields {
     AmountFields { bytes: amount.bytes.get(), blocks: amount.blocks }
 }
 

@@ -12,6 +12,7 @@ mod ledger;
 mod lost;
 mod processes;
 mod returns;
+mod sections;
 
 use std::io::{self, Write};
 
@@ -80,6 +81,7 @@ impl Serialize for Report<'_> {
             map.serialize_entry("spaces", &spaces)?;
         }
         map.serialize_entry("lost", &lost::lost(profile))?;
+        map.serialize_entry("sections", &sections::sections(profile))?;
         map.serialize_entry("returns", &profile.reclaim_test.map(returns::returns))?;
         map.serialize_entry("totals", &totals(&profile.heap()))?;
         map.serialize_entry(

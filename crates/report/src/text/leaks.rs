@@ -8,7 +8,7 @@ use heaplens_analyze::suppressions::Names;
 use heaplens_format::recording::{Amount, LeakKind};
 
 use super::page::{Options, Page};
-use super::{engine, errors, footer, header};
+use super::{engine, errors, footer, header, sections};
 use crate::catalogue::leaks::{name, suppression};
 use crate::catalogue::number::count;
 use crate::catalogue::stack::location::frame_text;
@@ -65,6 +65,7 @@ pub fn write(
         Some(Leaks::Done(records)) => write_records(profile, records, leaks, &mut page)?,
     }
     write_error_summary(profile, leaks, &mut page)?;
+    sections::write(profile, &mut page)?;
     let is_complete = profile.tree_losses().is_empty() && profile.damage.is_empty();
     if is_complete { Ok(()) } else { footer::write_losses(profile, &mut page) }
 }

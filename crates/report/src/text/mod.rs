@@ -14,6 +14,7 @@ pub mod leaks;
 mod ledger;
 mod lost;
 mod page;
+mod sections;
 mod sites;
 
 use std::io::{self, Write};
@@ -48,6 +49,7 @@ pub fn write_with(profile: &Profile, options: Options, out: &mut dyn Write) -> i
     header::write_figures(profile, &mut page)?;
     ledger::write(profile, &mut page)?;
     lost::write(profile, &mut page)?;
+    sections::write(profile, &mut page)?;
     sites::write(profile, &mut page)?;
     footer::write_other_processes(profile, &mut page)?;
     footer::write_losses(profile, &mut page)?;

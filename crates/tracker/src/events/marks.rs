@@ -21,6 +21,7 @@ impl Tracker {
     #[cold]
     pub fn on_user_mark(&self, label: &CStr) {
         self.mark_outside_events(|arena| self.marks.make_users(arena, label.to_bytes()));
+        self.sections_at_mark(label.to_bytes());
     }
 
     /// A framework is about to run what it was given to. A Python program has its loops.

@@ -12,6 +12,7 @@ mod naming;
 mod objects;
 mod operations;
 mod pools;
+mod sections;
 mod snapshot;
 
 pub use checks::{Access, AfterFree, DEFAULT_ALIGNMENT, FaultAnswer, Wanted, next_turn};

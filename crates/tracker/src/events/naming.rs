@@ -3,6 +3,7 @@
 use core::sync::atomic::Ordering::Relaxed;
 
 use heaplens_format::arena::Pseudo;
+use heaplens_format::arena::frame::sections_frame;
 use heaplens_format::{Addr, NodeId, SiteId};
 
 use crate::python::{Event, Hashed, NativeStack, PythonCaller, Tables};
@@ -19,9 +20,44 @@ use crate::unwind::{Caller, stacks};
 const PLAIN_DEPTH: usize = 192;
 
 impl Tracker {
-    /// The site of the caller's stack.
+    /// The site of what the caller's stack allocates now: that of the stack, or, while sections are open, of the stack in these sections.
     #[inline]
     pub(crate) fn site(&self, guard: &Guard, caller: Caller) -> Option<SiteId> {
+        let site = self.site_of_stack(guard, caller);
+        match self.sections.open() {
+            0 => site,
+            open => self.site_in_sections(guard, site?, open),
+        }
+    }
+
+    /// What is counted besides memory is no section's.
+    #[inline(never)]
+    fn site_in_sections(&self, guard: &Guard, outside: SiteId, open: u32) -> Option<SiteId> {
+        let frame = sections_frame(open);
+        let Some(slot) = guard.slot() else {
+            let node = sites::node(&self.arena, outside)?;
+            return self.trie.site(
+                &self.arena,
+                self.trie.extend_node(&self.arena, node, frame),
+                guard.slot_id(),
+            );
+        };
+        if matches!(slot.kind, Some(Pseudo::Counter(_))) {
+            return Some(outside);
+        }
+        let key = extend_hash(frame, outside.get().into());
+        if let Some((site, _)) = self.cached_site(slot, key) {
+            return Some(site);
+        }
+        let node = self.trie.extend_node(&self.arena, sites::node(&self.arena, outside)?, frame);
+        let site = self.trie.site(&self.arena, node, slot.id())?;
+        self.cache_site(slot, key, site);
+        Some(site)
+    }
+
+    /// The site of the caller's stack, whatever sections are open.
+    #[inline]
+    pub(super) fn site_of_stack(&self, guard: &Guard, caller: Caller) -> Option<SiteId> {
         self.unwinder.check_suspicion();
         if let Some(slot) = guard.slot()
             && let Some(end) = slot.own_stack_end(caller.rsp)

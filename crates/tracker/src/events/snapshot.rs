@@ -64,6 +64,24 @@ impl Tracker {
         }
     }
 
+    /// The end of a section asks for a snapshot, and waits. `note` gets the number of the request before the recorder sees it.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn on_snapshot_of_section(&self, note: impl FnOnce(u32)) {
+        if !is_own_arena() || settings().directory.is_empty() || IS_UNANSWERED.load(Relaxed) {
+            return;
+        }
+        let wanted = &self.arena.header().snapshots_wanted;
+        // Another thread that asks at the same moment gets the same number: one snapshot serves both.
+        let number = wanted.load(Relaxed) + 1;
+        note(number);
+        // Release: what the program did before, the recorder finds.
+        wanted.fetch_max(number, Release);
+        if wake_recorder() && !self.wait_for_snapshot(number, TIMEOUT_NS) {
+            IS_UNANSWERED.store(true, Relaxed);
+        }
+    }
+
     /// Whether the answer came in time.
     fn wait_for_snapshot(&self, number: u32, timeout_ns: u64) -> bool {
         let taken = &self.arena.header().snapshots_taken;

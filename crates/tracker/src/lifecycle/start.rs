@@ -104,6 +104,7 @@ fn make_arena(tracker: &Tracker, forked: bool) -> Result<(), Errno> {
     tracker.blocks.reset(shared, tracker.sample_interval() != 0);
     tracker.samples.reset(tracker.sample_interval());
     tracker.marks.reset();
+    tracker.sections.reset();
     tracker.requests.reset();
     tracker.unwinder.modules.watch.reset();
     tracker.counters.reset();

@@ -198,6 +198,10 @@ impl List {
         if !settings.guarded_code.is_empty() {
             self.push_text(environment::GUARDED_CODE, &[settings.guarded_code])?;
         }
+        if settings.checks_section() {
+            self.push_text(environment::LEAK_CHECK_FROM, &[settings.leak_check_from.bytes()])?;
+            self.push_text(environment::LEAK_CHECK_TO, &[settings.leak_check_to.bytes()])?;
+        }
         Some(())
     }
 
@@ -226,7 +230,7 @@ impl List {
 }
 
 fn is_ours(text: &[u8]) -> bool {
-    const OURS: [&str; 8] = [
+    const OURS: [&str; 10] = [
         environment::DIRECTORY,
         environment::AGENT,
         environment::SAMPLE,
@@ -235,6 +239,8 @@ fn is_ours(text: &[u8]) -> bool {
         environment::NO_FRAMEWORKS,
         environment::CHECKS,
         environment::GUARDED_CODE,
+        environment::LEAK_CHECK_FROM,
+        environment::LEAK_CHECK_TO,
     ];
     OURS.iter().any(|name| value_of(text, name).is_some())
 }

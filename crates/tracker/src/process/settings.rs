@@ -112,6 +112,12 @@ pub struct Settings {
     pub guarded_code: &'static [u8],
     /// Whether the stacks of frees are kept and the arguments of functions are checked.
     pub memcheck: bool,
+    /// The mark that begins the section whose leaks are checked; empty: there is no such section.
+    pub leak_check_from: PathBuffer,
+    /// The mark that ends it.
+    pub leak_check_to: PathBuffer,
+    /// What it is called.
+    pub leak_check_name: PathBuffer,
     /// Heap profiles; none where there is a recorder.
     pub profile: ProfileSettings,
 }
@@ -130,12 +136,20 @@ impl Settings {
         checks_text: PathBuffer::EMPTY,
         guarded_code: &[],
         memcheck: false,
+        leak_check_from: PathBuffer::EMPTY,
+        leak_check_to: PathBuffer::EMPTY,
+        leak_check_name: PathBuffer::EMPTY,
         profile: ProfileSettings::NONE,
     };
 
     /// Whether nobody wants to know anything of this program.
     pub fn is_dormant(&self) -> bool {
         self.directory.is_empty() && !self.profile.is_wanted()
+    }
+
+    /// Whether the leaks between two marks are checked.
+    pub fn checks_section(&self) -> bool {
+        !self.leak_check_from.is_empty()
     }
 
     /// Reads the environment that the process was started with.
@@ -178,6 +192,10 @@ impl Settings {
                 self.guarded_code = kept(value);
             } else if name == environment::MEMCHECK.as_bytes() {
                 self.memcheck = value == b"1";
+            } else if name == environment::LEAK_CHECK_FROM.as_bytes() {
+                self.leak_check_from = PathBuffer::new(value);
+            } else if name == environment::LEAK_CHECK_TO.as_bytes() {
+                self.leak_check_to = PathBuffer::new(value);
             } else {
                 self.profile.read(name, value);
             }
@@ -187,6 +205,11 @@ impl Settings {
 
     /// Whoever writes profiles has no reader for samples, Python, frameworks and reclaim tests.
     fn settle(&mut self) {
+        if self.checks_section() {
+            self.leak_check_name = self.leak_check_from;
+            self.leak_check_name.push(b" to ");
+            self.leak_check_name.push(self.leak_check_to.bytes());
+        }
         if !self.directory.is_empty() {
             self.profile = ProfileSettings::NONE;
             return;

@@ -43,13 +43,14 @@ pub fn ask(arena: &Arena, moment: LedgerMoment) {
 }
 
 /// Shells and the like come by the hundred, and their end must not wait for anyone. A forked child that holds blocks of its own has more to do than
-/// to start a program.
+/// to start a program, and what a section left may be known at the end alone.
 fn is_worth_it(arena: &Arena) -> bool {
     let header = arena.header();
     let holds_blocks = || is_forked() && header.hot.live_bytes.load(Relaxed) >= MUCH_OF_FORKED;
     Some(header.parent.load(Relaxed)) == recorder()
         || arena.resident_bytes_of_program() >= LARGE
         || holds_blocks()
+        || header.sections[0].name.load(Relaxed) != 0
 }
 
 /// The recorder, after which the session's directory is called: `…/heaplens-PID-…`.

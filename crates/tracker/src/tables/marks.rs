@@ -19,6 +19,8 @@ const LONGEST_LABEL: usize = 64;
 const KEPT_AT_ONCE: u64 = 4096;
 /// Runs of a framework that are all kept: each of them changes hundreds of sites.
 const RUNS_KEPT_AT_ONCE: u64 = 128;
+/// Passes of each section whose marks are all kept.
+const PASSES_KEPT_AT_ONCE: u64 = 512;
 /// How the marks of this process are made.
 #[derive(Debug, Default)]
 pub struct Marks {
@@ -78,18 +80,23 @@ impl Marks {
         let number = self.users.fetch_add(1, Relaxed) + 1;
         let label = &label[..label.len().min(LONGEST_LABEL)];
         let mark = NewMark { kind: MarkTag::User, of_loop: 0, number, label };
-        if is_kept(number, KEPT_AT_ONCE) { self.make(arena, mark) } else { self.note_latest(arena, mark) }
+        if is_kept_of(number, KEPT_AT_ONCE) { self.make(arena, mark) } else { self.note_latest(arena, mark) }
     }
 
     pub(crate) fn make_run(&self, arena: &Arena) {
         let number = self.runs.fetch_add(1, Relaxed) + 1;
         let mark = NewMark { kind: MarkTag::Run, of_loop: 0, number, label: &[] };
         // Where another thread runs one at the same time, its mark stands for both.
-        let _ = if is_kept(number, RUNS_KEPT_AT_ONCE) {
+        let _ = if is_kept_of(number, RUNS_KEPT_AT_ONCE) {
             self.make(arena, mark)
         } else {
             self.note_latest(arena, mark)
         };
+    }
+
+    /// Whether the marks of a pass of a section are kept.
+    pub(crate) fn is_kept(&self, pass: u32) -> bool {
+        is_kept_of(pass.into(), PASSES_KEPT_AT_ONCE)
     }
 
     /// A mark that is not kept is at least known until the next one comes.
@@ -111,7 +118,7 @@ impl Marks {
 }
 
 /// All of the first ones, then every second, every fourth.
-fn is_kept(number: u64, at_once: u64) -> bool {
+fn is_kept_of(number: u64, at_once: u64) -> bool {
     let stride = (number / at_once + 1).next_power_of_two();
     number.is_multiple_of(stride)
 }

@@ -14,6 +14,7 @@ pub mod marks;
 pub mod sampling;
 #[cfg(test)]
 pub(crate) mod scratch;
+pub mod sections;
 pub mod sites;
 pub mod slot_id;
 pub mod trie;

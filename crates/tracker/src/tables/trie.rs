@@ -268,6 +268,12 @@ impl Trie {
         (next.unwrap_or(node), hash)
     }
 
+    /// The node one frame further in, for whoever knows the node alone.
+    pub fn extend_node(&self, arena: &Arena, node: NodeId, frame: u64) -> NodeId {
+        let hash = self.node(arena, node).hash.load(Relaxed);
+        self.extend(arena, node, hash, frame).0
+    }
+
     /// The frame of a node.
     pub fn frame(&self, arena: &Arena, node: NodeId) -> u64 {
         self.node(arena, node).frame.load(Relaxed)

@@ -12,7 +12,7 @@ use heaplens_format::Pid;
 use heaplens_format::recording::LeakCheck;
 use heaplens_snapshot::{Examined, Snapshot};
 
-use super::heap_view::{History, unreachable_view, view};
+use super::heap_view::{History, section_view, unreachable_view, view};
 use super::typed_heap::TypedHeap;
 use crate::heap::memory::TooManyBlocks;
 
@@ -47,6 +47,20 @@ impl Analysis {
         let heap = TypedHeap::new(snapshot, history.names());
         let leaks = Some(leak_check(snapshot, heap.as_ref()));
         Examined { leaks, view: heap.ok().map(|heap| view(&heap, history)) }
+    }
+
+    /// What a section left: the blocks of the sites that the snapshot is to be examined for, and who holds them.
+    pub fn section(&mut self, snapshot: &Snapshot) -> Examined {
+        let sites = snapshot.focus.as_deref().unwrap_or_default();
+        let history = self.history(snapshot);
+        let heap = TypedHeap::new(snapshot, history.names());
+        let leaks = match (&heap, snapshot.missing.registers) {
+            (_, true) => LeakCheck::NotDone(REGISTERS_MISSING.to_owned()),
+            (Ok(heap), false) => LeakCheck::Done(heap.left_by(sites)),
+            (Err(error), false) => LeakCheck::NotDone(error.to_string()),
+        };
+        let view = heap.ok().map(|heap| section_view(&heap, history, sites));
+        Examined { leaks: Some(leaks), view }
     }
 
     fn history(&mut self, snapshot: &Snapshot) -> &mut History {

@@ -77,6 +77,19 @@ pub(crate) fn view(heap: &TypedHeap<'_>, history: &mut History) -> HeapView {
     }
 }
 
+/// Who holds the blocks of some sites, in order.
+pub(crate) fn section_view(heap: &TypedHeap<'_>, history: &History, sites: &[u32]) -> HeapView {
+    let is_wanted = |site: u32| sites.binary_search(&site).is_ok();
+    let mut builder = ViewBuilder::new(heap, heap.namer(&history.names, history.shows_keys));
+    let holders = builder.holders_of(is_wanted);
+    let mut unreachable = unreachable(heap);
+    unreachable.iter_mut().for_each(|sites| sites.retain(|of| is_wanted(of.site)));
+    let blocks = heap.graph().blocks();
+    let own = blocks.ids().map(|id| blocks.get(id)).filter(|block| is_wanted(block.site));
+    let live = own.map(of_one).sum();
+    HeapView { live, nodes: builder.recorded.finish(), holders, unreachable, ..HeapView::default() }
+}
+
 /// Only the objects of Python that no root leads to; `None` where these are not known.
 pub(crate) fn unreachable_view(heap: &TypedHeap<'_>) -> Option<HeapView> {
     Some(HeapView { unreachable: Some(unreachable(heap)?), ..HeapView::default() })
@@ -134,8 +147,13 @@ impl<'a, 'm> ViewBuilder<'a, 'm> {
 
     /// Who holds the blocks of each site that has many bytes.
     fn holders(&mut self) -> Vec<Holder> {
+        self.holders_of(|site| site != NO_SITE)
+    }
+
+    /// The same of the sites that are wanted.
+    fn holders_of(&mut self, is_wanted: impl Fn(u32) -> bool) -> Vec<Holder> {
         let is_small = |address| self.heap.is_small(address);
-        let samples = Samples::of(self.heap.graph().blocks(), |site| site != NO_SITE, is_small);
+        let samples = Samples::of(self.heap.graph().blocks(), is_wanted, is_small);
         samples.sites().filter_map(|(site, blocks)| self.holder(site, blocks)).collect()
     }
 

@@ -74,8 +74,24 @@ impl<'m> TypedHeap<'m> {
     /// interpreter keeps it where it is not read. So do mappings, as with Memcheck: a program may well know where they are
     /// without a pointer. And so do blocks that a forked process inherited: they are its parent's.
     pub(crate) fn lost(&self) -> Vec<LostSite> {
+        let is_given = self.is_given();
+        LeakKinds::with(&self.graph, &is_given).sites(&self.graph, |block| !is_given(block))
+    }
+
+    /// The same of the blocks of some sites, in order, with objects of Python's that are blocks: small ones and mappings are known by
+    /// their counters.
+    pub(crate) fn left_by(&self, sites: &[u32]) -> Vec<LostSite> {
+        let is_wanted = |block: BlockId| {
+            let Block { address, site, .. } = self.graph.blocks().get(block);
+            sites.binary_search(&site).is_ok() && !self.mapped.contains(block) && !self.is_small(address)
+        };
+        LeakKinds::with(&self.graph, self.is_given()).sites(&self.graph, is_wanted)
+    }
+
+    /// Whether a block counts as reached whatever leads to it.
+    fn is_given(&self) -> impl Fn(BlockId) -> bool + '_ {
         let content = self.content();
-        let is_given = |block: BlockId| {
+        move |block: BlockId| {
             let Block { address, site, .. } = self.graph.blocks().get(block);
             let is_small = || self.is_small(address);
             site == NO_SITE
@@ -83,8 +99,7 @@ impl<'m> TypedHeap<'m> {
                 || self.mapped.contains(block)
                 || self.types.spare.contains(&block)
                 || is_small()
-        };
-        LeakKinds::with(&self.graph, is_given).sites(&self.graph, |block| !is_given(block))
+        }
     }
 
     /// Blocks of Python that no root leads to; `None` where its objects are not known.

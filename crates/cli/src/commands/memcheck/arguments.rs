@@ -74,6 +74,12 @@ pub(crate) struct MemcheckArguments {
     pub(super) freelist_vol: u64,
     #[command(flatten)]
     pub(super) guard: GuardArguments,
+    /// Check only what is allocated between two marks: heaplens_mark("LABEL"), or start
+    #[arg(long, value_name = "MARK")]
+    pub(super) leak_check_from: Option<String>,
+    /// The mark that ends this check, or end (the default)
+    #[arg(long = "to", value_name = "MARK", requires = "leak_check_from")]
+    pub(super) leak_check_to: Option<String>,
     /// Write the output to FILE instead of stderr (%p: process ID, %q{VAR}: environment variable, %%: percent sign)
     #[arg(long, value_name = "FILE")]
     pub(super) log_file: Option<OsString>,

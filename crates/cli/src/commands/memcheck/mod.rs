@@ -19,7 +19,9 @@ use heaplens_analyze::{NoSuchProcess, Profile, main_process, process_profile};
 use heaplens_format::Pid;
 use heaplens_format::environment::Objects;
 use heaplens_format::recording::{Decoded, Exit, HeapMoment, LeakKind};
-use heaplens_record::{EngineRun, Listeners, Outcome, Recorded, RunError, RunOptions, run_with};
+use heaplens_record::{
+    EngineRun, LeakCheckMarks, Listeners, Outcome, Recorded, RunError, RunOptions, run_with,
+};
 use heaplens_report::export::valgrind::{self, XmlOptions};
 use heaplens_report::text::leaks::{self, LeakOptions};
 use heaplens_snapshot::Snapshot;
@@ -27,7 +29,7 @@ use heaplens_snapshot::Snapshot;
 use crate::checks::WantedChecks;
 use crate::destination;
 use crate::failure::{Failure, eprint};
-use crate::launch::{explain, status_of};
+use crate::launch::{explain, leak_check_marks, status_of};
 use crate::render::{plain, render, text_options};
 use crate::values::{Format, YesNo};
 use arguments::{GenSuppressions, LeakDetail};
@@ -100,24 +102,36 @@ fn print_cost(blocks: usize, cost: Cost) {
 
 impl MemcheckArguments {
     /// Runs the program, with a leak check at exit unless it is switched off.
-    fn run(&self, agent: &'static [u8], wanted: WantedChecks) -> Result<Outcome, RunError> {
+    fn run(
+        &self,
+        agent: &'static [u8],
+        wanted: WantedChecks,
+        leak_check: Option<LeakCheckMarks>,
+    ) -> Result<Outcome, RunError> {
         let mut analysis = Analysis::default();
         let mut examine = |snapshot: &Snapshot, _: HeapMoment| {
             let stopwatch = Stopwatch::start();
-            let found = analysis.leaks(snapshot);
+            let found = match snapshot.focus {
+                Some(_) => analysis.section(snapshot),
+                None => analysis.leaks(snapshot),
+            };
             if self.verbose > 0 {
                 print_cost(snapshot.blocks.len(), stopwatch.stop());
             }
             found
         };
         let examiner = (self.leak_check != LeakDetail::No).then_some(&mut examine as _);
-        run_with(self.run_options(agent, wanted), Listeners { examiner, ..Listeners::default() })
+        run_with(
+            RunOptions { leak_check, ..self.run_options(agent, wanted) },
+            Listeners { examiner, ..Listeners::default() },
+        )
     }
 
     /// Runs the program under Heaplens itself.
     fn recorded(&self, agent: &'static [u8]) -> Result<OwnRun, Failure> {
         let wanted = self.guard.wanted(Some(self.freelist_vol), &self.command)?;
-        let outcome = self.run(agent, wanted).map_err(explain)?;
+        let marks = leak_check_marks(self.leak_check_from.clone(), self.leak_check_to.clone())?;
+        let outcome = self.run(agent, wanted, marks).map_err(explain)?;
         for warning in &outcome.warnings {
             eprint(&format!("warning: {warning}"));
         }
@@ -165,6 +179,7 @@ impl MemcheckArguments {
             memcheck: true,
             checks: wanted.checks,
             guarded_code: wanted.guarded_code,
+            leak_check: None,
             clean_blocks: true,
         }
     }
@@ -205,6 +220,11 @@ impl MemcheckArguments {
         outputs: &CheckOutputs,
     ) -> Result<Option<u8>, Failure> {
         let mut profiles = each_process(decoded).map_err(Failure::new)?;
+        let marks = leak_check_marks(self.leak_check_from.clone(), self.leak_check_to.clone())?;
+        if let Some(LeakCheckMarks { from, to }) = marks {
+            let name = format!("{from} to {to}");
+            profiles.iter_mut().for_each(|profile| profile.narrow_to_section(&name));
+        }
         if let Some(callers) = self.leak_resolution.callers() {
             profiles.iter_mut().for_each(|profile| profile.merge_leaks(callers));
         }

@@ -6,6 +6,7 @@
 //!                                                            │ 4, 5 or 6, resident bytes (before a test, collected, trimmed)
 //!                                                            │ 7                         (the recorder's own)
 //!                                                            │ 8, its number             (a session was run)
+//!                                                            │ 9 or 10, section, pass    (it began, ended; since format 2.13)
 //!   histories: site │ (marks since the change before │ live bytes │ live blocks until then)*
 //! ```
 //!
@@ -86,6 +87,11 @@ fn write_kind(kind: &MarkKind, to: &mut Writer) {
             to.number(8);
             to.number(*number);
         }
+        MarkKind::Section { number, pass, is_end } => {
+            to.number(9 + u64::from(*is_end));
+            to.number((*number).into());
+            to.number(*pass);
+        }
         MarkKind::Test { stage, rss } => {
             to.number(tag_of(*stage));
             to.number(rss.get());
@@ -111,6 +117,9 @@ fn read_kind(from: &mut Reader<'_>) -> Result<MarkKind, PayloadFault> {
         6 => test(Stage::Trimmed, from),
         7 => Ok(MarkKind::Interval),
         8 => Ok(MarkKind::Run { number: from.number()? }),
+        tag @ (9 | 10) => {
+            Ok(MarkKind::Section { number: from.small()?, pass: from.number()?, is_end: tag == 10 })
+        }
         tag => Err(PayloadFault::UnknownTag(tag)),
     }
 }

@@ -12,6 +12,7 @@ pub(super) mod losses;
 pub(super) mod marks;
 pub(super) mod modules;
 pub(super) mod run;
+pub(super) mod sections;
 pub(super) mod sites;
 pub(super) mod stacks;
 mod strings;
