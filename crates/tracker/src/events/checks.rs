@@ -195,7 +195,7 @@ impl Tracker {
         self.put_into_quarantine(Freed { addr, block, freed }, give_back)
     }
 
-    /// What the program frees a second time, or resizes, is given back first: the allocator finds it as it would alone.
+    /// What the program frees a second time is given back first: the allocator finds it as it would alone.
     #[cold]
     pub fn leave_quarantine(&self, addr: Addr, give_back: impl Fn(usize)) {
         let ([word], count) = sys::read_words::<1>(addr.get());
