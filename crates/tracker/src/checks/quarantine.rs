@@ -19,7 +19,7 @@ const CAPACITY: usize = 1 << 18;
 /// How often the lock is tried.
 const SPINS: usize = 2000;
 /// The most blocks that leave for one that comes.
-pub const MOST_LEAVING: usize = 16;
+pub const MOST_LEAVING: usize = 2;
 
 /// A block that was freed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,6 +11,7 @@ use heaplens_format::{Addr, Bytes, NodeId, SiteId};
 use crate::checks::quarantine::{self, Freed};
 use crate::checks::{Guarded, SlotState, canary};
 use crate::lifecycle::is_recording;
+use crate::process::clock::timed;
 use crate::process::{is_own_arena, settings};
 use crate::sys;
 use crate::tables::blocks::Block;
@@ -92,18 +93,21 @@ impl Tracker {
     /// The same for a block that is not recorded, in a sampled run: its turn has come. `caller` may be a frame of ours.
     #[cold]
     pub fn allocate_guarded_in_turn(&self, guard: &Guard, size: usize, caller: Caller) -> Option<usize> {
-        if !is_recording(guard) {
+        if !is_recording(guard) || !self.checks.guards.may_take_time() {
             return None;
         }
-        let node = self.node(guard, self.outside(guard, caller));
-        self.take_guarded(Wanted { size, alignment: DEFAULT_ALIGNMENT }, node)
+        timed(&self.checks.guards.spent, || {
+            let node = self.node(guard, self.outside(guard, caller));
+            self.take_guarded(Wanted { size, alignment: DEFAULT_ALIGNMENT }, node)
+        })
     }
 
     /// A guarded block ends that is not recorded. `caller` may be a frame of ours.
     #[cold]
     pub fn free_guarded_in_turn(&self, guard: &Guard, addr: usize, caller: Caller) {
         if is_recording(guard) {
-            self.free_guarded(guard, addr, self.outside(guard, caller), false);
+            let free = || self.free_guarded(guard, addr, self.outside(guard, caller), false);
+            timed(&self.checks.guards.spent, free);
         }
     }
 
@@ -127,7 +131,7 @@ impl Tracker {
         match settings().checks.guarding {
             Guarding::None => false,
             Guarding::All | Guarding::Lines => self.checks.guards.range().1 != 0,
-            Guarding::Sample(blocks) => is_turn(blocks),
+            Guarding::Sample(blocks) => is_turn(blocks) && self.checks.guards.may_take_time(),
         }
     }
 
@@ -228,12 +232,17 @@ impl Tracker {
     fn put_into_quarantine(&self, freed: Freed, give_back: impl Fn(usize)) -> AfterFree {
         // SAFETY: the program has given the block up, and it is as long as a padded one.
         unsafe { quarantine::fill(freed.addr.get() as usize, whole(&freed)) };
-        let leaving = self.checks.quarantine.put(freed);
-        for old in leaving.blocks() {
-            self.check_freed(old);
-            give_back(old.addr.get() as usize);
+        for _ in 0..MOST_ROUNDS {
+            let leaving = self.checks.quarantine.put(freed);
+            for old in leaving.blocks() {
+                self.check_freed(old);
+                give_back(old.addr.get() as usize);
+            }
+            if leaving.is_kept {
+                return AfterFree::Kept;
+            }
         }
-        if leaving.is_kept { AfterFree::Kept } else { AfterFree::Free }
+        AfterFree::Free
     }
 
     /// Whether a block in the quarantine was written to.
@@ -366,6 +375,9 @@ impl Tracker {
         }
     }
 }
+
+/// How often some blocks leave the quarantine for a larger one.
+const MOST_ROUNDS: usize = 256;
 
 /// What `malloc` gives.
 pub const DEFAULT_ALIGNMENT: usize = 16;
