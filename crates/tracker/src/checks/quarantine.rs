@@ -245,7 +245,7 @@ mod tests {
 
     fn freed(number: u64, size: u64) -> Freed {
         let block = Block { site: SiteId::new(7), size: Bytes::new(size), family: Family::Malloc };
-        Freed { addr: Addr::new(number * 4096), block, freed: NodeId::new(3) }
+        Freed { addr: Addr::new(number * 4096 + 16), block, freed: NodeId::new(3) }
     }
 
     #[test]
