@@ -6,7 +6,7 @@ use core::sync::atomic::Ordering::Relaxed;
 use heaplens_format::arena::Family;
 use heaplens_format::arena::error::{CalledFunction, ErrorKind, ErrorWhat};
 use heaplens_format::environment::Guarding;
-use heaplens_format::{Addr, Bytes, NodeId, SiteId};
+use heaplens_format::{Addr, Bytes, Loss, NodeId, SiteId};
 
 use crate::checks::quarantine::{self, Freed};
 use crate::checks::{Guarded, SlotState, canary};
@@ -85,7 +85,10 @@ impl Tracker {
         let checks = &settings().checks;
         let alignment =
             if wanted.alignment == DEFAULT_ALIGNMENT { checks.alignment as usize } else { wanted.alignment };
-        let slot = self.checks.guards.allocate(wanted.size, alignment, checks.side)?;
+        let Some(slot) = self.checks.guards.allocate(wanted.size, alignment, checks.side) else {
+            self.arena.lose(Loss::NotGuarded);
+            return None;
+        };
         slot.allocated.store(allocated.map_or(0, NodeId::get), Relaxed);
         Some(slot.start())
     }
