@@ -65,6 +65,8 @@ losses! {
     FunctionMissing = 18, "calls of functions that no library defines";
     /// More different memory errors than the table holds.
     ErrorLost = 19, "memory errors beyond the first 256";
+    /// A block that was to be guarded is an ordinary one: too many mappings, too much memory, or its size or alignment.
+    NotGuarded = 20, "blocks without a guard page, beyond the limits of mappings and memory";
 }
 
 /// The number of loss counters in an arena header; kinds beyond it cannot be counted inside the program.

@@ -52,8 +52,8 @@ pub fn check(libraries: &[&CStr]) {
         && are_all(&|address| is_of_library(address, &[b"libstdc++.so"]));
     tracker().set_operators_known(plain);
     // Of a program that is checked, blocks must be as large as our `malloc` makes them, whoever else could make them.
-    let ends_in_malloc = checked::is_on()
-        && (are_all(&|address| is_of_library(address, &LIBRARIES)) || are_all(&real::is_of_allocator));
+    let is_malloc = |address| real::is_of_allocator(address) || is_of_library(address, &LIBRARIES);
+    let ends_in_malloc = checked::is_on() && are_all(&is_malloc);
     if ends_in_malloc {
         tracker().checks.trust_operators();
     }

@@ -18,6 +18,7 @@ use heaplens_format::environment::GuardSide;
 use super::canary;
 use super::limits::Limits;
 use super::slot_queue::SlotQueue;
+use crate::process::clock::ticks;
 use crate::sys;
 
 /// Of the range of addresses.
@@ -107,6 +108,9 @@ pub struct GuardPages {
     limits: Limits,
     live: AtomicU64,
     live_pages: AtomicU64,
+    begun: AtomicU64,
+    /// Ticks that guarding by turns took.
+    pub spent: AtomicU64,
     /// Blocks that were guarded.
     pub guarded: AtomicU64,
     /// Blocks that should have been, by [`Refusal`].
@@ -132,6 +136,8 @@ impl GuardPages {
             limits: Limits::new(),
             live: AtomicU64::new(0),
             live_pages: AtomicU64::new(0),
+            begun: AtomicU64::new(0),
+            spent: AtomicU64::new(0),
             guarded: AtomicU64::new(0),
             refused: [const { AtomicU64::new(0) }; 4],
         }
@@ -148,6 +154,7 @@ impl GuardPages {
         self.slots.store(slots, Relaxed);
         self.owners.store(owners, Relaxed);
         self.next_page.store(1, Relaxed); // after the first guard
+        self.begun.store(ticks(), Relaxed);
         // Release: whoever sees the range sees its tables.
         self.start.store(start, Release);
         true
@@ -157,6 +164,14 @@ impl GuardPages {
     pub fn range(&self) -> (usize, usize) {
         let start = self.start.load(Acquire);
         (start, if start == 0 { 0 } else { LENGTH })
+    }
+
+    /// Whether another block may be guarded by turns: what they take is a small part of the time since the start.
+    pub fn may_take_time(&self) -> bool {
+        const FIRST: u64 = 64;
+        const PART: u64 = 128;
+        let elapsed = ticks().saturating_sub(self.begun.load(Relaxed));
+        self.guarded.load(Relaxed) < FIRST || self.spent.load(Relaxed).saturating_mul(PART) < elapsed
     }
 
     /// Whether an address is in the range.

@@ -19,7 +19,7 @@ const CAPACITY: usize = 1 << 18;
 /// How often the lock is tried.
 const SPINS: usize = 2000;
 /// The most blocks that leave for one that comes.
-pub const MOST_LEAVING: usize = 16;
+pub const MOST_LEAVING: usize = 2;
 
 /// A block that was freed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -245,7 +245,7 @@ mod tests {
 
     fn freed(number: u64, size: u64) -> Freed {
         let block = Block { site: SiteId::new(7), size: Bytes::new(size), family: Family::Malloc };
-        Freed { addr: Addr::new(number * 4096), block, freed: NodeId::new(3) }
+        Freed { addr: Addr::new(number * 4096 + 16), block, freed: NodeId::new(3) }
     }
 
     #[test]

@@ -6,11 +6,12 @@ use core::sync::atomic::Ordering::Relaxed;
 use heaplens_format::arena::Family;
 use heaplens_format::arena::error::{CalledFunction, ErrorKind, ErrorWhat};
 use heaplens_format::environment::Guarding;
-use heaplens_format::{Addr, Bytes, NodeId, SiteId};
+use heaplens_format::{Addr, Bytes, Loss, NodeId, SiteId};
 
 use crate::checks::quarantine::{self, Freed};
 use crate::checks::{Guarded, SlotState, canary};
 use crate::lifecycle::is_recording;
+use crate::process::clock::timed;
 use crate::process::{is_own_arena, settings};
 use crate::sys;
 use crate::tables::blocks::Block;
@@ -84,7 +85,10 @@ impl Tracker {
         let checks = &settings().checks;
         let alignment =
             if wanted.alignment == DEFAULT_ALIGNMENT { checks.alignment as usize } else { wanted.alignment };
-        let slot = self.checks.guards.allocate(wanted.size, alignment, checks.side)?;
+        let Some(slot) = self.checks.guards.allocate(wanted.size, alignment, checks.side) else {
+            self.arena.lose(Loss::NotGuarded);
+            return None;
+        };
         slot.allocated.store(allocated.map_or(0, NodeId::get), Relaxed);
         Some(slot.start())
     }
@@ -92,18 +96,21 @@ impl Tracker {
     /// The same for a block that is not recorded, in a sampled run: its turn has come. `caller` may be a frame of ours.
     #[cold]
     pub fn allocate_guarded_in_turn(&self, guard: &Guard, size: usize, caller: Caller) -> Option<usize> {
-        if !is_recording(guard) {
+        if !is_recording(guard) || !self.checks.guards.may_take_time() {
             return None;
         }
-        let node = self.node(guard, self.outside(guard, caller));
-        self.take_guarded(Wanted { size, alignment: DEFAULT_ALIGNMENT }, node)
+        timed(&self.checks.guards.spent, || {
+            let node = self.node(guard, self.outside(guard, caller));
+            self.take_guarded(Wanted { size, alignment: DEFAULT_ALIGNMENT }, node)
+        })
     }
 
     /// A guarded block ends that is not recorded. `caller` may be a frame of ours.
     #[cold]
     pub fn free_guarded_in_turn(&self, guard: &Guard, addr: usize, caller: Caller) {
         if is_recording(guard) {
-            self.free_guarded(guard, addr, self.outside(guard, caller), false);
+            let free = || self.free_guarded(guard, addr, self.outside(guard, caller), false);
+            timed(&self.checks.guards.spent, free);
         }
     }
 
@@ -127,7 +134,7 @@ impl Tracker {
         match settings().checks.guarding {
             Guarding::None => false,
             Guarding::All | Guarding::Lines => self.checks.guards.range().1 != 0,
-            Guarding::Sample(blocks) => is_turn(blocks),
+            Guarding::Sample(blocks) => is_turn(blocks) && self.checks.guards.may_take_time(),
         }
     }
 
@@ -195,7 +202,7 @@ impl Tracker {
         self.put_into_quarantine(Freed { addr, block, freed }, give_back)
     }
 
-    /// What the program frees a second time, or resizes, is given back first: the allocator finds it as it would alone.
+    /// What the program frees a second time is given back first: the allocator finds it as it would alone.
     #[cold]
     pub fn leave_quarantine(&self, addr: Addr, give_back: impl Fn(usize)) {
         let ([word], count) = sys::read_words::<1>(addr.get());
@@ -228,12 +235,17 @@ impl Tracker {
     fn put_into_quarantine(&self, freed: Freed, give_back: impl Fn(usize)) -> AfterFree {
         // SAFETY: the program has given the block up, and it is as long as a padded one.
         unsafe { quarantine::fill(freed.addr.get() as usize, whole(&freed)) };
-        let leaving = self.checks.quarantine.put(freed);
-        for old in leaving.blocks() {
-            self.check_freed(old);
-            give_back(old.addr.get() as usize);
+        for _ in 0..MOST_ROUNDS {
+            let leaving = self.checks.quarantine.put(freed);
+            for old in leaving.blocks() {
+                self.check_freed(old);
+                give_back(old.addr.get() as usize);
+            }
+            if leaving.is_kept {
+                return AfterFree::Kept;
+            }
         }
-        if leaving.is_kept { AfterFree::Kept } else { AfterFree::Free }
+        AfterFree::Free
     }
 
     /// Whether a block in the quarantine was written to.
@@ -366,6 +378,9 @@ impl Tracker {
         }
     }
 }
+
+/// How often some blocks leave the quarantine for a larger one.
+const MOST_ROUNDS: usize = 256;
 
 /// What `malloc` gives.
 pub const DEFAULT_ALIGNMENT: usize = 16;
