@@ -32,6 +32,7 @@ fn options(command: &[&Path]) -> RunOptions {
         frameworks: true,
         finalize_graph: None,
         clean_blocks: false,
+        leak_check: false,
     }
 }
 

@@ -24,6 +24,7 @@ fn options(command: &[&str], agent: Option<&'static [u8]>) -> RunOptions {
         frameworks: true,
         finalize_graph: None,
         clean_blocks: false,
+        leak_check: false,
     }
 }
 

@@ -54,6 +54,7 @@ fn run_with_stand_in(command: &[&str]) -> Outcome {
         frameworks: true,
         finalize_graph: None,
         clean_blocks: false,
+        leak_check: false,
     })
     .unwrap()
 }

@@ -55,6 +55,7 @@ fn expect(script: &str, exit: Exit) -> Result<(), Failed> {
         frameworks: true,
         finalize_graph: None,
         clean_blocks: false,
+        leak_check: false,
     })?;
     match outcome.exit == exit {
         true => Ok(()),

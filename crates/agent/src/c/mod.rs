@@ -2,8 +2,10 @@
 //! them. What happens to a process as a whole is in `lifecycle`.
 
 mod early_memory;
+mod go;
 mod limits;
 mod loading;
 pub mod malloc;
 mod mapping;
 pub mod real;
+pub mod signals;

@@ -103,6 +103,12 @@ real_functions! {
     EXIT: c"exit", unsafe extern "C" fn(c_int) -> !;
     EXIT_NOW: c"_exit", unsafe extern "C" fn(c_int) -> !;
     QUICK_EXIT: c"quick_exit", unsafe extern "C" fn(c_int) -> !;
+    ABORT: c"abort", unsafe extern "C" fn(c_int) -> !;
+    SIGACTION: c"sigaction", unsafe extern "C" fn(c_int, *const libc::sigaction, *mut libc::sigaction) -> c_int;
+    SIGNAL: c"signal", unsafe extern "C" fn(c_int, usize) -> usize;
+    BSD_SIGNAL: c"bsd_signal", unsafe extern "C" fn(c_int, usize) -> usize;
+    SYSV_SIGNAL: c"__sysv_signal", unsafe extern "C" fn(c_int, usize) -> usize;
+    SIGSET: c"sigset", unsafe extern "C" fn(c_int, usize) -> usize;
 }
 
 /// The real `syscall` and `__libc_start_main`, for hooks that jump there with all arguments in place.
@@ -156,8 +162,8 @@ pub fn resolve() {
         address.store(unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) } as usize, Relaxed);
     }
     find_loader();
-    // By address, not by `dlopen`: that would allocate, maybe from an allocator that is starting up above us.
+    // By the address of a function that nobody else defines, not by `dlopen`: that would allocate, maybe from an allocator that is starting up above us.
     let module = |address: usize| modules::range_of(address as u64);
-    let is_glibc = module(MALLOC.address.load(Relaxed)) == module(libc::abort as *const () as usize);
+    let is_glibc = module(MALLOC.address.load(Relaxed)) == module(libc::atoi as *const () as usize);
     OTHER_ALLOCATOR.store(!is_glibc, Relaxed);
 }

@@ -130,6 +130,7 @@ pub(crate) fn run(arguments: RunArguments, agent: &'static [u8]) -> Result<ExitC
         frameworks: arguments.frameworks == YesNo::Yes,
         finalize_graph: arguments.finalize_graph,
         clean_blocks: false,
+        leak_check: false,
     };
     let snapshots = HeapSnapshots {
         on_growth: arguments.heap == YesNo::Yes,

@@ -94,6 +94,8 @@ pub const HEADER_SIZE: usize = 4 * PAGE;
 
 /// Registers that functions keep for their callers, without the stack pointer.
 pub const KEPT_REGISTERS: usize = 6;
+/// General registers of a thread that a signal interrupted.
+pub const LEAVING_REGISTERS: usize = 16;
 
 /// The fields of the header. All of them are atomics because the recorder reads while the agent writes.
 #[derive(Debug, Default)]
@@ -156,8 +158,11 @@ pub struct Header {
     /// Where the stack of the thread that ends the process began when it began to: what lies below was left by functions
     /// that have returned. 0 while it does not, or where that was not seen.
     pub leaving_stack: AtomicU64,
-    /// What the registers held then that functions keep for their callers: rbx, rbp, r12 to r15.
-    pub leaving_registers: [AtomicU64; KEPT_REGISTERS],
+    /// An address on the stack on which that thread went on, below which it waits: of a signal handler, this may be another stack.
+    pub leaving_from: AtomicU64,
+    /// What the registers held then: those that functions keep for their callers (rbx, rbp, r12 to r15), and zeros; at a signal all of
+    /// them.
+    pub leaving_registers: [AtomicU64; LEAVING_REGISTERS],
     /// Where the sampled small objects of Python are: [`super::python::OBJECT_SAMPLES`] records of
     /// [`super::python::ObjectSample`], in the process itself.
     pub object_samples: AtomicU64,
@@ -319,6 +324,11 @@ impl<'a> HeaderView<'a> {
     );
 
     field!(
+        /// See [`Header::leaving_from`].
+        leaving_from: u64 = leaving_from
+    );
+
+    field!(
         /// See [`Header::object_samples`].
         object_samples: u64 = object_samples
     );
@@ -329,7 +339,7 @@ impl<'a> HeaderView<'a> {
     );
 
     /// See [`Header::leaving_registers`].
-    pub fn leaving_registers(&self) -> [u64; KEPT_REGISTERS] {
+    pub fn leaving_registers(&self) -> [u64; LEAVING_REGISTERS] {
         let at = |register: usize| offset_of!(Header, leaving_registers) + 8 * register;
         core::array::from_fn(|register| u64::from_le_bytes(self.bytes(at(register))))
     }

@@ -16,6 +16,7 @@ mod leaks;
 pub mod ledger;
 pub mod model;
 mod section;
+mod signal;
 mod soundness;
 mod version;
 mod wire;
@@ -32,4 +33,5 @@ pub use heap::{
 pub use leaks::{LeakCheck, LeakKind, LostSite};
 pub use ledger::{Ledger, LedgerMapping, LedgerMoment, LineBytes, SpaceLedgers};
 pub use model::*;
+pub use signal::signal_name;
 pub use version::{Section, Version};

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use heaplens_format::Bytes;
 use heaplens_format::environment::{
-    AGENT, DIRECTORY, FINALIZE, NO_FOLLOW, NO_FRAMEWORKS, OBJECTS, Objects, PASSIVE, PRELOAD, SAMPLE,
+    AGENT, DIRECTORY, FINALIZE, LEAK_CHECK, NO_FOLLOW, NO_FRAMEWORKS, OBJECTS, Objects, PASSIVE, PRELOAD, SAMPLE,
 };
 
 /// The options of the agent, which go through the environment.
@@ -31,6 +31,8 @@ pub(crate) struct Preload {
     pub(crate) finalize_graph: Option<u32>,
     /// Whether the allocator overwrites old contents of blocks.
     pub(crate) clean_blocks: bool,
+    /// Whether leaks are looked for at the end of every process.
+    pub(crate) leak_check: bool,
 }
 
 /// glibc's tunables. `perturb` is a byte that fills freed blocks, and whose complement fills allocated ones; blocks of the per-thread
@@ -60,6 +62,10 @@ pub(super) fn set_environment(command: &mut Command, preload: &Preload, before: 
     match preload.frameworks {
         true => command.env_remove(NO_FRAMEWORKS),
         false => command.env(NO_FRAMEWORKS, "1"),
+    };
+    match preload.leak_check {
+        true => command.env(LEAK_CHECK, "1"),
+        false => command.env_remove(LEAK_CHECK),
     };
     match preload.finalize_graph {
         Some(runs) => command.env(FINALIZE, runs.to_string()),
@@ -123,10 +129,11 @@ mod tests {
             frameworks: true,
             finalize_graph: None,
             clean_blocks: false,
+            leak_check: false,
         };
         set_environment(&mut command, &preload, None);
         let removed: Vec<_> =
             command.get_envs().filter(|(_, value)| value.is_none()).map(|(name, _)| name).collect();
-        assert_eq!(removed, [FINALIZE, NO_FOLLOW, NO_FRAMEWORKS, OBJECTS, PASSIVE, SAMPLE].map(OsStr::new));
+        assert_eq!(removed, [FINALIZE, LEAK_CHECK, NO_FOLLOW, NO_FRAMEWORKS, OBJECTS, PASSIVE, SAMPLE].map(OsStr::new));
     }
 }

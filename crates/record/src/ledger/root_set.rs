@@ -231,15 +231,16 @@ struct HeldByThreads {
     running: Vec<ThreadState>,
 }
 
-/// Of the thread that exits, the state when it called `exit` counts: since then functions have left stale words on its stack.
+/// Of the thread that ends the process, the state when it began to counts: since then functions have left stale words on its stack.
 fn held_by_threads(threads: &[StoppedThread], header: &HeaderView<'_>) -> HeldByThreads {
-    let leaving = Addr::new(header.leaving_stack());
-    let ends = |thread: &StoppedThread| thread.stack() <= leaving && leaving - thread.stack() < DEEPEST_EXIT;
+    let (leaving, from) = (Addr::new(header.leaving_stack()), Addr::new(header.leaving_from()));
+    let stacks: Vec<Addr> = threads.iter().map(StoppedThread::stack).collect();
+    let ending = nearest_below(&stacks, from);
     let registers = header.leaving_registers().to_vec();
     let mut held = HeldByThreads { registers, ..HeldByThreads::default() };
-    for thread in threads {
+    for (at, thread) in threads.iter().enumerate() {
         let number = thread.thread as u32;
-        if ends(thread) {
+        if ending == Some(at) {
             held.stacks.push((number, leaving));
         } else {
             held.stacks.push((number, without_red_zone(thread.stack())));
@@ -248,6 +249,13 @@ fn held_by_threads(threads: &[StoppedThread], header: &HeaderView<'_>) -> HeldBy
         }
     }
     held
+}
+
+/// Which of these stack pointers is that of the thread that was at an address: stacks of other threads may lie below its own.
+fn nearest_below(stacks: &[Addr], from: Addr) -> Option<usize> {
+    let depth = |stack: Addr| (stack <= from && from - stack < DEEPEST_EXIT).then(|| from - stack);
+    let depths = stacks.iter().enumerate().filter_map(|(at, &stack)| Some((depth(stack)?, at)));
+    depths.min().map(|(_, at)| at)
 }
 
 fn kind_of(claim: Claim) -> RootKind {
@@ -295,6 +303,16 @@ mod tests {
     fn the_c_library_is_recognised_by_its_file() {
         assert!(is_of_libc("/usr/lib/x86_64-linux-gnu/libc.so.6") && is_of_libc("/lib/libc-2.31.so"));
         assert!(!is_of_libc("/usr/lib/libcrypto.so.3") && !is_of_libc("[heap]"));
+    }
+
+    #[test]
+    fn the_thread_that_ends_the_process_is_the_nearest_one_below() {
+        let stacks = [0x7000_0000, 0x7001_0000, 0x7003_0000].map(Addr::new);
+        assert_eq!(nearest_below(&stacks, Addr::new(0x7001_0100)), Some(1));
+        assert_eq!(nearest_below(&stacks, Addr::new(0x7000_0000)), Some(0));
+        assert_eq!(nearest_below(&stacks, Addr::new(0x6fff_0000)), None);
+        assert_eq!(nearest_below(&stacks, Addr::new(0x7013_0000)), None, "no exit is so deep");
+        assert_eq!(nearest_below(&stacks, Addr::default()), None, "nothing ends");
     }
 
     #[test]

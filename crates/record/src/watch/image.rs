@@ -99,6 +99,7 @@ impl Image {
             self.file = None;
             return None;
         };
+        self.ledgers.subject().read_by(resident.by);
         // Not closed: when `exec` fails, the image goes on.
         if header.end != End::Unseen {
             return None;

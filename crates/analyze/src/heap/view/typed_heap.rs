@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use heaplens_format::recording::LostSite;
+use heaplens_format::recording::{LeakKind, LostSite};
 use heaplens_format::{Addr, Bytes};
 use heaplens_snapshot::{Block, Mapping, Memory, Rank, RootKind, RootRange, Snapshot, Span, ThreadState};
 
@@ -14,7 +14,7 @@ use super::native_names::NativeNames;
 use crate::heap::memory::{BlockId, BlockSet, Blocks, TooManyBlocks};
 use crate::heap::python::{Python, PythonRoot, RootName};
 use crate::heap::reachability::{LeakKinds, Paths, ReferenceCounts, Unreachable};
-use crate::heap::scan::{Content, Graph, NamedRoot, Roots};
+use crate::heap::scan::{BasePointers, Content, Graph, Heuristics, NamedRoot, Roots};
 use crate::heap::types::{
     Arenas, CppClasses, Interner, TypeResolver, Types, python_runtime, thread_local_size,
 };
@@ -42,7 +42,11 @@ pub(crate) struct TypedHeap<'m> {
 
 impl<'m> TypedHeap<'m> {
     /// Makes the graph. CppClasses have one number in all snapshots that share `names`.
-    pub(crate) fn new(snapshot: &'m Snapshot, names: &mut Interner) -> Result<Self, TooManyBlocks> {
+    pub(crate) fn new(
+        snapshot: &'m Snapshot,
+        names: &mut Interner,
+        heuristics: Heuristics,
+    ) -> Result<Self, TooManyBlocks> {
         let (memory, mappings) = (&snapshot.memory, snapshot.mappings.as_slice());
         let python = interpreter(snapshot);
         let Contents { blocks, ranges, mapped: own, arenas } = Contents::of(snapshot, python.as_ref());
@@ -62,8 +66,9 @@ impl<'m> TypedHeap<'m> {
         };
         let cpp = CppClasses::new(memory, files(mappings).map(|file| file.span).collect());
         let mut resolver = TypeResolver::new(python.as_ref(), &arenas, cpp, &mapped, names, blocks.len());
-        let mut graph =
-            Graph::with_links(blocks, &roots, memory, |id, block, words| resolver.resolve(id, block, words));
+        let mut graph = Graph::with_heuristics(blocks, &roots, memory, heuristics, |id, block, words| {
+            resolver.resolve(id, block, words)
+        });
         graph.forget(resolver.non_owning(), memory);
         let types = resolver.finish(graph.blocks());
         let threads = snapshot.roots.threads.as_slice();
@@ -84,7 +89,20 @@ impl<'m> TypedHeap<'m> {
                 || self.types.spare.contains(&block)
                 || is_small()
         };
-        LeakKinds::with(&self.graph, is_given).sites(&self.graph, |block| !is_given(block))
+        let mut kinds = LeakKinds::with(&self.graph, is_given);
+        if self.graph.heuristics().multiple_inheritance {
+            self.count_bases(&mut kinds);
+        }
+        kinds.sites(&self.graph, |block| !is_given(block))
+    }
+
+    /// Objects of which a pointer to a base is left are not lost.
+    fn count_bases(&self, kinds: &mut LeakKinds) {
+        let mut files: Vec<Span> = files(self.mappings).map(|file| file.span).collect();
+        files.sort_unstable();
+        let is_possible = |block| kinds.get(block) == LeakKind::PossiblyLost;
+        let bases = BasePointers::find(&self.graph, self.memory, &files, is_possible);
+        kinds.promote(&self.graph, &bases);
     }
 
     /// Blocks of Python that no root leads to; `None` where its objects are not known.

@@ -16,7 +16,7 @@ use heaplens_analyze::suppressions::{self, Names, Suppression};
 use heaplens_analyze::{NoSuchProcess, Profile, main_process, process_profile};
 use heaplens_format::Pid;
 use heaplens_format::environment::Objects;
-use heaplens_format::recording::{Decoded, HeapMoment, LeakKind};
+use heaplens_format::recording::{Decoded, HeapMoment, LeakKind, ProcessEnd};
 use heaplens_record::{Listeners, Outcome, Recorded, RunError, RunOptions, run_with};
 use heaplens_report::export::valgrind::{self, XmlOptions};
 use heaplens_report::text::leaks::{self, LeakOptions};
@@ -84,7 +84,7 @@ fn print_cost(blocks: usize, cost: Cost) {
 impl MemcheckArguments {
     /// Runs the program, with a leak check at exit unless it is switched off.
     fn run(&self, agent: &'static [u8]) -> Result<Outcome, RunError> {
-        let mut analysis = Analysis::default();
+        let mut analysis = Analysis::with_heuristics(self.leak_check_heuristics);
         let mut examine = |snapshot: &Snapshot, _: HeapMoment| {
             let stopwatch = Stopwatch::start();
             let found = analysis.leaks(snapshot);
@@ -108,6 +108,7 @@ impl MemcheckArguments {
             frameworks: true,
             finalize_graph: None,
             clean_blocks: true,
+            leak_check: self.leak_check != LeakDetail::No,
         }
     }
 
@@ -152,7 +153,8 @@ impl MemcheckArguments {
         let names = self.names(&profiles, known);
         profiles.iter_mut().for_each(|profile| profile.suppress(known, &names));
         let errors: usize = profiles.iter().map(|profile| self.errors(profile)).sum();
-        if self.leak_check != LeakDetail::No && !(self.quiet && errors == 0) {
+        let is_unknown = self.leak_check != LeakDetail::No && profiles.iter().any(is_unknown);
+        if self.leak_check != LeakDetail::No && !(self.quiet && errors == 0 && !is_unknown) {
             self.write_text(&profiles, &names, &outputs.text)?;
         }
         let profile = &profiles[0];
@@ -162,7 +164,7 @@ impl MemcheckArguments {
         if let Some(xml) = &outputs.xml {
             xml.write(process_of(profile), &self.xml(profile, &names))?;
         }
-        Ok((errors > 0 && self.error_exitcode != 0).then_some(self.error_exitcode))
+        Ok(((errors > 0 || is_unknown) && self.error_exitcode != 0).then_some(self.error_exitcode))
     }
 
     /// Records of a process that count as errors.
@@ -176,7 +178,7 @@ impl MemcheckArguments {
         let options = if *to == Output::Stderr { text_options(self.color, &stderr()) } else { plain() };
         let (mut text, shown) = (Vec::new(), self.shown(names));
         for (number, profile) in profiles.iter().enumerate() {
-            if number == 0 || self.errors(profile) > 0 {
+            if number == 0 || self.errors(profile) > 0 || is_unknown(profile) {
                 leaks::write(profile, options, &shown, &mut text).expect("writing to a Vec cannot fail");
             }
         }
@@ -253,6 +255,13 @@ fn records(profile: &Profile) -> &[LeakRecord] {
         Some(Leaks::Done(records)) => records,
         _ => &[],
     }
+}
+
+/// Whether a process held blocks at its end, and it is not known whether it could reach them. One that became another program held them
+/// for no longer.
+fn is_unknown(profile: &Profile) -> bool {
+    let is_replaced = profile.shown().is_some_and(|row| row.end == ProcessEnd::Replaced);
+    matches!(profile.leaks, Some(Leaks::NotDone(_))) && !is_replaced
 }
 
 fn process_of(profile: &Profile) -> Pid {
