@@ -3,6 +3,7 @@
 
 pub mod at_exit;
 mod exit;
+mod leak_checks;
 pub mod marks;
 mod process;
 pub mod profiles;

@@ -64,6 +64,9 @@ fn lines_of(path: &Path, facts: &Facts) -> Option<(PathBuf, Option<PathBuf>)> {
     facts.has_lines.then(|| (path.to_owned(), supplement()))
 }
 
+/// How glibc's names for calls of its own begin, which its debug information has in place of those that programs call: `__GI___strdup`.
+const INTERNAL: &str = "__GI_";
+
 /// What an object file says about addresses.
 pub(super) struct ObjectFile {
     lines: Option<Lines>,
@@ -92,6 +95,12 @@ impl ObjectFile {
                 Some(outermost) => outermost.name = name,
                 None => functions.push(Function { name, file: None, line: None }),
             }
+        }
+        if let Some(outermost) = functions.last_mut()
+            && outermost.name.as_deref().is_some_and(|name| name.starts_with(INTERNAL))
+            && let Some(name) = self.symbols(address).first()
+        {
+            outermost.name = Some(strings.share(name.split('@').next().unwrap_or(name)));
         }
         functions.retain(|function| function.name.is_some() || function.line.is_some());
         functions

@@ -149,6 +149,12 @@ pub struct Header {
     pub snapshots_taken: AtomicU32,
     /// Which of the snapshots that were asked for is the last one because the main loop is over; 0 for none.
     pub snapshot_of_loop: AtomicU32,
+    /// Leak checks that the program has asked for while it runs, counted from the start.
+    pub leak_checks_wanted: AtomicU32,
+    /// How many blocks were definitely lost at the last one: written from the outside, before the next word.
+    pub leak_check_lost: AtomicU32,
+    /// Of these checks, how many were made, or are not going to be: whoever asked waits for it.
+    pub leak_checks_made: AtomicU32,
     /// Where the table of the agent's private memory is: [`super::ledger::OwnRanges`], in the process itself.
     pub own_ranges: AtomicU64,
     /// Sequence lock of [`Region::Mappings`]: odd while it is being changed.
@@ -208,6 +214,12 @@ pub const LEDGER_GIVEN_OFFSET: usize = offset_of!(Header, ledger_given);
 
 /// Where [`Header::snapshots_taken`] is in the file.
 pub const SNAPSHOTS_TAKEN_OFFSET: usize = offset_of!(Header, snapshots_taken);
+
+/// Where [`Header::leak_check_lost`] is in the file.
+pub const LEAK_CHECK_LOST_OFFSET: usize = offset_of!(Header, leak_check_lost);
+
+/// Where [`Header::leak_checks_made`] is in the file.
+pub const LEAK_CHECKS_MADE_OFFSET: usize = offset_of!(Header, leak_checks_made);
 
 /// A header as read from a file: plain bytes, every access bounded.
 #[derive(Clone, Copy, Debug)]
@@ -323,6 +335,14 @@ impl<'a> HeaderView<'a> {
         leaving_stack: u64 = leaving_stack
     );
 
+    field!(
+        /// See [`Header::leak_checks_wanted`].
+        leak_checks_wanted: u32 = leak_checks_wanted
+    );
+    field!(
+        /// See [`Header::leak_checks_made`].
+        leak_checks_made: u32 = leak_checks_made
+    );
     field!(
         /// See [`Header::leaving_from`].
         leaving_from: u64 = leaving_from

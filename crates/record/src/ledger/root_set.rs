@@ -29,6 +29,8 @@ const DEEPEST_EXIT: Bytes = Bytes::new(1 << 20);
 pub(crate) struct FrozenHeap {
     /// Live blocks.
     pub(crate) blocks: Vec<Block>,
+    /// Those that the program keeps on purpose.
+    pub(crate) ignored: Vec<Addr>,
     /// What may lead to them.
     pub(crate) roots: RootSet,
     /// The address space.
@@ -66,7 +68,7 @@ impl Subject {
         let mut space = Space::read_touched(&areas, &mut pagemap)?;
         let is_forked = self.mark_inherited(&mut space, &header);
         self.claim(&mut space, tables, &header, &areas)?;
-        let (mut blocks, mut objects) = live_blocks(tables, &mut space)?;
+        let LiveBlocks { mut blocks, mut objects, ignored } = live_blocks(tables, &mut space)?;
         let inherited = if is_forked {
             self.read_inherited(&areas, &mut space, &header, &mut blocks)
         } else {
@@ -83,7 +85,8 @@ impl Subject {
             arenas,
             sampled: objects,
         });
-        Ok(FrozenHeap { blocks, roots, mappings: areas.into_iter().map(mapping).collect(), python })
+        let mappings = areas.into_iter().map(mapping).collect();
+        Ok(FrozenHeap { blocks, ignored, roots, mappings, python })
     }
 
     /// Adds the blocks of its parent to its own; returns the memory in which there may be others.
@@ -207,17 +210,30 @@ pub(crate) fn refusal(header: &HeaderView<'_>) -> Option<&'static str> {
 }
 
 /// Live blocks of `malloc` and its kin, and small objects of Python.
-fn live_blocks(tables: &Tables<'_>, space: &mut Space) -> io::Result<(Vec<Block>, Vec<Block>)> {
-    let (mut all, mut objects) = (Vec::new(), Vec::new());
-    arena::each_of_all(tables, |block, family| {
+fn live_blocks(tables: &Tables<'_>, space: &mut Space) -> io::Result<LiveBlocks> {
+    let mut found = LiveBlocks::default();
+    arena::each_of_all(tables, |block, family, is_ignored| {
         if family.is_of_heap() {
             space.add_block(block.address, block.size, Layer::Native);
-            all.push(block);
+            found.blocks.push(block);
         } else {
-            objects.push(block);
+            found.objects.push(block);
+        }
+        if is_ignored {
+            found.ignored.push(block.address);
         }
     })?;
-    Ok((all, objects))
+    Ok(found)
+}
+
+/// What the block table lists.
+#[derive(Default)]
+struct LiveBlocks {
+    blocks: Vec<Block>,
+    /// Small objects of Python.
+    objects: Vec<Block>,
+    /// Blocks that the program keeps on purpose.
+    ignored: Vec<Addr>,
 }
 
 /// What threads have on their stacks and in their registers.

@@ -23,10 +23,12 @@ pub(crate) enum Inspected {
 /// The leak check of a process that has none; `seen` is the end that its agent saw.
 pub(super) fn leak_check(process: &Process, seen: ProcessEnd, inspected: Inspected) -> Option<LeakCheck> {
     let is_large = || process.rss.is_some_and(|rss| rss.peak >= Bytes::new(LARGE));
+    let is_replaced = [process.end, seen].contains(&ProcessEnd::Replaced);
     match inspected {
         Inspected::Nobody => return None,
+        // Whatever it held, the next program does not have.
+        _ if is_replaced => return None,
         Inspected::Large { main } if process.pid != main && !is_large() => return None,
-        Inspected::Large { .. } if process.end == ProcessEnd::Replaced => return None,
         Inspected::Everyone if process.sites.iter().all(|site| site.live.blocks == 0) => {
             return Some(LeakCheck::Done(Vec::new()));
         }
@@ -45,9 +47,8 @@ fn reason(end: ProcessEnd, seen: ProcessEnd) -> String {
             "the process ended by a system call of its own, and its heap could not be inspected".to_owned()
         }
         (ProcessEnd::Ended(Exit::Code(_)), _) => "the process exited before its heap was inspected".to_owned(),
-        (ProcessEnd::Replaced, _) => "the process became another program (exec)".to_owned(),
         (ProcessEnd::Running, _) => "the process was still running when the command ended".to_owned(),
-        (ProcessEnd::Unknown, _) => {
+        (ProcessEnd::Unknown | ProcessEnd::Replaced, _) => {
             "the process ended unseen, and its heap could not be inspected".to_owned()
         }
     }
@@ -92,6 +93,13 @@ mod tests {
         let large = Process { rss: Some(rss), ..small.clone() };
         assert!(leak_check(&large, ProcessEnd::Unknown, MAIN).is_some());
         assert!(leak_check(&small, ProcessEnd::Unknown, Inspected::Everyone).is_some());
+    }
+
+    #[test]
+    fn a_program_that_became_another_one_is_not_asked_for() {
+        let code = ProcessEnd::Ended(Exit::Code(0));
+        assert_eq!(leak_check(&process(7, code), ProcessEnd::Replaced, Inspected::Everyone), None);
+        assert_eq!(leak_check(&process(7, ProcessEnd::Replaced), ProcessEnd::Unknown, MAIN), None);
     }
 
     #[test]

@@ -65,7 +65,11 @@ impl Xml<'_> {
         let command = row.map_or(&profile.run.command, |row| &row.command);
         self.inside("preamble", |xml| {
             xml.text("line", &format!("Heaplens {}, lost blocks", env!("CARGO_PKG_VERSION")))?;
-            xml.text("line", &format!("Command: {}", command.join(" ")))
+            xml.text("line", &format!("Command: {}", command.join(" ")))?;
+            match not_done(profile) {
+                Some(why) => xml.text("line", &format!("No leak check: {why}")),
+                None => Ok(()),
+            }
         })?;
         self.text("pid", &row.map_or(0, |row| row.pid.get()).to_string())?;
         self.text("ppid", &row.map_or(0, |row| row.parent.get()).to_string())?;
@@ -78,7 +82,11 @@ impl Xml<'_> {
             xml.inside("argv", |xml| xml.words(command))
         })?;
         self.inside("status", |xml| xml.moment("RUNNING", 0))?;
-        self.inside("status", |xml| xml.moment("FINISHED", profile.run.wall.get() / 1_000_000))
+        // Whose end was not seen has not finished: that there are no errors is not known.
+        match not_done(profile) {
+            Some(_) => Ok(()),
+            None => self.inside("status", |xml| xml.moment("FINISHED", profile.run.wall.get() / 1_000_000)),
+        }
     }
 
     fn words(&mut self, words: &[String]) -> io::Result<()> {
@@ -163,6 +171,14 @@ impl Xml<'_> {
                 })
             })
         })
+    }
+}
+
+/// Why there was no leak check.
+fn not_done(profile: &Profile) -> Option<&str> {
+    match &profile.leaks {
+        Some(Leaks::NotDone(why)) => Some(why),
+        _ => None,
     }
 }
 

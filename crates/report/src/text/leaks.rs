@@ -46,7 +46,7 @@ pub fn write(
     }
     page.line("")?;
     match &profile.leaks {
-        None => page.line("  No leak check: the process was not stopped at exit.")?,
+        None => page.line("  No leak check: the process was not inspected at its end.")?,
         Some(Leaks::NotDone(reason)) => page.wrapped("  No leak check: ", reason)?,
         Some(Leaks::Done(records)) => write_records(profile, records, leaks, &mut page)?,
     }

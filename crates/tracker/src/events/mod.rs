@@ -3,6 +3,7 @@
 
 mod counters;
 mod heap;
+mod leak_check;
 mod limits;
 mod mappings;
 mod marks;

@@ -217,6 +217,27 @@ impl Blocks {
         None
     }
 
+    /// Marks the block at an address as one that is kept on purpose; whether there is one. (Of 4 GiB or more the mark is not kept.)
+    #[cold]
+    pub fn ignore(&self, arena: &Arena, addr: Addr) -> bool {
+        let (top, directory, index, offset) = split_address(addr.get());
+        let Some(word) = Self::word(arena, top, directory, index) else { return false };
+        let entry = BlockEntry::from_raw(word.load(Acquire));
+        match entry.shape() {
+            Shape::Block if entry.is_block_at(offset) => {
+                let marked = word.compare_exchange(entry.raw(), entry.ignored().raw(), AcqRel, Acquire);
+                marked.is_ok()
+            }
+            Shape::Fine(cell) => {
+                let fine = Self::cell_word(arena, cell, offset as usize);
+                let entry = BlockEntry::from_raw(fine.load(Acquire));
+                let marked = entry.ignored().raw();
+                entry.shape() == Shape::Block && fine.compare_exchange(entry.raw(), marked, AcqRel, Acquire).is_ok()
+            }
+            _ => false,
+        }
+    }
+
     /// The block at an address, without removing it.
     pub fn find(&self, arena: &Arena, addr: Addr) -> Option<Block> {
         let (top, directory, index, offset) = split_address(addr.get());

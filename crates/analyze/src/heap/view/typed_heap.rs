@@ -35,6 +35,8 @@ pub(crate) struct TypedHeap<'m> {
     arenas: Arenas,
     /// Blocks that the program mapped itself.
     mapped: BlockSet,
+    /// Blocks that the program keeps on purpose.
+    ignored: BlockSet,
     types: Types,
     /// The file of the script.
     script: Option<PathBuf>,
@@ -52,6 +54,7 @@ impl<'m> TypedHeap<'m> {
         let Contents { blocks, ranges, mapped: own, arenas } = Contents::of(snapshot, python.as_ref());
         let blocks = Blocks::new(blocks)?;
         let mapped = BlockSet::of(own.iter().map(|range| range.span.start), &blocks);
+        let ignored = BlockSet::of(snapshot.ignored.iter().copied(), &blocks);
         let found = python.as_ref().map(Python::roots).unwrap_or_default();
         let script = python.as_ref().and_then(|python| script_of(python, &found));
         let (named, root_names) = named_roots(found);
@@ -72,12 +75,13 @@ impl<'m> TypedHeap<'m> {
         graph.forget(resolver.non_owning(), memory);
         let types = resolver.finish(graph.blocks());
         let threads = snapshot.roots.threads.as_slice();
-        Ok(Self { memory, mappings, threads, python, graph, root_names, arenas, mapped, types, script })
+        Ok(Self { memory, mappings, threads, python, graph, root_names, arenas, mapped, ignored, types, script })
     }
 
     /// Objects of Python's are left out, and count as reached: of one that nothing seems to lead to it is not known whether the
     /// interpreter keeps it where it is not read. So do mappings, as with Memcheck: a program may well know where they are
-    /// without a pointer. And so do blocks that a forked process inherited: they are its parent's.
+    /// without a pointer. And so do blocks that a forked process inherited: they are its parent's. Blocks that the program keeps on purpose
+    /// are still reachable.
     pub(crate) fn lost(&self) -> Vec<LostSite> {
         let content = self.content();
         let is_given = |block: BlockId| {
@@ -89,7 +93,8 @@ impl<'m> TypedHeap<'m> {
                 || self.types.spare.contains(&block)
                 || is_small()
         };
-        let mut kinds = LeakKinds::with(&self.graph, is_given);
+        let is_ignored = |block: BlockId| self.ignored.contains(block);
+        let mut kinds = LeakKinds::with(&self.graph, |block| is_given(block) || is_ignored(block));
         if self.graph.heuristics().multiple_inheritance {
             self.count_bases(&mut kinds);
         }
