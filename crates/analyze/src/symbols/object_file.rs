@@ -97,10 +97,9 @@ impl ObjectFile {
             }
         }
         if let Some(outermost) = functions.last_mut()
-            && outermost.name.as_deref().is_some_and(|name| name.starts_with(INTERNAL))
-            && let Some(name) = self.symbols(address).first()
+            && let Some(name) = outermost.name.as_deref().and_then(|name| self.better_name(address, name))
         {
-            outermost.name = Some(strings.share(name.split('@').next().unwrap_or(name)));
+            outermost.name = Some(strings.share(&name));
         }
         functions.retain(|function| function.name.is_some() || function.line.is_some());
         functions
@@ -113,6 +112,18 @@ impl ObjectFile {
         names.sort_by_key(|name| (unversioned(name), name.len(), name.clone()));
         names.dedup();
         names
+    }
+
+    /// The name of a function by its symbol, where debug information has less: in a namespace without a name it has no linkage name, and
+    /// glibc's functions have those for calls of its own.
+    fn better_name(&self, address: u64, name: &str) -> Option<String> {
+        if name.starts_with(INTERNAL) {
+            let symbols = self.symbols(address);
+            return symbols.first().map(|name| name.split('@').next().unwrap_or(name).to_owned());
+        }
+        let is_plain = !name.contains("::");
+        let full = self.covering_name(address).filter(|_| is_plain)?;
+        (full.rsplit("::").next() == Some(name) && full != name).then_some(full)
     }
 
     fn covering_name(&self, address: u64) -> Option<String> {

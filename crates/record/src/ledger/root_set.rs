@@ -305,10 +305,13 @@ fn is_device(name: &str) -> bool {
     name.starts_with("/dev/") && !name.starts_with("/dev/shm/") && !name.starts_with("/dev/zero")
 }
 
-/// From a stack pointer to the end of the stack. Thread-local data comes after it in the same memory.
+/// From a stack pointer to the end of the stack. Thread-local data comes after it in the same memory. That of a stack that is full may lie
+/// below its memory.
 fn rest_of_stack(areas: &[Area], space: &Space, stack: Addr) -> Option<Span> {
-    let area = areas.iter().find(|area| area.span.contains(stack))?;
-    Some(Span::new(stack, space.end_of_stack(stack).unwrap_or(area.span.end)))
+    let is_near = |area: &&Area| area.span.start <= stack || area.span.start - stack < DEEPEST_EXIT;
+    let area = areas.iter().find(|area| area.span.end > stack).filter(is_near)?;
+    let start = stack.max(area.span.start);
+    Some(Span::new(start, space.end_of_stack(start).unwrap_or(area.span.end)))
 }
 
 #[cfg(test)]

@@ -46,6 +46,20 @@ impl LeakKinds {
         let from_blocks = bases.blocks.iter().filter(|(from, _)| is_reachable(from));
         let mut open: Vec<BlockId> = from_blocks.flat_map(|(_, targets)| targets).copied().collect();
         open.extend(&bases.roots);
+        self.follow(graph, bases, open);
+    }
+
+    /// Counts all pointers of some blocks as pointers to the start: their types say that they are pointers.
+    pub fn promote_from(&mut self, graph: &Graph, is_typed: impl Fn(BlockId) -> bool) {
+        let is_typed = |block: &BlockId| self.get(*block) == LeakKind::StillReachable && is_typed(*block);
+        let from = graph.blocks().ids().filter(is_typed);
+        let is_possible = |block: &BlockId| self.get(*block) == LeakKind::PossiblyLost;
+        let open: Vec<BlockId> = from.flat_map(|block| graph.targets(block)).filter(is_possible).collect();
+        self.follow(graph, &BasePointers::default(), open);
+    }
+
+    /// What these lead to is still reachable, where it is possibly lost.
+    fn follow(&mut self, graph: &Graph, bases: &BasePointers, mut open: Vec<BlockId>) {
         while let Some(block) = open.pop() {
             if self.get(block) != LeakKind::PossiblyLost {
                 continue;

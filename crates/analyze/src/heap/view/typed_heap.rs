@@ -95,6 +95,8 @@ impl<'m> TypedHeap<'m> {
         };
         let is_ignored = |block: BlockId| self.ignored.contains(block);
         let mut kinds = LeakKinds::with(&self.graph, |block| is_given(block) || is_ignored(block));
+        // The values of an object's attributes are found by a pointer behind what precedes them.
+        kinds.promote_from(&self.graph, |block| content(block) != Content::Unknown);
         if self.graph.heuristics().multiple_inheritance {
             self.count_bases(&mut kinds);
         }
