@@ -93,12 +93,15 @@ static void leave_by(void *(*last)(void *)) {
 
 /* The signal may come in the middle of malloc, which then has pointers to the chunks around: not to the block that is lost. */
 static void allocate_until_killed(void) {
-    static char *apart;
+    static char *volatile apart;
     apart = malloc(312);
     printf("leak still_reachable 312 1 %d\n", __LINE__ - 1);
     struct itimerval timer = {.it_value = {.tv_usec = 20000}};
     setitimer(ITIMER_REAL, &timer, NULL);
-    for (;;) free(malloc(400));
+    for (;;) {
+        char *volatile block = malloc(400);
+        free(block);
+    }
 }
 
 static int end(const char *way) {

@@ -303,3 +303,26 @@ fn programs_that_others_wrote_lose_what_memcheck_says() {
         assert_eq!((theirs.len(), &ours), (2, &theirs), "{words:?}");
     }
 }
+
+#[test]
+fn types_of_glib_and_objects_of_python_are_not_possibly_lost() {
+    let test = "memcheck::types_of_glib_and_objects_of_python_are_not_possibly_lost";
+    let possibly = |program: &Path, words: &[&str]| {
+        let folder = Folder::new();
+        let json = folder.file("lost.json");
+        let mut command = Heaplens::bare(["memcheck", "--json"]);
+        command.arg(&json).arg(program).args(words).env("PYTHONMALLOC", "malloc");
+        assert!(command.output().expect("heaplens starts").status.success());
+        let lost = Report::parse(&std::fs::read(json).expect("a report")).whole()["lost"].clone();
+        (lost["possibly"]["blocks"].as_u64(), lost["definitely"]["blocks"].as_u64())
+    };
+    let loads = program_with("loads_a_library.c", "loads_a_library", &[]).expect("an ordinary program compiles");
+    if Command::new(&loads).arg("libgobject-2.0.so.0").status().is_ok_and(|status| status.success()) {
+        assert_eq!(possibly(&loads, &["libgobject-2.0.so.0"]), (Some(0), Some(0)));
+    } else {
+        skip(test, "libgobject-2.0.so.0 is not on this machine");
+    }
+    if Path::new("/usr/bin/python3").exists() {
+        assert_eq!(possibly(Path::new("/usr/bin/python3"), &["-c", "pass"]), (Some(0), Some(0)));
+    }
+}

@@ -49,7 +49,7 @@ fn reason(end: ProcessEnd, seen: ProcessEnd) -> String {
         (ProcessEnd::Ended(Exit::Code(_)), _) => "the process exited before its heap was inspected".to_owned(),
         (ProcessEnd::Running, _) => "the process was still running when the command ended".to_owned(),
         (ProcessEnd::Unknown | ProcessEnd::Replaced, _) => {
-            "the process ended unseen, and its heap could not be inspected".to_owned()
+            "the process ended unseen (it may have been killed), and its heap could not be inspected".to_owned()
         }
     }
 }
