@@ -71,6 +71,7 @@ static __attribute__((noinline)) int overflow(volatile char *above) {
 
 static void exit_at_once(int number) { _exit(40 + number); }
 static void die_of_it(int number) { signal(number, SIG_DFL); raise(number); }
+static void raise_again(int number) { raise(number); }
 static void go_back(int number) { (void)number; siglongjmp(back, 1); }
 static void do_nothing(int number) { (void)number; }
 
@@ -137,6 +138,11 @@ static int end(const char *way) {
     WAY("leader-gone-exit") leave_by(exits);
     WAY("handler-exits") { handle(SIGSEGV, exit_at_once); crash(); }
     WAY("handler-dies") { handle(SIGSEGV, die_of_it); crash(); }
+    WAY("handler-once") {
+        struct sigaction action = {.sa_handler = raise_again, .sa_flags = SA_RESETHAND};
+        sigaction(SIGTERM, &action, NULL);
+        raise(SIGTERM);
+    }
     WAY("abort-dies") { handle(SIGABRT, die_of_it); abort(); }
     WAY("abort-handled") { handle(SIGABRT, do_nothing); abort(); }
     WAY("abort-back") { handle(SIGABRT, go_back); if (!sigsetjmp(back, 1)) abort(); return 5; }

@@ -105,6 +105,7 @@ real_functions! {
     QUICK_EXIT: c"quick_exit", unsafe extern "C" fn(c_int) -> !;
     ABORT: c"abort", unsafe extern "C" fn(c_int) -> !;
     SIGACTION: c"sigaction", unsafe extern "C" fn(c_int, *const libc::sigaction, *mut libc::sigaction) -> c_int;
+    RAISE: c"raise", unsafe extern "C" fn(c_int) -> c_int;
     SIGNAL: c"signal", unsafe extern "C" fn(c_int, usize) -> usize;
     BSD_SIGNAL: c"bsd_signal", unsafe extern "C" fn(c_int, usize) -> usize;
     SYSV_SIGNAL: c"__sysv_signal", unsafe extern "C" fn(c_int, usize) -> usize;

@@ -181,6 +181,20 @@ unsafe extern "C" fn __sigaction(signal: c_int, new: *const Action, old: *mut Ac
     unsafe { sigaction(signal, new, old) }
 }
 
+/// A handler that the kernel has taken away as it was called (`SA_RESETHAND`) leaves SIG_DFL behind, and raises the signal again.
+///
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn raise(signal: c_int) -> c_int {
+    let Some(real) = real::RAISE.get().filter(|_| is_ready()) else { return -1 };
+    if is_watched(signal) && current(signal) == Some(SIG_DFL) {
+        put(signal, &ours());
+    }
+    // SAFETY: the real function with the program's own argument.
+    unsafe { real(signal) }
+}
+
 /// Exports functions that set a handler and return the one before.
 macro_rules! export_signal {
     ($($name:ident => $real:ident;)*) => {$(

@@ -316,7 +316,8 @@ fn types_of_glib_and_objects_of_python_are_not_possibly_lost() {
         let lost = Report::parse(&std::fs::read(json).expect("a report")).whole()["lost"].clone();
         (lost["possibly"]["blocks"].as_u64(), lost["definitely"]["blocks"].as_u64())
     };
-    let loads = program_with("loads_a_library.c", "loads_a_library", &[]).expect("an ordinary program compiles");
+    let loads =
+        program_with("loads_a_library.c", "loads_a_library", &[]).expect("an ordinary program compiles");
     if Command::new(&loads).arg("libgobject-2.0.so.0").status().is_ok_and(|status| status.success()) {
         assert_eq!(possibly(&loads, &["libgobject-2.0.so.0"]), (Some(0), Some(0)));
     } else {

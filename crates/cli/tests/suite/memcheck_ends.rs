@@ -25,7 +25,7 @@ use Known::{No, Replaced, Yes};
 const UNSEEN: Known = No("ended unseen (it may have been killed)");
 
 /// How `last_words.c` may end.
-const WAYS: [(&str, Known); 33] = [
+const WAYS: [(&str, Known); 34] = [
     ("return", Yes),
     ("exit", Yes),
     ("_exit", Yes),
@@ -53,6 +53,7 @@ const WAYS: [(&str, Known); 33] = [
     ("leader-gone-exit", Yes),
     ("handler-exits", Yes),
     ("handler-dies", Yes),
+    ("handler-once", Yes),
     ("abort-dies", Yes),
     // The C library ends it after the handler has returned.
     ("abort-handled", No("SIGABRT")),
@@ -96,10 +97,11 @@ fn found(lost: &Value) -> BTreeMap<(String, u64), u64> {
     let records = lost["records"].as_array().expect("records");
     let row = |record: &Value| {
         let stack = record["stack"].as_array().expect("a stack");
-        let is_own = |frame: &&Value| frame["file"].as_str().is_some_and(|file| file.ends_with("last_words.c"));
-        let of_libc = stack[0]["module"].as_str().is_some_and(|module| {
-            module.contains("libc.so") || module.contains("ld-linux")
-        });
+        let is_own =
+            |frame: &&Value| frame["file"].as_str().is_some_and(|file| file.ends_with("last_words.c"));
+        let of_libc = stack[0]["module"]
+            .as_str()
+            .is_some_and(|module| module.contains("libc.so") || module.contains("ld-linux"));
         let line = stack.iter().find(is_own).filter(|_| !of_libc)?["line"].as_u64()?;
         let kind = record["kind"].as_str().expect("a kind").to_owned();
         Some(((kind, line), record["bytes"].as_u64().expect("bytes")))
@@ -184,7 +186,11 @@ fn run_finds_the_leaks_of_a_program_that_aborts_and_says_what_it_does_not_know()
     for (way, known) in [("abort", Yes), ("_exit", Yes), ("kill", No("SIGKILL")), ("segv", No("SIGSEGV"))] {
         let alone = Command::new(&program).arg(way).output().expect("it starts");
         let run = Heaplens::on(&program, &[]).arg(way).finish();
-        assert_eq!((run.output.stdout.clone(), status(&run.output)), (alone.stdout.clone(), status(&alone)), "{way}");
+        assert_eq!(
+            (run.output.stdout.clone(), status(&run.output)),
+            (alone.stdout.clone(), status(&alone)),
+            "{way}"
+        );
         let lost = &run.report().0["lost"];
         match known {
             Yes => assert_eq!(lost["definitely"]["bytes"], 104, "{way}: {lost}"),
@@ -227,7 +233,11 @@ fn faulthandler_writes_its_traceback_and_the_interpreter_dies_as_it_does_alone()
     if !Path::new("/usr/bin/python3").exists() {
         return skip(test, "python3 is not on this machine");
     }
-    for code in ["import ctypes; ctypes.string_at(8)", "import os; os.abort()", "import os, signal; os.kill(os.getpid(), 15)"] {
+    for code in [
+        "import ctypes; ctypes.string_at(8)",
+        "import os; os.abort()",
+        "import os, signal; os.kill(os.getpid(), 15)",
+    ] {
         let words = ["-X", "faulthandler", "-c", code];
         let alone = Command::new("/usr/bin/python3").args(words).output().expect("python starts");
         let folder = Folder::new();

@@ -7,7 +7,8 @@ use std::process::Command;
 
 use heaplens_format::Bytes;
 use heaplens_format::environment::{
-    AGENT, DIRECTORY, FINALIZE, LEAK_CHECK, NO_FOLLOW, NO_FRAMEWORKS, OBJECTS, Objects, PASSIVE, PRELOAD, SAMPLE,
+    AGENT, DIRECTORY, FINALIZE, LEAK_CHECK, NO_FOLLOW, NO_FRAMEWORKS, OBJECTS, Objects, PASSIVE, PRELOAD,
+    SAMPLE,
 };
 
 /// The options of the agent, which go through the environment.
@@ -134,6 +135,9 @@ mod tests {
         set_environment(&mut command, &preload, None);
         let removed: Vec<_> =
             command.get_envs().filter(|(_, value)| value.is_none()).map(|(name, _)| name).collect();
-        assert_eq!(removed, [FINALIZE, LEAK_CHECK, NO_FOLLOW, NO_FRAMEWORKS, OBJECTS, PASSIVE, SAMPLE].map(OsStr::new));
+        assert_eq!(
+            removed,
+            [FINALIZE, LEAK_CHECK, NO_FOLLOW, NO_FRAMEWORKS, OBJECTS, PASSIVE, SAMPLE].map(OsStr::new)
+        );
     }
 }

@@ -147,7 +147,8 @@ mod tests {
     fn a_thread_other_than_the_first_leads_to_the_same_memory() {
         let own = Pid::new(std::process::id());
         let others = || threads(own).into_iter().filter(|&thread| thread != own);
-        let found = std::thread::spawn(move || others().filter_map(resident_by).next()).join().unwrap().unwrap();
+        let found =
+            std::thread::spawn(move || others().filter_map(resident_by).next()).join().unwrap().unwrap();
         assert!(found.now > Bytes::ZERO && found.by != own);
     }
 

@@ -46,10 +46,13 @@ fn reason(end: ProcessEnd, seen: ProcessEnd) -> String {
         (ProcessEnd::Ended(Exit::Code(_)), ProcessEnd::Unknown) => {
             "the process ended by a system call of its own, and its heap could not be inspected".to_owned()
         }
-        (ProcessEnd::Ended(Exit::Code(_)), _) => "the process exited before its heap was inspected".to_owned(),
+        (ProcessEnd::Ended(Exit::Code(_)), _) => {
+            "the process exited before its heap was inspected".to_owned()
+        }
         (ProcessEnd::Running, _) => "the process was still running when the command ended".to_owned(),
         (ProcessEnd::Unknown | ProcessEnd::Replaced, _) => {
-            "the process ended unseen (it may have been killed), and its heap could not be inspected".to_owned()
+            "the process ended unseen (it may have been killed), and its heap could not be inspected"
+                .to_owned()
         }
     }
 }
@@ -73,7 +76,10 @@ mod tests {
         let killed = process(7, ProcessEnd::Ended(Exit::Signal(9)));
         for inspected in [MAIN, Inspected::Everyone] {
             let check = leak_check(&killed, ProcessEnd::Unknown, inspected);
-            assert!(matches!(&check, Some(LeakCheck::NotDone(why)) if why.starts_with("SIGKILL")), "{check:?}");
+            assert!(
+                matches!(&check, Some(LeakCheck::NotDone(why)) if why.starts_with("SIGKILL")),
+                "{check:?}"
+            );
         }
         assert_eq!(leak_check(&killed, ProcessEnd::Unknown, Inspected::Nobody), None);
     }

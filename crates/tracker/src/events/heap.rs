@@ -153,7 +153,8 @@ impl Tracker {
         if let Some(guard) = Guard::enter(Nesting::Never)
             && let Some(slot) = guard.slot()
         {
-            slot.ignoring = if begins { slot.ignoring.saturating_add(1) } else { slot.ignoring.saturating_sub(1) };
+            slot.ignoring =
+                if begins { slot.ignoring.saturating_add(1) } else { slot.ignoring.saturating_sub(1) };
         }
     }
 

@@ -232,7 +232,8 @@ impl Blocks {
                 let fine = Self::cell_word(arena, cell, offset as usize);
                 let entry = BlockEntry::from_raw(fine.load(Acquire));
                 let marked = entry.ignored().raw();
-                entry.shape() == Shape::Block && fine.compare_exchange(entry.raw(), marked, AcqRel, Acquire).is_ok()
+                entry.shape() == Shape::Block
+                    && fine.compare_exchange(entry.raw(), marked, AcqRel, Acquire).is_ok()
             }
             _ => false,
         }

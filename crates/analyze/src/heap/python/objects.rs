@@ -58,7 +58,8 @@ impl<M: ReadMemory> Python<'_, M> {
         let &[0, _, references, class, ..] = words else { return false };
         let is_unused = references == 0 || is_address(references);
         let class = is_address(class).then(|| self.class_at(Addr::new(class))).flatten();
-        is_unused && class.is_some_and(|class| class.lead == Bytes::new(16) && !class.has(type_flag::HEAP_TYPE))
+        is_unused
+            && class.is_some_and(|class| class.lead == Bytes::new(16) && !class.has(type_flag::HEAP_TYPE))
     }
 
     /// The references that an object counts; `None` where they cannot be read.

@@ -9,7 +9,7 @@
 //!   │    …                    │   0:  functions   └─────▶    │  -8: the same type_info (0 with -fno-rtti) │
 //! ```
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use heaplens_format::{Addr, Bytes};
 use heaplens_snapshot::{ReadMemory, Span};
@@ -35,9 +35,10 @@ impl BasePointers {
         files: &[Span],
         is_wanted: impl Fn(BlockId) -> bool,
     ) -> Self {
-        let mut tables = Tables { pages: Pages::new(memory), files };
-        let objects = |block: &BlockId| is_wanted(*block) && tables.begins_object(graph.blocks().get(*block).address);
-        let objects: std::collections::HashSet<BlockId> = graph.blocks().ids().filter(objects).collect();
+        let mut tables = FunctionTables { pages: Pages::new(memory), files };
+        let objects =
+            |block: &BlockId| is_wanted(*block) && tables.begins_object(graph.blocks().get(*block).address);
+        let objects: HashSet<BlockId> = graph.blocks().ids().filter(objects).collect();
         let mut found = Self::default();
         if !objects.is_empty() {
             found.add_roots(graph, &mut tables, |block| objects.contains(&block));
@@ -49,7 +50,7 @@ impl BasePointers {
     fn add_roots<M: ReadMemory>(
         &mut self,
         graph: &Graph,
-        tables: &mut Tables<'_, M>,
+        tables: &mut FunctionTables<'_, M>,
         is_object: impl Fn(BlockId) -> bool,
     ) {
         let roots = graph.roots();
@@ -72,7 +73,7 @@ impl BasePointers {
         &mut self,
         graph: &Graph,
         memory: &M,
-        tables: &mut Tables<'_, M>,
+        tables: &mut FunctionTables<'_, M>,
         is_object: impl Fn(BlockId) -> bool,
     ) {
         let mut window = ReadWindow::new(memory);
@@ -83,7 +84,8 @@ impl BasePointers {
             }
             let targets = self.blocks.entry(from).or_default();
             window.each_piece(graph.blocks().span(from), |_, words| {
-                let found = words.iter().filter_map(|word| graph.blocks().find(Addr::new(u64::from_le_bytes(*word))));
+                let found =
+                    words.iter().filter_map(|word| graph.blocks().find(Addr::new(u64::from_le_bytes(*word))));
                 for (block, offset) in found.filter(|&(block, _)| block != from && is_object(block)) {
                     if tables.is_base(graph.blocks().get(block).address, offset) {
                         targets.push(block);
@@ -95,12 +97,12 @@ impl BasePointers {
 }
 
 /// Tables of virtual functions, which lie in files.
-struct Tables<'a, M> {
+struct FunctionTables<'a, M> {
     pages: Pages<'a, M>,
     files: &'a [Span],
 }
 
-impl<M: ReadMemory> Tables<'_, M> {
+impl<M: ReadMemory> FunctionTables<'_, M> {
     /// Whether an object begins there that has virtual functions.
     fn begins_object(&mut self, start: Addr) -> bool {
         let Some(table) = self.table(start) else { return false };
@@ -109,11 +111,14 @@ impl<M: ReadMemory> Tables<'_, M> {
 
     /// Whether so far into an object one of its bases begins.
     fn is_base(&mut self, object: Addr, offset: Bytes) -> bool {
-        let (Some(whole), Some(base)) = (self.table(object), self.table(object + offset)) else { return false };
+        let (Some(whole), Some(base)) = (self.table(object), self.table(object + offset)) else {
+            return false;
+        };
         let is_there = self.pages.word(before(base, 16)) == Some(offset.get().wrapping_neg());
         let info = self.pages.word(before(whole, 8));
         let is_same = info.is_some() && self.pages.word(before(base, 8)) == info;
-        let mut has_function = || self.pages.word(base).is_some_and(|word| is_in(self.files, Addr::new(word)));
+        let mut has_function =
+            || self.pages.word(base).is_some_and(|word| is_in(self.files, Addr::new(word)));
         offset > Bytes::ZERO && is_there && is_same && (info != Some(0) || has_function())
     }
 
@@ -156,9 +161,8 @@ mod tests {
         let roots = Roots { registers: vec![register(HEAP + 16)], ..Roots::default() };
         let graph = Graph::new(Blocks::new(vec![block]).unwrap(), &roots, &memory);
         let mut kinds = LeakKinds::of(&graph);
-        let bases = BasePointers::find(&graph, &memory, &[file], |block| {
-            kinds.get(block) == LeakKind::PossiblyLost
-        });
+        let bases =
+            BasePointers::find(&graph, &memory, &[file], |block| kinds.get(block) == LeakKind::PossiblyLost);
         kinds.promote(&graph, &bases);
         kinds.get(graph.blocks().ids().next().unwrap())
     }
@@ -168,8 +172,16 @@ mod tests {
         let file = data(FILE, FILE + 0x1000).span;
         assert_eq!(kind_of_object(-16, INFO, file), LeakKind::StillReachable);
         assert_eq!(kind_of_object(-24, INFO, file), LeakKind::PossiblyLost, "the base of another object");
-        assert_eq!(kind_of_object(-16, INFO + 8, file), LeakKind::PossiblyLost, "a member with a class of its own");
+        assert_eq!(
+            kind_of_object(-16, INFO + 8, file),
+            LeakKind::PossiblyLost,
+            "a member with a class of its own"
+        );
         let elsewhere = data(FILE + 0x2000, FILE + 0x3000).span;
-        assert_eq!(kind_of_object(-16, INFO, elsewhere), LeakKind::PossiblyLost, "numbers that look like tables");
+        assert_eq!(
+            kind_of_object(-16, INFO, elsewhere),
+            LeakKind::PossiblyLost,
+            "numbers that look like tables"
+        );
     }
 }

@@ -41,7 +41,7 @@ impl Heuristics {
     fn by_name(&mut self, name: &str) -> Option<&mut bool> {
         let at = NAMES.iter().position(|known| *known == name)?;
         let Self { std_string, length, new_array, multiple_inheritance } = self;
-        Some([std_string, length, new_array, multiple_inheritance].into_iter().nth(at)?)
+        [std_string, length, new_array, multiple_inheritance].into_iter().nth(at)
     }
 }
 
@@ -59,7 +59,10 @@ mod tests {
     fn lists_are_spelled_as_memcheck_spells_them() {
         assert_eq!(Heuristics::parse("all"), Some(Heuristics::ALL));
         assert_eq!(Heuristics::parse("none"), Some(Heuristics::NONE));
-        assert_eq!(Heuristics::parse("stdstring,length64,newarray,multipleinheritance"), Some(Heuristics::ALL));
+        assert_eq!(
+            Heuristics::parse("stdstring,length64,newarray,multipleinheritance"),
+            Some(Heuristics::ALL)
+        );
         let one = Heuristics { new_array: true, ..Heuristics::NONE };
         assert_eq!(Heuristics::parse("newarray"), Some(one));
         assert_eq!([Heuristics::parse(""), Heuristics::parse("newarray,x")], [None, None]);

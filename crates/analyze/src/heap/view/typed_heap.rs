@@ -75,7 +75,19 @@ impl<'m> TypedHeap<'m> {
         graph.forget(resolver.non_owning(), memory);
         let types = resolver.finish(graph.blocks());
         let threads = snapshot.roots.threads.as_slice();
-        Ok(Self { memory, mappings, threads, python, graph, root_names, arenas, mapped, ignored, types, script })
+        Ok(Self {
+            memory,
+            mappings,
+            threads,
+            python,
+            graph,
+            root_names,
+            arenas,
+            mapped,
+            ignored,
+            types,
+            script,
+        })
     }
 
     /// Objects of Python's are left out, and count as reached: of one that nothing seems to lead to it is not known whether the

@@ -156,7 +156,10 @@ impl MemcheckArguments {
         let errors: usize = profiles.iter().map(|profile| self.errors(profile)).sum();
         let is_unknown = self.leak_check != LeakDetail::No && profiles.iter().any(is_unknown);
         // As with Valgrind, XML takes the place of the text.
-        if self.leak_check != LeakDetail::No && outputs.xml.is_none() && !(self.quiet && errors == 0 && !is_unknown) {
+        if self.leak_check != LeakDetail::No
+            && outputs.xml.is_none()
+            && !(self.quiet && errors == 0 && !is_unknown)
+        {
             self.write_text(&profiles, &names, &outputs.text)?;
         }
         if let Some(path) = &self.json {
