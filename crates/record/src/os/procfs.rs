@@ -146,9 +146,9 @@ mod tests {
     #[test]
     fn a_thread_other_than_the_first_leads_to_the_same_memory() {
         let own = Pid::new(std::process::id());
-        let others = || threads(own).into_iter().filter(|&thread| thread != own);
-        let found =
-            std::thread::spawn(move || others().filter_map(resident_by).next()).join().unwrap().unwrap();
+        let by_another =
+            move || threads(own).into_iter().filter(|&thread| thread != own).find_map(resident_by);
+        let found = std::thread::spawn(by_another).join().unwrap().unwrap();
         assert!(found.now > Bytes::ZERO && found.by != own);
     }
 

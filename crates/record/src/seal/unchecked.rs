@@ -59,7 +59,8 @@ fn reason(end: ProcessEnd, seen: ProcessEnd) -> String {
 
 #[cfg(test)]
 mod tests {
-    use heaplens_format::recording::{Amount, Rss, Site};
+    use heaplens_format::NodeId;
+    use heaplens_format::recording::{Amount, Rss, Site, SiteKind};
 
     use super::*;
 
@@ -67,7 +68,9 @@ mod tests {
 
     fn process(pid: u32, end: ProcessEnd) -> Process {
         let live = Amount { bytes: Bytes::new(8), blocks: 1 };
-        let sites = vec![Site { live, ..Site::default() }];
+        let none = Amount::default();
+        let sites =
+            vec![Site { node: NodeId::new(0), kind: SiteKind::Heap, live, peak: none, allocated: none }];
         Process { pid: Pid::new(pid), end, sites, ..Process::default() }
     }
 
