@@ -65,7 +65,7 @@ unsafe extern "C" fn main_and_after() -> c_int {
 }
 
 /// Registers as `export_ends` pushes them.
-type Kept = [u64; KEPT_REGISTERS];
+type KeptRegisters = [u64; KEPT_REGISTERS];
 /// A function that ends the process.
 type Ends = unsafe extern "C" fn(c_int) -> !;
 
@@ -111,7 +111,7 @@ export_ends! {
 }
 
 /// Says where the real function is.
-unsafe extern "C" fn on_exit(_code: c_int, rsp: u64, rbp: u64, registers: *const Kept) -> Ends {
+unsafe extern "C" fn on_exit(_code: c_int, rsp: u64, rbp: u64, registers: *const KeptRegisters) -> Ends {
     if is_ready()
         && let Some(guard) = Guard::enter(Nesting::Never)
         && tracker().is_outside_handlers(&guard, Caller { rsp, rbp })
@@ -123,19 +123,24 @@ unsafe extern "C" fn on_exit(_code: c_int, rsp: u64, rbp: u64, registers: *const
 }
 
 /// No more code of the program is to run, so nothing is tried.
-unsafe extern "C" fn on_exit_now(code: c_int, rsp: u64, _rbp: u64, registers: *const Kept) -> Ends {
+unsafe extern "C" fn on_exit_now(code: c_int, rsp: u64, _rbp: u64, registers: *const KeptRegisters) -> Ends {
     // SAFETY: pushed right before.
     note_end(code, rsp, unsafe { &*registers });
     real::EXIT_NOW.get().unwrap_or(end_without_libc)
 }
 
-unsafe extern "C" fn on_quick_exit(code: c_int, rsp: u64, _rbp: u64, registers: *const Kept) -> Ends {
+unsafe extern "C" fn on_quick_exit(
+    code: c_int,
+    rsp: u64,
+    _rbp: u64,
+    registers: *const KeptRegisters,
+) -> Ends {
     // SAFETY: pushed right before.
     note_end(code, rsp, unsafe { &*registers });
     real::QUICK_EXIT.get().unwrap_or(end_without_libc)
 }
 
-fn note_end(code: c_int, stack: u64, registers: &Kept) {
+fn note_end(code: c_int, stack: u64, registers: &KeptRegisters) {
     if is_ready() {
         lifecycle::on_leaving(Departure { stack, from: stack, registers });
         lifecycle::on_exit(code);
@@ -143,7 +148,7 @@ fn note_end(code: c_int, stack: u64, registers: &Kept) {
 }
 
 /// Where the program handles the signal itself, it may go on, and what it holds then is not its end.
-unsafe extern "C" fn on_abort(_: c_int, rsp: u64, _rbp: u64, registers: *const Kept) -> Ends {
+unsafe extern "C" fn on_abort(_: c_int, rsp: u64, _rbp: u64, registers: *const KeptRegisters) -> Ends {
     if is_ready() && !signals::is_handled(libc::SIGABRT) {
         // SAFETY: pushed right before.
         let registers = unsafe { &*registers };
@@ -177,7 +182,7 @@ extern "C" fn after_main(stack: u64) {
 }
 
 /// The program leaves, of its own will and outside of signal handlers, and everything is as it was.
-fn leave(guard: &Guard, stack: u64, registers: &Kept) {
+fn leave(guard: &Guard, stack: u64, registers: &KeptRegisters) {
     if lifecycle::on_leaving(Departure { stack, from: stack, registers }) {
         reclaim::at_exit(guard);
     }
