@@ -154,6 +154,8 @@ mod tests {
     fn kind_of_object(top_of_base: i64, info_of_base: u64, file: Span) -> LeakKind {
         let mut memory = Words::default();
         let (whole, base) = (FILE + 0x10, FILE + 0x40);
+        // Memory is read by pages.
+        memory.0.extend((FILE..FILE + 0x1000).step_by(8).map(|at| (at, 0)));
         memory.0.extend([(whole - 16, 0), (whole - 8, INFO), (whole, FILE)]);
         memory.0.extend([(base - 16, top_of_base as u64), (base - 8, info_of_base), (base, FILE)]);
         memory.0.extend([(HEAP, whole), (HEAP + 8, 1), (HEAP + 16, base), (HEAP + 24, 2), (HEAP + 32, 3)]);
