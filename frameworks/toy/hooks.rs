@@ -5,7 +5,7 @@ use core::ffi::c_void;
 use heaplens_format::memory::Allocator;
 use heaplens_tracker::Caller;
 
-use crate::c::malloc::export;
+use crate::c::export::export;
 use crate::interposed::{ByCaller, name};
 use crate::pools::{before_part_ends, on_part, take_region};
 

@@ -16,6 +16,7 @@ mod pools;
 mod python;
 mod start;
 
+use c::signals;
 use lifecycle::{profiles, reclaim};
 use start::is_ready;
 
@@ -25,6 +26,7 @@ extern "C" fn construct() {
     if heaplens_tracker::process::settings().directory.is_empty() {
         return; // what follows is for a recorder
     }
+    signals::watch();
     python::watch();
     reclaim::offer();
 }

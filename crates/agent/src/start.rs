@@ -6,6 +6,8 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use heaplens_format::Loss;
 use heaplens_tracker::{lifecycle, process, tracker};
 
+#[cfg(feature = "arguments")]
+use crate::c::copies;
 use crate::c::{checked, guard_turns, real};
 use crate::cxx;
 use crate::lifecycle::{at_exit, faults};
@@ -36,6 +38,8 @@ fn start() -> bool {
     }
     STATE.store(STARTING, Release);
     real::resolve();
+    #[cfg(feature = "arguments")]
+    copies::resolve();
     STATE.store(READY, Release);
     lifecycle::start(real::OTHER_ALLOCATOR.load(Relaxed));
     tracker().begin_section_at_start();

@@ -52,6 +52,11 @@ impl Pattern {
         PathBuf::from(OsString::from_vec(bytes.concat()))
     }
 
+    /// Whether every process has a name of its own.
+    pub(crate) fn has_pid(&self) -> bool {
+        self.parts.contains(&Part::Pid)
+    }
+
     /// Whether the directory, too, depends on the process ID: then it cannot be checked before the program runs.
     pub(crate) fn directory_has_pid(&self) -> bool {
         let (one, other) = (self.expand(Pid::new(1)), self.expand(Pid::new(2)));

@@ -36,6 +36,7 @@ fn options(command: &[&Path]) -> RunOptions {
         guarded_code: String::new(),
         leak_check: None,
         clean_blocks: false,
+        inspects_every_end: false,
     }
 }
 

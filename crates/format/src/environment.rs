@@ -46,6 +46,9 @@ pub const NO_FOLLOW: &str = "HEAPLENS_NO_FOLLOW";
 /// `1`: no reclaim test is run in the program, such as running Python's collector.
 pub const PASSIVE: &str = "HEAPLENS_PASSIVE";
 
+/// `1`: leaks are looked for at the end of every process, however it ends, as far as it can be seen.
+pub const LEAK_CHECK: &str = "HEAPLENS_LEAK_CHECK";
+
 /// `1`: nothing is known of frameworks: no probe, and their pools are blocks as any other.
 pub const NO_FRAMEWORKS: &str = "HEAPLENS_NO_FRAMEWORKS";
 

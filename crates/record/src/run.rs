@@ -13,7 +13,7 @@ use crate::agent::{self, AgentFile, Folders, NoDirectoryForAgent};
 use crate::launch::{self, BareReason, LookupError, Preload};
 use crate::os::Stopwatch;
 use crate::os::{HeldSignals, children};
-use crate::seal::{self, Known, Warning};
+use crate::seal::{self, Inspected, Known, Warning};
 use crate::session::{self, Session, SessionError, WakeUpFifo};
 use crate::watch::{self, Ended, Listeners, RunPaths};
 
@@ -46,6 +46,8 @@ pub struct RunOptions {
     pub leak_check: Option<LeakCheckMarks>,
     /// Whether the allocator overwrites old contents of blocks: stale pointers in them would seem to hold lost blocks.
     pub clean_blocks: bool,
+    /// Whether leaks are looked for at the end of every process, also at a signal that ends it.
+    pub inspects_every_end: bool,
 }
 
 /// A part of the program between two of its marks, each given by its label, or as `start` or `end` of the process.
@@ -172,9 +174,11 @@ fn run_recorded(options: &RunOptions, program: &Path, listeners: Listeners<'_>) 
         guarded_code: options.guarded_code.clone(),
         leak_check: options.leak_check.clone().map(|LeakCheckMarks { from, to }| [from, to]),
         clean_blocks: options.clean_blocks,
+        inspects_every_end: options.inspects_every_end,
     };
+    let is_inspected = listeners.examiner.is_some();
     match run_to_end(options, program, Some(&preload), listeners) {
-        Ok((ended, clock)) => seal_run(options, ended, clock, session),
+        Ok((ended, clock)) => seal_run(options, is_inspected, ended, clock, session),
         Err(error) => {
             drop_unless_started(session, &error);
             Err(error)
@@ -219,6 +223,7 @@ fn drop_unless_started(session: Session, error: &RunError) {
 
 fn seal_run(
     options: &RunOptions,
+    is_inspected: bool,
     ended: Ended,
     clock: Stopwatch,
     session: Session,
@@ -231,7 +236,13 @@ fn seal_run(
     }
     let run = describe(options, &ended, clock);
     let (pid, exit) = (ended.pid, ended.main.exit);
-    let (processes, warnings) = seal::processes(&arenas, &known(ended, clock));
+    let inspected = match is_inspected {
+        true if options.inspects_every_end => Inspected::Everyone,
+        true => Inspected::Large { main: pid },
+        false => Inspected::Nobody,
+    };
+    let known = Known { inspected, ..known(ended, clock) };
+    let (processes, warnings) = seal::processes(&arenas, &known);
     let recording = Box::new(Recording { run, processes });
     Ok(Outcome { pid, exit, recorded: Recorded::Whole { recording, session }, warnings })
 }
@@ -261,5 +272,6 @@ fn known(ended: Ended, clock: Stopwatch) -> Known {
         exits: ended.exits,
         readings: ended.readings,
         peak,
+        inspected: Inspected::Nobody,
     }
 }

@@ -28,6 +28,7 @@ fn options(command: &[&str], agent: Option<&'static [u8]>) -> RunOptions {
         guarded_code: String::new(),
         leak_check: None,
         clean_blocks: false,
+        inspects_every_end: false,
     }
 }
 

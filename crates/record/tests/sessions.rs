@@ -58,6 +58,7 @@ fn run_with_stand_in(command: &[&str]) -> Outcome {
         guarded_code: String::new(),
         leak_check: None,
         clean_blocks: false,
+        inspects_every_end: false,
     })
     .unwrap()
 }

@@ -59,6 +59,7 @@ fn expect(script: &str, exit: Exit) -> Result<(), Failed> {
         guarded_code: String::new(),
         leak_check: None,
         clean_blocks: false,
+        inspects_every_end: false,
     })?;
     match outcome.exit == exit {
         true => Ok(()),

@@ -1,6 +1,6 @@
 //! The snapshot itself.
 
-use heaplens_format::{Nanos, Pid};
+use heaplens_format::{Addr, Nanos, Pid};
 
 use crate::block::Block;
 use crate::mapping::Mapping;
@@ -17,6 +17,8 @@ pub struct Snapshot {
     pub memory: Memory,
     /// Live blocks of `malloc` and its kin; of a forked process with those that it inherited, which have no site.
     pub blocks: Vec<Block>,
+    /// Those that the program keeps on purpose, by their addresses.
+    pub ignored: Vec<Addr>,
     /// What leads to them from outside.
     pub roots: RootSet,
     /// Its address space, in the order of addresses; the first file is the program itself.

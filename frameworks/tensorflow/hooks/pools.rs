@@ -14,7 +14,7 @@ use core::ffi::c_void;
 use heaplens_format::memory::Allocator;
 use heaplens_tracker::{Caller, modules};
 
-use crate::c::malloc::export;
+use crate::c::export::export;
 use crate::interposed::{ByTable, name, table_of};
 use crate::pools::{before_part_ends, give_region_back, on_part, take_region};
 

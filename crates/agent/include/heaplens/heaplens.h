@@ -1,13 +1,17 @@
-/* What a program in C or C++ may tell Heaplens. It needs this file alone and links with nothing: every function is weak, and a call does
- * nothing where the program runs without Heaplens.
+/* What a program in C or C++ may tell Heaplens. It needs this file alone and links with nothing: every function is declared weak, and a call
+ * does nothing where the program runs without Heaplens.
  *
  *     #include <heaplens/heaplens.h>
  *
  *     HEAPLENS_MARK("epoch");                      a moment, shown on the timeline
  *     HEAPLENS_LEAK_CHECK_BEGIN("eval");           what is allocated from here on by any thread ...
  *     HEAPLENS_LEAK_CHECK_END("eval");             ... and is lost or still held here, is reported by line
+ *     HEAPLENS_IGNORE(cache);                      a block that is kept on purpose
  *
- * In C++ an object of heaplens::LeakCheck does both, also where an exception leaves its scope. */
+ * In C++ an object of heaplens::LeakCheck is a section that is as long as its scope, also where an exception leaves it.
+ *
+ * Programs that use LeakSanitizer's interface (<sanitizer/lsan_interface.h>) need no change: the same functions exist under its names.
+ * Valgrind's client requests are instructions that only Valgrind sees; here they do nothing. */
 #ifndef HEAPLENS_HEAPLENS_H
 #define HEAPLENS_HEAPLENS_H
 
@@ -22,6 +26,10 @@ HEAPLENS_WEAK void heaplens_mark(const char *label);
 HEAPLENS_WEAK void heaplens_snapshot(void);
 HEAPLENS_WEAK void heaplens_leak_check_begin(const char *name);
 HEAPLENS_WEAK void heaplens_leak_check_end(const char *name);
+HEAPLENS_WEAK void __lsan_ignore_object(const void *block);
+HEAPLENS_WEAK void __lsan_disable(void);
+HEAPLENS_WEAK void __lsan_enable(void);
+HEAPLENS_WEAK int __lsan_do_recoverable_leak_check(void);
 
 #ifdef __cplusplus
 }
@@ -42,6 +50,13 @@ HEAPLENS_WEAK void heaplens_leak_check_end(const char *name);
         if (heaplens_found) heaplens_found(text);            \
     } while (0)
 
+#define HEAPLENS_DO(function)                                \
+    do {                                                     \
+        void (*heaplens_found)(void);                        \
+        HEAPLENS_FIND(heaplens_found, function);             \
+        if (heaplens_found) heaplens_found();                \
+    } while (0)
+
 /* Marks this moment, with a label in UTF-8. */
 #define HEAPLENS_MARK(label) HEAPLENS_CALL(heaplens_mark, label)
 
@@ -49,6 +64,29 @@ HEAPLENS_WEAK void heaplens_leak_check_end(const char *name);
  * the end, and by what. The name is in UTF-8; passes with the same name are summed. Sections may be nested and may overlap. */
 #define HEAPLENS_LEAK_CHECK_BEGIN(name) HEAPLENS_CALL(heaplens_leak_check_begin, name)
 #define HEAPLENS_LEAK_CHECK_END(name) HEAPLENS_CALL(heaplens_leak_check_end, name)
+
+/* Takes a heap snapshot, and waits until the recorder has a copy of the heap. */
+#define HEAPLENS_SNAPSHOT() HEAPLENS_DO(heaplens_snapshot)
+
+/* A block that is kept on purpose, and whatever it leads to: still reachable, whoever points to it. */
+#define HEAPLENS_IGNORE(block)                               \
+    do {                                                     \
+        void (*heaplens_found)(const void *);                \
+        HEAPLENS_FIND(heaplens_found, __lsan_ignore_object); \
+        if (heaplens_found) heaplens_found(block);           \
+    } while (0)
+
+/* The same for everything that this thread allocates from BEGIN to END. Pairs may be nested. */
+#define HEAPLENS_IGNORE_BEGIN() HEAPLENS_DO(__lsan_disable)
+#define HEAPLENS_IGNORE_END() HEAPLENS_DO(__lsan_enable)
+
+/* Checks for leaks now, and goes on: whether any block is definitely lost. 0 where that was not looked at. */
+static inline int heaplens_leak_check(void) {
+    int (*found)(void);
+    HEAPLENS_FIND(found, __lsan_do_recoverable_leak_check);
+    return found ? found() : 0;
+}
+#define HEAPLENS_LEAK_CHECK() heaplens_leak_check()
 
 #ifdef __cplusplus
 namespace heaplens {

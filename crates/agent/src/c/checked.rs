@@ -14,8 +14,7 @@ use heaplens_tracker::events::{AfterFree, DEFAULT_ALIGNMENT, Freeing, Wanted};
 use heaplens_tracker::{Caller, Guard, Nesting, lifecycle, tracker};
 
 use crate::c::arguments;
-use crate::c::malloc::allocator_nesting;
-use crate::c::real;
+use crate::c::real::{self, allocator_nesting};
 
 /// Larger blocks are moved by the real `realloc`, which may not have to copy them. Smaller ones always move, so that who keeps the old address
 /// is found out.

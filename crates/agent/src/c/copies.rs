@@ -7,7 +7,7 @@ use heaplens_format::arena::error::{CalledFunction, ErrorKind};
 use heaplens_format::{Addr, Bytes};
 use heaplens_tracker::{Caller, tracker};
 
-use super::malloc::export;
+use super::export::export;
 use super::real::Real;
 
 type Text = *mut u8;
@@ -34,7 +34,7 @@ export!(3, strncpy => on_strncpy);
 export!(3, strncat => on_strncat);
 
 /// Looks up the real functions.
-pub(super) fn resolve() {
+pub fn resolve() {
     MEMCPY.resolve();
     MEMPCPY.resolve();
     MEMCPY_CHECKED.resolve();

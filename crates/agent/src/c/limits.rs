@@ -1,13 +1,13 @@
-//! Calls by which a program limits itself. Before it limits or locks its address space, our arena, which reserves far more
+//! Calls by which a program limits itself, and `syscall`, by which it may do so, or end. Before it limits or locks its address space, our arena, which reserves far more
 //! than it uses, gives up what it does not need, so that the limit meets the program's own memory. Before it gives up
 //! system calls or the time stamp counter, we stop to use them.
 
 use core::ffi::{c_int, c_void};
 
-use heaplens_tracker::tracker;
+use heaplens_tracker::{lifecycle, tracker};
 
 use crate::c::mapping::raw;
-use crate::c::real;
+use crate::c::{real, signals};
 use crate::start::is_ready;
 
 /// # Safety
@@ -16,7 +16,7 @@ use crate::start::is_ready;
 unsafe extern "C" fn prctl(operation: c_int, a: usize, b: usize, c: usize, d: usize) -> c_int {
     let Some(real) = real::PRCTL.get().filter(|_| is_ready()) else { return -1 };
     match operation {
-        libc::PR_SET_SECCOMP => tracker().on_confine(),
+        libc::PR_SET_SECCOMP => confine(),
         libc::PR_SET_TSC if a == libc::PR_TSC_SIGSEGV as usize => {
             heaplens_tracker::process::clock::stop_clock()
         }
@@ -26,14 +26,22 @@ unsafe extern "C" fn prctl(operation: c_int, a: usize, b: usize, c: usize, d: us
     unsafe { real(operation, a, b, c, d) }
 }
 
+/// From now on neither system calls nor handlers of ours are among those that the program foresees.
+fn confine() {
+    signals::give_up();
+    tracker().on_confine();
+}
+
 // `syscall` takes up to seven arguments, one on the stack: it is jumped to with all of them in place. Only `seccomp` (317),
-// which has no function of its own in libc, is checked before.
+// which has no function of its own in libc, and `exit_group` (231), after which nothing comes, are checked before.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 unsafe extern "C" fn syscall() {
     core::arch::naked_asm!(
         ".cfi_startproc",
         "cmp rdi, 317",
+        "je 2f",
+        "cmp rdi, 231",
         "je 2f",
         "3:",
         "mov rax, [rip + {real}]",
@@ -61,13 +69,17 @@ unsafe extern "C" fn syscall() {
         "jmp 3b",
         ".cfi_endproc",
         real = sym real::SYSCALL,
-        before = sym before_seccomp,
+        before = sym before_call,
         early = sym early_syscall,
     )
 }
 
-extern "C" fn before_seccomp() {
-    tracker().on_confine();
+extern "C" fn before_call(number: libc::c_long, code: c_int) {
+    match number {
+        libc::SYS_seccomp => confine(),
+        _ if is_ready() => lifecycle::on_exit(code),
+        _ => {}
+    }
 }
 
 /// Before the real function is known: an allocator inside the program that starts up under its own lock must not be made

@@ -15,24 +15,9 @@ use heaplens_tracker::{Caller, Guard, Nesting, tracker};
 use crate::c::arguments::{self, IS_MEMCHECK};
 use crate::c::checked;
 use crate::c::early_memory;
-use crate::c::real;
+use crate::c::export::export;
+use crate::c::real::{self, allocator_nesting};
 use crate::start::is_ready;
-
-/// Exports `$name`, which passes its arguments and, in the next two argument registers, rsp and rbp to `$hook`.
-macro_rules! export {
-    (1, $name:ident => $hook:path) => { export!(@ $name, $hook, "mov rsi, rsp", "mov rdx, rbp"); };
-    (2, $name:ident => $hook:path) => { export!(@ $name, $hook, "mov rdx, rsp", "mov rcx, rbp"); };
-    (3, $name:ident => $hook:path) => { export!(@ $name, $hook, "mov rcx, rsp", "mov r8, rbp"); };
-    (4, $name:ident => $hook:path) => { export!(@ $name, $hook, "mov r8, rsp", "mov r9, rbp"); };
-    (@ $name:ident, $hook:path, $rsp:literal, $rbp:literal) => {
-        #[unsafe(naked)]
-        #[unsafe(no_mangle)]
-        unsafe extern "C" fn $name() {
-            core::arch::naked_asm!(".cfi_startproc", $rsp, $rbp, "jmp {hook}", ".cfi_endproc", hook = sym $hook)
-        }
-    };
-}
-pub(crate) use export;
 
 export!(1, malloc => on_malloc);
 export!(1, free => on_free);
@@ -46,16 +31,6 @@ export!(1, valloc => on_valloc);
 export!(1, pvalloc => on_pvalloc);
 export!(2, free_sized => on_free_sized);
 export!(3, free_aligned_sized => on_free_aligned_sized);
-
-/// Other allocators call `mmap` and each other inside; glibc's calls nothing that we hook.
-#[inline(always)]
-pub(crate) fn allocator_nesting() -> Nesting {
-    if real::OTHER_ALLOCATOR.load(core::sync::atomic::Ordering::Relaxed) {
-        Nesting::Expected
-    } else {
-        Nesting::Never
-    }
-}
 
 /// Guard, real call, record: the path of every allocation. The real function gets the size to ask for.
 #[inline(always)]

@@ -7,7 +7,7 @@ use heaplens_format::{Addr, Bytes};
 use heaplens_tracker::events::MappingKind;
 use heaplens_tracker::{Caller, Guard, Nesting, tracker};
 
-use crate::c::malloc::export;
+use crate::c::export::export;
 use crate::c::real;
 use crate::start::is_ready;
 

@@ -4,11 +4,14 @@
 pub mod arguments;
 pub mod checked;
 #[cfg(feature = "arguments")]
-mod copies;
+pub mod copies;
 mod early_memory;
+pub mod export;
+mod go;
 pub mod guard_turns;
 mod limits;
 mod loading;
 pub mod malloc;
 mod mapping;
 pub mod real;
+pub mod signals;

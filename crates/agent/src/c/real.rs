@@ -4,7 +4,7 @@ use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicBool, AtomicUsize};
 
-use heaplens_tracker::modules;
+use heaplens_tracker::{Nesting, modules};
 
 /// A function that is looked up after us in the search order.
 pub struct Real<F> {
@@ -111,13 +111,16 @@ real_functions! {
     POSIX_SPAWN: c"posix_spawn", unsafe extern "C" fn(*mut c_int, *const c_char, Block, Block, Argv, Argv) -> c_int;
     POSIX_SPAWNP: c"posix_spawnp", unsafe extern "C" fn(*mut c_int, *const c_char, Block, Block, Argv, Argv) -> c_int;
     MALLOC_TRIM: c"malloc_trim", unsafe extern "C" fn(Size) -> c_int;
-    SIGACTION: c"sigaction", unsafe extern "C" fn(c_int, *const libc::sigaction, *mut libc::sigaction) -> c_int;
-    SIGNAL: c"signal", unsafe extern "C" fn(c_int, usize) -> usize;
-    SSIGNAL: c"ssignal", unsafe extern "C" fn(c_int, usize) -> usize;
-    SYSV_SIGNAL: c"__sysv_signal", unsafe extern "C" fn(c_int, usize) -> usize;
     EXIT: c"exit", unsafe extern "C" fn(c_int) -> !;
     EXIT_NOW: c"_exit", unsafe extern "C" fn(c_int) -> !;
     QUICK_EXIT: c"quick_exit", unsafe extern "C" fn(c_int) -> !;
+    ABORT: c"abort", unsafe extern "C" fn(c_int) -> !;
+    SIGACTION: c"sigaction", unsafe extern "C" fn(c_int, *const libc::sigaction, *mut libc::sigaction) -> c_int;
+    RAISE: c"raise", unsafe extern "C" fn(c_int) -> c_int;
+    SIGNAL: c"signal", unsafe extern "C" fn(c_int, usize) -> usize;
+    BSD_SIGNAL: c"bsd_signal", unsafe extern "C" fn(c_int, usize) -> usize;
+    SYSV_SIGNAL: c"__sysv_signal", unsafe extern "C" fn(c_int, usize) -> usize;
+    SIGSET: c"sigset", unsafe extern "C" fn(c_int, usize) -> usize;
 }
 
 /// The real `syscall` and `__libc_start_main`, for hooks that jump there with all arguments in place.
@@ -126,6 +129,12 @@ pub static START: AtomicUsize = AtomicUsize::new(0);
 
 /// Whether `malloc` is not glibc's own, whose blocks never share a 32-byte granule and which calls none of our hooks.
 pub static OTHER_ALLOCATOR: AtomicBool = AtomicBool::new(false);
+
+/// Other allocators call `mmap` and each other inside; glibc's calls nothing that we hook.
+#[inline(always)]
+pub fn allocator_nesting() -> Nesting {
+    if OTHER_ALLOCATOR.load(Relaxed) { Nesting::Expected } else { Nesting::Never }
+}
 
 /// Where the dynamic linker's code is.
 static LOADER: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
@@ -175,16 +184,14 @@ pub fn is_ours(name: &CStr) -> bool {
 /// Looks up all functions, and whose allocator it is.
 pub fn resolve() {
     resolve_all();
-    #[cfg(feature = "arguments")]
-    super::copies::resolve();
     for (address, name) in [(&SYSCALL, c"syscall"), (&START, c"__libc_start_main")] {
         // SAFETY: a zero-terminated name.
         address.store(unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) } as usize, Relaxed);
     }
     find_loader();
-    // By address, not by `dlopen`: that would allocate, maybe from an allocator that is starting up above us.
+    // By the address of a function that nobody else defines, not by `dlopen`: that would allocate, maybe from an allocator that is starting up above us.
     let module = |address: usize| modules::range_of(address as u64);
-    let is_glibc = module(MALLOC.address.load(Relaxed)) == module(libc::abort as *const () as usize);
+    let is_glibc = module(MALLOC.address.load(Relaxed)) == module(libc::atoi as *const () as usize);
     OTHER_ALLOCATOR.store(!is_glibc, Relaxed);
     ALLOCATOR.store(MALLOC.address.load(Relaxed), Relaxed);
 }

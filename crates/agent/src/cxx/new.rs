@@ -30,9 +30,9 @@ use heaplens_tracker::{Caller, Guard, Nesting, tracker};
 
 use crate::c::arguments::{self, IS_MEMCHECK};
 use crate::c::checked;
-use crate::c::malloc::{allocator_nesting, export, is_not_ours, release};
-use crate::c::real;
-use crate::c::real::Real;
+use crate::c::export::export;
+use crate::c::malloc::{is_not_ours, release};
+use crate::c::real::{self, Real, allocator_nesting};
 use crate::cxx::plain::{self, PLAIN, is_plain};
 use crate::start::is_ready;
 

@@ -15,7 +15,6 @@ use heaplens_tracker::events::{Access, FaultAnswer};
 use heaplens_tracker::{Caller, sys, tracker};
 
 use crate::c::real;
-use crate::start::is_ready;
 
 /// Set where our handler is in place.
 static IS_ON: AtomicBool = AtomicBool::new(false);
@@ -164,22 +163,21 @@ fn end_by_default(signal: c_int, was_sent: bool) {
     }
 }
 
+/// Whether a signal has this handler of ours below whatever the program sets.
+pub fn is_watching(signal: c_int) -> bool {
+    signal == libc::SIGSEGV && IS_ON.load(Relaxed)
+}
+
+/// As libc's `sigaction`, of what stands above this handler.
+///
 /// # Safety
 /// As libc's.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn sigaction(
-    signal: c_int,
-    new: *const libc::sigaction,
-    old: *mut libc::sigaction,
-) -> c_int {
-    if signal == libc::SIGSEGV && IS_ON.load(Relaxed) {
-        // SAFETY: null, or the program's own structures.
+pub unsafe fn action(signal: c_int, new: *const libc::sigaction, old: *mut libc::sigaction) -> c_int {
+    if is_watching(signal) {
+        // SAFETY: null, or structures of the caller.
         return unsafe { change_program_action(new.as_ref(), old.as_mut()) };
     }
-    if !is_ready() {
-        return -1;
-    }
-    // SAFETY: the real function with the program's own arguments.
+    // SAFETY: the real function with the same arguments.
     real::SIGACTION.get().map_or(-1, |real| unsafe { real(signal, new, old) })
 }
 
@@ -192,33 +190,8 @@ fn change_program_action(new: Option<&libc::sigaction>, old: Option<&mut libc::s
     if new.is_none_or(|new| install(&new)) { 0 } else { -1 }
 }
 
-/// The other names of the function; with what each asks for.
-macro_rules! export_signal {
-    ($($name:ident => $real:ident, $flags:expr;)*) => {$(
-        /// # Safety
-        /// As libc's.
-        #[unsafe(no_mangle)]
-        unsafe extern "C" fn $name(signal: c_int, handler: usize) -> usize {
-            if signal == libc::SIGSEGV && IS_ON.load(Relaxed) {
-                return change_handler(handler, $flags);
-            }
-            if !is_ready() {
-                return libc::SIG_ERR;
-            }
-            // SAFETY: the real function with the program's own arguments.
-            real::$real.get().map_or(libc::SIG_ERR, |real| unsafe { real(signal, handler) })
-        }
-    )*};
-}
-
-export_signal! {
-    signal => SIGNAL, libc::SA_RESTART;
-    ssignal => SSIGNAL, libc::SA_RESTART;
-    __sysv_signal => SYSV_SIGNAL, libc::SA_RESETHAND | libc::SA_NODEFER;
-    sysv_signal => SYSV_SIGNAL, libc::SA_RESETHAND | libc::SA_NODEFER;
-}
-
-fn change_handler(handler: usize, flags: c_int) -> usize {
+/// As libc's `signal` and its kin, of what stands above this handler; the flags are those that each of them sets.
+pub fn change_handler(handler: usize, flags: c_int) -> usize {
     // SAFETY: numbers and function pointers, for which zero is a value.
     let (mut new, mut old): (libc::sigaction, libc::sigaction) = unsafe { core::mem::zeroed() };
     (new.sa_sigaction, new.sa_flags) = (handler, flags);

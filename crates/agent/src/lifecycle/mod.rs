@@ -4,6 +4,7 @@
 pub mod at_exit;
 mod exit;
 pub mod faults;
+mod leak_checks;
 pub mod marks;
 mod process;
 pub mod profiles;

@@ -1,7 +1,5 @@
-//! The end of a process and its becoming another program.
-//!
-//! `exec` and `posix_spawn` are hooked so that the agent follows into programs whose environment was cleaned; `_exit` and
-//! its kin so that the end is seen where no exit handler runs. What comes before exit handlers is in `exit`.
+//! How a process becomes another program: `exec` and `posix_spawn` are hooked so that the agent follows into programs whose environment
+//! was cleaned. How it ends is in `exit`.
 
 use core::arch::naked_asm;
 use core::ffi::{CStr, c_char, c_int, c_void};
@@ -10,7 +8,6 @@ use heaplens_tracker::lifecycle;
 use heaplens_tracker::process::follow::{self, Program};
 
 use crate::c::real::{self, Argv};
-use crate::lifecycle::at_exit::leave;
 use crate::start::is_ready;
 
 unsafe extern "C" {
@@ -186,45 +183,4 @@ unsafe extern "C" fn posix_spawnp(
     let Some(real) = real::POSIX_SPAWNP.get() else { return libc::ENOSYS };
     // SAFETY: the real function with the program's own arguments.
     unsafe { follow::with_agent(named(file), envp, |envp| real(pid, file, actions, attributes, argv, envp)) }
-}
-
-/// # Safety
-/// As libc's.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn _exit(code: c_int) -> ! {
-    leave(code);
-    match real::EXIT_NOW.get() {
-        // SAFETY: the real function with the program's own code.
-        Some(real) => unsafe { real(code) },
-        None => end_group(code),
-    }
-}
-
-/// # Safety
-/// As libc's.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn _Exit(code: c_int) -> ! {
-    // SAFETY: the two are one function.
-    unsafe { _exit(code) }
-}
-
-/// # Safety
-/// As libc's.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn quick_exit(code: c_int) -> ! {
-    leave(code);
-    match real::QUICK_EXIT.get() {
-        // SAFETY: the real function with the program's own code.
-        Some(real) => unsafe { real(code) },
-        None => end_group(code),
-    }
-}
-
-/// Ends this process without anybody's help.
-pub fn end_group(code: c_int) -> ! {
-    loop {
-        // SAFETY: ends this process; the loop only satisfies the type.
-        let _ =
-            unsafe { heaplens_tracker::sys::syscall(libc::SYS_exit_group, [code as usize, 0, 0, 0, 0, 0]) };
-    }
 }

@@ -22,6 +22,9 @@ pub use reachability::{
     BlockKind, COLLECTOR_GROUP, Dominators, Growing, LeakKinds, Node, Path, Paths, Summary, SummaryNode,
     TooManyPointers, growing, largest,
 };
-pub use scan::{Content, Graph, Holder, Links, NamedRoot, NonOwningPart, Payload, RootOrigin, Roots};
+pub use scan::{
+    BasePointers, Content, Graph, Heuristics, Holder, Links, NamedRoot, NonOwningPart, Payload, RootOrigin,
+    Roots,
+};
 pub use types::{CppClass, CppClasses, Global, Globals};
 pub use view::Analysis;

@@ -64,6 +64,9 @@ fn lines_of(path: &Path, facts: &Facts) -> Option<(PathBuf, Option<PathBuf>)> {
     facts.has_lines.then(|| (path.to_owned(), supplement()))
 }
 
+/// How glibc's names for calls of its own begin, which its debug information has in place of those that programs call: `__GI___strdup`.
+const INTERNAL: &str = "__GI_";
+
 /// What an object file says about addresses.
 pub(super) struct ObjectFile {
     lines: Option<Lines>,
@@ -93,6 +96,11 @@ impl ObjectFile {
                 None => functions.push(Function { name, file: None, line: None }),
             }
         }
+        if let Some(outermost) = functions.last_mut()
+            && let Some(name) = outermost.name.as_deref().and_then(|name| self.better_name(address, name))
+        {
+            outermost.name = Some(strings.share(&name));
+        }
         functions.retain(|function| function.name.is_some() || function.line.is_some());
         functions
     }
@@ -104,6 +112,18 @@ impl ObjectFile {
         names.sort_by_key(|name| (unversioned(name), name.len(), name.clone()));
         names.dedup();
         names
+    }
+
+    /// The name of a function by its symbol, where debug information has less: in a namespace without a name it has no linkage name, and
+    /// glibc's functions have those for calls of its own.
+    fn better_name(&self, address: u64, name: &str) -> Option<String> {
+        if name.starts_with(INTERNAL) {
+            let symbols = self.symbols(address);
+            return symbols.first().map(|name| name.split('@').next().unwrap_or(name).to_owned());
+        }
+        let is_plain = !name.contains("::");
+        let full = self.covering_name(address).filter(|_| is_plain)?;
+        (full.rsplit("::").next() == Some(name) && full != name).then_some(full)
     }
 
     fn covering_name(&self, address: u64) -> Option<String> {

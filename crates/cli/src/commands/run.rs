@@ -144,6 +144,7 @@ pub(crate) fn run(arguments: RunArguments, agent: &'static [u8]) -> Result<ExitC
         guarded_code: wanted.guarded_code,
         leak_check: leak_check_marks(arguments.leak_check_from.clone(), arguments.leak_check_to.clone())?,
         clean_blocks: false,
+        inspects_every_end: false,
     };
     let snapshots = HeapSnapshots {
         on_growth: arguments.heap == YesNo::Yes,

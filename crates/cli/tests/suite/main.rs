@@ -27,6 +27,7 @@ mod lost_by_tensorflow_natively;
 mod lost_by_tensorflow_planted;
 mod manual;
 mod memcheck;
+mod memcheck_ends;
 mod memcheck_engine;
 mod memcheck_suppressions;
 mod native_tensorflow;

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::harness::{Folder, Heaplens, Report, program_with, skip};
+use crate::harness::{Folder, Heaplens, Report, besides, program_with, skip};
 
 /// Bytes and blocks by kind and line.
 type Leaks = BTreeMap<(String, u64), (u64, u64)>;
@@ -32,10 +32,15 @@ fn add(leaks: &mut Leaks, kind: &str, line: u64, (bytes, blocks): (u64, u64)) {
 
 /// Runs a program under `heaplens memcheck`: what it says, and what the report says of lines of its source.
 fn checked(program: &Path, source: &str, words: &[&str]) -> (Leaks, Leaks, Value) {
+    checked_with(&[], program, source, words)
+}
+
+/// The same with more options.
+fn checked_with(options: &[&str], program: &Path, source: &str, words: &[&str]) -> (Leaks, Leaks, Value) {
     let folder = Folder::new();
     let json = folder.file("lost.json");
     let mut command = Heaplens::bare(["memcheck", "--json"]);
-    let output = command.arg(&json).arg(program).args(words).output().expect("heaplens starts");
+    let output = command.arg(&json).args(options).arg(program).args(words).output().expect("heaplens starts");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let report = Report::parse(&std::fs::read(json).expect("a report")).whole();
     let lost = &report["lost"];
@@ -89,10 +94,60 @@ fn what_main_alone_held_is_lost_when_it_returns_and_not_when_it_calls_exit() {
     }
 }
 
+fn bases(optimisation: &str) -> std::path::PathBuf {
+    let name = format!("bases{optimisation}");
+    program_with("bases.cpp", &name, &[optimisation]).expect("an ordinary program compiles")
+}
+
+#[test]
+fn a_pointer_to_any_base_holds_an_object_and_one_to_another_part_does_not() {
+    for optimisation in ["-O0", "-O2"] {
+        let (truth, found, _) = checked(&bases(optimisation), "bases.cpp", &[]);
+        assert_eq!(found, truth, "{optimisation}");
+    }
+}
+
+#[test]
+fn heuristics_for_interior_pointers_are_those_of_memcheck() {
+    let test = "memcheck::heuristics_for_interior_pointers_are_those_of_memcheck";
+    if !Path::new("/usr/bin/valgrind").exists() {
+        return skip(test, "valgrind is not on this machine");
+    }
+    let program = bases("-O0");
+    for list in ["all", "none"].iter().chain(besides(&["newarray", "stdstring,multipleinheritance"])) {
+        let option = format!("--leak-check-heuristics={list}");
+        let (_, found, _) = checked_with(&[&option], &program, "bases.cpp", &[]);
+        assert_eq!(found, memcheck_with(&[&option], &program, "bases.cpp"), "{list}");
+    }
+}
+
+#[test]
+fn what_a_program_keeps_on_purpose_is_not_lost_and_it_is_told_what_is() {
+    let include = concat!("-I", env!("CARGO_MANIFEST_DIR"), "/../agent/include");
+    let program = program_with("kept_on_purpose.c", "kept_on_purpose", &["-O0", include]);
+    let program = program.expect("an ordinary program compiles");
+    let (truth, found, _) = checked(&program, "kept_on_purpose.c", &[]);
+    assert_eq!(found, truth);
+    let said = |mut command: Command| {
+        let output = command.output().expect("it starts");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        text.lines().filter_map(|line| line.strip_prefix("lost-now ")?.parse().ok()).collect::<Vec<u32>>()
+    };
+    let mut command = Heaplens::bare(["memcheck"]);
+    command.arg(&program);
+    assert_eq!(said(command), [0, 1]);
+    assert_eq!(said(Command::new(&program)), [0, 0], "alone it knows nothing of it");
+}
+
 /// `==1== 1,440 (480 direct, 960 indirect) bytes in 10 blocks are definitely lost in loss record 4 of 4`, then frames
 /// `==1==    by 0x10916E: leak_tree (a.c:7)`.
 fn memcheck(program: &Path, source: &str) -> Leaks {
+    memcheck_with(&[], program, source)
+}
+
+fn memcheck_with(options: &[&str], program: &Path, source: &str) -> Leaks {
     let output = Command::new("valgrind")
+        .args(options)
         .args(["--leak-check=full", "--show-leak-kinds=all", "--leak-resolution=high", "--num-callers=40"])
         .arg(program)
         .output()
@@ -243,5 +298,29 @@ fn programs_that_others_wrote_lose_what_memcheck_says() {
         let ours = Heaplens::bare(["memcheck"]).args(words).output().expect("heaplens starts").stderr;
         let (theirs, ours) = (sums(&theirs), sums(&ours));
         assert_eq!((theirs.len(), &ours), (2, &theirs), "{words:?}");
+    }
+}
+
+#[test]
+fn types_of_glib_and_objects_of_python_are_not_possibly_lost() {
+    let test = "memcheck::types_of_glib_and_objects_of_python_are_not_possibly_lost";
+    let possibly = |program: &Path, words: &[&str]| {
+        let folder = Folder::new();
+        let json = folder.file("lost.json");
+        let mut command = Heaplens::bare(["memcheck", "--json"]);
+        command.arg(&json).arg(program).args(words).env("PYTHONMALLOC", "malloc");
+        assert!(command.output().expect("heaplens starts").status.success());
+        let lost = Report::parse(&std::fs::read(json).expect("a report")).whole()["lost"].clone();
+        (lost["possibly"]["blocks"].as_u64(), lost["definitely"]["blocks"].as_u64())
+    };
+    let loads =
+        program_with("loads_a_library.c", "loads_a_library", &[]).expect("an ordinary program compiles");
+    if Command::new(&loads).arg("libgobject-2.0.so.0").status().is_ok_and(|status| status.success()) {
+        assert_eq!(possibly(&loads, &["libgobject-2.0.so.0"]), (Some(0), Some(0)));
+    } else {
+        skip(test, "libgobject-2.0.so.0 is not on this machine");
+    }
+    if Path::new("/usr/bin/python3").exists() {
+        assert_eq!(possibly(Path::new("/usr/bin/python3"), &["-c", "pass"]), (Some(0), Some(0)));
     }
 }

@@ -5,7 +5,7 @@
 //! ```text
 //!   address  │ 47 … 30 TOP (1 GiB) │ 29 … 14 directory (16 KiB) │ 13 … 5 leaf: 512 words │ 4 3 offset │ 2 1 0 │
 //!
-//!   word     │ 63 62 tag │ 61 … 59 family │ 58 57 offset │ 56 … 33 site │ 32 … 1 size │ 0 unused │
+//!   word     │ 63 62 tag │ 61 … 59 family │ 58 57 offset │ 56 … 33 site │ 32 … 1 size │ 0 ignored │
 //!            tag 0: empty when all is 0, else one block; 1: fine cell; 2: huge block; 3: freed
 //! ```
 //!
@@ -95,6 +95,16 @@ impl BlockEntry {
     /// The word that points to the cell of a huge block.
     pub const fn huge(cell: u32) -> Self {
         Self(TAG_HUGE << TAG_SHIFT | cell as u64)
+    }
+
+    /// The same block, kept on purpose: it is not reported as lost.
+    pub const fn ignored(self) -> Self {
+        Self(self.0 | 1)
+    }
+
+    /// Whether the program said so.
+    pub const fn is_ignored(self) -> bool {
+        self.0 & 1 != 0
     }
 
     /// From the raw word.
@@ -190,8 +200,11 @@ mod tests {
             prop_assert_eq!(entry.site().get(), site);
             prop_assert_eq!(entry.size().get(), size);
             prop_assert_eq!(entry.family(), Family::NewArray);
-            prop_assert!(entry.is_block_at(offset));
+            prop_assert!(entry.is_block_at(offset) && !entry.is_ignored());
             prop_assert_eq!(entry.shape(), Shape::Block);
+            let ignored = entry.ignored();
+            prop_assert!(ignored.is_ignored() && ignored.is_block_at(offset));
+            prop_assert_eq!((ignored.site().get(), ignored.size().get()), (site, size));
         }
 
         #[test]

@@ -97,6 +97,8 @@ pub const HEADER_SIZE: usize = 4 * PAGE;
 
 /// Registers that functions keep for their callers, without the stack pointer.
 pub const KEPT_REGISTERS: usize = 6;
+/// General registers of a thread that a signal interrupted.
+pub const LEAVING_REGISTERS: usize = 16;
 
 /// The fields of the header. All of them are atomics because the recorder reads while the agent writes.
 #[derive(Debug, Default)]
@@ -150,6 +152,12 @@ pub struct Header {
     pub snapshots_taken: AtomicU32,
     /// Which of the snapshots that were asked for is the last one because the main loop is over; 0 for none.
     pub snapshot_of_loop: AtomicU32,
+    /// Leak checks that the program has asked for while it runs, counted from the start.
+    pub leak_checks_wanted: AtomicU32,
+    /// How many blocks were definitely lost at the last one: written from the outside, before the next word.
+    pub leak_check_lost: AtomicU32,
+    /// Of these checks, how many were made, or are not going to be: whoever asked waits for it.
+    pub leak_checks_made: AtomicU32,
     /// Where the table of the agent's private memory is: [`super::ledger::OwnRanges`], in the process itself.
     pub own_ranges: AtomicU64,
     /// Sequence lock of [`Region::Mappings`]: odd while it is being changed.
@@ -159,8 +167,11 @@ pub struct Header {
     /// Where the stack of the thread that ends the process began when it began to: what lies below was left by functions
     /// that have returned. 0 while it does not, or where that was not seen.
     pub leaving_stack: AtomicU64,
-    /// What the registers held then that functions keep for their callers: rbx, rbp, r12 to r15.
-    pub leaving_registers: [AtomicU64; KEPT_REGISTERS],
+    /// An address on the stack on which that thread went on, below which it waits: of a signal handler, this may be another stack.
+    pub leaving_from: AtomicU64,
+    /// What the registers held then: those that functions keep for their callers (rbx, rbp, r12 to r15), and zeros; at a signal all of
+    /// them.
+    pub leaving_registers: [AtomicU64; LEAVING_REGISTERS],
     /// Where the sampled small objects of Python are: [`super::python::OBJECT_SAMPLES`] records of
     /// [`super::python::ObjectSample`], in the process itself.
     pub object_samples: AtomicU64,
@@ -208,6 +219,12 @@ pub const LEDGER_GIVEN_OFFSET: usize = offset_of!(Header, ledger_given);
 
 /// Where [`Header::snapshots_taken`] is in the file.
 pub const SNAPSHOTS_TAKEN_OFFSET: usize = offset_of!(Header, snapshots_taken);
+
+/// Where [`Header::leak_check_lost`] is in the file.
+pub const LEAK_CHECK_LOST_OFFSET: usize = offset_of!(Header, leak_check_lost);
+
+/// Where [`Header::leak_checks_made`] is in the file.
+pub const LEAK_CHECKS_MADE_OFFSET: usize = offset_of!(Header, leak_checks_made);
 
 /// A header as read from a file: plain bytes, every access bounded.
 #[derive(Clone, Copy, Debug)]
@@ -324,6 +341,19 @@ impl<'a> HeaderView<'a> {
     );
 
     field!(
+        /// See [`Header::leak_checks_wanted`].
+        leak_checks_wanted: u32 = leak_checks_wanted
+    );
+    field!(
+        /// See [`Header::leak_checks_made`].
+        leak_checks_made: u32 = leak_checks_made
+    );
+    field!(
+        /// See [`Header::leaving_from`].
+        leaving_from: u64 = leaving_from
+    );
+
+    field!(
         /// See [`Header::object_samples`].
         object_samples: u64 = object_samples
     );
@@ -334,7 +364,7 @@ impl<'a> HeaderView<'a> {
     );
 
     /// See [`Header::leaving_registers`].
-    pub fn leaving_registers(&self) -> [u64; KEPT_REGISTERS] {
+    pub fn leaving_registers(&self) -> [u64; LEAVING_REGISTERS] {
         let at = |register: usize| offset_of!(Header, leaving_registers) + 8 * register;
         core::array::from_fn(|register| u64::from_le_bytes(self.bytes(at(register))))
     }

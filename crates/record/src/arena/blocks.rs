@@ -22,15 +22,15 @@ const CELLS_PER_PAGE: u32 = (PAGE / (CELL_WORDS * 8)) as u32;
 
 /// Visits each live block of `malloc` and its kin. Objects of Python are left out: they are counted by their arenas.
 pub(crate) fn each(tables: &Tables<'_>, mut visit: impl FnMut(Block)) -> io::Result<()> {
-    each_of_all(tables, |block, family| {
+    each_of_all(tables, |block, family, _| {
         if family.is_of_heap() {
             visit(block);
         }
     })
 }
 
-/// The same with those small objects of Python that were recorded.
-pub(crate) fn each_of_all(tables: &Tables<'_>, mut visit: impl FnMut(Block, Family)) -> io::Result<()> {
+/// The same with those small objects of Python that were recorded; and whether the program keeps a block on purpose.
+pub(crate) fn each_of_all(tables: &Tables<'_>, mut visit: impl FnMut(Block, Family, bool)) -> io::Result<()> {
     let mut leaves = leaves(tables)?;
     leaves.sort_unstable();
     let mut cells = Cells { tables, pages: HashMap::new() };
@@ -76,7 +76,12 @@ fn numbers(bytes: &[u8]) -> impl Iterator<Item = (u64, u32)> {
     (0..).zip(bytes.as_chunks::<4>().0.iter().map(|number| u32::from_le_bytes(*number)))
 }
 
-fn each_of_leaf(leaf: &[u8], address: Addr, cells: &mut Cells<'_>, visit: &mut impl FnMut(Block, Family)) {
+fn each_of_leaf(
+    leaf: &[u8],
+    address: Addr,
+    cells: &mut Cells<'_>,
+    visit: &mut impl FnMut(Block, Family, bool),
+) {
     debug_assert_eq!(leaf.len(), LEAF_WORDS * 8);
     for (granule, raw) in (0u64..).zip(leaf.as_chunks::<8>().0) {
         let entry = BlockEntry::from_raw(u64::from_le_bytes(*raw));
@@ -101,9 +106,9 @@ fn each_of_leaf(leaf: &[u8], address: Addr, cells: &mut Cells<'_>, visit: &mut i
     }
 }
 
-fn one(entry: BlockEntry, size: Bytes, granule: Addr, visit: &mut impl FnMut(Block, Family)) {
+fn one(entry: BlockEntry, size: Bytes, granule: Addr, visit: &mut impl FnMut(Block, Family, bool)) {
     let (address, site) = (granule + Bytes::new(entry.offset() * 8), entry.site().get());
-    visit(Block { address, size, site }, entry.family());
+    visit(Block { address, size, site }, entry.family(), entry.is_ignored());
 }
 
 /// Cells, which describe blocks that do not fit into a word, read a page at a time.

@@ -53,6 +53,8 @@ pub struct HeaderReading {
     pub snapshots_wanted: u32,
     /// The one of these that is wanted because a loop is over.
     pub snapshot_of_loop: u32,
+    /// The number of the leak check that it waits for.
+    pub leak_check_wanted: Option<u32>,
 }
 
 /// Reads the counters alone: one `pread` of the header.
@@ -77,6 +79,8 @@ pub fn read_header(file: &File) -> Result<HeaderReading, ArenaError> {
         changes: header.region(Region::Changes),
         strings: header.region(Region::Strings),
         ledger_wanted: ledger_wanted(&header),
+        leak_check_wanted: Some(header.leak_checks_wanted())
+            .filter(|&wanted| wanted > header.leak_checks_made()),
         snapshots_wanted: header.snapshots_wanted(),
         snapshot_of_loop: header.snapshot_of_loop(),
     })

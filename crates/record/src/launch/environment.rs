@@ -7,8 +7,8 @@ use std::process::Command;
 
 use heaplens_format::Bytes;
 use heaplens_format::environment::{
-    AGENT, CHECKS, Checks, DIRECTORY, FINALIZE, GUARDED_CODE, LEAK_CHECK_FROM, LEAK_CHECK_TO, MEMCHECK,
-    NO_FOLLOW, NO_FRAMEWORKS, OBJECTS, Objects, PASSIVE, PRELOAD, SAMPLE,
+    AGENT, CHECKS, Checks, DIRECTORY, FINALIZE, GUARDED_CODE, LEAK_CHECK, LEAK_CHECK_FROM, LEAK_CHECK_TO,
+    MEMCHECK, NO_FOLLOW, NO_FRAMEWORKS, OBJECTS, Objects, PASSIVE, PRELOAD, SAMPLE,
 };
 
 /// The options of the agent, which go through the environment.
@@ -40,6 +40,8 @@ pub(crate) struct Preload {
     pub(crate) leak_check: Option<[String; 2]>,
     /// Whether the allocator overwrites old contents of blocks.
     pub(crate) clean_blocks: bool,
+    /// Whether leaks are looked for at the end of every process.
+    pub(crate) inspects_every_end: bool,
 }
 
 /// glibc's tunables. `perturb` is a byte that fills freed blocks, and whose complement fills allocated ones. Blocks of the per-thread
@@ -69,6 +71,10 @@ pub(super) fn set_environment(command: &mut Command, preload: &Preload, before: 
     match preload.frameworks {
         true => command.env_remove(NO_FRAMEWORKS),
         false => command.env(NO_FRAMEWORKS, "1"),
+    };
+    match preload.inspects_every_end {
+        true => command.env(LEAK_CHECK, "1"),
+        false => command.env_remove(LEAK_CHECK),
     };
     match preload.finalize_graph {
         Some(runs) => command.env(FINALIZE, runs.to_string()),
@@ -154,6 +160,7 @@ mod tests {
             guarded_code: String::new(),
             leak_check: None,
             clean_blocks: false,
+            inspects_every_end: false,
         };
         set_environment(&mut command, &preload, None);
         let removed: Vec<_> =
@@ -162,6 +169,7 @@ mod tests {
             CHECKS,
             FINALIZE,
             GUARDED_CODE,
+            LEAK_CHECK,
             LEAK_CHECK_FROM,
             LEAK_CHECK_TO,
             MEMCHECK,

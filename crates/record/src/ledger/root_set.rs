@@ -29,6 +29,8 @@ const DEEPEST_EXIT: Bytes = Bytes::new(1 << 20);
 pub(crate) struct FrozenHeap {
     /// Live blocks.
     pub(crate) blocks: Vec<Block>,
+    /// Those that the program keeps on purpose.
+    pub(crate) ignored: Vec<Addr>,
     /// What may lead to them.
     pub(crate) roots: RootSet,
     /// The address space.
@@ -66,7 +68,7 @@ impl Subject {
         let mut space = Space::read_touched(&areas, &mut pagemap)?;
         let is_forked = self.mark_inherited(&mut space, &header);
         self.claim(&mut space, tables, &header, &areas)?;
-        let (mut blocks, mut objects) = live_blocks(tables, &mut space)?;
+        let LiveBlocks { mut blocks, mut objects, ignored } = live_blocks(tables, &mut space)?;
         let inherited = if is_forked {
             self.read_inherited(&areas, &mut space, &header, &mut blocks)
         } else {
@@ -83,7 +85,8 @@ impl Subject {
             arenas,
             sampled: objects,
         });
-        Ok(FrozenHeap { blocks, roots, mappings: areas.into_iter().map(mapping).collect(), python })
+        let mappings = areas.into_iter().map(mapping).collect();
+        Ok(FrozenHeap { blocks, ignored, roots, mappings, python })
     }
 
     /// Adds the blocks of its parent to its own; returns the memory in which there may be others.
@@ -207,17 +210,30 @@ pub(crate) fn refusal(header: &HeaderView<'_>) -> Option<&'static str> {
 }
 
 /// Live blocks of `malloc` and its kin, and small objects of Python.
-fn live_blocks(tables: &Tables<'_>, space: &mut Space) -> io::Result<(Vec<Block>, Vec<Block>)> {
-    let (mut all, mut objects) = (Vec::new(), Vec::new());
-    arena::each_of_all(tables, |block, family| {
+fn live_blocks(tables: &Tables<'_>, space: &mut Space) -> io::Result<LiveBlocks> {
+    let mut found = LiveBlocks::default();
+    arena::each_of_all(tables, |block, family, is_ignored| {
         if family.is_of_heap() {
             space.add_block(block.address, block.size, Layer::Native);
-            all.push(block);
+            found.blocks.push(block);
         } else {
-            objects.push(block);
+            found.objects.push(block);
+        }
+        if is_ignored {
+            found.ignored.push(block.address);
         }
     })?;
-    Ok((all, objects))
+    Ok(found)
+}
+
+/// What the block table lists.
+#[derive(Default)]
+struct LiveBlocks {
+    blocks: Vec<Block>,
+    /// Small objects of Python.
+    objects: Vec<Block>,
+    /// Blocks that the program keeps on purpose.
+    ignored: Vec<Addr>,
 }
 
 /// What threads have on their stacks and in their registers.
@@ -231,15 +247,16 @@ struct HeldByThreads {
     running: Vec<ThreadState>,
 }
 
-/// Of the thread that exits, the state when it called `exit` counts: since then functions have left stale words on its stack.
+/// Of the thread that ends the process, the state when it began to counts: since then functions have left stale words on its stack.
 fn held_by_threads(threads: &[StoppedThread], header: &HeaderView<'_>) -> HeldByThreads {
-    let leaving = Addr::new(header.leaving_stack());
-    let ends = |thread: &StoppedThread| thread.stack() <= leaving && leaving - thread.stack() < DEEPEST_EXIT;
+    let (leaving, from) = (Addr::new(header.leaving_stack()), Addr::new(header.leaving_from()));
+    let stacks: Vec<Addr> = threads.iter().map(StoppedThread::stack).collect();
+    let ending = nearest_below(&stacks, from);
     let registers = header.leaving_registers().to_vec();
     let mut held = HeldByThreads { registers, ..HeldByThreads::default() };
-    for thread in threads {
+    for (at, thread) in threads.iter().enumerate() {
         let number = thread.thread as u32;
-        if ends(thread) {
+        if ending == Some(at) {
             held.stacks.push((number, leaving));
         } else {
             held.stacks.push((number, without_red_zone(thread.stack())));
@@ -248,6 +265,13 @@ fn held_by_threads(threads: &[StoppedThread], header: &HeaderView<'_>) -> HeldBy
         }
     }
     held
+}
+
+/// Which of these stack pointers is that of the thread that was at an address: stacks of other threads may lie below its own.
+fn nearest_below(stacks: &[Addr], from: Addr) -> Option<usize> {
+    let depth = |stack: Addr| (stack <= from && from - stack < DEEPEST_EXIT).then(|| from - stack);
+    let depths = stacks.iter().enumerate().filter_map(|(at, &stack)| Some((depth(stack)?, at)));
+    depths.min().map(|(_, at)| at)
 }
 
 fn kind_of(claim: Claim) -> RootKind {
@@ -281,10 +305,13 @@ fn is_device(name: &str) -> bool {
     name.starts_with("/dev/") && !name.starts_with("/dev/shm/") && !name.starts_with("/dev/zero")
 }
 
-/// From a stack pointer to the end of the stack. Thread-local data comes after it in the same memory.
+/// From a stack pointer to the end of the stack. Thread-local data comes after it in the same memory. That of a stack that is full may lie
+/// below its memory.
 fn rest_of_stack(areas: &[Area], space: &Space, stack: Addr) -> Option<Span> {
-    let area = areas.iter().find(|area| area.span.contains(stack))?;
-    Some(Span::new(stack, space.end_of_stack(stack).unwrap_or(area.span.end)))
+    let is_near = |area: &&Area| area.span.start <= stack || area.span.start - stack < DEEPEST_EXIT;
+    let area = areas.iter().find(|area| area.span.end > stack).filter(is_near)?;
+    let start = stack.max(area.span.start);
+    Some(Span::new(start, space.end_of_stack(start).unwrap_or(area.span.end)))
 }
 
 #[cfg(test)]
@@ -295,6 +322,16 @@ mod tests {
     fn the_c_library_is_recognised_by_its_file() {
         assert!(is_of_libc("/usr/lib/x86_64-linux-gnu/libc.so.6") && is_of_libc("/lib/libc-2.31.so"));
         assert!(!is_of_libc("/usr/lib/libcrypto.so.3") && !is_of_libc("[heap]"));
+    }
+
+    #[test]
+    fn the_thread_that_ends_the_process_is_the_nearest_one_below() {
+        let stacks = [0x7000_0000, 0x7001_0000, 0x7003_0000].map(Addr::new);
+        assert_eq!(nearest_below(&stacks, Addr::new(0x7001_0100)), Some(1));
+        assert_eq!(nearest_below(&stacks, Addr::new(0x7000_0000)), Some(0));
+        assert_eq!(nearest_below(&stacks, Addr::new(0x6fff_0000)), None);
+        assert_eq!(nearest_below(&stacks, Addr::new(0x7013_0000)), None, "no exit is so deep");
+        assert_eq!(nearest_below(&stacks, Addr::default()), None, "nothing ends");
     }
 
     #[test]

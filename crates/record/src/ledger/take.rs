@@ -49,6 +49,11 @@ impl Subject {
         Self { inherited, ..self }
     }
 
+    /// Its memory is found by the number of this thread: where its first one has ended, by no other.
+    pub(crate) fn read_by(&mut self, thread: Pid) {
+        self.process = thread;
+    }
+
     /// Pages that it inherited, where it began by `fork` and was looked at.
     pub(crate) fn inherited(&self) -> Option<&Vec<Span>> {
         self.inherited.as_ref()
@@ -108,8 +113,8 @@ impl Subject {
         &self.own_files
     }
 
-    /// The process.
-    pub(super) fn process(&self) -> Pid {
+    /// The process, or the thread by whose number its memory is found.
+    pub(crate) fn process(&self) -> Pid {
         self.process
     }
 

@@ -14,16 +14,28 @@ pub(crate) struct Resident {
     pub(crate) peak: Bytes,
     /// Its threads; 0 where that is unknown.
     pub(crate) threads: u32,
+    /// The thread by whose number its memory is found: its first, but where that one has ended and others run on.
+    pub(crate) by: Pid,
 }
 
 /// Reads it; `None` when the process is gone or a zombie, which has no memory any more.
 pub(crate) fn resident(process: Pid) -> Option<Resident> {
-    let statm = std::fs::read_to_string(format!("/proc/{process}/statm")).ok()?;
+    resident_by(process).or_else(|| threads(process).into_iter().find_map(resident_by))
+}
+
+fn resident_by(thread: Pid) -> Option<Resident> {
+    let statm = std::fs::read_to_string(format!("/proc/{thread}/statm")).ok()?;
     let now = resident_of_statm(&statm)?;
-    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let status = std::fs::read_to_string(format!("/proc/{thread}/status")).unwrap_or_default();
     let peak = field_of_status(&status, "VmHWM:").map_or(now, |kib| Bytes::new(kib * 1024));
     let threads = field_of_status(&status, "Threads:").and_then(|threads| threads.try_into().ok());
-    Some(Resident { now, peak: peak.max(now), threads: threads.unwrap_or_default() })
+    Some(Resident { now, peak: peak.max(now), threads: threads.unwrap_or_default(), by: thread })
+}
+
+/// The numbers of its threads; none where it is gone.
+fn threads(process: Pid) -> Vec<Pid> {
+    let names = std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten();
+    names.filter_map(|name| name.ok()?.file_name().to_str()?.parse().ok().map(Pid::new)).collect()
 }
 
 fn resident_of_statm(statm: &str) -> Option<Bytes> {
@@ -128,6 +140,16 @@ mod tests {
         let resident = resident(Pid::new(std::process::id())).unwrap();
         assert!(resident.now > Bytes::ZERO && resident.peak >= resident.now);
         assert!(resident.threads > 0);
+        assert_eq!(resident.by, Pid::new(std::process::id()));
+    }
+
+    #[test]
+    fn a_thread_other_than_the_first_leads_to_the_same_memory() {
+        let own = Pid::new(std::process::id());
+        let by_another =
+            move || threads(own).into_iter().filter(|&thread| thread != own).find_map(resident_by);
+        let found = std::thread::spawn(by_another).join().unwrap().unwrap();
+        assert!(found.now > Bytes::ZERO && found.by != own);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use heaplens_format::recording::Exit;
 use heaplens_format::{Bytes, Nanos, Pid};
 
+use super::unchecked::Inspected;
 use crate::session::ArenaName;
 use crate::watch::Readings;
 
@@ -23,4 +24,6 @@ pub(crate) struct Known {
     pub(crate) readings: BTreeMap<ArenaName, Readings>,
     /// A process whose peak of resident memory the kernel reported, Heaplens's own part included.
     pub(crate) peak: Option<(Pid, Bytes)>,
+    /// Which processes were to be inspected at their end.
+    pub(crate) inspected: Inspected,
 }

@@ -10,6 +10,7 @@ use heaplens_format::{Loss, Nanos};
 use super::known::Known;
 use super::lifetime::{end, finish};
 use super::resident::{agent_rss, kernel_peak, rss};
+use super::unchecked::leak_check;
 use crate::arena::{self, ArenaError};
 use crate::os::since;
 use crate::os::{clocks, procfs};
@@ -63,7 +64,7 @@ fn read(name: ArenaName, path: &Path, known: &Known) -> Result<Process, ArenaErr
 
 /// Adds what the arena itself cannot know.
 fn complete(mut process: Process, name: ArenaName, newest: bool, path: &Path, known: &Known) -> Process {
-    let nothing = Readings::default();
+    let (nothing, seen) = (Readings::default(), process.end);
     let readings = known.readings.get(&name).unwrap_or(&nothing);
     let exit = known.exits.get(&name.pid).copied().filter(|_| newest);
     let agent_rss = process.rss.map(|rss| agent_rss(rss, process.end));
@@ -74,6 +75,7 @@ fn complete(mut process: Process, name: ArenaName, newest: bool, path: &Path, kn
     process.cpu = readings.cpu;
     complete_files(&mut process, known);
     process.rss = rss(agent_rss, readings, kernel_peak(&process, newest && name.execs == 0, known));
+    process.leaks = process.leaks.take().or_else(|| leak_check(&process, seen, known.inspected));
     process
 }
 

@@ -33,9 +33,21 @@ impl FrozenProcess<'_> {
         tables: &Tables<'_>,
     ) -> Result<Snapshot, SnapshotError> {
         incomplete(tables).map_or(Ok(()), |why| Err(SnapshotError::Blocks(why)))?;
-        let FrozenHeap { blocks, roots, mappings, python } = subject.frozen_heap(tables, &self.threads)?;
+        let FrozenHeap { blocks, ignored, roots, mappings, python } =
+            subject.frozen_heap(tables, &self.threads)?;
         let memory = Memory::new(ProcessMemory::new(self.process, &mappings, self.keeper));
         let (process, pause, missing) = (self.program, self.pause, self.missing);
-        Ok(Snapshot { process, memory, blocks, roots, mappings, python, pause, missing, focus: None })
+        Ok(Snapshot {
+            process,
+            memory,
+            blocks,
+            ignored,
+            roots,
+            mappings,
+            python,
+            pause,
+            missing,
+            focus: None,
+        })
     }
 }

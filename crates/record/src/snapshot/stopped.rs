@@ -22,7 +22,7 @@ pub(crate) fn stop(process: Pid, subject: &mut Subject, arena: &File) -> Result<
     let tables = Tables::open(arena).ok_or(SnapshotError::Blocks(UNREADABLE))?;
     let frozen = FrozenProcess {
         program: process,
-        process,
+        process: subject.process(),
         threads: SeenThreads::All(&threads),
         pause: Nanos::default(),
         missing: Missing::default(),

@@ -6,7 +6,10 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use heaplens_format::arena::End;
-use heaplens_format::arena::header::{LEDGER_GIVEN_OFFSET, MARKS_WANTED_OFFSET, SNAPSHOTS_TAKEN_OFFSET};
+use heaplens_format::arena::header::{
+    LEAK_CHECK_LOST_OFFSET, LEAK_CHECKS_MADE_OFFSET, LEDGER_GIVEN_OFFSET, MARKS_WANTED_OFFSET,
+    SNAPSHOTS_TAKEN_OFFSET,
+};
 use heaplens_format::arena::ledger::LARGE;
 use heaplens_format::arena::section::SectionView;
 use heaplens_format::recording::{HeapMoment, LedgerMoment, Sample};
@@ -46,6 +49,8 @@ pub(crate) struct Image {
     snapshots_begun: u32,
     /// The one that was asked for because a loop is over.
     snapshot_of_loop: u32,
+    /// The leak check that the program waits for.
+    leak_check_wanted: Option<u32>,
     imports: u32,
     /// Whether the ledger at the end was asked for.
     is_at_end: bool,
@@ -74,6 +79,7 @@ impl Image {
             snapshots_wanted: 0,
             snapshots_begun: 0,
             snapshot_of_loop: 0,
+            leak_check_wanted: None,
             imports: 0,
             is_at_end: false,
         }
@@ -102,6 +108,7 @@ impl Image {
             self.file = None;
             return None;
         };
+        self.ledgers.subject().read_by(resident.by);
         // Not closed: when `exec` fails, the image goes on.
         if header.end != End::Unseen {
             return None;
@@ -118,6 +125,7 @@ impl Image {
         self.is_marked |= snapshot_at.is_some_and(|label| self.labels.has_new(file, &header, label));
         self.snapshots_wanted = header.snapshots_wanted;
         self.snapshot_of_loop = header.snapshot_of_loop;
+        self.leak_check_wanted = header.leak_check_wanted;
         self.imports = header.imports;
         let peak = resident.peak.saturating_sub(header.own_bytes);
         self.readings.peak_rss = self.readings.peak_rss.max(peak);
@@ -167,6 +175,24 @@ impl Image {
                 Err(error) => snapshot::not_checked(pass, at, &error.to_string()),
             };
             self.readings.findings.sections.insert(pass.section, check);
+        }
+    }
+
+    /// Whether the program waits for a leak check.
+    pub(crate) fn wants_leak_check(&self) -> bool {
+        self.leak_check_wanted.is_some() && self.file.is_some()
+    }
+
+    /// Stops a process that waits for a leak check.
+    pub(crate) fn stop_for_leak_check(&mut self, pid: Pid) -> Option<Snapshot> {
+        snapshot::stop(pid, self.ledgers.subject(), self.file.as_ref()?).ok()
+    }
+
+    /// So many blocks were definitely lost at the leak check that the program waits for.
+    pub(crate) fn answer_leak_check(&mut self, lost: u32) {
+        if let (Some(number), Some(file)) = (self.leak_check_wanted.take(), &self.file) {
+            shared_words::answer(file, LEAK_CHECK_LOST_OFFSET, lost).ok();
+            shared_words::answer(file, LEAK_CHECKS_MADE_OFFSET, number).ok();
         }
     }
 

@@ -146,6 +146,7 @@ mod tests {
             ledger_wanted: None,
             snapshots_wanted: 0,
             snapshot_of_loop: 0,
+            leak_check_wanted: None,
         }
     }
 

@@ -7,7 +7,7 @@ use std::io;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use heaplens_format::recording::{Exit, HeapMoment, Sample};
+use heaplens_format::recording::{Exit, HeapMoment, LeakCheck, LeakKind, LostSite, Sample};
 use heaplens_format::{Bytes, Nanos, Pid};
 
 use super::image::Image;
@@ -211,7 +211,31 @@ impl<'a> Watch<'a> {
                 self.examine_end(name, worker);
                 self.images[&name].answer(moment);
             }
+            self.check_leaks(name, worker);
             self.answer_requests(name);
+        }
+    }
+
+    /// Makes the leak check that a program waits for; where that is not possible, nothing was lost as far as it is known.
+    fn check_leaks(&mut self, name: ArenaName, worker: &mut Worker<'_, '_>) {
+        if self.images.get(&name).is_some_and(Image::wants_leak_check) {
+            let lost = self.lost_now(name, worker).unwrap_or(0);
+            self.images.get_mut(&name).into_iter().for_each(|image| image.answer_leak_check(lost));
+        }
+    }
+
+    /// How many blocks of a process that waits are definitely lost.
+    fn lost_now(&mut self, name: ArenaName, worker: &mut Worker<'_, '_>) -> Option<u32> {
+        let (examine, at) = (worker.examine()?, self.clock.elapsed());
+        let stopped = self.images.get_mut(&name)?.stop_for_leak_check(name.pid)?;
+        self.keep(worker.wait());
+        match snapshot::examine(&stopped, HeapMoment::Asked, at, examine).leaks? {
+            LeakCheck::Done(sites) => {
+                let is_lost = |site: &&LostSite| site.kind == LeakKind::DefinitelyLost;
+                let blocks: u64 = sites.iter().filter(is_lost).map(|site| site.direct.blocks).sum();
+                Some(u32::try_from(blocks).unwrap_or(u32::MAX))
+            }
+            LeakCheck::NotDone(_) => None,
         }
     }
 

@@ -3,7 +3,7 @@
 use heaplens_analyze::profile::{Iterations, LossLine, ProcessRow};
 use heaplens_analyze::{ProcessGroup, Profile, TreeLoss};
 use heaplens_format::Bytes;
-use heaplens_format::recording::{Exit, Interpreter, ProcessEnd, Reading};
+use heaplens_format::recording::{self, Exit, Interpreter, ProcessEnd, Reading};
 
 use super::number::count;
 use super::wording::{cut, one_line, plural_count};
@@ -108,30 +108,8 @@ pub(crate) fn process_end(end: ProcessEnd) -> String {
     }
 }
 
-/// Linux x86-64 numbers of the signals that end programs.
 fn signal_name(signal: i32) -> String {
-    let name = match signal {
-        1 => "SIGHUP",
-        2 => "SIGINT",
-        3 => "SIGQUIT",
-        4 => "SIGILL",
-        5 => "SIGTRAP",
-        6 => "SIGABRT",
-        7 => "SIGBUS",
-        8 => "SIGFPE",
-        9 => "SIGKILL",
-        10 => "SIGUSR1",
-        11 => "SIGSEGV",
-        12 => "SIGUSR2",
-        13 => "SIGPIPE",
-        14 => "SIGALRM",
-        15 => "SIGTERM",
-        24 => "SIGXCPU",
-        25 => "SIGXFSZ",
-        31 => "SIGSYS",
-        _ => return format!("signal {signal}"),
-    };
-    name.to_owned()
+    recording::signal_name(signal).map_or_else(|| format!("signal {signal}"), str::to_owned)
 }
 
 pub(crate) fn loss_words(loss: &LossLine) -> String {

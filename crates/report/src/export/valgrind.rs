@@ -40,7 +40,7 @@ pub fn write(profile: &Profile, options: &XmlOptions<'_>, out: &mut dyn Write) -
         xml.text("protocoltool", "memcheck")?;
         xml.head(profile, options)?;
         xml.memory_errors(profile, options)?;
-        xml.inside("status", |xml| xml.moment("FINISHED", profile.run.wall.get() / 1_000_000))?;
+        xml.finished(profile)?;
         xml.leaks(profile, options)?;
         xml.inside("errorcounts", |xml| xml.counts(profile))?;
         xml.suppressed(profile)
@@ -71,7 +71,11 @@ impl Xml<'_> {
                 "line",
                 &format!("Heaplens {}, memory errors and lost blocks", env!("CARGO_PKG_VERSION")),
             )?;
-            xml.text("line", &format!("Command: {}", command.join(" ")))
+            xml.text("line", &format!("Command: {}", command.join(" ")))?;
+            match not_done(profile) {
+                Some(why) => xml.text("line", &format!("No leak check: {why}")),
+                None => Ok(()),
+            }
         })?;
         self.text("pid", &row.map_or(0, |row| row.pid.get()).to_string())?;
         self.text("ppid", &row.map_or(0, |row| row.parent.get()).to_string())?;
@@ -84,6 +88,14 @@ impl Xml<'_> {
             xml.inside("argv", |xml| xml.words(command))
         })?;
         self.inside("status", |xml| xml.moment("RUNNING", 0))
+    }
+
+    /// Whose end was not seen has not finished: that there are no errors is not known.
+    fn finished(&mut self, profile: &Profile) -> io::Result<()> {
+        match not_done(profile) {
+            Some(_) => Ok(()),
+            None => self.inside("status", |xml| xml.moment("FINISHED", profile.run.wall.get() / 1_000_000)),
+        }
     }
 
     fn words(&mut self, words: &[String]) -> io::Result<()> {
@@ -213,6 +225,14 @@ impl Xml<'_> {
                 })
             })
         })
+    }
+}
+
+/// Why there was no leak check.
+fn not_done(profile: &Profile) -> Option<&str> {
+    match &profile.leaks {
+        Some(Leaks::NotDone(why)) => Some(why),
+        _ => None,
     }
 }
 

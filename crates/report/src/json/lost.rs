@@ -8,10 +8,11 @@ use super::{MOST_FRAMES, Stack};
 
 #[derive(serde::Serialize)]
 pub(super) struct LostFields<'a> {
-    definitely: AmountFields,
-    indirectly: AmountFields,
-    possibly: AmountFields,
-    still_reachable: AmountFields,
+    /// This and the next are `null` where there was no leak check.
+    definitely: Option<AmountFields>,
+    indirectly: Option<AmountFields>,
+    possibly: Option<AmountFields>,
+    still_reachable: Option<AmountFields>,
     /// Python objects that nobody holds though they count references, and what only these lead to; `null` where that is not known.
     unreferenced: Option<AmountFields>,
     suppressed: AmountFields,
@@ -40,12 +41,31 @@ struct RecordFields<'a> {
     stack: Stack<'a>,
 }
 
+/// The leak check of another process than the one that the report is about.
+#[derive(serde::Serialize)]
+pub(super) struct OtherFields<'a> {
+    pid: u32,
+    command: String,
+    lost: Option<LostFields<'a>>,
+}
+
+/// Those of other processes that were inspected, or should have been.
+pub(super) fn in_others(others: &[Profile]) -> Vec<OtherFields<'_>> {
+    let checked = others.iter().filter(|profile| profile.leaks.is_some());
+    checked.filter_map(other).collect()
+}
+
+fn other(profile: &Profile) -> Option<OtherFields<'_>> {
+    let row = profile.shown()?;
+    Some(OtherFields { pid: row.pid.get(), command: row.command.join(" "), lost: lost(profile) })
+}
+
 pub(super) fn lost(profile: &Profile) -> Option<LostFields<'_>> {
     let (records, not_done) = match profile.leaks.as_ref()? {
         Leaks::Done(records) => (records.as_slice(), None),
         Leaks::NotDone(reason) => (&[][..], Some(reason.as_str())),
     };
-    let total = |kind| amount(leaked(records, kind));
+    let total = |kind| not_done.is_none().then(|| amount(leaked(records, kind)));
     let written = leading(profile, records);
     Some(LostFields {
         definitely: total(LeakKind::DefinitelyLost),

@@ -35,13 +35,26 @@ const SCHEMA: &str = "heaplens-report/1";
 /// # Errors
 /// When `out` cannot be written.
 pub fn write(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
+    write_report(&Report(profile, None), out)
+}
+
+/// The same with the leak checks of other processes.
+///
+/// # Errors
+/// When `out` cannot be written.
+pub fn write_with_others(profile: &Profile, others: &[Profile], out: &mut dyn Write) -> io::Result<()> {
+    write_report(&Report(profile, Some(others)), out)
+}
+
+fn write_report(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
     let mut buffered = io::BufWriter::new(out);
-    serde_json::to_writer(&mut buffered, &Report(profile))?;
+    serde_json::to_writer(&mut buffered, report)?;
     writeln!(buffered)?;
     buffered.flush()
 }
 
-struct Report<'a>(&'a Profile);
+/// A profile, and those of the other processes where their leaks are wanted.
+struct Report<'a>(&'a Profile, Option<&'a [Profile]>);
 
 impl Serialize for Report<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -82,6 +95,7 @@ impl Serialize for Report<'_> {
         }
         map.serialize_entry("lost", &lost::lost(profile))?;
         map.serialize_entry("sections", &sections::sections(profile))?;
+        map.serialize_entry("lost_in_other_processes", &self.1.map(lost::in_others))?;
         map.serialize_entry("returns", &profile.reclaim_test.map(returns::returns))?;
         map.serialize_entry("totals", &totals(&profile.heap()))?;
         map.serialize_entry(

@@ -7,7 +7,7 @@ use heaplens_analyze::Profile;
 use heaplens_analyze::memcheck_engine::{EngineFindings, EngineRecord, FoldedRecords};
 
 use super::errors::write_stack;
-use super::leaks::LeakOptions;
+use super::leak_options::LeakOptions;
 use super::page::Page;
 use crate::catalogue::engine::{kinds, name, unread};
 use crate::catalogue::number::count;

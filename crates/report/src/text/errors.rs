@@ -5,7 +5,7 @@ use std::io;
 use heaplens_analyze::Profile;
 use heaplens_analyze::profile::{AnalysedError, StackFrame};
 
-use super::leaks::{LeakOptions, frame_line};
+use super::leak_options::{LeakOptions, frame_line};
 use super::page::Page;
 use crate::catalogue::errors::{ErrorGroup, grouped, headline, lines, suppression};
 use crate::catalogue::number::count;

@@ -18,8 +18,12 @@ const SHOWN: usize = 3;
 /// `run` leaves memory as the program does; `memcheck` clears blocks, so that no old word looks like a pointer.
 const MAY_BE_MORE: &str = "old pointers in reused memory can hide more; heaplens memcheck clears such memory";
 
-/// Writes what is lost, if anything is that matters.
+/// Writes what is lost, if anything is that matters, or why that is not known. In a sampled run it never is.
 pub(super) fn write(profile: &Profile, page: &mut Page<'_>) -> io::Result<()> {
+    if let (Some(Leaks::NotDone(why)), None) = (&profile.leaks, profile.run.sample_interval) {
+        page.line("")?;
+        return page.wrapped("  No leak check: ", why);
+    }
     let definite = profile.lost(LeakKind::DefinitelyLost);
     let is_reported = definite.blocks > 0 && profile.lost_below_floor().is_none();
     let (Some(Leaks::Done(records)), true) = (&profile.leaks, is_reported) else { return Ok(()) };

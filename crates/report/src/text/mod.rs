@@ -10,6 +10,7 @@ mod footer;
 mod header;
 pub mod heap;
 mod imports;
+mod leak_options;
 pub mod leaks;
 mod ledger;
 mod lost;

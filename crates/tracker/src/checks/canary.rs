@@ -58,7 +58,7 @@ pub unsafe fn write(from: usize, end: usize) {
 /// The address of the first byte in such a range that is not as it was written.
 ///
 /// # Safety
-/// The range can be read, as in [`write`].
+/// The range can be read, as in [`write()`].
 #[inline]
 pub unsafe fn first_change(from: usize, end: usize) -> Option<usize> {
     for at in (from & !(WORD - 1)..end).step_by(WORD) {

@@ -10,12 +10,14 @@
 //! up, those that were freed first come again. Nothing here waits: whoever does not get a slot gets an ordinary block.
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
+use core::sync::atomic::{AtomicU32, AtomicUsize};
 
 use heaplens_format::arena::PAGE;
+use heaplens_format::atomic::AtomicU64;
 use heaplens_format::environment::GuardSide;
 
 use super::canary;
+use super::guard_slot::GuardSlot;
 use super::limits::Limits;
 use super::slot_queue::SlotQueue;
 use crate::process::clock::ticks;
@@ -43,35 +45,11 @@ pub enum SlotState {
     Freed = 2,
 }
 
-/// One slot.
-#[derive(Debug)]
-#[repr(C)]
-pub struct Slot {
-    /// Where its block begins.
-    start: AtomicUsize,
-    /// The size of its block.
-    size: AtomicUsize,
-    state: AtomicU32,
-    /// Its first page.
-    page: AtomicU32,
-    /// Pages without the guard.
-    pages: AtomicU32,
-    /// The node of the stack that allocated its block, and of the one that freed it; 0: not known.
-    pub allocated: AtomicU32,
-    /// See above.
-    pub freed: AtomicU32,
-    /// The next one in a queue, plus 1.
-    pub(super) next: AtomicU32,
-    /// The program touched what it may not, and goes on with pages that it can touch.
-    is_open: AtomicU32,
-    unused: u32,
-}
-
 /// What a place in the range is.
 #[derive(Clone, Copy, Debug)]
 pub struct Guarded<'a> {
     /// The slot that it is about.
-    pub slot: &'a Slot,
+    pub slot: &'a GuardSlot,
     /// Its block.
     pub start: usize,
     /// Of the block.
@@ -148,7 +126,7 @@ impl GuardPages {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
         // SAFETY: an anonymous mapping at an address of the kernel's choice.
         let range = unsafe { sys::map(0, LENGTH, libc::PROT_NONE, flags, None) };
-        let tables = (sys::private_pages(SLOTS * size_of::<Slot>()), sys::private_pages(PAGES * 4));
+        let tables = (sys::private_pages(SLOTS * size_of::<GuardSlot>()), sys::private_pages(PAGES * 4));
         let (Ok(start), (Some(slots), Some(owners))) = (range, tables) else { return false };
         self.limits.read();
         self.slots.store(slots, Relaxed);
@@ -193,7 +171,7 @@ impl GuardPages {
     }
 
     /// A block with a guard; zeros, as new pages are. `alignment` is a power of two.
-    pub fn allocate(&self, size: usize, alignment: usize, side: GuardSide) -> Option<&Slot> {
+    pub fn allocate(&self, size: usize, alignment: usize, side: GuardSide) -> Option<&GuardSlot> {
         match self.try_allocate(size, alignment, side) {
             Ok(slot) => {
                 self.guarded.fetch_add(1, Relaxed);
@@ -206,7 +184,7 @@ impl GuardPages {
         }
     }
 
-    fn try_allocate(&self, size: usize, alignment: usize, side: GuardSide) -> Result<&Slot, Refusal> {
+    fn try_allocate(&self, size: usize, alignment: usize, side: GuardSide) -> Result<&GuardSlot, Refusal> {
         let pages = size.max(1).div_ceil(PAGE);
         if alignment > PAGE || pages > self.limits.pages() / 4 {
             return Err(Refusal::Shape);
@@ -248,7 +226,7 @@ impl GuardPages {
         self.live_pages.fetch_sub(pages as u64, Relaxed);
     }
 
-    fn take(&self, pages: usize) -> Result<&Slot, Refusal> {
+    fn take(&self, pages: usize) -> Result<&GuardSlot, Refusal> {
         let page = self.next_page.load(Relaxed);
         if page + pages < PAGES
             && let Some(slot) = self.take_new(pages)
@@ -259,7 +237,7 @@ impl GuardPages {
     }
 
     /// The slot that was freed first, and that the program cannot touch since.
-    fn take_used(&self, pages: usize) -> Option<&Slot> {
+    fn take_used(&self, pages: usize) -> Option<&GuardSlot> {
         let queue = self.queues.get(pages - 1)?;
         for _ in 0..CLASSES {
             let slot = queue.take(|number| self.slot(number))?;
@@ -272,7 +250,7 @@ impl GuardPages {
         None
     }
 
-    fn take_new(&self, pages: usize) -> Option<&Slot> {
+    fn take_new(&self, pages: usize) -> Option<&GuardSlot> {
         let page = self.next_page.fetch_add(pages + 1, Relaxed);
         if page + pages >= PAGES {
             return None;
@@ -288,7 +266,7 @@ impl GuardPages {
     }
 
     /// A slot is free again: its turn comes when all others have had theirs.
-    fn give_back(&self, slot: &Slot) {
+    fn give_back(&self, slot: &GuardSlot) {
         if let Some(queue) = self.queues.get(slot.pages.load(Relaxed) as usize - 1)
             && slot.is_open.load(Relaxed) == 0
         {
@@ -303,7 +281,7 @@ impl GuardPages {
     }
 
     /// Ends a block: its pages are taken away. Whether it was live.
-    pub fn free(&self, slot: &Slot, freed: u32) -> bool {
+    pub fn free(&self, slot: &GuardSlot, freed: u32) -> bool {
         let (live, gone) = (SlotState::Live as u32, SlotState::Freed as u32);
         slot.freed.store(freed, Relaxed);
         // AcqRel would pair with nothing: who faults on the pages that go away is no longer entitled to them.
@@ -324,14 +302,14 @@ impl GuardPages {
     }
 
     /// The first byte around a live block that was changed, though it lies on its pages.
-    pub fn damage(&self, slot: &Slot) -> Option<usize> {
+    pub fn damage(&self, slot: &GuardSlot) -> Option<usize> {
         self.canaries_of(slot).into_iter().find_map(|(from, end)| {
             // SAFETY: on pages of a live block, which its owner keeps while it is checked.
             unsafe { canary::first_change(from, end) }
         })
     }
 
-    fn place_canaries(&self, slot: &Slot) {
+    fn place_canaries(&self, slot: &GuardSlot) {
         for (from, end) in self.canaries_of(slot) {
             // SAFETY: on pages that nobody has yet.
             unsafe { canary::write(from, end) };
@@ -339,7 +317,7 @@ impl GuardPages {
     }
 
     /// Before and after the block: ranges that end at multiples of 8. A canary before it ends where the block's first word begins.
-    fn canaries_of(&self, slot: &Slot) -> [(usize, usize); 2] {
+    fn canaries_of(&self, slot: &GuardSlot) -> [(usize, usize); 2] {
         let (start, size) = (slot.start.load(Relaxed), slot.size.load(Relaxed));
         let first = self.address_of(slot);
         let end = start + size;
@@ -382,7 +360,7 @@ impl GuardPages {
             .filter(|found| found.state == SlotState::Live)
     }
 
-    fn used_slots(&self) -> impl Iterator<Item = &Slot> {
+    fn used_slots(&self) -> impl Iterator<Item = &GuardSlot> {
         let count = if self.start.load(Acquire) == 0 { 0 } else { self.next_slot.load(Relaxed).min(SLOTS) };
         (0..count).map(|number| self.slot(number as u32))
     }
@@ -395,7 +373,7 @@ impl GuardPages {
         self.describe(self.slot(number))
     }
 
-    fn describe<'a>(&self, slot: &'a Slot) -> Option<Guarded<'a>> {
+    fn describe<'a>(&self, slot: &'a GuardSlot) -> Option<Guarded<'a>> {
         // Acquire: pairs with the Release in `try_allocate`.
         let state = match slot.state.load(Acquire) {
             1 => SlotState::Live,
@@ -405,15 +383,15 @@ impl GuardPages {
         Some(Guarded { slot, start: slot.start.load(Relaxed), size: slot.size.load(Relaxed), state })
     }
 
-    fn slot(&self, number: u32) -> &Slot {
-        let table = self.slots.load(Relaxed) as *const Slot;
+    fn slot(&self, number: u32) -> &GuardSlot {
+        let table = self.slots.load(Relaxed) as *const GuardSlot;
         // SAFETY: the table has SLOTS entries, zeroed pages that are never unmapped; numbers come from `take_new`, which counts slots of
         // two pages at least.
         unsafe { &*table.add(number as usize % SLOTS) }
     }
 
-    fn number_of(&self, slot: &Slot) -> u32 {
-        ((&raw const *slot as usize - self.slots.load(Relaxed)) / size_of::<Slot>()) as u32
+    fn number_of(&self, slot: &GuardSlot) -> u32 {
+        ((&raw const *slot as usize - self.slots.load(Relaxed)) / size_of::<GuardSlot>()) as u32
     }
 
     fn owner(&self, page: usize) -> &AtomicU32 {
@@ -427,19 +405,12 @@ impl GuardPages {
     }
 
     /// The page of the guard after a slot's block.
-    fn guard_of(&self, slot: &Slot) -> usize {
+    fn guard_of(&self, slot: &GuardSlot) -> usize {
         slot.page.load(Relaxed) as usize + slot.pages.load(Relaxed) as usize
     }
 
-    fn address_of(&self, slot: &Slot) -> usize {
+    fn address_of(&self, slot: &GuardSlot) -> usize {
         self.start.load(Relaxed) + slot.page.load(Relaxed) as usize * PAGE
-    }
-}
-
-impl Slot {
-    /// Where its block begins.
-    pub fn start(&self) -> usize {
-        self.start.load(Relaxed)
     }
 }
 

@@ -7,6 +7,7 @@
 
 pub mod canary;
 mod guard_pages;
+mod guard_slot;
 mod guarded_code;
 mod limits;
 pub mod quarantine;
@@ -19,7 +20,8 @@ use heaplens_format::Bytes;
 use heaplens_format::arena::Family;
 use heaplens_format::environment::{self, Guarding};
 
-pub use guard_pages::{GuardPages, Guarded, Refusal, Slot, SlotState};
+pub use guard_pages::{GuardPages, Guarded, Refusal, SlotState};
+pub use guard_slot::GuardSlot;
 pub use guarded_code::GuardedCode;
 use quarantine::Quarantine;
 

@@ -4,7 +4,7 @@ use core::hint::spin_loop;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicBool, AtomicU32};
 
-use super::guard_pages::Slot;
+use super::guard_slot::GuardSlot;
 
 const SPINS: usize = 200;
 
@@ -29,7 +29,7 @@ impl SlotQueue {
     }
 
     /// Adds a slot; where the queue is taken, its addresses are not used again.
-    pub(super) fn put<'a>(&self, slot: &Slot, number: u32, find: impl FnOnce(u32) -> &'a Slot) {
+    pub(super) fn put<'a>(&self, slot: &GuardSlot, number: u32, find: impl FnOnce(u32) -> &'a GuardSlot) {
         self.alone(|| {
             slot.next.store(0, Relaxed);
             match self.last.load(Relaxed).checked_sub(1) {
@@ -41,7 +41,7 @@ impl SlotQueue {
     }
 
     /// Takes the first one.
-    pub(super) fn take<'a>(&self, find: impl FnOnce(u32) -> &'a Slot) -> Option<&'a Slot> {
+    pub(super) fn take<'a>(&self, find: impl FnOnce(u32) -> &'a GuardSlot) -> Option<&'a GuardSlot> {
         self.alone(|| {
             let slot = find(self.first.load(Relaxed).checked_sub(1)?);
             self.first.store(slot.next.load(Relaxed), Relaxed);

@@ -22,7 +22,7 @@ use heaplens_format::{Addr, Bytes, Loss, NodeId};
 use crate::modules;
 use crate::process::is_forked;
 use crate::sys;
-use crate::tables::blocks::{Around, Block};
+use crate::tables::blocks::{Block, Enclosing};
 use crate::tables::errors::{self, NewError};
 use crate::tables::frees::FREES;
 use crate::tables::sites;
@@ -129,9 +129,9 @@ impl Tracker {
             return true;
         }
         match (self.blocks.around(&self.arena, addr, self.search_limit()), freed) {
-            (Around::Unknown, _) | (Around::Nothing, None) => false,
-            (Around::Nothing, Some(block)) => self.is_freed_again(guard, addr, block, call),
-            (Around::Block(start, block), _) => {
+            (Enclosing::Unknown, _) | (Enclosing::Nothing, None) => false,
+            (Enclosing::Nothing, Some(block)) => self.is_freed_again(guard, addr, block, call),
+            (Enclosing::Block(start, block), _) => {
                 let is_sure = !self.has_lost(&[Loss::Reentered, Loss::Overwritten, Loss::ArenaFull]);
                 if is_sure {
                     self.report_block(guard, ErrorKind::FreeInside, call, addr, (start, block));
@@ -166,7 +166,7 @@ impl Tracker {
         if modules::range_of(addr.get()).is_some() {
             return Some(ErrorKind::FreeOfStatic);
         }
-        let is_around = || self.blocks.around(&self.arena, addr, self.search_limit()) != Around::Nothing;
+        let is_around = || self.blocks.around(&self.arena, addr, self.search_limit()) != Enclosing::Nothing;
         let is_impossible = addr.get() < LOWEST
             || addr.get() >> ADDRESS_BITS != 0
             || !addr.get().is_multiple_of(ALIGNMENT) && !is_around()
@@ -184,7 +184,7 @@ impl Tracker {
         let rsp = Addr::new(caller.rsp);
         let end = guard.slot().and_then(|slot| slot.own_stack_end(caller.rsp));
         let is_there = end.is_some_and(|end| addr.get() + RED_ZONE >= caller.rsp && addr < end);
-        is_there && self.blocks.around(&self.arena, rsp, FAR) == Around::Nothing
+        is_there && self.blocks.around(&self.arena, rsp, FAR) == Enclosing::Nothing
     }
 
     fn report_block(

@@ -12,7 +12,7 @@ use crate::tables::blocks::Block;
 use crate::tables::sampling;
 use crate::tables::sites::{self, Tally};
 use crate::tables::weight::Weight;
-use crate::thread::guard::Guard;
+use crate::thread::guard::{Guard, Nesting};
 use crate::thread::timer::Timer;
 use crate::tracker::Tracker;
 use crate::unwind::Caller;
@@ -174,6 +174,9 @@ impl Tracker {
             }
             Err(_) => return self.lose_block(addr),
         }
+        if guard.slot().is_some_and(|slot| slot.ignoring != 0) {
+            self.blocks.ignore(&self.arena, addr);
+        }
         sites::on_alloc(&self.arena, site, guard.slot_id(), self.weight(size), Tally::Heap);
     }
 
@@ -181,6 +184,27 @@ impl Tracker {
     fn lose_block(&self, addr: Addr) {
         self.blocks.forget_freed(&self.arena, addr);
         self.arena.lose(Loss::ArenaFull);
+    }
+
+    /// The program keeps a block on purpose, and whatever it leads to.
+    #[cold]
+    pub fn on_ignore(&self, addr: Addr) {
+        if let Some(guard) = Guard::enter(Nesting::Never)
+            && is_recording(&guard)
+        {
+            self.blocks.ignore(&self.arena, addr);
+        }
+    }
+
+    /// From now on what this thread allocates is kept on purpose, or no longer; as often as the one is said, the other has to be.
+    #[cold]
+    pub fn on_ignoring(&self, begins: bool) {
+        if let Some(guard) = Guard::enter(Nesting::Never)
+            && let Some(slot) = guard.slot()
+        {
+            slot.ignoring =
+                if begins { slot.ignoring.saturating_add(1) } else { slot.ignoring.saturating_sub(1) };
+        }
     }
 
     #[inline(always)]

@@ -5,6 +5,7 @@ mod checks;
 mod counters;
 mod errors;
 mod heap;
+mod leak_check;
 mod limits;
 mod mappings;
 mod marks;

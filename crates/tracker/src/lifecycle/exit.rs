@@ -3,7 +3,7 @@
 use core::sync::atomic::Ordering::{Relaxed, Release};
 
 use heaplens_format::arena::End;
-use heaplens_format::arena::header::{FLAG_LEAVING, KEPT_REGISTERS};
+use heaplens_format::arena::header::FLAG_LEAVING;
 use heaplens_format::arena::ledger::LedgerMoment;
 
 use crate::process::is_own_arena;
@@ -12,23 +12,42 @@ use crate::sys;
 use crate::thread::names;
 use crate::tracker::tracker;
 
+/// Where a thread was when it began to end the process, and what it held then.
+#[derive(Clone, Copy, Debug)]
+pub struct Departure<'a> {
+    /// Its stack pointer: what lies below was left by functions that have returned.
+    pub stack: u64,
+    /// An address on the stack on which it goes on, above what it uses from now on.
+    pub from: u64,
+    /// Its registers, as many as matter.
+    pub registers: &'a [u64],
+}
+
 /// The program begins to leave: exit handlers and destructors come next. Its stack and registers of now are noted. Whether this is
 /// the first time that it says so, in the process that the arena belongs to.
-pub fn on_leaving(stack: u64, registers: [u64; KEPT_REGISTERS]) -> bool {
+pub fn on_leaving(departure: Departure<'_>) -> bool {
     if !is_own_arena() {
         return false;
     }
     let header = tracker().arena.header();
     let is_first = header.flags.fetch_or(FLAG_LEAVING, Relaxed) & FLAG_LEAVING == 0;
     if is_first {
-        header
-            .leaving_registers
-            .iter()
-            .zip(registers)
-            .for_each(|(word, register)| word.store(register, Relaxed));
-        header.leaving_stack.store(stack, Relaxed);
+        let words = header.leaving_registers.iter().zip(departure.registers);
+        words.for_each(|(word, &register)| word.store(register, Relaxed));
+        header.leaving_stack.store(departure.stack, Relaxed);
+        header.leaving_from.store(departure.from, Relaxed);
     }
     is_first
+}
+
+/// A signal is about to end the process: the recorder inspects it first, while this thread waits. May be called from a signal handler
+/// that interrupted anything, and by several threads at once: all of them wait.
+#[cold]
+pub fn before_death(departure: Departure<'_>) {
+    if is_own_arena() {
+        on_leaving(departure);
+        ledger::ask_and_wait(&tracker().arena, LedgerMoment::Exit);
+    }
 }
 
 /// What is resident at the end is read before something is given back that the program would have kept.

@@ -5,5 +5,7 @@ mod exit;
 mod start;
 mod threads;
 
-pub use exit::{after_failed_exec, before_exec, before_test_at_exit, on_exit, on_leaving};
+pub use exit::{
+    Departure, after_failed_exec, before_death, before_exec, before_test_at_exit, on_exit, on_leaving,
+};
 pub use start::{is_recording, start};

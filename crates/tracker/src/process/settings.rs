@@ -118,6 +118,10 @@ pub struct Settings {
     pub leak_check_to: PathBuffer,
     /// What it is called.
     pub leak_check_name: PathBuffer,
+    /// Whether leaks are looked for at the end of every process, also at a signal that ends it.
+    pub leak_check: bool,
+    /// The wake-up FIFO of the session: a path that is there when a signal handler needs it.
+    pub wake_up: PathBuffer,
     /// Heap profiles; none where there is a recorder.
     pub profile: ProfileSettings,
 }
@@ -139,6 +143,8 @@ impl Settings {
         leak_check_from: PathBuffer::EMPTY,
         leak_check_to: PathBuffer::EMPTY,
         leak_check_name: PathBuffer::EMPTY,
+        leak_check: false,
+        wake_up: PathBuffer::EMPTY,
         profile: ProfileSettings::NONE,
     };
 
@@ -196,6 +202,8 @@ impl Settings {
                 self.leak_check_from = PathBuffer::new(value);
             } else if name == environment::LEAK_CHECK_TO.as_bytes() {
                 self.leak_check_to = PathBuffer::new(value);
+            } else if name == environment::LEAK_CHECK.as_bytes() {
+                self.leak_check = value == b"1";
             } else {
                 self.profile.read(name, value);
             }
@@ -212,6 +220,9 @@ impl Settings {
         }
         if !self.directory.is_empty() {
             self.profile = ProfileSettings::NONE;
+            self.wake_up = self.directory;
+            self.wake_up.push(b"/");
+            self.wake_up.push(environment::WAKE_UP_FIFO.as_bytes());
             return;
         }
         (self.checks, self.checks_text) = (Checks::NONE, PathBuffer::EMPTY);
@@ -242,8 +253,10 @@ mod tests {
     fn an_environment_is_read_by_name() {
         let mut settings = Settings::NONE;
         settings.read(
-            b"HOME=/root\0HEAPLENS_DIR=/dev/shm/x\0HEAPLENS_SAMPLE=4096\0NOVALUE\0HEAPLENS_NO_FOLLOW=1\0HEAPLENS_OBJECTS=all\0HEAPLENS_PASSIVE=1\0HEAPLENS_NO_FRAMEWORKS=1\0HEAPLENS_MEMCHECK=1",
+            b"HOME=/root\0HEAPLENS_DIR=/dev/shm/x\0HEAPLENS_SAMPLE=4096\0NOVALUE\0HEAPLENS_NO_FOLLOW=1\0HEAPLENS_OBJECTS=all\0HEAPLENS_PASSIVE=1\0HEAPLENS_NO_FRAMEWORKS=1\0HEAPLENS_MEMCHECK=1\0HEAPLENS_LEAK_CHECK=1",
         );
+        assert!(settings.leak_check);
+        assert_eq!(settings.wake_up.bytes(), b"/dev/shm/x/wake-up");
         assert_eq!(settings.objects, Objects::All);
         assert_eq!(settings.directory.bytes(), b"/dev/shm/x");
         assert_eq!(settings.sample_interval, 4096);

@@ -42,15 +42,29 @@ pub fn ask(arena: &Arena, moment: LedgerMoment) {
     }
 }
 
+/// The same by a thread that must not go on before the answer, whoever asked: it would end the process that is being inspected.
+#[cold]
+pub fn ask_and_wait(arena: &Arena, moment: LedgerMoment) {
+    ask(arena, moment);
+    let header = arena.header();
+    let wanted = header.ledger_wanted.load(Relaxed);
+    if ![0, LedgerMoment::GONE].contains(&wanted) {
+        wait_for(header, wanted);
+    }
+}
+
 /// Shells and the like come by the hundred, and their end must not wait for anyone. A forked child that holds blocks of its own has more to do than
-/// to start a program, and what a section left may be known at the end alone.
+/// to start a program, and what a section left may be known at the end alone. Where leaks are looked for, every process that holds anything matters.
 fn is_worth_it(arena: &Arena) -> bool {
     let header = arena.header();
-    let holds_blocks = || is_forked() && header.hot.live_bytes.load(Relaxed) >= MUCH_OF_FORKED;
+    let holds_blocks = || {
+        let live = header.hot.live_bytes.load(Relaxed);
+        settings().leak_check && live > 0 || is_forked() && live >= MUCH_OF_FORKED
+    };
     Some(header.parent.load(Relaxed)) == recorder()
-        || arena.resident_bytes_of_program() >= LARGE
         || holds_blocks()
         || header.sections[0].name.load(Relaxed) != 0
+        || arena.resident_bytes_of_program() >= LARGE
 }
 
 /// The recorder, after which the session's directory is called: `…/heaplens-PID-…`.
@@ -62,13 +76,17 @@ fn recorder() -> Option<u32> {
 
 /// Whether the answer came in time.
 fn wait(header: &Header, moment: LedgerMoment) -> bool {
+    wait_for(header, moment as u32)
+}
+
+fn wait_for(header: &Header, moment: u32) -> bool {
     let start = sys::monotonic_ns();
     loop {
         // Acquire: what the recorder did, it did before.
         let given = header.ledger_given.load(Acquire);
         let timeout = if given == LedgerMoment::BEGUN { LONG_TIMEOUT_NS } else { TIMEOUT_NS };
         let left = start.saturating_add(timeout).saturating_sub(sys::monotonic_ns());
-        if given == moment as u32 || left == 0 {
+        if given == moment || left == 0 {
             return left != 0;
         }
         match sys::wait_on(&header.ledger_given, given, left) {

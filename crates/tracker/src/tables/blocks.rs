@@ -48,7 +48,7 @@ impl Block {
 
 /// What is around an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Around {
+pub enum Enclosing {
     /// A live block, which begins here.
     Block(Addr, Block),
     /// No live block that is in the table.
@@ -261,6 +261,28 @@ impl Blocks {
         None
     }
 
+    /// Marks the block at an address as one that is kept on purpose; whether there is one. (Of 4 GiB or more the mark is not kept.)
+    #[cold]
+    pub fn ignore(&self, arena: &Arena, addr: Addr) -> bool {
+        let (top, directory, index, offset) = split_address(addr.get());
+        let Some(word) = Self::word(arena, top, directory, index) else { return false };
+        let entry = BlockEntry::from_raw(word.load(Acquire));
+        match entry.shape() {
+            Shape::Block if entry.is_block_at(offset) => {
+                let marked = word.compare_exchange(entry.raw(), entry.ignored().raw(), AcqRel, Acquire);
+                marked.is_ok()
+            }
+            Shape::Fine(cell) => {
+                let fine = Self::cell_word(arena, cell, offset as usize);
+                let entry = BlockEntry::from_raw(fine.load(Acquire));
+                let marked = entry.ignored().raw();
+                entry.shape() == Shape::Block
+                    && fine.compare_exchange(entry.raw(), marked, AcqRel, Acquire).is_ok()
+            }
+            _ => false,
+        }
+    }
+
     /// The block at an address, without removing it.
     pub fn find(&self, arena: &Arena, addr: Addr) -> Option<Block> {
         let (top, directory, index, offset) = split_address(addr.get());
@@ -348,9 +370,9 @@ impl Blocks {
     /// The live block that an address lies in, with its begin: it is the next one before the address, or there is none. `most` granules, and
     /// leaves and directories that do not exist, are searched.
     #[cold]
-    pub fn around(&self, arena: &Arena, addr: Addr, most: usize) -> Around {
+    pub fn around(&self, arena: &Arena, addr: Addr, most: usize) -> Enclosing {
         if addr.get() >> ADDRESS_BITS != 0 {
-            return Around::Nothing;
+            return Enclosing::Nothing;
         }
         let mut granule = addr.get() >> GRANULE_BITS;
         for _ in 0..most {
@@ -360,18 +382,18 @@ impl Blocks {
                 Some(word) => {
                     match Self::begins_before(arena, BlockEntry::from_raw(word.load(Acquire)), start, addr) {
                         Some((start, block)) if addr.get() - start.get() < block.size.get() => {
-                            return Around::Block(start, block);
+                            return Enclosing::Block(start, block);
                         }
-                        Some(_) => return Around::Nothing,
+                        Some(_) => return Enclosing::Nothing,
                         None => 1,
                     }
                 }
                 None => 1 + (granule & Self::missing(arena, top)),
             };
-            let Some(before) = granule.checked_sub(step) else { return Around::Nothing };
+            let Some(before) = granule.checked_sub(step) else { return Enclosing::Nothing };
             granule = before;
         }
-        Around::Unknown
+        Enclosing::Unknown
     }
 
     /// The granules of what does not exist, a leaf or a whole directory of them, as a mask.
@@ -516,15 +538,19 @@ mod tests {
         blocks.remove(&arena, inner);
         blocks.insert(&arena, start, block(2, 1 << 20)).unwrap();
         let around = |addr: u64| blocks.around(&arena, Addr::new(addr), 1 << 20);
-        assert_eq!(around(0x5000_2000), Around::Block(start, block(2, 1 << 20)), "over one that was freed");
-        assert_eq!(around(0x5010_100f), Around::Block(start, block(2, 1 << 20)));
-        assert_eq!(around(0x5010_1010), Around::Nothing);
-        assert_eq!(around(0x5000_100f), Around::Nothing);
+        assert_eq!(
+            around(0x5000_2000),
+            Enclosing::Block(start, block(2, 1 << 20)),
+            "over one that was freed"
+        );
+        assert_eq!(around(0x5010_100f), Enclosing::Block(start, block(2, 1 << 20)));
+        assert_eq!(around(0x5010_1010), Enclosing::Nothing);
+        assert_eq!(around(0x5000_100f), Enclosing::Nothing);
         let huge = Addr::new(0x7000_0000_0010);
         blocks.insert(&arena, huge, block(3, 5 << 30)).unwrap();
-        assert_eq!(around(0x7000_f000_0000), Around::Block(huge, block(3, 5 << 30)));
-        assert_eq!(around(0x7fff_ffff_fff0), Around::Nothing, "terabytes away from any block");
-        assert_eq!(around(0x4141_4141_4141_4140), Around::Nothing);
+        assert_eq!(around(0x7000_f000_0000), Enclosing::Block(huge, block(3, 5 << 30)));
+        assert_eq!(around(0x7fff_ffff_fff0), Enclosing::Nothing, "terabytes away from any block");
+        assert_eq!(around(0x4141_4141_4141_4140), Enclosing::Nothing);
     }
 
     #[test]

@@ -52,6 +52,16 @@ impl<M: ReadMemory> Python<'_, M> {
             })
     }
 
+    /// Whether a block of `malloc` is an object without references, which the interpreter keeps for later use: who would have freed it did
+    /// not.
+    pub fn is_kept(&self, words: &[u64]) -> bool {
+        let &[0, _, references, class, ..] = words else { return false };
+        let is_unused = references == 0 || is_address(references);
+        let class = is_address(class).then(|| self.class_at(Addr::new(class))).flatten();
+        is_unused
+            && class.is_some_and(|class| class.lead == Bytes::new(16) && !class.has(type_flag::HEAP_TYPE))
+    }
+
     /// The references that an object counts; `None` where they cannot be read.
     pub fn references(&self, object: Addr) -> Option<u64> {
         self.layout.references(self.reader.word_in(object, REFERENCES)?)

@@ -13,7 +13,7 @@ use heaplens_format::Bytes;
 use heaplens_format::recording::{Amount, LeakKind, LostSite};
 
 use crate::heap::memory::BlockId;
-use crate::heap::scan::{Edge, Graph};
+use crate::heap::scan::{BasePointers, Edge, Graph};
 
 /// The kind of every block.
 #[derive(Debug, PartialEq, Eq)]
@@ -37,6 +37,38 @@ impl LeakKinds {
         let indirect = divide_lost(graph, &mut kinds);
         let kinds = kinds.into_iter().map(|kind| kind.unwrap_or(LeakKind::DefinitelyLost)).collect();
         Self { kinds, indirect }
+    }
+
+    /// Counts pointers to bases as pointers to the start: from roots, and from blocks that are still reachable. What is possibly lost and can
+    /// be reached by them is still reachable.
+    pub fn promote(&mut self, graph: &Graph, bases: &BasePointers) {
+        let is_reachable = |block: &BlockId| self.get(*block) == LeakKind::StillReachable;
+        let from_blocks = bases.blocks.iter().filter(|(from, _)| is_reachable(from));
+        let mut open: Vec<BlockId> = from_blocks.flat_map(|(_, targets)| targets).copied().collect();
+        open.extend(&bases.roots);
+        self.follow(graph, bases, open);
+    }
+
+    /// Counts all pointers of some blocks as pointers to the start: their types say that they are pointers.
+    pub fn promote_from(&mut self, graph: &Graph, is_typed: impl Fn(BlockId) -> bool) {
+        let is_typed = |block: &BlockId| self.get(*block) == LeakKind::StillReachable && is_typed(*block);
+        let from = graph.blocks().ids().filter(is_typed);
+        let is_possible = |block: &BlockId| self.get(*block) == LeakKind::PossiblyLost;
+        let open: Vec<BlockId> = from.flat_map(|block| graph.targets(block)).filter(is_possible).collect();
+        self.follow(graph, &BasePointers::default(), open);
+    }
+
+    /// What these lead to is still reachable, where it is possibly lost.
+    fn follow(&mut self, graph: &Graph, bases: &BasePointers, mut open: Vec<BlockId>) {
+        while let Some(block) = open.pop() {
+            if self.get(block) != LeakKind::PossiblyLost {
+                continue;
+            }
+            self.kinds[block.index()] = LeakKind::StillReachable;
+            let to_starts = graph.edges(block).iter().filter(|edge| graph.is_to_start(**edge));
+            open.extend(to_starts.map(|edge| edge.block()));
+            open.extend(bases.blocks.get(&block).into_iter().flatten());
+        }
     }
 
     /// Of one block.

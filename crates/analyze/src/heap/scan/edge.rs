@@ -2,6 +2,7 @@
 
 use heaplens_format::Bytes;
 
+use super::heuristics::Heuristics;
 use super::links::{Links, Payload};
 use crate::heap::memory::{BlockId, ID_BITS};
 
@@ -90,16 +91,18 @@ impl Header {
     const VECTOR_PAYLOAD: u8 = 64;
     const STRING_PAYLOAD: u8 = 128;
 
-    pub(crate) fn of(size: Bytes, words: &[[u8; 8]]) -> Self {
+    pub(crate) fn of(size: Bytes, words: &[[u8; 8]], heuristics: Heuristics) -> Self {
         let word = |at: usize| words.get(at).map(|word| u64::from_le_bytes(*word));
         let mut bits = Self::ANY;
         if let (Some(count), Some(rest)) = (word(0), size.get().checked_sub(8))
             && count > 0
-            && (rest == count || count < rest && rest.is_multiple_of(count))
+            && (heuristics.length && rest == count
+                || heuristics.new_array && rest >= count && rest.is_multiple_of(count))
         {
             bits |= Self::COUNTED;
         }
         if let (Some(length), Some(capacity), Some(_)) = (word(0), word(1), word(2))
+            && heuristics.std_string
             && length <= capacity
             && capacity.checked_add(25) == Some(size.get())
         {

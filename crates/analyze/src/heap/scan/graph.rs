@@ -8,6 +8,7 @@ use heaplens_format::{Addr, Bytes};
 use heaplens_snapshot::{Block, ReadMemory, RootRange, RootRegister, Span};
 
 use super::edge::{Edge, Header};
+use super::heuristics::Heuristics;
 use super::links::{Links, NonOwningPart, Payload};
 use super::offsets::Offsets;
 use super::pointer_scanner::PointerScanner;
@@ -32,6 +33,8 @@ pub struct Graph {
     own_references: HashMap<BlockId, u32>,
     /// Blocks to which no pointer counts but the one of their root.
     sole: BlockSet,
+    /// Which interior pointers are valid ones.
+    heuristics: Heuristics,
 }
 
 impl Graph {
@@ -47,6 +50,17 @@ impl Graph {
         memory: &impl ReadMemory,
         links: impl FnMut(BlockId, Block, &[[u8; 8]]) -> Links,
     ) -> Self {
+        Self::with_heuristics(blocks, roots, memory, Heuristics::ALL, links)
+    }
+
+    /// The same with some heuristics for interior pointers.
+    pub fn with_heuristics(
+        blocks: Blocks,
+        roots: &Roots,
+        memory: &impl ReadMemory,
+        heuristics: Heuristics,
+        links: impl FnMut(BlockId, Block, &[[u8; 8]]) -> Links,
+    ) -> Self {
         let mut graph = Self {
             first: Offsets::with_capacity(blocks.len()),
             edges: Vec::new(),
@@ -54,6 +68,7 @@ impl Graph {
             roots: RootEdges::default(),
             own_references: HashMap::new(),
             sole: BlockSet::default(),
+            heuristics,
             blocks,
         };
         let sole = roots.named.iter().filter(|root| root.is_sole).map(|root| root.address);
@@ -153,6 +168,11 @@ impl Graph {
         self.first = first;
     }
 
+    /// Which interior pointers are valid ones.
+    pub(crate) fn heuristics(&self) -> Heuristics {
+        self.heuristics
+    }
+
     /// Its blocks.
     pub fn blocks(&self) -> &Blocks {
         &self.blocks
@@ -228,7 +248,7 @@ impl Graph {
         mut links_of: impl FnMut(BlockId, Block, &[[u8; 8]]) -> Links,
     ) {
         let (mut reader, mut scanner) = (BlockReader::new(memory), PointerScanner::default());
-        let Self { blocks, first, edges, headers, sole, own_references, .. } = self;
+        let Self { blocks, first, edges, headers, sole, own_references, heuristics, .. } = self;
         while reader.next(blocks) {
             let words = reader.words();
             scanner.look_up(blocks, words);
@@ -239,7 +259,7 @@ impl Graph {
                 if piece.is_first {
                     let block = blocks.get(id);
                     links = links_of(id, block, own);
-                    headers[id.index()].merge(Header::of(block.size, own).with(links));
+                    headers[id.index()].merge(Header::of(block.size, own, *heuristics).with(links));
                 }
                 scanner.each_in(blocks, words, piece.words(), |at, pointer| {
                     let target = pointer.edge.block();

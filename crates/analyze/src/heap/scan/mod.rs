@@ -3,12 +3,14 @@
 //! known here.
 //!
 //! ```text
-//!   links ◀── edge ◀─┬─ pointer_scanner ◀──┐
-//!   roots ◀──────────┴─ root_edges ◀───────┼── graph ──▶ offsets
+//!   heuristics, links ◀── edge ◀─┬─ pointer_scanner ◀──┐
+//!   roots ◀──────────────────────┴─ root_edges ◀───────┼── graph ──▶ offsets        bases ──▶ graph
 //! ```
 
+mod bases;
 mod edge;
 mod graph;
+mod heuristics;
 mod links;
 #[cfg(test)]
 mod links_tests;
@@ -17,8 +19,10 @@ mod pointer_scanner;
 mod root_edges;
 mod roots;
 
+pub use bases::BasePointers;
 pub(crate) use edge::Edge;
 pub use graph::Graph;
+pub use heuristics::Heuristics;
 pub use links::{Content, Links, NonOwningPart, Payload};
 pub(crate) use root_edges::RootEdge;
 pub use roots::{Holder, NamedRoot, RootOrigin, Roots};

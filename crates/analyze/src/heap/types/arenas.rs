@@ -19,6 +19,11 @@ impl Arenas {
         after > 0 && address < self.0[after - 1].end
     }
 
+    /// Whether there are none: small objects are blocks of `malloc`.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Whether an object of Python's may be in a block: small ones lie in arenas, where there are any.
     pub(crate) fn may_hold(&self, block: Block) -> bool {
         block.size.get() > LARGEST_SMALL || self.0.is_empty() || self.contains(block.address)

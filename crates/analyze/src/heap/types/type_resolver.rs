@@ -94,9 +94,12 @@ impl<'a, 'm, M: ReadMemory> TypeResolver<'a, 'm, M> {
         let Some((python, object)) = object else {
             let class = self.cpp.of(first[0]).map(|class| self.names.number(self.cpp.name(class)));
             self.classes[id.index()] = class.unwrap_or(0);
+            let words = &first[..count];
             let is_free = self.arenas.contains(block.address)
-                && self.python.is_some_and(|python| python.is_in_free_list(&first[..count]));
-            return Links { non_owning: if is_free { u64::MAX } else { 0 }, ..Links::default() };
+                && self.python.is_some_and(|python| python.is_in_free_list(words));
+            let is_kept = self.arenas.is_empty() && self.python.is_some_and(|python| python.is_kept(words));
+            self.spare.extend(is_kept.then_some(block.address));
+            return Links { non_owning: if is_free || is_kept { u64::MAX } else { 0 }, ..Links::default() };
         };
         self.spare.extend(python.spare(object));
         self.non_owning.extend(python.non_owning_parts(object));

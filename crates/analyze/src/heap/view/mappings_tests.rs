@@ -39,6 +39,7 @@ fn snapshot(words: &[(u64, u64)]) -> Snapshot {
         process: heaplens_format::Pid::new(1),
         memory: Memory::new(memory),
         blocks: vec![block(HELD), block(LOST)],
+        ignored: Vec::new(),
         roots: RootSet { ranges: vec![stack, mapped(MAPPING), mapped(FAR)], ..RootSet::default() },
         mappings: Vec::new(),
         python: None,

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use heaplens_format::recording::LostSite;
+use heaplens_format::recording::{LeakKind, LostSite};
 use heaplens_format::{Addr, Bytes};
 use heaplens_snapshot::{Block, Mapping, Memory, Rank, RootKind, RootRange, Snapshot, Span, ThreadState};
 
@@ -14,7 +14,7 @@ use super::native_names::NativeNames;
 use crate::heap::memory::{BlockId, BlockSet, Blocks, TooManyBlocks};
 use crate::heap::python::{Python, PythonRoot, RootName};
 use crate::heap::reachability::{LeakKinds, Paths, ReferenceCounts, Unreachable};
-use crate::heap::scan::{Content, Graph, NamedRoot, Roots};
+use crate::heap::scan::{BasePointers, Content, Graph, Heuristics, NamedRoot, Roots};
 use crate::heap::types::{
     Arenas, CppClasses, Interner, TypeResolver, Types, python_runtime, thread_local_size,
 };
@@ -35,6 +35,8 @@ pub(crate) struct TypedHeap<'m> {
     arenas: Arenas,
     /// Blocks that the program mapped itself.
     mapped: BlockSet,
+    /// Blocks that the program keeps on purpose.
+    ignored: BlockSet,
     types: Types,
     /// The file of the script.
     script: Option<PathBuf>,
@@ -42,12 +44,17 @@ pub(crate) struct TypedHeap<'m> {
 
 impl<'m> TypedHeap<'m> {
     /// Makes the graph. CppClasses have one number in all snapshots that share `names`.
-    pub(crate) fn new(snapshot: &'m Snapshot, names: &mut Interner) -> Result<Self, TooManyBlocks> {
+    pub(crate) fn new(
+        snapshot: &'m Snapshot,
+        names: &mut Interner,
+        heuristics: Heuristics,
+    ) -> Result<Self, TooManyBlocks> {
         let (memory, mappings) = (&snapshot.memory, snapshot.mappings.as_slice());
         let python = interpreter(snapshot);
         let Contents { blocks, ranges, mapped: own, arenas } = Contents::of(snapshot, python.as_ref());
         let blocks = Blocks::new(blocks)?;
         let mapped = BlockSet::of(own.iter().map(|range| range.span.start), &blocks);
+        let ignored = BlockSet::of(snapshot.ignored.iter().copied(), &blocks);
         let found = python.as_ref().map(Python::roots).unwrap_or_default();
         let script = python.as_ref().and_then(|python| script_of(python, &found));
         let (named, root_names) = named_roots(found);
@@ -62,20 +69,34 @@ impl<'m> TypedHeap<'m> {
         };
         let cpp = CppClasses::new(memory, files(mappings).map(|file| file.span).collect());
         let mut resolver = TypeResolver::new(python.as_ref(), &arenas, cpp, &mapped, names, blocks.len());
-        let mut graph =
-            Graph::with_links(blocks, &roots, memory, |id, block, words| resolver.resolve(id, block, words));
+        let mut graph = Graph::with_heuristics(blocks, &roots, memory, heuristics, |id, block, words| {
+            resolver.resolve(id, block, words)
+        });
         graph.forget(resolver.non_owning(), memory);
         let types = resolver.finish(graph.blocks());
         let threads = snapshot.roots.threads.as_slice();
-        Ok(Self { memory, mappings, threads, python, graph, root_names, arenas, mapped, types, script })
+        Ok(Self {
+            memory,
+            mappings,
+            threads,
+            python,
+            graph,
+            root_names,
+            arenas,
+            mapped,
+            ignored,
+            types,
+            script,
+        })
     }
 
     /// Objects of Python's are left out, and count as reached: of one that nothing seems to lead to it is not known whether the
     /// interpreter keeps it where it is not read. So do mappings, as with Memcheck: a program may well know where they are
-    /// without a pointer. And so do blocks that a forked process inherited: they are its parent's.
+    /// without a pointer. And so do blocks that a forked process inherited: they are its parent's. Blocks that the program keeps on purpose
+    /// are still reachable.
     pub(crate) fn lost(&self) -> Vec<LostSite> {
         let is_given = self.is_given();
-        LeakKinds::with(&self.graph, &is_given).sites(&self.graph, |block| !is_given(block))
+        self.kinds(&is_given).sites(&self.graph, |block| !is_given(block))
     }
 
     /// The same of the blocks of some sites, in order, with objects of Python's that are blocks: small ones and mappings are known by
@@ -85,7 +106,20 @@ impl<'m> TypedHeap<'m> {
             let Block { address, site, .. } = self.graph.blocks().get(block);
             sites.binary_search(&site).is_ok() && !self.mapped.contains(block) && !self.is_small(address)
         };
-        LeakKinds::with(&self.graph, self.is_given()).sites(&self.graph, is_wanted)
+        self.kinds(self.is_given()).sites(&self.graph, is_wanted)
+    }
+
+    /// The leak kind of each block, where these are reached whatever leads to them.
+    fn kinds(&self, is_given: impl Fn(BlockId) -> bool) -> LeakKinds {
+        let content = self.content();
+        let is_ignored = |block: BlockId| self.ignored.contains(block);
+        let mut kinds = LeakKinds::with(&self.graph, |block| is_given(block) || is_ignored(block));
+        // The values of an object's attributes are found by a pointer behind what precedes them.
+        kinds.promote_from(&self.graph, |block| content(block) != Content::Unknown);
+        if self.graph.heuristics().multiple_inheritance {
+            self.count_bases(&mut kinds);
+        }
+        kinds
     }
 
     /// Whether a block counts as reached whatever leads to it.
@@ -100,6 +134,15 @@ impl<'m> TypedHeap<'m> {
                 || self.types.spare.contains(&block)
                 || is_small()
         }
+    }
+
+    /// Objects of which a pointer to a base is left are not lost.
+    fn count_bases(&self, kinds: &mut LeakKinds) {
+        let mut files: Vec<Span> = files(self.mappings).map(|file| file.span).collect();
+        files.sort_unstable();
+        let is_possible = |block| kinds.get(block) == LeakKind::PossiblyLost;
+        let bases = BasePointers::find(&self.graph, self.memory, &files, is_possible);
+        kinds.promote(&self.graph, &bases);
     }
 
     /// Blocks of Python that no root leads to; `None` where its objects are not known.

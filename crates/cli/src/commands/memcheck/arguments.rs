@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use heaplens_analyze::heap::Heuristics;
 use heaplens_analyze::suppressions;
 use heaplens_format::recording::LeakKind;
 
@@ -21,6 +22,10 @@ pub(crate) struct MemcheckArguments {
     /// Whether to check for leaks at exit, and how to report them
     #[arg(long, value_name = "HOW", default_value = "summary", num_args = 0..=1, require_equals = true, default_missing_value = "full")]
     pub(super) leak_check: LeakDetail,
+    /// Interior pointers that count as pointers to the start of a block: a list of stdstring, length64, newarray, multipleinheritance; or
+    /// all, or none
+    #[arg(long, value_name = "HOW", default_value = "all", value_parser = heuristics)]
+    pub(super) leak_check_heuristics: Heuristics,
     /// How many callers must match for two leaks to be merged
     #[arg(long, value_name = "HOW", default_value = "high")]
     pub(super) leak_resolution: Resolution,
@@ -178,6 +183,12 @@ fn kinds(text: &str) -> Result<KindSet, String> {
     let kinds = suppressions::kinds_of(text).map(KindSet);
     kinds.ok_or_else(|| {
         "leak kinds are definite, indirect, possible and reachable, or all, or none".to_owned()
+    })
+}
+
+fn heuristics(list: &str) -> Result<Heuristics, String> {
+    Heuristics::parse(list).ok_or_else(|| {
+        "heuristics are stdstring, length64, newarray and multipleinheritance, or all, or none".to_owned()
     })
 }
 

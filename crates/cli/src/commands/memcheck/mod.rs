@@ -23,6 +23,7 @@ use heaplens_record::{
     EngineRun, LeakCheckMarks, Listeners, Outcome, Recorded, RunError, RunOptions, run_with,
 };
 use heaplens_report::export::valgrind::{self, XmlOptions};
+use heaplens_report::json;
 use heaplens_report::text::leaks::{self, LeakOptions};
 use heaplens_snapshot::Snapshot;
 
@@ -30,8 +31,8 @@ use crate::checks::WantedChecks;
 use crate::destination;
 use crate::failure::{Failure, eprint};
 use crate::launch::{explain, leak_check_marks, status_of};
-use crate::render::{plain, render, text_options};
-use crate::values::{Format, YesNo};
+use crate::render::{plain, text_options};
+use crate::values::YesNo;
 use arguments::{GenSuppressions, LeakDetail};
 use engine::EnginePlan;
 use output::Output;
@@ -108,7 +109,7 @@ impl MemcheckArguments {
         wanted: WantedChecks,
         leak_check: Option<LeakCheckMarks>,
     ) -> Result<Outcome, RunError> {
-        let mut analysis = Analysis::default();
+        let mut analysis = Analysis::with_heuristics(self.leak_check_heuristics);
         let mut examine = |snapshot: &Snapshot, _: HeapMoment| {
             let stopwatch = Stopwatch::start();
             let found = match snapshot.focus {
@@ -181,6 +182,7 @@ impl MemcheckArguments {
             guarded_code: wanted.guarded_code,
             leak_check: None,
             clean_blocks: true,
+            inspects_every_end: self.leak_check != LeakDetail::No,
         }
     }
 
@@ -238,17 +240,18 @@ impl MemcheckArguments {
             profiles[0].join_engine(found);
         }
         let errors: usize = profiles.iter().map(|profile| self.errors(profile)).sum();
-        if !(self.quiet && errors == 0) {
+        let is_unknown = self.leak_check != LeakDetail::No && profiles.iter().any(is_unknown);
+        // As with Valgrind, XML takes the place of the text.
+        if outputs.xml.is_none() && !(self.quiet && errors == 0 && !is_unknown) {
             self.write_text(&profiles, &names, &outputs.text)?;
         }
-        let profile = &profiles[0];
         if let Some(path) = &self.json {
-            write_json(profile, path)?;
+            write_json(&profiles, path)?;
         }
         if let Some(xml) = &outputs.xml {
-            xml.write(process_of(profile), &self.xml(profile, &names))?;
+            self.write_xml(&profiles, &names, xml)?;
         }
-        Ok((errors > 0 && self.error_exitcode != 0).then_some(self.error_exitcode))
+        Ok(((errors > 0 || is_unknown) && self.error_exitcode != 0).then_some(self.error_exitcode))
     }
 
     /// Errors of a process, and records of it that count as such.
@@ -265,16 +268,30 @@ impl MemcheckArguments {
         self.show_mismatched_frees == YesNo::Yes
     }
 
-    /// The first process, and others that have errors.
+    /// Of the first process, and of others: all that were inspected where each has its own name, else those with errors.
+    fn write_xml(&self, profiles: &[Profile], names: &Names, to: &Output) -> Result<(), Failure> {
+        let (first, others) = profiles.split_first().expect("the first process");
+        to.write(process_of(first), &self.xml(first, names))?;
+        let is_wanted = |profile: &&Profile| {
+            self.errors(profile) > 0 || is_unknown(profile) || to.is_per_process() && profile.leaks.is_some()
+        };
+        let mut others = others.iter().filter(is_wanted);
+        others.try_for_each(|other| to.write_beside(process_of(other), &self.xml(other, names)))
+    }
+
+    /// The first process, and others that have errors; each to its own file where that has its name.
     fn write_text(&self, profiles: &[Profile], names: &Names, to: &Output) -> Result<(), Failure> {
         let options = if *to == Output::Stderr { text_options(self.color, &stderr()) } else { plain() };
         let (mut text, shown) = (Vec::new(), self.shown(names));
         for (number, profile) in profiles.iter().enumerate() {
-            if number == 0 || self.errors(profile) > 0 {
+            if number == 0 || self.errors(profile) > 0 || is_unknown(profile) {
                 leaks::write(profile, options, &shown, &mut text).expect("writing to a Vec cannot fail");
             }
+            if to.is_per_process() && !text.is_empty() {
+                to.write(process_of(profile), &std::mem::take(&mut text))?;
+            }
         }
-        to.write(process_of(&profiles[0]), &text)
+        if to.is_per_process() { Ok(()) } else { to.write(process_of(&profiles[0]), &text) }
     }
 
     /// The names that Valgrind gives to frames, for matching suppressions of the user and for generating them. The built-in ones do
@@ -359,11 +376,19 @@ fn records(profile: &Profile) -> &[LeakRecord] {
     }
 }
 
+/// Whether a process held blocks at its end, and it is not known whether it could reach them.
+fn is_unknown(profile: &Profile) -> bool {
+    matches!(profile.leaks, Some(Leaks::NotDone(_)))
+}
+
 fn process_of(profile: &Profile) -> Pid {
     profile.pid.unwrap_or(Pid::new(std::process::id()))
 }
 
-fn write_json(profile: &Profile, path: &Path) -> Result<(), Failure> {
-    destination::write(path, &render(profile, Format::Json, plain()))
+fn write_json(profiles: &[Profile], path: &Path) -> Result<(), Failure> {
+    let (first, others) = profiles.split_first().expect("the first process");
+    let mut bytes = Vec::new();
+    json::write_with_others(first, others, &mut bytes).expect("writing to a Vec cannot fail");
+    destination::write(path, &bytes)
         .map_err(|error| Failure::new(format!("cannot write {}: {error}", path.display())))
 }

@@ -44,6 +44,23 @@ impl Output {
         Ok(Self::File(pattern))
     }
 
+    /// Whether every process has an output of its own.
+    pub(super) fn is_per_process(&self) -> bool {
+        matches!(self, Self::File(pattern) if pattern.has_pid())
+    }
+
+    /// Writes the output of a process beside the first one: to a file of its own, with its number at the end where the name has no `%p`.
+    pub(super) fn write_beside(&self, process: Pid, bytes: &[u8]) -> Result<(), Failure> {
+        match self {
+            Self::File(pattern) if !pattern.has_pid() => {
+                let mut path = pattern.expand(process).into_os_string();
+                path.push(format!(".{process}"));
+                write_file(path.into(), bytes)
+            }
+            _ => self.write(process, bytes),
+        }
+    }
+
     /// Writes the output for a process.
     pub(super) fn write(&self, process: Pid, bytes: &[u8]) -> Result<(), Failure> {
         match self {
@@ -53,11 +70,7 @@ impl Output {
                 Ok(())
             }
             Self::Stdout => crate::render::print(bytes),
-            Self::File(pattern) => {
-                let path = pattern.expand(process);
-                destination::write(&path, bytes)
-                    .map_err(|error| Failure::new(format!("cannot write {}: {error}", path.display())))
-            }
+            Self::File(pattern) => write_file(pattern.expand(process), bytes),
             Self::Descriptor(number) => {
                 let written = self.open().and_then(|mut file| file.write_all(bytes));
                 written.map_err(|error| {
@@ -74,6 +87,11 @@ impl Output {
     }
 }
 
+fn write_file(path: PathBuf, bytes: &[u8]) -> Result<(), Failure> {
+    destination::write(&path, bytes)
+        .map_err(|error| Failure::new(format!("cannot write {}: {error}", path.display())))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -85,6 +103,19 @@ mod tests {
         let output = Output::new(Some(&file), 1).unwrap();
         output.write(Pid::new(7), b"text").unwrap();
         assert_eq!(std::fs::read(directory.path().join("log.7")).unwrap(), b"text");
+    }
+
+    #[test]
+    fn every_process_has_a_file_of_its_own() {
+        let directory = tempfile::tempdir().unwrap();
+        for name in ["one.xml", "each.%p.xml"] {
+            let output = Output::new(Some(&directory.path().join(name).into_os_string()), 2).unwrap();
+            output.write(Pid::new(7), b"first").unwrap();
+            output.write_beside(Pid::new(8), b"second").unwrap();
+        }
+        let text = |name: &str| std::fs::read_to_string(directory.path().join(name)).unwrap();
+        assert_eq!([text("one.xml"), text("one.xml.8")], ["first", "second"]);
+        assert_eq!([text("each.7.xml"), text("each.8.xml")], ["first", "second"]);
     }
 
     #[test]

@@ -66,11 +66,6 @@ const IGNORED: &[&str] = &[
 const UNSUPPORTED: &[(&str, &str, &str)] = &[
     ("demangle", "yes", "symbol names are always demangled"),
     ("error-markers", "none", "use --json or --xml=yes for output that is read by programs"),
-    (
-        "leak-check-heuristics",
-        "all",
-        "stdstring, length64 and newarray are always on, multipleinheritance is not supported",
-    ),
     ("exit-on-first-error", "no", "leaks are detected when the program has exited"),
     ("progress-interval", "0", "nothing is reported before the program exits"),
     ("stats", "no", "not supported"),
