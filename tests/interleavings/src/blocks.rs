@@ -2,7 +2,7 @@
 
 use heaplens_format::arena::Family;
 use heaplens_format::{Addr, Bytes, SiteId};
-use heaplens_tracker::tables::blocks::{Around, Block};
+use heaplens_tracker::tables::blocks::{Block, Enclosing};
 
 use crate::schedules::{in_all, in_many, part, together};
 use crate::tables::{Tables, slot};
@@ -221,9 +221,9 @@ fn a_block_whose_neighbours_come_and_go_is_the_one_around_its_bytes() {
             part(|| {
                 put(tables, ELSEWHERE + 4);
                 take(tables, ELSEWHERE + 4);
-                Around::Nothing
+                Enclosing::Nothing
             }),
         ]);
-        assert_eq!(found[0], Around::Block(slot(FIRST), wide));
+        assert_eq!(found[0], Enclosing::Block(slot(FIRST), wide));
     });
 }
