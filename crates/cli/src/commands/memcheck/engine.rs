@@ -33,7 +33,7 @@ impl EnginePlan {
         }
         let input = if self.input.is_same() { "the same file again" } else { "nothing (/dev/null)" };
         eprint(&format!(
-            "heaplens: the program runs twice: first for leaks, then under Valgrind, which takes some 30 times as long; the \
+            "heaplens: the program runs twice: first for leaks, then under Valgrind, which takes many times as long; the \
              second run reads {input} from standard input, its output is discarded, and what it writes to files is written \
              again (--engine=valgrind-only runs it once)"
         ));
