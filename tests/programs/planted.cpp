@@ -52,6 +52,9 @@ OUT_OF_LINE void _PyObject_Malloc() { PLANT(malloc); }                   // plan
 OUT_OF_LINE void _PyObject_GC_Resize() { PLANT(malloc); }                // plant _PyObject_GC_Resize
 OUT_OF_LINE void _upb_Arena_SlowMalloc_dont_copy_me() { PLANT(malloc); } // plant _upb_Arena_SlowMalloc*
 OUT_OF_LINE void _upb_Arena_InitSlow() { PLANT(malloc); }                // plant _upb_Arena_InitSlow
+OUT_OF_LINE void g_type_register_planted() { PLANT(ZEROED); }            // plant g_type_register_*
+OUT_OF_LINE void g_type_class_ref_planted() { PLANT(ZEROED); }           // plant g_type_class_ref*
+OUT_OF_LINE void g_type_add_interface_planted() { PLANT(ZEROED); }       // plant g_type_add_interface_*
 }
 
 // A name that looks like the linker's and cannot be read.
@@ -109,6 +112,9 @@ extern "C" void plant() {
     _PyObject_GC_Resize();
     _upb_Arena_SlowMalloc_dont_copy_me();
     _upb_Arena_InitSlow();
+    g_type_register_planted();
+    g_type_class_ref_planted();
+    g_type_add_interface_planted();
     unreadable();
     google::protobuf::RepeatedField<int>().Grow();
     Eigen::ThreadPoolTempl<int>();
