@@ -91,6 +91,7 @@ impl MemcheckArguments {
     fn engine_options(&self, is_only: bool) -> Vec<String> {
         let mut options = self.valgrind_options.for_valgrind();
         options.push(format!("--num-callers={}", self.num_callers.max(LEAST_CALLERS)));
+        options.push(format!("--freelist-vol={}", self.freelist_vol));
         if self.show_mismatched_frees == YesNo::No {
             options.push("--show-mismatched-frees=no".to_owned());
         }

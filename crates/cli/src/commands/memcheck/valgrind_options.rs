@@ -210,9 +210,13 @@ mod tests {
 
     #[test]
     fn what_tunes_valgrind_is_passed_on_and_what_heaplens_decides_is_not() {
-        let args =
-            ["--track-origins=yes", "--freelist-vol=1000", "--child-silent-after-fork=no", "--stats=yes"];
-        assert_eq!(parsed(&args).for_valgrind(), ["--freelist-vol=1000", "--track-origins=yes"]);
+        let args = [
+            "--track-origins=yes",
+            "--freelist-big-blocks=1000",
+            "--child-silent-after-fork=no",
+            "--stats=yes",
+        ];
+        assert_eq!(parsed(&args).for_valgrind(), ["--freelist-big-blocks=1000", "--track-origins=yes"]);
     }
 
     #[test]
