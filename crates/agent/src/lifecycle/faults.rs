@@ -19,6 +19,9 @@ use crate::c::real;
 /// Set where our handler is in place.
 static IS_ON: AtomicBool = AtomicBool::new(false);
 
+/// Set at an access that is to end the program: the signal may come again on the way, and is the same access.
+static IS_ENDING: AtomicBool = AtomicBool::new(false);
+
 /// What the program wants to be done. Zero: the default.
 struct ProgramAction {
     is_taken: AtomicBool,
@@ -96,9 +99,14 @@ unsafe extern "C" fn on_signal(signal: c_int, info: *mut libc::siginfo_t, contex
     unsafe {
         let errno = *libc::__errno_location();
         let answer = match (*info).si_code {
-            SEGV_ACCERR => tracker().on_fault(access(&*info, &*context.cast::<libc::ucontext_t>())),
+            SEGV_ACCERR if !IS_ENDING.load(Relaxed) => {
+                tracker().on_fault(access(&*info, &*context.cast::<libc::ucontext_t>()))
+            }
             _ => FaultAnswer::NotOurs,
         };
+        if answer == FaultAnswer::Stop {
+            IS_ENDING.store(true, Relaxed);
+        }
         *libc::__errno_location() = errno;
         if answer != FaultAnswer::GoOn {
             pass_on(signal, info, context);
