@@ -92,6 +92,7 @@ impl Tracker {
             if seen >= number || left == 0 {
                 return left != 0;
             }
+            sys::clear_below_stack();
             match sys::wait_on(taken, seen, left.min(SLEEP_NS)) {
                 Ok(()) | Err(Errno(libc::EINTR | libc::EAGAIN | libc::ETIMEDOUT)) => {}
                 Err(_) => return false,

@@ -26,6 +26,24 @@ pub unsafe fn map(
     unsafe { syscall(libc::SYS_mmap, args) }
 }
 
+/// Clears what functions of ours that have returned left below the stack pointer. The memory there is read as the stack of a thread that
+/// waits (a leaf function may use it), and an old pointer would seem to hold a block.
+///
+/// Apart, since its caller has nothing there: a function that calls another one is no leaf.
+#[unsafe(naked)]
+pub extern "C" fn clear_below_stack() {
+    core::arch::naked_asm!(
+        ".cfi_startproc",
+        "lea rdi, [rsp - 1024]",
+        "mov ecx, 128",
+        "xor eax, eax",
+        "cld",
+        "rep stosq",
+        "ret",
+        ".cfi_endproc",
+    )
+}
+
 /// Our private memory outside the arena, for the recorder: it counts what of it is resident.
 static OWN: OwnRanges = OwnRanges::new();
 

@@ -13,5 +13,6 @@ pub use identity::{
     resident_bytes, soft_limit, thread_id, thread_name,
 };
 pub use memory::{
-    advise, map, memory_of_machine, own_ranges, private_pages, protect, read_bytes, read_words, unmap,
+    advise, clear_below_stack, map, memory_of_machine, own_ranges, private_pages, protect, read_bytes,
+    read_words, unmap,
 };
