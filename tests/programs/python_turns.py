@@ -196,6 +196,67 @@ def generator_in_generator():
     say("generator_in_generator", 80, True, produce)
 
 
+def generator_with_a_loop_inside():
+    def read(sources):
+        for source in sources:
+            work()
+            for _ in range(4):
+                work()
+            yield source
+
+    drain(read(bytearray(5000) for _ in range(137)))
+    say("generator_with_a_loop_inside", 137, False, read)
+
+
+def packets(number):
+    while number:
+        work()
+        yield number
+        number -= 1
+
+
+def loop_over_a_generator():
+    """Only the generator allocates: while the loop looks for its next item."""
+
+    def read(items):
+        for _ in items:
+            pass
+
+    read(packets(137))
+    say("loop_over_a_generator", 137, False, read, least=136)
+
+
+def loop_over_a_chain_of_generators():
+    def halves(items):
+        for item in items:
+            yield item
+            yield item
+
+    def read(items):
+        for _ in items:
+            pass
+
+    read(halves(packets(50)))
+    say("loop_over_a_chain_of_generators", 100, False, read, least=96)
+
+
+def loop_over_a_generator_that_skips():
+    """Of what its loop goes through it gives a third: the others are no items, and only those count that the body shows."""
+
+    def thirds(items):
+        for item in items:
+            if item % 3:
+                continue
+            yield item
+
+    def read(items):
+        for _ in items:
+            work(6000)
+
+    read(thirds(packets(300)))
+    say("loop_over_a_generator_that_skips", 100, False, read, least=99)
+
+
 def abandoned_generators():
     """Left half-way, and freed."""
     drain(itertools.islice(produce(1000), 30))
@@ -312,7 +373,7 @@ def server():
     say("server", 45 * 8, True, client, 2)
 
 
-HELPERS = {"work", "say", "drain", "in_turns", "gather", "produce", "count", "await_twice", "count_in_while", "silent_at_last", "visit", "walk"}
+HELPERS = {"work", "say", "drain", "in_turns", "gather", "produce", "packets", "count", "await_twice", "count_in_while", "silent_at_last", "visit", "walk"}
 
 if __name__ == "__main__":
     if len(sys.argv) > 1:

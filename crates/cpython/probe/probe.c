@@ -531,6 +531,7 @@ static void types(void)
     FIXED("type_object.name", AT(PyTypeObject, tp_name));
     FIXED("type_object.basicsize", AT(PyTypeObject, tp_basicsize));
     FIXED("type_object.itemsize", AT(PyTypeObject, tp_itemsize));
+    FIXED("type_object.dealloc", AT(PyTypeObject, tp_dealloc));
     FIXED("type_object.flags", AT(PyTypeObject, tp_flags));
     FIXED("type_object.doc", AT(PyTypeObject, tp_doc));
     FIXED("type_object.weaklistoffset", AT(PyTypeObject, tp_weaklistoffset));

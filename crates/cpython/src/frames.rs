@@ -62,6 +62,14 @@ impl Layout {
         }
     }
 
+    /// Whether an object is the generator that a frame belongs to: one that runs, or waits.
+    pub fn is_generator_of<M: ReadMemory>(&self, memory: &M, object: u64, frame: u64) -> bool {
+        match self.generator {
+            Generator::Object(word) => memory.pointer(object + word) == Some(frame),
+            Generator::Inside { frame: inside, .. } => object + inside == frame,
+        }
+    }
+
     /// Where the frame of a finished generator begins, if it lies in the generator.
     pub fn finished_frame<M: ReadMemory>(&self, memory: &M, generator: u64) -> Option<u64> {
         let Generator::Inside { frame, state } = self.generator else { return None };

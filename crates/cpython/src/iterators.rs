@@ -56,8 +56,8 @@ impl Counter {
 pub enum Kind {
     /// An iterator whose progress can be read.
     Countable(Progress),
-    /// Another iterator.
-    Uncountable,
+    /// Another iterator: the object.
+    Uncountable(u64),
     /// Something else.
     Other,
 }
@@ -153,10 +153,10 @@ impl Types {
             _ if !words.is_alive() => Kind::Other,
             kind if self.is_countable(kind) => match self.progress(memory, &words) {
                 Some(progress) => Kind::Countable(Progress { iterator: object, ..progress }),
-                None => Kind::Uncountable,
+                None => Kind::Uncountable(object),
             },
             kind => match memory.word(kind + type_object::ITERNEXT) {
-                Some(next) if next != 0 => Kind::Uncountable,
+                Some(next) if next != 0 => Kind::Uncountable(object),
                 _ => Kind::Other,
             },
         }

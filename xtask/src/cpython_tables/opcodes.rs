@@ -27,6 +27,8 @@ pub struct Opcodes {
     pub forward: BTreeSet<u8>,
     /// What does not go on to the next instruction.
     pub terminal: BTreeSet<u8>,
+    /// What gives a value to whoever iterates a generator.
+    pub yields: BTreeSet<u8>,
     /// What begins a handler of exceptions, where these stand behind everything else.
     pub handlers: BTreeSet<u8>,
     /// Bytes that a unit of a jump's argument is.
@@ -79,6 +81,7 @@ pub fn of(interpreter: &Interpreter, probe: &Probe) -> Result<Opcodes> {
         backward: relative(is_backward),
         forward: relative(|name| name != "FOR_ITER" && !is_backward(name)),
         terminal: forms.of(TERMINAL.iter()),
+        yields: forms.of(["YIELD_VALUE"].iter()),
         handlers: HANDLERS
             .iter()
             .filter(|(_, versions)| versions.contains(&interpreter.minor))

@@ -82,6 +82,7 @@ fn write_opcodes(text: &mut String, opcodes: &Opcodes) -> Result<()> {
         ("backward", &opcodes.backward),
         ("forward", &opcodes.forward),
         ("terminal", &opcodes.terminal),
+        ("yields", &opcodes.yields),
         ("handlers", &opcodes.handlers),
     ];
     for (name, list) in lists {

@@ -17,13 +17,20 @@ const MOMENT_NS: u64 = 100_000_000;
 /// Then a loop in which memory grew by less than this part of what it grew by in another is none: 1 / 16.
 const PART_OF_GROWTH: u64 = 16;
 
+/// A loop that runs often, with so many iterations each time, is a part of what the program does again and again: then each run counts.
+const LEAST_OF_RUN: u64 = 2;
+/// What iterations are then.
+const RUNS: &str = "each a run of the whole loop";
+
 /// The main loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Iterations {
     /// Its numbers in the recording, by which its marks are known: one for each thread that ran it, in their order.
     pub of_loops: Vec<LoopId>,
-    /// Iterations that began, in all threads.
+    /// Iterations that began, in all threads; or runs of the whole loop, where something that is not known ran it again and again.
     pub count: u64,
+    /// Iterations that the loop itself made.
+    pub(crate) of_loop: u64,
     /// Whether that is all of them for sure.
     pub is_exact: bool,
     /// Where the loop is.
@@ -48,6 +55,14 @@ pub struct NamedMark {
 }
 
 impl Iterations {
+    /// So many of the loop's own iterations, as they are counted.
+    fn unit(&self, iterations: u64) -> u64 {
+        match self.of_loop {
+            same if same == self.count => iterations,
+            all => (u128::from(iterations) * u128::from(self.count) / u128::from(all.max(1))) as u64,
+        }
+    }
+
     /// The marks of its iterations by their indices, and how many it had made then, in all threads.
     pub(crate) fn marks<'a>(&'a self, process: &'a Process) -> impl Iterator<Item = (usize, u64)> + 'a {
         let (mut made, mut all) = (vec![0u64; self.of_loops.len()], 0u64);
@@ -57,7 +72,7 @@ impl Iterations {
             let thread = self.of_loops.binary_search(&of_loop).ok()?;
             all = all.wrapping_sub(made[thread]).wrapping_add(iterations);
             made[thread] = iterations;
-            Some((index, all))
+            Some((index, self.unit(all)))
         })
     }
 }
@@ -79,11 +94,17 @@ pub(crate) fn iterations(process: &Process) -> Option<Iterations> {
     let same: Vec<usize> = (0..loops.len()).filter(is_same).collect();
     let one = &process.loops[chosen];
     let code = code_of(process, one).cloned().unwrap_or_default();
+    let steps = steps_of(process, one, &code);
+    let of_loop = turns[chosen].iterations;
+    let runs: u64 = same.iter().map(|&at| process.loops[at].runs).sum();
+    let is_run_again = steps.is_none() && runs >= ENOUGH_ITERATIONS && of_loop / LEAST_OF_RUN >= runs;
     Some(Iterations {
         of_loops: same.iter().map(|&at| LoopId::new(at as u32 + 1)).collect(),
-        count: turns[chosen].iterations,
-        is_exact: same.iter().all(|&at| process.loops[at].is_exact),
-        steps: steps_of(process, one, &code),
+        count: if is_run_again { runs } else { of_loop },
+        of_loop,
+        // A run that allocates nothing leaves no trace.
+        is_exact: !is_run_again && same.iter().all(|&at| process.loops[at].is_exact),
+        steps: if is_run_again { Some(RUNS) } else { steps },
         file: code.file,
         line: one.line,
         function: code.name,
@@ -188,6 +209,18 @@ mod tests {
         let code = Code { name: "main".into(), file: "train.py".into(), first_line: 1 };
         let process = Process { loops: loops.to_vec(), codes: vec![code], ..Process::default() };
         iterations(&process).map(|found| (found.line, found.count))
+    }
+
+    #[test]
+    fn of_a_loop_that_is_run_again_and_again_each_run_is_an_iteration() {
+        let found = |made: u64, runs: u64| {
+            let loops = vec![one(1, 0, 5, 900), Loop { runs, ..one(2, 0, made, 900) }];
+            let process = Process { loops, ..Process::default() };
+            iterations(&process).map(|found| (found.count, found.steps.is_some(), found.unit(made / 2)))
+        };
+        assert_eq!(found(900, 30), Some((30, true, 15)));
+        assert_eq!(found(900, 3), Some((900, false, 450)), "epochs");
+        assert_eq!(found(40, 30), Some((40, false, 20)), "of one or two");
     }
 
     #[test]

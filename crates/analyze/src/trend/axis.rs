@@ -290,6 +290,7 @@ mod tests {
         Iterations {
             of_loops: vec![LoopId::new(1)],
             count,
+            of_loop: count,
             is_exact: true,
             file: "a".into(),
             line: 1,

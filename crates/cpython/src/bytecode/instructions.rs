@@ -18,6 +18,8 @@ pub struct Opcodes {
     pub forward: &'static [u8],
     /// What does not go on to the next instruction.
     pub terminal: &'static [u8],
+    /// What gives a value to whoever iterates a generator.
+    pub yields: &'static [u8],
     /// How many bytes a unit of a jump's argument is: 1 before 3.10.
     pub bytes_per_unit: u32,
     /// (first, last, units of cache after it) of all instructions; empty where there are no caches.

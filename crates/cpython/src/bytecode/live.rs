@@ -15,6 +15,8 @@ pub struct CodeLoop {
     pub end: u32,
     /// Units of the instruction that takes the next item, with its arguments and caches; 0 where it is no `for` loop.
     pub item_units: u32,
+    /// Values that each iteration gives to whoever iterates the generator; 0 where it may give none, or is in no generator.
+    pub yields: u32,
 }
 
 impl CodeLoop {

@@ -19,6 +19,7 @@
 
 mod instructions;
 mod live;
+mod yields;
 
 pub use instructions::Opcodes;
 use instructions::{Instruction, instructions};
@@ -50,6 +51,7 @@ impl Loops {
         }
         let mut loops = Self::default();
         for &one in found.all() {
+            let one = CodeLoop { yields: yields::of(opcodes, code, one, found.all()), ..one };
             match one.has_iterator() {
                 true => live::parts(opcodes, code, one, |part| loops.add(part)),
                 false => loops.add(one),
@@ -68,7 +70,7 @@ impl Loops {
         let Instruction { begin, opcode, next, .. } = *instruction;
         let Some(target) = instruction.target(opcodes) else { return };
         if opcodes.for_iter.contains(&opcode) {
-            self.add(CodeLoop { first: begin, begin, end: target, item_units: next - begin });
+            self.add(CodeLoop { first: begin, begin, end: target, item_units: next - begin, yields: 0 });
         } else if target <= begin {
             self.add_backward(target, next);
         }
@@ -80,7 +82,7 @@ impl Loops {
         match known {
             Some(known) if known.has_iterator() => {}
             Some(known) => known.end = known.end.max(end),
-            None => self.add(CodeLoop { first, begin: first, end, item_units: 0 }),
+            None => self.add(CodeLoop { first, begin: first, end, item_units: 0, yields: 0 }),
         }
     }
 
@@ -106,7 +108,7 @@ mod tests {
     }
 
     fn of_items(first: u32, begin: u32, end: u32) -> CodeLoop {
-        CodeLoop { first, begin, end, item_units: 1 }
+        CodeLoop { first, begin, end, item_units: 1, yields: 0 }
     }
 
     #[test]
@@ -122,7 +124,7 @@ mod tests {
         // 3.11: FOR_ITER to 4; NOP; JUMP_BACKWARD 3 to the FOR_ITER; then NOP; POP_JUMP_BACKWARD_IF_TRUE 2 to the NOP
         let code = [93, 2, 9, 0, 140, 3, 9, 0, 176, 2, 9, 0];
         let loops = Loops::read(of_minor(11), &code);
-        let other = CodeLoop { first: 3, begin: 3, end: 5, item_units: 0 };
+        let other = CodeLoop { item_units: 0, ..of_items(3, 3, 5) };
         assert_eq!(loops.all(), [of_items(0, 0, 3), other]);
     }
 

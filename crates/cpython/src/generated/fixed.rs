@@ -286,6 +286,8 @@ pub mod type_object {
     pub const BASES: u64 = 336;
     /// `PyTypeObject.tp_basicsize`
     pub const BASICSIZE: u64 = 32;
+    /// `PyTypeObject.tp_dealloc`
+    pub const DEALLOC: u64 = 48;
     /// `PyTypeObject.tp_dict`
     pub const DICT: u64 = 264;
     /// `PyTypeObject.tp_dictoffset`

@@ -76,6 +76,7 @@ static OPCODES: Opcodes = Opcodes {
     backward: &[],
     forward: &[110, 122, 143, 154],
     terminal: &[83, 110, 113, 119, 130],
+    yields: &[86],
     handlers: &[],
     bytes_per_unit: 2,
     caches: &[],

@@ -80,6 +80,7 @@ static OPCODES: Opcodes = Opcodes {
     backward: &[38, 140, 173, 174, 175, 176],
     forward: &[110, 111, 112, 114, 115, 123, 128, 129],
     terminal: &[38, 83, 110, 119, 130, 134, 140],
+    yields: &[86],
     handlers: &[],
     bytes_per_unit: 2,
     #[rustfmt::skip]

@@ -80,6 +80,7 @@ static OPCODES: Opcodes = Opcodes {
     backward: &[140],
     forward: &[110, 114, 115, 123, 128, 129, 168],
     terminal: &[83, 110, 119, 121, 130, 134, 140],
+    yields: &[150],
     handlers: &[35, 55],
     bytes_per_unit: 2,
     #[rustfmt::skip]

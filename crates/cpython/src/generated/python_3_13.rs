@@ -80,6 +80,7 @@ static OPCODES: Opcodes = Opcodes {
     backward: &[77],
     forward: &[79, 97, 98, 99, 100, 104, 208],
     terminal: &[36, 77, 78, 79, 101, 102, 103],
+    yields: &[118],
     handlers: &[33],
     bytes_per_unit: 2,
     #[rustfmt::skip]

@@ -80,6 +80,7 @@ static OPCODES: Opcodes = Opcodes {
     backward: &[75, 175, 176],
     forward: &[77, 100, 101, 102, 103, 106, 197],
     terminal: &[35, 75, 76, 77, 104, 105, 175, 176],
+    yields: &[120],
     handlers: &[32],
     bytes_per_unit: 2,
     #[rustfmt::skip]

@@ -75,6 +75,7 @@ static OPCODES: Opcodes = Opcodes {
     backward: &[],
     forward: &[110, 122, 143, 154],
     terminal: &[48, 83, 110, 113, 130],
+    yields: &[86],
     handlers: &[],
     bytes_per_unit: 1,
     caches: &[],

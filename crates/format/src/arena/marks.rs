@@ -167,6 +167,8 @@ pub struct LoopRecord {
     pub slot: AtomicU32,
     /// Iterations that began.
     pub iterations: AtomicU64,
+    /// How often it was entered.
+    pub runs: AtomicU64,
     /// Iterations that were to come when it was last seen, at least, in all its frames; 0 when its iterators were freed, `u64::MAX` where it is
     /// not known.
     pub left: AtomicU64,
@@ -186,7 +188,7 @@ pub const ENOUGH_ITERATIONS: u64 = 20;
 pub const ENOUGH_TO_JUDGE: u64 = 10;
 
 /// The size of a [`LoopRecord`].
-pub const LOOP_SIZE: usize = 56;
+pub const LOOP_SIZE: usize = 64;
 const _: () = assert!(size_of::<LoopRecord>() == LOOP_SIZE);
 
 /// Iterations were counted by an iterator, not guessed from where the code was.

@@ -156,6 +156,8 @@ pub struct Loop {
     pub iterations: u64,
     /// Whether that is all of them for sure.
     pub is_exact: bool,
+    /// How often it was seen to be entered; 0 where that was not counted, as before format 2.14.
+    pub runs: u64,
     /// When it was first seen, since the start of the run.
     pub first: Nanos,
     /// When its last mark was made, or an iterator of it was freed after that.

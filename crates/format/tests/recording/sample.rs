@@ -15,6 +15,15 @@ use heaplens_format::{Addr, Bytes, CodeId, LoopId, Loss, ModuleId, Nanos, NodeId
 
 /// A shell that was replaced by a program which runs Python, with a loop in it.
 pub fn sample() -> Recording {
+    let mut recording = sample_of_format_2_13();
+    for (runs, one) in (1..).zip(&mut recording.processes[0].loops) {
+        one.runs = runs;
+    }
+    recording
+}
+
+/// What format 2.13 could say: not how often loops were entered.
+pub fn sample_of_format_2_13() -> Recording {
     let mut recording = sample_of_format_2_11();
     recording.processes[0].errors = vec![
         MemoryError {
@@ -216,6 +225,7 @@ pub fn sample_of_format_2_1() -> Recording {
         thread: 1,
         iterations,
         is_exact: around.is_none(),
+        runs: 0,
         first: Nanos::new(300),
         last: Nanos::new(900),
     };

@@ -329,20 +329,20 @@ fn loops(codes: u32) -> BoxedStrategy<Vec<Loop>> {
         return Just(vec![]).boxed();
     }
     let location = (1..=codes, any::<u32>(), any::<u32>(), any::<u32>());
-    let count = (any::<u64>(), any::<bool>(), nanos(), nanos());
-    let one =
-        (location, count).prop_map(|((code, line, around, thread), (iterations, is_exact, first, last))| {
-            Loop {
-                code: CodeId::new(code),
-                line,
-                around: (around % 2 == 0).then(|| LoopId::new(around)),
-                thread,
-                iterations,
-                is_exact,
-                first,
-                last,
-            }
-        });
+    let count = (any::<u64>(), any::<bool>(), any::<u64>(), nanos(), nanos());
+    let one = (location, count).prop_map(
+        |((code, line, around, thread), (iterations, is_exact, runs, first, last))| Loop {
+            code: CodeId::new(code),
+            line,
+            around: (around % 2 == 0).then(|| LoopId::new(around)),
+            thread,
+            iterations,
+            is_exact,
+            runs,
+            first,
+            last,
+        },
+    );
     // The loop around one is any of them.
     let bound = |mut loops: Vec<Loop>| {
         let count = loops.len() as u32;

@@ -52,6 +52,7 @@ fn one_loop(
         iterations: field(offset_of!(LoopRecord, iterations)),
         is_exact: flags & (LOOP_COUNTED | LOOP_UNSURE | LOOP_SHARED) == LOOP_COUNTED
             && field(offset_of!(LoopRecord, left)) == 0,
+        runs: field(offset_of!(LoopRecord, runs)),
         first: since_start(field(offset_of!(LoopRecord, first_ns))),
         last: since_start(field(offset_of!(LoopRecord, last_ns))),
     }

@@ -202,7 +202,7 @@ fn loops(known: &Known, arena: &Arena, code: u64) -> u64 {
     let loops = Loops::read(known.opcodes, unsafe { bytes_at(instructions, LONGEST_CODE) });
     put(arena, size_of_val(loops.all()), |target| {
         for (one, target) in loops.all().iter().zip(target.chunks_exact_mut(size_of::<CodeLoop>())) {
-            let words = [one.first, one.begin, one.end, one.item_units];
+            let words = [one.first, one.begin, one.end, one.item_units, one.yields];
             words
                 .iter()
                 .zip(target.chunks_exact_mut(4))

@@ -8,6 +8,7 @@
 //!                                                            │ 8, its number             (a session was run)
 //!                                                            │ 9 or 10, section, pass    (it began, ended; since format 2.13)
 //!   histories: site │ (marks since the change before │ live bytes │ live blocks until then)*
+//!   runs:      how often each loop was entered, where that was counted of any (since format 2.14)
 //! ```
 //!
 //! Loops, marks and sites count from 1, 0 and 0.
@@ -33,6 +34,9 @@ pub(crate) fn write(process: &Process, to: &mut Writer) {
     }
     to.count(process.histories.len());
     process.histories.iter().for_each(|history| write_history(history, to));
+    if process.loops.iter().any(|one| one.runs > 0) {
+        process.loops.iter().for_each(|one| to.number(one.runs));
+    }
 }
 
 pub(crate) fn read(process: &mut Process, from: &mut Reader<'_>) -> Outcome {
@@ -42,7 +46,14 @@ pub(crate) fn read(process: &mut Process, from: &mut Reader<'_>) -> Outcome {
         at = at.wrapping_add(from.signed()? as u64);
         Ok(Mark { at: Nanos::new(at), live: Bytes::new(from.number()?), kind: read_kind(from)? })
     })?;
-    from.rows(2, &mut process.histories, read_history)
+    from.rows(2, &mut process.histories, read_history)?;
+    // Format 2.13 ends here.
+    if from.left() > 0 {
+        for one in &mut process.loops {
+            one.runs = from.number()?;
+        }
+    }
+    Ok(())
 }
 
 fn write_loop(one: &Loop, to: &mut Writer) {
@@ -64,6 +75,7 @@ fn read_loop(from: &mut Reader<'_>) -> Result<Loop, PayloadFault> {
         thread: from.small()?,
         iterations: from.number()?,
         is_exact: from.number()? != 0,
+        runs: 0,
         first: Nanos::new(from.number()?),
         last: Nanos::new(from.number()?),
     })

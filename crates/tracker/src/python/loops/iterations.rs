@@ -185,6 +185,8 @@ impl LoopState {
             if self.run.is_open() || !is_whole || self.may_be_forgotten(arena, running) {
                 self.flag(arena, LOOP_UNSURE);
             }
+            let runs = &record(arena, self.record).runs;
+            runs.store(runs.load(Relaxed) + 1, Relaxed);
             // Later references change nothing: nobody gets at an iterator that only its loop has, and items that others took are gone.
             self.run.is_own = !running.is_shared;
         }
@@ -226,6 +228,13 @@ impl LoopState {
         (self.shown_by, self.began_since) = (inner, Inner::default());
         let record = record(tables.arena, self.record);
         record.iterations.store(record.iterations.load(Relaxed) + iterations, Relaxed);
+        self.mark_if_due(tables, record, may_mark);
+    }
+
+    /// The generator that it iterates gave it so many items, and it looks for another one.
+    pub(super) fn take_items(&mut self, items: u64, tables: Tables<'_>, may_mark: bool) {
+        let record = record(tables.arena, self.record);
+        record.iterations.store(record.iterations.load(Relaxed) + items, Relaxed);
         self.mark_if_due(tables, record, may_mark);
     }
 

@@ -31,6 +31,8 @@ pub(super) struct LoopRun {
     pub(super) can_suspend: bool,
     /// Whether it looks for its next item: the iteration counts once its body is seen.
     pub(super) is_seeking: bool,
+    /// Whether it did so when it was last seen, be it that the iteration was counted already.
+    pub(super) was_seeking: bool,
 }
 
 impl LoopRun {
@@ -54,6 +56,11 @@ impl LoopRun {
         is_same && (is_known || running.is_shared && self.counter.block != 0)
     }
 
+    /// Whether it looked for an item when it was last seen, in the frame of a loop that does so now.
+    pub(super) fn still_seeks(&self, running: &Running) -> bool {
+        self.frame == running.frame && self.was_seeking && running.seeks_item
+    }
+
     pub(super) fn see(&mut self, running: &Running) {
         let progress = running.progress.unwrap_or_default();
         self.instruction = running.instruction;
@@ -62,6 +69,7 @@ impl LoopRun {
         self.left = running.progress.map_or(u64::MAX, |progress| progress.left);
         self.counter = progress.counter;
         self.can_suspend = running.can_suspend;
+        self.was_seeking = running.seeks_item;
     }
 
     /// Goes on where another run over the same iterator was: items that one of them has taken are counted once.

@@ -8,7 +8,7 @@ use heaplens_format::arena::Region;
 
 use super::event::Tables;
 use crate::modules::interpreter::{Known, Thread};
-use crate::modules::memory::{Live, word};
+use crate::modules::memory::{Checked, Live, word};
 use crate::python::codes::{self, Codes};
 use crate::python::walk::MOST_FRAMES;
 use crate::tables::arena::Arena;
@@ -28,6 +28,10 @@ pub(super) struct Running {
     address: u64,
     /// Of a `for` loop: how many others are around it in the same code.
     iterator: Option<usize>,
+    /// Its iterator, once it was asked; 0 where it reports its progress, and where there is none.
+    iterated: u64,
+    /// Values that each of its iterations gives to whoever iterates the generator that it is in.
+    yields: u32,
     /// How far it is, once it was asked.
     pub(super) progress: Option<Progress>,
     /// Whether others may take items from the iterator.
@@ -47,6 +51,9 @@ impl Running {
     pub(super) fn ask(&mut self, known: &Known, tables: Tables<'_>) {
         let iterator = self.iterator.and_then(|around| known.iterator(self.frame, self.address, around));
         self.is_left = self.iterator.is_some() && iterator.is_none();
+        if let Some(Kind::Uncountable(object)) = iterator {
+            self.iterated = object;
+        }
         let Some(Kind::Countable(mut progress)) = iterator else { return };
         if !tables.samples.notices_ends() {
             progress.counter.block = 0;
@@ -57,6 +64,18 @@ impl Running {
         self.is_shared = progress.others > 0
             && progress.others > codes::references_of_argument(known, tables.arena, self.code);
         self.progress = Some(progress);
+    }
+}
+
+impl Running {
+    /// How many items a loop has taken for each iteration of this one: those that the generator gives whose loop this is. 0 where the loop takes
+    /// its items from elsewhere, and where it is not known how many there were.
+    pub(super) fn items_for(&self, around: &Self, known: &Known) -> u32 {
+        let is_its = around.seeks_item
+            && around.iterated != 0
+            && self.can_suspend
+            && known.layout.is_generator_of(&Checked, around.iterated, self.frame);
+        if is_its { self.yields } else { 0 }
     }
 }
 
@@ -127,6 +146,8 @@ impl LoopStack {
                 frame,
                 address: code,
                 iterator: one.has_iterator().then(|| outer.count()),
+                iterated: 0,
+                yields: one.yields,
                 progress: None,
                 is_shared: false,
                 is_left: false,

@@ -11,9 +11,9 @@ use super::iterations::{Again, Around, Inner, LoopState, LoopStep, step};
 use super::pause::{Pause, Settled};
 use super::records::{adopt, flag, parent_of, record, record_of};
 use super::run::LoopRun;
-use super::running::{LoopStack, Running, WatchedFrame};
+use super::running::{DEEPEST, LoopStack, Running, WatchedFrame};
 use super::suspended::SuspendedRuns;
-use crate::modules::interpreter::Thread;
+use crate::modules::interpreter::{Known, Thread};
 use crate::modules::memory::Checked;
 use crate::objects::samples::Samples;
 use crate::python::codes::Codes;
@@ -34,6 +34,14 @@ pub struct Loops {
     events: u32,
     kept: [LoopState; KEPT],
     suspended: SuspendedRuns,
+}
+
+/// A loop that looks for its next item, as it did when it was last seen.
+#[derive(Clone, Copy)]
+struct Waiting {
+    /// Its entry.
+    index: usize,
+    may_mark: bool,
 }
 
 /// What must change before anything can have advanced.
@@ -135,6 +143,7 @@ impl Loops {
         let mut stack = LoopStack::default();
         stack.read(thread, codes, tables);
         let (mut around, mut settled) = (Around::default(), None);
+        let mut waiting = [None; DEEPEST];
         let went_around =
             core::mem::take(&mut self.watched.went_around) && self.watched.frame.frame == stack.watched.frame;
         for at in 0..stack.count {
@@ -150,6 +159,8 @@ impl Loops {
             let went_around = is_innermost && went_around;
             let again = Again { key: is_innermost.then_some(key), went_around };
             let step = step(tables.arena, kept, &running, around.is_new, again);
+            let waits = step == LoopStep::Advanced(0) && kept.run.still_seeks(&running);
+            waiting[at] = waits.then_some(Waiting { index, may_mark: !around.is_enough });
             // A loop that began anew inside one that does not report its iterations: that one has advanced.
             if let (LoopStep::Entered(_), Some(outer), true) =
                 (step, around.silent, kept.run.frame == running.frame)
@@ -159,13 +170,16 @@ impl Loops {
                 let inner = Inner { record, instruction: if is_called { outer.run.instruction } else { 0 } };
                 outer.advance_unseen(inner, tables, around.may_mark_silent);
             }
+            if let LoopStep::Advanced(iterations @ 1..) = step {
+                self.advance_consumers(iterations, &stack, (at, &waiting), thread.known, tables);
+            }
             let before = self.kept[index].run.counter.block;
             around.enter(&mut self.kept[index], index, &running, step, tables, key);
             if matches!(step, LoopStep::Entered(_)) || self.kept[index].run.counter.block != before {
                 self.watch_iterator(index, tables.samples);
             }
             if step != LoopStep::Advanced(0) {
-                self.begin_anew_inside(around.parent);
+                self.begin_anew_inside(around.parent, running.frame);
             }
             let recurs = stack.recurs(at);
             if recurs {
@@ -180,6 +194,27 @@ impl Loops {
         }
         self.watch(&event, &stack);
         self.pause.begin(settled);
+    }
+
+    /// The loop of a generator has advanced, and whoever iterates that generator asked it for an item before and does so now: so it took what the generator
+    /// gave meanwhile. If it is a generator itself, the same holds for whoever iterates that.
+    fn advance_consumers(
+        &mut self,
+        iterations: u64,
+        stack: &LoopStack,
+        (at, waiting): (usize, &[Option<Waiting>; DEEPEST]),
+        known: &Known,
+        tables: Tables<'_>,
+    ) {
+        let mut items = iterations;
+        for outer in (0..at).rev() {
+            let Some(Waiting { index, may_mark }) = waiting[outer] else { break };
+            items *= u64::from(stack.loops[outer + 1].items_for(&stack.loops[outer], known));
+            if items == 0 {
+                break;
+            }
+            self.kept[index].take_items(items, tables, may_mark);
+        }
     }
 
     /// The loop's entry, made where it is new in the entry of the one that was not seen for longest.
@@ -260,10 +295,11 @@ impl Loops {
         }
     }
 
-    /// A loop has advanced: those inside it, whether they run now or not, begin anew when they are next seen.
-    fn begin_anew_inside(&mut self, record: u32) {
+    /// A loop has advanced: those inside it, whether they run now or not, begin anew when they are next seen. Another frame that can be suspended goes on.
+    fn begin_anew_inside(&mut self, record: u32, frame: u64) {
         let inside = self.kept.iter_mut().filter(|kept| kept.parent == record && kept.record != record);
-        inside.filter(|kept| !kept.run.can_suspend).for_each(|kept| kept.run.frame = 0);
+        let goes_on = |kept: &LoopState| kept.run.can_suspend && kept.run.frame != frame;
+        inside.filter(|kept| !goes_on(kept)).for_each(|kept| kept.run.frame = 0);
     }
 
     /// Has the agent notice when the iterator of a loop is freed. Any other loop that had one at this address is over.
