@@ -133,7 +133,10 @@ fn names_begin_at_modules_and_at_variables_of_functions_that_run() {
                         root.object.get(),
                     ));
                 }
-                RootName::Local { .. } | RootName::Temporary { .. } | RootName::Interpreter(_) => {}
+                RootName::Local { .. }
+                | RootName::Temporary { .. }
+                | RootName::Interpreter(_)
+                | RootName::NumberedModule(_) => {}
             }
         }
         assert_eq!(locals, expected, "{:?}", stopped.version());

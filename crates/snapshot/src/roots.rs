@@ -8,6 +8,8 @@ use crate::span::Span;
 pub enum RootKind {
     /// Data of a module, or of a file that is mapped.
     Data,
+    /// The state of Python's interpreter, a part of a module's data.
+    PythonRuntime,
     /// The used part of a stack, with the thread-local data after it.
     Stack {
         /// The thread, as the kernel numbers it.
@@ -27,6 +29,7 @@ impl RootKind {
     pub const fn rank(self) -> Rank {
         match self {
             Self::Data => Rank::Data,
+            Self::PythonRuntime => Rank::PythonRuntime,
             Self::Stack { .. } => Rank::Stack,
             Self::Mapped { .. } => Rank::Mapped,
             Self::Anonymous => Rank::Anonymous,
@@ -55,15 +58,17 @@ pub enum Rank {
     Mapped,
     /// Memory without a name.
     Anonymous,
-    /// The interpreter's own state.
+    /// What the interpreter keeps for itself under a name.
     Interpreter,
     /// What Python functions that run have not yet given a name.
     Temporary,
+    /// Other words of the interpreter's state: behind the last entry of a free list stand objects that it gave away.
+    PythonRuntime,
 }
 
 impl Rank {
     /// All of them, in the order of search.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::MainModule,
         Self::Local,
         Self::LibraryLocal,
@@ -74,6 +79,7 @@ impl Rank {
         Self::Anonymous,
         Self::Interpreter,
         Self::Temporary,
+        Self::PythonRuntime,
     ];
 }
 

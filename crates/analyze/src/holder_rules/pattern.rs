@@ -21,6 +21,8 @@ enum Element {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum StepName {
     Any,
+    /// What the interpreter keeps.
+    Interpreter(&'static str),
     /// A module; with `.*` all below it, too.
     Module(&'static str),
     Variable(&'static str),
@@ -112,9 +114,14 @@ impl StepName {
             "[*]" => Self::Element,
             "default of *" => Self::Default,
             "key" | "element" => Self::Part(text),
-            _ => match (text.strip_prefix("module "), text.strip_prefix('.')) {
-                (Some(module), _) => Self::Module(module),
-                (_, Some(attribute)) => Self::Attribute(attribute),
+            _ => match (
+                text.strip_prefix("module "),
+                text.strip_prefix('.'),
+                text.strip_prefix("interpreter "),
+            ) {
+                (Some(module), ..) => Self::Module(module),
+                (_, Some(attribute), _) => Self::Attribute(attribute),
+                (.., Some(what)) => Self::Interpreter(what),
                 _ if text.contains(' ') => return None,
                 _ => Self::Variable(text),
             },
@@ -125,6 +132,7 @@ impl StepName {
         let (step, name) = (node.step, &*node.name);
         match self {
             Self::Any => true,
+            Self::Interpreter(what) => step == Step::Interpreter && name == what,
             Self::Module(module) => step == Step::Module && is_module(module, name),
             Self::Variable(variable) => matches!(step, Step::Variable | Step::Cell) && name == variable,
             Self::Attribute(attribute) => step == Step::Attribute && name == attribute,

@@ -17,6 +17,7 @@ fn node(text: &str) -> PathNode {
     let (step, name) = match name {
         "" => (Step::Pointer, ""),
         "key" | "element" => (Step::Part, name),
+        _ if name.starts_with("interpreter ") => (Step::Interpreter, &name["interpreter ".len()..]),
         _ if name.starts_with("global ") => (Step::Global, &name["global ".len()..]),
         _ => match (name.strip_prefix("module "), name.strip_prefix('.'), name.strip_prefix('[')) {
             (Some(module), ..) => (Step::Module, module),

@@ -4,6 +4,7 @@
 use std::ops::Range;
 use std::path::Path;
 
+use heaplens_format::Bytes;
 use object::elf::{PT_LOAD, PT_TLS, ProgramHeader64};
 use object::read::elf::{ElfFile64, ProgramHeader};
 use object::{Endianness, Object, ObjectSymbol};
@@ -49,13 +50,13 @@ impl Image {
         })
     }
 
-    /// The address of a variable in a file, by the name of its symbol.
-    pub(crate) fn variable(path: &Path, name: &str) -> Option<u64> {
+    /// The address and the size of a variable in a file, by the name of its symbol.
+    pub(crate) fn variable(path: &Path, name: &str) -> Option<(u64, Bytes)> {
         let cache = open_cache(path)?;
         let file = ElfFile64::<Endianness, _>::parse(&cache).ok()?;
         let mut symbols = file.dynamic_symbols().chain(file.symbols());
         let found = symbols.find(|symbol| symbol.is_definition() && symbol.name() == Ok(name))?;
-        Some(found.address())
+        Some((found.address(), Bytes::new(found.size())))
     }
 
     /// How far the file is moved, from its mappings as (address, offset in the file): the answer that most of them agree on, since

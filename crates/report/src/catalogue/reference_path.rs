@@ -4,11 +4,16 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use heaplens_format::Bytes;
 use heaplens_format::recording::{PathNode, Step};
+
+use super::number::size;
 
 /// Steps that are shown at the beginning and at the end of a long path.
 const FIRST: usize = 5;
 const LAST: usize = 3;
+/// So many blocks without a name, one leading to the next, are a chain.
+const LEAST_CHAIN: usize = 4;
 /// Where the name of a class ends, at most.
 const LONGEST_CLASS: usize = 48;
 
@@ -36,14 +41,21 @@ pub(crate) fn shown<'a>(steps: &[&'a PathNode]) -> Vec<Shown<'a>> {
     let last = steps.len().saturating_sub(1);
     let named: Vec<&PathNode> = steps[..last].iter().copied().filter(|step| !is_bare(step)).collect();
     let is_named = named.len() > 1;
+    if !is_named
+        && let [first, middle @ .., last] = steps
+        && middle.len() >= LEAST_CHAIN
+    {
+        return vec![Shown::Step(first), Shown::Folded(chain(middle)), Shown::Step(last)];
+    }
     let kept: Vec<&PathNode> =
         if is_named { named.into_iter().chain(steps.last().copied()).collect() } else { steps.to_vec() };
     let (links, repeated) = without_repeats(&kept);
     let mut shown: Vec<Shown<'a>> = links.iter().map(|&step| Shown::Step(step)).collect();
     let hidden = hidden(links.len());
     if !hidden.is_empty() {
+        let least = if steps.iter().any(|step| step.step == Step::More) { "at least " } else { "" };
         let summary = summary(&links[hidden.clone()], if is_named { repeated } else { 0 });
-        shown.splice(hidden, [Shown::Folded(summary)]);
+        shown.splice(hidden, [Shown::Folded(format!("{least}{summary}"))]);
     } else if repeated > 0 {
         let at = shown.len() - 1;
         shown.insert(at, Shown::Folded(format!("{repeated} more such steps")));
@@ -87,10 +99,9 @@ fn without_repeats<'a>(steps: &[&'a PathNode]) -> (Vec<&'a PathNode>, usize) {
     (kept, left_out)
 }
 
-/// `54 steps: AddBackward0 ×27, MulBackward0 ×26`; of a path that was too long to be kept, `at least`.
+/// `54 steps: AddBackward0 ×27, MulBackward0 ×26`.
 fn summary(steps: &[&PathNode], more: usize) -> String {
     const NAMED: usize = 3;
-    let least = if steps.iter().any(|step| step.step == Step::More) { "at least " } else { "" };
     let mut classes: Vec<(usize, Cow<'_, str>)> = Vec::new();
     for step in steps.iter().filter(|step| !step.class.is_empty() && !is_container(&step.class)) {
         let name = class(&step.class);
@@ -106,7 +117,18 @@ fn summary(steps: &[&PathNode], more: usize) -> String {
     };
     let names: Vec<String> = classes.iter().take(NAMED).map(times).collect();
     let colon = if names.is_empty() { "" } else { ": " };
-    format!("{least}{} steps{colon}{}", steps.len() + more, names.join(", "))
+    format!("{} steps{colon}{}", steps.len() + more, names.join(", "))
+}
+
+/// `a chain of at least 58 blocks, 8.00 KiB each`: of what has no name.
+fn chain(steps: &[&PathNode]) -> String {
+    let blocks: Vec<&&PathNode> = steps.iter().filter(|step| step.step != Step::More).collect();
+    let least = if blocks.len() < steps.len() { "at least " } else { "" };
+    let same =
+        blocks.first().map(|first| first.size).filter(|&one| blocks.iter().all(|block| block.size == one));
+    let each =
+        same.filter(|&one| one > Bytes::ZERO).map_or_else(String::new, |one| format!(", {} each", size(one)));
+    format!("a chain of {least}{} blocks{each}", blocks.len())
 }
 
 /// What anything may be in.
@@ -130,7 +152,8 @@ pub(crate) fn step_text(node: &PathNode) -> String {
         Step::Data => format!("data of {name}"),
         Step::Stack => format!("stack of thread {name}"),
         Step::Mapped => "mapped memory".to_owned(),
-        Step::Interpreter => "the interpreter".to_owned(),
+        Step::Interpreter if name.is_empty() => "the interpreter".to_owned(),
+        Step::Interpreter => name.to_owned(),
         Step::Collector => "only the garbage collector's list".to_owned(),
         Step::Variable | Step::Cell => with_class(name, &class),
         Step::Attribute => with_class(&format!(".{name}"), &class),
@@ -163,7 +186,6 @@ pub(crate) fn class(name: &str) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use heaplens_format::Bytes;
     use heaplens_format::recording::Amount;
 
     fn node(step: Step, name: &str, class: &str) -> PathNode {
@@ -227,11 +249,25 @@ mod tests {
 
     #[test]
     fn steps_that_were_left_out_are_at_least_one() {
-        let mut steps = vec![node(Step::Pointer, "", ""); 20];
+        let mut steps: Vec<PathNode> =
+            (0..20).map(|at| node(Step::Attribute, &format!("a{at}"), "")).collect();
         steps[9] = node(Step::More, "", "");
         let text = path_text(&steps.iter().collect::<Vec<_>>());
-        assert!(text.contains("block → … at least 12 steps … → block"), "{text}");
+        assert!(text.contains(".a4 → … at least 11 steps … → .a17"), "{text}");
         assert_eq!(step_text(&steps[9]), "…");
+    }
+
+    #[test]
+    fn blocks_without_a_name_are_a_chain() {
+        let block = PathNode { size: Bytes::new(1024), ..node(Step::Pointer, "", "") };
+        let mut steps = vec![block; 20];
+        steps[0] = node(Step::Stack, "7", "");
+        let text = |steps: &[PathNode]| path_text(&steps.iter().collect::<Vec<_>>());
+        assert_eq!(text(&steps), "stack of thread 7 → … a chain of 18 blocks, 1.00 KiB each … → block");
+        steps[9] = node(Step::More, "", "");
+        steps[10].size = Bytes::new(8);
+        assert_eq!(text(&steps), "stack of thread 7 → … a chain of at least 17 blocks … → block");
+        assert_eq!(text(&steps[..4]), "stack of thread 7 → block → block → block");
     }
 
     #[test]

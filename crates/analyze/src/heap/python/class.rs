@@ -51,6 +51,7 @@ pub(super) enum ClassKind {
     Array,
     Text,
     Integer,
+    Float,
     Boolean,
     Nothing,
 }
@@ -114,6 +115,7 @@ impl ClassKind {
             "jaxlib._jax.ArrayImpl" | "jaxlib.xla_extension.ArrayImpl" => Self::JaxArray,
             "bytearray" => Self::ByteArray,
             "array.array" => Self::Array,
+            "float" => Self::Float,
             "bool" => Self::Boolean,
             "NoneType" => Self::Nothing,
             _ => return None,

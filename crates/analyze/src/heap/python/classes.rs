@@ -84,6 +84,11 @@ impl<M: ReadMemory> Python<'_, M> {
         self.known(id).is_some_and(|class| class.kind == ClassKind::Class)
     }
 
+    /// The code that frees objects of a type.
+    pub fn deallocator(&self, id: ClassId) -> Option<Addr> {
+        self.reader.pointer_in(self.known(id)?.address, type_object::DEALLOC)
+    }
+
     /// The collector's links, and lists of weak references.
     fn non_owning_words(&self, class: &Class) -> u64 {
         let weak_offset = class.type_object.weaklistoffset;

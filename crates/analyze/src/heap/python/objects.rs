@@ -115,7 +115,7 @@ impl<M: ReadMemory> Python<'_, M> {
             // Behind it is the program itself, where what was found by a name is remembered and not held.
             ClassKind::Code => Some(class.type_object.basicsize),
             ClassKind::Tuple => Some(self.layout.tuple.items + 8 * words.get(SIZE as usize / 8)?),
-            ClassKind::Integer => Some(SIZE),
+            ClassKind::Integer | ClassKind::Float => Some(SIZE),
             ClassKind::Text if is_compact_ascii(*words.get(unicode::STATE as usize / 8)?) => {
                 Some(unicode::STATE)
             }

@@ -1,11 +1,11 @@
 //! Where names begin: modules, variables of functions that run, and what the interpreter itself keeps.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 
-use heaplens_cpython::ReadMemory;
 use heaplens_cpython::fixed::object::TYPE;
 use heaplens_cpython::fixed::{module, type_object};
+use heaplens_cpython::{ReadMemory, is_address};
 use heaplens_format::Addr;
 
 use super::class::ClassKind;
@@ -13,12 +13,17 @@ use super::frames::Running;
 use super::interpreter::Python;
 use super::text::LONGEST_NAME;
 
+/// Modules whose names are alike but for their digits, from which on they count as made by the program.
+const MANY_MODULES: usize = 16;
 const MOST_INTERPRETERS: usize = 256;
 const MOST_THREADS: usize = 1 << 16;
 /// Of all threads together.
 const MOST_FRAMES: usize = 1 << 20;
 /// Words of an interpreter's state among which its modules are searched for, where the table is wrong.
 const STATE_WORDS: u64 = 1 << 13;
+/// Callbacks of atexit: there is room for so many more each time, and for no more than so many here.
+const CALLBACKS_STEP: u32 = 16;
+const MOST_CALLBACKS: u32 = 1 << 20;
 /// In glibc's descriptor of a thread, whose address is its `pthread_t`: the kernel's number. Stable since 2.3.
 const KERNEL_THREAD: u64 = 720;
 
@@ -27,6 +32,8 @@ const KERNEL_THREAD: u64 = 720;
 pub enum RootName {
     /// A module, by its name in `sys.modules`. The object is its dict.
     Module(String),
+    /// One of many whose names differ in digits: what made them, not their names, says who holds what is in them.
+    NumberedModule(String),
     /// A variable of a function that runs, or all of them (`locals()`) where they are a dict.
     Local {
         /// The function.
@@ -107,12 +114,18 @@ impl<M: ReadMemory> Python<'_, M> {
             return;
         };
         into.push(PythonRoot { name: RootName::Interpreter("sys.modules"), object: modules });
+        let mut found: Vec<(String, Addr)> = Vec::new();
         let _ = self.each_entry(modules, |name, module| {
-            if let Some(name) = self.text(name, LONGEST_NAME) {
-                into.push(PythonRoot { name: RootName::Module(name), object: self.module_dict(module) });
-            }
+            found.extend(self.text(name, LONGEST_NAME).map(|name| (name, self.module_dict(module))));
             ControlFlow::Continue(())
         });
+        let mut alike: HashMap<String, usize> = HashMap::new();
+        found.iter().for_each(|(name, _)| *alike.entry(without_digits(name)).or_default() += 1);
+        into.extend(found.into_iter().map(|(name, object)| {
+            let is_numbered = alike.get(&without_digits(&name)).is_some_and(|&count| count >= MANY_MODULES);
+            let name = if is_numbered { RootName::NumberedModule(name) } else { RootName::Module(name) };
+            PythonRoot { name, object }
+        }));
     }
 
     /// What stands for a module: its dict, or whatever a program put there instead.
@@ -159,6 +172,48 @@ impl<M: ReadMemory> Python<'_, M> {
             let object = object.filter(|&object| self.class_of(object).is_some());
             into.extend(object.map(|object| PythonRoot { name: RootName::Interpreter("codecs"), object }));
         }
+        self.add_callbacks(interpreter, into);
+    }
+
+    /// What `atexit.register` keeps (3.10 to 3.13): the interpreter's state has an array of callbacks, their number and how many there is room for. Where it is
+    /// differs between patch releases, so it is recognised by what it holds.
+    fn add_callbacks(&self, interpreter: Addr, into: &mut Vec<PythonRoot>) {
+        let (mut array, mut callbacks) = (0, Vec::new());
+        let _ = self.reader.each_row(interpreter, STATE_WORDS, |_, [word]| {
+            let (count, room) = (word as u32, (word >> 32) as u32);
+            let is_count = count > 0 && count <= room && room.is_multiple_of(CALLBACKS_STEP);
+            if is_count && room <= MOST_CALLBACKS && is_address(array) {
+                callbacks = self.callbacks(Addr::new(array), count.into());
+            }
+            array = word;
+            if callbacks.is_empty() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        });
+        let name = || RootName::Interpreter("atexit callbacks");
+        into.extend(callbacks.into_iter().map(|object| PythonRoot { name: name(), object }));
+    }
+
+    /// Functions, arguments and keyword arguments; nothing where one of them is none.
+    fn callbacks(&self, array: Addr, count: u64) -> Vec<Addr> {
+        let mut objects = Vec::new();
+        let done = self.reader.each_row(array, count, |_, [callback]| {
+            // One that was unregistered left a gap.
+            if callback == 0 {
+                return ControlFlow::Continue(());
+            }
+            let word =
+                |at: u64| self.reader.word_in(Addr::new(callback), 8 * at).filter(|_| is_address(callback));
+            let object = |at: u64| word(at).filter(|&word| is_address(word)).map(Addr::new);
+            let arguments = object(1).filter(|&tuple| self.is(tuple, ClassKind::Tuple));
+            let function = object(0).filter(|&function| self.class_of(function).is_some());
+            match (function, arguments, word(2)) {
+                (Some(function), Some(arguments), Some(_)) => {
+                    objects.extend([Some(function), Some(arguments), object(2)].into_iter().flatten());
+                    ControlFlow::Continue(())
+                }
+                _ => ControlFlow::Break(()),
+            }
+        });
+        if done.is_continue() { objects } else { Vec::new() }
     }
 
     /// `type`, through the modules of the first interpreter. Where other words lie between (patch releases differ), the
@@ -195,4 +250,8 @@ impl<M: ReadMemory> Python<'_, M> {
             self.reader.pointer_in(interpreter, offset).and_then(|modules| self.value_of(modules, "sys"));
         sys.is_some_and(|sys| self.is(sys, ClassKind::Module))
     }
+}
+
+fn without_digits(name: &str) -> String {
+    name.chars().filter(|letter| !letter.is_ascii_digit()).collect()
 }

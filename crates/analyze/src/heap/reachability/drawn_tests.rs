@@ -259,3 +259,23 @@ fn an_object_does_not_hold_what_its_class_has() {
     assert_eq!(root_of_last(Some(1)), RootOrigin::Named { id: 5 });
     assert_eq!(root_of_last(Some(0)), RootOrigin::Named { id: 3 }, "a class that a name leads to");
 }
+
+/// Objects of an early root lead to a context that a later root has itself.
+#[test]
+fn what_many_objects_share_is_held_by_the_variable_that_has_it() {
+    let (context, other) = (40, 41);
+    let own = (0..40).map(|object| (object, context, 0));
+    let pointers = own.chain([(context, other, 0)]).collect();
+    let mut drawn =
+        Drawn { count: 42, pointers, roots: vec![(0, 3, 0), (1, 5, context)], tracked: vec![false; 42] };
+    drawn.roots.extend((1..40).map(|object| (0, 3, object)));
+    let graph = drawn.graph();
+    let root_of = |content: Content| {
+        let of =
+            |block| if block == id_at(&graph, Drawn::address(context)) { content } else { Content::Object };
+        let paths = Paths::through(&graph, of);
+        paths.path(&graph, id_at(&graph, Drawn::address(other))).expect("it is held").root
+    };
+    assert_eq!(root_of(Content::Native), RootOrigin::Named { id: 5 });
+    assert_eq!(root_of(Content::Object), RootOrigin::Named { id: 3 }, "an object of Python's that is shared");
+}

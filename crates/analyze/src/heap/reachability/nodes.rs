@@ -92,7 +92,7 @@ impl Nodes {
         for block in graph.blocks().ids() {
             match content(block) {
                 Content::Unknown => continue,
-                Content::Object => {}
+                Content::Object | Content::Extension | Content::Native => {}
                 Content::Class => self.classes.insert(block),
             }
             self.objects.insert(block);

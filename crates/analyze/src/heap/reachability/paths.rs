@@ -10,11 +10,17 @@
 //! Some pointers say little of who holds what: old words in memory of no type make short paths that are none, and an object leads to
 //! its class, and by that to all that the class has. Paths without such steps count first, from all roots with a name; then those
 //! with one of them, and so on.
+//!
+//! In a Python program names lead to objects first, by references alone; then native memory is searched from all of these at once, so that it is held by the
+//! object that is nearest to it, and not by a variable that is asked early and leads everywhere. And what native code shares among very many, as the
+//! client of a device or a framework's context, lists them: each of its arrays leads to it, none of them holds it, or the other arrays. Paths through it
+//! count when all roots that are variables were asked.
 
 use heaplens_format::Bytes;
+use heaplens_snapshot::Rank;
 
 use super::tops::tops;
-use crate::heap::memory::BlockId;
+use crate::heap::memory::{BlockId, BlockSet};
 use crate::heap::scan::{Content, Edge, Graph, Holder, RootEdge, RootOrigin};
 
 /// No path leads to the block.
@@ -26,6 +32,9 @@ const INSIDE: u32 = 1 << 31;
 
 /// Blocks of a path that are reported, at its beginning and at its end: a list of ten million links is no path that anybody reads.
 const REPORTED: usize = 32;
+
+/// What native code made and so many pointers of other blocks lead to is shared by these.
+const SHARED: u8 = 32;
 
 /// For each block, the one before it on its path.
 #[derive(Debug)]
@@ -62,11 +71,17 @@ impl Paths {
                 search.reach(root.edge, (graph.blocks().len() + number) as u32);
             }
             search.spread_at_once();
+            let next = ranks.peek().and_then(|(_, edges)| edges.first());
             let is_named = |root: &RootEdge| matches!(graph.roots().origin(root), RootOrigin::Named { .. });
-            if !ranks.peek().is_some_and(|(_, edges)| edges.first().is_some_and(is_named)) {
+            if !next.is_some_and(is_named) {
                 search.spread();
+                search.spread_through_native();
+            }
+            if next.is_none_or(|root| graph.roots().rank(root) > Rank::Data) {
+                search.spread_through_shared();
             }
         }
+        search.spread_through_shared();
         for block in tops(graph, |block| search.parents[block.index()] != NONE) {
             search.reach(Edge::new(block, Bytes::ZERO), COLLECTOR);
         }
@@ -132,14 +147,24 @@ struct PathSearch<'a, F> {
     inside: Vec<BlockId>,
     /// Pointers that say little, each with the block that it is in: for when all other paths were gone.
     later: Vec<(Edge, u32)>,
+    /// Pointers that are not references between Python objects; `None`: their turn has come.
+    to_native: Option<Vec<(Edge, u32)>>,
+    /// What native code made and many blocks point to.
+    shared: BlockSet,
+    /// Pointers to it; `None`: its turn has come.
+    to_shared: Option<Vec<(Edge, u32)>>,
 }
 
 impl<'a, F: Fn(BlockId) -> Content> PathSearch<'a, F> {
     fn new(graph: &'a Graph, content: F) -> Self {
         let count = graph.blocks().len();
+        let shared = shared(graph, &content);
         Self {
             graph,
             content,
+            to_native: Some(Vec::new()),
+            shared,
+            to_shared: Some(Vec::new()),
             parents: vec![NONE; count],
             heads: vec![0; count],
             depths: vec![0; count],
@@ -183,6 +208,24 @@ impl<'a, F: Fn(BlockId) -> Content> PathSearch<'a, F> {
         }
     }
 
+    /// Goes on through native memory, from all that references lead to, and no longer waits with it. Memory of no type waits for objects here, too.
+    fn spread_through_native(&mut self) {
+        let waiting = self.to_native.take().into_iter().flatten();
+        let (of_objects, others): (Vec<_>, Vec<_>) =
+            waiting.partition(|&(_, from)| self.holds_references(BlockId::new(from as usize)));
+        of_objects.into_iter().for_each(|(edge, from)| self.reach(edge, from));
+        self.later.extend(others);
+        self.spread();
+    }
+
+    /// Goes on through memory that many share, and no longer waits with it.
+    fn spread_through_shared(&mut self) {
+        for (edge, from) in self.to_shared.take().into_iter().flatten() {
+            self.reach(edge, from);
+        }
+        self.spread();
+    }
+
     /// As far as no pointer has to wait.
     fn spread_at_once(&mut self) {
         while !self.next.is_empty() {
@@ -201,14 +244,40 @@ impl<'a, F: Fn(BlockId) -> Content> PathSearch<'a, F> {
             let (block, graph) = (self.level[at], self.graph);
             let is_sound = self.is_of_an_object(block);
             let is_object = self.holds_references(block);
+            let is_of_python = self.is_of_python(block);
             for &edge in graph.edges(block) {
-                if is_sound && !(is_object && (self.content)(edge.block()) == Content::Class) {
+                if self.shared.contains(edge.block())
+                    && let Some(waiting) = &mut self.to_shared
+                {
+                    waiting.push((edge, block.raw()));
+                } else if !self.is_reference(is_of_python, edge.block())
+                    && let Some(waiting) = &mut self.to_native
+                {
+                    waiting.push((edge, block.raw()));
+                } else if is_sound && !(is_object && (self.content)(edge.block()) == Content::Class) {
                     self.reach(edge, block.raw());
                 } else if self.parents[edge.block().index()] == NONE {
                     self.later.push((edge, block.raw()));
                 }
             }
         }
+    }
+
+    /// Whether the pointers of a block are those of a Python object, or of memory that an object or a variable has for itself.
+    fn is_of_python(&self, block: BlockId) -> bool {
+        let is_object = |block| matches!((self.content)(block), Content::Object | Content::Class);
+        match (self.content)(block) {
+            Content::Unknown => {
+                let parent = self.parents[block.index()] as usize;
+                parent >= self.graph.blocks().len() || is_object(BlockId::new(parent))
+            }
+            _ => is_object(block),
+        }
+    }
+
+    /// Whether such a pointer, or any other, is a reference to a Python object, or to an object's own memory.
+    fn is_reference(&self, is_of_python: bool, to: BlockId) -> bool {
+        is_of_python && (self.content)(to) != Content::Native
     }
 
     fn holds_references(&self, block: BlockId) -> bool {
@@ -223,4 +292,17 @@ impl<'a, F: Fn(BlockId) -> Content> PathSearch<'a, F> {
             || parent >= self.graph.blocks().len() || self.holds_references(BlockId::new(parent));
         self.holds_references(block) || is_held_by_one()
     }
+}
+
+/// Blocks that native code made, its Python objects among them, and very many others point to.
+fn shared(graph: &Graph, content: impl Fn(BlockId) -> Content) -> BlockSet {
+    let (mut counts, mut shared) = (vec![0u8; graph.blocks().len()], BlockSet::default());
+    for edge in graph.blocks().ids().flat_map(|block| graph.edges(block)) {
+        let count = &mut counts[edge.block().index()];
+        *count = count.saturating_add(1);
+    }
+    let is_of_native_code = |block: &BlockId| !matches!(content(*block), Content::Object | Content::Class);
+    let many = graph.blocks().ids().filter(|block| counts[block.index()] >= SHARED);
+    many.filter(is_of_native_code).for_each(|block| shared.insert(block));
+    shared
 }

@@ -39,6 +39,10 @@ pub enum Content {
     Object,
     /// An object that is a class.
     Class,
+    /// A Python object of an extension module: not every pointer in it is a reference.
+    Extension,
+    /// An object of native code.
+    Native,
 }
 
 /// Whose memory a block is, inferred from the words that point to it.

@@ -6,7 +6,7 @@ mod cpp_classes;
 mod globals;
 mod interner;
 mod native_frames;
-pub(crate) mod python_runtime;
+mod python_runtime;
 mod type_resolver;
 
 pub(crate) use arenas::Arenas;
@@ -15,4 +15,5 @@ pub use globals::{Global, Globals};
 pub(crate) use globals::{NativeTarget, NativeWord, OwnVariable, thread_local_size};
 pub(crate) use interner::Interner;
 pub(crate) use native_frames::NativeFrames;
+pub(crate) use python_runtime::PythonRuntime;
 pub(crate) use type_resolver::{TypeResolver, Types, WORDS, object_in};

@@ -63,10 +63,13 @@ impl<'a, 'm, M: ReadMemory> TypeResolver<'a, 'm, M> {
         }
     }
 
-    /// What was found.
-    pub(crate) fn finish(self, blocks: &Blocks) -> Types {
-        let makes_classes = |class| self.python.is_some_and(|python| python.makes_classes(class));
-        let content = |class| if makes_classes(class) { Content::Class } else { Content::Object };
+    /// What was found; `is_extension` knows code of extension modules.
+    pub(crate) fn finish(self, blocks: &Blocks, is_extension: impl Fn(Addr) -> bool) -> Types {
+        let content = |class| match self.python {
+            Some(python) if python.makes_classes(class) => Content::Class,
+            Some(python) if python.deallocator(class).is_some_and(&is_extension) => Content::Extension,
+            _ => Content::Object,
+        };
         let python_classes = self.known.iter().map(|(&class, &number)| (number, content(class))).collect();
         let spare = self.spare.iter().filter_map(|&address| Some(blocks.find(address)?.0)).collect();
         Types { classes: self.classes, python_classes, spare }

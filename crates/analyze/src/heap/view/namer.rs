@@ -52,10 +52,10 @@ struct At {
 impl<M: ReadMemory> Namer<'_, '_, M> {
     /// A path without a block.
     pub(crate) fn root_alone(&self, origin: RootOrigin) -> Vec<NamedStep> {
-        vec![match origin {
+        match origin {
             RootOrigin::Named { id } => self.named_root(id).0,
-            other => self.memory_root(other),
-        }]
+            other => vec![self.memory_root(other)],
+        }
     }
 
     /// The steps of a path. Memory that belongs to an object of Python's, as the items of a list do, is no step of its own.
@@ -126,9 +126,9 @@ impl<M: ReadMemory> Namer<'_, '_, M> {
     /// A root that has the same name: words of one variable, of one file's other data, of one stack are alike.
     pub(crate) fn same_name(&self, origin: RootOrigin) -> RootOrigin {
         match origin {
-            RootOrigin::Word { address, kind: RootKind::Data } => {
+            RootOrigin::Word { address, kind: kind @ (RootKind::Data | RootKind::PythonRuntime) } => {
                 let address = self.native.globals().beginning(address);
-                RootOrigin::Word { address, kind: RootKind::Data }
+                RootOrigin::Word { address, kind }
             }
             RootOrigin::Word { kind, .. } => RootOrigin::Word { address: Addr::default(), kind },
             other => other,
@@ -191,10 +191,7 @@ impl<M: ReadMemory> Namer<'_, '_, M> {
     /// The root, and its variable where it is a function's.
     fn root(&self, origin: RootOrigin) -> (Vec<NamedStep>, At) {
         let own = match origin {
-            RootOrigin::Named { id } => {
-                let (root, at) = self.named_root(id);
-                return (vec![root], at);
-            }
+            RootOrigin::Named { id } => return self.named_root(id),
             RootOrigin::Word { address, kind: RootKind::Stack { .. } | RootKind::Anonymous } => {
                 self.own_variable(address)
             }
@@ -212,7 +209,9 @@ impl<M: ReadMemory> Namer<'_, '_, M> {
     /// A root that memory or a register is.
     fn memory_root(&self, origin: RootOrigin) -> NamedStep {
         let (step, name) = match origin {
-            RootOrigin::Word { address, kind: RootKind::Data } => self.data(address),
+            RootOrigin::Word { address, kind: RootKind::Data | RootKind::PythonRuntime } => {
+                self.data(address)
+            }
             RootOrigin::Word { kind: RootKind::Stack { thread }, .. } | RootOrigin::Register { thread } => {
                 (Step::Stack, thread.to_string().into())
             }
@@ -233,15 +232,21 @@ impl<M: ReadMemory> Namer<'_, '_, M> {
         Some((steps, At { native: Some(from), ..At::default() }))
     }
 
-    fn named_root(&self, id: u32) -> (NamedStep, At) {
+    fn named_root(&self, id: u32) -> (Vec<NamedStep>, At) {
         let named = NamedStep::without_block;
         let namespace = At { is_namespace: true, ..At::default() };
         match &self.names[id as usize] {
-            RootName::Module(name) => (named(Step::Module, name), namespace),
-            RootName::Interpreter(what) => (named(Step::Interpreter, what), At::default()),
-            RootName::Temporary { running, .. } => (named(Step::Frame, &location(running)), At::default()),
+            RootName::Module(name) => (vec![named(Step::Module, name)], namespace),
+            RootName::NumberedModule(name) => {
+                let modules = named(Step::Interpreter, "sys.modules");
+                (vec![modules, named(Step::Key, &format!("'{name}'"))], namespace)
+            }
+            RootName::Interpreter(what) => (vec![named(Step::Interpreter, what)], At::default()),
+            RootName::Temporary { running, .. } => {
+                (vec![named(Step::Frame, &location(running))], At::default())
+            }
             RootName::Local { running, variable, .. } => {
-                let frame = named(Step::Frame, &location(running));
+                let frame = vec![named(Step::Frame, &location(running))];
                 match variable.as_str() {
                     "locals()" => (frame, namespace),
                     _ => (frame, At { variable: Some(variable.clone()), ..At::default() }),

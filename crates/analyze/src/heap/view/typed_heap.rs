@@ -16,7 +16,7 @@ use crate::heap::python::{Python, PythonRoot, RootName};
 use crate::heap::reachability::{LeakKinds, Paths, ReferenceCounts, Unreachable};
 use crate::heap::scan::{BasePointers, Content, Graph, Heuristics, NamedRoot, Roots};
 use crate::heap::types::{
-    Arenas, CppClasses, Interner, TypeResolver, Types, python_runtime, thread_local_size,
+    Arenas, CppClasses, Interner, PythonRuntime, TypeResolver, Types, thread_local_size,
 };
 
 /// The site of blocks whose stack is not known.
@@ -50,8 +50,9 @@ impl<'m> TypedHeap<'m> {
         heuristics: Heuristics,
     ) -> Result<Self, TooManyBlocks> {
         let (memory, mappings) = (&snapshot.memory, snapshot.mappings.as_slice());
-        let python = interpreter(snapshot);
-        let Contents { blocks, ranges, mapped: own, arenas } = Contents::of(snapshot, python.as_ref());
+        let (python, runtime) = interpreter(snapshot).unzip();
+        let state = runtime.as_ref().map(|runtime| runtime.span);
+        let Contents { blocks, ranges, mapped: own, arenas } = Contents::of(snapshot, python.as_ref(), state);
         let blocks = Blocks::new(blocks)?;
         let mapped = BlockSet::of(own.iter().map(|range| range.span.start), &blocks);
         let ignored = BlockSet::of(snapshot.ignored.iter().copied(), &blocks);
@@ -73,7 +74,11 @@ impl<'m> TypedHeap<'m> {
             resolver.resolve(id, block, words)
         });
         graph.forget(resolver.non_owning(), memory);
-        let types = resolver.finish(graph.blocks());
+        let is_extension = |code| {
+            let file = files(mappings).find(|file| file.span.contains(code)).and_then(Mapping::file);
+            runtime.as_ref().zip(file).is_some_and(|(runtime, file)| runtime.is_extension(file))
+        };
+        let types = resolver.finish(graph.blocks(), is_extension);
         let threads = snapshot.roots.threads.as_slice();
         Ok(Self {
             memory,
@@ -179,7 +184,7 @@ impl<'m> TypedHeap<'m> {
         let of_python = self.content();
         let is_of_cpp = |block| self.class(block) != 0 && !self.mapped.contains(block);
         Paths::through(&self.graph, |block| match of_python(block) {
-            Content::Unknown if is_of_cpp(block) => Content::Object,
+            Content::Unknown if is_of_cpp(block) => Content::Native,
             content => content,
         })
     }
@@ -239,7 +244,7 @@ struct Contents {
 }
 
 impl Contents {
-    fn of(snapshot: &Snapshot, python: Option<&Python<'_, Memory>>) -> Self {
+    fn of(snapshot: &Snapshot, python: Option<&Python<'_, Memory>>, state: Option<Span>) -> Self {
         let mut blocks = snapshot.blocks.clone();
         // Variables of threads come before other words of their memory, which may be old.
         let mut ranges = thread_locals(snapshot);
@@ -252,6 +257,9 @@ impl Contents {
                 None => ranges.extend(of.arenas.iter().map(|&span| unknown(span))),
             }
             arenas = Arenas::new(of.arenas.clone());
+        }
+        if let Some(state) = state {
+            ranges = ranges.into_iter().flat_map(|range| around(range, state)).collect();
         }
         let mapped: Vec<RootRange> = ranges.extract_if(.., |range| is_mapped(range)).collect();
         blocks.extend(mapped.iter().map(mapped_block));
@@ -271,9 +279,23 @@ fn thread_locals(snapshot: &Snapshot) -> Vec<RootRange> {
     threads.iter().filter_map(range).collect()
 }
 
-fn interpreter(snapshot: &Snapshot) -> Option<Python<'_, Memory>> {
+/// The interpreter, and where its state lies.
+fn interpreter(snapshot: &Snapshot) -> Option<(Python<'_, Memory>, PythonRuntime)> {
     let version = snapshot.python.as_ref()?.version;
-    Python::open(&snapshot.memory, version, python_runtime::of_python(&snapshot.mappings)?)
+    let runtime = PythonRuntime::of(&snapshot.mappings)?;
+    Some((Python::open(&snapshot.memory, version, runtime.span.start)?, runtime))
+}
+
+/// Data of a module without the interpreter's state, and the part of that state in it.
+fn around(range: RootRange, state: Span) -> impl Iterator<Item = RootRange> {
+    let RootRange { span, kind } = range;
+    let (from, to) = match kind {
+        RootKind::Data => (state.start.clamp(span.start, span.end), state.end.clamp(span.start, span.end)),
+        _ => (span.end, span.end),
+    };
+    let parts = [(span.start, from, kind), (from, to, RootKind::PythonRuntime), (to, span.end, kind)];
+    let ranges = parts.map(|(start, end, kind)| RootRange { span: Span::new(start, end), kind });
+    ranges.into_iter().filter(|range| range.span.length() > Bytes::ZERO)
 }
 
 fn files(mappings: &[Mapping]) -> impl Iterator<Item = &Mapping> {
@@ -304,7 +326,7 @@ fn named_roots(found: Vec<PythonRoot>) -> (Vec<NamedRoot>, Vec<RootName>) {
     for root in found {
         let (rank, is_sole) = match &root.name {
             RootName::Module(name) if name == "__main__" => (Rank::MainModule, true),
-            RootName::Module(_) => (Rank::Module, true),
+            RootName::Module(_) | RootName::NumberedModule(_) => (Rank::Module, true),
             RootName::Local { running, .. } if running.is_of_library() => (Rank::LibraryLocal, false),
             RootName::Local { .. } => (Rank::Local, false),
             RootName::Temporary { .. } => (Rank::Temporary, false),
