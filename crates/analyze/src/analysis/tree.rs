@@ -95,6 +95,8 @@ impl Profile {
         let began = |member: &Member<'_>| (member.row.start, member.row.pid);
         for group in &mut groups {
             group.members.sort_by_key(|member| (Reverse(badness(*member)), began(member)));
+            let best = best_explained(&group.members);
+            group.members[..=best].rotate_right(1);
         }
         groups.sort_by_key(|group| (Reverse(group.badness()), began(&group.worst())));
         groups
@@ -155,9 +157,31 @@ impl ProcessGroup<'_> {
 /// The worst process of those whose verdict is that something is wrong.
 pub(super) fn worst<'a>(members: &[Member<'a>], main: Option<Pid>) -> Option<Member<'a>> {
     let lives = Lives::of(members, main);
-    let at_fault = members.iter().filter(|&&member| badness(member).severity > 0 && lives.counts(member));
-    // `max_by_key` takes the last of equals; the first to begin is the better guess.
-    at_fault.rev().max_by_key(|member| badness(**member)).copied()
+    let at_fault = |member: &Member<'_>| badness(*member).severity > 0 && lives.counts(*member);
+    let mut at_fault: Vec<Member<'_>> = members.iter().copied().filter(at_fault).collect();
+    // Of equals, the first to begin is the best guess: the sort keeps their order.
+    at_fault.sort_by_key(|member| Reverse(badness(*member)));
+    let key = GroupKey::of(*at_fault.first()?, true);
+    at_fault.retain(|member| GroupKey::of(*member, true) == key);
+    Some(at_fault[best_explained(&at_fault)])
+}
+
+/// Which of equal workers, the worst first, stands for all.
+fn best_explained(members: &[Member<'_>]) -> usize {
+    let explained = |profile: &Profile| {
+        let held = profile.diagnosis.findings.first().and_then(|finding| profile.held_by(finding));
+        held.map_or(0, |held| held.inspected)
+    };
+    let workers = members.iter().map(|member| (badness(*member).bytes, explained(member.profile)));
+    stands_for_all(&workers.collect::<Vec<_>>())
+}
+
+/// Of workers that are about as bad as the first, the one of most of whose blocks it is known who holds them; each is given as what grew in it, and the
+/// number of these blocks.
+fn stands_for_all(workers: &[(u64, u32)]) -> usize {
+    let worst = workers.first().map_or(0, |&(bytes, _)| bytes);
+    let about_as_bad = workers.iter().take_while(|&&(bytes, _)| bytes >= worst / 2).enumerate();
+    about_as_bad.max_by_key(|&(at, &(_, explained))| (explained, Reverse(at))).map_or(0, |(at, _)| at)
 }
 
 /// Whether something is wrong with a process.
@@ -181,10 +205,6 @@ fn severity(verdict: Verdict) -> u8 {
 struct Badness {
     /// See [`severity`].
     severity: u8,
-    /// The order of magnitude of `bytes`: equal workers have the same.
-    magnitude: u32,
-    /// Whether it is known who holds what grows. Of equal workers the one that explains most stands for all.
-    has_holder: bool,
     /// What grew or is lost.
     bytes: u64,
 }
@@ -198,8 +218,7 @@ fn badness(member: Member<'_>) -> Badness {
     let findings = &profile.diagnosis.findings;
     let grown: f64 = findings.iter().map(|finding| finding.trend.rise.max(0.0)).sum();
     let bytes = profile.lost(LeakKind::DefinitelyLost).bytes.get().saturating_add(grown as u64);
-    let has_holder = findings.first().is_some_and(|finding| profile.held_by(finding).is_some());
-    Badness { severity, magnitude: bytes.max(1).ilog2(), has_holder, bytes }
+    Badness { severity, bytes }
 }
 
 /// Processes of one parent that run the same: replaced by each other, or side by side.
@@ -381,6 +400,13 @@ mod tests {
         let sizes: Vec<(usize, bool)> =
             run.groups().iter().map(|group| (group.members.len(), group.is_at_fault())).collect();
         assert_eq!(sizes, [(2, true), (1, false), (1, false)], "equal workers are one group");
+    }
+
+    #[test]
+    fn of_equal_workers_the_one_that_explains_most_stands_for_all() {
+        let chosen = |workers: &[(u64, u32)]| stands_for_all(workers);
+        assert_eq!(chosen(&[(100, 4), (99, 12), (60, 12), (49, 500)]), 1, "the last one is half as bad");
+        assert_eq!((chosen(&[(100, 0), (99, 0)]), chosen(&[])), (0, 0));
     }
 
     #[test]
