@@ -8,8 +8,8 @@ use heaplens_format::recording::Sample;
 use super::diagnosis::Diagnosis;
 use super::evidence::Evidence;
 use super::growing::{
-    Cause, GrowingLine, GrowingSites, ThreadCounts, given_up, growing_mappings, held_by_lines, lines,
-    most_threads, of_lines, of_mapping, of_seconds, of_threads, together,
+    Cause, GrowingLine, GrowingSites, Overhead, ThreadCounts, given_up, growing_mappings, held_by_lines,
+    lines, most_threads, of_lines, of_mapping, of_seconds, of_threads, together,
 };
 use super::known::Known;
 use super::plateau::{Plateau, plateau};
@@ -19,6 +19,7 @@ use super::rules;
 use super::unreachable::UnreachableParts;
 use super::verdict::{self, VerdictBasis};
 use crate::frameworks;
+use crate::profile::SiteProfile;
 use crate::trend::{
     Axis, How, LEAST_OF_LINE, LEAST_OF_WHOLE, LEAST_POINTS, LEAST_TO_STOP, Shape, Thresholds, Trend,
     WorkClock, slowing, trend,
@@ -65,7 +66,7 @@ impl Known<'_> {
         let has_threads = lines.iter().any(GrowingLine::starts_threads);
         let others = if has_threads { None } else { self.more_threads(counted) };
         let others = (others, self.growing_mappings(axis, Thresholds::OF_ITERATIONS, rss.as_ref()));
-        let mut findings = of_lines(&lines, others, rss.as_ref(), self.sites, axis);
+        let mut findings = of_lines(&lines, others, rss.as_ref(), self.with_overhead(), axis);
         let reclaimed = Reclaimed::of(self, axis, live.level, self.live_at(axis).length());
         self.review(&reclaimed, rss.as_ref(), &mut findings);
         let stops = |trend: &Trend| verdict::is_stopped(trend.shape) && trend.rise >= self.least_to_stop();
@@ -183,8 +184,13 @@ impl Known<'_> {
         let has_threads = lines.iter().any(GrowingLine::starts_threads);
         let threads = if has_threads { None } else { self.more_threads(counted) };
         let others = (threads, self.growing_mappings(axis, Thresholds::OF_SECONDS, rss));
-        let findings = of_lines(&lines, others, whole.as_ref(), self.sites, axis);
+        let findings = of_lines(&lines, others, whole.as_ref(), self.with_overhead(), axis);
         (findings, plateau(&lines, self.least_to_stop()))
+    }
+
+    /// The sites, and what the allocator spends on their blocks.
+    fn with_overhead(&self) -> (&[SiteProfile], Overhead) {
+        (self.sites, Overhead::of(self.process))
     }
 
     /// Lets rules review all findings, as far as what they read was recorded.

@@ -99,19 +99,17 @@ fn freed_and_resident(process: &Process) -> Bytes {
     }
 }
 
-/// What ledgers count more of at the end than when iterations began, and that is in no block: free memory of the allocator, and
+/// What ledgers count more of at the end than when iterations began, and that is in no block: free memory of allocators, and
 /// pages of files.
 fn no_blocks(process: &Process, axis: &Axis) -> f64 {
     let began = axis.moments.first().map_or(process.start, |moment| moment.at);
-    let mut ledgers = process.ledgers.iter().filter(|ledger| ledger.at >= began);
     let bytes = |ledger: &Ledger| {
-        [Line::ALLOCATOR_FREE, Line::MAPPED_FILES]
-            .map(|line| ledger.line(line).get() as f64)
-            .iter()
-            .sum::<f64>()
+        let lines = [Line::ALLOCATOR_FREE, Line::POOL_UNUSED, Line::MAPPED_FILES];
+        lines.map(|line| ledger.line(line).get() as f64).iter().sum::<f64>()
     };
-    let first = ledgers.next().map_or(0.0, bytes);
-    ledgers.next_back().map_or(0.0, |last| bytes(last) - first)
+    let mut since = process.ledgers.iter().filter(|ledger| ledger.at >= began);
+    let first = since.next().map_or(0.0, bytes);
+    since.next_back().map_or(0.0, |last| bytes(last) - first)
 }
 
 /// What sites had less at the second mark than at the first.

@@ -266,6 +266,8 @@ pub struct Finding {
     pub share: Option<f64>,
     /// Blocks per iteration; `None` where that is not known.
     pub blocks_per_iteration: Option<f64>,
+    /// Bytes per iteration that the allocator spends on these blocks beside what was asked for, as far as that is known.
+    pub overhead: f64,
     /// Live while the program still ran, at the last iteration that is known.
     pub live: Amount,
     /// Of the same sites when the script was through, or at the end where that is not known.
@@ -276,8 +278,8 @@ pub struct Finding {
     pub garbage: Option<f64>,
     /// The part of it that a heap snapshot saw nobody hold while it grew, though it was no garbage, 0 to 1.
     pub overcounted: Option<f64>,
-    /// The file name of the extension module that allocated it, where that is what the finding is about and there is one.
-    pub extension: Option<Arc<str>>,
+    /// Who kept a reference too many, where that is what the finding is about and it is known.
+    pub kept_by: Option<KeptBy>,
     /// What a collection at the end freed of it, where that proves nothing.
     pub collected_at_exit: Option<CollectedAtExit>,
     /// How full the container is that it grows in, where that has a limit.
@@ -292,6 +294,15 @@ pub struct Finding {
     pub representative: Option<usize>,
     /// All sites of that line, by their indices.
     pub sites: Vec<usize>,
+}
+
+/// Native code that keeps a reference to a Python object for which nobody can ask it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KeptBy {
+    /// The extension module that allocated the object: its file name.
+    Extension(Arc<str>),
+    /// ctypes, of what a callback returned: it cannot know for how long C code uses that.
+    Callback,
 }
 
 /// How full a container was when it was last seen.
@@ -329,12 +340,13 @@ impl Finding {
             trend,
             share: None,
             blocks_per_iteration: None,
+            overhead: 0.0,
             live: Amount::default(),
             held: Measure::default(),
             reclaimed: None,
             garbage: None,
             overcounted: None,
-            extension: None,
+            kept_by: None,
             collected_at_exit: None,
             fill: None,
             threads: None,

@@ -40,4 +40,6 @@ pub use sites::{Margin, Measure, SiteProfile, ThreadPart, Totals};
 pub use stacks::{
     Cut, Frames, Import, Origin, StackFrame, StackId, StackStep, headline, is_interpreter, is_library,
 };
-pub(crate) use stacks::{LineKey, Stacks, allocated_by_library, extension_module, own_line, thread_start};
+pub(crate) use stacks::{
+    LineKey, Stacks, allocated_by_library, extension_module, is_callback_of_ctypes, own_line, thread_start,
+};

@@ -27,6 +27,12 @@ impl TimeSeries {
         add(&mut self.blocks, &other.blocks);
     }
 
+    /// The same blocks, with this part of their bytes.
+    pub(crate) fn times(mut self, part: f64) -> Self {
+        self.bytes.iter_mut().for_each(|bytes| *bytes *= part);
+        self
+    }
+
     /// Bytes that it has more at the last moment than at the first.
     pub(crate) fn changed(&self) -> f64 {
         changed(&self.bytes)

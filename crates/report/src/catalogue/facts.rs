@@ -15,6 +15,8 @@ use super::{evidence, reference_path};
 
 /// Lines of a stack.
 const FRAMES: usize = 4;
+/// What the allocator adds to the bytes that were asked for is said from this part of them on.
+const LEAST_OVERHEAD: f64 = 0.05;
 
 /// Labels of facts that other outputs show in their own way.
 pub(crate) const HELD_BY: &str = "held by";
@@ -168,7 +170,14 @@ pub(crate) fn live(profile: &Profile, finding: &Finding) -> String {
     let pace = finding.blocks_per_iteration.filter(|blocks| *blocks > 0.0);
     let pace = pace
         .map_or_else(String::new, |blocks| format!(" · {} per {}", rounded(blocks), evidence::per(profile)));
-    format!("{}{margin} in {blocks} {when}{pace}", size(live.bytes))
+    format!("{}{margin} in {blocks} {when}{pace}{}", size(live.bytes), overhead(profile, finding))
+}
+
+/// ` · malloc adds 16.1 KiB per iteration`, where that is a part of the growth that matters.
+fn overhead(profile: &Profile, finding: &Finding) -> String {
+    let matters = finding.overhead >= LEAST_OVERHEAD * finding.trend.slope.value.max(1.0);
+    let words = || format!(" · malloc adds {} per {}", size(bytes(finding.overhead)), evidence::per(profile));
+    if matters { words() } else { String::new() }
 }
 
 /// `module __main__ → results (list) → [812] EagerTensor · 400 → 812 elements`.

@@ -92,9 +92,13 @@ fn growing(profile: &Profile) -> String {
     }
 }
 
-/// Beside resident memory that is higher at its end: it rose once at the beginning, or goes up and down.
+/// Beside resident memory that is higher at its end: it rose once at the beginning, goes up and down, or is not live.
 fn no_growth(profile: &Profile) -> &'static str {
     match profile.diagnosis.rss.filter(|trend| !is_steady(trend) && trend.shape != Shape::TooShort) {
+        // Where what grew was found, there is another verdict: this is free memory, or garbage.
+        Some(trend) if trend.shape == Shape::Linear => {
+            "which free memory of the allocator and garbage account for, no growth of live memory"
+        }
         Some(trend) if trend.rise >= 0.5 * (trend.level - trend.first) => {
             "rose at the beginning, no growth since"
         }

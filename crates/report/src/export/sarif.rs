@@ -115,7 +115,7 @@ fn growth<'a>(profile: &'a Profile, finding: &Finding) -> Cause<'a> {
         finding.share.map_or_else(String::new, |share| format!(", {:.0} % of the growth", 100.0 * share));
     let (title, fix) = (finding.title(profile), finding.fix(profile));
     // A rule is described once, for all of its findings.
-    let of_rule = Finding { extension: None, ..finding.clone() };
+    let of_rule = Finding { kept_by: None, ..finding.clone() };
     let name = evidence::mapping(finding).map_or_else(String::new, |name| format!(" ({name})"));
     let stack =
         finding.representative.map(|representative| profile.stack(&profile.sites[representative]).collect());

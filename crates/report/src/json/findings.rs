@@ -247,6 +247,10 @@ fn evidence(profile: &Profile, finding: &Finding) -> Vec<EvidenceFields> {
     let counted = counted.map(|(what, value)| EvidenceFields { what, value });
     let others = [
         known("blocks per iteration", finding.blocks_per_iteration),
+        known(
+            "bytes per iteration that the allocator adds",
+            Some(finding.overhead).filter(|&bytes| bytes > 0.0),
+        ),
         known("stacks that meet in this line", finding.representative.map(|_| finding.sites.len() as f64)),
         known("threads per iteration", finding.threads.map(|threads| threads.per_iteration)),
         known("threads whose stacks are left", finding.threads.map(|threads| threads.count as f64)),

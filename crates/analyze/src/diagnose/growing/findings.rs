@@ -6,6 +6,7 @@ use heaplens_format::recording::Amount;
 
 use super::causes::Cause;
 use super::mappings::GrowingMapping;
+use super::overhead::Overhead;
 use super::site_sum::SiteSum;
 use super::sites::GrowingSites;
 use super::threads::ThreadCounts;
@@ -135,12 +136,13 @@ impl GrowingLine<'_> {
             trend: self.trend,
             share: None,
             blocks_per_iteration: Some(slope(half).value),
+            overhead: 0.0,
             live: Amount { bytes: Bytes::new(amount(self.trend.level)), blocks: amount(blocks.last()) },
             held: held(&self.sum.sites, sites),
             reclaimed: None,
             garbage: None,
             overcounted: None,
-            extension: None,
+            kept_by: None,
             collected_at_exit: None,
             fill: None,
             threads: self.threads,
@@ -163,25 +165,31 @@ pub(crate) fn of_lines(
     lines: &[GrowingLine<'_>],
     (threads, mappings): (Option<Finding>, Vec<Finding>),
     whole: Option<&Trend>,
-    sites: &[SiteProfile],
+    (sites, overhead): (&[SiteProfile], Overhead),
     axis: &Axis,
 ) -> Vec<Finding> {
     let growing = || lines.iter().filter_map(|line| Some((line.rule()?, line)));
-    let of_lines: f64 = growing().map(|(_, line)| line.trend.slope.value).sum();
+    let overhead =
+        |line: &GrowingLine<'_>| line.trend.slope.value.max(0.0) * overhead.part(&line.sum.sites, sites);
+    let of_lines: f64 = growing().map(|(_, line)| line.trend.slope.value + overhead(line)).sum();
     let growth_of_whole = whole.filter(|trend| trend.shape == Shape::Linear);
     let mappings = unaccounted(mappings, of_lines + slopes(&threads), growth_of_whole);
     let others: Vec<Finding> = threads.into_iter().chain(mappings).collect();
     let explained = of_lines + slopes(&others);
     let all = explained.max(growth_of_whole.map_or(0.0, |trend| trend.slope.value));
-    let share = |trend: &Trend| (all > 0.0).then(|| trend.slope.value / all);
+    let share = |slope: f64| (all > 0.0).then(|| slope / all);
     let is_reported = |line: &GrowingLine<'_>| line.threads.is_some() || line.cause.is_some();
     let matters = |line: &GrowingLine<'_>| is_reported(line) || line.trend.slope.value >= LEAST_SHARE * all;
     let mut findings: Vec<Finding> = growing()
         .filter(|(_, line)| matters(line))
-        .map(|(rule, line)| Finding { share: share(&line.trend), ..line.finding(rule, sites, axis) })
+        .map(|(rule, line)| {
+            let (overhead, found) = (overhead(line), line.finding(rule, sites, axis));
+            Finding { share: share(line.trend.slope.value + overhead), overhead, ..found }
+        })
         .take(MOST)
         .collect();
-    findings.extend(others.into_iter().map(|other| Finding { share: share(&other.trend), ..other }));
+    findings
+        .extend(others.into_iter().map(|other| Finding { share: share(other.trend.slope.value), ..other }));
     if let Some(trend) = growth_of_whole.filter(|trend| explained < EXPLAINED * trend.slope.low) {
         let buffer = lines.iter().find(|line| line.is_buffer_of(trend, axis));
         let found = match buffer {

@@ -6,6 +6,8 @@ mod counted;
 mod findings;
 mod held_lines;
 mod mappings;
+mod overhead;
+mod residency;
 mod site_sum;
 mod sites;
 mod threads;
@@ -16,5 +18,6 @@ pub(super) use findings::{
 };
 pub(super) use held_lines::{held_by_lines, most_threads};
 pub(super) use mappings::growing as growing_mappings;
+pub(super) use overhead::Overhead;
 pub(super) use sites::GrowingSites;
 pub(super) use threads::ThreadCounts;

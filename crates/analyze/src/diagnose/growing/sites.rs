@@ -1,11 +1,14 @@
 //! The series of sites and of the lines that they are named by. A line is the user's own that is nearest to the allocation;
 //! all that it holds, in whatever layer, is one.
 
-use heaplens_format::recording::{Amount, History, SiteKind};
+use heaplens_format::Bytes;
+use heaplens_format::memory::{Category, ClaimedBy, Line, SiteKind};
+use heaplens_format::recording::{Amount, History, Ledger};
 use rustc_hash::FxHashMap;
 
 use super::causes::{self, Cause, Shown};
 use super::held_lines::starts_thread;
+use super::residency::{MappedBytes, resident_part};
 use super::site_sum::{SiteSum, line_key};
 use crate::diagnose::known::Known;
 use crate::profile::{Layer, LineKey, StackId, is_python_pool};
@@ -37,9 +40,14 @@ impl<'a> GrowingSites<'a> {
         let by_site = || histories.chunk_by(|one, other| one.site == other.site);
         let shown = by_site().filter_map(|parts| shown(parts, known, axis, thresholds));
         causes::add_shown(causes, known.process, known.stacks, shown.collect());
+        let is_mapped = |parts: &&[Part<'_>]| known.sites[parts[0].site].category() == Category::Anonymous;
+        let mapped: Vec<&[Part<'_>]> = by_site().filter(is_mapped).collect();
+        let resident = resident_part(&mapped_at_ledgers(known, &mapped), most(&mapped, axis));
         for parts in by_site() {
             let own = Thresholds { grain: known.grain(known.sites[parts[0].site].kind), ..thresholds };
-            growing.add(known, parts[0].site, &time_series_of(parts, axis), (axis, own), causes);
+            let values = time_series_of(parts, axis);
+            let values = if is_mapped(&parts) { values.times(resident) } else { values };
+            growing.add(known, parts[0].site, &values, (axis, own), causes);
         }
         growing
     }
@@ -157,12 +165,37 @@ fn histories<'p>(known: Known<'p>) -> Vec<Part<'p>> {
 /// What a site had at each moment, by its parts.
 fn time_series_of(parts: &[Part<'_>], axis: &Axis) -> TimeSeries {
     let values = |amount: Amount| (amount.bytes.get() as i64 as f64, amount.blocks as i64 as f64);
-    let all = parts.iter().map(|part| TimeSeries::new(part.at_all(axis).map(values)));
+    sum(parts.iter().map(|part| TimeSeries::new(part.at_all(axis).map(values))))
+}
+
+fn sum(all: impl Iterator<Item = TimeSeries>) -> TimeSeries {
     let sum = all.reduce(|mut sum, part| {
         sum.add(&part);
         sum
     });
     sum.unwrap_or_default()
+}
+
+/// The most that some sites had together at a moment of the axis.
+fn most(sites: &[&[Part<'_>]], axis: &Axis) -> f64 {
+    let all = sum(sites.iter().map(|parts| time_series_of(parts, axis)));
+    all.bytes(axis).points().iter().map(|point| point.y).fold(0.0, f64::max)
+}
+
+/// What these sites had mapped when ledgers were taken, and what of anonymous mappings was resident then.
+fn mapped_at_ledgers(known: Known<'_>, sites: &[&[Part<'_>]]) -> Vec<MappedBytes> {
+    let lines = [ClaimedBy::Maker, ClaimedBy::NoMaker, ClaimedBy::Sharers].map(Line::of);
+    let marks = &known.process.marks;
+    let at = |ledger: &Ledger| {
+        let mark = marks.partition_point(|mark| mark.at <= ledger.at).saturating_sub(1);
+        let mapped = |part: &Part<'_>| part.history.at(mark).unwrap_or(part.end).bytes.get() as i64 as f64;
+        let resident: Bytes = lines.iter().map(|&line| ledger.line(line)).sum();
+        MappedBytes {
+            mapped: sites.iter().copied().flatten().map(mapped).sum(),
+            resident: resident.get() as f64,
+        }
+    };
+    known.process.ledgers.iter().map(at).collect()
 }
 
 /// What a site had more at the last moment than at the first.

@@ -5,7 +5,7 @@ use heaplens_format::Bytes;
 use super::growth_unexplained;
 use crate::diagnose::evidence::Evidence;
 use crate::diagnose::rule::{Ending, Finding, MeasuredBy, Outcome, Reads, Rule, Text};
-use crate::trend::{Shape, Trend};
+use crate::trend::{Shape, Slope, Trend};
 
 pub(crate) static RULE: Rule = Rule {
     title: Text::Plain("Fragmentation: the allocator retains freed memory"),
@@ -34,8 +34,17 @@ fn review(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
     };
     if let Some(rss) = evidence.rss.filter(|rss| rose(rss, trimmed)) {
         findings.retain(|finding| *finding.rule != growth_unexplained::RULE);
-        findings.push(Finding { reclaimed: Some(trimmed), ..Finding::new(&RULE, *rss) });
+        let live: f64 = findings.iter().map(|finding| finding.trend.slope.value.max(0.0)).sum();
+        findings.push(Finding { reclaimed: Some(trimmed), ..Finding::new(&RULE, beside(rss, live)) });
     }
+}
+
+/// How resident memory grows beside live memory that grows by so much per iteration.
+fn beside(rss: &Trend, live: f64) -> Trend {
+    let Slope { value, low, high } = rss.slope;
+    let slope =
+        Slope { value: (value - live).max(0.0), low: (low - live).max(0.0), high: (high - live).max(0.0) };
+    Trend { slope, ..*rss }
 }
 
 /// Whether resident memory rose; a rise at the beginning only counts if most of it was returned.
@@ -51,7 +60,8 @@ fn rose(rss: &Trend, trimmed: Bytes) -> bool {
 mod tests {
     use super::*;
     use crate::diagnose::reclaim_test::Reclaimed;
-    use crate::diagnose::testing::{MIB, reviewed, rising, unexplained};
+    use crate::diagnose::testing::{MIB, growth, reviewed, reviewed_with, rising, unexplained};
+    use crate::diagnose::unreachable::UnreachableParts;
 
     #[test]
     fn resident_memory_that_a_trim_gives_back_is_fragmentation() {
@@ -67,5 +77,21 @@ mod tests {
         assert_eq!(rules(90, vec![], of(Shape::Flat)), ["C25"], "it rose at first");
         assert!(rules(45, vec![], of(Shape::Flat)).is_empty(), "most of what rose at first is in use");
         assert!(rules(90, vec![], rising(Shape::Flat, 0.0)).is_empty(), "it was so all the while");
+    }
+
+    #[test]
+    fn growth_that_is_live_is_not_fragmentation() {
+        let trimmed = Reclaimed { by_trim: Some(Bytes::new(90 << 20)), ..Reclaimed::default() };
+        let live = growth(0, 50.0 * MIB);
+        let pace = live.trend.slope;
+        let twice = Slope { value: 2.0 * pace.value, low: 1.9 * pace.value, high: 2.1 * pace.value };
+        let rss = Trend { slope: twice, ..rising(Shape::Linear, 100.0 * MIB) };
+        let found = reviewed_with(&RULE, (&trimmed, &UnreachableParts::default()), vec![live], rss);
+        let rules: Vec<_> = found.iter().map(|finding| finding.rule.id).collect();
+        assert_eq!(rules, ["G1", "C25"]);
+        let slope = found[1].trend.slope;
+        assert!(
+            (slope.value - pace.value).abs() < 1e-6 && slope.low < slope.value && slope.value < slope.high
+        );
     }
 }

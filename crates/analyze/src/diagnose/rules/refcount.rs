@@ -3,29 +3,21 @@
 //! held them before is no question as it is with garbage, since a holder that is gone gives its references back. Or the one at exit saw,
 //! of objects that the collector tracks, no other pointer to them than the collector's, and the collection that followed left them alone.
 
-use std::sync::Arc;
-
 use heaplens_format::recording::{HeapMoment, HeapView, Holder, Stage, Step};
 use rustc_hash::FxHashSet;
 
 use super::site_growth;
 use crate::diagnose::evidence::Evidence;
 use crate::diagnose::known::Known;
-use crate::diagnose::rule::{Finding, Reads, Rule, Text};
+use crate::diagnose::rule::{Finding, KeptBy, Reads, Rule, Text};
 use crate::diagnose::unreachable::UnreachableParts;
 use crate::profile::reclaim_test::last_mark;
-use crate::profile::{extension_module, path};
+use crate::profile::{extension_module, is_callback_of_ctypes, path};
 
 pub(crate) static RULE: Rule = Rule {
-    title: Text::Naming(|finding| format!("Nobody holds it: a missing Py_DECREF in {}", extension(finding))),
+    title: Text::Naming(title),
     verdict: Text::Plain("leak (library)"),
-    fix: Text::Naming(|finding| {
-        format!(
-            "nobody holds it: a missing Py_DECREF in {}. Native code took a reference and never released it: release it \
-             there, upgrade the extension module, or report the leak to its maintainers with this line",
-            extension(finding)
-        )
-    }),
+    fix: Text::Naming(fix),
     holder: &["no one: only its reference count"],
     reads: &[Reads::Holders],
     review: Some(|evidence, findings| review(evidence, findings)),
@@ -38,9 +30,32 @@ const LITTLE: f64 = 0.2;
 /// The fraction of what is live then that nobody must hold.
 const HALF: f64 = 0.5;
 
+fn title(finding: &Finding) -> String {
+    match &finding.kept_by {
+        Some(KeptBy::Callback) => "Nobody holds it: ctypes keeps what a callback returns".to_owned(),
+        _ => format!("Nobody holds it: a missing Py_DECREF in {}", extension(finding)),
+    }
+}
+
+fn fix(finding: &Finding) -> String {
+    match &finding.kept_by {
+        Some(KeptBy::Callback) => "ctypes cannot know how long C code uses what a callback returns, and never releases it: declare \
+             the result as c_void_p and return the address of a buffer that you keep and reuse, ctypes.create_string_buffer()"
+            .to_owned(),
+        _ => format!(
+            "nobody holds it: a missing Py_DECREF in {}. Native code took a reference and never released it: release it \
+             there, upgrade the extension module, or report the leak to its maintainers with this line",
+            extension(finding)
+        ),
+    }
+}
+
 /// The module that allocated it, as far as it is known.
 fn extension(finding: &Finding) -> &str {
-    finding.extension.as_deref().unwrap_or("an extension")
+    match &finding.kept_by {
+        Some(KeptBy::Extension(module)) => module,
+        _ => "an extension",
+    }
 }
 
 fn review(evidence: &Evidence<'_>, findings: &mut [Finding]) {
@@ -61,15 +76,17 @@ fn review(evidence: &Evidence<'_>, findings: &mut [Finding]) {
         if while_it_grew.or_else(|| overcounted(&exit)).is_some_and(is_most) || tracked > HALF * all {
             finding.rule = &RULE;
             finding.overcounted = while_it_grew.filter(|&part| is_most(part));
-            finding.extension = allocated_in(evidence.known, finding);
+            finding.kept_by = kept_by(evidence.known, finding);
         }
     }
 }
 
-/// The extension module that allocates at the site that grows most.
-fn allocated_in(known: Known<'_>, finding: &Finding) -> Option<Arc<str>> {
-    let site = &known.sites[finding.representative?];
-    extension_module(known.stacks.frames(site.stack)).map(Into::into)
+/// By the site that grows most.
+fn kept_by(known: Known<'_>, finding: &Finding) -> Option<KeptBy> {
+    let stack = known.sites[finding.representative?].stack;
+    let frames = || known.stacks.frames(stack);
+    let extension = extension_module(frames()).map(|module| KeptBy::Extension(module.into()));
+    extension.or_else(|| is_callback_of_ctypes(frames()).then_some(KeptBy::Callback))
 }
 
 /// Sites whose objects are only on the collector's list at exit, where it was run then, by their indices in the profile.

@@ -7,6 +7,8 @@ use super::origin::Origin;
 
 /// How the agent's object file is called at the beginning.
 const AGENT: &str = "libheaplens-";
+/// And ctypes'.
+const CTYPES: &str = "_ctypes.";
 
 /// Whether a block was allocated by code that was installed, and not by the user's own. Who called that code does not matter.
 pub(crate) fn allocated_by_library<'a>(mut stack: impl Iterator<Item = &'a StackFrame>) -> bool {
@@ -26,6 +28,15 @@ pub(crate) fn extension_module<'a>(stack: impl Iterator<Item = &'a StackFrame>) 
     let mut others = native.filter(|frame| !is_runtime(frame) && !is_interpreter(frame));
     let module = others.find_map(|frame| frame.module.as_deref().filter(|module| !is_agent(module)))?;
     (!module.contains(OWN_MODULES)).then(|| file_name(module))
+}
+
+/// Whether a Python object was made by a function that C code called through ctypes.
+pub(crate) fn is_callback_of_ctypes<'a>(stack: impl Iterator<Item = &'a StackFrame>) -> bool {
+    let mut callers = stack.skip_while(|frame| !frame.is_python()).skip_while(|frame| frame.is_python());
+    callers
+        .next()
+        .and_then(|frame| frame.module.as_deref())
+        .is_some_and(|module| file_name(module).starts_with(CTYPES))
 }
 
 fn is_agent(module: &str) -> bool {
@@ -75,6 +86,18 @@ mod tests {
         assert!(!is_of_library(&[&interpreter, &script]));
         assert!(!is_of_library(&[&ctypes, &interpreter, &script]), "by a call through ctypes");
     }
+
+    #[test]
+    fn a_function_that_c_code_calls_through_ctypes_is_its_callback() {
+        let interpreter = native("PyBytes_FromStringAndSize", "/usr/lib/libpython3.11.so.1.0");
+        let ctypes = native("_CallPythonObject", "/usr/lib/python3.11/lib-dynload/_ctypes.cpython-311.so");
+        let (library, script) = (native("hash_entry", "/v/libhash.so"), python("/home/a/app/names.py"));
+        let is_callback = |stack: &[&StackFrame]| is_callback_of_ctypes(stack.iter().copied());
+        assert!(is_callback(&[&interpreter, &script, &script, &ctypes, &library, &ctypes, &script]));
+        assert!(!is_callback(&[&interpreter, &ctypes, &script]), "ctypes itself allocates");
+        assert!(!is_callback(&[&interpreter, &script, &interpreter]));
+    }
+
     #[test]
     fn the_innermost_module_that_is_not_pythons_own_is_the_extension() {
         let malloc = native("malloc", "/usr/lib/libheaplens-0123456789abcdef.so");

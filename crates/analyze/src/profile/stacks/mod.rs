@@ -8,7 +8,7 @@ mod naming;
 mod origin;
 mod table;
 
-pub(crate) use allocating::{allocated_by_library, extension_module};
+pub(crate) use allocating::{allocated_by_library, extension_module, is_callback_of_ctypes};
 pub(crate) use frame::LineKey;
 pub use frame::StackFrame;
 pub(crate) use installed::{is_installed, is_interpreter_file, is_runtime_file};
