@@ -3,10 +3,10 @@
 // report: https://github.com/newsboat/newsboat/pull/637
 // verdict: lost
 // line: 33
-// bytes-per-iteration: 18300
+// bytes-per-iteration: 12692
 // holder: -
 // fix: regfree
-// note: Each check compiles three patterns into a local variable and never releases them; what regcomp allocates (about 18 KB for the three) is glibc's, measured.
+// note: Each check compiles three patterns into a local variable and never releases them; what regcomp allocates (12,692 bytes in 258 blocks for the three, by Memcheck; the chunks take 18 KB) is glibc's.
 
 #include <regex.h>
 #include <stdio.h>

@@ -3,10 +3,10 @@
 // report: https://man7.org/linux/man-pages/man3/strdup.3.html
 // verdict: lost
 // line: 45
-// bytes-per-iteration: 7168
+// bytes-per-iteration: 6144
 // holder: -
 // fix: free
-// note: Every reload stores new copies over the old pointers: 64 values of 96 bytes are 64 blocks of 112 bytes each time.
+// note: Every reload stores new copies over the old pointers: 64 values of 96 bytes, chunks of 112, each time.
 
 #define _GNU_SOURCE
 #include <stdio.h>

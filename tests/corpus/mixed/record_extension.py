@@ -2,7 +2,7 @@
 # class: mixed
 # report: https://github.com/schwehr/libais/pull/226
 # verdict: leak
-# line: 33
+# line: 33, 62
 # bytes-per-iteration: 6200
 # holder: -
 # fix: Py_DECREF, decref

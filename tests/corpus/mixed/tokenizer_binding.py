@@ -2,7 +2,7 @@
 # class: mixed
 # report: https://docs.python.org/3/library/ctypes.html#ctypes.c_char_p
 # verdict: lost
-# line: 25
+# line: 25, 57
 # bytes-per-iteration: 8208
 # holder: -
 # fix: free, c_void_p

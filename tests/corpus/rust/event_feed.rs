@@ -43,7 +43,7 @@ impl Feed {
 }
 
 fn main() {
-    let iterations: u64 = env::var("CORPUS_ITERATIONS").ok().and_then(|v| v.parse().ok()).unwrap_or(8000);
+    let iterations: u64 = env::var("CORPUS_ITERATIONS").ok().and_then(|v| v.parse().ok()).unwrap_or(20000);
     let (events, viewer) = channel();
     let feed = Feed { events, viewer };
     let mut sum = 0u64;

@@ -2,7 +2,7 @@
 # class: tensorflow
 # report: https://github.com/tensorflow/tensorflow/issues/8265
 # verdict: leak
-# line: 30
+# line: 30, 26
 # bytes-per-iteration: 102000
 # holder: writers
 # fix: close, one, with

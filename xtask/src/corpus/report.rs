@@ -13,13 +13,17 @@ pub struct SaidFinding {
     pub file: Option<String>,
     pub line: Option<u64>,
     pub bytes_per_iteration: f64,
+    /// Bytes per iteration that the allocator takes for it beside these.
+    pub overhead: f64,
+    /// Iterations of its process; `None` where slopes are per second.
+    pub iterations: Option<u64>,
     /// The steps of the reference path; none: nothing holds it, or nothing is known.
     pub holder: Vec<String>,
     pub fix: String,
 }
 
 impl SaidFinding {
-    fn read(value: &Value) -> Self {
+    fn read(value: &Value, iterations: Option<u64>) -> Self {
         let text = |key: &str| value[key].as_str().unwrap_or_default().to_owned();
         let location = &value["location"];
         let steps = value["holder"]["path"].as_array();
@@ -30,6 +34,8 @@ impl SaidFinding {
             file: location["file"].as_str().map(base_name),
             line: location["line"].as_u64(),
             bytes_per_iteration: value["bytes_per_iteration"].as_f64().unwrap_or(0.0),
+            overhead: overhead(value),
+            iterations,
             holder: steps.map(|steps| steps.iter().filter_map(step).collect()).unwrap_or_default(),
             fix: text("fix"),
         }
@@ -57,7 +63,7 @@ pub struct SaidReport {
     pub findings: Vec<SaidFinding>,
     /// The first own line of each record of definitely lost blocks, the largest record first.
     pub lost_lines: Vec<(String, u64)>,
-    /// Where an iteration was found.
+    /// Where an iteration was found; of workers that share the work, of all of them.
     pub iterations: Option<u64>,
     /// How long the process lived: the unit of slopes is the second where no iteration was found.
     pub seconds: Option<f64>,
@@ -68,7 +74,7 @@ impl SaidReport {
     /// Reads a report about the program in this file.
     pub fn read(report: &Value, file: &str) -> Self {
         let tree = report["tree"]["verdict"].as_str();
-        let mut findings: Vec<SaidFinding> = findings(report).map(SaidFinding::read).collect();
+        let mut findings = findings(report);
         findings.sort_by(|a, b| b.bytes_per_iteration.total_cmp(&a.bytes_per_iteration));
         let records = report["lost"]["records"].as_array().into_iter().flatten();
         let lost = records.filter(|record| record["kind"] == "definitely");
@@ -76,7 +82,7 @@ impl SaidReport {
             verdict: tree.or(report["verdict"].as_str()).unwrap_or("nothing").to_owned(),
             findings,
             lost_lines: lost.filter_map(|record| own_line(record, file)).collect(),
-            iterations: report["iterations"]["count"].as_u64(),
+            iterations: iterations(report),
             seconds: report["ledger_details"]["end"]["at_seconds"].as_f64(),
             rss_bytes_per_iteration: report["rss"]["bytes_per_iteration"].as_f64(),
         }
@@ -93,11 +99,37 @@ impl SaidReport {
 }
 
 /// The page's, and those of the processes that the page is not about.
-fn findings(report: &Value) -> impl Iterator<Item = &Value> {
-    let processes = report["processes"].as_array().into_iter().flatten();
-    let others = processes.filter(|process| process["main"] != true);
-    let all = std::iter::once(report).chain(others);
-    all.filter_map(|value| value["findings"].as_array()).flatten()
+fn findings(report: &Value) -> Vec<SaidFinding> {
+    let others = processes(report).filter(|process| process["main"] != true);
+    let of = |whole: &Value| -> Vec<SaidFinding> {
+        let findings = whole["findings"].as_array().into_iter().flatten();
+        findings.map(|finding| SaidFinding::read(finding, count(whole))).collect()
+    };
+    std::iter::once(report).chain(others).flat_map(of).collect()
+}
+
+/// Those of the page; where it is about one of several equal workers, of all of them together.
+fn iterations(report: &Value) -> Option<u64> {
+    let own = count(report)?;
+    let role =
+        processes(report).find(|process| process["main"] == true).and_then(|main| main["role"].as_str());
+    let Some(role) = role else { return Some(own) };
+    Some(processes(report).filter(|process| process["role"] == role).filter_map(count).sum())
+}
+
+fn processes(report: &Value) -> impl Iterator<Item = &Value> {
+    report["processes"].as_array().into_iter().flatten()
+}
+
+fn count(whole: &Value) -> Option<u64> {
+    whole["iterations"]["count"].as_u64()
+}
+
+fn overhead(finding: &Value) -> f64 {
+    let evidence = finding["evidence"].as_array().into_iter().flatten();
+    let mut of_allocator =
+        evidence.filter(|one| one["what"] == "bytes per iteration that the allocator adds");
+    of_allocator.next().and_then(|one| one["value"].as_f64()).unwrap_or(0.0)
 }
 
 /// The innermost frame of a record that is in this file.
@@ -124,12 +156,22 @@ mod tests {
         };
         let report = json!({
             "verdict": "clean", "tree": {"verdict": "leak"}, "findings": [finding(1, 5.0)],
-            "processes": [{"main": true, "findings": [finding(1, 5.0)]}, {"findings": [finding(2, 50.0)]}],
+            "iterations": {"count": 30},
+            "processes": [
+                {"main": true, "role": "2 workers", "findings": [finding(1, 5.0)], "iterations": {"count": 30}},
+                {"findings": [finding(2, 50.0)], "role": "2 workers", "iterations": {"count": 50}},
+                {"findings": [], "role": null, "iterations": {"count": 7}},
+            ],
         });
         let said = SaidReport::read(&report, "x.py");
         assert_eq!(said.verdict, "leak");
         assert_eq!(said.findings.iter().filter_map(|one| one.line).collect::<Vec<_>>(), [2, 1]);
         assert_eq!(said.findings[0].file.as_deref(), Some("x.py"));
+        assert_eq!(
+            (said.iterations, said.findings[0].iterations),
+            (Some(80), Some(50)),
+            "workers share them"
+        );
         assert!(said.findings[0].is_leak() && said.findings[0].holder.is_empty());
     }
 

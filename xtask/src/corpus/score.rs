@@ -43,9 +43,9 @@ impl Score {
         let says_leak = matches!(said.verdict.as_str(), "leak" | "lost");
         let main = main_finding(&said, header.label);
         let place = |growth: &Growth| line_right(program, growth, main, &said);
-        let slopes = |growth: &Growth| {
-            let allocated = growth.bytes_per_iteration;
-            [allocated, truth.map_or(allocated, |truth| truth.bytes_per_iteration)]
+        let slopes = |growth: &Growth| TrueSlope {
+            allocated: growth.bytes_per_iteration,
+            resident: truth.map_or(growth.bytes_per_iteration, |truth| truth.bytes_per_iteration),
         };
         Self {
             name: program.name.clone(),
@@ -142,15 +142,36 @@ fn line_right(
     }
 }
 
+/// True growth per iteration.
+#[derive(Clone, Copy, Debug)]
+struct TrueSlope {
+    allocated: f64,
+    resident: f64,
+}
+
 /// The growth that all findings which matter tell, against the true one: that of the allocated bytes, or of the resident ones, or what is
-/// between them, since a report may speak of either. All are totals of the run: one that counts by seconds, or by another loop, may be right.
-fn slope_error(true_slopes: [f64; 2], iterations: u64, said: &SaidReport, label: Label) -> Option<f64> {
+/// between them, since a report may speak of either; or with what the report says that the allocator takes besides, against the resident ones. All are
+/// totals of the run: one that counts by seconds, or by another loop, may be right.
+fn slope_error(truth: TrueSlope, iterations: u64, said: &SaidReport, label: Label) -> Option<f64> {
     let matters = |finding: &&SaidFinding| finding.is_leak() || label == Label::Growth;
-    let slopes: Vec<f64> = said.findings.iter().filter(matters).map(|it| it.bytes_per_iteration).collect();
-    let unit = said.iterations.map(|count| count as f64).or(said.seconds)?;
-    let said_slope = slopes.iter().sum::<f64>() * unit / iterations as f64;
-    let [low, high] = [true_slopes[0].min(true_slopes[1]), true_slopes[0].max(true_slopes[1])];
-    (!slopes.is_empty() && low > 0.0).then(|| said_slope / said_slope.clamp(low, high) - 1.0)
+    let total = |finding: &SaidFinding| {
+        let units = finding.iterations.map(|count| count as f64).or(said.seconds)?;
+        Some(
+            [finding.bytes_per_iteration, finding.bytes_per_iteration + finding.overhead]
+                .map(|bytes| bytes * units),
+        )
+    };
+    let totals: Vec<[f64; 2]> = said.findings.iter().filter(matters).map(total).collect::<Option<_>>()?;
+    let said_slope = |at: usize| totals.iter().map(|total| total[at]).sum::<f64>() / iterations as f64;
+    let (allocated, resident) = (said_slope(0), said_slope(1));
+    let low = truth.allocated.min(truth.resident);
+    let errors = || {
+        let of_either = allocated / allocated.clamp(low, truth.allocated.max(truth.resident)) - 1.0;
+        [of_either, resident / truth.resident - 1.0]
+            .into_iter()
+            .min_by(|one, other| one.abs().total_cmp(&other.abs()))
+    };
+    (!totals.is_empty() && low > 0.0).then(errors).flatten()
 }
 
 fn holder_right(growth: &Growth, main: Option<&SaidFinding>, said: &SaidReport) -> bool {
@@ -213,6 +234,7 @@ mod tests {
     }
 
     fn said(verdict: &str, iterations: Option<u64>, findings: Vec<SaidFinding>) -> SaidReport {
+        let findings = findings.into_iter().map(|finding| SaidFinding { iterations, ..finding }).collect();
         SaidReport {
             verdict: verdict.into(),
             iterations,
@@ -260,10 +282,20 @@ mod tests {
     fn slopes_of_allocated_and_of_resident_bytes_are_both_right() {
         let error = |slope: f64| {
             let said = said("leak", Some(500), vec![finding(23, slope, &[], "")]);
-            slope_error([1000.0, 1250.0], 500, &said, Label::Leak).unwrap()
+            slope_error(TrueSlope { allocated: 1000.0, resident: 1250.0 }, 500, &said, Label::Leak).unwrap()
         };
         assert_eq!([error(1000.0), error(1100.0), error(1250.0)], [0.0; 3]);
         assert_eq!([error(500.0), error(2500.0)], [-0.5, 1.0]);
+    }
+
+    #[test]
+    fn what_the_allocator_takes_besides_counts_against_resident_bytes() {
+        let error = |slope: f64, overhead: f64| {
+            let found = SaidFinding { overhead, ..finding(23, slope, &[], "") };
+            let truth = TrueSlope { allocated: 2000.0, resident: 2000.0 };
+            slope_error(truth, 500, &said("leak", Some(500), vec![found]), Label::Leak).unwrap()
+        };
+        assert_eq!([error(1500.0, 500.0), error(2000.0, 500.0), error(1000.0, 500.0)], [0.0, 0.0, -0.25]);
     }
 
     #[test]
