@@ -17,7 +17,7 @@ use sample::{
     sample, sample_of_format_1, sample_of_format_2_0, sample_of_format_2_1, sample_of_format_2_2,
     sample_of_format_2_3, sample_of_format_2_4, sample_of_format_2_5, sample_of_format_2_6,
     sample_of_format_2_7, sample_of_format_2_8, sample_of_format_2_9, sample_of_format_2_10,
-    sample_of_format_2_11,
+    sample_of_format_2_11, sample_of_format_2_13,
 };
 use strategy::recording;
 
@@ -232,7 +232,7 @@ fn an_unknown_chunk_is_skipped_and_named() {
     let bytes = with_chunk(&encode(&sample()), 77, b"what a later version adds");
     let decoded = decode(&bytes).unwrap();
     assert_eq!(decoded.recording, sample());
-    let version = Version { major: 2, minor: 13 };
+    let version = Version { major: 2, minor: 14 };
     assert_eq!(decoded.damage[0].fault, Fault::UnknownKind { kind: 77, version });
 }
 
@@ -262,9 +262,9 @@ fn bytes_after_the_seal_are_reported() {
 #[test]
 fn a_newer_major_version_is_refused_with_both_versions() {
     let error = decode(&with_version(&encode(&sample()), 3, 1)).unwrap_err();
-    let (found, known) = (Version { major: 3, minor: 1 }, Version { major: 2, minor: 13 });
+    let (found, known) = (Version { major: 3, minor: 1 }, Version { major: 2, minor: 14 });
     assert_eq!(error, DecodeError::NewerVersion { found, known });
-    assert_eq!(error.to_string(), "it has format 3.1, and this heaplens reads formats up to 2.13");
+    assert_eq!(error.to_string(), "it has format 3.1, and this heaplens reads formats up to 2.14");
 }
 
 #[test]
@@ -377,6 +377,12 @@ fn the_recording_that_format_2_10_wrote_is_still_read() {
 fn the_recording_that_format_2_11_wrote_is_still_read() {
     let decoded = decode(include_bytes!("fixtures/format-2.11.recording")).unwrap();
     assert_eq!(decoded, Decoded { recording: sample_of_format_2_11(), damage: vec![] });
+}
+
+#[test]
+fn the_recording_that_format_2_13_wrote_is_still_read() {
+    let decoded = decode(include_bytes!("fixtures/format-2.13.recording")).unwrap();
+    assert_eq!(decoded, Decoded { recording: sample_of_format_2_13(), damage: vec![] });
 }
 
 #[test]
