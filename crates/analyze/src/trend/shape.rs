@@ -38,6 +38,9 @@ const SURELY: f64 = 0.25;
 /// What is left of the pace of a rise that falls off, from one half of it to the other, at most.
 const MOST_LEFT: f64 = 0.95;
 
+/// What chance does with samples is less than so many standard deviations, in 95 of 100 runs.
+const DEVIATIONS: f64 = 2.0;
+
 /// What a series does.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Shape {
@@ -233,7 +236,7 @@ fn has_stopped(retained: &[Point], length: f64) -> bool {
 
 /// What a series does that grows.
 fn growing(series: &Series, window: PointRange, thresholds: Thresholds) -> Shape {
-    match filling(series, window) {
+    match filling(series, window, thresholds.grain) {
         None => Shape::Linear,
         Some(filling) if thresholds.counts_iterations => filling,
         Some(_) => Shape::Slowing,
@@ -242,8 +245,9 @@ fn growing(series: &Series, window: PointRange, thresholds: Thresholds) -> Shape
 
 /// A rise that falls off: over the run from quarter to quarter, the first left out since it may be warm-up; over the part that
 /// grows from third to third; or, after a faster beginning, over the halves of that part, where the burden of proof is on
-/// the growth. Where the later half is nearly as fast as the earlier one, chance made it look so: objects are sampled.
-fn filling(series: &Series, window: PointRange) -> Option<Shape> {
+/// the growth. Where the later half is nearly as fast as the earlier one, chance made it look so: objects are sampled. It may also be chance where
+/// few samples make a larger difference; `grain` is the bytes that one stands for.
+fn filling(series: &Series, window: PointRange, grain: f64) -> Option<Shape> {
     let retained: Vec<Point> = series.retained().collect();
     let (run, part) = (&retained[..=window.to], &retained[window.from..=window.to]);
     let [_, second, third, fourth] = parts::<4>(run);
@@ -258,8 +262,21 @@ fn filling(series: &Series, window: PointRange) -> Option<Shape> {
         && is_less(&second_half, &first_half, MOST_LEFT, 0.0);
     let is_slower = window.from > 0 && pace(&retained[..=window.from]) > 1.4 * pace(part);
     let after_the_start = is_slower && is_less(&second_half, &first_half, 0.8, 0.0);
-    (over_the_run || over_the_part || after_the_start)
-        .then(|| Shape::Filling { level: stops_at(series, part) })
+    let is_slowing = over_the_run && !may_be_chance(run, grain)
+        || (over_the_part || after_the_start) && !may_be_chance(part, grain);
+    is_slowing.then(|| Shape::Filling { level: stops_at(series, part) })
+}
+
+/// Whether the later half of some points rises less than the earlier one by no more than the samples leave open that the rises are made of (as many
+/// of them as in a half vary by the root of their number).
+fn may_be_chance(points: &[Point], grain: f64) -> bool {
+    let middle = (points.len() - 1) / 2;
+    let [(earlier, early_error), (later, late_error)] = [&points[..=middle], &points[middle..]].map(|half| {
+        let length = half[half.len() - 1].x - half[0].x;
+        let rise = (half[half.len() - 1].y - half[0].y).max(0.0);
+        (rise / length, grain * rise / length.powi(2))
+    });
+    grain > 0.0 && earlier - later <= DEVIATIONS * (early_error + late_error).sqrt()
 }
 
 /// Where a series comes to that loses the same share of its pace in equal times.

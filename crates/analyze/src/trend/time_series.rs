@@ -3,6 +3,9 @@
 use super::axis::Axis;
 use super::series::{Point, Series};
 
+/// How much larger the table is that replaces one that is full, at least.
+const LARGER: f64 = 1.4;
+
 /// What a site had at each moment of the axis.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct TimeSeries {
@@ -31,6 +34,23 @@ impl TimeSeries {
     pub(crate) fn times(mut self, part: f64) -> Self {
         self.bytes.iter_mut().for_each(|bytes| *bytes *= part);
         self
+    }
+
+    /// It without another that is a part of it.
+    pub(crate) fn without(&self, part: &Self) -> Self {
+        let less = |of: &[f64], part: &[f64]| {
+            let part = part.iter().chain(std::iter::repeat(&0.0));
+            of.iter().zip(part).map(|(of, part)| of - part).collect()
+        };
+        Self { bytes: less(&self.bytes, &part.bytes), blocks: less(&self.blocks, &part.blocks) }
+    }
+
+    /// Whether it is one block at a time, which a larger one replaces now and then: a table that doubles.
+    pub(crate) fn is_table(&self) -> bool {
+        let is_replaced = |pair: &[f64]| pair[0] <= 0.0 || pair[1] <= pair[0] || pair[1] >= LARGER * pair[0];
+        let is_one = |&blocks: &f64| blocks == 0.0 || blocks == 1.0;
+        let rises = self.bytes.windows(2).filter(|pair| pair[0] > 0.0 && pair[1] > pair[0]).count();
+        rises > 0 && self.blocks.iter().all(is_one) && self.bytes.windows(2).all(is_replaced)
     }
 
     /// Bytes that it has more at the last moment than at the first.
@@ -70,6 +90,17 @@ fn series(axis: &Axis, values: &[f64]) -> Series {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_table_is_one_block_that_larger_ones_replace() {
+        let of = |bytes: &[f64], blocks: &[f64]| TimeSeries { bytes: bytes.into(), blocks: blocks.into() };
+        let one = [1.0; 5];
+        assert!(of(&[100.0, 100.0, 200.0, 200.0, 400.0], &one).is_table());
+        assert!(of(&[0.0, 100.0, 100.0, 200.0, 200.0], &[0.0, 1.0, 1.0, 1.0, 1.0]).is_table());
+        assert!(!of(&[100.0, 110.0, 120.0, 130.0, 140.0], &one).is_table(), "it grows bit by bit");
+        assert!(!of(&[100.0, 200.0, 400.0, 800.0, 800.0], &[1.0, 2.0, 4.0, 8.0, 8.0]).is_table());
+        assert!(!of(&[100.0; 5], &one).is_table());
+    }
 
     #[test]
     fn adding_nothing_changes_no_time_series() {
