@@ -27,7 +27,9 @@ use heaplens_format::recording::{Frame, FrameSymbol, Function, Module, Process, 
 
 pub use cache::SymbolCache;
 pub use code_of_line::code_of_line;
-pub(crate) use debug_types::{DebugTypes, PointerTarget, RunningFrame, WordType};
+pub(crate) use debug_types::{
+    DebugTypes, ElementCount, MemberContainer, PointerTarget, RunningFrame, WordType,
+};
 pub(crate) use demangle::{demangle, demangle_class};
 pub(crate) use headers::build_id_of;
 pub(crate) use image::Image;

@@ -20,11 +20,15 @@ use super::interpreter::Python;
 use super::numpy::ndarray;
 use super::objects::PythonObject;
 use super::reader::{after, span};
+use super::references::Label;
+use super::text::LONGEST_NAME;
 use crate::heap::scan::NonOwningPart;
 
 /// Bytes of an element of a set with its hash, and elements that a set has room for in itself.
 const SET_ENTRY: u64 = 16;
 const SMALL_SET: u64 = 8;
+/// Attributes of one object that are searched for numbers.
+const MOST_ATTRIBUTES: usize = 256;
 /// Nodes of an OrderedDict beyond this many are not read.
 const MOST_NODES: usize = 1 << 24;
 
@@ -254,6 +258,30 @@ impl<M: ReadMemory> Python<'_, M> {
         };
         // Without a limit it is −1.
         (limit as i64 >= 0).then_some(limit)
+    }
+
+    /// Attributes of an object that are whole numbers and not negative, among the first that it has.
+    pub fn numbers(&self, object: Addr) -> Vec<(String, u64)> {
+        let (mut numbers, mut seen) = (Vec::new(), 0);
+        let Some(class) = self.class_of(object) else { return numbers };
+        let mut visit = |value: Addr, label: Label| {
+            let name = || match label {
+                Label::Attribute(name) => self.text(name, LONGEST_NAME),
+                Label::Member(name) => self.reader.c_text(name, LONGEST_NAME),
+                _ => None,
+            };
+            numbers.extend(self.number(value).and_then(|number| Some((name()?, number))));
+            seen += 1;
+            if seen < MOST_ATTRIBUTES { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        };
+        let _ = self.each_attribute(object, &class, &mut visit);
+        let _ = self.each_member(object, &class, &mut visit);
+        numbers
+    }
+
+    fn number(&self, object: Addr) -> Option<u64> {
+        let number = self.is(object, ClassKind::Integer).then(|| self.integer(object))?;
+        u64::try_from(number?).ok()
     }
 
     /// How many elements a container has.

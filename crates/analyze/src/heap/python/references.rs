@@ -229,7 +229,7 @@ impl<M: ReadMemory> Python<'_, M> {
     }
 
     /// Attributes of an object that Python code gave it.
-    fn each_attribute(
+    pub(super) fn each_attribute(
         &self,
         object: Addr,
         class: &Class,
@@ -265,7 +265,12 @@ impl<M: ReadMemory> Python<'_, M> {
     }
 
     /// Members that types describe: `__slots__`, and many of types that C made.
-    fn each_member(&self, object: Addr, class: &Class, visit: &mut dyn FnMut(Addr, Label) -> Flow) -> Flow {
+    pub(super) fn each_member(
+        &self,
+        object: Addr,
+        class: &Class,
+        visit: &mut dyn FnMut(Addr, Label) -> Flow,
+    ) -> Flow {
         for class in self.bases(class) {
             let Some(members) = self.reader.pointer_in(class.address, type_object::MEMBERS) else { continue };
             for at in (members.get()..).step_by(Member::LENGTH as usize).take(MOST_MEMBERS as usize) {

@@ -129,7 +129,7 @@ impl<M: ReadMemory> Python<'_, M> {
         found
     }
 
-    fn integer(&self, object: Addr) -> Option<i128> {
+    pub(super) fn integer(&self, object: Addr) -> Option<i128> {
         self.layout.integer.value(&self.reader, object.get())
     }
 }

@@ -3,13 +3,15 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use heaplens_format::{Addr, Bytes};
 use heaplens_snapshot::{Mapping, Span};
 
 use crate::symbols::{
-    DebugTypes, FrameRegisters, Image, PointerTarget, RunningFrame, UnwindTable, Variables, WordType,
+    DebugTypes, ElementCount, FrameRegisters, Image, MemberContainer, PointerTarget, RunningFrame,
+    UnwindTable, Variables, WordType,
 };
 
 /// A location in a variable.
@@ -61,6 +63,32 @@ pub(crate) struct NativeWord {
     pub(crate) class: String,
     /// What lies where it points to.
     pub(crate) target: Option<NativeTarget>,
+    /// The container that it is a part of, where that is a member of an object.
+    pub(crate) container: Option<NativeContainer>,
+}
+
+/// A container that is a member of an object, by the debug information of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct NativeContainer {
+    module: usize,
+    container: MemberContainer,
+}
+
+impl NativeContainer {
+    /// Where the object begins, by the address of the word that led to the container.
+    pub(crate) fn owner(self, word: Addr) -> Addr {
+        Addr::new(word.get().wrapping_sub(self.container.in_owner))
+    }
+
+    /// And the container.
+    pub(crate) fn start(self, word: Addr) -> Addr {
+        Addr::new(word.get().wrapping_sub(self.container.in_container))
+    }
+
+    /// Where it says how many elements it has.
+    pub(crate) fn count(self) -> ElementCount {
+        self.container.count
+    }
 }
 
 /// A word of a variable that belongs to one thread.
@@ -145,6 +173,11 @@ impl Globals {
         Some(NativeWord::of(block.module, word))
     }
 
+    /// Members of the object that a container is in, that are whole numbers: their names, and where they lie with how many bytes.
+    pub(crate) fn numbers_beside(&mut self, of: NativeContainer) -> Vec<(String, Range<u64>)> {
+        self.types(of.module).map(|types| types.numbers(of.container.owner)).unwrap_or_default()
+    }
+
     /// A class with virtual functions, by the address of their table and its name.
     pub(crate) fn class(&mut self, table: Addr, name: &str) -> Option<NativeTarget> {
         let module = self.module(table)?;
@@ -226,7 +259,8 @@ impl Module {
 impl NativeWord {
     fn of(module: usize, word: WordType) -> Self {
         let target = word.target.map(|target| NativeTarget { module, target });
-        Self { member: word.member, class: word.class, target }
+        let container = word.container.map(|container| NativeContainer { module, container });
+        Self { member: word.member, class: word.class, target, container }
     }
 }
 

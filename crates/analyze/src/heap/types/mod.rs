@@ -12,7 +12,7 @@ mod type_resolver;
 pub(crate) use arenas::Arenas;
 pub use cpp_classes::{CppClass, CppClasses};
 pub use globals::{Global, Globals};
-pub(crate) use globals::{NativeTarget, NativeWord, OwnVariable, thread_local_size};
+pub(crate) use globals::{NativeContainer, NativeTarget, NativeWord, OwnVariable, thread_local_size};
 pub(crate) use interner::Interner;
 pub(crate) use native_frames::NativeFrames;
 pub(crate) use python_runtime::PythonRuntime;

@@ -2,9 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use heaplens_format::recording::{
-    Amount, ClassRow, GrowingNode, HeapView, Holder, LimitedNode, UnreachableSite,
-};
+use heaplens_format::recording::{Amount, ClassRow, GrowingNode, HeapView, Holder, UnreachableSite};
 use heaplens_format::{Addr, Bytes};
 use heaplens_snapshot::{Block, Memory};
 
@@ -62,17 +60,16 @@ pub(crate) fn view(heap: &TypedHeap<'_>, history: &mut History) -> HeapView {
     }
     let reused = reused_sites(heap.graph().blocks(), &builder.free_lists(names));
     *lengths = builder.count_elements(lengths, &mut grown);
-    let limited = builder.limited(lengths);
     HeapView {
         live: amount(heap),
         classes: class_rows(heap, names),
+        limited: builder.recorded.limited().to_vec(),
         nodes: builder.recorded.finish(),
         holders,
         retainers,
         growing: grown,
         unreachable: unreachable(heap),
         reused,
-        limited,
         ..HeapView::default()
     }
 }
@@ -258,15 +255,6 @@ impl<'a, 'm> ViewBuilder<'a, 'm> {
             }
         }
         now
-    }
-
-    /// Which of the containers on paths have a limit, with how many elements they have.
-    fn limited(&self, lengths: &HashMap<Addr, u64>) -> Vec<LimitedNode> {
-        let limit = |address: Addr| self.heap.python()?.limit(address);
-        let of = |(node, address): (u32, Addr)| {
-            Some(LimitedNode { node, elements: *lengths.get(&address)?, limit: limit(address)? })
-        };
-        self.recorded.addresses().filter_map(of).collect()
     }
 }
 

@@ -2,12 +2,13 @@
 //! program.
 //!
 //! ```text
-//!   reference_paths, literals, native_names ◀── namer ◀── typed_heap ◀─┬─ heap_view ◀── analysis
+//!   limits, reference_paths, literals, native_names ◀── namer ◀── typed_heap ◀─┬─ heap_view ◀── analysis
 //!                                                         samples, reused ◀┘
 //! ```
 
 mod analysis;
 mod heap_view;
+mod limits;
 mod literals;
 #[cfg(test)]
 mod mappings_tests;

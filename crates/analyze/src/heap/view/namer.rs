@@ -6,6 +6,7 @@ use heaplens_format::recording::Step;
 use heaplens_format::{Addr, Bytes};
 use heaplens_snapshot::{ReadMemory, RootKind};
 
+use super::limits::{self, Occupancy};
 use super::literals::{CodeClasses, Literals};
 use super::native_names::{NativeFrom, NativeNames, NativeObject};
 use super::reference_paths::NamedStep;
@@ -92,7 +93,7 @@ impl<M: ReadMemory> Namer<'_, '_, M> {
         let span = self.graph.blocks().span(block);
         let word = from.and_then(|from| self.native.word_to(from, span));
         let (member, declared) = match &word {
-            Some((word, _)) => (word.member.as_str(), word.class.as_str()),
+            Some((word, ..)) => (word.member.as_str(), word.class.as_str()),
             None => ("", ""),
         };
         let own = &self.class_names[self.classes[block.index()] as usize];
@@ -104,9 +105,10 @@ impl<M: ReadMemory> Namer<'_, '_, M> {
         };
         let step = if member.is_empty() { Step::Pointer } else { Step::Attribute };
         let (address, size) = (span.start, span.length());
-        let step = NamedStep { step, name: member.into(), class, address, size };
+        let occupancy = word.as_ref().and_then(|(.., occupancy)| *occupancy);
+        let step = NamedStep { step, name: member.into(), class, address, size, occupancy };
         let of_class = is_own.then(|| self.native.object_of_class(span.start, own)).flatten();
-        let of_pointer = || word.and_then(|(word, value)| NativeObject::at(word.target?, value, span));
+        let of_pointer = || word.and_then(|(word, value, _)| NativeObject::at(word.target?, value, span));
         let object = of_class.or_else(of_pointer);
         (step, object.map(|object| NativeFrom::Block { span, object }))
     }
@@ -162,7 +164,26 @@ impl<M: ReadMemory> Namer<'_, '_, M> {
             (_, _, None) => (Step::Pointer, String::new()),
         };
         let class = Arc::from(&*python.class_name(object.class));
-        steps.push(NamedStep { step, name: name.into(), class, address: object.address, size });
+        let named =
+            NamedStep { step, name: name.into(), class, address: object.address, size, occupancy: None };
+        let occupancy = self.occupancy(python, before.object, &named);
+        steps.push(NamedStep { occupancy, ..named });
+    }
+
+    /// How full a container of Python's is, where it has a limit: its own, or one that the object has beside it whose attribute it is.
+    fn occupancy(
+        &self,
+        python: &Python<'_, M>,
+        holder: Option<Addr>,
+        named: &NamedStep,
+    ) -> Option<Occupancy> {
+        let elements = python.length(named.address)?;
+        let beside = |object: Addr| limits::occupancy(&named.name, elements, python.numbers(object));
+        let of_holder = || holder.filter(|_| named.step == Step::Attribute).and_then(beside);
+        match python.limit(named.address) {
+            Some(limit) => Some(Occupancy { elements, limit }),
+            None => beside(named.address).or_else(of_holder),
+        }
     }
 
     /// Whether a key is shown as it is: one that stands in the source, or all of them. The variables of a module are names of the source, if

@@ -1,11 +1,14 @@
 //! How native code leads from a block to the next: by which member, and to an object of which class, where debug information says so.
 
 use std::cell::{OnceCell, RefCell, RefMut};
+use std::ops::Range;
 
 use heaplens_format::{Addr, Bytes};
 use heaplens_snapshot::{Mapping, ReadMemory, Span, ThreadState};
 
-use crate::heap::types::{Globals, NativeFrames, NativeTarget, NativeWord, OwnVariable};
+use super::limits::{Occupancy, occupancy};
+use crate::heap::types::{Globals, NativeContainer, NativeFrames, NativeTarget, NativeWord, OwnVariable};
+use crate::symbols::ElementCount;
 
 /// What of a block is searched for the pointer that leads on.
 const SEARCHED: usize = 64 << 10;
@@ -23,7 +26,7 @@ pub(crate) struct NativeNames<'m, M> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum NativeFrom {
     /// A word that is known, and what is in it.
-    Word { word: NativeWord, value: Addr },
+    Word { word: NativeWord, address: Addr, value: Addr },
     /// Some word of a block.
     Block { span: Span, object: NativeObject },
 }
@@ -58,25 +61,55 @@ impl<'m, M: ReadMemory> NativeNames<'m, M> {
     /// A word of a variable.
     pub(crate) fn variable(&self, address: Addr) -> Option<NativeFrom> {
         let word = self.globals().word_of_variable(address)?;
-        Some(NativeFrom::Word { word, value: self.word(address)? })
+        Some(NativeFrom::Word { word, address, value: self.word(address)? })
     }
 
     /// A word of a variable that belongs to one thread.
     pub(crate) fn own_variable(&self, address: Addr) -> Option<(OwnVariable, NativeFrom)> {
         let frames = || NativeFrames::new(self.threads, &mut self.globals(), self.memory);
         let found = self.frames.get_or_init(frames).variable(address, &mut self.globals())?;
-        let from = NativeFrom::Word { word: found.word.clone(), value: self.word(address)? };
+        let from = NativeFrom::Word { word: found.word.clone(), address, value: self.word(address)? };
         Some((found, from))
     }
 
-    /// The word that leads to a block, and where it points to.
-    pub(crate) fn word_to(&self, from: NativeFrom, to: Span) -> Option<(NativeWord, Addr)> {
-        match from {
-            NativeFrom::Word { word, value } => Some((word, value)),
+    /// The word that leads to a block, where it points to, and how full the container is that it is a part of, where that has a limit.
+    pub(crate) fn word_to(
+        &self,
+        from: NativeFrom,
+        to: Span,
+    ) -> Option<(NativeWord, Addr, Option<Occupancy>)> {
+        let (word, address, value) = match from {
+            NativeFrom::Word { word, address, value } => (word, address, value),
             NativeFrom::Block { span, object } => {
                 let (offset, value) = self.pointer(span, to)?;
-                let offset = Bytes::new(offset.get().checked_sub(object.at.get())?);
-                Some((self.globals().word_in(object.target, offset)?, value))
+                let in_object = Bytes::new(offset.get().checked_sub(object.at.get())?);
+                (self.globals().word_in(object.target, in_object)?, span.start + offset, value)
+            }
+        };
+        let occupancy = word.container.and_then(|container| self.occupancy(container, &word.member, address));
+        Some((word, value, occupancy))
+    }
+
+    /// Of a container that is a member, by the address of one of its words.
+    fn occupancy(&self, container: NativeContainer, member: &str, word: Addr) -> Option<Occupancy> {
+        let name = member.rsplit('.').next().unwrap_or_default();
+        let numbers = self.globals().numbers_beside(container);
+        let owner = container.owner(word);
+        let number = |(name, at): (String, Range<u64>)| {
+            let size = (at.end - at.start).min(8);
+            let mask = u64::MAX >> (64 - 8 * size.max(1));
+            Some((name, self.word(owner + Bytes::new(at.start))?.get() & mask))
+        };
+        let elements = self.elements(container.start(word), container.count())?;
+        occupancy(name, elements, numbers.into_iter().filter_map(number))
+    }
+
+    fn elements(&self, container: Addr, count: ElementCount) -> Option<u64> {
+        match count {
+            ElementCount::Word(at) => self.word(container + Bytes::new(at)).map(Addr::get),
+            ElementCount::Between(size) => {
+                let (first, end) = (self.word(container)?, self.word(container + Bytes::new(8))?);
+                end.get().checked_sub(first.get())?.checked_div(size)
             }
         }
     }

@@ -3,8 +3,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use heaplens_format::recording::{Amount, PathNode, Step};
+use heaplens_format::recording::{Amount, LimitedNode, PathNode, Step};
 use heaplens_format::{Addr, Bytes};
+
+use super::limits::Occupancy;
 
 /// One step, named.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,12 +19,15 @@ pub(crate) struct NamedStep {
     /// 0 for a root.
     pub(crate) address: Addr,
     pub(crate) size: Bytes,
+    /// Of a container that has a limit.
+    pub(crate) occupancy: Option<Occupancy>,
 }
 
 impl NamedStep {
     /// A step without a block.
     pub(crate) fn without_block(step: Step, name: &str) -> Self {
-        Self { step, name: name.into(), class: "".into(), address: Addr::default(), size: Bytes::ZERO }
+        let (class, address, size) = ("".into(), Addr::default(), Bytes::ZERO);
+        Self { step, name: name.into(), class, address, size, occupancy: None }
     }
 }
 
@@ -31,6 +36,7 @@ impl NamedStep {
 pub(crate) struct ReferencePaths {
     nodes: Vec<PathNode>,
     known: HashMap<(Option<u32>, Step, Addr, Arc<str>), u32>,
+    limited: Vec<LimitedNode>,
 }
 
 impl ReferencePaths {
@@ -51,7 +57,11 @@ impl ReferencePaths {
                 size: named.size,
                 retained: Amount::default(),
             });
-            self.nodes.len() as u32 - 1
+            let node = self.nodes.len() as u32 - 1;
+            let limited =
+                named.occupancy.map(|Occupancy { elements, limit }| LimitedNode { node, elements, limit });
+            self.limited.extend(limited);
+            node
         })
     }
 
@@ -68,6 +78,11 @@ impl ReferencePaths {
     /// Where the block of one step begins; 0 for a root.
     pub(crate) fn address(&self, node: u32) -> Addr {
         Addr::new(self.nodes[node as usize].address)
+    }
+
+    /// Which of the containers on paths have a limit, with how many elements they have.
+    pub(crate) fn limited(&self) -> &[LimitedNode] {
+        &self.limited
     }
 
     pub(crate) fn finish(self) -> Vec<PathNode> {
@@ -143,6 +158,7 @@ mod tests {
             class: "list".into(),
             address: Addr::new(address),
             size: Bytes::new(8),
+            occupancy: None,
         }
     }
 

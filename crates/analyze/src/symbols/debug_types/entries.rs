@@ -216,6 +216,16 @@ impl<'a> Entries<'a> {
         }
     }
 
+    /// Whether a type is one of whole numbers, and neither a truth value nor a letter.
+    pub(super) fn is_whole_number(&self, at: usize) -> bool {
+        let entry = self.get(at).filter(|entry| entry.tag() == gimli::DW_TAG_base_type);
+        let encoding = entry.and_then(|entry| match entry.value(gimli::DW_AT_encoding)? {
+            AttributeValue::Encoding(encoding) => Some(encoding),
+            _ => None,
+        });
+        matches!(encoding, Some(gimli::DW_ATE_signed | gimli::DW_ATE_unsigned))
+    }
+
     /// What a type is called, with its namespaces; empty where it has no name. A structure that only its `typedef` names has that one.
     pub(super) fn class_name(&self, mut at: usize) -> String {
         let mut name = String::new();

@@ -15,4 +15,4 @@ mod words;
 
 pub(crate) use locals::RunningFrame;
 pub(crate) use variables::DebugTypes;
-pub(crate) use words::{PointerTarget, WordType};
+pub(crate) use words::{ElementCount, MemberContainer, PointerTarget, WordType};

@@ -93,6 +93,11 @@ impl DebugTypes {
         self.index.classes.get(name).copied().map(TypeEntry)
     }
 
+    /// Members of a class that are whole numbers: their names, and where they lie with how many bytes.
+    pub(crate) fn numbers(&self, class: TypeEntry) -> Vec<(String, std::ops::Range<u64>)> {
+        words::numbers(&self.entries(), class.0)
+    }
+
     fn entries(&self) -> Entries<'_> {
         Entries::new(self.sections.dwarf(), &self.index)
     }

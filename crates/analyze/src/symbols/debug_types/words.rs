@@ -22,6 +22,30 @@ pub(crate) struct WordType {
     pub(crate) class: String,
     /// What lies where it points to.
     pub(crate) target: Option<PointerTarget>,
+    /// The container that it is a part of, where that is a member of an object.
+    pub(crate) container: Option<MemberContainer>,
+}
+
+/// A container of the C++ library that is a member of an object, by one of its words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct MemberContainer {
+    /// The class of the object.
+    pub(crate) owner: TypeEntry,
+    /// How far the word lies in the object.
+    pub(crate) in_owner: u64,
+    /// And in the container.
+    pub(crate) in_container: u64,
+    /// How many elements there are.
+    pub(crate) count: ElementCount,
+}
+
+/// Where a container says how many elements it has, in libstdc++.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ElementCount {
+    /// In a word so far in it.
+    Word(u64),
+    /// It has two pointers first: to its elements of this size, and behind them.
+    Between(u64),
 }
 
 /// What is in a block that a word points to.
@@ -49,6 +73,7 @@ pub(crate) struct NodeType {
 /// What a word is that lies so far in an object of a type.
 pub(super) fn word_in(entries: &Entries<'_>, class: usize, offset: u64) -> Option<WordType> {
     let (mut class, mut offset, mut member) = (class, offset, String::new());
+    let mut owner = None;
     for _ in 0..DEEPEST {
         let plain = entries.plain(class)?;
         match entries.kind(plain) {
@@ -56,7 +81,22 @@ pub(super) fn word_in(entries: &Entries<'_>, class: usize, offset: u64) -> Optio
                 let name = entries.class_name(class);
                 let (is_known, is_wrapper) = (!is_of_library(&name), is_wrapper(&name));
                 let part = if is_known || is_wrapper { member_at(entries, plain, offset) } else { None };
-                let Some(part) = part else { return Some(container(entries, plain, offset, name, member)) };
+                let Some(part) = part else {
+                    let count = element_count(entries, plain, &name);
+                    let container = owner.zip(count).map(|((owner, in_owner), count)| MemberContainer {
+                        owner: TypeEntry(owner),
+                        in_owner,
+                        in_container: offset,
+                        count,
+                    });
+                    return Some(WordType {
+                        container,
+                        ..word_of_container(entries, plain, offset, name, member)
+                    });
+                };
+                if is_known {
+                    owner = Some((plain, offset));
+                }
                 if let Some(name) = part.name.filter(|_| is_known) {
                     member = if member.is_empty() { name } else { format!("{member}.{name}") };
                 }
@@ -106,11 +146,18 @@ fn member_at<'a>(entries: &Entries<'a>, class: usize, offset: u64) -> Option<Mem
 fn pointer(entries: &Entries<'_>, pointer: usize, member: String) -> WordType {
     let to = entries.get(pointer).and_then(|entry| entry.reference(gimli::DW_AT_type));
     let class = to.map(|to| entries.class_name(to)).unwrap_or_default();
-    WordType { member, class, target: to.map(|to| PointerTarget::Object(TypeEntry(to))) }
+    let target = to.map(|to| PointerTarget::Object(TypeEntry(to)));
+    WordType { member, class, target, container: None }
 }
 
 /// A word in an object whose members are not named: a container of a library, or a structure of which nothing more is known.
-fn container(entries: &Entries<'_>, at: usize, offset: u64, class: String, member: String) -> WordType {
+fn word_of_container(
+    entries: &Entries<'_>,
+    at: usize,
+    offset: u64,
+    class: String,
+    member: String,
+) -> WordType {
     let kind = template(&class).to_owned();
     let element = element(entries, at, &kind);
     let entry = element.map(TypeEntry);
@@ -133,7 +180,36 @@ fn container(entries: &Entries<'_>, at: usize, offset: u64, class: String, membe
         "unique_ptr" | "shared_ptr" | "Box" => element.map(|of| entries.class_name(of)).unwrap_or(class),
         _ => class,
     };
-    WordType { member, class, target }
+    WordType { member, class, target, container: None }
+}
+
+fn element_count(entries: &Entries<'_>, container: usize, class: &str) -> Option<ElementCount> {
+    Some(match template(class) {
+        "list" => ElementCount::Word(16),
+        "map" | "set" | "multimap" | "multiset" => ElementCount::Word(40),
+        "unordered_map" | "unordered_set" | "unordered_multimap" | "unordered_multiset" => {
+            ElementCount::Word(24)
+        }
+        "vector" => {
+            let size = entries.size(element(entries, container, "vector")?)?;
+            ElementCount::Between(size)
+        }
+        _ => return None,
+    })
+    .filter(|_| class.starts_with("std::") && !class.starts_with("std::__1::"))
+}
+
+/// Members of a class that are whole numbers: their names, and where they lie with how many bytes.
+pub(super) fn numbers<'a>(entries: &Entries<'a>, class: usize) -> Vec<(String, std::ops::Range<u64>)> {
+    let number = |child: &Entry<'a>| {
+        let is_member = child.tag() == gimli::DW_TAG_member && !child.has(gimli::DW_AT_declaration);
+        let at = child.number(gimli::DW_AT_data_member_location).filter(|_| is_member)?;
+        let of = entries.plain(child.reference(gimli::DW_AT_type)?)?;
+        let is_whole = entries.is_whole_number(of) && !child.has(gimli::DW_AT_bit_size);
+        let size = entries.size(of).filter(|_| is_whole)?;
+        Some((entries.own_name(child)?, at..at + size))
+    };
+    entries.children(class).iter().filter_map(number).collect()
 }
 
 /// The type of a container's elements: its own word for it, else what it is a template of.
