@@ -52,7 +52,7 @@ impl TestOptions {
 
 /// Themes of the suite whose tests take more than a few seconds each: they start a framework, a browser, or run for a while by
 /// their nature. `--fast` leaves them out.
-const SLOW_THEMES: [&str; 18] = [
+const SLOW_THEMES: [&str; 24] = [
     "bounded::",
     "corpus",
     "cut_short::",
@@ -67,7 +67,13 @@ const SLOW_THEMES: [&str; 18] = [
     "ledger::python::tensorflow",
     "lost_by_",
     "native_tensorflow::",
+    "python::behaviour::objects_of_an_interpreter_that_is_loaded_late",
+    "python::library_loops::",
     "python::loops::every_kind",
+    "python::loops::loops_whose_frames",
+    "python::loops::of_loops_side_by_side",
+    "python::objects::the_sample_is_thinned",
+    "python::walks::",
     "real_programs::",
     "snapshots::",
     "tensorflow",
