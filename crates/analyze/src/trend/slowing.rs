@@ -37,7 +37,28 @@ pub(crate) fn slowing(axis: &Axis, clock: Option<&WorkClock>) -> Option<Slowing>
     let medians: [f64; PARTS] = std::array::from_fn(|at| median(&mut part(at).to_vec()));
     let (first, last) = (medians[0], medians[PARTS - 1]);
     let ever_slower = medians.windows(2).all(|pair| pair[1] >= LEAST_STEP * pair[0]);
-    (ever_slower && first > 0.0 && last >= LEAST_RATIO * first).then_some(Slowing { first, last })
+    let is_slowing = ever_slower && first > 0.0 && last >= LEAST_RATIO * first;
+    if is_slowing { surely_slowing(axis, clock) } else { None }
+}
+
+/// What parts of as many iterations each needed; `None` where one may not have been slower than the one before: where readings are far apart, as on a busy
+/// machine, it is not known when between two of them the program ran.
+fn surely_slowing(axis: &Axis, clock: &WorkClock) -> Option<Slowing> {
+    let (first, last) = (axis.moments.first()?, axis.moments.last()?);
+    let begin = first.x + WARM_UP * (last.x - first.x);
+    let end = |part: usize| {
+        let x = begin + (last.x - begin) * part as f64 / PARTS as f64;
+        &axis.moments[axis.moments.partition_point(|moment| moment.x < x).min(axis.moments.len() - 1)]
+    };
+    let bounds = |part: usize| {
+        let (begins, ends) = (end(part), end(part + 1));
+        clock.cpu_bounds(begins.at, ends.at).map(|seconds| seconds / (ends.x - begins.x))
+    };
+    let parts: [[f64; 2]; PARTS] = std::array::from_fn(bounds);
+    let ever_slower = parts.windows(2).all(|pair| pair[1][0] >= LEAST_STEP * pair[0][1]);
+    let is_sure = ever_slower && parts[PARTS - 1][0] >= LEAST_RATIO * parts[0][1];
+    let needed = |part: usize| seconds(clock, end(part), end(part + 1));
+    Some(Slowing { first: needed(0)?, last: needed(PARTS - 1)? }).filter(|_| is_sure)
 }
 
 /// The CPU time that one iteration needed between two marks.
@@ -97,6 +118,26 @@ mod tests {
             None,
             "another program on the core"
         );
+    }
+
+    #[test]
+    fn nothing_is_said_where_readings_are_far_apart() {
+        let of_readings = |apart: usize| {
+            let moments = (0..200).map(|number| AxisMark {
+                mark: number as usize,
+                x: number as f64,
+                at: Nanos::new(1_000_000 * number * number / 40),
+            });
+            let moments: Vec<AxisMark> = moments.collect();
+            let cpu = |mark: &AxisMark| Nanos::new(mark.at.get() / 4);
+            let sample = |mark: &AxisMark| Sample { at: mark.at, cpu: cpu(mark), ..Sample::default() };
+            let timeline = moments.iter().step_by(apart).chain(moments.last()).map(sample).collect();
+            let process = Process { timeline, ..Process::default() };
+            let axis = Axis { how: How::Loop, count: 200, moments, ..Axis::default() };
+            slowing(&axis, WorkClock::of(&process).as_ref())
+        };
+        assert!(of_readings(1).is_some() && of_readings(3).is_some());
+        assert_eq!(of_readings(12), None);
     }
 
     #[test]

@@ -16,6 +16,8 @@ pub(crate) struct WorkClock {
     readings: Vec<(Nanos, f64)>,
     /// CPU seconds in a second of work.
     load: f64,
+    /// The most work in a second: of one CPU, or of as many as the program used at some time.
+    fastest: f64,
 }
 
 impl WorkClock {
@@ -29,7 +31,10 @@ impl WorkClock {
         let begun = first.at.get().saturating_sub(process.start.get()) as f64;
         let work = |sample: &Sample| sample.cpu.get().saturating_sub(first.cpu.get()) as f64 * seconds / used;
         let reading = |sample: &Sample| (sample.at, (begun + work(sample)) / 1e9);
-        is_known.then(|| Self { readings: timeline.iter().map(reading).collect(), load: used / seconds })
+        is_known.then(|| {
+            let (readings, load): (Vec<_>, f64) = (timeline.iter().map(reading).collect(), used / seconds);
+            Self { fastest: fastest(&readings).max(1.0 / load), readings, load }
+        })
     }
 
     /// CPU seconds that were used between two moments.
@@ -37,19 +42,46 @@ impl WorkClock {
         (self.at(to) - self.at(from)) * self.load
     }
 
+    /// The least and the most that these can have been: how the program's time was spread between two readings is not known.
+    pub(crate) fn cpu_bounds(&self, from: Nanos, to: Nanos) -> [f64; 2] {
+        let ([least_from, most_from], [least_to, most_to]) = (self.bounds(from), self.bounds(to));
+        [(least_to - most_from).max(0.0), most_to - least_from].map(|seconds| seconds * self.load)
+    }
+
+    /// Of the work until a moment.
+    fn bounds(&self, moment: Nanos) -> [f64; 2] {
+        let next = self.readings.partition_point(|(at, _)| *at <= moment);
+        let most = |from: Nanos, to: Nanos| self.fastest * seconds_between(from, to);
+        match (next.checked_sub(1).map(|at| self.readings[at]), self.readings.get(next)) {
+            (Some((before, work)), Some(&(after, later))) => {
+                [work.max(later - most(moment, after)), later.min(work + most(before, moment))]
+            }
+            _ => [self.at(moment); 2],
+        }
+    }
+
     /// Seconds of work until a moment; what lies outside of the readings goes on as time does.
     pub(crate) fn at(&self, moment: Nanos) -> f64 {
         let next = self.readings.partition_point(|(at, _)| *at <= moment);
-        let seconds = |from: Nanos, to: Nanos| (to.get() as f64 - from.get() as f64) / 1e9;
         match (next.checked_sub(1).map(|at| self.readings[at]), self.readings.get(next)) {
             (Some((before, work)), Some(&(after, later))) => {
-                work + (later - work) * seconds(before, moment) / seconds(before, after)
+                work + (later - work) * seconds_between(before, moment) / seconds_between(before, after)
             }
-            (Some((last, work)), None) => work + seconds(last, moment),
-            (None, Some(&(first, work))) => work - seconds(moment, first),
+            (Some((last, work)), None) => work + seconds_between(last, moment),
+            (None, Some(&(first, work))) => work - seconds_between(moment, first),
             (None, None) => 0.0,
         }
     }
+}
+
+/// The most work in a second, from one reading to the next.
+fn fastest(readings: &[(Nanos, f64)]) -> f64 {
+    let pace = |pair: &[(Nanos, f64)]| (pair[1].1 - pair[0].1) / seconds_between(pair[0].0, pair[1].0);
+    readings.windows(2).map(pace).filter(|pace| pace.is_finite()).fold(0.0, f64::max)
+}
+
+fn seconds_between(from: Nanos, to: Nanos) -> f64 {
+    (to.get() as f64 - from.get() as f64) / 1e9
 }
 
 #[cfg(test)]
@@ -80,6 +112,20 @@ mod tests {
         assert!(known.iter().zip(truth).all(|(known, truth)| (known - truth).abs() < 1e-6), "{known:?}");
         let used = clock.cpu_between(Nanos::new(10 * SECOND), Nanos::new(20 * SECOND));
         assert!((used - 7.5).abs() < 1e-6, "five seconds of a whole CPU and five of a half: {used}");
+    }
+
+    #[test]
+    fn between_readings_the_work_may_have_been_done_at_any_moment() {
+        let clock = WorkClock::of(&process(|at| 0.25 * at as f64, 20)).unwrap();
+        let at = |seconds: f64| Nanos::new(((seconds + 5.0) * 1e9) as u64);
+        let bounds = |from: f64, to: f64| {
+            clock.cpu_bounds(at(from), at(to)).map(|seconds| (seconds * 1e6).round() / 1e6)
+        };
+        assert_eq!((bounds(2.0, 7.0), bounds(2.5, 7.0)), ([1.25, 1.25], [1.0, 1.25]));
+        assert_eq!((bounds(2.5, 7.5), bounds(2.2, 2.4)), ([1.0, 1.5], [0.0, 0.25]));
+        assert_eq!(bounds(2.9, 7.0), [1.0, 1.1], "no more than a tenth of a second of one CPU");
+        let busy = WorkClock::of(&process(|at| at as f64, 20)).unwrap();
+        assert!((busy.cpu_bounds(at(2.5), at(7.1))[0] - 4.6).abs() < 1e-6, "it always ran");
     }
 
     #[test]
