@@ -74,8 +74,7 @@ impl SaidReport {
     /// Reads a report about the program in this file.
     pub fn read(report: &Value, file: &str) -> Self {
         let tree = report["tree"]["verdict"].as_str();
-        let mut findings = findings(report);
-        findings.sort_by(|a, b| b.bytes_per_iteration.total_cmp(&a.bytes_per_iteration));
+        let findings = findings(report);
         let records = report["lost"]["records"].as_array().into_iter().flatten();
         let lost = records.filter(|record| record["kind"] == "definitely");
         Self {
@@ -98,23 +97,36 @@ impl SaidReport {
     }
 }
 
-/// The page's, and those of the processes that the page is not about.
+/// The page's, and those of the processes that the page is not about; the largest first, those last that the page only counts: of workers that are equal
+/// to the one it is about.
 fn findings(report: &Value) -> Vec<SaidFinding> {
-    let others = processes(report).filter(|process| process["main"] != true);
+    let own = role(report);
+    let (equal, others): (Vec<&Value>, Vec<&Value>) = processes(report)
+        .filter(|process| process["main"] != true)
+        .partition(|process| own.is_some() && process["role"].as_str() == own);
     let of = |whole: &Value| -> Vec<SaidFinding> {
         let findings = whole["findings"].as_array().into_iter().flatten();
         findings.map(|finding| SaidFinding::read(finding, count(whole))).collect()
     };
-    std::iter::once(report).chain(others).flat_map(of).collect()
+    let largest_first = |mut findings: Vec<SaidFinding>| {
+        findings.sort_by(|a, b| b.bytes_per_iteration.total_cmp(&a.bytes_per_iteration));
+        findings
+    };
+    let shown = largest_first(std::iter::once(report).chain(others).flat_map(of).collect());
+    let counted = largest_first(equal.into_iter().flat_map(of).collect());
+    [shown, counted].concat()
 }
 
 /// Those of the page; where it is about one of several equal workers, of all of them together.
 fn iterations(report: &Value) -> Option<u64> {
     let own = count(report)?;
-    let role =
-        processes(report).find(|process| process["main"] == true).and_then(|main| main["role"].as_str());
-    let Some(role) = role else { return Some(own) };
+    let Some(role) = role(report) else { return Some(own) };
     Some(processes(report).filter(|process| process["role"] == role).filter_map(count).sum())
+}
+
+/// What the process does that the page is about, where others do the same.
+fn role(report: &Value) -> Option<&str> {
+    processes(report).find(|process| process["main"] == true)?["role"].as_str()
 }
 
 fn processes(report: &Value) -> impl Iterator<Item = &Value> {
@@ -160,15 +172,15 @@ mod tests {
             "processes": [
                 {"main": true, "role": "2 workers", "findings": [finding(1, 5.0)], "iterations": {"count": 30}},
                 {"findings": [finding(2, 50.0)], "role": "2 workers", "iterations": {"count": 50}},
-                {"findings": [], "role": null, "iterations": {"count": 7}},
+                {"findings": [finding(3, 9.0)], "role": null, "iterations": {"count": 7}},
             ],
         });
         let said = SaidReport::read(&report, "x.py");
         assert_eq!(said.verdict, "leak");
-        assert_eq!(said.findings.iter().filter_map(|one| one.line).collect::<Vec<_>>(), [2, 1]);
+        assert_eq!(said.findings.iter().filter_map(|one| one.line).collect::<Vec<_>>(), [3, 1, 2]);
         assert_eq!(said.findings[0].file.as_deref(), Some("x.py"));
         assert_eq!(
-            (said.iterations, said.findings[0].iterations),
+            (said.iterations, said.findings[2].iterations),
             (Some(80), Some(50)),
             "workers share them"
         );
