@@ -1,6 +1,7 @@
 //! What is measured apart from the rows, because it is no comparison of tools: each section has a table of its own between
 //! marks of its own in `docs/benchmarks.md`, and can be written alone.
 
+mod errors;
 mod fragmentation;
 mod frameworks;
 mod leaks;
@@ -26,6 +27,7 @@ pub const SECTIONS: &[Section] = &[
     Section { name: "fragmentation", measure: fragmentation::measure },
     Section { name: "snapshots", measure: snapshots::measure },
     Section { name: "leaks", measure: leaks::measure },
+    Section { name: "errors", measure: errors::measure },
     Section { name: "frameworks", measure: frameworks::measure },
 ];
 
