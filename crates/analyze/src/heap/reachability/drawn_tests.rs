@@ -260,6 +260,26 @@ fn an_object_does_not_hold_what_its_class_has() {
     assert_eq!(root_of_last(Some(0)), RootOrigin::Named { id: 3 }, "a class that a name leads to");
 }
 
+/// An old word of an object of an early root leads to a mapping, such as the stack of a thread.
+#[test]
+fn what_a_mapping_leads_to_is_held_by_the_variable_that_refers_to_it() {
+    let (mapping, item) = (1, 2);
+    let pointers = vec![(0, mapping, 0), (mapping, item, 0), (3, 4, 0), (4, item, 0)];
+    let drawn = Drawn { count: 5, pointers, roots: vec![(0, 3, 0), (1, 5, 3)], tracked: vec![false; 5] };
+    let graph = drawn.graph();
+    let root_of = |content: Content| {
+        let of =
+            |block| if block == id_at(&graph, Drawn::address(mapping)) { content } else { Content::Object };
+        Paths::through(&graph, of).path(&graph, id_at(&graph, Drawn::address(item))).expect("it is held").root
+    };
+    assert_eq!(root_of(Content::Mapping), RootOrigin::Named { id: 5 });
+    assert_eq!(
+        root_of(Content::Unknown),
+        RootOrigin::Named { id: 3 },
+        "memory that the object has for itself"
+    );
+}
+
 /// Objects of an early root lead to a context that a later root has itself.
 #[test]
 fn what_many_objects_share_is_held_by_the_variable_that_has_it() {

@@ -91,7 +91,7 @@ impl Nodes {
     fn note_classes(&mut self, graph: &Graph, content: impl Fn(BlockId) -> Content) {
         for block in graph.blocks().ids() {
             match content(block) {
-                Content::Unknown => continue,
+                Content::Unknown | Content::Mapping => continue,
                 Content::Object | Content::Extension | Content::Native => {}
                 Content::Class => self.classes.insert(block),
             }

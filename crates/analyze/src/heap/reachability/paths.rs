@@ -277,11 +277,11 @@ impl<'a, F: Fn(BlockId) -> Content> PathSearch<'a, F> {
 
     /// Whether such a pointer, or any other, is a reference to a Python object, or to an object's own memory.
     fn is_reference(&self, is_of_python: bool, to: BlockId) -> bool {
-        is_of_python && (self.content)(to) != Content::Native
+        is_of_python && !matches!((self.content)(to), Content::Native | Content::Mapping)
     }
 
     fn holds_references(&self, block: BlockId) -> bool {
-        (self.content)(block) != Content::Unknown
+        !matches!((self.content)(block), Content::Unknown | Content::Mapping)
     }
 
     /// Whether a block is an object, or memory that an object or a root leads to.

@@ -43,6 +43,8 @@ pub enum Content {
     Extension,
     /// An object of native code.
     Native,
+    /// Memory that the program mapped itself, of no type: no object's own, whatever leads to it.
+    Mapping,
 }
 
 /// Whose memory a block is, inferred from the words that point to it.

@@ -182,9 +182,9 @@ impl<'m> TypedHeap<'m> {
             return Paths::of(&self.graph);
         }
         let of_python = self.content();
-        let is_of_cpp = |block| self.class(block) != 0 && !self.mapped.contains(block);
         Paths::through(&self.graph, |block| match of_python(block) {
-            Content::Unknown if is_of_cpp(block) => Content::Native,
+            Content::Unknown if self.mapped.contains(block) => Content::Mapping,
+            Content::Unknown if self.class(block) != 0 => Content::Native,
             content => content,
         })
     }
