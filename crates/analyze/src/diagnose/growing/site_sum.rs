@@ -3,6 +3,8 @@
 use crate::profile::{LineKey, StackFrame};
 use crate::trend::{Axis, Shape, Slope, Thresholds, TimeSeries, Trend, trend};
 
+/// Bytes of a table for each block that its elements are made of, at most: a buffer that was replaced by a larger one is no table of theirs.
+const MOST_OF_TABLE: f64 = 256.0;
 /// A table that doubles has been larger and smaller beside its elements than it is at the end: from so much of its part of the growth to so much.
 const OF_TABLES: [f64; 2] = [0.7, 1.5];
 
@@ -51,14 +53,15 @@ impl SiteSum {
         let thresholds = Thresholds { grain: self.grain(), ..thresholds };
         let series = self.values.bytes(axis);
         let whole = trend(&series, thresholds);
-        if self.tables.changed() <= 0.0 {
+        let elements = self.values.without(&self.tables);
+        let grown = self.tables.changed();
+        if grown <= 0.0 || grown > MOST_OF_TABLE * elements.changed_blocks() {
             return whole;
         }
-        let elements = trend(&self.values.without(&self.tables).bytes(axis), thresholds);
+        let elements = trend(&elements.bytes(axis), thresholds);
         match elements.shape {
             Shape::Linear => {
-                let (Slope { value, low, high }, table) =
-                    (elements.slope, self.tables.changed() / series.length());
+                let (Slope { value, low, high }, table) = (elements.slope, grown / series.length());
                 let [least, most] = OF_TABLES.map(|part| part * table);
                 let slope = Slope { value: value + table, low: low + least, high: high + most };
                 Trend { shape: Shape::Linear, slope, ..whole }
@@ -71,4 +74,42 @@ impl SiteSum {
 /// The line of a frame: one without a function is distinguished by its address.
 pub(crate) fn line_key(frame: &StackFrame) -> LineKey<'_> {
     frame.line_key(if frame.function.is_some() { 0 } else { frame.offset })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The slope of a line with blocks of 100 bytes, ten in each iteration, and a table of so many bytes at first that doubles twice.
+    fn slope(table: f64) -> f64 {
+        let axis = Axis::of_marks(200);
+        let times = |number: u64| {
+            if number < 60 {
+                1.0
+            } else if number < 120 {
+                2.0
+            } else {
+                4.0
+            }
+        };
+        let mut sum = SiteSum::default();
+        sum.add(
+            0,
+            &TimeSeries::new((0..200).map(|number| (1000.0 * number as f64, 10.0 * number as f64))),
+            0.0,
+        );
+        sum.add(1, &TimeSeries::new((0..200).map(|number| (table * times(number), 1.0))), 0.0);
+        sum.trend(&axis, Thresholds::OF_ITERATIONS).slope.value
+    }
+
+    #[test]
+    fn a_table_that_doubles_counts_with_its_average_growth() {
+        let table = 30_000.0;
+        assert!((slope(table) - (1000.0 + 3.0 * table / 199.0)).abs() < 1.0, "{}", slope(table));
+    }
+
+    #[test]
+    fn a_buffer_that_is_too_large_for_these_elements_is_no_table_of_theirs() {
+        assert!(slope(3e6) < 3e6 / 199.0, "{}", slope(3e6));
+    }
 }
