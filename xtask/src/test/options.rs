@@ -52,7 +52,7 @@ impl TestOptions {
 
 /// Themes of the suite whose tests take more than a few seconds each: they start a framework, a browser, or run for a while by
 /// their nature. `--fast` leaves them out.
-const SLOW_THEMES: [&str; 24] = [
+const SLOW_THEMES: [&str; 26] = [
     "bounded::",
     "corpus",
     "cut_short::",
@@ -61,6 +61,8 @@ const SLOW_THEMES: [&str; 24] = [
     "frameworks::",
     "growth::",
     "heap_profiles::",
+    "holders::known::",
+    "holders::python::every_way",
     "html::",
     "kill::",
     "ledger::middle",
