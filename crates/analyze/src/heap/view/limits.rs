@@ -9,7 +9,7 @@ pub(crate) struct Occupancy {
 }
 
 /// Names of a limit, whatever the container is called; without underscores.
-const LIMITS: [&str; 15] = [
+const LIMITS: [&str; 14] = [
     "limit",
     "capacity",
     "bound",
@@ -22,7 +22,6 @@ const LIMITS: [&str; 15] = [
     "maxcount",
     "maximumsize",
     "sizelimit",
-    "cachesize",
     "cachelimit",
     "maxcachesize",
 ];
@@ -66,7 +65,16 @@ mod tests {
         {
             assert!(is_limit(name, "history_"), "{name}");
         }
-        for name in ["max_retries", "time_limit", "size", "history", "max", "maximum_wait", "buffer_size"] {
+        for name in [
+            "max_retries",
+            "time_limit",
+            "cache_size",
+            "size",
+            "history",
+            "max",
+            "maximum_wait",
+            "buffer_size",
+        ] {
             assert!(!is_limit(name, "history_"), "{name}");
         }
         assert!(!is_limit("max", ""));
