@@ -207,7 +207,7 @@ pub(super) fn numbers<'a>(entries: &Entries<'a>, class: usize) -> Vec<(String, s
         let of = entries.plain(child.reference(gimli::DW_AT_type)?)?;
         let is_whole = entries.is_whole_number(of) && !child.has(gimli::DW_AT_bit_size);
         let size = entries.size(of).filter(|_| is_whole)?;
-        Some((entries.own_name(child)?, at..at + size))
+        Some((entries.own_name(child)?, at..at.checked_add(size)?))
     };
     entries.children(class).iter().filter_map(number).collect()
 }
