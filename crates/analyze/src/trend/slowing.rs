@@ -41,8 +41,8 @@ pub(crate) fn slowing(axis: &Axis, clock: Option<&WorkClock>) -> Option<Slowing>
     if is_slowing { surely_slowing(axis, clock) } else { None }
 }
 
-/// What parts of as many iterations each needed; `None` where one may not have been slower than the one before: where readings are far apart, as on a busy
-/// machine, it is not known when between two of them the program ran.
+/// What parts of as many iterations each needed; `None` where one may not have been slower than the one before: where
+/// readings are far apart, as on a busy machine, it is not known when between two of them the program ran.
 fn surely_slowing(axis: &Axis, clock: &WorkClock) -> Option<Slowing> {
     let (first, last) = (axis.moments.first()?, axis.moments.last()?);
     let begin = first.x + WARM_UP * (last.x - first.x);
