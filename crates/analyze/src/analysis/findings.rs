@@ -118,7 +118,7 @@ impl Finding {
         match self.holder(profile) {
             HolderOf::Path(held) if self.rule.yields_to_holder => {
                 let explains = self.rule.id != UNEXPLAINED;
-                holder_rules::find(&held.steps).filter(|row| !(row.is_general && explains))
+                holder_rules::find(&held.steps, &held.view.bases).filter(|row| !(row.is_general && explains))
             }
             _ => None,
         }

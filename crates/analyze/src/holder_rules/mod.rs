@@ -10,9 +10,9 @@ mod table;
 #[cfg(test)]
 mod testing;
 
-use heaplens_format::recording::PathNode;
+use heaplens_format::recording::{BaseClass, PathNode};
 
-use pattern::Pattern;
+use pattern::{Pattern, TypedNode};
 
 /// A known holder.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,12 +39,13 @@ pub fn all() -> &'static [HolderRule] {
     table::all()
 }
 
-/// The first row that a reference path matches; the path begins at its root.
-pub fn find(path: &[&PathNode]) -> Option<&'static HolderRule> {
-    let sole = pattern::sole_container(path);
+/// The first row that a reference path matches; the path begins at its root. A class is also what it inherits from.
+pub fn find(path: &[&PathNode], bases: &[BaseClass]) -> Option<&'static HolderRule> {
+    let path: Vec<TypedNode<'_>> = path.iter().map(|node| TypedNode::new(node, bases)).collect();
+    let sole = pattern::sole_container(&path);
     let is_of = |rule: &&HolderRule| {
-        rule.patterns.iter().any(|pattern| pattern.is_in(path))
-            || sole.is_some_and(|class| rule.sole.iter().any(|of| pattern::is_class(of, class)))
+        rule.patterns.iter().any(|pattern| pattern.is_in(&path))
+            || sole.is_some_and(|container| rule.sole.iter().any(|class| container.is(class)))
     };
     all().iter().find(is_of)
 }

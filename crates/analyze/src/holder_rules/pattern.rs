@@ -1,6 +1,26 @@
 //! Patterns of reference paths, written like the paths themselves: `module logging → root → .handlers`. Names are compared whole.
 
-use heaplens_format::recording::{PathNode, Step};
+use heaplens_format::recording::{BaseClass, PathNode, Step};
+
+/// A step of a path, with all that what it leads to is.
+#[derive(Clone, Debug)]
+pub(super) struct TypedNode<'a> {
+    node: &'a PathNode,
+    /// Its class, and those that this inherits from.
+    classes: Vec<&'a str>,
+}
+
+impl<'a> TypedNode<'a> {
+    pub(super) fn new(node: &'a PathNode, bases: &'a [BaseClass]) -> Self {
+        let inherited = bases.iter().filter(|of| of.class == node.class).map(|of| &*of.base);
+        Self { node, classes: [&*node.class].into_iter().chain(inherited).collect() }
+    }
+
+    /// Whether a class is meant that it is.
+    pub(super) fn is(&self, class: &str) -> bool {
+        self.classes.iter().any(|own| is_class(class, own))
+    }
+}
 
 /// Steps that follow each other somewhere in a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,13 +63,13 @@ impl Pattern {
     }
 
     /// Whether a path has these steps.
-    pub(super) fn is_in(&self, path: &[&PathNode]) -> bool {
+    pub(super) fn is_in(&self, path: &[TypedNode<'_>]) -> bool {
         (0..path.len()).any(|start| begins(&self.0, &path[start..]))
     }
 }
 
 /// Whether a path begins with these steps.
-fn begins(elements: &[Element], path: &[&PathNode]) -> bool {
+fn begins(elements: &[Element], path: &[TypedNode<'_>]) -> bool {
     match elements {
         [] => true,
         [Element::Gap, rest @ ..] => (0..=path.len()).any(|skipped| begins(rest, &path[skipped..])),
@@ -59,17 +79,17 @@ fn begins(elements: &[Element], path: &[&PathNode]) -> bool {
     }
 }
 
-/// The class of the one container of a path: one of Python's whose elements the path goes through. Of several it is the only one whose key is
+/// The one container of a path: one of Python's whose elements the path goes through. Of several it is the only one whose key is
 /// not written in the program's source: a dict with such keys is a record, and has as many as the source has.
-pub(super) fn sole_container<'a>(path: &[&'a PathNode]) -> Option<&'a str> {
-    let leads_on = |pair: &&[&'a PathNode]| StepName::Element.matches(pair[1]);
-    let containers: Vec<&[&'a PathNode]> = path.windows(2).filter(leads_on).collect();
-    let growing: Vec<&&[&'a PathNode]> = match containers.len() {
+pub(super) fn sole_container<'p, 'a>(path: &'p [TypedNode<'a>]) -> Option<&'p TypedNode<'a>> {
+    let leads_on = |pair: &&[TypedNode<'_>]| StepName::Element.matches(pair[1].node);
+    let containers: Vec<&[TypedNode<'_>]> = path.windows(2).filter(leads_on).collect();
+    let growing: Vec<&&[TypedNode<'_>]> = match containers.len() {
         1 => containers.iter().collect(),
-        _ => containers.iter().filter(|pair| !is_literal(pair[1])).collect(),
+        _ => containers.iter().filter(|pair| !is_literal(pair[1].node)).collect(),
     };
     let [one] = growing[..] else { return None };
-    Some(&one[0].class)
+    one.first()
 }
 
 /// Whether a step goes by a key that a recording may show: a text of the source. Others are shown by their type and length.
@@ -96,12 +116,11 @@ impl Element {
         matches!(self, Self::Step { name, classes } if *name != StepName::Any && *name != StepName::Element || !classes.is_empty())
     }
 
-    fn matches(&self, node: &PathNode) -> bool {
+    fn matches(&self, step: &TypedNode<'_>) -> bool {
         match self {
             Self::Gap => true,
             Self::Step { name, classes } => {
-                name.matches(node)
-                    && (classes.is_empty() || classes.iter().any(|class| is_class(class, &node.class)))
+                name.matches(step.node) && (classes.is_empty() || classes.iter().any(|class| step.is(class)))
             }
         }
     }
@@ -155,7 +174,7 @@ fn is_module(pattern: &str, name: &str) -> bool {
 }
 
 /// Whether a class is meant. A star stands for characters that are neither a dot nor a colon, `…` for any arguments of a template.
-pub(super) fn is_class(pattern: &str, name: &str) -> bool {
+fn is_class(pattern: &str, name: &str) -> bool {
     let between = |before: &str, after: &str| name.strip_prefix(before)?.strip_suffix(after);
     match (pattern.split_once('*'), pattern.split_once('…')) {
         (None, None) => pattern == name,
@@ -173,7 +192,11 @@ mod tests {
 
     fn is_in(pattern: &'static str, text: &str) -> bool {
         let path = path(text);
-        Pattern::parse(pattern).expect(pattern).is_in(&path.iter().collect::<Vec<_>>())
+        Pattern::parse(pattern).expect(pattern).is_in(&typed(&path, &[]))
+    }
+
+    fn typed<'a>(path: &'a [PathNode], bases: &'a [BaseClass]) -> Vec<TypedNode<'a>> {
+        path.iter().map(|node| TypedNode::new(node, bases)).collect()
     }
 
     #[test]
@@ -212,7 +235,7 @@ mod tests {
     fn a_record_in_a_container_is_not_what_grows() {
         let sole = |text: &str| {
             let path = path(text);
-            sole_container(&path.iter().collect::<Vec<_>>()).map(str::to_owned)
+            sole_container(&typed(&path, &[])).map(|container| container.node.class.to_string())
         };
         let sessions = "module shop → Shop (type) → .sessions (dict) → [str of 32] (dict) → ['seen'] (str)";
         assert_eq!(sole(sessions).as_deref(), Some("dict"));
@@ -221,6 +244,16 @@ mod tests {
         assert_eq!(sole("module a → config (dict) → ['rows'] (bytes)").as_deref(), Some("dict"));
         assert_eq!(sole("module a → rows (list) → [4] (dict) → [str of 5] (str)"), None);
         assert_eq!(sole("module a → all (dict) → ['a'] (dict) → ['b'] (str)"), None);
+    }
+
+    #[test]
+    fn a_class_is_what_it_inherits_from() {
+        let path = path("module shop → .threads (list) → [4] (shop.Download) → .body (bytes)");
+        let bases = [("shop.Download", "threading.Thread"), ("bytes", "shop.Download")]
+            .map(|(class, base)| BaseClass { class: class.into(), base: base.into() });
+        let thread = Pattern::parse("[*] (threading.Thread)").unwrap();
+        assert!(thread.is_in(&typed(&path, &bases)));
+        assert!(!thread.is_in(&typed(&path, &bases[1..])), "another class that inherits");
     }
 
     #[test]

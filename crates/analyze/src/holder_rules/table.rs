@@ -77,7 +77,7 @@ mod tests {
         for row in all() {
             for example in &row.examples {
                 let path = path(example);
-                let found = super::super::find(&path.iter().collect::<Vec<_>>()).map(|found| found.id);
+                let found = super::super::find(&path.iter().collect::<Vec<_>>(), &[]).map(|found| found.id);
                 assert_eq!(found, Some(row.id), "{example}");
             }
         }
@@ -97,7 +97,7 @@ mod tests {
         ];
         for text in own {
             let path = path(text);
-            let found = super::super::find(&path.iter().collect::<Vec<_>>());
+            let found = super::super::find(&path.iter().collect::<Vec<_>>(), &[]);
             assert!(found.is_none_or(|row| row.is_general), "{text}");
         }
     }
@@ -107,7 +107,7 @@ mod tests {
     fn a_container_is_meant_only_where_the_path_has_no_other() {
         let found = |text: &str| {
             let path = path(text);
-            super::super::find(&path.iter().collect::<Vec<_>>()).map(|row| row.name)
+            super::super::find(&path.iter().collect::<Vec<_>>(), &[]).map(|row| row.name)
         };
         assert_eq!(found("module __main__ → seen (dict) → ['a'] (__main__.User)"), Some("dict-entries"));
         assert_eq!(found("module __main__ → seen (dict) → [str of 9] (list) → [4] (__main__.User)"), None);

@@ -47,6 +47,17 @@ pub struct HeapView {
     pub reused: Vec<ReusedSite>,
     /// Containers on paths that drop elements to stay within a limit. Empty before format 2.11.
     pub limited: Vec<LimitedNode>,
+    /// Classes that those on paths inherit from. Empty before format 2.14.
+    pub bases: Vec<BaseClass>,
+}
+
+/// A class and one that it inherits from, directly or not; `object` is none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BaseClass {
+    /// As [`PathNode::class`] has it.
+    pub class: Arc<str>,
+    /// Likewise.
+    pub base: Arc<str>,
 }
 
 /// A container with a limit, as `functools.lru_cache(maxsize=…)` and `collections.deque(maxlen=…)` have one.

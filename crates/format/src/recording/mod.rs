@@ -30,8 +30,8 @@ pub use decode::{Decoded, decode};
 pub use encode::encode;
 pub use errors::{ErrorBlock, ErrorKind, MemoryError};
 pub use heap::{
-    ClassRow, GrowingNode, Heap, HeapMoment, HeapView, Holder, LimitedNode, PathNode, ReusedSite, Step,
-    UnreachableSite,
+    BaseClass, ClassRow, GrowingNode, Heap, HeapMoment, HeapView, Holder, LimitedNode, PathNode, ReusedSite,
+    Step, UnreachableSite,
 };
 pub use leaks::{LeakCheck, LeakKind, LostSite};
 pub use ledger::{Ledger, LedgerMapping, LedgerMoment, LineBytes, SpaceLedgers};

@@ -5,8 +5,8 @@ use heaplens_format::arena::Pseudo;
 use heaplens_format::memory::{Family, Space, SpaceKind};
 use heaplens_format::recording::errors::{CalledFunction, ErrorBlock, ErrorKind, MemoryError};
 use heaplens_format::recording::{
-    Amount, Change, ClassRow, Code, CountUntil, CounterRow, Counters, Exit, Frame, FrameSymbol, Function,
-    GrowingNode, HeapMoment, HeapView, History, Holder, Interpreter, LeakCheck, LeakKind, Ledger,
+    Amount, BaseClass, Change, ClassRow, Code, CountUntil, CounterRow, Counters, Exit, Frame, FrameSymbol,
+    Function, GrowingNode, HeapMoment, HeapView, History, Holder, Interpreter, LeakCheck, LeakKind, Ledger,
     LedgerMapping, LedgerMoment, LimitedNode, Line, Loop, LostSite, Mark, MarkKind, Module, Node, Note,
     PathNode, Process, ProcessEnd, Reading, Recording, ReusedSite, Rss, Run, Sample, Site, SiteKind,
     SpaceLedgers, Step, ThreadOf, Threads, UnreachableSite,
@@ -19,10 +19,12 @@ pub fn sample() -> Recording {
     for (runs, one) in (1..).zip(&mut recording.processes[0].loops) {
         one.runs = runs;
     }
+    let base = BaseClass { class: "shop.Download".into(), base: "threading.Thread".into() };
+    recording.processes[0].heap.views[0].bases = vec![base];
     recording
 }
 
-/// What format 2.13 could say: not how often loops were entered.
+/// What format 2.13 could say: neither how often loops were entered, nor what classes inherit from.
 pub fn sample_of_format_2_13() -> Recording {
     let mut recording = sample_of_format_2_11();
     recording.processes[0].errors = vec![

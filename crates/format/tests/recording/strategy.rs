@@ -6,11 +6,11 @@ use heaplens_format::arena::Pseudo;
 use heaplens_format::memory::{Family, LINES, Space, SpaceKind};
 use heaplens_format::recording::errors::{CalledFunction, ErrorBlock, ErrorKind, MemoryError};
 use heaplens_format::recording::{
-    Amount, Change, ClassRow, Code, CountUntil, CounterRow, Counters, Exit, Frame, FrameSymbol, Function,
-    GrowingNode, Heap, HeapMoment, HeapView, History, Holder, Interpreter, LeakCheck, LeakKind, Ledger,
-    LedgerMapping, LedgerMoment, LimitedNode, Loop, LostSite, Mark, MarkKind, Module, Node, Note, PathNode,
-    Process, ProcessEnd, Reading, Recording, ReusedSite, Rss, Run, Sample, Site, SiteKind, SpaceLedgers,
-    Stage, Step, ThreadOf, Threads, UnreachableSite,
+    Amount, BaseClass, Change, ClassRow, Code, CountUntil, CounterRow, Counters, Exit, Frame, FrameSymbol,
+    Function, GrowingNode, Heap, HeapMoment, HeapView, History, Holder, Interpreter, LeakCheck, LeakKind,
+    Ledger, LedgerMapping, LedgerMoment, LimitedNode, Loop, LostSite, Mark, MarkKind, Module, Node, Note,
+    PathNode, Process, ProcessEnd, Reading, Recording, ReusedSite, Rss, Run, Sample, Site, SiteKind,
+    SpaceLedgers, Stage, Step, ThreadOf, Threads, UnreachableSite,
 };
 use heaplens_format::{Addr, Bytes, CodeId, LoopId, Loss, ModuleId, Nanos, NodeId, Pid};
 use proptest::collection::{btree_map, vec};
@@ -235,11 +235,14 @@ fn view() -> impl Strategy<Value = HeapView> {
     let reused = vec(reused, 0..3);
     let limited = (any::<u32>(), any::<u64>(), any::<u64>())
         .prop_map(|(node, elements, limit)| LimitedNode { node, elements, limit });
-    let limited = vec(limited, 0..3);
-    let ends = (vec(holder, 0..3), vec(any::<u32>(), 0..3), vec(growing, 0..3), unreachable, reused, limited);
+    let base =
+        any::<[String; 2]>().prop_map(|[class, base]| BaseClass { class: class.into(), base: base.into() });
+    let rows_of_one = (vec(limited, 0..3), vec(base, 0..3));
+    let ends =
+        (vec(holder, 0..3), vec(any::<u32>(), 0..3), vec(growing, 0..3), unreachable, reused, rows_of_one);
     (nanos(), moment, (nanos(), any::<bool>(), nanos()), amount(), vec(class, 0..3), vec(node, 0..5), ends)
         .prop_map(|(at, moment, (pause, others_ran, took), live, classes, nodes, ends)| {
-            let (holders, retainers, growing, unreachable, reused, limited) = ends;
+            let (holders, retainers, growing, unreachable, reused, (limited, bases)) = ends;
             HeapView {
                 at,
                 moment,
@@ -255,6 +258,7 @@ fn view() -> impl Strategy<Value = HeapView> {
                 unreachable,
                 reused,
                 limited,
+                bases,
             }
         })
 }

@@ -1,5 +1,6 @@
 //! Types: whether a word leads to one, what its objects look like, and what it is called. Every address is judged once.
 
+use std::ops::ControlFlow;
 use std::rc::Rc;
 
 use heaplens_cpython::fixed::gc::LINKS;
@@ -170,6 +171,26 @@ impl<M: ReadMemory> Python<'_, M> {
             Some(module) if module != "builtins" => Some(format!("{module}.{name}")),
             _ => Some(name),
         }
+    }
+
+    /// What the class of an object is called, and those that it inherits from.
+    pub fn class_and_bases(&self, object: Addr) -> Option<(Rc<str>, Vec<Rc<str>>)> {
+        let id = self.class_of(object)?.id;
+        Some((self.class_name(id), self.base_names(id)))
+    }
+
+    /// What a type inherits from, by its method resolution order; `object` is left out, and those beyond a limit are.
+    fn base_names(&self, id: ClassId) -> Vec<Rc<str>> {
+        let mut bases = Vec::new();
+        let order = self.known(id).and_then(|class| self.reader.pointer_in(class.address, type_object::MRO));
+        let _ = order.map(|order| {
+            self.each_item(order, |_, base| {
+                bases.extend(self.class_at(base).map(|base| base.id));
+                if bases.len() > MOST_BASES { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            })
+        });
+        let names = bases.into_iter().filter(|&base| base != id).map(|base| self.class_name(base));
+        names.filter(|name| !name.is_empty() && &**name != "object").collect()
     }
 
     /// Types from this one to `object`.

@@ -1,8 +1,11 @@
 //! The view of one heap, as it goes into a recording: names and sums, never memory of the program.
 
 use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
 
-use heaplens_format::recording::{Amount, ClassRow, GrowingNode, HeapView, Holder, UnreachableSite};
+use heaplens_format::recording::{
+    Amount, BaseClass, ClassRow, GrowingNode, HeapView, Holder, UnreachableSite,
+};
 use heaplens_format::{Addr, Bytes};
 use heaplens_snapshot::{Block, Memory};
 
@@ -64,6 +67,7 @@ pub(crate) fn view(heap: &TypedHeap<'_>, history: &mut History) -> HeapView {
         live: amount(heap),
         classes: class_rows(heap, names),
         limited: builder.recorded.limited().to_vec(),
+        bases: builder.base_classes(),
         nodes: builder.recorded.finish(),
         holders,
         retainers,
@@ -236,6 +240,17 @@ impl<'a, 'm> ViewBuilder<'a, 'm> {
             .filter_map(|(node, address)| Some((node, dominators.retained(blocks.find(address)?.0))))
             .collect();
         retained.into_iter().for_each(|(node, retained)| self.recorded.set_retained(node, retained));
+    }
+
+    /// What the classes on paths inherit from: a rule about a class is one about those that are made from it.
+    fn base_classes(&self) -> Vec<BaseClass> {
+        let Some(python) = self.heap.python() else { return Vec::new() };
+        let mut bases: BTreeMap<Rc<str>, Vec<Rc<str>>> = BTreeMap::new();
+        for (_, address) in self.recorded.addresses().filter(|&(node, _)| self.recorded.has_class(node)) {
+            bases.extend(python.class_and_bases(address));
+        }
+        let rows = bases.iter().flat_map(|(class, bases)| bases.iter().map(move |base| (class, base)));
+        rows.map(|(class, base)| BaseClass { class: (**class).into(), base: (**base).into() }).collect()
     }
 
     /// Containers say themselves how many elements they have, now and at the snapshot before; those of now, by their addresses.

@@ -75,6 +75,11 @@ impl ReferencePaths {
         (0..).zip(self.nodes.iter().map(|node| Addr::new(node.address)))
     }
 
+    /// Whether it is known what a step leads to.
+    pub(crate) fn has_class(&self, node: u32) -> bool {
+        !self.nodes[node as usize].class.is_empty()
+    }
+
     /// Where the block of one step begins; 0 for a root.
     pub(crate) fn address(&self, node: u32) -> Addr {
         Addr::new(self.nodes[node as usize].address)

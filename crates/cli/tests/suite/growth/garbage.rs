@@ -97,6 +97,45 @@ impl Script {
     }
 }
 
+/// Objects parsed from a text that a temporary was made for: the interpreter reuses the temporary's objects for them, so that another line
+/// first allocated most of what this one keeps. A local holds them, until the function returns: as it is, and in a cycle.
+const PARSED: &str = "\
+import json, random
+class Inbox:
+    def __init__(self):
+        self.messages, self.owner = [], OWNER
+def receive():
+    inbox, dice = Inbox(), random.Random(1)
+    for number in range(4000):
+        text = json.dumps([{'reading': dice.random()} for _ in range(40)])
+        inbox.messages.append(json.loads(text))
+receive()
+";
+/// The line that makes the temporary, and the one that keeps what it parsed.
+const PARSED_AT: [u64; 2] = [8, 9];
+
+#[test]
+fn what_a_local_keeps_is_a_leak_at_the_line_that_keeps_it_whatever_a_temporary_allocated() {
+    let test = "growth::garbage::what_a_local_keeps_is_a_leak_at_the_line_that_keeps_it_whatever_a_temporary_allocated";
+    let (folder, [temporary, keeps]) = (Folder::new(), PARSED_AT.map(Value::from));
+    let path = folder.file("script.py");
+    for python in interpreters::versions(test) {
+        for owner in ["None", "self"] {
+            write(&path, &PARSED.replace("OWNER", owner));
+            let run = Heaplens::on(&python.path, &[]).arg(&path).finish().expect_status(0);
+            let (report, page) = (run.report().0, words(&run.stderr()));
+            let (found, what) = (&report["findings"][0], format!("{owner} on {}:\n{page}", python.version));
+            assert_eq!((&report["verdict"], &found["rule"]), (&"leak".into(), &"G1".into()), "{what}");
+            let lines = [&found["location"]["line"], &found["kept_at"]["line"]];
+            assert!(lines[0] == &keeps || lines == [&temporary, &keeps], "{lines:?} {what}");
+            let holder = found["holder"]["path"].to_string();
+            assert!(holder.contains("inbox (Inbox)") && holder.contains(".messages"), "{holder} {what}");
+            assert!(!found["fix"].to_string().contains("gc.collect"), "{what}");
+            assert_eq!(report["iterations"]["count"], 4000, "{what}");
+        }
+    }
+}
+
 /// A page without its line breaks, wherever it was wrapped.
 fn words(page: &str) -> String {
     page.split_whitespace().collect::<Vec<_>>().join(" ")

@@ -11,6 +11,7 @@
 //!                                                                │ overcounted bytes │ blocks        (since format 2.9)
 //!   where there are any, for each view: rows: site │ site of containers │ inspected │ alike              (since format 2.10)
 //!   where there are any, for each view: rows: node │ elements │ limit                                     (since format 2.11)
+//!   where there are any, for each view: rows: class │ class that it inherits from                         (since format 2.14)
 //! ```
 //!
 //! Names and classes are numbers of strings; sites and nodes count from 0.
@@ -22,8 +23,8 @@ use super::strings::{self, Strings};
 use super::{Outcome, read_amount, write_amount};
 use crate::recording::damage::PayloadFault;
 use crate::recording::heap::{
-    ClassRow, GrowingNode, Heap, HeapMoment, HeapView, Holder, LimitedNode, PathNode, ReusedSite, Step,
-    UnreachableSite,
+    BaseClass, ClassRow, GrowingNode, Heap, HeapMoment, HeapView, Holder, LimitedNode, PathNode, ReusedSite,
+    Step, UnreachableSite,
 };
 use crate::recording::wire::{Reader, Writer};
 use crate::units::{Bytes, Nanos};
@@ -36,7 +37,8 @@ pub(crate) fn write(heap: &Heap, to: &mut Writer) {
     rows.number(heap.refusal.as_ref().map_or(0, |why| strings.number(why) + 1));
     rows.count(heap.views.len());
     heap.views.iter().for_each(|view| write_view(view, &mut strings, &mut rows));
-    let has_limited = heap.views.iter().any(|view| !view.limited.is_empty());
+    let has_bases = heap.views.iter().any(|view| !view.bases.is_empty());
+    let has_limited = has_bases || heap.views.iter().any(|view| !view.limited.is_empty());
     let has_reused = has_limited || heap.views.iter().any(|view| !view.reused.is_empty());
     if has_reused || heap.views.iter().any(|view| view.unreachable.is_some()) {
         heap.views.iter().for_each(|view| write_unreachable(view.unreachable.as_deref(), &mut rows));
@@ -46,6 +48,9 @@ pub(crate) fn write(heap: &Heap, to: &mut Writer) {
     }
     if has_limited {
         heap.views.iter().for_each(|view| write_limited(&view.limited, &mut rows));
+    }
+    if has_bases {
+        heap.views.iter().for_each(|view| write_bases(&view.bases, &mut strings, &mut rows));
     }
     strings.write(to);
     to.append(rows);
@@ -76,7 +81,24 @@ pub(crate) fn read(heap: &mut Heap, from: &mut Reader<'_>) -> Outcome {
     if from.left() == 0 {
         return Ok(());
     }
-    heap.views.iter_mut().try_for_each(|view| read_limited(&mut view.limited, from))
+    heap.views.iter_mut().try_for_each(|view| read_limited(&mut view.limited, from))?;
+    // Format 2.13 ends here.
+    if from.left() == 0 {
+        return Ok(());
+    }
+    heap.views.iter_mut().try_for_each(|view| read_bases(&mut view.bases, &strings, from))
+}
+
+fn write_bases<'a>(bases: &'a [BaseClass], strings: &mut Strings<'a>, to: &mut Writer) {
+    to.count(bases.len());
+    for of in bases {
+        [&of.class, &of.base].into_iter().for_each(|text| to.number(strings.number(text)));
+    }
+}
+
+fn read_bases(bases: &mut Vec<BaseClass>, strings: &[Arc<str>], from: &mut Reader<'_>) -> Outcome {
+    let text = |from: &mut Reader<'_>| strings::get(strings, from.number()?);
+    from.rows(2, bases, |from| Ok(BaseClass { class: text(from)?, base: text(from)? }))
 }
 
 fn write_limited(nodes: &[LimitedNode], to: &mut Writer) {
