@@ -1,5 +1,6 @@
 //! Who holds the blocks of a stack, by the snapshots that were taken of the heap.
 
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 use heaplens_format::recording::{GrowingNode, Heap, HeapMoment, HeapView, Holder, PathNode, Process, Step};
@@ -11,10 +12,18 @@ use super::stacks::{StackId, Stacks};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Holders {
     heap: Heap,
-    /// Of each snapshot, the first holder that is named for a stack: its blocks hold most.
-    by_stack: Vec<FxHashMap<StackId, usize>>,
+    /// Of each snapshot, who holds the blocks of a stack.
+    by_stack: Vec<FxHashMap<StackId, StackHolder>>,
     /// Of stacks whose objects may have been reused, the one that allocated what holds them.
     containers: FxHashMap<StackId, StackId>,
+}
+
+/// Who holds the blocks of a stack, be they of one site or of several: threads have their own, and so does code that is compiled anew each time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct StackHolder {
+    /// Of the first of its sites among those of the snapshot, the most bytes first.
+    position: usize,
+    holder: Holder,
 }
 
 /// A reference path from a root to blocks.
@@ -53,12 +62,12 @@ impl HeldBy<'_> {
 impl Holders {
     pub(crate) fn of(process: &Process, stacks: &Stacks) -> Self {
         let by_stack = |view: &HeapView| {
-            let mut first = FxHashMap::default();
+            let mut sites: FxHashMap<StackId, Vec<usize>> = FxHashMap::default();
             for (at, holder) in view.holders.iter().enumerate() {
                 let stack = stacks.of(process.sites[holder.site as usize].node);
-                first.entry(stack).or_insert(at);
+                sites.entry(stack).or_default().push(at);
             }
-            first
+            sites.into_iter().filter_map(|(stack, sites)| Some((stack, most_alike(view, &sites)?))).collect()
         };
         let by_stack = process.heap.views.iter().map(by_stack).collect();
         Self { heap: process.heap.clone(), by_stack, containers: containers(process, stacks) }
@@ -76,8 +85,9 @@ impl Holders {
 
     /// Why nobody is named for the blocks of these stacks.
     pub fn why_none(&self, stacks: &[StackId]) -> String {
-        let is_inspected =
-            |first: &FxHashMap<StackId, usize>| stacks.iter().any(|stack| first.contains_key(stack));
+        let is_inspected = |holders: &FxHashMap<StackId, StackHolder>| {
+            stacks.iter().any(|stack| holders.contains_key(stack))
+        };
         match (&self.heap.refusal, self.heap.views.is_empty()) {
             (Some(refusal), true) => format!("no heap snapshot could be taken: {refusal}"),
             (None, true) => "no heap snapshot was taken".to_owned(),
@@ -109,9 +119,8 @@ impl Holders {
     }
 
     fn in_view(&self, at: usize, stacks: &[StackId]) -> Option<HeldBy<'_>> {
-        let found = stacks.iter().filter_map(|stack| self.by_stack[at].get(stack)).min()?;
-        let view = &self.heap.views[at];
-        let holder = view.holders[*found];
+        let found = stacks.iter().filter_map(|stack| self.by_stack[at].get(stack));
+        let (view, holder) = (&self.heap.views[at], found.min_by_key(|of| of.position)?.holder);
         let held = (2 * holder.alike >= holder.inspected).then(|| held_by(view, &holder));
         held.filter(|held| !held.is_of_collector())
     }
@@ -119,16 +128,38 @@ impl Holders {
     /// Whether a snapshot found nothing that leads to the blocks of these stacks but the list of Python's collector, which holds nothing.
     fn is_of_collector(&self, stacks: &[StackId]) -> bool {
         let views = self.heap.views.iter().zip(&self.by_stack);
-        let mut firsts = views.flat_map(|(view, first)| {
-            stacks.iter().filter_map(|stack| first.get(stack)).map(|&at| held_by(view, &view.holders[at]))
+        let mut found = views.flat_map(|(view, holders)| {
+            stacks.iter().filter_map(|stack| holders.get(stack)).map(|of| held_by(view, &of.holder))
         });
-        firsts.any(|held| held.is_of_collector())
+        found.any(|held| held.is_of_collector())
     }
 
     /// The stack that allocated what holds the objects of a stack, where the interpreter may have reused these: in the last snapshot that
     /// was taken while the program ran.
     pub fn container_of(&self, stack: StackId) -> Option<StackId> {
         self.containers.get(&stack).copied()
+    }
+}
+
+/// Of the holders of several sites the one that most of their blocks have: which element of a container leads to them does not matter.
+fn most_alike(view: &HeapView, sites: &[usize]) -> Option<StackHolder> {
+    let inspected = sites.iter().map(|&at| view.holders[at].inspected).sum();
+    let mut alike: FxHashMap<Vec<_>, (u32, usize)> = FxHashMap::default();
+    for &at in sites {
+        let holder = &view.holders[at];
+        let shape = path(view, holder.node).into_iter().map(shape).collect();
+        alike.entry(shape).or_insert((0, at)).0 += holder.alike;
+    }
+    let (alike, at) = alike.into_values().max_by_key(|&(alike, at)| (alike, Reverse(at)))?;
+    let holder = Holder { inspected, alike, ..view.holders[at] };
+    Some(StackHolder { position: *sites.first()?, holder })
+}
+
+/// A step without what differs from element to element.
+fn shape(node: &PathNode) -> (Step, &str, &str) {
+    match node.step {
+        Step::Item | Step::Key | Step::Pointer => (node.step, "", &node.class),
+        _ => (node.step, &node.name, &node.class),
     }
 }
 
@@ -182,4 +213,48 @@ fn numbers(view: &HeapView, node: u32) -> Vec<u32> {
     let mut numbers: Vec<u32> = std::iter::successors(Some(node), parent).collect();
     numbers.reverse();
     numbers
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use heaplens_format::Bytes;
+    use heaplens_format::recording::Amount;
+
+    /// A snapshot in which each site is held by an element of a container: (container, inspected, alike).
+    fn view(sites: &[(&str, u32, u32)]) -> HeapView {
+        let mut view = HeapView::default();
+        for (site, &(container, inspected, alike)) in (0..).zip(sites) {
+            let node = |parent, step, name: &str, class: &str| PathNode {
+                parent,
+                step,
+                name: name.into(),
+                class: class.into(),
+                address: 0,
+                size: Bytes::ZERO,
+                retained: Amount::default(),
+            };
+            let root = view.nodes.len() as u32;
+            view.nodes.push(node(None, Step::Module, "shop", ""));
+            view.nodes.push(node(Some(root), Step::Variable, container, "dict"));
+            view.nodes.push(node(Some(root + 1), Step::Key, &format!("'key {site}'"), "list"));
+            view.holders.push(Holder { site, node: root + 2, inspected, alike });
+        }
+        view
+    }
+
+    fn most(sites: &[(&str, u32, u32)]) -> (u32, u32, u32) {
+        let all: Vec<usize> = (0..sites.len()).collect();
+        let StackHolder { holder, .. } = most_alike(&view(sites), &all).unwrap();
+        (holder.site, holder.inspected, holder.alike)
+    }
+
+    #[test]
+    fn sites_of_one_stack_are_asked_together() {
+        let of = |container| (container, 2, 2);
+        assert_eq!(most(&[of("plans"), of("seen"), of("plans"), of("plans")]), (0, 8, 6));
+        assert_eq!(most(&[("seen", 12, 4), of("plans"), of("plans"), of("plans")]), (1, 18, 6));
+        assert_eq!(most(&[("seen", 12, 12)]), (0, 12, 12), "one site alone");
+        assert_eq!(most(&[of("a"), of("b")]), (0, 4, 2), "the first of two that are as frequent");
+    }
 }

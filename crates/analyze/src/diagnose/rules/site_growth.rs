@@ -1,8 +1,9 @@
 //! G1: memory allocated at a line grows at a steady rate until the end. A more specific rule replaces it where one applies.
 
 use crate::diagnose::rule::{Finding, Rule, Text};
-use crate::profile::{Origin, StackFrame};
+use crate::profile::{Layer, Origin, StackFrame};
 use crate::trend::Shape;
+
 
 pub(crate) static RULE: Rule = Rule {
     title: Text::Plain("Memory allocated at this line keeps growing"),
@@ -13,7 +14,10 @@ pub(crate) static RULE: Rule = Rule {
     ..Rule::new("G1", "site-growth", 220)
 };
 
-pub(super) fn fix(_: &Finding, line: Option<&StackFrame>) -> &'static str {
+pub(super) fn fix(finding: &Finding, line: Option<&StackFrame>) -> &'static str {
+    if finding.layer == Some(Layer::MappedFiles) {
+        return "unmap (close) what is no longer needed, or reuse it; shared memory exists until it is unlinked, too";
+    }
     match line.is_some_and(StackFrame::is_python) {
         true => "clear or limit the container that holds it, or allocate it once, before the loop",
         false => "free it, or limit the size of the container that holds it",
