@@ -36,6 +36,8 @@ pub struct Entries {
     pub start: u64,
     /// How many are in use, or were.
     pub count: u64,
+    /// How many there is room for: two thirds of its indices (`USABLE_FRACTION` of dictobject.c).
+    pub capacity: u64,
     /// Whether an entry is a hash, a key and a value, and not a key and a value.
     pub has_hashes: bool,
 }
@@ -43,6 +45,12 @@ pub struct Entries {
 impl Entries {
     /// Bytes of an entry with a hash.
     pub const WITH_HASH: u64 = 24;
+    const WITHOUT_HASH: u64 = 16;
+
+    /// Where the room for entries ends.
+    pub fn end(&self) -> u64 {
+        self.start + self.capacity * if self.has_hashes { Self::WITH_HASH } else { Self::WITHOUT_HASH }
+    }
 }
 
 impl Keys {
@@ -70,7 +78,8 @@ impl Keys {
         // A dict without entries has a table of one.
         let is_sound =
             length.is_power_of_two() && length <= MOST_ENTRIES && index_bytes >= length && count <= length;
-        is_sound.then(|| Entries { start: keys + indices + index_bytes, count, has_hashes })
+        let (start, capacity) = (keys + indices + index_bytes, 2 * length / 3);
+        is_sound.then_some(Entries { start, count, capacity, has_hashes })
     }
 }
 

@@ -10,7 +10,7 @@ use heaplens_format::Addr;
 use super::interpreter::Python;
 use super::reader::span;
 use super::text::LONGEST_NAME;
-use crate::heap::scan::NonOwningPart;
+use crate::heap::scan::{BLOCK_STEP, NonOwningPart};
 
 /// Names of a class or modules beyond this many are not searched.
 const MOST_NAMES: u32 = 1 << 16;
@@ -77,14 +77,22 @@ impl<M: ReadMemory> Python<'_, M> {
         self.class_of(dict)?.has(type_flag::DICT).then(|| Tables::of(&self.reader, dict.get()))?
     }
 
-    /// Hashes in a dict's own table that look like pointers: that of a number is the number itself, and programs have objects under
-    /// what `id()` says, often because they must not hold them.
-    pub(super) fn hashes(&self, dict: Addr) -> Vec<NonOwningPart> {
+    /// Words of a dict's tables that hold nothing. Keys that are shared belong to their class.
+    pub(super) fn non_owning_parts_of_dict(&self, dict: Addr) -> Vec<NonOwningPart> {
+        match self.tables(dict) {
+            Some(Tables { keys, values: None }) => self.non_owning_parts_of_table(keys),
+            Some(Tables { values: Some(values), .. }) => self.order_of(values).into_iter().collect(),
+            None => Vec::new(),
+        }
+    }
+
+    /// Hashes that look like pointers: that of a number is the number itself, and programs have objects under what `id()` says, often
+    /// because they must not hold them. And the old word behind a table that does not fill its block.
+    fn non_owning_parts_of_table(&self, keys: u64) -> Vec<NonOwningPart> {
         let mut parts = Vec::new();
-        let Some(Tables { keys, values: None }) = self.tables(dict) else { return parts };
-        let entries = self.layout.keys.entries(&self.reader, keys);
-        let Some(Entries { start, count, has_hashes: true }) = entries else { return parts };
-        if count <= MOST_HASHES {
+        let Some(entries) = self.layout.keys.entries(&self.reader, keys) else { return parts };
+        let Entries { start, count, has_hashes, .. } = entries;
+        if has_hashes && count <= MOST_HASHES {
             let whole = span(keys, start + Entries::WITH_HASH * count);
             let _ = self.reader.each_row(Addr::new(start), count, |number, [hash, _, _]| {
                 let at = start + Entries::WITH_HASH * number;
@@ -92,7 +100,16 @@ impl<M: ReadMemory> Python<'_, M> {
                 ControlFlow::Continue(())
             });
         }
+        let end = entries.end();
+        let has_old = !(end - keys).is_multiple_of(BLOCK_STEP.get());
+        parts.extend(has_old.then(|| NonOwningPart { whole: span(keys, end), non_owning: span(end, end) }));
         parts
+    }
+
+    /// Beside values that share their keys: in what order they were set.
+    pub(super) fn order_of(&self, values: u64) -> Option<NonOwningPart> {
+        let (start, end) = self.layout.attributes.order_of(&self.reader, values)?;
+        Some(NonOwningPart { whole: span(values.min(start), end), non_owning: span(start, end) })
     }
 
     /// The value that a dict has under a name.

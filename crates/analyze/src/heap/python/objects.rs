@@ -109,9 +109,15 @@ impl<M: ReadMemory> Python<'_, M> {
             return None; // its instances may have more than their type says
         }
         match class.kind {
-            ClassKind::List | ClassKind::Dict | ClassKind::Set | ClassKind::Cell | ClassKind::Function => {
-                Some(class.type_object.basicsize)
-            }
+            ClassKind::List
+            | ClassKind::Dict
+            | ClassKind::Set
+            | ClassKind::Cell
+            | ClassKind::Function
+            | ClassKind::BuiltinFunction
+            | ClassKind::Module
+            | ClassKind::WeakReference
+            | ClassKind::Traceback => Some(class.type_object.basicsize),
             // Behind it is the program itself, where what was found by a name is remembered and not held.
             ClassKind::Code => Some(class.type_object.basicsize),
             ClassKind::Tuple => Some(self.layout.tuple.items + 8 * words.get(SIZE as usize / 8)?),

@@ -155,7 +155,7 @@ impl<M: ReadMemory> Python<'_, M> {
             ClassKind::List => self.spare_capacity_of_list(object.address).into_iter().collect(),
             ClassKind::Deque => self.spare_capacity_of_deque(object.address),
             ClassKind::Generator => self.finished_frame(object).into_iter().collect(),
-            ClassKind::Dict => self.hashes(object.address),
+            ClassKind::Dict => self.non_owning_parts_of_dict(object.address),
             ClassKind::Set => self.hashes_of_set(object),
             ClassKind::JaxArray => self.links_of_arrays(object, &class),
             _ => Vec::new(),
@@ -167,13 +167,12 @@ impl<M: ReadMemory> Python<'_, M> {
     /// The order in which attributes were set, which lies beside their values.
     fn order_of_values(&self, object: PythonObject, class: &Class) -> Option<NonOwningPart> {
         let values = self.values_of(object.address, class)?;
-        let (start, end) = self.layout.attributes.order_of(&self.reader, values.get())?;
-        let non_owning = span(start, end);
+        let part = self.order_of(values.get())?;
         let TypeObject { flags, basicsize, .. } = class.type_object;
         let is_inline =
             self.layout.attributes.inline_values(object.address.get(), flags, basicsize).is_some();
-        let start = if is_inline { object.block } else { non_owning.start };
-        Some(NonOwningPart { whole: Span::new(start, non_owning.end), non_owning })
+        let start = if is_inline { object.block } else { part.whole.start };
+        Some(NonOwningPart { whole: Span::new(start, part.whole.end), ..part })
     }
 
     /// JAX lists all arrays: each has links to the one before and the one after it.

@@ -19,7 +19,7 @@ use crate::heap::memory::{BlockId, BlockReader, BlockSet, Blocks, ReadWindow};
 /// Of a root that does not lie in memory.
 const NOWHERE: Addr = Addr::new(0);
 /// Sizes of blocks of Python's allocator are multiples of this.
-const BLOCK_STEP: Bytes = Bytes::new(16);
+pub const BLOCK_STEP: Bytes = Bytes::new(16);
 
 /// The heap.
 #[derive(Debug)]

@@ -21,7 +21,7 @@ mod roots;
 
 pub use bases::BasePointers;
 pub(crate) use edge::Edge;
-pub use graph::Graph;
+pub use graph::{BLOCK_STEP, Graph};
 pub use heuristics::Heuristics;
 pub use links::{Content, Links, NonOwningPart, Payload};
 pub(crate) use root_edges::RootEdge;
