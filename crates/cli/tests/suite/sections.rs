@@ -309,3 +309,26 @@ fn sections_of_python_end_with_exceptions_and_nest_and_overlap() {
         }
     }
 }
+
+#[test]
+fn the_html_page_has_each_line_that_a_section_left() {
+    let run = Heaplens::on(&sections(&[]), &["-q"]).arg("plain").finish().expect_status(0);
+    let page = run.folder.file("page.html");
+    let written = Heaplens::bare(["report"]).arg(run.recording()).arg("--html").arg(&page).output();
+    assert!(written.expect("heaplens starts").status.success());
+    let page = std::fs::read_to_string(page).expect("the page");
+    let report = run.report().whole();
+    let known = report["sections"].as_array().expect("sections");
+    let articles: Vec<&str> = page.split("data-section=\"").skip(1).collect();
+    assert_eq!(articles.len(), known.len());
+    for (section, article) in known.iter().zip(articles) {
+        assert!(article.starts_with(section["name"].as_str().expect("a name")), "{article}");
+        for line in ["lost", "held"].iter().flat_map(|of| section[of].as_array().expect("lines")) {
+            let place = format!("sections.c:{}", line["location"]["line"]);
+            let row = article.split("<tr>").find(|row| row.contains(&place) || !line["location"].is_object());
+            let row = row.unwrap_or_else(|| panic!("no row for {line}: {article}"));
+            assert!(row.contains(&format!("<td>{}</td>", line["blocks"])), "{line}: {row}");
+        }
+    }
+    assert!(page.contains("definitely lost"), "the program loses some");
+}

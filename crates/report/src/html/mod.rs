@@ -12,6 +12,7 @@ mod head;
 mod ledger;
 mod lost;
 mod markup;
+mod sections;
 mod sites;
 mod strings;
 mod timeline;
@@ -106,6 +107,7 @@ fn parts(profile: &Profile, page: &mut Markup) {
     sites::write(profile, page);
     ledger::write(profile, page);
     lost::write(profile, page);
+    sections::write(profile, page);
 }
 
 /// The container of the flame graph, which the script fills.
