@@ -17,7 +17,7 @@ use super::running::copy;
 use crate::arena;
 use crate::os::shared_words;
 use crate::session::ArenaName;
-use crate::tracing::TIMEOUT;
+use crate::tracing::{TIMEOUT, TIMEOUT_ASKED};
 
 /// Whoever examines, one at a time.
 pub(crate) type Examine<'a> = dyn Fn(&Snapshot, HeapMoment) -> Examined + Sync + 'a;
@@ -131,7 +131,9 @@ fn take(request: Request, examiner: &Examine<'_>) -> SnapshotOutcome {
     let Request { name, arena, own_files, inherited, moment, at, answers, is_whole, sections } = request;
     let recorder = Pid::new(std::process::id());
     let program = Program { process: name.pid, recorder, own_files, inherited, arena: &arena };
-    let taken = copy(&program, TIMEOUT);
+    // A program that asked waits for it: on a busy machine a thread may need long to stop.
+    let is_asked = moment == HeapMoment::Asked || !sections.is_empty();
+    let taken = copy(&program, if is_asked { TIMEOUT_ASKED } else { TIMEOUT });
     // Whether there is a snapshot or not, a program that waits for it goes on.
     shared_words::answer(&arena, SNAPSHOTS_TAKEN_OFFSET, answers).ok();
     let mut snapshot = match taken {
