@@ -29,6 +29,7 @@ struct Soak {
 }
 
 const SOAKS: &[Soak] = &[
+    Soak { name: "checked", test: "real_programs::", variable: "HEAPLENS_CHECKED", value: "1" },
     Soak { name: "images", test: "snapshots::a_busy", variable: "HEAPLENS_IMAGES", value: "1000" },
     Soak { name: "kill", test: "kill::", variable: "HEAPLENS_KILL_RUNS", value: "100" },
     Soak {

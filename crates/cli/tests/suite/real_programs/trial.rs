@@ -1,4 +1,4 @@
-//! One script, run alone and recorded, and everything about the two runs compared.
+//! One script, run alone and recorded, on request also with all checks, and everything about the runs compared.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -8,6 +8,8 @@ use crate::harness::{Folder, Heaplens, Report, skip};
 
 /// Long enough for the slowest long run on a slow machine: reached only by a program that hangs.
 const MOST_SECONDS: &str = "1200";
+/// Set where programs are also to be run with all checks, which takes a while.
+const CHECKED: &str = "HEAPLENS_CHECKED";
 /// The exit status of `timeout` when it had to end the program.
 const HUNG: i32 = 124;
 
@@ -66,20 +68,38 @@ impl Trial {
         let alone = self.run("alone", Command::new("bash"), script);
         assert_eq!(alone.output.status.code(), Some(status), "alone:\n{}", talk(&alone.output));
         let recorded = self.run("recorded", self.heaplens(), script);
-        let code = recorded.output.status.code();
-        assert_ne!(code, Some(HUNG), "it hangs when recorded; until then:\n{}", talk(&recorded.output));
-        let (was, is) = (talk(&alone.output), talk(&recorded.output));
-        assert!(was == is, "stdout or stderr differ:\n{}", first_difference(&was, &is));
-        assert_eq!(code, Some(status), "{}", talk(&recorded.output));
-        let differences = tree::differences(&alone.files, &recorded.files);
-        assert!(differences.is_empty(), "the files differ:\n{differences}");
+        assert_same(&alone, &recorded, status);
         self.assert_sound_recording(status);
+        if std::env::var_os(CHECKED).is_some() {
+            assert_same(&alone, &self.run("checked", self.memcheck(), script), status);
+            self.assert_no_errors();
+        }
     }
 
     fn heaplens(&self) -> Command {
         let mut command = Heaplens::bare(["run", "-q", "-o"]);
         command.arg(self.recording()).args(["--", "bash"]);
         command
+    }
+
+    /// With all checks, in every process.
+    fn memcheck(&self) -> Command {
+        let options = ["memcheck", "-q", "--trace-children=yes", "--leak-check=full", "--guard=all"];
+        let mut command = Heaplens::bare(options);
+        command.arg(format!("--log-file={}", self.folder.file("out/memcheck.txt").display()));
+        command.arg("--json").arg(self.checked_report()).args(["--", "bash"]);
+        command
+    }
+
+    fn checked_report(&self) -> PathBuf {
+        self.folder.file("out/memcheck.json")
+    }
+
+    /// None of these programs is known to do anything wrong with memory.
+    fn assert_no_errors(&self) {
+        let text = std::fs::read(self.checked_report()).expect("memcheck wrote a report");
+        let report = Report::parse(&text);
+        assert_eq!(report.0["errors"], serde_json::json!([]), "{}", self.name);
     }
 
     fn recording(&self) -> PathBuf {
@@ -133,6 +153,17 @@ impl Trial {
             assert_eq!(report.loss(damage), 0, "{}: {}", self.name, report.0["losses"]);
         }
     }
+}
+
+/// Output, exit status and files are those of the program alone.
+fn assert_same(alone: &Run, other: &Run, status: i32) {
+    let code = other.output.status.code();
+    assert_ne!(code, Some(HUNG), "it hangs under Heaplens; until then:\n{}", talk(&other.output));
+    let (was, is) = (talk(&alone.output), talk(&other.output));
+    assert!(was == is, "stdout or stderr differ:\n{}", first_difference(&was, &is));
+    assert_eq!(code, Some(status), "{}", talk(&other.output));
+    let differences = tree::differences(&alone.files, &other.files);
+    assert!(differences.is_empty(), "the files differ:\n{differences}");
 }
 
 fn give_to_nobody(folder: &Path) {
