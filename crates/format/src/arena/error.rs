@@ -1,6 +1,7 @@
 //! Memory errors of the program, as the agent found them: one record for each kind, stack and block's site.
 
 use crate::atomic::{AtomicU32, AtomicU64};
+use crate::environment::GuardSide;
 use crate::memory::Family;
 
 macro_rules! kinds {
@@ -137,7 +138,7 @@ pub struct ErrorRecord {
     pub start: AtomicU64,
     /// Its size.
     pub size: AtomicU64,
-    /// What else there is to say, by kind.
+    /// What else there is to say, by kind; of an overrun or underrun, [`side_of_guard`] of the block.
     pub extra: AtomicU64,
     /// The moment, on the monotonic clock.
     pub at_ns: AtomicU64,
@@ -181,6 +182,24 @@ impl ErrorWhat {
             }),
             None => None,
         }
+    }
+}
+
+/// On which side a block has a page that nobody may touch, as a number; 0 for a block without.
+pub const fn side_of_guard(side: Option<GuardSide>) -> u64 {
+    match side {
+        None => 0,
+        Some(GuardSide::End) => 1,
+        Some(GuardSide::Begin) => 2,
+    }
+}
+
+/// The side that [`side_of_guard`] has a number for.
+pub const fn guard_side(number: u64) -> Option<GuardSide> {
+    match number {
+        1 => Some(GuardSide::End),
+        2 => Some(GuardSide::Begin),
+        _ => None,
     }
 }
 

@@ -164,6 +164,8 @@ pub struct Header {
     pub mappings_sequence: AtomicU64,
     /// Live mappings.
     pub mappings: AtomicU64,
+    /// Blocks that got guard pages.
+    pub guarded_blocks: AtomicU64,
     /// Where the stack of the thread that ends the process began when it began to: what lies below was left by functions
     /// that have returned. 0 while it does not, or where that was not seen.
     pub leaving_stack: AtomicU64,
@@ -391,6 +393,10 @@ impl<'a> HeaderView<'a> {
     field!(
         /// See [`Header::mappings_sequence`].
         mappings_sequence: u64 = mappings_sequence
+    );
+    field!(
+        /// See [`Header::guarded_blocks`].
+        guarded_blocks: u64 = guarded_blocks
     );
     field!(
         /// See [`Header::mappings`].

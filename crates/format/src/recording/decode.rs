@@ -264,7 +264,7 @@ impl Parts {
                 section::counters::read(&mut process.counters, &mut self.tallies.counters, from)
             }
             Section::Threads => section::threads::read(&mut process.threads, from),
-            Section::Errors => section::errors::read(&mut process.errors, from),
+            Section::Errors => section::errors::read(process, from),
             Section::Sections => section::sections::read(&mut process.sections, from),
             Section::Run | Section::End => Ok(()),
         }

@@ -42,7 +42,7 @@ fn put_process(file: &mut Vec<u8>, number: u32, process: &Process) {
     put(file, Section::Heap, number, |to| section::heap::write(&process.heap, to));
     put(file, Section::Counters, number, |to| section::counters::write(&process.counters, to));
     put(file, Section::Threads, number, |to| section::threads::write(&process.threads, to));
-    put(file, Section::Errors, number, |to| section::errors::write(&process.errors, to));
+    put(file, Section::Errors, number, |to| section::errors::write(process, to));
     if has_sections(process) {
         put(file, Section::Sections, number, |to| section::sections::write(&process.sections, to));
     }

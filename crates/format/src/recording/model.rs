@@ -137,6 +137,8 @@ pub struct Process {
     pub threads: Threads,
     /// What it did wrong with memory, in the order in which that was first seen. Empty in recordings before format 2.12.
     pub errors: Vec<MemoryError>,
+    /// Blocks that had guard pages. 0 before format 2.14.
+    pub guarded_blocks: u64,
     /// Its parts whose leaks were checked. Empty before format 2.13.
     pub sections: Vec<CheckedSection>,
 }

@@ -21,10 +21,11 @@ pub fn sample() -> Recording {
     }
     let base = BaseClass { class: "shop.Download".into(), base: "threading.Thread".into() };
     recording.processes[0].heap.views[0].bases = vec![base];
+    recording.processes[0].guarded_blocks = 1500;
     recording
 }
 
-/// What format 2.13 could say: neither how often loops were entered, nor what classes inherit from.
+/// What format 2.13 could say: neither how often loops were entered, nor what classes inherit from, nor how many blocks had guard pages.
 pub fn sample_of_format_2_13() -> Recording {
     let mut recording = sample_of_format_2_11();
     recording.processes[0].errors = vec![

@@ -92,6 +92,7 @@ pub(crate) fn read_with_findings(
         start: since_start(header.start_ns()),
         finish: since_start(header.end_ns()),
         agent_cpu: Nanos::new((header.hook_ticks() as f64 / ticks_per_second * 1e9) as u64),
+        guarded_blocks: header.guarded_blocks(),
         arena_bytes: Bytes::new(header.reserved_bytes()),
         agent_private_bytes: Bytes::new(header.private_bytes()),
         rss: rss_of(&header),

@@ -76,6 +76,9 @@ impl Serialize for Report<'_> {
         map.serialize_entry("marks", &profile.marks.iter().map(iterations::mark).collect::<Vec<_>>())?;
         map.serialize_entry("rss", &findings::rss(profile))?;
         map.serialize_entry("errors", &errors::errors(profile))?;
+        if profile.errors.guarded_blocks > 0 {
+            map.serialize_entry("guarded_blocks", &profile.errors.guarded_blocks)?;
+        }
         if let Some(found) = &profile.engine {
             map.serialize_entry("engine", &engine::engine(found))?;
         }

@@ -69,8 +69,8 @@ pub(super) fn write_full(
             }
             write_stack(section.stack, options, page)?;
         }
-        if let Some(frame) = error.guard_line() {
-            page.line(&format!("   To catch the access itself: --guard={}", guarded(frame)))?;
+        if let Some(options) = error.guard_options() {
+            page.line(&format!("   To catch the access itself: {}", one_line(&options)))?;
         }
         if let Some(names) = options.suppressions {
             write!(page.out, "{}", suppression(error, names, options.callers))?;
@@ -78,13 +78,6 @@ pub(super) fn write_full(
         page.line("")?;
     }
     Ok(())
-}
-
-/// A line, as `--guard` takes it.
-fn guarded(frame: &StackFrame) -> String {
-    let file = frame.file.as_deref().unwrap_or_default();
-    let name = file.rsplit('/').next().unwrap_or(file);
-    one_line(&format!("{name}:{}", frame.line.unwrap_or(0)))
 }
 
 fn times(error: &AnalysedError) -> String {

@@ -12,7 +12,7 @@ use super::ledger;
 use super::page::Page;
 use crate::catalogue::number::{count, percent, seconds, size};
 use crate::catalogue::process::{ending, is_running, iterations, python_name, why_unread};
-use crate::catalogue::wording::{cut, one_line, plural};
+use crate::catalogue::wording::{cut, one_line, plural, plural_count};
 
 /// Marks that are named at either end.
 const MARKS: usize = 2;
@@ -73,6 +73,7 @@ pub(super) fn write_figures(profile: &Profile, page: &mut Page<'_>) -> io::Resul
     objects(profile, page)?;
     mapped(profile, page)?;
     reclaim_test(profile, page)?;
+    guarded_blocks(profile, page)?;
     if let Some(python) = profile.python.filter(|python| python.reading != Reading::Frames) {
         page.line(&format!("  {:<15} {}", python_name(python), why_unread(python.reading)))?;
     }
@@ -133,6 +134,14 @@ fn mapped(profile: &Profile, page: &mut Page<'_>) -> io::Result<()> {
     }
     let when = if is_running(profile) { "mapped now" } else { "mapped at exit" };
     page.line(&format!("  {when:<15} {} anonymous · {} file-backed", size(anonymous), size(files)))
+}
+
+/// How many blocks had guard pages; those that should have had some and did not are losses.
+fn guarded_blocks(profile: &Profile, page: &mut Page<'_>) -> io::Result<()> {
+    match profile.errors.guarded_blocks {
+        0 => Ok(()),
+        number => page.line(&format!("  guard pages     {}", plural_count(number, "block"))),
+    }
 }
 
 /// What gc.collect() and malloc_trim() gave back at the end.

@@ -67,6 +67,9 @@ fn write_heap(profile: &Profile, page: &mut Page<'_>) -> io::Result<()> {
         count(all.blocks),
         count(all.bytes.get())
     ))?;
+    if profile.errors.guarded_blocks > 0 {
+        page.line(&format!("    guard pages: {} blocks", count(profile.errors.guarded_blocks)))?;
+    }
     page.line("")
 }
 

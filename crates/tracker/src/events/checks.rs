@@ -4,7 +4,7 @@
 use core::sync::atomic::Ordering::Relaxed;
 
 use heaplens_format::arena::Family;
-use heaplens_format::arena::error::{CalledFunction, ErrorKind, ErrorWhat};
+use heaplens_format::arena::error::{CalledFunction, ErrorKind, ErrorWhat, side_of_guard};
 use heaplens_format::environment::Guarding;
 use heaplens_format::{Addr, Bytes, Loss, NodeId, SiteId};
 
@@ -90,6 +90,7 @@ impl Tracker {
             return None;
         };
         slot.allocated.store(allocated.map_or(0, NodeId::get), Relaxed);
+        self.arena.header().guarded_blocks.fetch_add(1, Relaxed);
         Some(slot.start())
     }
 
@@ -315,7 +316,10 @@ impl Tracker {
 
     fn damage_at(&self, addr: Addr, changed: usize, family: Family, found_at: Option<NodeId>) -> NewError {
         let kind = if (changed as u64) < addr.get() { ErrorKind::Underrun } else { ErrorKind::Overrun };
-        NewError::at(what(kind, family), found_at.unwrap_or(NodeId::new(0)), Addr::new(changed as u64))
+        let side = self.checks.guards.contains(changed).then_some(settings().checks.side);
+        let error =
+            NewError::at(what(kind, family), found_at.unwrap_or(NodeId::new(0)), Addr::new(changed as u64));
+        NewError { extra: side_of_guard(side), ..error }
     }
 
     fn about(&self, error: NewError, start: Addr, block: Block) -> NewError {

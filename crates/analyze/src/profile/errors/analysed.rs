@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use heaplens_format::environment::GuardSide;
 use heaplens_format::recording::ErrorKind;
 
 use crate::profile::stacks::{StackFrame, error_line};
@@ -33,6 +34,8 @@ pub struct MemoryErrors {
     pub reported: Vec<AnalysedError>,
     /// Mismatched frees that no code of the user's own made: reported by `memcheck` alone.
     pub of_libraries: Vec<AnalysedError>,
+    /// Blocks that had guard pages.
+    pub guarded_blocks: u64,
     /// How often errors were left out since they are known, by the name of the suppression.
     pub suppressed: Vec<(String, u64)>,
 }
@@ -64,6 +67,8 @@ pub struct AnalysedError {
     pub bytes: u64,
     /// Bytes of the access; 0 where that is not known.
     pub access: u64,
+    /// On which side the block had a guard page, where a canary on its pages was changed.
+    pub guarded: Option<GuardSide>,
     /// How often it was made.
     pub count: u64,
     /// Who found it.
@@ -93,11 +98,20 @@ impl AnalysedError {
         error_line(stack)
     }
 
-    /// What to run in order to catch the access itself, where only its trace was found: the line that allocates the block.
-    pub fn guard_line(&self) -> Option<&StackFrame> {
+    /// The options that catch the access itself, where only its trace was found.
+    pub fn guard_options(&self) -> Option<String> {
         let is_trace =
             matches!(self.kind, Some(ErrorKind::Overrun | ErrorKind::Underrun | ErrorKind::WriteAfterFree));
-        Self::line_of(&self.allocated).filter(|frame| is_trace && !frame.is_python() && frame.file.is_some())
+        let line = Self::line_of(&self.allocated)
+            .filter(|frame| is_trace && !frame.is_python() && frame.file.is_some())?;
+        let (file, number) = (line.file.as_deref()?, line.line.unwrap_or(0));
+        let name = file.rsplit('/').next().unwrap_or(file);
+        let more = match (self.guarded, self.kind) {
+            (Some(GuardSide::End), Some(ErrorKind::Overrun)) => " --guard-align=1",
+            (_, Some(ErrorKind::Underrun)) => " --guard-side=begin",
+            _ => "",
+        };
+        Some(format!("--guard={name}:{number}{more}"))
     }
 
     /// Whether its stack begins with the caller of the function that is at fault, where Memcheck has that function itself first.

@@ -1,6 +1,7 @@
 //! The errors of a recorded process, with their stacks by name.
 
 use heaplens_format::NodeId;
+use heaplens_format::arena::error::guard_side;
 use heaplens_format::recording::Process;
 use heaplens_format::recording::errors::{ErrorKind, MemoryError};
 
@@ -10,7 +11,7 @@ use crate::profile::stacks::{LineKey, StackFrame, Stacks, is_own};
 
 /// The errors of a process.
 pub(crate) fn of(process: &Process, stacks: &Stacks) -> MemoryErrors {
-    let mut errors = MemoryErrors::default();
+    let mut errors = MemoryErrors { guarded_blocks: process.guarded_blocks, ..MemoryErrors::default() };
     for error in &process.errors {
         let analysed = analysed(error, stacks);
         if error.kind != ErrorKind::MismatchedFree {
@@ -36,6 +37,9 @@ fn analysed(error: &MemoryError, stacks: &Stacks) -> AnalysedError {
         freed: error.freed.map(frames).unwrap_or_default(),
         bytes: error.block.map_or(0, |block| block.size.get()),
         access: error.access.get(),
+        guarded: matches!(error.kind, ErrorKind::Overrun | ErrorKind::Underrun)
+            .then(|| guard_side(error.extra))
+            .flatten(),
         count: error.count,
         engine: Engine::Heaplens,
         ..AnalysedError::default()

@@ -5,7 +5,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use super::truth::{checked, checked_with, reported, told};
+use super::truth::{Checked, checked, checked_with, reported, told};
 use crate::harness::{Heaplens, allocator, program_with, skip};
 
 const SOURCE: &str = "overruns.cpp";
@@ -139,6 +139,40 @@ fn with_an_alignment_of_one_no_byte_escapes() {
     let found = reported(&run.report, SOURCE);
     assert_eq!(found.len(), 1, "{}", run.stderr());
     assert_eq!((found[0].what.as_str(), found[0].line > 0), ("invalid write", true));
+}
+
+/// The options that the page names to catch the access itself.
+fn hint(run: &Checked) -> Vec<String> {
+    let page = run.stderr();
+    let options = page.lines().find_map(|line| line.split("To catch the access itself: ").nth(1));
+    let options = options.unwrap_or_else(|| panic!("the page names them: {page}"));
+    options.split(' ').map(str::to_owned).collect()
+}
+
+#[test]
+fn the_options_for_a_guarded_block_catch_what_its_guard_missed() {
+    let [program, _] = programs();
+    let cases = [("overrun_found_at_the_end", "--guard-align=1"), ("underrun", "--guard-side=begin")];
+    for (case, expected) in cases {
+        let missed = checked(&["--guard=all"], &program, &[case, "guard"]);
+        let options = hint(&missed);
+        assert_eq!(options[1..], [expected], "{case} {}", missed.stderr());
+        let options: Vec<&str> = ["-q"].into_iter().chain(options.iter().map(String::as_str)).collect();
+        let found = reported(&checked(&options, &program, &[case, "guard"]).report, SOURCE);
+        assert_eq!(found.len(), 1, "{case} {options:?}");
+        assert_eq!((found[0].what.as_str(), found[0].line > 0), ("invalid write", true), "{case}");
+    }
+}
+
+#[test]
+fn blocks_with_guard_pages_are_counted() {
+    let [program, _] = programs();
+    let all = checked(&["--guard=all"], &program, &["healthy", "guard"]);
+    let number = all.report["guarded_blocks"].as_u64().expect("they were guarded");
+    assert!(number >= 20, "{number}");
+    assert!(all.stderr().contains(&format!("guard pages: {number} blocks")), "{}", all.stderr());
+    let none = checked(&[], &program, &["healthy", "canary"]);
+    assert!(none.report.get("guarded_blocks").is_none() && !none.stderr().contains("guard pages:"));
 }
 
 #[test]

@@ -1,23 +1,26 @@
 //! ```text
 //!   rows: kind │ function │ stack │ allocated + 1, or 0 │ freed + 1, or 0 │ address │ access │ count │ extra
 //!         0: no block │ 1, start │ size │ family
+//!   where there were any: blocks with guard pages                       (since format 2.14)
 //! ```
-
-use alloc::vec::Vec;
 
 use super::Outcome;
 use crate::memory::Family;
 use crate::recording::damage::PayloadFault;
 use crate::recording::errors::{CalledFunction, ErrorBlock, ErrorKind, MemoryError};
+use crate::recording::model::Process;
 use crate::recording::wire::{Reader, Writer};
 use crate::units::{Addr, Bytes, NodeId};
 
 /// The least bytes of a row.
 const LEAST: usize = 10;
 
-pub(crate) fn write(errors: &[MemoryError], to: &mut Writer) {
-    to.count(errors.len());
-    errors.iter().for_each(|error| write_one(error, to));
+pub(crate) fn write(process: &Process, to: &mut Writer) {
+    to.count(process.errors.len());
+    process.errors.iter().for_each(|error| write_one(error, to));
+    if process.guarded_blocks > 0 {
+        to.number(process.guarded_blocks);
+    }
 }
 
 fn write_one(error: &MemoryError, to: &mut Writer) {
@@ -38,8 +41,12 @@ fn write_one(error: &MemoryError, to: &mut Writer) {
     to.number(block.family as u64);
 }
 
-pub(crate) fn read(errors: &mut Vec<MemoryError>, from: &mut Reader<'_>) -> Outcome {
-    from.rows(LEAST, errors, read_one)
+pub(crate) fn read(process: &mut Process, from: &mut Reader<'_>) -> Outcome {
+    from.rows(LEAST, &mut process.errors, read_one)?;
+    if from.left() > 0 {
+        process.guarded_blocks = from.number()?;
+    }
+    Ok(())
 }
 
 fn read_one(from: &mut Reader<'_>) -> Result<MemoryError, PayloadFault> {
