@@ -4,7 +4,6 @@ use crate::diagnose::rule::{Finding, Rule, Text};
 use crate::profile::{Layer, Origin, StackFrame};
 use crate::trend::Shape;
 
-
 pub(crate) static RULE: Rule = Rule {
     title: Text::Plain("Memory allocated at this line keeps growing"),
     verdict: Text::By(by_owner),
