@@ -155,10 +155,10 @@ impl Tracker {
         else {
             return;
         };
-        let was_marked = slot.python.on_iterator_freed(block, thread, &self.arena);
+        let marked = slot.python.on_iterator_freed(block, thread, &self.arena);
         drop(guard);
-        if was_marked {
-            self.on_loop_over();
+        if let Some(end) = marked {
+            self.on_loop_over(end);
         }
     }
 

@@ -7,6 +7,7 @@ use core::sync::atomic::{AtomicBool, AtomicU32};
 
 use crate::process::wake_up::wake_recorder;
 use crate::process::{is_own_arena, settings};
+use crate::python::LoopEnd;
 use crate::sys::{self, Errno};
 use crate::thread::guard::{Guard, Nesting};
 use crate::tracker::Tracker;
@@ -18,13 +19,15 @@ const LABEL: &CStr = c"heaplens.snapshot";
 const TIMEOUT_NS: u64 = 10_000_000_000;
 /// The same where a loop is over and nobody asked for anything.
 const LOOP_TIMEOUT_NS: u64 = 250_000_000;
+/// A loop that is over after less than that has its turn among all others only.
+const LONG_LOOP_NS: u64 = 200_000_000;
 /// How long one sleeps before it is checked whether this process is to fork the copy itself.
 const SLEEP_NS: u64 = 10_000_000;
 
 /// Whether an answer did not come: the recorder may not write into the arena of another user's process. Then none is waited for again.
 static IS_UNANSWERED: AtomicBool = AtomicBool::new(false);
 
-/// How many loops with marks are over: of ever more, ever fewer are asked about.
+/// How many loops with marks are over: of ever more, ever fewer are asked about, except the first ends of each that runs for long.
 static LOOPS_OVER: AtomicU32 = AtomicU32::new(0);
 /// Whether nobody answered at the end of a loop in time.
 static IS_LOOP_UNANSWERED: AtomicBool = AtomicBool::new(false);
@@ -34,9 +37,11 @@ impl Tracker {
     /// memory grew.
     #[cold]
     #[inline(never)]
-    pub(crate) fn on_loop_over(&self) {
+    pub(crate) fn on_loop_over(&self, end: LoopEnd) {
         let over = LOOPS_OVER.fetch_add(1, Relaxed).wrapping_add(1);
-        let may_ask = over.is_power_of_two() && !sys::is_confined() && !IS_LOOP_UNANSWERED.load(Relaxed);
+        let has_turn = over.is_power_of_two()
+            || end.runs.is_power_of_two() && sys::monotonic_ns().saturating_sub(end.first_ns) >= LONG_LOOP_NS;
+        let may_ask = has_turn && !sys::is_confined() && !IS_LOOP_UNANSWERED.load(Relaxed);
         if !may_ask || !is_own_arena() || settings().directory.is_empty() {
             return;
         }

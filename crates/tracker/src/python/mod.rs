@@ -23,7 +23,7 @@ mod stack;
 mod walk;
 
 pub use codes::Line;
-pub use loops::{Event, Tables};
+pub use loops::{Event, LoopEnd, Tables};
 pub use makers::Maker;
 pub use merge::{NativeStack, PythonCaller};
 pub use scratch::PythonScratch;

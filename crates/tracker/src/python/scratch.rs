@@ -5,7 +5,7 @@ use heaplens_format::Addr;
 use super::checkpoint::Checkpoint;
 use super::codes::Codes;
 use super::identities::Identities;
-use super::loops::{Event, Loops, Tables};
+use super::loops::{Event, LoopEnd, Loops, Tables};
 use super::path::StackPath;
 use super::walk::{Hashed, Walk};
 use crate::modules::interpreter::Thread;
@@ -58,7 +58,7 @@ impl PythonScratch {
     }
 
     /// A watched iterator is about to be freed; whether the iterations of its loop were marked.
-    pub fn on_iterator_freed(&mut self, block: Addr, thread: Thread<'_>, arena: &Arena) -> bool {
+    pub fn on_iterator_freed(&mut self, block: Addr, thread: Thread<'_>, arena: &Arena) -> Option<LoopEnd> {
         self.loops.on_iterator_freed(block, thread, arena)
     }
 

@@ -9,7 +9,7 @@ use heaplens_format::arena::marks::{
 
 use super::event::Tables;
 use super::records::{flag, record};
-use super::run::LoopRun;
+use super::run::{LoopEnd, LoopRun};
 use super::running::Running;
 use crate::tables::arena::Arena;
 use crate::tables::marks::NewMark;
@@ -257,10 +257,13 @@ impl LoopState {
         record(arena, self.record).left.store(left, Relaxed);
     }
 
-    /// Whether it made enough iterations, the last of them with marks.
-    pub(super) fn was_marked(&self, arena: &Arena) -> bool {
-        u64::from(self.marks) >= ENOUGH_ITERATIONS
-            && record(arena, self.record).iterations.load(Relaxed) >= ENOUGH_ITERATIONS
+    /// What is known of its end, where it made enough iterations, the last of them with marks.
+    pub(super) fn marked_end(&self, arena: &Arena) -> Option<LoopEnd> {
+        let record = record(arena, self.record);
+        let is_marked = u64::from(self.marks) >= ENOUGH_ITERATIONS
+            && record.iterations.load(Relaxed) >= ENOUGH_ITERATIONS;
+        is_marked
+            .then(|| LoopEnd { runs: record.runs.load(Relaxed), first_ns: record.first_ns.load(Relaxed) })
     }
 
     pub(super) fn mark_if_due(&mut self, tables: Tables<'_>, record: &LoopRecord, may_mark: bool) {
@@ -355,11 +358,11 @@ mod tests {
     fn a_loop_with_few_marks_is_not_the_main_one() {
         let arena = scratch();
         let (mut kept, _) = seen(&arena, 60);
-        assert!(!kept.was_marked(&arena), "it made no marks");
+        assert_eq!(kept.marked_end(&arena), None, "it made no marks");
         kept.marks = ENOUGH_ITERATIONS as u32;
-        assert!(kept.was_marked(&arena));
+        assert_eq!(kept.marked_end(&arena).map(|end| end.runs), Some(1));
         let (short, _) = seen(&arena, ENOUGH_ITERATIONS - 1);
-        assert!(!short.was_marked(&arena));
+        assert_eq!(short.marked_end(&arena), None);
     }
 
     /// Else it would be taken for the outermost loop, whose iterations are marked, and has no marks.

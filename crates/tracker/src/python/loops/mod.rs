@@ -26,4 +26,5 @@ mod suspended;
 mod watching;
 
 pub use event::{Event, Tables};
+pub use run::LoopEnd;
 pub use watching::Loops;

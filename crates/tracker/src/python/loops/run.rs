@@ -8,6 +8,15 @@ use heaplens_format::arena::marks::{ENOUGH_ITERATIONS, LoopRecord};
 use super::running::Running;
 use crate::sys;
 
+/// A loop with marks is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LoopEnd {
+    /// How often it was entered.
+    pub(crate) runs: u64,
+    /// When it was first seen, by the monotonic clock.
+    pub(crate) first_ns: u64,
+}
+
 /// A run as it was last seen. Zero is none.
 #[derive(Clone, Copy, Default)]
 #[repr(C)]

@@ -10,7 +10,7 @@ use super::event::{Event, Tables};
 use super::iterations::{Again, Around, Inner, LoopState, LoopStep, step};
 use super::pause::{Pause, Settled};
 use super::records::{adopt, flag, parent_of, record, record_of};
-use super::run::LoopRun;
+use super::run::{LoopEnd, LoopRun};
 use super::running::{DEEPEST, LoopStack, Running, WatchedFrame};
 use super::suspended::SuspendedRuns;
 use crate::modules::interpreter::{Known, Thread};
@@ -103,20 +103,20 @@ impl Loops {
     /// A watched iterator is about to be freed: its loop is over. The next loop may get the same frame and iterator addresses, so
     /// the next event inspects. Whether it made enough iterations, and these were marked: then no loop around it did.
     #[cold]
-    pub fn on_iterator_freed(&mut self, block: Addr, thread: Thread<'_>, arena: &Arena) -> bool {
+    pub fn on_iterator_freed(&mut self, block: Addr, thread: Thread<'_>, arena: &Arena) -> Option<LoopEnd> {
         let last = |counter: Counter| thread.known.types.last_count(&Checked, counter);
         let mut loops = self.kept.iter_mut();
         let of_block = |kept: &&mut LoopState| kept.record != 0 && kept.run.counter.block == block.get();
-        let mut was_marked = false;
+        let mut end = None;
         if let Some(kept) = loops.find(of_block) {
             kept.end(arena, last(kept.run.counter));
-            was_marked = kept.was_marked(arena);
+            end = kept.marked_end(arena);
             self.pause.end(kept.record);
             self.note_last_instruction();
             self.watched = WatchedPosition::default();
         }
         self.end_suspended(block, arena, last);
-        was_marked
+        end
     }
 
     /// The same for loops whose frames are suspended: they are closed, or went on without any event.
