@@ -4,6 +4,7 @@
 //     error KIND COUNT BYTES LINE ALLOCATED FREED WORDS
 // LINE is that of the access where that is seen, else that of the free by which it was found, or 0.
 
+#include <errno.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <sys/wait.h>
@@ -185,6 +186,11 @@ FRAME static void healthy() {
         void *aligned = nullptr;
         if (posix_memalign(&aligned, 256, size)) abort();
         if ((size_t)aligned % 256) abort();
+        static const size_t bad[] = {0, 1, 2, 3, 4, 24};
+        for (int at = 0; at < 6; at++) {
+            void *none;
+            if (posix_memalign(&none, bad[at], size) != EINVAL) abort();
+        }
         memset(kept((char *)aligned), 5, size);
         char *more = kept((char *)aligned_alloc(32, 64));
         memset(more, 6, 64);

@@ -273,7 +273,7 @@ unsafe extern "C" fn on_posix_memalign(
     let Some(real) = real::POSIX_MEMALIGN.get().filter(|_| is_ready()) else { return libc::ENOMEM };
     let mut status = 0;
     let block = allocate_aligned(
-        wanted(alignment, size),
+        wanted_by_posix(alignment, size),
         CalledFunction::POSIX_MEMALIGN,
         allocator_nesting(),
         Caller { rsp, rbp },
@@ -292,9 +292,15 @@ unsafe extern "C" fn on_posix_memalign(
     status
 }
 
-/// A block with an alignment of its own.
+/// A block with an alignment of its own; 0 stands for one that the real function decides about.
 fn wanted(alignment: usize, size: usize) -> Wanted {
-    Wanted { size, alignment: alignment.max(DEFAULT_ALIGNMENT) }
+    let is_usual = alignment.is_power_of_two();
+    Wanted { size, alignment: if is_usual { alignment.max(DEFAULT_ALIGNMENT) } else { 0 } }
+}
+
+/// POSIX allows multiples of a pointer's size alone.
+fn wanted_by_posix(alignment: usize, size: usize) -> Wanted {
+    wanted(if alignment < size_of::<*mut c_void>() { 0 } else { alignment }, size)
 }
 
 unsafe extern "C" fn on_aligned_alloc(alignment: usize, size: usize, rsp: u64, rbp: u64) -> *mut c_void {
