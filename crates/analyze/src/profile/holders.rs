@@ -59,6 +59,9 @@ impl HeldBy<'_> {
     }
 }
 
+/// A site with so many inspected blocks speaks for itself.
+const CLEAR: u32 = 6;
+
 impl Holders {
     pub(crate) fn of(process: &Process, stacks: &Stacks) -> Self {
         let by_stack = |view: &HeapView| {
@@ -141,18 +144,34 @@ impl Holders {
     }
 }
 
-/// Of the holders of several sites the one that most of their blocks have: which element of a container leads to them does not matter.
+/// Of several sites the holder of the first, which has most bytes, where that is clear: small sites of the same stack may be of temporaries. Else
+/// the longest beginning of a path that most blocks of all have: which element of a container leads to them does not matter.
 fn most_alike(view: &HeapView, sites: &[usize]) -> Option<StackHolder> {
-    let inspected = sites.iter().map(|&at| view.holders[at].inspected).sum();
-    let mut alike: FxHashMap<Vec<_>, (u32, usize)> = FxHashMap::default();
-    for &at in sites {
-        let holder = &view.holders[at];
-        let shape = path(view, holder.node).into_iter().map(shape).collect();
-        alike.entry(shape).or_insert((0, at)).0 += holder.alike;
+    let position = *sites.first()?;
+    let first = view.holders[position];
+    if sites.len() == 1 || first.inspected >= CLEAR && 2 * first.alike >= first.inspected {
+        return Some(StackHolder { position, holder: first });
     }
-    let (alike, at) = alike.into_values().max_by_key(|&(alike, at)| (alike, Reverse(at)))?;
-    let holder = Holder { inspected, alike, ..view.holders[at] };
-    Some(StackHolder { position: *sites.first()?, holder })
+    let inspected = sites.iter().map(|&at| view.holders[at].inspected).sum();
+    let mut beginnings: FxHashMap<Vec<_>, (u32, usize, u32)> = FxHashMap::default();
+    for &at in sites {
+        let mut steps = Vec::new();
+        for node in numbers(view, view.holders[at].node) {
+            steps.push(shape(&view.nodes[node as usize]));
+            beginnings.entry(steps.clone()).or_insert((0, at, node)).0 += view.holders[at].alike;
+        }
+    }
+    let longest = |(steps, (alike, at, node)): (Vec<_>, (u32, usize, u32))| {
+        // A root alone holds too much to say anything.
+        let is_most = 2 * alike >= inspected && steps.len() >= 2;
+        is_most.then_some((steps.len(), alike, Reverse(at), node))
+    };
+    let most = beginnings.into_iter().filter_map(longest).max();
+    let holder = match most {
+        Some((_, alike, Reverse(at), node)) => Holder { inspected, alike, node, ..view.holders[at] },
+        None => Holder { inspected, ..first },
+    };
+    Some(StackHolder { position, holder })
 }
 
 /// A step without what differs from element to element.
@@ -253,8 +272,17 @@ mod tests {
     fn sites_of_one_stack_are_asked_together() {
         let of = |container| (container, 2, 2);
         assert_eq!(most(&[of("plans"), of("seen"), of("plans"), of("plans")]), (0, 8, 6));
-        assert_eq!(most(&[("seen", 12, 4), of("plans"), of("plans"), of("plans")]), (1, 18, 6));
+        assert_eq!(
+            most(&[("seen", 12, 4), of("plans"), of("plans"), of("plans")]),
+            (0, 18, 4),
+            "no majority"
+        );
         assert_eq!(most(&[("seen", 12, 12)]), (0, 12, 12), "one site alone");
         assert_eq!(most(&[of("a"), of("b")]), (0, 4, 2), "the first of two that are as frequent");
+        assert_eq!(
+            most(&[("seen", 12, 9), of("plans"), of("plans"), of("plans"), of("plans"), of("plans")]),
+            (0, 12, 9)
+        );
+        assert_eq!(most(&[of("a"), of("b"), of("c")]), (0, 6, 2), "held in different ways");
     }
 }

@@ -122,11 +122,6 @@ impl Reuse for FreeLists<'_, '_> {
         }
     }
 
-    fn is_elements(&self, block: BlockId) -> bool {
-        let is_list_or_dict = |holder| self.types.contains(&self.heap.class(holder));
-        self.heap.class(block) == 0 && self.holder(block).is_some_and(is_list_or_dict)
-    }
-
     fn holder(&self, block: BlockId) -> Option<BlockId> {
         match self.paths.holder(self.heap.graph(), block)? {
             scan::Holder::Block(holder) => Some(holder),

@@ -21,8 +21,6 @@ const ENOUGH: u32 = 3;
 pub(crate) trait Reuse {
     /// Whether a block is an object of one of [`REUSED_TYPES`], or the table of a dict, which has a free list too.
     fn is_reused(&self, block: BlockId) -> bool;
-    /// Whether a block has the elements of a list or dict: whoever appended last allocated it.
-    fn is_elements(&self, block: BlockId) -> bool;
     /// The block that holds another one, on its reference path.
     fn holder(&self, block: BlockId) -> Option<BlockId>;
 }
@@ -42,7 +40,8 @@ pub(crate) fn reused_sites(blocks: &Blocks, reuse: &impl Reuse) -> Vec<ReusedSit
         tally.blocks += 1;
         if reuse.is_reused(block) {
             tally.reused += 1;
-            if let Some(site) = container_site(blocks, reuse, block) {
+            let container = container(reuse, block).map(|container| blocks.get(container).site);
+            if let Some(site) = container.filter(|&site| site != NO_SITE) {
                 *tally.containers.entry(site).or_default() += 1;
             }
         }
@@ -58,14 +57,10 @@ fn reused_site(site: u32, tally: &Tally) -> Option<ReusedSite> {
     (is_judged && 2 * alike > inspected).then_some(ReusedSite { site, container, inspected, alike })
 }
 
-/// The site of the nearest block on the reference path that does not come from a free list. Where that block was not sampled, the nearest
-/// elements tell who appended to them.
-fn container_site(blocks: &Blocks, reuse: &impl Reuse, block: BlockId) -> Option<u32> {
-    let mut holders = std::iter::successors(reuse.holder(block), |&block| reuse.holder(block)).take(STEPS);
-    let nearest = holders.by_ref().find(|&block| !reuse.is_reused(block))?;
-    let further = holders.filter(|&block| reuse.is_elements(block));
-    let mut sites = std::iter::once(nearest).chain(further).map(|block| blocks.get(block).site);
-    sites.find(|&site| site != NO_SITE)
+/// The nearest block on the reference path that does not come from a free list.
+fn container(reuse: &impl Reuse, block: BlockId) -> Option<BlockId> {
+    let holders = std::iter::successors(reuse.holder(block), |&block| reuse.holder(block));
+    holders.take(STEPS).find(|&block| !reuse.is_reused(block))
 }
 
 #[cfg(test)]
@@ -74,20 +69,16 @@ mod tests {
     use heaplens_format::{Addr, Bytes};
     use heaplens_snapshot::Block;
 
-    /// Each block's holder, and whether it is reused. Even sites are those of elements.
-    struct Held(Vec<(u32, Option<usize>, bool)>);
+    /// Each block's holder, and whether it is reused.
+    struct Held(Vec<(Option<usize>, bool)>);
 
     impl Reuse for Held {
         fn is_reused(&self, block: BlockId) -> bool {
-            self.0[block.index()].2
-        }
-
-        fn is_elements(&self, block: BlockId) -> bool {
-            self.0[block.index()].0.is_multiple_of(2)
+            self.0[block.index()].1
         }
 
         fn holder(&self, block: BlockId) -> Option<BlockId> {
-            self.0[block.index()].1.map(BlockId::new)
+            self.0[block.index()].0.map(BlockId::new)
         }
     }
 
@@ -98,7 +89,7 @@ mod tests {
             site: row.0,
         };
         let blocks = Blocks::new((1..).zip(rows).map(block).collect()).unwrap();
-        reused_sites(&blocks, &Held(rows.to_vec()))
+        reused_sites(&blocks, &Held(rows.iter().map(|row| (row.1, row.2)).collect()))
     }
 
     #[test]
@@ -124,16 +115,6 @@ mod tests {
             found(&rows).len()
         };
         assert_eq!([of(8, 2), of(NO_SITE, 9), of(8, 3)], [0, 0, 1]);
-    }
-
-    #[test]
-    fn elements_are_the_container_of_what_an_unsampled_block_holds() {
-        let through = |site| {
-            let rows = [(site, None, false), (NO_SITE, Some(0), false)];
-            found(&[&rows[..], &[(7, Some(1), true); 3]].concat())
-        };
-        assert_eq!(through(8), [ReusedSite { site: 7, container: 8, inspected: 3, alike: 3 }]);
-        assert_eq!(through(9), [], "an object may have been made long before");
     }
 
     #[test]
