@@ -4,6 +4,7 @@ mod cpython;
 mod frameworks;
 mod fuzz;
 mod interpreters;
+mod juliet;
 mod numpy;
 mod suites;
 
@@ -77,7 +78,7 @@ const SOAKS: &[Soak] = &[
 ];
 
 /// Runs the named ones, or all; `campaign [RUNS [SEED]]` is the fault campaign, `fuzz` has every fuzzer in turn,
-/// `cpython-tests [MODULES]` and `numpy-tests` are suites of other people; `frameworks [NAMES]` are versions of TensorFlow, PyTorch and JAX;
+/// `cpython-tests [MODULES]`, `numpy-tests` and `juliet FOLDER [CASES]` are suites of other people; `frameworks [NAMES]` are versions of TensorFlow, PyTorch and JAX;
 /// `variants` has the programs of TensorFlow with other names, sizes and functions; `interpreters` only unpacks those that the
 /// tests find from then on.
 pub fn run(names: &[&str]) -> Result<()> {
@@ -86,6 +87,7 @@ pub fn run(names: &[&str]) -> Result<()> {
         ["fuzz"] => return run_fuzzers(),
         ["cpython-tests", modules @ ..] => return run_suite(names, || cpython::run(modules)),
         ["numpy-tests"] => return run_suite(names, numpy::run),
+        ["juliet", words @ ..] => return run_suite(names, || juliet::run(words)),
         ["frameworks", names @ ..] => return run_frameworks(names),
         ["variants"] => return run_variants(),
         ["interpreters"] => {
@@ -97,7 +99,7 @@ pub fn run(names: &[&str]) -> Result<()> {
     if let Some(unknown) = names.iter().find(|name| SOAKS.iter().all(|soak| soak.name != **name)) {
         let known: Vec<&str> = SOAKS.iter().map(|soak| soak.name).collect();
         bail!(
-            "no long run `{unknown}`; there are: {}, campaign, fuzz, cpython-tests, numpy-tests, frameworks, variants, interpreters",
+            "no long run `{unknown}`; there are: {}, campaign, fuzz, juliet, cpython-tests, numpy-tests, frameworks, variants, interpreters",
             known.join(", ")
         );
     }
