@@ -75,7 +75,7 @@ fn compiled(python: &Path, folder: &Folder) -> bool {
     let mut compiler = Command::new("cc");
     compiler.args(["-O2", "-g", "-shared", "-fPIC", "-I"]).arg(&include);
     // Debian's headers include those of the architecture from beside their folder.
-    compiler.arg("-I").arg(include.join("..")).arg(script("forgets.c"));
+    compiler.arg("-idirafter").arg(include.join("..")).arg(script("forgets.c"));
     let built = compiler.arg("-o").arg(folder.file(EXTENSION)).output().expect("cc starts");
     assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
     true
