@@ -292,7 +292,7 @@ unsafe extern "C" fn on_posix_memalign(
     status
 }
 
-/// A block with an alignment of its own; 0 stands for one that the real function decides about.
+/// A block with an alignment of its own. One that is no power of two becomes 0: then the block gets no guard page, and the real function decides.
 fn wanted(alignment: usize, size: usize) -> Wanted {
     let is_usual = alignment.is_power_of_two();
     Wanted { size, alignment: if is_usual { alignment.max(DEFAULT_ALIGNMENT) } else { 0 } }

@@ -19,7 +19,7 @@ const LABEL: &CStr = c"heaplens.snapshot";
 const TIMEOUT_NS: u64 = 10_000_000_000;
 /// The same where a loop is over and nobody asked for anything.
 const LOOP_TIMEOUT_NS: u64 = 250_000_000;
-/// A loop that is over after less than that has its turn among all others only.
+/// A loop that has run for this long is asked about by its own count of runs, not only by that of all loops.
 const LONG_LOOP_NS: u64 = 200_000_000;
 /// How long one sleeps before it is checked whether this process is to fork the copy itself.
 const SLEEP_NS: u64 = 10_000_000;

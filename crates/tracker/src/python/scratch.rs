@@ -57,7 +57,7 @@ impl PythonScratch {
         self.loops.on_event(event, &mut self.codes, tables);
     }
 
-    /// A watched iterator is about to be freed; whether the iterations of its loop were marked.
+    /// A watched iterator is about to be freed: the end of its loop, where its iterations were marked.
     pub fn on_iterator_freed(&mut self, block: Addr, thread: Thread<'_>, arena: &Arena) -> Option<LoopEnd> {
         self.loops.on_iterator_freed(block, thread, arena)
     }

@@ -101,7 +101,7 @@ impl Loops {
     }
 
     /// A watched iterator is about to be freed: its loop is over. The next loop may get the same frame and iterator addresses, so
-    /// the next event inspects. Whether it made enough iterations, and these were marked: then no loop around it did.
+    /// the next event inspects. Says so where it made enough iterations, and these were marked: then no loop around it did.
     #[cold]
     pub fn on_iterator_freed(&mut self, block: Addr, thread: Thread<'_>, arena: &Arena) -> Option<LoopEnd> {
         let last = |counter: Counter| thread.known.types.last_count(&Checked, counter);
