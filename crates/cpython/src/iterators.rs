@@ -35,8 +35,8 @@ pub struct Counter {
     object: u64,
     /// The memory block that is freed with it; 0 where it goes to a free list of the interpreter instead.
     pub block: u64,
-    /// The list or tuple that it goes through, else 0.
-    sequence: u64,
+    /// What it goes over: a list or a tuple, or of a range the number where it ends; 0 where that is not known.
+    over: u64,
     /// How long that was.
     length: u64,
     /// Whether it may have taken an item for an iteration that was never made.
@@ -44,10 +44,15 @@ pub struct Counter {
 }
 
 impl Counter {
-    /// Whether it may be the earlier one, further on: not if they go through different lists or tuples. An iterator from a free list has the
+    /// Whether it may be the earlier one, further on: not if they go over different things. An iterator from a free list has the
     /// address of one that is gone.
     pub fn may_continue(&self, earlier: &Self) -> bool {
-        self.sequence == earlier.sequence || self.sequence == 0 || earlier.sequence == 0
+        self.over == earlier.over || self.over == 0 || earlier.over == 0
+    }
+
+    /// Whether nobody is told when it goes: it is kept in a free list of the interpreter then.
+    pub fn goes_unnoticed(&self) -> bool {
+        self.object != 0 && self.block == 0
     }
 }
 
@@ -182,6 +187,20 @@ impl Types {
         }
     }
 
+    /// The final count of a loop whose counter lies in a free list, as it was left; `None` where it does not, or was another loop's since. Of a
+    /// list that changed nobody knows whether it did so before the loop ended.
+    pub fn count_in_free_list<M: ReadMemory>(&self, memory: &M, counter: Counter) -> Option<u64> {
+        let words = Words::of(memory, counter.object);
+        if !self.has_free_lists || !self.is_simple(words.kind()) || words.is_alive() {
+            return None;
+        }
+        let over = self.over(&words)?;
+        let is_exhausted = over == 0 && words.kind() != self.range;
+        let is_same = || Words::of(memory, counter.over).at(object::SIZE) == Some(counter.length);
+        let is_its_own = if is_exhausted { is_same() } else { over == counter.over };
+        if is_its_own { self.last_count(memory, counter) } else { None }
+    }
+
     fn progress<M: ReadMemory>(&self, memory: &M, words: &Words) -> Option<Progress> {
         let progress = match words.kind() {
             kind if kind == self.enumerate => self.of_enumerate(memory, words),
@@ -204,9 +223,9 @@ impl Types {
             true => 0,
             false => words.object.wrapping_sub(if is_range { 0 } else { gc::LINKS }),
         };
-        let sequence = if is_range { 0 } else { words.at(fields.1)? };
+        let over = self.over(words)?;
         let length = progress.count.saturating_add(progress.left);
-        let counter = Counter { object: words.object, block, sequence, length, runs_ahead: false };
+        let counter = Counter { object: words.object, block, over, length, runs_ahead: false };
         Some(Progress { others: words.others(), counter, ..progress })
     }
 
@@ -215,6 +234,18 @@ impl Types {
         match kind == self.list {
             true => (list_iterator::INDEX, list_iterator::SEQUENCE),
             false => (tuple_iterator::INDEX, tuple_iterator::SEQUENCE),
+        }
+    }
+
+    /// What one of them goes over.
+    fn over(&self, words: &Words) -> Option<u64> {
+        match self.range_iterator {
+            _ if words.kind() != self.range => words.at(self.fields_of(words.kind()).1),
+            RangeIterator::CountsUp { .. } => Some(0),
+            RangeIterator::CountsDown { start, step, left } => {
+                let (next, step, left) = (words.at(start)?, words.at(step)?, words.at(left)?);
+                Some(next.wrapping_add(step.wrapping_mul(left)))
+            }
         }
     }
 
@@ -272,7 +303,7 @@ fn of_sequence<M: ReadMemory>(memory: &M, words: &Words, (index, sequence): (u64
 fn last_index<M: ReadMemory>(memory: &M, index: u64, counter: Counter) -> Option<u64> {
     let is_length = |length: &u64| (counter.length..TOP).contains(length); // debug allocators overwrite what was freed
     match (index as i64) < 0 {
-        true => Words::of(memory, counter.sequence).at(object::SIZE).filter(is_length),
+        true => Words::of(memory, counter.over).at(object::SIZE).filter(is_length),
         false => Some(index),
     }
 }

@@ -126,6 +126,32 @@ fn an_iterator_that_was_freed_is_none() {
 }
 
 #[test]
+fn an_iterator_in_a_free_list_still_says_how_far_it_came() {
+    let mut objects = Objects::default();
+    let free = |objects: &mut Objects, object: u64, own: [u64; 5]| {
+        objects.words(object)[0] = 0x7f12_3456_7890;
+        objects.words(object)[2..].copy_from_slice(&own);
+    };
+    let range = objects.add(TYPES.range, [40, 1, 60, 0, 0]);
+    let seen = objects.progress(SINCE_3_14, range);
+    let rest = |objects: &Objects, types: Types| {
+        types.count_in_free_list(objects, seen.counter).map(|count| count - seen.count)
+    };
+    assert_eq!(rest(&objects, SINCE_3_14), None, "it is alive");
+    free(&mut objects, range, [90, 1, 10, 0, 0]);
+    assert_eq!(rest(&objects, SINCE_3_14), Some(50), "left by break");
+    assert_eq!(rest(&objects, SINCE_3_12), None, "no list is known that it could be in");
+    free(&mut objects, range, [7, 1, 0, 0, 0]);
+    assert_eq!(rest(&objects, SINCE_3_14), None, "another loop, to 7, had it since");
+    let list = objects.add(0, [100, 0, 0, 0, 0]);
+    let iterator = objects.add(TYPES.list, [40, list, 0, 0, 0]);
+    let seen = objects.progress(SINCE_3_14, iterator);
+    free(&mut objects, iterator, [u64::MAX, 0, 0, 0, 0]);
+    let last = SINCE_3_14.count_in_free_list(&objects, seen.counter);
+    assert_eq!(last.map(|count| count - seen.count), Some(60));
+}
+
+#[test]
 fn the_freed_block_begins_with_the_gc_head() {
     let mut objects = Objects::default();
     let list = objects.add(0, [9, 0, 0, 0, 0]);

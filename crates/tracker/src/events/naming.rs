@@ -145,7 +145,7 @@ impl Tracker {
         Some(site)
     }
 
-    fn tables(&self) -> Tables<'_> {
+    pub(super) fn tables(&self) -> Tables<'_> {
         Tables { arena: &self.arena, trie: &self.trie, marks: &self.marks, samples: &self.samples }
     }
 

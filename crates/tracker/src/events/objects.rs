@@ -155,7 +155,7 @@ impl Tracker {
         else {
             return;
         };
-        let marked = slot.python.on_iterator_freed(block, thread, &self.arena);
+        let marked = slot.python.on_iterator_freed(block, thread, self.tables());
         drop(guard);
         if let Some(end) = marked {
             self.on_loop_over(end);

@@ -10,7 +10,6 @@ use super::path::StackPath;
 use super::walk::{Hashed, Walk};
 use crate::modules::interpreter::Thread;
 use crate::objects::samples::Samples;
-use crate::tables::arena::Arena;
 
 /// What one thread needs to name a stack with Python in it. Zero pages are an empty one.
 #[repr(C)]
@@ -58,8 +57,13 @@ impl PythonScratch {
     }
 
     /// A watched iterator is about to be freed: the end of its loop, where its iterations were marked.
-    pub fn on_iterator_freed(&mut self, block: Addr, thread: Thread<'_>, arena: &Arena) -> Option<LoopEnd> {
-        self.loops.on_iterator_freed(block, thread, arena)
+    pub fn on_iterator_freed(
+        &mut self,
+        block: Addr,
+        thread: Thread<'_>,
+        tables: Tables<'_>,
+    ) -> Option<LoopEnd> {
+        self.loops.on_iterator_freed(block, thread, tables)
     }
 
     /// Bytes that were touched, when it is more than ever before.

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::{python, write};
 use crate::harness::{Folder, Heaplens};
+use crate::python::interpreters;
 
 /// Filled in the first third, and then only used.
 const FILLS: &str = "kept = {}\nfor step in range(600):\n    kept.setdefault(step % 200, bytearray(50_000))\nprint('truth', sum(map(len, kept.values())))\n";
@@ -43,5 +44,29 @@ fn what_goes_on_or_never_rose_is_no_plateau() {
     for (text, verdict) in [(LEAKS, "leak"), (DROPS, "clean")] {
         let (report, page, _) = run(text);
         assert_eq!((&report["verdict"], &report["plateau"]), (&verdict.into(), &Value::Null), "{page}");
+    }
+}
+
+/// Iterations that allocate nothing cause no event: only the end of the loop's iterator shows that there were any.
+#[test]
+fn growth_that_stops_before_iterations_without_any_allocation_is_no_leak() {
+    let test = "growth::plateau::growth_that_stops_before_iterations_without_any_allocation_is_no_leak";
+    let folder = Folder::new();
+    let script = folder.file("quiet_iterations.py");
+    for python in interpreters::some(test) {
+        for (over, least) in
+            [("range(3000)", "1000"), ("list(range(3000))", "1000"), ("list(range(3000))", "3000")]
+        {
+            let text = format!(
+                "kept = []\ndef work(items):\n    x = y = 0.5\n    for step in items:\n        \
+                 if step < {least}: kept.append(bytearray(5000))\n        x = y\nwork({over})\n"
+            );
+            write(&script, &text);
+            let run = Heaplens::on(&python.path, &[]).arg(&script).finish().expect_status(0);
+            let (report, what) =
+                (run.report().0, format!("Python {}, {over}: {}", python.version, run.stderr()));
+            assert_eq!(report["iterations"]["count"], 3000, "{what}");
+            assert_eq!(report["verdict"] == "leak", least == "3000", "{what}");
+        }
     }
 }

@@ -251,6 +251,12 @@ impl LoopState {
         self.note_left(arena);
     }
 
+    /// The same, with a mark of its last iterations where these caused no event: memory stands as it did when they ended.
+    pub(super) fn end_with_mark(&mut self, tables: Tables<'_>, last: Option<u64>) {
+        self.end(tables.arena, last);
+        self.mark_if_due(tables, record(tables.arena, self.record), self.marks != 0);
+    }
+
     /// What is to come, of all runs.
     pub(super) fn note_left(&self, arena: &Arena) {
         let left = self.run.left.saturating_add(self.waiting.into());

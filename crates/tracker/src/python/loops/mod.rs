@@ -14,7 +14,8 @@
 //! Inside a loop that made twenty iterations no other makes marks: an iteration of the program is one of the outermost such loop. Where it
 //! reports its iterations, it alone is asked, and some times in each iteration, not with every event (`pause`).
 //!
-//! What a loop did after it was last inspected is known when its iterator is freed, which Python does through our allocator.
+//! What a loop did after it was last inspected is known when its iterator is freed, which Python does through our allocator, or at the next event
+//! where it went to a free list.
 
 mod event;
 mod iterations;

@@ -103,19 +103,24 @@ impl Loops {
     /// A watched iterator is about to be freed: its loop is over. The next loop may get the same frame and iterator addresses, so
     /// the next event inspects. Says so where it made enough iterations, and these were marked: then no loop around it did.
     #[cold]
-    pub fn on_iterator_freed(&mut self, block: Addr, thread: Thread<'_>, arena: &Arena) -> Option<LoopEnd> {
+    pub fn on_iterator_freed(
+        &mut self,
+        block: Addr,
+        thread: Thread<'_>,
+        tables: Tables<'_>,
+    ) -> Option<LoopEnd> {
         let last = |counter: Counter| thread.known.types.last_count(&Checked, counter);
         let mut loops = self.kept.iter_mut();
         let of_block = |kept: &&mut LoopState| kept.record != 0 && kept.run.counter.block == block.get();
         let mut end = None;
         if let Some(kept) = loops.find(of_block) {
-            kept.end(arena, last(kept.run.counter));
-            end = kept.marked_end(arena);
+            kept.end_with_mark(tables, last(kept.run.counter));
+            end = kept.marked_end(tables.arena);
             self.pause.end(kept.record);
             self.note_last_instruction();
             self.watched = WatchedPosition::default();
         }
-        self.end_suspended(block, arena, last);
+        self.end_suspended(block, tables.arena, last);
         end
     }
 
@@ -192,8 +197,26 @@ impl Loops {
                 break;
             }
         }
+        self.end_unnoticed(&stack, thread, tables);
         self.watch(&event, &stack);
         self.pause.begin(settled);
+    }
+
+    /// Loops that are not on the stack any more, whose iterators the interpreter kept in a free list: these still say how far they came.
+    fn end_unnoticed(&mut self, stack: &LoopStack, thread: Thread<'_>, tables: Tables<'_>) {
+        if stack.count == DEEPEST {
+            return; // others may be further out
+        }
+        let gone = |kept: &&mut LoopState| {
+            let LoopState { code, first, ref run, .. } = **kept;
+            run.counter.goes_unnoticed() && !run.can_suspend && !stack.has(code, first, run.frame)
+        };
+        for kept in self.kept.iter_mut().filter(gone) {
+            match thread.known.types.count_in_free_list(&Checked, kept.run.counter) {
+                Some(last) => kept.end_with_mark(tables, Some(last)),
+                None => kept.run.counter = Counter::default(),
+            }
+        }
     }
 
     /// The loop of a generator has advanced, and whoever iterates that generator asked it for an item before and does so now: so it took what the generator
