@@ -31,6 +31,10 @@ const LEAST_SECONDS: f64 = 1.0;
 const LEAST_SECONDS_OF_SCRIPT: f64 = 60.0;
 const LEAST_SECONDS_AFTER_IMPORTS: f64 = 15.0;
 
+/// A slope that may be wrong by more than this part of it is uneven; and how much less that must be over work.
+const UNEVEN: f64 = 0.05;
+const MUCH_LESS: f64 = 0.5;
+
 /// The part of a line's growth that others may give up at the same time.
 const TAKEN_OVER: f64 = 0.5;
 
@@ -101,9 +105,15 @@ impl Known<'_> {
     fn is_even_over(self, work: &Axis, time: &Axis) -> bool {
         let values: [fn(&Sample) -> u64; 2] = [|sample| sample.live.get(), |sample| sample.rss.get()];
         values.into_iter().any(|value| {
-            let shape =
-                |axis: &Axis| trend(&axis.timeline(self.process, value), Thresholds::OF_SECONDS).shape;
-            matches!(shape(time), Shape::Slowing | Shape::Steps) && shape(work) == Shape::Linear
+            let over = |axis: &Axis| trend(&axis.timeline(self.process, value), Thresholds::OF_SECONDS);
+            let (of_time, of_work) = (over(time), over(work));
+            let doubt = of_time.slope.doubt();
+            let is_uneven = match of_time.shape {
+                Shape::Slowing | Shape::Steps => true,
+                Shape::Linear => doubt > UNEVEN && of_work.slope.doubt() < MUCH_LESS * doubt,
+                _ => false,
+            };
+            is_uneven && of_work.shape == Shape::Linear
         })
     }
 
@@ -253,10 +263,21 @@ mod tests {
         seconds.min(10.0) + (seconds - 10.0).max(0.0) / 3.0
     }
 
+    /// A quarter of a CPU in a second of every five, else all of it.
+    fn interrupted(seconds: f64) -> f64 {
+        let (whole, rest) = ((seconds / 5.0).floor(), seconds % 5.0);
+        4.25 * whole + rest.min(4.0) + (rest - 4.0).max(0.0) / 4.0
+    }
+
     #[test]
     fn growth_that_a_busy_machine_makes_uneven_is_judged_by_the_programs_work() {
         assert!(by_work(slowed, |seconds| 5.0 * slowed(seconds)), "the same in every iteration");
+        assert!(
+            by_work(interrupted, |seconds| 5.0 * interrupted(seconds)),
+            "its slope over time would be that of most seconds"
+        );
         assert!(!by_work(slowed, |seconds| 5.0 * seconds), "even over time");
+        assert!(!by_work(interrupted, |seconds| 5.0 * seconds), "even over time");
         assert!(
             !by_work(|seconds| seconds, |seconds| 5.0 * slowed(seconds)),
             "it does as much in every second"

@@ -14,6 +14,13 @@ pub struct Slope {
     pub high: f64,
 }
 
+impl Slope {
+    /// How far it may be from the truth, as a part of it.
+    pub(crate) fn doubt(&self) -> f64 {
+        (self.high - self.low) / 2.0 / self.value.abs()
+    }
+}
+
 /// The blocks that a series is cut into for its bounds.
 const BLOCKS: usize = 12;
 /// Of Student's distribution with so many degrees of freedom, 95 % lie within: the n-th entry is for n + 1.
