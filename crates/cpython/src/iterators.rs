@@ -54,6 +54,11 @@ impl Counter {
     pub fn goes_unnoticed(&self) -> bool {
         self.object != 0 && self.block == 0
     }
+
+    /// The same once its object is gone: what it went over still tells it from others.
+    pub fn without_object(self) -> Self {
+        Self { object: 0, ..self }
+    }
 }
 
 /// What an object may be.
@@ -185,6 +190,11 @@ impl Types {
             kind if self.is_simple(kind) => last_index(memory, words.at(self.fields_of(kind).0)?, counter),
             _ => None,
         }
+    }
+
+    /// Whether iterators may lie in a free list.
+    pub fn has_free_lists(&self) -> bool {
+        self.has_free_lists
     }
 
     /// The final count of a loop whose counter lies in a free list, as it was left; `None` where it does not, or was another loop's since. Of a

@@ -143,6 +143,10 @@ fn an_iterator_in_a_free_list_still_says_how_far_it_came() {
     assert_eq!(rest(&objects, SINCE_3_12), None, "no list is known that it could be in");
     free(&mut objects, range, [7, 1, 0, 0, 0]);
     assert_eq!(rest(&objects, SINCE_3_14), None, "another loop, to 7, had it since");
+    objects.words(range)[0] = 1;
+    let (next, gone) = (objects.progress(SINCE_3_14, range).counter, seen.counter.without_object());
+    assert!(seen.counter.goes_unnoticed() && !gone.goes_unnoticed());
+    assert!(gone.may_continue(&seen.counter) && !next.may_continue(&gone), "they end elsewhere");
     let list = objects.add(0, [100, 0, 0, 0, 0]);
     let iterator = objects.add(TYPES.list, [40, list, 0, 0, 0]);
     let seen = objects.progress(SINCE_3_14, iterator);

@@ -54,19 +54,19 @@ fn growth_that_stops_before_iterations_without_any_allocation_is_no_leak() {
     let folder = Folder::new();
     let script = folder.file("quiet_iterations.py");
     for python in interpreters::some(test) {
-        for (over, least) in
+        for (items, until) in
             [("range(3000)", "1000"), ("list(range(3000))", "1000"), ("list(range(3000))", "3000")]
         {
             let text = format!(
                 "kept = []\ndef work(items):\n    x = y = 0.5\n    for step in items:\n        \
-                 if step < {least}: kept.append(bytearray(5000))\n        x = y\nwork({over})\n"
+                 if step < {until}: kept.append(bytearray(5000))\n        x = y\nwork({items})\n"
             );
             write(&script, &text);
             let run = Heaplens::on(&python.path, &[]).arg(&script).finish().expect_status(0);
             let (report, what) =
-                (run.report().0, format!("Python {}, {over}: {}", python.version, run.stderr()));
+                (run.report().0, format!("Python {}, {items}: {}", python.version, run.stderr()));
             assert_eq!(report["iterations"]["count"], 3000, "{what}");
-            assert_eq!(report["verdict"] == "leak", least == "3000", "{what}");
+            assert_eq!(report["verdict"] == "leak", until == "3000", "{what}");
         }
     }
 }

@@ -204,17 +204,18 @@ impl Loops {
 
     /// Loops that are not on the stack any more, whose iterators the interpreter kept in a free list: these still say how far they came.
     fn end_unnoticed(&mut self, stack: &LoopStack, thread: Thread<'_>, tables: Tables<'_>) {
-        if stack.count == DEEPEST {
-            return; // others may be further out
+        let types = &thread.known.types;
+        if !types.has_free_lists() || stack.count == DEEPEST {
+            return; // of a deeper stack the outermost loops were not read
         }
         let gone = |kept: &&mut LoopState| {
             let LoopState { code, first, ref run, .. } = **kept;
             run.counter.goes_unnoticed() && !run.can_suspend && !stack.has(code, first, run.frame)
         };
         for kept in self.kept.iter_mut().filter(gone) {
-            match thread.known.types.count_in_free_list(&Checked, kept.run.counter) {
+            match types.count_in_free_list(&Checked, kept.run.counter) {
                 Some(last) => kept.end_with_mark(tables, Some(last)),
-                None => kept.run.counter = Counter::default(),
+                None => kept.run.counter = kept.run.counter.without_object(),
             }
         }
     }
