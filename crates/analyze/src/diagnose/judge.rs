@@ -26,8 +26,9 @@ use crate::trend::{
 };
 
 /// How long a program must run for its growth per second to be believed. A script without a loop does one thing after the
-/// other: only a long one can be a server. From when its imports were over on, where that is known.
+/// other: only a long one can be a server. From when its imports were over on, where that is known. Nor does a helper do more than one thing.
 const LEAST_SECONDS: f64 = 1.0;
+const LEAST_SECONDS_OF_HELPER: f64 = 15.0;
 const LEAST_SECONDS_OF_SCRIPT: f64 = 60.0;
 const LEAST_SECONDS_AFTER_IMPORTS: f64 = 15.0;
 
@@ -159,6 +160,7 @@ impl Known<'_> {
 
     fn least_seconds(self, axis: &Axis) -> f64 {
         match self.process.python {
+            None if self.is_helper => LEAST_SECONDS_OF_HELPER,
             None => LEAST_SECONDS,
             Some(_) if axis.begin > 0.0 => LEAST_SECONDS_AFTER_IMPORTS,
             Some(_) => LEAST_SECONDS_OF_SCRIPT,
@@ -239,6 +241,7 @@ mod tests {
 
     use super::*;
     use crate::diagnose::testing::known_of;
+    use crate::diagnose::verdict::Verdict;
     use crate::profile::Stacks;
 
     /// Whether growth is judged by work: readings of twenty seconds, with the CPU seconds and the live MiB at each of them.
@@ -256,6 +259,24 @@ mod tests {
         let (stacks, axis) = (Stacks::default(), Axis::of(&process, None));
         let known = known_of(&process, &stacks);
         axis.over_work(&process).is_some_and(|work| known.is_even_over(&work, &axis))
+    }
+
+    #[test]
+    fn growth_of_a_helper_is_judged_after_more_seconds() {
+        let verdict = |is_helper: bool, seconds: u64| {
+            let sample = |tick: u64| Sample {
+                at: Nanos::new(tick * 100_000_000),
+                live: Bytes::new(tick << 20),
+                ..Sample::default()
+            };
+            let process =
+                Process { timeline: (0..=10 * seconds).map(sample).collect(), ..Process::default() };
+            let stacks = Stacks::default();
+            diagnose(Known { is_helper, ..known_of(&process, &stacks) }).verdict
+        };
+        assert_eq!(verdict(false, 4), Some(Verdict::GrowthUnexplained));
+        assert_eq!(verdict(true, 4), Some(Verdict::Clean));
+        assert_eq!(verdict(true, 20), Some(Verdict::GrowthUnexplained));
     }
 
     /// All of a CPU in the first half of the run, a third of one in the other.

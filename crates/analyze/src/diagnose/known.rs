@@ -12,6 +12,8 @@ use crate::trend::{Axis, AxisMark, LEAST_OF_WHOLE, LEAST_TO_STOP, Point, Series}
 #[derive(Clone, Copy)]
 pub(crate) struct Known<'a> {
     pub(crate) process: &'a Process,
+    /// Whether it is a program that another one started for a while, as a compiler is.
+    pub(crate) is_helper: bool,
     pub(crate) stacks: &'a Stacks,
     pub(crate) sites: &'a [SiteProfile],
     /// Of each site of the recording, which of these it is a part of.

@@ -62,6 +62,7 @@ pub(crate) fn reviewed_with(
 pub(crate) fn known_of<'a>(process: &'a Process, stacks: &'a Stacks) -> Known<'a> {
     Known {
         process,
+        is_helper: false,
         stacks,
         sites: &[],
         site_numbers: &[],

@@ -71,6 +71,17 @@ pub(crate) fn row(process: &Process, shown: bool) -> ProcessRow {
     }
 }
 
+/// The part of a run from which on a process is what the run is about.
+const MAIN_PART: f64 = 0.75;
+
+/// Whether it is a program that another one of this run started for a part of it, as a compiler is.
+pub(crate) fn is_helper(process: &Process, all: &[Process]) -> bool {
+    let is_started = !process.forked && all.iter().any(|other| other.pid == process.parent);
+    let end = all.iter().map(|other| other.finish).max().unwrap_or_default();
+    let life = process.finish.get().saturating_sub(process.start.get());
+    is_started && (life as f64) < MAIN_PART * end.get() as f64
+}
+
 /// Of the process shown; where its CPU time is not known, of the whole tree.
 pub(crate) fn cost(recording: &Recording, shown: Option<&Process>) -> Cost {
     match shown {
@@ -94,5 +105,27 @@ pub(crate) fn exit_of(process: &Process) -> Option<Exit> {
     match process.end {
         ProcessEnd::Ended(exit) => Some(exit),
         ProcessEnd::Unknown | ProcessEnd::Replaced | ProcessEnd::Running => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_another_one_starts_for_a_part_of_the_run_is_a_helper() {
+        let process = |pid: u32, parent: u32, seconds: u64, forked: bool| Process {
+            pid: Pid::new(pid),
+            parent: Pid::new(parent),
+            start: Nanos::new(1_000_000_000),
+            finish: Nanos::new((1 + seconds) * 1_000_000_000),
+            forked,
+            ..Process::default()
+        };
+        let helps = |one: Process| is_helper(&one, &[process(7, 1, 7, false), one.clone()]);
+        assert!(helps(process(8, 7, 2, false)));
+        assert!(!helps(process(8, 7, 7, false)), "what a shell starts is what the run is about");
+        assert!(!helps(process(8, 7, 2, true)), "a worker does the program's own work");
+        assert!(!helps(process(8, 1, 2, false)), "nothing of this run started it");
     }
 }
