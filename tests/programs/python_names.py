@@ -2,15 +2,16 @@
 stops itself.
 
 The line is JSON: `steps` from object to object, `classes` of all that the collector has, `kept` others, `lengths`, `roots`,
-`modules`, `weak` (pairs that do not hold each other), `parts` (bytes of blocks that belong to an object), `ends` (objects and how long they are), `idle` (a list,
-and what lies in it no more; a dict, and what is a number in it), `frozen` (code of the interpreter, and
-how long it is without what it does). Objects are identified by their `id()`. At last the allocator's own counts go to
+`modules`, `weak` (pairs that do not hold each other), `parts` (bytes of blocks that belong to an object), `ends` (objects
+and how long they are), `idle` (a list, and what lies in it no more; a dict, and what is a number in it; a lock, and what
+lay where its semaphore is), `frozen` (code of the interpreter, and how long it is without what it does). Objects are identified by their `id()`. At last the allocator's own counts go to
 the standard error.
 """
 
 import array
 import asyncio
 import collections
+import ctypes
 import functools
 import gc
 import json
@@ -409,11 +410,28 @@ def parts():
     first = keep(list(grown)[0])
     grown.update(keep([Thing() for _ in range(40)]))
     TRUTH["idle"].append([id(grown), id(first)])
+    for lock in (threading.Lock, threading.RLock):
+        old_words_of_semaphore(lock)
     code = keep((lambda: 1).__code__)
     if (3, 11) <= sys.version_info < (3, 13):
         frozen = sys.modules["_frozen_importlib"]._find_and_load.__code__
         TRUTH["frozen"].append([id(frozen), type(frozen).__basicsize__])
     TRUTH["ends"].append([id(code), type(code).__basicsize__])
+
+
+def old_words_of_semaphore(kind):
+    """A lock whose semaphore, where it has one, lies where an object's address was."""
+    library = ctypes.CDLL(None)
+    library.malloc.restype = ctypes.c_void_p
+    library.free.argtypes = [ctypes.c_void_p]
+    words = ctypes.c_uint64 * 4
+    thing = keep(Thing())
+    block = library.malloc(ctypes.sizeof(words))
+    words.from_address(block)[:] = [id(thing)] * 4
+    library.free(block)
+    lock = keep(kind())
+    if sys.version_info < (3, 14):
+        TRUTH["idle"].append([id(lock), id(thing)])
 
 
 def spell(kind):

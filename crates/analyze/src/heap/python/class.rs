@@ -42,6 +42,7 @@ pub(super) enum ClassKind {
     WeakReference,
     Exception,
     Traceback,
+    Lock,
     Cache,
     CacheLink,
     Code,
@@ -108,6 +109,7 @@ impl ClassKind {
                 Self::WeakReference
             }
             "traceback" => Self::Traceback,
+            "_thread.lock" | "_thread.RLock" => Self::Lock,
             "functools._lru_cache_wrapper" => Self::Cache,
             "functools._lru_list_elem" => Self::CacheLink,
             "code" => Self::Code,

@@ -27,6 +27,9 @@ use crate::heap::scan::NonOwningPart;
 /// Bytes of an element of a set with its hash, and elements that a set has room for in itself.
 const SET_ENTRY: u64 = 16;
 const SMALL_SET: u64 = 8;
+/// The pointer to a semaphore in a lock, up to Python 3.13, and bytes of a semaphore.
+const SEMAPHORE_OF_LOCK: u64 = 16;
+const SEMAPHORE_SIZE: u64 = 32;
 /// Attributes of one object that are searched for numbers.
 const MOST_ATTRIBUTES: usize = 256;
 /// Nodes of an OrderedDict beyond this many are not read.
@@ -157,6 +160,7 @@ impl<M: ReadMemory> Python<'_, M> {
             ClassKind::Generator => self.finished_frame(object).into_iter().collect(),
             ClassKind::Dict => self.non_owning_parts_of_dict(object.address),
             ClassKind::Set => self.hashes_of_set(object),
+            ClassKind::Lock => self.semaphore_of_lock(object.address).into_iter().collect(),
             ClassKind::JaxArray => self.links_of_arrays(object, &class),
             _ => Vec::new(),
         };
@@ -173,6 +177,13 @@ impl<M: ReadMemory> Python<'_, M> {
             self.layout.attributes.inline_values(object.address.get(), flags, basicsize).is_some();
         let start = if is_inline { object.block } else { part.whole.start };
         Some(NonOwningPart { whole: Span::new(start, part.whole.end), ..part })
+    }
+
+    /// The semaphore of a lock, which the C library does not fill: in the rest of it is what lay there before.
+    fn semaphore_of_lock(&self, lock: Addr) -> Option<NonOwningPart> {
+        let semaphore = self.reader.pointer_in(lock, SEMAPHORE_OF_LOCK)?;
+        let whole = Span::new(semaphore, after(semaphore, SEMAPHORE_SIZE));
+        Some(NonOwningPart { whole, non_owning: whole })
     }
 
     /// JAX lists all arrays: each has links to the one before and the one after it.
