@@ -109,12 +109,17 @@ fn findings(report: &Value) -> Vec<SaidFinding> {
         findings.map(|finding| SaidFinding::read(finding, count(whole))).collect()
     };
     let largest_first = |mut findings: Vec<SaidFinding>| {
-        findings.sort_by(|a, b| b.bytes_per_iteration.total_cmp(&a.bytes_per_iteration));
+        findings.sort_by(|one, other| rank(other).total_cmp(&rank(one)));
         findings
     };
     let shown = largest_first(std::iter::once(report).chain(others).flat_map(of).collect());
     let counted = largest_first(equal.into_iter().flat_map(of).collect());
     [shown, counted].concat()
+}
+
+/// Its size in steps of five percent: of findings that are as large as each other the page's order decides.
+fn rank(finding: &SaidFinding) -> f64 {
+    (finding.bytes_per_iteration.max(1.0).ln() / 1.05_f64.ln()).round()
 }
 
 /// Those of the page; where it is about one of several equal workers, of all of them together.
@@ -172,15 +177,15 @@ mod tests {
             "processes": [
                 {"main": true, "role": "2 workers", "findings": [finding(1, 5.0)], "iterations": {"count": 30}},
                 {"findings": [finding(2, 50.0)], "role": "2 workers", "iterations": {"count": 50}},
-                {"findings": [finding(3, 9.0)], "role": null, "iterations": {"count": 7}},
+                {"findings": [finding(3, 9.0), finding(4, 9.01)], "role": null, "iterations": {"count": 7}},
             ],
         });
         let said = SaidReport::read(&report, "x.py");
         assert_eq!(said.verdict, "leak");
-        assert_eq!(said.findings.iter().filter_map(|one| one.line).collect::<Vec<_>>(), [3, 1, 2]);
+        assert_eq!(said.findings.iter().filter_map(|one| one.line).collect::<Vec<_>>(), [3, 4, 1, 2]);
         assert_eq!(said.findings[0].file.as_deref(), Some("x.py"));
         assert_eq!(
-            (said.iterations, said.findings[2].iterations),
+            (said.iterations, said.findings[3].iterations),
             (Some(80), Some(50)),
             "workers share them"
         );
