@@ -232,7 +232,7 @@ fn an_unknown_chunk_is_skipped_and_named() {
     let bytes = with_chunk(&encode(&sample()), 77, b"what a later version adds");
     let decoded = decode(&bytes).unwrap();
     assert_eq!(decoded.recording, sample());
-    let version = Version { major: 2, minor: 14 };
+    let version = Version { major: 2, minor: 15 };
     assert_eq!(decoded.damage[0].fault, Fault::UnknownKind { kind: 77, version });
 }
 
@@ -262,14 +262,14 @@ fn bytes_after_the_seal_are_reported() {
 #[test]
 fn a_newer_major_version_is_refused_with_both_versions() {
     let error = decode(&with_version(&encode(&sample()), 3, 1)).unwrap_err();
-    let (found, known) = (Version { major: 3, minor: 1 }, Version { major: 2, minor: 14 });
+    let (found, known) = (Version { major: 3, minor: 1 }, Version { major: 2, minor: 15 });
     assert_eq!(error, DecodeError::NewerVersion { found, known });
-    assert_eq!(error.to_string(), "it has format 3.1, and this heaplens reads formats up to 2.14");
+    assert_eq!(error.to_string(), "it has format 3.1, and this heaplens reads formats up to 2.15");
 }
 
 #[test]
 fn a_newer_minor_version_is_read() {
-    let decoded = decode(&with_version(&encode(&sample()), 2, 14)).unwrap();
+    let decoded = decode(&with_version(&encode(&sample()), 2, 15)).unwrap();
     assert_eq!(decoded, Decoded { recording: sample(), damage: vec![] });
 }
 

@@ -26,7 +26,7 @@ use core::sync::atomic::Ordering::Relaxed;
 use heaplens_format::arena::header::LEAVING_REGISTERS;
 use heaplens_tracker::lifecycle::Departure;
 use heaplens_tracker::process::Life;
-use heaplens_tracker::{lifecycle, process, sys};
+use heaplens_tracker::{lifecycle, process, sys, tracker};
 use libc::{SIG_DFL, SIG_ERR, SIG_IGN};
 
 use super::{go, real};
@@ -135,6 +135,12 @@ unsafe extern "C" fn on_signal(signal: c_int, info: *mut libc::siginfo_t, contex
         let general = &raw const (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs;
         core::slice::from_raw_parts(general.cast::<u64>(), LEAVING_REGISTERS)
     };
+    // SAFETY: as above; a positive code is the kernel's own.
+    unsafe {
+        if signal == libc::SIGSEGV && (*info).si_code > 0 {
+            tracker().on_fatal_access(faults::access(&*info, &*context.cast::<libc::ucontext_t>()));
+        }
+    }
     let stack = registers.get(STACK_POINTER).map_or(0, |stack| stack.saturating_sub(RED_ZONE));
     lifecycle::before_death(Departure { stack, from: &raw const here as u64, registers });
     put(signal, &plain(SIG_DFL));

@@ -117,14 +117,18 @@ unsafe extern "C" fn on_signal(signal: c_int, info: *mut libc::siginfo_t, contex
 /// Memory that is mapped, and may not be accessed.
 const SEGV_ACCERR: c_int = 2;
 
-fn access(info: &libc::siginfo_t, context: &libc::ucontext_t) -> Access {
-    const WRITE: i64 = 2; // of the page fault's error code
+/// What a SIGSEGV of the kernel says.
+pub fn access(info: &libc::siginfo_t, context: &libc::ucontext_t) -> Access {
+    const WRITE: i64 = 1 << 1; // of the page fault's error code
+    const FETCH: i64 = 1 << 4;
     let registers = &context.uc_mcontext.gregs;
     let register = |number: c_int| registers[number as usize].cast_unsigned();
     Access {
         // SAFETY: SIGSEGV has an address.
         address: unsafe { info.si_addr() } as usize,
+        code: info.si_code.cast_unsigned(),
         is_write: registers[libc::REG_ERR as usize] & WRITE != 0,
+        is_jump: registers[libc::REG_ERR as usize] & FETCH != 0,
         instruction: register(libc::REG_RIP),
         caller: Caller { rsp: register(libc::REG_RSP), rbp: register(libc::REG_RBP) },
     }

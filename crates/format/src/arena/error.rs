@@ -44,10 +44,10 @@ kinds! {
     Overrun = 9;
     /// A block was written to after it was freed.
     WriteAfterFree = 10;
-    /// A read of memory that belongs to no block was caught.
-    GuardRead = 11;
-    /// A write to memory that belongs to no block was caught.
-    GuardWrite = 12;
+    /// A read of memory that belongs to no block was caught, or ended the program.
+    InvalidRead = 11;
+    /// A write to memory that belongs to no block was caught, or ended the program.
+    InvalidWrite = 12;
     /// A function of the C library was given a source and a destination that overlap.
     Overlap = 13;
     /// A size was given that was probably negative.
@@ -56,6 +56,8 @@ kinds! {
     ReallocZero = 15;
     /// Bytes before a block were changed.
     Underrun = 16;
+    /// The program wanted to go on at an address that has no code.
+    InvalidJump = 17;
 }
 
 /// The function that made a call with an error, where the kind alone does not say it. Numbers are only ever added.
@@ -138,7 +140,8 @@ pub struct ErrorRecord {
     pub start: AtomicU64,
     /// Its size.
     pub size: AtomicU64,
-    /// What else there is to say, by kind; of an overrun or underrun, [`side_of_guard`] of the block.
+    /// What else there is to say, by kind; of an overrun or underrun, [`side_of_guard`] of the block; of an
+    /// access that ended the program, why: [`NOT_MAPPED`] and its kin.
     pub extra: AtomicU64,
     /// The moment, on the monotonic clock.
     pub at_ns: AtomicU64,
@@ -184,6 +187,13 @@ impl ErrorWhat {
         }
     }
 }
+
+/// Why an access ended the program, as the kernel numbers it: nothing is there.
+pub const NOT_MAPPED: u64 = 1;
+/// What is there may not be accessed so.
+pub const NOT_PERMITTED: u64 = 2;
+/// The processor refused it: no program has this address, or the instruction needs another alignment.
+pub const GENERAL_PROTECTION: u64 = 128;
 
 /// On which side a block has a page that nobody may touch, as a number; 0 for a block without.
 pub const fn side_of_guard(side: Option<GuardSide>) -> u64 {

@@ -80,6 +80,7 @@ fn memory_error(error: &AnalysedError) -> Cause<'_> {
         "InvalidRead" => ("E4", "invalid-read"),
         "UninitCondition" | "UninitValue" => ("E5", "uninitialised-value"),
         "Overlap" => ("E6", "overlap"),
+        "InvalidJump" => ("E8", "invalid-jump"),
         _ => ("E7", "bad-argument"),
     };
     let aux = if error.aux.is_empty() { String::new() } else { format!(" {}.", error.aux) };

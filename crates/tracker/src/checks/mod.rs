@@ -9,6 +9,7 @@ pub mod canary;
 mod guard_pages;
 mod guard_slot;
 mod guarded_code;
+pub mod instruction;
 mod limits;
 pub mod quarantine;
 mod slot_queue;

@@ -44,30 +44,6 @@ pub struct Wanted {
     pub alignment: usize,
 }
 
-/// An access that was caught.
-#[derive(Clone, Copy, Debug)]
-pub struct Access {
-    /// What was accessed.
-    pub address: usize,
-    /// Whether it was a write.
-    pub is_write: bool,
-    /// Of the code, and of the thread at that moment.
-    pub instruction: u64,
-    /// See above.
-    pub caller: Caller,
-}
-
-/// What to do with a signal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FaultAnswer {
-    /// It is the program's.
-    NotOurs,
-    /// It was reported; the program goes on.
-    GoOn,
-    /// It was reported, and the program is to end.
-    Stop,
-}
-
 impl Tracker {
     /// A guarded block, where this one is to be guarded and can be.
     pub fn allocate_guarded(&self, guard: &Guard, wanted: Wanted, caller: Caller) -> Option<usize> {
@@ -326,61 +302,6 @@ impl Tracker {
         let allocated = sites::node(&self.arena, block.site);
         NewError { site: Some(block.site), allocated, start, size: block.size, ..error }
     }
-
-    /// A signal says that memory was accessed that may not be.
-    #[cold]
-    pub fn on_fault(&self, access: Access) -> FaultAnswer {
-        if !self.checks.guards.contains(access.address) {
-            return FaultAnswer::NotOurs;
-        }
-        let Some(found) = self.checks.guards.around(access.address) else { return FaultAnswer::NotOurs };
-        if let Some(guard) = Guard::enter(crate::Nesting::Expected)
-            && is_recording(&guard)
-        {
-            self.report_access(&guard, access, found);
-        }
-        match settings().checks.stops || !self.checks.guards.let_pass(access.address) {
-            true => FaultAnswer::Stop,
-            false => FaultAnswer::GoOn,
-        }
-    }
-
-    fn report_access(&self, guard: &Guard, access: Access, found: Guarded<'_>) {
-        let addr = Addr::new(found.start as u64);
-        let known = self.blocks.find(&self.arena, addr).filter(|_| found.state == SlotState::Live);
-        let family = known.map_or(Family::Malloc, |block| block.family);
-        let node = |number: u32| (number != 0).then(|| NodeId::new(number));
-        let kind = if access.is_write { ErrorKind::GuardWrite } else { ErrorKind::GuardRead };
-        let stack = self.interrupted_stack(guard, access).unwrap_or(NodeId::new(0));
-        let error = NewError {
-            site: known.map(|block| block.site),
-            allocated: node(found.slot.allocated.load(Relaxed)),
-            freed: node(found.slot.freed.load(Relaxed)).filter(|_| found.state == SlotState::Freed),
-            start: addr,
-            size: Bytes::new(found.size as u64),
-            ..NewError::at(what(kind, family), stack, Addr::new(access.address as u64))
-        };
-        errors::record(&self.arena, &error);
-    }
-
-    /// The stack of the code that was interrupted. A hook's stack begins at a return address in memory, so the instruction is put where the
-    /// return address of a call would be that has just returned: the word is the thread's own, and gets back what it held.
-    fn interrupted_stack(&self, guard: &Guard, access: Access) -> Option<NodeId> {
-        let slot = access.caller.rsp.wrapping_sub(8);
-        if !slot.is_multiple_of(8) || sys::read_words::<1>(slot).1 != 1 {
-            return None;
-        }
-        let word = slot as *mut u64;
-        // SAFETY: the word was read just now; it lies below the stack pointer of the code that is interrupted, on this thread's stack, and
-        // only that code may have something in it, which is put back.
-        unsafe {
-            let before = word.read_volatile();
-            word.write_volatile(access.instruction.wrapping_add(1));
-            let node = self.node(guard, Caller { rsp: slot, rbp: access.caller.rbp });
-            word.write_volatile(before);
-            node
-        }
-    }
 }
 
 /// How often some blocks leave the quarantine for a larger one.
@@ -395,7 +316,7 @@ fn whole(freed: &Freed) -> usize {
     canary::padded(size).unwrap_or(size)
 }
 
-fn what(kind: ErrorKind, family: Family) -> ErrorWhat {
+pub(super) fn what(kind: ErrorKind, family: Family) -> ErrorWhat {
     ErrorWhat { kind, family, function: CalledFunction::default() }
 }
 

@@ -4,6 +4,7 @@
 mod checks;
 mod counters;
 mod errors;
+mod faults;
 mod heap;
 mod leak_check;
 mod limits;
@@ -16,8 +17,9 @@ mod pools;
 mod sections;
 mod snapshot;
 
-pub use checks::{Access, AfterFree, DEFAULT_ALIGNMENT, FaultAnswer, Wanted, next_turn};
+pub use checks::{AfterFree, DEFAULT_ALIGNMENT, Wanted, next_turn};
 pub use errors::Freeing;
+pub use faults::{Access, FaultAnswer};
 pub use heap::Claimed;
 pub use mappings::MappingKind;
 pub use objects::ClaimedObject;

@@ -117,7 +117,7 @@ impl AnalysedError {
     /// Whether its stack begins with the caller of the function that is at fault, where Memcheck has that function itself first.
     pub fn is_of_call(&self) -> bool {
         self.engine == Engine::Heaplens
-            && !matches!(self.kind, None | Some(ErrorKind::GuardRead | ErrorKind::GuardWrite))
+            && !matches!(self.kind, None | Some(ErrorKind::InvalidRead | ErrorKind::InvalidWrite))
     }
 
     /// Sentences and stacks in Memcheck's order, the error itself first.

@@ -1,5 +1,7 @@
 //! What is said of an error: in Memcheck's words, which people search for and scripts match, and in a few words of our own.
 
+use heaplens_format::Addr;
+use heaplens_format::arena::error::{GENERAL_PROTECTION, NOT_MAPPED, NOT_PERMITTED};
 use heaplens_format::recording::errors::{ErrorBlock, ErrorKind, MemoryError};
 
 const INVALID_FREE: &str = "Invalid free() / delete / delete[] / realloc()";
@@ -16,10 +18,11 @@ pub(super) fn memcheck_kind(kind: ErrorKind) -> &'static str {
         | ErrorKind::ReallocOfFreed
         | ErrorKind::FreeOfPool => "InvalidFree",
         ErrorKind::MismatchedFree => "MismatchedFree",
-        ErrorKind::Overrun | ErrorKind::Underrun | ErrorKind::WriteAfterFree | ErrorKind::GuardWrite => {
+        ErrorKind::Overrun | ErrorKind::Underrun | ErrorKind::WriteAfterFree | ErrorKind::InvalidWrite => {
             "InvalidWrite"
         }
-        ErrorKind::GuardRead => "InvalidRead",
+        ErrorKind::InvalidRead => "InvalidRead",
+        ErrorKind::InvalidJump => "InvalidJump",
         ErrorKind::Overlap => "Overlap",
         ErrorKind::FishySize => "FishyValue",
         ErrorKind::ReallocZero => "ReallocSizeZero",
@@ -44,12 +47,22 @@ pub(super) fn brief(error: &MemoryError) -> String {
         ErrorKind::Overrun => "write past the end of a block".to_owned(),
         ErrorKind::Underrun => "write before the start of a block".to_owned(),
         ErrorKind::WriteAfterFree => "write to a freed block".to_owned(),
-        ErrorKind::GuardRead => "invalid read".to_owned(),
-        ErrorKind::GuardWrite => "invalid write".to_owned(),
+        ErrorKind::InvalidRead if is_null(error) => "read through a null pointer".to_owned(),
+        ErrorKind::InvalidWrite if is_null(error) => "write through a null pointer".to_owned(),
+        ErrorKind::InvalidJump if is_null(error) => "call of a null pointer".to_owned(),
+        ErrorKind::InvalidRead => "invalid read".to_owned(),
+        ErrorKind::InvalidWrite => "invalid write".to_owned(),
+        ErrorKind::InvalidJump => "jump to an address that has no code".to_owned(),
         ErrorKind::Overlap => format!("{function} between overlapping blocks"),
         ErrorKind::FishySize => format!("{function} of a size that was probably negative"),
         ErrorKind::ReallocZero => "realloc to size 0".to_owned(),
     }
+}
+
+/// Whether an access that ended the program was one of nothing, or of a field of it.
+fn is_null(error: &MemoryError) -> bool {
+    const PAGE: u64 = 4096;
+    error.block.is_none() && error.extra == NOT_MAPPED && error.address.get() < PAGE
 }
 
 /// Memcheck's sentence.
@@ -65,6 +78,7 @@ pub(super) fn what(error: &MemoryError) -> String {
         }
         ("InvalidWrite", _) => format!("Invalid write{access}"),
         ("InvalidRead", _) => format!("Invalid read{access}"),
+        ("InvalidJump", _) => "Jump to an invalid address".to_owned(),
         (_, ErrorKind::Overlap) => {
             let (to, from) = (error.address, error.extra);
             let length =
@@ -103,8 +117,23 @@ pub(super) fn aux(error: &MemoryError) -> String {
         (ErrorKind::Overlap | ErrorKind::FishySize | ErrorKind::ReallocZero, None) => String::new(),
         (ErrorKind::FreeOfStack, _) => format!("Address {address:#x} is on a thread's stack"),
         (ErrorKind::FreeOfStatic, _) => format!("Address {address:#x} is in the data of an object file"),
+        (ErrorKind::InvalidRead | ErrorKind::InvalidWrite | ErrorKind::InvalidJump, None) => {
+            of_signal(error.extra, address)
+        }
         (_, None) => format!("Address {address:#x} is not stack'd, malloc'd or (recently) free'd"),
         (kind, Some(block)) => of_block(error, kind, block),
+    }
+}
+
+/// What Memcheck says of a program that it lets end.
+fn of_signal(code: u64, address: Addr) -> String {
+    match code {
+        NOT_MAPPED => format!("Access not within mapped region at address {address:#x}"),
+        NOT_PERMITTED => format!("Bad permissions for mapped region at address {address:#x}"),
+        GENERAL_PROTECTION => {
+            "General Protection Fault: the address is not canonical, or not aligned as the instruction needs it".to_owned()
+        }
+        _ => format!("Address {address:#x} may not be accessed"),
     }
 }
 
