@@ -74,8 +74,10 @@ impl Known<'_> {
         let mut findings = of_lines(&lines, others, rss.as_ref(), self.with_overhead(), axis);
         let reclaimed = Reclaimed::of(self, axis, live.level, self.live_at(axis).length());
         self.review(&reclaimed, rss.as_ref(), &mut findings);
-        let stops = |trend: &Trend| verdict::is_stopped(trend.shape) && trend.rise >= self.least_to_stop();
-        let stopped = lines.iter().any(|line| stops(line.trend())) || rss.as_ref().is_some_and(stops);
+        let stops = |trend: &Trend, least: f64| verdict::is_stopped(trend.shape) && trend.rise >= least;
+        let least_to_stop = self.least_of_line_to_stop(rss.as_ref());
+        let stopped = lines.iter().any(|line| stops(line.trend(), least_to_stop))
+            || rss.as_ref().is_some_and(|rss| stops(rss, self.least_to_stop()));
         // Iterations that make no mark allocate nothing: many of them with few marks are not too few.
         let is_few = axis.count < ENOUGH_ITERATIONS && axis.moments.len() < LEAST_POINTS;
         let too_short = is_few && self.rose(axis);
@@ -92,12 +94,21 @@ impl Known<'_> {
             ledger: self.lines_of_ledger(axis, Thresholds::OF_ITERATIONS),
             slowing: slowing(axis, WorkClock::of(self.process).as_ref()),
             lines: growing.lines.len(),
-            plateau: plateau(&lines, self.least_to_stop()),
+            plateau: plateau(&lines, least_to_stop),
             verdict: Some(verdict::verdict(&findings, basis)),
             findings,
             below_floor: Vec::new(),
             basis,
             slopes: growing.slopes,
+        }
+    }
+
+    /// Bytes of a line's rise that stopped. Where resident memory stands all the time, what it could not show is not worth a word: other lines gave up
+    /// as much, or a moment was seen at which the line had more than at others.
+    fn least_of_line_to_stop(self, rss: Option<&Trend>) -> f64 {
+        match rss.is_some_and(|rss| rss.shape == Shape::Flat) {
+            true => self.least_of_whole(),
+            false => self.least_to_stop(),
         }
     }
 
