@@ -17,10 +17,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/select.h>
+#include <sys/sem.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -152,7 +154,7 @@ static void children(void) {
 // ---- calls: a thread in each system call that waits
 
 enum { SECONDS = 2 };
-static int pipe_of_read[2], pipe_of_poll[2], listening;
+static int pipe_of_read[2], pipe_of_poll[2], listening, sockets[2], semaphore, watching;
 static uint32_t futex_word;
 static pid_t child;
 
@@ -183,6 +185,25 @@ static long call_epoll_wait(void) {
     epoll_ctl(of, EPOLL_CTL_ADD, pipe_of_poll[0], &event);
     return epoll_wait(of, &event, 1, -1);
 }
+static long call_epoll_wait_timed(void) {
+    struct epoll_event event;
+    return epoll_wait(epoll_create1(0), &event, 1, SECONDS * 1000);
+}
+static long call_recv_timed(void) {
+    char byte;
+    struct timeval time = {3600, 0};
+    setsockopt(sockets[0], SOL_SOCKET, SO_RCVTIMEO, &time, sizeof time);
+    return recv(sockets[0], &byte, 1, 0);
+}
+static long call_semtimedop(void) {
+    struct sembuf take = {.sem_op = -1};
+    struct timespec time = {3600, 0};
+    return semtimedop(semaphore, &take, 1, &time);
+}
+static long call_inotify_read(void) {
+    char event[4096];
+    return read(watching, event, sizeof event);
+}
 static long call_sigtimedwait(void) {
     sigset_t set;
     sigemptyset(&set);
@@ -205,7 +226,8 @@ static struct Call {
     {"read", call_read}, {"futex", call_futex}, {"nanosleep", call_nanosleep, 1},
     {"clock_nanosleep", call_clock_nanosleep, 1}, {"poll", call_poll}, {"poll_timed", call_poll_timed, 1},
     {"select", call_select}, {"epoll_wait", call_epoll_wait}, {"sigtimedwait", call_sigtimedwait},
-    {"accept", call_accept}, {"wait4", call_wait4},
+    {"accept", call_accept}, {"wait4", call_wait4}, {"epoll_wait_timed", call_epoll_wait_timed, 1},
+    {"recv_timed", call_recv_timed}, {"semtimedop", call_semtimedop}, {"inotify_read", call_inotify_read},
 };
 enum { CALLS = sizeof calls / sizeof *calls };
 
@@ -239,6 +261,13 @@ static void system_calls(void) {
     bind(listening, (struct sockaddr *)&address, length);
     listen(listening, 1);
     getsockname(listening, (struct sockaddr *)&address, &length);
+    char watched[] = "/tmp/heaplens-images-XXXXXX";
+    int file = mkstemp(watched);
+    watching = inotify_init();
+    inotify_add_watch(watching, watched, IN_MODIFY);
+    unlink(watched);
+    socketpair(AF_UNIX, SOCK_STREAM, 0, sockets);
+    semaphore = semget(IPC_PRIVATE, 1, 0600);
     for (int at = 0; at < CALLS; at++) pthread_create(&calls[at].thread, 0, in_call, &calls[at]);
     for (int at = 0; at < CALLS; at++)
         while (!calls[at].number || !is_in_state(calls[at].number, 'S')) sched_yield();
@@ -247,6 +276,9 @@ static void system_calls(void) {
     read(0, &byte, 1);
     write(pipe_of_read[1], "x", 1);
     write(pipe_of_poll[1], "x", 1);
+    write(sockets[1], "x", 1);
+    write(file, "x", 1);
+    semop(semaphore, &(struct sembuf){.sem_op = 1}, 1);
     close(release[1]);
     int connected = socket(AF_INET, SOCK_STREAM, 0);
     connect(connected, (struct sockaddr *)&address, length);
@@ -257,6 +289,7 @@ static void system_calls(void) {
         printf("%s interrupted=%d short=%d failed=%d\n", calls[at].name, calls[at].interrupted > 0, calls[at].is_short,
                calls[at].result < 0);
     }
+    semctl(semaphore, 0, IPC_RMID);
 }
 
 // ---- busy: threads that allocate, signal each other, and know what they must compute

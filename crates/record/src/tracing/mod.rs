@@ -2,11 +2,12 @@
 //! changed for good, whatever happens to the recorder meanwhile. What it is done for is decided elsewhere (`snapshot`).
 //!
 //! ```text
-//!   ptrace ◀── threads ◀── trampoline ◀── inject          tracer: the thread that all of it runs in
+//!   ptrace ◀── restart ◀── threads ◀── trampoline ◀── inject          tracer: the thread that all of it runs in
 //! ```
 
 mod inject;
 mod ptrace;
+mod restart;
 mod threads;
 mod tracer;
 mod trampoline;

@@ -10,6 +10,7 @@ use heaplens_format::{Addr, Pid};
 use heaplens_snapshot::ThreadState;
 
 use super::ptrace::{self, Registers, Stop, Tid, Waited};
+use super::restart;
 use crate::os::is_refusal;
 use crate::os::procfs;
 
@@ -172,11 +173,23 @@ impl Threads {
             resumed.ok();
         }
         match ptrace::registers(thread) {
-            Ok(registers) => self.stopped.push(StoppedThread { thread, registers }),
+            Ok(registers) => {
+                let registers = self.without_interruption(thread, registers)?;
+                self.stopped.push(StoppedThread { thread, registers });
+            }
             Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {} // killed meanwhile
             Err(error) => return Err(error.into()),
         }
         Ok(())
+    }
+
+    /// The registers that the thread goes on with, which it has from now on: whatever happens to us, it makes the call again that we interrupted.
+    fn without_interruption(&self, thread: Tid, registers: Registers) -> io::Result<Registers> {
+        let Some(again) = restart::again(self.process, thread, &registers) else { return Ok(registers) };
+        match ptrace::set_registers(thread, &again) {
+            Err(error) if error.raw_os_error() != Some(libc::ESRCH) => Err(error),
+            _ => Ok(again),
+        }
     }
 
     /// The first thread is the process: the recorder waits for its end elsewhere.
