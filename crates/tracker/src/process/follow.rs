@@ -1,14 +1,14 @@
 //! Following a child program whose environment was cleaned: the agent puts itself back into the list that `exec` gets.
 //!
-//! The new list is built on the stack, because `exec` is also called in the child of a `vfork`, which runs on its parent's
-//! memory. A list that does not fit is passed on as it is: the child then runs unseen, never broken.
+//! A list that does not fit is passed on as it is: the child then runs unseen, never broken.
 
 use core::ffi::{CStr, c_char};
 
 use heaplens_format::environment::{self, Objects};
 
+use super::exec_memory::{ExecMemory, with_memory};
 use super::inspect;
-use super::path::PathBuffer;
+use super::path::{self, PathBuffer};
 use super::settings::settings;
 use crate::sys;
 
@@ -45,46 +45,51 @@ pub unsafe fn with_agent<R>(
     if !settings.follow || settings.agent.is_empty() {
         return action(given);
     }
-    let mut list =
-        List { variables: [core::ptr::null(); MOST_VARIABLES], count: 0, text: [0; TEXT_LENGTH], used: 0 };
-    let done = match sys::may_read(settings.agent.as_c_str()) && !program.refuses_agent() {
-        // SAFETY: as the caller says.
-        true => unsafe { list.complete(given, &settings.agent) },
-        // SAFETY: as the caller says.
-        false => unsafe { list.strip(given, &settings.agent) },
-    };
-    match done {
-        Some(()) => action(list.variables.as_ptr()),
-        None => action(given),
-    }
+    with_memory(|memory| {
+        let Some(memory) = memory else { return action(given) };
+        memory.list.clear();
+        let done = match sys::may_read(settings.agent.as_c_str()) && !program.refuses_agent(memory) {
+            // SAFETY: as the caller says.
+            true => unsafe { memory.list.complete(given, &settings.agent) },
+            // SAFETY: as the caller says.
+            false => unsafe { memory.list.strip(given, &settings.agent) },
+        };
+        match done {
+            Some(()) => action(memory.list.variables.as_ptr()),
+            None => action(given),
+        }
+    })
 }
 
 impl Program<'_> {
-    fn refuses_agent(self) -> bool {
+    fn refuses_agent(self, memory: &mut ExecMemory) -> bool {
+        let ExecMemory { path, file, .. } = memory;
         match self {
-            Self::Path(path) => inspect::refuses_agent(path),
-            Self::Name(name) if name.to_bytes().contains(&b'/') => inspect::refuses_agent(name),
-            Self::Name(name) => in_path(name).is_some_and(|path| inspect::refuses_agent(path.as_c_str())),
+            Self::Path(path) => inspect::refuses_agent(path, file),
+            Self::Name(name) if name.to_bytes().contains(&b'/') => inspect::refuses_agent(name, file),
+            Self::Name(name) => find(name, path) && inspect::refuses_agent(path.as_c_str(), file),
             Self::Descriptor => false,
         }
     }
 }
 
-/// The file that a name means, as `execvp` looks it up.
-fn in_path(name: &CStr) -> Option<PathBuffer> {
+/// Finds the file that a name means, as `execvp` looks it up.
+fn find(name: &CStr, path: &mut PathBuffer) -> bool {
     // SAFETY: `getenv` reads the environment that `execvp` itself is about to read.
     let variable = unsafe { libc::getenv(c"PATH".as_ptr()).as_ref() };
     // SAFETY: a variable's value is zero-terminated.
     let folders = variable.map_or(&b"/bin:/usr/bin"[..], |value| unsafe { CStr::from_ptr(value) }.to_bytes());
-    folders.split(|&byte| byte == b':').find_map(|folder| {
-        let mut path = PathBuffer::new(if folder.is_empty() { b"." } else { folder });
+    folders.split(|&byte| byte == b':').any(|folder| {
+        path.clear();
+        path.push(if folder.is_empty() { b"." } else { folder });
         path.push(b"/");
         path.push(name.to_bytes());
-        (!path.is_empty() && sys::may_read(path.as_c_str())).then_some(path)
+        !path.is_empty() && sys::may_read(path.as_c_str())
     })
 }
 
-struct List {
+/// An environment that is being made.
+pub struct List {
     variables: [*const c_char; MOST_VARIABLES],
     count: usize,
     text: [u8; TEXT_LENGTH],
@@ -92,6 +97,10 @@ struct List {
 }
 
 impl List {
+    fn clear(&mut self) {
+        (self.count, self.used) = (0, 0);
+    }
+
     /// Copies the list and adds what is missing; `None` when nothing is or when it does not fit.
     ///
     /// # Safety
@@ -179,9 +188,8 @@ impl List {
             self.push_text(environment::DIRECTORY, &[settings.directory.bytes()])?;
         }
         if settings.sample_interval != 0 {
-            let mut number = PathBuffer::EMPTY;
-            number.push_number(settings.sample_interval.min(u64::from(u32::MAX)) as u32);
-            self.push_text(environment::SAMPLE, &[number.bytes()])?;
+            let number = settings.sample_interval.min(u64::from(u32::MAX)) as u32;
+            self.push_text(environment::SAMPLE, &[path::decimal(number, &mut [0; path::DIGITS])])?;
         }
         if settings.objects != Objects::Sampled {
             self.push_text(environment::OBJECTS, &[settings.objects.word().as_bytes()])?;
@@ -254,15 +262,14 @@ mod tests {
     use super::*;
     use std::vec::Vec;
 
+    fn list() -> List {
+        List { variables: [core::ptr::null(); MOST_VARIABLES], count: 0, text: [0; TEXT_LENGTH], used: 0 }
+    }
+
     fn completed(given: &[&CStr], agent: &[u8]) -> Option<Vec<Vec<u8>>> {
         let mut pointers: Vec<*const c_char> = given.iter().map(|text| text.as_ptr()).collect();
         pointers.push(core::ptr::null());
-        let mut list = List {
-            variables: [core::ptr::null(); MOST_VARIABLES],
-            count: 0,
-            text: [0; TEXT_LENGTH],
-            used: 0,
-        };
+        let mut list = list();
         // SAFETY: `pointers` is a null-terminated array of C strings.
         unsafe { list.complete(pointers.as_ptr(), &PathBuffer::new(agent)) }?;
         let variables = &list.variables[..list.count - 1];
@@ -298,12 +305,7 @@ mod tests {
     #[test]
     fn an_agent_that_cannot_be_read_is_taken_out() {
         let given = [c"A=1".as_ptr(), c"LD_PRELOAD=libx.so:/a.so liby.so".as_ptr(), core::ptr::null()];
-        let mut list = List {
-            variables: [core::ptr::null(); MOST_VARIABLES],
-            count: 0,
-            text: [0; TEXT_LENGTH],
-            used: 0,
-        };
+        let mut list = list();
         // SAFETY: a null-terminated array of C strings.
         unsafe { list.strip(given.as_ptr(), &PathBuffer::new(b"/a.so")) }.unwrap();
         // SAFETY: `strip` stored a C string there.

@@ -1,8 +1,7 @@
 //! Whether a program can have the agent inside, checked just before it is started: a sanitizer's runtime insists on
 //! being the first library and ends the program otherwise; another C library cannot load us at all.
 //!
-//! It reads the dynamic section of the file with a few `pread`s into buffers on the stack, since it also runs in the
-//! child of a `vfork`. Whatever it does not understand is taken to be an ordinary program.
+//! It reads the dynamic section of the file with a few `pread`s. Whatever it does not understand is taken to be an ordinary program.
 
 use core::ffi::CStr;
 
@@ -14,16 +13,21 @@ const REFUSERS: [&[u8]; 6] =
 /// The longest dynamic section that is read: entries of 16 bytes.
 const MOST_ENTRIES: usize = 128;
 
-/// Whether the program in this file must run without the agent.
-pub fn refuses_agent(path: &CStr) -> bool {
-    Descriptor::open(path, libc::O_RDONLY, 0).ok().and_then(|file| refuses(&file)).unwrap_or(false)
+/// Parts of a program's file.
+pub struct FileParts {
+    head: [u8; 2048],
+    entries: [u8; MOST_ENTRIES * 16],
 }
 
-fn refuses(file: &Descriptor) -> Option<bool> {
-    let mut buffer = [0u8; 2048];
-    let head = Head::parse(file.read_at(&mut buffer, 0))?;
+/// Whether the program in this file must run without the agent.
+pub fn refuses_agent(path: &CStr, parts: &mut FileParts) -> bool {
+    Descriptor::open(path, libc::O_RDONLY, 0).ok().and_then(|file| refuses(&file, parts)).unwrap_or(false)
+}
+
+fn refuses(file: &Descriptor, parts: &mut FileParts) -> Option<bool> {
+    let FileParts { head, entries } = parts;
+    let head = Head::parse(file.read_at(head, 0))?;
     let (offset, size) = head.dynamic()?;
-    let mut entries = [0u8; MOST_ENTRIES * 16];
     let length = entries.len().min(size as usize);
     let entries = file.read_at(&mut entries[..length], offset);
     let tagged =
@@ -87,11 +91,15 @@ fn word(bytes: &[u8], at: usize) -> Option<u64> {
 mod tests {
     use super::*;
 
+    fn parts() -> FileParts {
+        FileParts { head: [0; 2048], entries: [0; MOST_ENTRIES * 16] }
+    }
+
     #[test]
     fn an_ordinary_program_and_what_is_none_take_the_agent() {
-        assert!(!refuses_agent(c"/proc/self/exe"));
-        assert!(!refuses_agent(c"/etc/passwd"));
-        assert!(!refuses_agent(c"/nowhere"));
+        assert!(!refuses_agent(c"/proc/self/exe", &mut parts()));
+        assert!(!refuses_agent(c"/etc/passwd", &mut parts()));
+        assert!(!refuses_agent(c"/nowhere", &mut parts()));
     }
 
     #[test]
@@ -100,6 +108,6 @@ mod tests {
         let mut buffer = [0u8; 2048];
         let head = Head::parse(file.read_at(&mut buffer, 0)).unwrap();
         assert!(head.dynamic().is_some());
-        assert_eq!(refuses(&file), Some(false));
+        assert_eq!(refuses(&file, &mut parts()), Some(false));
     }
 }

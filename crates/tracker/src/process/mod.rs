@@ -2,6 +2,7 @@
 //! the programs that it starts are followed. It knows system calls and nothing else of this crate.
 
 pub mod clock;
+mod exec_memory;
 pub mod follow;
 mod inspect;
 mod life;

@@ -34,8 +34,7 @@ impl PathBuffer {
     pub fn push(&mut self, part: &[u8]) {
         let end = self.length + part.len();
         if end >= PATH_LENGTH {
-            *self = Self::EMPTY;
-            return;
+            return self.clear();
         }
         self.bytes[self.length..end].copy_from_slice(part);
         self.length = end;
@@ -44,18 +43,12 @@ impl PathBuffer {
 
     /// Appends a decimal number.
     pub fn push_number(&mut self, number: u32) {
-        let mut digits = [0u8; 10];
-        let mut start = digits.len();
-        let mut rest = number;
-        loop {
-            start -= 1;
-            digits[start] = b'0' + (rest % 10) as u8;
-            rest /= 10;
-            if rest == 0 {
-                break;
-            }
-        }
-        self.push(&digits[start..]);
+        self.push(decimal(number, &mut [0; DIGITS]));
+    }
+
+    /// Makes it empty.
+    pub fn clear(&mut self) {
+        (self.length, self.bytes[0]) = (0, 0);
     }
 
     /// The bytes without the terminator.
@@ -71,6 +64,23 @@ impl PathBuffer {
     /// For the kernel.
     pub fn as_c_str(&self) -> &core::ffi::CStr {
         core::ffi::CStr::from_bytes_until_nul(&self.bytes).unwrap_or_default()
+    }
+}
+
+/// The most digits of a number.
+pub const DIGITS: usize = 10;
+
+/// A number, in its last digits.
+pub fn decimal(number: u32, digits: &mut [u8; DIGITS]) -> &[u8] {
+    let mut start = digits.len();
+    let mut rest = number;
+    loop {
+        start -= 1;
+        digits[start] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        if rest == 0 {
+            return &digits[start..];
+        }
     }
 }
 

@@ -1,6 +1,8 @@
 //! Stacks that are large, deep, many, or go through code that is unloaded without our notice.
 
-use crate::harness::{Heaplens, Report, program, shared_library, skip};
+use std::process::Command;
+
+use crate::harness::{Heaplens, Report, program, program_with, shared_library, skip};
 
 #[test]
 fn stacks_beyond_the_first_limit_and_of_a_gibibyte_are_exact() {
@@ -46,4 +48,25 @@ fn allocated_by(report: &Report, module: &str) -> i64 {
         innermost.is_some_and(|path| path.ends_with(&format!("/{module}")))
     });
     sites.map(|site| site.amounts[3]).sum()
+}
+
+/// `stack NAME BYTES`.
+fn stack_needs(output: &str) -> Vec<(&str, u64)> {
+    let lines = output.lines().filter_map(|line| line.strip_prefix("stack ")?.split_once(' '));
+    lines.map(|(name, bytes)| (name, bytes.parse().expect("a number"))).collect()
+}
+
+#[test]
+fn starting_a_program_takes_a_kibibyte_of_stack_at_most() {
+    let program =
+        program_with("starts_programs.c", "starts_programs", &["-Wl,-z,now"]).expect("an ordinary program");
+    let alone = Command::new(&program).output().expect("it starts");
+    let alone = String::from_utf8(alone.stdout).expect("a text");
+    let run = Heaplens::on(&program, &["-q"]).finish().expect_status(0);
+    let (alone, said) = (stack_needs(&alone), run.stdout());
+    let with = stack_needs(&said);
+    assert_eq!((alone.len(), with.len()), (8, 8), "{said}");
+    for ((name, alone), (also, with)) in alone.into_iter().zip(with) {
+        assert!(name == also && with <= alone + 1024, "{name}: {alone} B alone, {with} B");
+    }
 }
