@@ -7,20 +7,10 @@
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicU32, AtomicUsize};
 
-use super::follow::List;
-use super::inspect::FileParts;
-use super::path::PathBuffer;
 use crate::sys;
 
-/// What is kept in it. Zero at first.
-pub struct ExecMemory {
-    /// The environment.
-    pub list: List,
-    /// What was read of the program's file.
-    pub file: FileParts,
-    /// A path.
-    pub path: PathBuffer,
-}
+/// Bytes of it.
+pub const SIZE: usize = 20 << 10;
 
 /// Threads that may start programs; those beyond do it without the memory.
 const MOST: usize = 512;
@@ -39,18 +29,17 @@ static PLACES: [Place; MOST] =
     [const { Place { thread: AtomicUsize::new(0), user: AtomicU32::new(0), memory: AtomicUsize::new(0) } };
         MOST];
 
-/// Calls `action` with memory of this thread, or without where there is none: a signal handler that starts a program may have interrupted
-/// a thread that is about to.
-pub fn with_memory<R>(action: impl FnOnce(Option<&mut ExecMemory>) -> R) -> R {
+/// Calls `action` with the address of this thread's memory, which was zero at first, or without where there is none: a signal handler that
+/// starts a program may have interrupted a thread that is about to. Until `action` returns nobody else has it: whoever has the same thread
+/// pointer waits, as a parent of a `vfork` does, or has become another program.
+pub fn with_memory<R>(action: impl FnOnce(Option<usize>) -> R) -> R {
     let Some(place) = place_of_thread() else { return action(None) };
     let task = sys::thread_id();
     if place.user.load(Relaxed) == task {
         return action(None);
     }
     place.user.store(task, Relaxed);
-    // SAFETY: mapped for one of this type, for which zero is a value, and nobody else uses it: whoever has the same thread pointer waits, as a
-    // parent of a `vfork` does, or has become another program.
-    let result = action(place.memory().map(|memory| unsafe { &mut *(memory as *mut ExecMemory) }));
+    let result = action(place.memory());
     place.user.store(0, Relaxed);
     result
 }
@@ -67,7 +56,7 @@ fn place_of_thread() -> Option<&'static Place> {
 impl Place {
     fn memory(&self) -> Option<usize> {
         if self.memory.load(Acquire) == 0 {
-            let memory = sys::private_pages(size_of::<ExecMemory>())?;
+            let memory = sys::private_pages(SIZE)?;
             self.memory.store(memory, Release);
         }
         Some(self.memory.load(Relaxed))
@@ -79,7 +68,7 @@ mod tests {
     use super::*;
 
     fn address() -> Option<usize> {
-        with_memory(|memory| memory.map(|memory| &raw const *memory as usize))
+        with_memory(|memory| memory)
     }
 
     #[test]

@@ -6,8 +6,8 @@ use core::ffi::{CStr, c_char};
 
 use heaplens_format::environment::{self, Objects};
 
-use super::exec_memory::{ExecMemory, with_memory};
-use super::inspect;
+use super::exec_memory;
+use super::inspect::{self, FileParts};
 use super::path::{self, PathBuffer};
 use super::settings::settings;
 use crate::sys;
@@ -31,6 +31,14 @@ pub enum Program<'a> {
     Descriptor,
 }
 
+/// What is made and read before a program is started.
+struct Workspace {
+    list: List,
+    file: FileParts,
+    path: PathBuffer,
+}
+const _: () = assert!(size_of::<Workspace>() <= exec_memory::SIZE);
+
 /// Calls `action` with the environment completed, or with the given one when there is nothing to change. A program that
 /// could not load the agent gets none.
 ///
@@ -45,8 +53,11 @@ pub unsafe fn with_agent<R>(
     if !settings.follow || settings.agent.is_empty() {
         return action(given);
     }
-    with_memory(|memory| {
-        let Some(memory) = memory else { return action(given) };
+    exec_memory::with_memory(|memory| {
+        // SAFETY: it is large enough, zero is a value of this type, and nobody else has it.
+        let Some(memory) = memory.map(|memory| unsafe { &mut *(memory as *mut Workspace) }) else {
+            return action(given);
+        };
         memory.list.clear();
         let done = match sys::may_read(settings.agent.as_c_str()) && !program.refuses_agent(memory) {
             // SAFETY: as the caller says.
@@ -62,8 +73,8 @@ pub unsafe fn with_agent<R>(
 }
 
 impl Program<'_> {
-    fn refuses_agent(self, memory: &mut ExecMemory) -> bool {
-        let ExecMemory { path, file, .. } = memory;
+    fn refuses_agent(self, memory: &mut Workspace) -> bool {
+        let Workspace { path, file, .. } = memory;
         match self {
             Self::Path(path) => inspect::refuses_agent(path, file),
             Self::Name(name) if name.to_bytes().contains(&b'/') => inspect::refuses_agent(name, file),
@@ -89,7 +100,7 @@ fn find(name: &CStr, path: &mut PathBuffer) -> bool {
 }
 
 /// An environment that is being made.
-pub struct List {
+struct List {
     variables: [*const c_char; MOST_VARIABLES],
     count: usize,
     text: [u8; TEXT_LENGTH],
