@@ -4,10 +4,11 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Access, access};
+use rustix::fs::{Access, Mode, OFlags, access, fcntl_getfl, fcntl_setfl};
+use rustix::process::geteuid;
 
 use crate::failure::Failure;
 
@@ -35,10 +36,18 @@ pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 fn write_with(mode: u32, path: &Path, bytes: &[u8]) -> io::Result<()> {
-    match target(path) {
+    match target(path)? {
         Target::File(path) => replace(&path, mode, bytes),
-        Target::Stream(path) => OpenOptions::new().write(true).open(path)?.write_all(bytes),
+        Target::Stream(path) => open_stream(&path)?.write_all(bytes),
     }
+}
+
+/// A pipe that nobody reads is an error, and not waited for.
+fn open_stream(path: &Path) -> io::Result<File> {
+    let file =
+        OpenOptions::new().write(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path)?;
+    fcntl_setfl(&file, fcntl_getfl(&file)? - OFlags::NONBLOCK)?;
+    Ok(file)
 }
 
 /// Writes to a new file in the temporary directory, which only its owner can read, and returns its path.
@@ -63,16 +72,35 @@ enum Target {
 }
 
 /// Follows symbolic links, so that the target is replaced and not the link.
-fn target(path: &Path) -> Target {
+fn target(path: &Path) -> io::Result<Target> {
+    if is_planted(path) {
+        return Err(io::Error::new(
+            io::ErrorKind::PermissionDenied,
+            "it is a link of another user in a directory where everybody may make one",
+        ));
+    }
     let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    match std::fs::metadata(&path) {
+    Ok(match std::fs::metadata(&path) {
         Ok(about) if !about.is_file() && !about.is_dir() => Target::Stream(path),
         _ => Target::File(path),
-    }
+    })
+}
+
+/// Whether a path is a link that somebody else may have made to have another file replaced, as `fs.protected_symlinks` of proc(5) defines it: we
+/// read links ourselves, which the kernel does not check.
+fn is_planted(path: &Path) -> bool {
+    let sticky_for_all = (Mode::SVTX | Mode::WOTH).bits();
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let (Ok(link), Ok(directory)) = (std::fs::symlink_metadata(path), std::fs::metadata(parent)) else {
+        return false;
+    };
+    let is_for_all = directory.mode() & sticky_for_all == sticky_for_all;
+    let is_strange = link.uid() != geteuid().as_raw() && link.uid() != directory.uid();
+    link.is_symlink() && is_for_all && is_strange
 }
 
 fn probe(path: &Path) -> io::Result<()> {
-    let Target::File(path) = target(path) else { return Ok(access(path, Access::WRITE_OK)?) };
+    let Target::File(path) = target(path)? else { return Ok(access(path, Access::WRITE_OK)?) };
     if path.is_dir() {
         return Err(io::ErrorKind::IsADirectory.into());
     }
@@ -80,20 +108,25 @@ fn probe(path: &Path) -> io::Result<()> {
         access(&path, Access::WRITE_OK)?;
     }
     let temporary = temporary_for(&path)?;
-    File::create(&temporary)?;
+    create(&temporary, PRIVATE)?;
     std::fs::remove_file(temporary)
 }
 
 fn replace(path: &Path, mode: u32, bytes: &[u8]) -> io::Result<()> {
     let temporary = temporary_for(path)?;
-    std::fs::remove_file(&temporary).ok(); // of a process that had this number before and was killed
-    let file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&temporary);
-    let written =
-        file.and_then(|mut file| file.write_all(bytes)).and_then(|()| std::fs::rename(&temporary, path));
+    let written = create(&temporary, mode)
+        .and_then(|mut file| file.write_all(bytes))
+        .and_then(|()| std::fs::rename(&temporary, path));
     if written.is_err() {
         std::fs::remove_file(&temporary).ok();
     }
     written
+}
+
+/// A new file, whatever had its name: a process that had this number before and was killed.
+fn create(path: &Path, mode: u32) -> io::Result<File> {
+    std::fs::remove_file(path).ok();
+    OpenOptions::new().write(true).create_new(true).mode(mode).open(path)
 }
 
 /// A name in the same directory, hence on the same file system, that no other process uses.
@@ -107,6 +140,9 @@ fn temporary_for(path: &Path) -> io::Result<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Read;
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     fn names(directory: &Path) -> Vec<String> {
@@ -144,7 +180,6 @@ mod tests {
 
     #[test]
     fn a_private_file_is_its_owners_whatever_was_there_before() {
-        use std::os::unix::fs::PermissionsExt;
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a.hlr");
         std::fs::write(&path, "for all").unwrap();
@@ -164,6 +199,43 @@ mod tests {
         write(&link, b"new").unwrap();
         assert_eq!(std::fs::read(&file).unwrap(), b"new");
         assert!(link.is_symlink());
+    }
+
+    #[test]
+    fn a_link_that_another_user_planted_is_refused() {
+        if !geteuid().is_root() {
+            return; // nobody else can make a link in another's name
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let (file, link) = (directory.path().join("file"), directory.path().join("link"));
+        std::fs::write(&file, "old").unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        std::os::unix::fs::lchown(&link, Some(65534), None).unwrap();
+        let allow = |mode: u32| std::fs::set_permissions(directory.path(), PermissionsExt::from_mode(mode));
+        allow(0o1777).unwrap();
+        assert!(check(&link).is_err() && write_private(&link, b"new").is_err());
+        assert_eq!(std::fs::read(&file).unwrap(), b"old");
+        allow(0o755).unwrap();
+        write(&link, b"new").unwrap();
+        assert_eq!(std::fs::read(&file).unwrap(), b"new");
+    }
+
+    #[test]
+    fn a_pipe_that_nobody_reads_is_not_waited_for() {
+        let directory = tempfile::tempdir().unwrap();
+        let pipe = directory.path().join("pipe");
+        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, 0o600.into()).unwrap();
+        assert!(write(&pipe, b"lost").is_err());
+        let mut reader = OpenOptions::new().read(true).write(true).open(&pipe).unwrap(); // waits for no writer
+        let large = vec![7; 1 << 20];
+        let writer = std::thread::spawn({
+            let large = large.clone();
+            move || write(&pipe, &large)
+        });
+        let mut read = vec![0; large.len()];
+        reader.read_exact(&mut read).unwrap();
+        writer.join().unwrap().unwrap();
+        assert_eq!(read, large, "it is written as a whole, however little fits into a pipe");
     }
 
     #[test]

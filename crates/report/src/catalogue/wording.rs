@@ -33,9 +33,16 @@ pub(crate) fn amount_words(amount: Amount) -> String {
     format!("{} in {}", size(amount.bytes), plural_count(amount.blocks, "block"))
 }
 
-/// A text from the program, made harmless: a newline or an escape sequence in a name must not change the page.
+/// A text from the program, made harmless: a newline, an escape sequence or a mark of direction in a name must not change the page.
 pub(crate) fn one_line(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
+    text.chars().map(|c| if is_disruptive(c) { '?' } else { c }).collect()
+}
+
+/// Whether a character may change how those around it are shown: control characters, ends of lines and paragraphs, and marks of direction, by
+/// which text reads differently from what it is.
+pub(crate) fn is_disruptive(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 pub(crate) fn cut(text: &str, width: usize) -> String {
@@ -48,6 +55,12 @@ pub(crate) fn cut(text: &str, width: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_cannot_change_what_is_around_them() {
+        assert_eq!(one_line("a\u{1b}[31mb\nc\u{202e}d\u{2066}e\u{2028}"), "a?[31mb?c?d?e?");
+        assert_eq!(one_line("naïve – Größe 数"), "naïve – Größe 数");
+    }
 
     #[test]
     fn words_are_never_broken() {

@@ -10,6 +10,7 @@ use heaplens_format::Bytes;
 use super::samples::StackRow;
 use super::{Samples, What};
 use crate::catalogue::stack::label::{CUT, NO_STACK, label};
+use crate::catalogue::wording::is_disruptive;
 
 /// Writes one line for each stack that has any of it.
 ///
@@ -59,9 +60,20 @@ fn joined<'a>(stack: impl Iterator<Item = &'a StackFrame>, is_cut: bool) -> Stri
     frames.join(";")
 }
 
-/// A semicolon ends a frame and a newline ends a stack: neither may occur in a name.
+/// A semicolon ends a frame and a newline ends a stack: neither may occur in a name, nor what a terminal obeys.
 fn escape(name: &str) -> String {
-    name.replace('\\', "\\\\").replace(';', "\\x3b").replace('\n', "\\n").replace('\r', "\\r")
+    let mut escaped = String::with_capacity(name.len());
+    for c in name.chars() {
+        match c {
+            '\\' => escaped.push_str("\\\\"),
+            ';' => escaped.push_str("\\x3b"),
+            '\n' => escaped.push_str("\\n"),
+            '\r' => escaped.push_str("\\r"),
+            _ if is_disruptive(c) => escaped.extend(c.escape_unicode()),
+            _ => escaped.push(c),
+        }
+    }
+    escaped
 }
 
 #[cfg(test)]
@@ -71,5 +83,6 @@ mod tests {
     #[test]
     fn separators_in_names_are_escaped() {
         assert_eq!(escape("a;b\nc\\d\r"), "a\\x3bb\\nc\\\\d\\r");
+        assert_eq!(escape("a\u{1b}[2Jb\u{202e}"), "a\\u{1b}[2Jb\\u{202e}");
     }
 }

@@ -9,6 +9,7 @@ use std::io::{self, Write};
 use super::samples::StackRow;
 use super::{Samples, What};
 use crate::catalogue::stack::label::{CUT, NO_STACK, label};
+use crate::catalogue::wording::one_line;
 
 /// Boxes of a picture.
 const BOXES: usize = 80;
@@ -150,6 +151,6 @@ fn shortened(name: &str) -> String {
 
 /// For use between quotation marks: a name may hold any character.
 fn quoted(text: &str) -> String {
-    let sound = text.chars().map(|c| if c.is_control() { '?' } else { c }).collect::<String>();
+    let sound = one_line(text);
     sound.replace('\\', "\\\\").replace('"', "\\\"")
 }

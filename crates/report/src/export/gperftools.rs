@@ -21,6 +21,7 @@ use super::Samples;
 use super::samples::{Amount, StackRow};
 use super::uri::hash;
 use crate::catalogue::stack::label::{CUT, NO_STACK, file_name, label};
+use crate::catalogue::wording::one_line;
 
 /// Symbol numbers must look like addresses of a program: the reader drops others.
 const PLACES: u64 = (1 << 46) - 1;
@@ -158,8 +159,4 @@ fn name(frame: &StackFrame) -> String {
         _ => label(frame),
     };
     one_line(&name).replace("--", "- -")
-}
-
-fn one_line(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
 }

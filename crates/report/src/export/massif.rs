@@ -10,6 +10,7 @@ use heaplens_format::recording::Sample;
 use heaplens_format::{Bytes, Nanos};
 
 use crate::catalogue::stack::label::{CUT, NO_STACK, file_name};
+use crate::catalogue::wording::one_line;
 
 /// As many as massif keeps.
 const SNAPSHOTS: usize = 100;
@@ -151,8 +152,4 @@ fn line(frame: &StackFrame) -> String {
         (None, _, None) => String::new(),
     };
     one_line(&format!("0x{:X}: {name}{place}", frame.offset))
-}
-
-fn one_line(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
 }

@@ -12,6 +12,7 @@ use quick_xml::events::{BytesCData, BytesDecl, BytesText, Event};
 use crate::catalogue::errors;
 use crate::catalogue::leaks::{name, suppression};
 use crate::catalogue::number::count;
+use crate::catalogue::wording::one_line;
 
 /// What is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,7 +60,7 @@ impl Xml<'_> {
 
     fn text(&mut self, name: &str, text: &str) -> io::Result<()> {
         // Characters that XML cannot hold at all: a name of a file may have them.
-        let sound: String = text.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
+        let sound = one_line(text);
         self.0.create_element(name).write_text_content(BytesText::new(&sound)).map(|_| ())
     }
 
