@@ -281,7 +281,7 @@ fn a_name_cannot_write_its_own_lines() {
     process.symbols[0].functions[0].name = Some("evil\n\x1b[2Jname;x".into());
     let profile = profiled(&decoded);
     assert!(written(text::write, &profile).contains("evil??[2Jname;x"));
-    assert!(written(collapsed::write_live, &profile).contains("evil\\n\x1b[2Jname\\x3bx"));
+    assert!(written(collapsed::write_live, &profile).contains("evil\\n\\u{1b}[2Jname\\x3bx"));
 }
 
 #[test]
