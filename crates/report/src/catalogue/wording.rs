@@ -38,6 +38,11 @@ pub(crate) fn one_line(text: &str) -> String {
     text.chars().map(|c| if is_disruptive(c) { '?' } else { c }).collect()
 }
 
+/// The same where marks of direction can do no harm, and names that need them are to be read.
+pub(crate) fn without_controls(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
+}
+
 /// Whether a character may change how those around it are shown: control characters, ends of lines and paragraphs, and marks of direction, by
 /// which text reads differently from what it is.
 pub(crate) fn is_disruptive(c: char) -> bool {

@@ -4,7 +4,7 @@
 use heaplens_format::Bytes;
 
 use crate::catalogue::number::{count, size};
-use crate::catalogue::wording::one_line;
+use crate::catalogue::wording::without_controls;
 
 /// A page that is being written.
 #[derive(Debug, Default)]
@@ -51,7 +51,7 @@ impl Markup {
 
     /// A name that came from the program: its direction of writing ends with it, and controls show as question marks.
     pub(super) fn name(&mut self, text: &str) {
-        self.element("bdi", &[], &one_line(text));
+        self.element("bdi", &[], &without_controls(text));
     }
 
     /// A size as people read it, with the exact bytes beside it.
@@ -134,7 +134,7 @@ mod tests {
     fn a_name_is_kept_apart_from_the_text_around_it() {
         let mut markup = Markup::default();
         markup.name("a\u{202e}b\nc");
-        assert_eq!(markup.into_text(), "<bdi>a?b?c</bdi>");
+        assert_eq!(markup.into_text(), "<bdi>a\u{202e}b?c</bdi>");
     }
 
     #[test]
