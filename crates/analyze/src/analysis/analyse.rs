@@ -127,7 +127,7 @@ fn of_process(process: &Process, recording: &Recording, tables: Tables, held_at:
     let reclaim_test = reclaim_test::reclaim_test(process);
     let diagnosis = diagnose(Known {
         process,
-        is_helper: processes::is_helper(process, &recording.processes),
+        is_helper: processes::is_helper(process, recording),
         stacks: &stacks,
         sites: &sites,
         site_numbers: &numbers,

@@ -75,11 +75,11 @@ pub(crate) fn row(process: &Process, shown: bool) -> ProcessRow {
 const MAIN_PART: f64 = 0.75;
 
 /// Whether it is a program that another one of this run started for a part of it, as a compiler is.
-pub(crate) fn is_helper(process: &Process, all: &[Process]) -> bool {
-    let is_started = !process.forked && all.iter().any(|other| other.pid == process.parent);
-    let end = all.iter().map(|other| other.finish).max().unwrap_or_default();
+pub(crate) fn is_helper(process: &Process, recording: &Recording) -> bool {
     let life = process.finish.get().saturating_sub(process.start.get());
-    is_started && (life as f64) < MAIN_PART * end.get() as f64
+    let is_brief = (life as f64) < MAIN_PART * recording.run.wall.get() as f64;
+    let is_started = || recording.processes.iter().any(|other| other.pid == process.parent);
+    is_brief && !process.forked && is_started()
 }
 
 /// Of the process shown; where its CPU time is not known, of the whole tree.
@@ -110,6 +110,8 @@ pub(crate) fn exit_of(process: &Process) -> Option<Exit> {
 
 #[cfg(test)]
 mod tests {
+    use heaplens_format::recording::Run;
+
     use super::*;
 
     #[test]
@@ -122,7 +124,9 @@ mod tests {
             forked,
             ..Process::default()
         };
-        let helps = |one: Process| is_helper(&one, &[process(7, 1, 7, false), one.clone()]);
+        let run = Run { wall: Nanos::new(8_000_000_000), ..Run::default() };
+        let recording = Recording { run, processes: vec![process(7, 1, 7, false)] };
+        let helps = |one: Process| is_helper(&one, &recording);
         assert!(helps(process(8, 7, 2, false)));
         assert!(!helps(process(8, 7, 7, false)), "what a shell starts is what the run is about");
         assert!(!helps(process(8, 7, 2, true)), "a worker does the program's own work");

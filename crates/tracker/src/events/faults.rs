@@ -91,6 +91,7 @@ impl Tracker {
         let Some(guard) = Guard::enter(Nesting::Expected).filter(is_recording) else { return };
         let Some(kind) = kind_of(access) else { return };
         let stack = match kind {
+            ErrorKind::InvalidJump if !is_on_memory(access.caller.rsp) => None,
             ErrorKind::InvalidJump => self.node(&guard, access.caller),
             _ => self.interrupted_stack(&guard, access),
         };
@@ -105,7 +106,7 @@ impl Tracker {
     /// return address of a call would be that has just returned: the word is the thread's own, and gets back what it held.
     fn interrupted_stack(&self, guard: &Guard, access: Access) -> Option<NodeId> {
         let slot = access.caller.rsp.wrapping_sub(8);
-        if !slot.is_multiple_of(8) || sys::read_words::<1>(slot).1 != 1 {
+        if !is_on_memory(slot) {
             return None;
         }
         let word = slot as *mut u64;
@@ -119,6 +120,11 @@ impl Tracker {
             node
         }
     }
+}
+
+/// Whether a word of a stack can be read where the program's stack pointer leads.
+fn is_on_memory(slot: u64) -> bool {
+    slot.is_multiple_of(8) && sys::read_words::<1>(slot).1 == 1
 }
 
 /// An access so near to the stack pointer is one of the stack.

@@ -1,18 +1,12 @@
 //! Accesses that end the program: where they are made, in the words of a program that says so; and the program ends as it does alone.
 
-use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Command;
 
-use super::truth::{checked, reported, told};
+use super::truth::{checked, reported, status, told};
 use crate::harness::program_with;
 
 const SOURCE: &str = "fatal_accesses.c";
-
-/// As a shell reports it.
-fn status(output: &Output) -> i32 {
-    output.status.code().unwrap_or_else(|| 128 + output.status.signal().expect("it ended"))
-}
 
 fn assert_told(options: &[&str], program: &Path, words: &[&str]) {
     let alone = Command::new(program).args(words).output().expect("it starts");

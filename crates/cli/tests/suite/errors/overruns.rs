@@ -1,11 +1,10 @@
 //! Overruns and accesses after free: what canaries and the quarantine find, and what guard pages catch, in the words of a program that says what
 //! it does; and nothing in one that only goes to the edge.
 
-use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 
-use super::truth::{Checked, checked, checked_with, reported, told};
+use super::truth::{Checked, checked, checked_with, reported, status, told};
 use crate::harness::{Heaplens, allocator, program_with, skip};
 
 const SOURCE: &str = "overruns.cpp";
@@ -23,10 +22,6 @@ fn cases(program: &Path) -> Vec<String> {
     let cases: Vec<_> = String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect();
     assert!(cases.len() > MOST, "{cases:?}");
     cases
-}
-
-fn status(output: &Output) -> i32 {
-    output.status.code().unwrap_or_else(|| 128 + output.status.signal().expect("it ended"))
 }
 
 /// Some cases say what guard pages alone can see, or would destroy the allocator's own words.

@@ -1,5 +1,6 @@
 //! What a program says of its errors, and what a report says of them, in one form.
 
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::Output;
 
@@ -60,6 +61,11 @@ fn of_report(error: &Value, source: &str) -> KnownError {
         freed: line_of(&error["freed"]),
         what: text("what"),
     }
+}
+
+/// The status as a shell reports it.
+pub fn status(output: &Output) -> i32 {
+    output.status.code().unwrap_or_else(|| 128 + output.status.signal().expect("it ended"))
 }
 
 /// A run of `heaplens memcheck`.
