@@ -360,3 +360,14 @@ fn sampled_growth_needs_enough_samples() {
     assert_eq!(found.shape, Shape::Linear);
     assert!(found.slope.high - found.slope.value > 100.0, "the bounds say that it was sampled: {found:?}");
 }
+
+#[test]
+fn readings_that_all_lie_at_the_begin_but_the_last_are_judged() {
+    for thresholds in [Thresholds::OF_ITERATIONS, Thresholds::OF_SECONDS] {
+        for last in [0.0, 1e6, 1e9] {
+            let point = |at: u32| Point { x: f64::from(at / 40), y: f64::from(at / 40) * last };
+            let series = Series::new((0..=40).map(point).collect());
+            assert_ne!(trend(&series, thresholds).shape, Shape::Linear, "{last}");
+        }
+    }
+}

@@ -175,7 +175,8 @@ struct Spread {
 fn growth(series: &Series, thresholds: Thresholds) -> Option<(PointRange, Slope)> {
     let retained: Vec<Point> = series.retained().collect();
     let to = index_at(series, 1.0 - UNJUDGED).min(retained.len() - 2);
-    let windows = WARM_UPS.map(|part| PointRange { from: index_at(series, part), to });
+    // All of a program's work may lie between its last two readings.
+    let windows = WARM_UPS.map(|part| PointRange { from: index_at(series, part).min(to), to });
     let spreads = windows.map(|window| (window, spread(&retained[window.from..=window.to])));
     let believed =
         || spreads.iter().filter(|(window, spread)| is_growth(series, *window, *spread, thresholds));
