@@ -364,10 +364,12 @@ fn sampled_growth_needs_enough_samples() {
 #[test]
 fn readings_that_all_lie_at_the_begin_but_the_last_are_judged() {
     for thresholds in [Thresholds::OF_ITERATIONS, Thresholds::OF_SECONDS] {
-        for last in [0.0, 1e6, 1e9] {
-            let point = |at: u32| Point { x: f64::from(at / 40), y: f64::from(at / 40) * last };
-            let series = Series::new((0..=40).map(point).collect());
-            assert_ne!(trend(&series, thresholds).shape, Shape::Linear, "{last}");
+        for count in 3..60 {
+            // Work that was done before the last reading, and hardly any before the others.
+            let x = |at: u32| if at == count { 1000.0 } else { f64::from(at) };
+            let points = (0..=count).map(|at| Point { x: x(at), y: 1e6 * f64::from(at) }).collect();
+            let judged = trend(&Series::new(points), thresholds);
+            assert_ne!(judged.shape, Shape::Linear, "{count} readings");
         }
     }
 }
