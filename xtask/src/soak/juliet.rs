@@ -2,12 +2,11 @@
 //! AddressSanitizer. Whoever runs it says where it was unpacked; nothing of it is kept here. Each case is built with its flaw and without.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
+use super::checkers::{compiler, each, output, text};
 use crate::check::Count;
 use crate::workspace::{heaplens, root};
 
@@ -42,8 +41,6 @@ const CASES: usize = 200;
 const NOT_HERE: [&str; 8] = ["socket", "w32", "fscanf", "fgets", "environment", "console", "_file_", "rand"];
 const BY_CHANCE: &str = "globalReturnsTrueOrFalse()";
 const ASAN: &str = "-fsanitize=address";
-const SECONDS: &str = "60";
-const WORKERS: usize = 2;
 
 /// Runs some cases of each weakness: a table, and a line for each case where Heaplens found less than another tool, or too much.
 pub fn run(words: &[&str]) -> Result<(Vec<String>, Count)> {
@@ -137,21 +134,11 @@ impl Juliet {
     }
 
     fn judge_all(&self, weakness: &Weakness, most: usize) -> Result<Vec<(String, Seen)>> {
-        let cases = self.cases(weakness, most)?;
-        let (next, found) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
-        let work = || -> Result<()> {
-            while let Some(case) = cases.get(next.fetch_add(1, Relaxed)) {
-                let name = case.file_name().unwrap_or_default().to_string_lossy().into_owned();
-                let seen = self.judge(case, weakness).with_context(|| name.clone())?;
-                found.lock().expect("no worker panics").push((name, seen));
-            }
-            Ok(())
-        };
-        std::thread::scope(|scope| {
-            let workers: Vec<_> = (0..WORKERS).map(|_| scope.spawn(work)).collect();
-            workers.into_iter().try_for_each(|worker| worker.join().expect("no worker panics"))
+        let mut found = each(&self.cases(weakness, most)?, |case| {
+            let name = case.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let seen = self.judge(case, weakness).with_context(|| name.clone())?;
+            Ok((name, seen))
         })?;
-        let mut found = found.into_inner().expect("no worker panics");
         found.sort_by(|(one, _), (other, _)| one.cmp(other));
         Ok(found)
     }
@@ -182,7 +169,7 @@ impl Juliet {
             plain,
             guarded: !plain && (reported(&bad, &ends)? || reported(&bad, &begins)?),
             memcheck: memcheck_reports(&bad, weakness)?,
-            asan: is_of_heap(&text(&output(Command::new(&asan))?)),
+            asan: is_of_heap(&text(&output(&Command::new(&asan))?)),
             false_alarm: reported(&good, &[])? || reported(&good, &ends)? || reported(&good, &begins)?,
             false_alarm_of_memcheck: memcheck_reports(&good, weakness)?,
         };
@@ -206,9 +193,8 @@ impl Juliet {
     }
 
     fn compiler(&self, source: &Path) -> Command {
-        let is_cpp = source.extension().is_some_and(|end| end == "cpp");
-        let mut compiler = Command::new(if is_cpp { "g++" } else { "gcc" });
-        compiler.args(["-g", "-O0", "-w", "-I"]).arg(self.folder.join("testcasesupport"));
+        let mut compiler = compiler(source);
+        compiler.arg("-I").arg(self.folder.join("testcasesupport"));
         compiler
     }
 
@@ -217,7 +203,7 @@ impl Juliet {
         let mut memcheck = Command::new(&self.heaplens);
         memcheck.args(["memcheck", "-q", "--leak-check=full"]).args(options).arg("--json").arg(&report);
         memcheck.arg("--").arg(program);
-        let ended = output(memcheck)?;
+        let ended = output(&memcheck)?;
         let report = std::fs::read(&report).with_context(|| format!("no report: {}", text(&ended)))?;
         let report: serde_json::Value = serde_json::from_slice(&report).context("the report is no JSON")?;
         let has_errors = report["errors"].as_array().is_some_and(|errors| !errors.is_empty());
@@ -237,20 +223,9 @@ fn memcheck_reports(program: &Path, weakness: &Weakness) -> Result<bool> {
         "--leak-check=no"
     });
     valgrind.arg(program);
-    let ended = output(valgrind)?;
+    let ended = output(&valgrind)?;
     // A program that is killed has its own exit status.
     Ok(ended.status.code() == Some(FOUND) || text(&ended).contains("== Invalid "))
-}
-
-/// Runs a command that may do anything, for a while and without input.
-fn output(command: Command) -> Result<Output> {
-    let mut bounded = Command::new("timeout");
-    bounded.arg(SECONDS).arg(command.get_program()).args(command.get_args()).stdin(Stdio::null());
-    bounded.output().context("cannot run timeout")
-}
-
-fn text(output: &Output) -> String {
-    [&output.stdout[..], &output.stderr[..]].map(String::from_utf8_lossy).concat()
 }
 
 /// Whether AddressSanitizer found something that is not on the stack (some cases copy from a good block to an array that is too short) and

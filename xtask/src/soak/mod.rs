@@ -1,5 +1,6 @@
 //! `cargo xtask soak`: runs that are too long for every change. Each one's command, commit and result go into docs/soak.md.
 
+mod checkers;
 mod cpython;
 mod frameworks;
 mod fuzz;
@@ -7,9 +8,11 @@ mod interpreters;
 mod juliet;
 mod numpy;
 mod suites;
+mod valgrind_tests;
 
 use std::fs::OpenOptions;
 use std::io::Write;
+use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -78,7 +81,7 @@ const SOAKS: &[Soak] = &[
 ];
 
 /// Runs the named ones, or all; `campaign [RUNS [SEED]]` is the fault campaign, `fuzz` has every fuzzer in turn,
-/// `cpython-tests [MODULES]`, `numpy-tests` and `juliet FOLDER [CASES]` are suites of other people; `frameworks [NAMES]` are versions of TensorFlow, PyTorch and JAX;
+/// `cpython-tests [MODULES]`, `numpy-tests`, `juliet FOLDER [CASES]` and `valgrind-tests FOLDER` are suites of other people; `frameworks [NAMES]` are versions of TensorFlow, PyTorch and JAX;
 /// `variants` has the programs of TensorFlow with other names, sizes and functions; `interpreters` only unpacks those that the
 /// tests find from then on.
 pub fn run(names: &[&str]) -> Result<()> {
@@ -88,6 +91,7 @@ pub fn run(names: &[&str]) -> Result<()> {
         ["cpython-tests", modules @ ..] => return run_suite(names, || cpython::run(modules)),
         ["numpy-tests"] => return run_suite(names, numpy::run),
         ["juliet", words @ ..] => return run_suite(names, || juliet::run(words)),
+        ["valgrind-tests", words @ ..] => return run_suite(names, || valgrind_tests::run(words)),
         ["frameworks", names @ ..] => return run_frameworks(names),
         ["variants"] => return run_variants(),
         ["interpreters"] => {
@@ -99,7 +103,7 @@ pub fn run(names: &[&str]) -> Result<()> {
     if let Some(unknown) = names.iter().find(|name| SOAKS.iter().all(|soak| soak.name != **name)) {
         let known: Vec<&str> = SOAKS.iter().map(|soak| soak.name).collect();
         bail!(
-            "no long run `{unknown}`; there are: {}, campaign, fuzz, juliet, cpython-tests, numpy-tests, frameworks, variants, interpreters",
+            "no long run `{unknown}`; there are: {}, campaign, fuzz, juliet, valgrind-tests, cpython-tests, numpy-tests, frameworks, variants, interpreters",
             known.join(", ")
         );
     }
@@ -140,6 +144,8 @@ fn run_suite(words: &[&str], suite: impl FnOnce() -> Result<(Vec<String>, Count)
     packages::provide(FOR_TESTS);
     let start = Instant::now();
     let (lines, count) = suite()?;
+    let words: Vec<&str> =
+        words.iter().map(|word| if Path::new(word).is_dir() { "FOLDER" } else { word }).collect();
     let (name, text) = (words[0], format!("cargo xtask soak {}\n{}", words.join(" "), lines.join("\n")));
     keep(name, &text, count, start.elapsed().as_secs())?;
     ensure!(count.failed == 0 && count.passed > 0, "tests of `{name}` do not end as they do alone");
