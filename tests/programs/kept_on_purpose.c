@@ -36,11 +36,18 @@ static __attribute__((noinline)) void wipe_stack(void) {
     for (size_t i = 0; i < sizeof old; i++) old[i] = 0;
 }
 
+static char text[32];
+
 int main(void) {
     setvbuf(stdout, NULL, _IONBF, 0);
     keep();
     wipe_stack();
     printf("lost-now %d\n", HEAPLENS_LEAK_CHECK());
+    /* Where it is was told to functions that have returned, and left below the stack by them. */
+    snprintf(text, sizeof text, "%p", memset(malloc(208), 1, 208));
+    int lost = HEAPLENS_LEAK_CHECK();
+    printf("lost-now %d\n", lost);
+    tell("definitely", 208, __LINE__ - 3);
     lose();
     wipe_stack();
     printf("lost-now %d\n", HEAPLENS_LEAK_CHECK());

@@ -32,17 +32,38 @@ extern "C" fn __lsan_enable() {
     }
 }
 
-/// Whether anything is definitely lost now.
+/// Whether anything is definitely lost now. As at the end of a section, what functions that returned have left below the stack is no pointer
+/// of the program's: there it is cleared, where ours come to lie.
+///
+/// # Safety
+/// None: any C code may call it.
+#[unsafe(naked)]
 #[unsafe(no_mangle)]
-extern "C" fn __lsan_do_recoverable_leak_check() -> c_int {
+pub unsafe extern "C" fn __lsan_do_recoverable_leak_check() -> c_int {
+    core::arch::naked_asm!(
+        ".cfi_startproc",
+        "lea rdi, [rsp - 1024]",
+        "mov ecx, 128",
+        "xor eax, eax",
+        "rep stosq",
+        "jmp {check}",
+        ".cfi_endproc",
+        check = sym is_anything_lost)
+}
+
+extern "C" fn is_anything_lost() -> c_int {
     let lost = if is_ready() { tracker().on_leak_check() } else { None };
     c_int::from(lost.is_some_and(|lost| lost > 0))
 }
 
 /// LeakSanitizer ends the program here where it has leaks. Here they are reported at its end, which is its own.
+///
+/// # Safety
+/// None: any C code may call it.
+#[unsafe(naked)]
 #[unsafe(no_mangle)]
-extern "C" fn __lsan_do_leak_check() {
-    __lsan_do_recoverable_leak_check();
+pub unsafe extern "C" fn __lsan_do_leak_check() {
+    core::arch::naked_asm!("jmp {check}", check = sym __lsan_do_recoverable_leak_check)
 }
 
 /// Memory that the program mapped counts as a root anyway.
