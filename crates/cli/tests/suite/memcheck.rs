@@ -121,6 +121,15 @@ fn heuristics_for_interior_pointers_are_those_of_memcheck() {
     }
 }
 
+/// Memcheck calls them all definitely lost.
+#[test]
+fn an_array_of_no_elements_is_held_by_the_pointer_to_its_end() {
+    let program =
+        program_with("empty_arrays.cpp", "empty_arrays", &["-O0"]).expect("an ordinary program compiles");
+    let (truth, found, _) = checked(&program, "empty_arrays.cpp", &[]);
+    assert_eq!(found, truth);
+}
+
 #[test]
 fn what_a_program_keeps_on_purpose_is_not_lost_and_it_is_told_what_is() {
     let include = concat!("-I", env!("CARGO_MANIFEST_DIR"), "/../agent/include");

@@ -122,7 +122,33 @@ impl Blocks {
         let offset = address - extent.start;
         (offset < extent.size || offset == Bytes::ZERO).then_some((block, offset))
     }
+
+    /// The same for a pointer. `new[]` of no elements gives a pointer to the end of a block that is a count and nothing else: so a pointer to the
+    /// end of a block of this size may be one to it.
+    #[inline]
+    pub(crate) fn settle_pointer(&self, address: Addr, block: BlockId) -> Option<(BlockId, Bytes)> {
+        let is_end = |extent: &&Extent| extent.size == COUNT && address - extent.start == COUNT;
+        self.settle(address, block)
+            .or_else(|| self.extents.get(block.index()).filter(is_end).map(|_| (block, COUNT)))
+    }
+
+    /// [`Self::find`] for a pointer.
+    pub(crate) fn find_pointer(&self, address: Addr) -> Option<(BlockId, Bytes)> {
+        match self.near(address, self.spot(address)) {
+            Near::After(block) => self.settle_pointer(address, block),
+            _ => self.find(address),
+        }
+    }
+
+    /// Whether a place in a block is its end, to which only the array of no elements has a pointer.
+    #[inline]
+    pub(crate) fn is_end(&self, block: BlockId, offset: Option<u8>) -> bool {
+        offset.map(u64::from) == Some(COUNT.get()) && self.extents[block.index()].size == COUNT
+    }
 }
+
+/// The number of elements that `new[]` puts before objects with destructors.
+const COUNT: Bytes = Bytes::new(8);
 
 /// Where something of a size ends.
 #[inline]

@@ -71,6 +71,11 @@ impl Edge {
     }
 }
 
+/// Whether so many elements can lie in so many bytes. Of none only the count is there.
+fn is_array(count: u64, bytes: u64) -> bool {
+    if count == 0 { bytes == 0 } else { bytes >= count && bytes.is_multiple_of(count) }
+}
+
 /// What the first words of a block look like. Programs keep pointers to what follows such headers, and nowhere else. Also, in the bits
 /// that are left, what else is known of a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -95,9 +100,8 @@ impl Header {
         let word = |at: usize| words.get(at).map(|word| u64::from_le_bytes(*word));
         let mut bits = Self::ANY;
         if let (Some(count), Some(rest)) = (word(0), size.get().checked_sub(8))
-            && count > 0
-            && (heuristics.length && rest == count
-                || heuristics.new_array && rest >= count && rest.is_multiple_of(count))
+            && (heuristics.length && rest == count && count > 0
+                || heuristics.new_array && is_array(count, rest))
         {
             bits |= Self::COUNTED;
         }

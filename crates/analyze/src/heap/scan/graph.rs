@@ -249,6 +249,7 @@ impl Graph {
     ) {
         let (mut reader, mut scanner) = (BlockReader::new(memory), PointerScanner::default());
         let Self { blocks, first, edges, headers, sole, own_references, heuristics, .. } = self;
+        let mut to_ends: Vec<usize> = Vec::new();
         while reader.next(blocks) {
             let words = reader.words();
             scanner.look_up(blocks, words);
@@ -272,6 +273,9 @@ impl Graph {
                         }
                         return;
                     }
+                    if blocks.is_end(target, pointer.edge.offset()) {
+                        to_ends.push(edges.len());
+                    }
                     edges.push(pointer.edge);
                     if let Some(payload) = pointer.payload {
                         headers[target.index()].merge(Header::is_payload_of(payload));
@@ -280,6 +284,10 @@ impl Graph {
             }
         }
         first.push_up_to(blocks.len(), edges.len() as u64);
+        // Whether an end is that of an array of no elements its own words say, which may be read last.
+        to_ends.retain(|&at| !self.is_to_start(self.edges[at]));
+        let gone: Vec<Range<usize>> = to_ends.into_iter().map(|at| at..at + 1).collect();
+        self.remove(&gone);
     }
 
     fn read_roots(&mut self, roots: &Roots, memory: &impl ReadMemory) {
@@ -307,9 +315,10 @@ impl Graph {
     }
 
     fn add_root(&mut self, word: Addr, address: Addr) {
-        if let Some((block, offset)) = self.blocks.find(word) {
+        if let Some((block, offset)) = self.blocks.find_pointer(word) {
             let edge = Edge::new(block, offset);
-            if !self.headers[block.index()].is_link(edge) {
+            let header = self.headers[block.index()];
+            if !header.is_link(edge) && (header.allows(edge) || !self.blocks.is_end(block, edge.offset())) {
                 self.roots.add(edge, address);
             }
         }
@@ -329,8 +338,10 @@ impl Graph {
             scanner.look_up(blocks, words);
             scanner.each(blocks, words, |at, pointer| {
                 let at = address + word(at);
-                let is_link = headers[pointer.edge.block().index()].is_link(pointer.edge);
-                if is_link || !is_pointer(blocks, at, pointer.word) {
+                let (block, edge) = (pointer.edge.block(), pointer.edge);
+                let header = headers[block.index()];
+                let is_other_end = blocks.is_end(block, edge.offset()) && !header.allows(edge);
+                if header.is_link(edge) || is_other_end || !is_pointer(blocks, at, pointer.word) {
                     return;
                 }
                 roots.add(pointer.edge, at);

@@ -82,7 +82,7 @@ impl PointerScanner {
         for &at in &*inside {
             let target = &mut targets[at as usize];
             let word = word(numbers[at as usize]);
-            let found = blocks.settle(word, BlockId::new(target.block as usize));
+            let found = blocks.settle_pointer(word, BlockId::new(target.block as usize));
             let found = found.filter(|&(_, offset)| !is_number(word, offset));
             *target = found.map_or(Target::NOTHING, |(block, offset)| Target::new(block, offset));
         }
