@@ -102,6 +102,24 @@ FRAME static void inside() {
     BAD(INVALID, "free of a pointer into the middle of a block", 300, allocated, 0, free(kept(block) + 16));
 }
 
+// The first word of a block is its own, and so is the word behind one of a byte.
+FRAME static void in_first_word() {
+    char *block = kept((char *)malloc(300));
+    int allocated = __LINE__ - 1;
+    BAD(INVALID, "free of a pointer into the middle of a block", 300, allocated, 0, free(kept(block) + 1));
+}
+
+FRAME static void behind_a_byte() {
+    char *block = kept((char *)malloc(1));
+    BAD(INVALID, "free of an address that was never allocated", 0, 0, 0, free(kept(block) + 1));
+}
+
+FRAME static void in_freed_word() {
+    char *block = kept((char *)malloc(300));
+    DO(free(block));
+    BAD(INVALID, "free of an address that was never allocated", 0, 0, 0, free(kept(block) + 4));
+}
+
 FRAME static void delete_inside() {
     char *block = kept(new char[300]);
     int allocated = __LINE__ - 1;
@@ -228,6 +246,9 @@ static const struct {
     {"realloc_of_freed", realloc_of_freed},
     {"free_after_realloc", free_after_realloc},
     {"inside", inside},
+    {"in_first_word", in_first_word},
+    {"behind_a_byte", behind_a_byte},
+    {"in_freed_word", in_freed_word},
     {"delete_inside", delete_inside},
     {"covered", covered},
     {"stack", stack},

@@ -82,11 +82,11 @@ pub(crate) fn release(
     let after = match &guard {
         Some(guard) => {
             lifecycle::is_recording(guard); // a forked child has tables of its own from here on
-            let known = tracker().blocks.find(&tracker().arena, addr);
+            let known = tracker().block_at(addr);
             if let Some(known) = known {
                 tracker().check_around(guard, addr, known, caller);
             }
-            tracker().on_free(guard, addr, by, caller);
+            tracker().on_checked_free(guard, addr, by, caller);
             tracker().after_checked_free(guard, addr, known, caller, give_back)
         }
         // Inside of a hook: what has a canary is not known there, and what has a guard is not the allocator's.
@@ -124,7 +124,7 @@ pub(crate) fn reallocate(old: *mut c_void, size: usize, by: Freeing, caller: Cal
         release(old, allocator_nesting(), (by, caller), &mut || give_back(old as usize));
         return core::ptr::null_mut();
     }
-    let known = tracker().blocks.find(&tracker().arena, addr);
+    let known = tracker().block_at(addr);
     if let Some(known) = known {
         tracker().check_around(&guard, addr, known, caller);
     }

@@ -134,7 +134,7 @@ impl Tracker {
         if self.checks.guards.contains(addr) {
             return self.checks.guards.at(addr).map(|found| found.size);
         }
-        let block = self.blocks.find(&self.arena, Addr::new(addr as u64))?;
+        let block = self.block_at(Addr::new(addr as u64))?;
         self.checks.has_canary(block.family).then_some(block.size.get() as usize)
     }
 

@@ -119,7 +119,7 @@ impl Tracker {
     /// comes first, and the search for a block around the address is short after the first of them.
     fn is_claimed(&self, guard: &Guard, addr: Addr, call: (Freeing, Caller)) -> bool {
         let (by, caller) = call;
-        let freed = self.blocks.freed(&self.arena, addr);
+        let freed = if self.may_begin(addr) { self.blocks.freed(&self.arena, addr) } else { None };
         if freed.is_none()
             && let Some(kind) = self.kind_of_place(guard, addr, caller)
         {

@@ -61,7 +61,8 @@ impl Tracker {
         }
         let timer = Timer::start(guard);
         // The word stays in a register: a block that went through memory in pieces would cost as much as the rest.
-        match self.blocks.remove_plain(&self.arena, addr) {
+        let plain = if is_word(addr) { self.blocks.remove_plain(&self.arena, addr) } else { None };
+        match plain {
             Some(entry) => {
                 self.check_free(guard, addr, entry, (by, caller));
                 self.count_free(guard, Block::of(entry));
@@ -71,16 +72,45 @@ impl Tracker {
         timer.stop(&self.arena);
     }
 
+    /// [`Self::on_free`] where blocks may have guards: an address before or in one of those may share a word of the table with it.
+    pub fn on_checked_free(&self, guard: &Guard, addr: Addr, by: Freeing, caller: Caller) {
+        if self.may_begin(addr) {
+            self.on_free(guard, addr, by, caller);
+        } else if is_recording(guard) {
+            self.on_free_of_none(guard, addr, (by, caller));
+        }
+    }
+
     /// The end of a block that is not alone in its granule, is too large for a word, or may not be a sample.
     #[inline(never)]
     fn free_slowly(&self, guard: &Guard, addr: Addr, call: (Freeing, Caller)) {
-        match self.blocks.remove(&self.arena, addr) {
+        match self.remove_block(addr) {
             Some(block) => {
                 self.check_block(guard, addr, block, call);
                 self.count_free(guard, block);
             }
             None => self.on_free_of_none(guard, addr, call),
         }
+    }
+
+    fn remove_block(&self, addr: Addr) -> Option<Block> {
+        if self.may_begin(addr) { self.blocks.remove(&self.arena, addr) } else { None }
+    }
+
+    /// Whether a block can begin at an address: the table knows addresses by words, and a pointer into the first word of a block is none to the
+    /// block. Of a guarded block it is known where it begins.
+    pub fn may_begin(&self, addr: Addr) -> bool {
+        let start = addr.get() as usize;
+        if self.checks.guards.contains(start) {
+            self.checks.guards.at(start).is_some()
+        } else {
+            is_word(addr)
+        }
+    }
+
+    /// The live block that begins at an address.
+    pub fn block_at(&self, addr: Addr) -> Option<Block> {
+        if self.may_begin(addr) { self.blocks.find(&self.arena, addr) } else { None }
     }
 
     #[inline(always)]
@@ -122,7 +152,7 @@ impl Tracker {
         if !is_recording(guard) {
             return None;
         }
-        let block = self.blocks.remove(&self.arena, addr);
+        let block = self.remove_block(addr);
         match block {
             Some(block) => self.check_block(guard, addr, block, (by, caller)),
             None => self.on_free_of_none(guard, addr, (by, caller)),
@@ -211,4 +241,10 @@ impl Tracker {
     pub(super) fn count_free(&self, guard: &Guard, block: Block) {
         sites::on_free(&self.arena, block.site, guard.slot_id(), self.weight(block.size), Tally::Heap);
     }
+}
+
+/// Whether the table has a word for an address that is not that of another one: words begin at multiples of eight.
+#[inline(always)]
+fn is_word(addr: Addr) -> bool {
+    addr.get().is_multiple_of(8)
 }
