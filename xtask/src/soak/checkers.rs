@@ -235,7 +235,8 @@ fn lost_by_memcheck(log: &str) -> Option<[Lost; 3]> {
 
 /// Records are separated by lines with nothing but the number of the process.
 fn mistakes_of_memcheck(log: &str, source: &str) -> BTreeSet<Mistake> {
-    let lines: Vec<&str> = log.lines().map(|line| line.splitn(2, "== ").nth(1).unwrap_or("")).collect();
+    let lines: Vec<&str> =
+        log.lines().map(|line| line.split_once("== ").map_or("", |(_, said)| said)).collect();
     lines
         .split(|line| line.trim().is_empty())
         .filter_map(|record| mistake_of_memcheck(record, source))
@@ -247,7 +248,7 @@ fn mistake_of_memcheck(record: &[&str], source: &str) -> Option<Mistake> {
     let line_in = |frames: &[&str]| frames.iter().find_map(|frame| line_of(frame, source));
     if what.starts_with("Invalid read of") || what.starts_with("Invalid write of") {
         let is_block = |line: &&str| line.ends_with("alloc'd") || line.ends_with("Block was alloc'd at");
-        let at = stack.iter().rposition(|line| is_block(&line))?;
+        let at = stack.iter().rposition(is_block)?;
         return Some(Mistake { what: ACCESS, line: line_in(&stack[at..])? });
     }
     let (_, _, mistake) = MISTAKES.iter().find(|(begin, _, _)| what.starts_with(begin))?;

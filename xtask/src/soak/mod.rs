@@ -1,6 +1,7 @@
 //! `cargo xtask soak`: runs that are too long for every change. Each one's command, commit and result go into docs/soak.md.
 
 mod checkers;
+mod compiler_rt;
 mod cpython;
 mod frameworks;
 mod fuzz;
@@ -81,7 +82,7 @@ const SOAKS: &[Soak] = &[
 ];
 
 /// Runs the named ones, or all; `campaign [RUNS [SEED]]` is the fault campaign, `fuzz` has every fuzzer in turn,
-/// `cpython-tests [MODULES]`, `numpy-tests`, `juliet FOLDER [CASES]` and `valgrind-tests FOLDER` are suites of other people; `frameworks [NAMES]` are versions of TensorFlow, PyTorch and JAX;
+/// `cpython-tests [MODULES]`, `numpy-tests`, `juliet FOLDER [CASES]`, `valgrind-tests FOLDER` and `compiler-rt FOLDER` are suites of other people; `frameworks [NAMES]` are versions of TensorFlow, PyTorch and JAX;
 /// `variants` has the programs of TensorFlow with other names, sizes and functions; `interpreters` only unpacks those that the
 /// tests find from then on.
 pub fn run(names: &[&str]) -> Result<()> {
@@ -91,6 +92,7 @@ pub fn run(names: &[&str]) -> Result<()> {
         ["cpython-tests", modules @ ..] => return run_suite(names, || cpython::run(modules)),
         ["numpy-tests"] => return run_suite(names, numpy::run),
         ["juliet", words @ ..] => return run_suite(names, || juliet::run(words)),
+        ["compiler-rt", words @ ..] => return run_suite(names, || compiler_rt::run(words)),
         ["valgrind-tests", words @ ..] => return run_suite(names, || valgrind_tests::run(words)),
         ["frameworks", names @ ..] => return run_frameworks(names),
         ["variants"] => return run_variants(),
@@ -103,7 +105,7 @@ pub fn run(names: &[&str]) -> Result<()> {
     if let Some(unknown) = names.iter().find(|name| SOAKS.iter().all(|soak| soak.name != **name)) {
         let known: Vec<&str> = SOAKS.iter().map(|soak| soak.name).collect();
         bail!(
-            "no long run `{unknown}`; there are: {}, campaign, fuzz, juliet, valgrind-tests, cpython-tests, numpy-tests, frameworks, variants, interpreters",
+            "no long run `{unknown}`; there are: {}, campaign, fuzz, juliet, valgrind-tests, compiler-rt, cpython-tests, numpy-tests, frameworks, variants, interpreters",
             known.join(", ")
         );
     }
