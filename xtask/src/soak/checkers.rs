@@ -130,13 +130,13 @@ pub fn compiler(source: &Path) -> Command {
 }
 
 /// A source and the program that was built of it.
-pub struct Program<'a> {
+pub struct TestProgram<'a> {
     pub source: &'a Path,
     pub built: &'a Path,
     pub arguments: &'a [&'a str],
 }
 
-impl Program<'_> {
+impl TestProgram<'_> {
     fn name(&self) -> String {
         self.source.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-use super::checkers::{Lost, Program, compiler, each, lost_by_heaplens, output, sources, text};
+use super::checkers::{Lost, TestProgram, compiler, each, lost_by_heaplens, output, sources, text};
 use crate::check::Count;
 use crate::workspace::{heaplens, target};
 
@@ -51,7 +51,7 @@ const KNOWN: &[(&str, &str)] = &[
 /// A table for the tests of each, and a line for each run that differs.
 pub fn run(words: &[&str]) -> Result<(Vec<String>, Count)> {
     let [folder] = words else { anyhow::bail!("cargo xtask soak compiler-rt FOLDER") };
-    let tests = Tests::at(Path::new(folder))?;
+    let tests = CompilerRt::at(Path::new(folder))?;
     let (mut lines, mut count) = tests.leaks()?;
     let (more, errors) = tests.errors()?;
     lines.extend(more);
@@ -109,14 +109,14 @@ impl Recipe {
     }
 }
 
-struct Tests {
+struct CompilerRt {
     /// The folder `test` of compiler-rt.
     folder: PathBuf,
     heaplens: PathBuf,
     builds: PathBuf,
 }
 
-impl Tests {
+impl CompilerRt {
     fn at(folder: &Path) -> Result<Self> {
         let folder = folder.join("test").canonicalize().context("FOLDER has no folder `test`")?;
         let has = |part: &str| folder.join(part).exists();
@@ -177,7 +177,7 @@ impl Tests {
             let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
             let name = [&[&*name(source)], &*arguments].concat().join(" ");
             let lsan = lost_by_lsan(&with_lsan, &arguments)?;
-            let program = Program { source, built: &plain, arguments: &arguments };
+            let program = TestProgram { source, built: &plain, arguments: &arguments };
             let report = program.under_heaplens(&self.heaplens, &["memcheck", "--leak-check=full"])?;
             found.push(Leaks { name, lsan, heaplens: lost_in_all(&report) });
         }
@@ -250,7 +250,7 @@ impl Tests {
         ensure!(output(&compiler)?.status.success(), "cannot be built");
         let (wanted, mut seen) = (wanted(text, variant), [false; 3]);
         for (seen, words) in seen.iter_mut().zip(MODES) {
-            let program = Program { source, built: &built, arguments: &[] };
+            let program = TestProgram { source, built: &built, arguments: &[] };
             let report = program.under_heaplens(&self.heaplens, words)?;
             let errors = report["errors"].as_array().map(Vec::as_slice).unwrap_or_default();
             *seen = match wanted {

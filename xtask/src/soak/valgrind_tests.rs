@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 
-use super::checkers::{ACCESS, Mistake, Program, Reported, compiler, each, output, sources};
+use super::checkers::{ACCESS, Mistake, Reported, TestProgram, compiler, each, output, sources};
 use crate::check::Count;
 use crate::workspace::{heaplens, target};
 
@@ -48,17 +48,18 @@ const KNOWN: &[(&str, &str)] = &[
 /// A line for each program that differs.
 pub fn run(words: &[&str]) -> Result<(Vec<String>, Count)> {
     let [folder] = words else { anyhow::bail!("cargo xtask soak valgrind-tests FOLDER") };
-    let tests = Tests::at(Path::new(folder))?;
+    let tests = ValgrindTests::at(Path::new(folder))?;
     let programs = tests.programs()?;
     let seen = each(&programs, |source| {
         let seen = tests.judge(source).with_context(|| source.display().to_string())?;
         Ok((name(source), seen))
     })?;
-    let seen: Vec<(String, Seen)> = seen.into_iter().filter_map(|(name, seen)| Some((name, seen?))).collect();
+    let seen: Vec<(String, Findings)> =
+        seen.into_iter().filter_map(|(name, seen)| Some((name, seen?))).collect();
     Ok(table(&seen))
 }
 
-fn table(seen: &[(String, Seen)]) -> (Vec<String>, Count) {
+fn table(seen: &[(String, Findings)]) -> (Vec<String>, Count) {
     let (mut lines, mut count) = (vec![summary(seen)], Count::default());
     for (name, seen) in seen {
         let differences = seen.differences();
@@ -74,7 +75,7 @@ fn table(seen: &[(String, Seen)]) -> (Vec<String>, Count) {
     (lines, count)
 }
 
-fn summary(seen: &[(String, Seen)]) -> String {
+fn summary(seen: &[(String, Findings)]) -> String {
     let equal = seen.iter().filter(|(_, seen)| seen.lost_differently().is_none()).count();
     let reported: usize = seen.iter().map(|(_, seen)| seen.memcheck.errors.len()).sum();
     let missed: usize = seen.iter().map(|(_, seen)| seen.missed().count()).sum();
@@ -87,14 +88,14 @@ fn summary(seen: &[(String, Seen)]) -> String {
 }
 
 /// What was reported on a program.
-struct Seen {
+struct Findings {
     memcheck: Reported,
     heaplens: Reported,
     /// With guard pages, where there may be accesses to find.
     guarded: BTreeSet<Mistake>,
 }
 
-impl Seen {
+impl Findings {
     fn differences(&self) -> Vec<String> {
         let missed = self.missed().map(|mistake| format!("Memcheck alone: {mistake}"));
         let more = self.more().map(|mistake| format!("Heaplens alone: {mistake}"));
@@ -121,14 +122,14 @@ impl Seen {
     }
 }
 
-struct Tests {
+struct ValgrindTests {
     /// Of Valgrind's source.
     folder: PathBuf,
     heaplens: PathBuf,
     builds: PathBuf,
 }
 
-impl Tests {
+impl ValgrindTests {
     fn at(folder: &Path) -> Result<Self> {
         ensure!(
             folder.join("memcheck/tests/doublefree.c").exists(),
@@ -137,7 +138,7 @@ impl Tests {
         );
         let folder = folder.canonicalize().context("cannot resolve the folder")?;
         let tests = Self { folder, heaplens: heaplens()?, builds: target().join("valgrind-tests") };
-        // Tests include it as `config.h` and by a path that begins in their own folder.
+        // ValgrindTests include it as `config.h` and by a path that begins in their own folder.
         std::fs::create_dir_all(tests.builds.join("memcheck/tests"))
             .context("cannot make a folder for builds")?;
         std::fs::write(tests.builds.join("config.h"), CONFIG).context("cannot write config.h")?;
@@ -156,9 +157,9 @@ impl Tests {
     }
 
     /// Nothing where a program cannot be built by itself.
-    fn judge(&self, source: &Path) -> Result<Option<Seen>> {
+    fn judge(&self, source: &Path) -> Result<Option<Findings>> {
         let Some(built) = self.build(source)? else { return Ok(None) };
-        let program = Program { source, built: &built, arguments: &[] };
+        let program = TestProgram { source, built: &built, arguments: &[] };
         let memcheck = program.under_memcheck()?;
         let heaplens = program.reported_by_heaplens(&self.heaplens, &["memcheck", "--leak-check=full"])?;
         let mut guarded = BTreeSet::new();
@@ -168,7 +169,7 @@ impl Tests {
             }
         }
         std::fs::remove_file(&built).context("cannot remove a program")?;
-        Ok(Some(Seen { memcheck, heaplens, guarded }))
+        Ok(Some(Findings { memcheck, heaplens, guarded }))
     }
 
     fn build(&self, source: &Path) -> Result<Option<PathBuf>> {
@@ -202,14 +203,14 @@ mod tests {
     #[test]
     fn what_only_guard_pages_find_is_found() {
         let guarded = reported(0, &[8]).errors;
-        let seen = Seen { memcheck: reported(5, &[7, 8]), heaplens: reported(5, &[7]), guarded };
+        let seen = Findings { memcheck: reported(5, &[7, 8]), heaplens: reported(5, &[7]), guarded };
         assert!(seen.differences().is_empty());
     }
 
     #[test]
     fn amounts_and_errors_that_differ_have_a_line_each() {
         let seen =
-            Seen { memcheck: reported(5, &[7]), heaplens: reported(6, &[8]), guarded: BTreeSet::new() };
+            Findings { memcheck: reported(5, &[7]), heaplens: reported(6, &[8]), guarded: BTreeSet::new() };
         let (lines, count) = table(&[("one.c".to_owned(), seen)]);
         assert_eq!((lines.len(), count.failed), (4, 1), "{lines:?}");
         assert!(
