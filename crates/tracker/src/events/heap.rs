@@ -61,8 +61,7 @@ impl Tracker {
         }
         let timer = Timer::start(guard);
         // The word stays in a register: a block that went through memory in pieces would cost as much as the rest.
-        let plain = if is_word(addr) { self.blocks.remove_plain(&self.arena, addr) } else { None };
-        match plain {
+        match self.blocks.remove_plain(&self.arena, addr) {
             Some(entry) => {
                 self.check_free(guard, addr, entry, (by, caller));
                 self.count_free(guard, Block::of(entry));
@@ -244,7 +243,6 @@ impl Tracker {
 }
 
 /// Whether the table has a word for an address that is not that of another one: words begin at multiples of eight.
-#[inline(always)]
 fn is_word(addr: Addr) -> bool {
     addr.get().is_multiple_of(8)
 }

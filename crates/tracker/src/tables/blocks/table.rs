@@ -5,7 +5,8 @@ use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 
 use heaplens_format::arena::PAGE;
 use heaplens_format::arena::block::{
-    ADDRESS_BITS, CELL_WORDS, DIRECTORY_BITS, DIRECTORY_ENTRIES, LEAF_WORDS, Shape, split_address,
+    ADDRESS_BITS, CELL_WORDS, DIRECTORY_BITS, DIRECTORY_ENTRIES, GRANULE_BITS, LEAF_WORDS, Shape,
+    split_address,
 };
 use heaplens_format::arena::{BlockEntry, Family};
 use heaplens_format::atomic::AtomicU64;
@@ -16,6 +17,10 @@ use crate::tables::filter::Filter;
 
 /// How often a compare-and-swap is tried before the block is given up as lost.
 const ATTEMPTS: usize = 64;
+/// Bytes of a granule.
+const GRANULE: u64 = 1 << GRANULE_BITS;
+/// Of an address, those in a word.
+const WORD_BITS: u32 = 3;
 const CELLS_PER_PAGE: usize = PAGE / (CELL_WORDS * 8);
 
 /// A block as the table knows it.
@@ -205,8 +210,10 @@ impl Blocks {
         if self.sampled.load(Relaxed) || self.shared_granules.load(Relaxed) {
             return None;
         }
-        let (top, directory, index, offset) = split_address(addr.get());
+        let (top, directory, index, _) = split_address(addr.get());
         let word = Self::word(arena, top, directory, index)?;
+        // The offset in words, with what is left of the address above it: in the middle of a word no block begins.
+        let offset = (addr.get() & (GRANULE - 1)).rotate_right(WORD_BITS);
         self.mark_freed(word, BlockEntry::from_raw(word.load(Relaxed)), offset)
     }
 
@@ -389,6 +396,17 @@ mod tests {
         assert_eq!(blocks.remove(&arena, Addr::new(0x5000_1000)), None);
         assert_eq!(blocks.remove(&arena, Addr::new(0x5000_1010)), Some(block(3, 24)));
         assert_eq!(blocks.remove(&arena, Addr::new(0x5000_1010)), None);
+    }
+
+    #[test]
+    fn in_the_middle_of_a_word_no_block_is_removed() {
+        let (arena, blocks) = (scratch(), Blocks::new());
+        blocks.insert(&arena, Addr::new(0x5000_1018), block(3, 24)).unwrap();
+        for within in 1..8 {
+            assert_eq!(blocks.remove_plain(&arena, Addr::new(0x5000_1018 + within)), None);
+        }
+        let removed = blocks.remove_plain(&arena, Addr::new(0x5000_1018)).map(Block::of);
+        assert_eq!(removed, Some(block(3, 24)));
     }
 
     #[test]
