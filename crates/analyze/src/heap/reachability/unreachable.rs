@@ -10,6 +10,11 @@
 //!                   overcounted: nobody            └───────┘            than there are pointers in it
 //!                      points to it
 //! ```
+//!
+//! Native memory may point to an object that it does not hold: extension modules have tables of the objects that they have made, such as
+//! protobuf's of its messages. All references of such an object come from garbage, and then it is garbage whatever else points to it.
+
+use std::collections::{BTreeSet, HashMap};
 
 use crate::heap::memory::BlockId;
 use crate::heap::scan::{Edge, Graph};
@@ -30,6 +35,8 @@ enum BlockState {
     Overcounted,
     /// The collector would free it.
     Garbage,
+    /// For as long as roots are followed: an object that only garbage holds, though other memory points to it.
+    PointedTo,
 }
 
 /// What is known of Python objects that the graph does not know.
@@ -49,11 +56,20 @@ pub(crate) struct Unreachable {
 impl Unreachable {
     /// Follows every pointer a few times at most.
     pub(crate) fn of(graph: &Graph, objects: &impl ReferenceCounts) -> Self {
+        let found = Self::besides(graph, objects, &[]);
+        let pointed_to = found.held_by_garbage(graph, objects);
+        if pointed_to.is_empty() { found } else { Self::besides(graph, objects, &pointed_to) }
+    }
+
+    /// The same where nothing but garbage holds these, in order.
+    fn besides(graph: &Graph, objects: &impl ReferenceCounts, pointed_to: &[BlockId]) -> Self {
         let mut search = UnreachableSearch {
             graph,
             states: vec![BlockState::Unknown; graph.blocks().len()],
             open: Vec::new(),
         };
+        // What leads to them is no reference.
+        pointed_to.iter().for_each(|block| search.states[block.index()] = BlockState::PointedTo);
         graph
             .roots()
             .all()
@@ -61,6 +77,7 @@ impl Unreachable {
             .for_each(|root| search.take(root.edge.block(), BlockState::Unknown, BlockState::Reached));
         search.follow(BlockState::Unknown, BlockState::Reached);
         search.reach_immortals(objects);
+        pointed_to.iter().for_each(|block| search.states[block.index()] = BlockState::Unknown);
         search.take_objects(objects);
         let overcounted = search.overcounted(objects);
         for block in overcounted {
@@ -72,6 +89,31 @@ impl Unreachable {
         }
         search.follow(BlockState::OfObjects, BlockState::Garbage);
         Self { states: search.states }
+    }
+
+    /// Objects that a root leads to, and all of whose references come from garbage; in order.
+    fn held_by_garbage(&self, graph: &Graph, objects: &impl ReferenceCounts) -> Vec<BlockId> {
+        // References that are not known yet, of each object that garbage points to.
+        let mut unknown: HashMap<BlockId, u64> = HashMap::new();
+        let mut open: Vec<BlockId> = graph.blocks().ids().filter(|&block| self.is_garbage(block)).collect();
+        let mut found = BTreeSet::new();
+        while let Some(block) = open.pop() {
+            for edge in graph.edges(block).iter().filter(|edge| graph.is_reference(**edge)) {
+                let target = edge.block();
+                if self.states[target.index()] != BlockState::Reached || !objects.is_object(target) {
+                    continue;
+                }
+                let left = unknown.entry(target).or_insert_with(|| {
+                    let counted = objects.references(target).unwrap_or(u64::MAX);
+                    counted.saturating_sub(graph.own_references(target).into())
+                });
+                *left = left.saturating_sub(1);
+                if *left == 0 && found.insert(target) {
+                    open.push(target);
+                }
+            }
+        }
+        found.into_iter().collect()
     }
 
     /// Whether Python's collector would free a block.
@@ -241,6 +283,30 @@ mod tests {
         }
         let found = states(&mut heap, &[(one, 2), (other, 1)], &[native, one, other]);
         assert_eq!(found, [BlockState::Unknown, BlockState::Overcounted, BlockState::Overcounted]);
+    }
+
+    /// A table of native code, which a root leads to, points to an object that a ring holds; and that object holds data.
+    fn ring_beside_a_table(count: u64) -> Vec<BlockState> {
+        let mut heap = Heap::default();
+        let [table, one, other, message, data] =
+            [0x1000, 0x1100, 0x1200, 0x1300, 0x1400].map(|at| heap.block(at, 64, 1));
+        heap.name(0, 1, table);
+        for (from, to) in [(table, message), (one, other), (other, one), (one, message), (message, data)] {
+            heap.point(from, to);
+        }
+        let objects = [(one, 1), (other, 1)];
+        objects.iter().for_each(|&(address, _)| heap.track(address));
+        let graph = heap.graph();
+        let counts = objects.into_iter().chain([(message, count)]).collect();
+        let found = Unreachable::of(&graph, &Counted { graph: &graph, counts });
+        [table, one, message, data].map(|at| found.states[id_at(&graph, at).index()]).to_vec()
+    }
+
+    #[test]
+    fn a_table_that_counts_no_reference_holds_nothing_that_garbage_holds() {
+        let [reached, garbage] = [BlockState::Reached, BlockState::Garbage];
+        assert_eq!(ring_beside_a_table(1), [reached, garbage, garbage, garbage]);
+        assert_eq!(ring_beside_a_table(2), [reached, garbage, reached, reached], "the table counts one, too");
     }
 
     #[test]
