@@ -11,6 +11,7 @@ extern crate alloc;
 
 pub mod arena;
 pub mod atomic;
+pub mod canary;
 pub mod environment;
 pub mod library_loops;
 pub mod loss;

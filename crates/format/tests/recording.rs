@@ -232,7 +232,7 @@ fn an_unknown_chunk_is_skipped_and_named() {
     let bytes = with_chunk(&encode(&sample()), 77, b"what a later version adds");
     let decoded = decode(&bytes).unwrap();
     assert_eq!(decoded.recording, sample());
-    let version = Version { major: 2, minor: 15 };
+    let version = Version { major: 2, minor: 16 };
     assert_eq!(decoded.damage[0].fault, Fault::UnknownKind { kind: 77, version });
 }
 
@@ -262,9 +262,9 @@ fn bytes_after_the_seal_are_reported() {
 #[test]
 fn a_newer_major_version_is_refused_with_both_versions() {
     let error = decode(&with_version(&encode(&sample()), 3, 1)).unwrap_err();
-    let (found, known) = (Version { major: 3, minor: 1 }, Version { major: 2, minor: 15 });
+    let (found, known) = (Version { major: 3, minor: 1 }, Version { major: 2, minor: 16 });
     assert_eq!(error, DecodeError::NewerVersion { found, known });
-    assert_eq!(error.to_string(), "it has format 3.1, and this heaplens reads formats up to 2.15");
+    assert_eq!(error.to_string(), "it has format 3.1, and this heaplens reads formats up to 2.16");
 }
 
 #[test]
@@ -383,6 +383,22 @@ fn the_recording_that_format_2_11_wrote_is_still_read() {
 fn the_recording_that_format_2_13_wrote_is_still_read() {
     let decoded = decode(include_bytes!("fixtures/format-2.13.recording")).unwrap();
     assert_eq!(decoded, Decoded { recording: sample_of_format_2_13(), damage: vec![] });
+}
+
+#[test]
+fn the_recording_that_format_2_16_wrote_is_still_read() {
+    let decoded = decode(include_bytes!("fixtures/format-2.16.recording")).unwrap();
+    assert_eq!(decoded, Decoded { recording: sample(), damage: vec![] });
+}
+
+#[test]
+fn a_damaged_block_of_a_site_that_is_not_there_is_left_out() {
+    let mut broken = sample();
+    broken.processes[0].canary_checks[1].damaged[0].site = 77;
+    let decoded = decode(&encode(&broken)).unwrap();
+    assert_eq!(decoded.recording.processes[0].canary_checks[1].damaged, []);
+    let dropped = Fault::Dropped { violation: Violation::ErrorWithoutStack, count: 1 };
+    assert_eq!(decoded.damage.iter().map(|damage| damage.fault.clone()).collect::<Vec<_>>(), [dropped]);
 }
 
 #[test]

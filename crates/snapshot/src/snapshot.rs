@@ -1,5 +1,6 @@
 //! The snapshot itself.
 
+use heaplens_format::recording::errors::CanaryCheck;
 use heaplens_format::{Addr, Nanos, Pid};
 
 use crate::block::Block;
@@ -29,6 +30,8 @@ pub struct Snapshot {
     pub pause: Nanos,
     /// What is known to be missing.
     pub missing: Missing,
+    /// What the canaries behind its blocks say, at no moment yet; `None` where they have none, or tables and memory are not of one moment.
+    pub canaries: Option<CanaryCheck>,
     /// Sites whose blocks are to be examined, in order: those of a section. `None`: all are.
     pub focus: Option<Vec<u32>>,
 }

@@ -8,9 +8,10 @@ use core::sync::atomic::Ordering::Relaxed;
 
 use heaplens_format::arena::Family;
 use heaplens_format::arena::error::CalledFunction;
+use heaplens_format::canary::padded;
 use heaplens_format::{Addr, Bytes};
 use heaplens_tracker::checks::canary;
-use heaplens_tracker::events::{AfterFree, DEFAULT_ALIGNMENT, Freeing, Wanted};
+use heaplens_tracker::events::{AfterFree, Claimed, DEFAULT_ALIGNMENT, Freeing, Wanted};
 use heaplens_tracker::{Caller, Guard, Nesting, lifecycle, tracker};
 
 use crate::c::arguments;
@@ -54,7 +55,7 @@ pub(crate) fn allocate(
 
 /// A block with its canary, where blocks have any. A size that is too large for one is passed on, to fail as it would.
 pub(crate) fn with_canary(size: usize, real: &mut dyn FnMut(usize) -> *mut c_void) -> *mut c_void {
-    match canary::padded(size).filter(|_| tracker().checks.has_canaries()) {
+    match padded(size).filter(|_| tracker().checks.has_canaries()) {
         None => real(size),
         Some(whole) => {
             let block = real(whole);
@@ -80,18 +81,8 @@ pub(crate) fn release(
     // Other blocks may be given back as well.
     let guard = Guard::enter(if nesting == Nesting::Never { allocator_nesting() } else { nesting });
     let after = match &guard {
-        Some(guard) => {
-            lifecycle::is_recording(guard); // a forked child has tables of its own from here on
-            let known = tracker().block_at(addr);
-            if let Some(known) = known {
-                tracker().check_around(guard, addr, known, caller);
-            }
-            tracker().on_checked_free(guard, addr, by, caller);
-            tracker().after_checked_free(guard, addr, known, caller, give_back)
-        }
-        // Inside of a hook: what has a canary is not known there, and what has a guard is not the allocator's.
-        None if tracker().checks.guards.contains(block as usize) => AfterFree::Kept,
-        None => AfterFree::Free,
+        Some(guard) => tracker().on_checked_free(guard, addr, (by, caller), give_back),
+        None => tracker().after_unseen_free(addr), // inside of a hook
     };
     if matches!(after, AfterFree::Free) {
         real();
@@ -124,11 +115,10 @@ pub(crate) fn reallocate(old: *mut c_void, size: usize, by: Freeing, caller: Cal
         release(old, allocator_nesting(), (by, caller), &mut || give_back(old as usize));
         return core::ptr::null_mut();
     }
-    let known = tracker().block_at(addr);
-    if let Some(known) = known {
-        tracker().check_around(&guard, addr, known, caller);
-    }
     let claimed = tracker().before_realloc(&guard, addr, by, caller);
+    if let Some((addr, block)) = claimed.map(|claimed| claimed.block()) {
+        tracker().check_around(&guard, addr, block, caller);
+    }
     let is_large = asked.min(size) > ALWAYS_MOVED && !is_guarded;
     let new = if is_large { resize(old, size) } else { move_block(&guard, old, asked, size, caller) };
     if new.is_null() {
@@ -138,12 +128,18 @@ pub(crate) fn reallocate(old: *mut c_void, size: usize, by: Freeing, caller: Cal
         return new;
     }
     tracker().after_realloc(&guard, claimed);
-    if !is_large && let AfterFree::Free = tracker().after_checked_free(&guard, addr, known, caller, give_back)
-    {
+    if !is_large && let AfterFree::Free = after_move(&guard, addr, claimed, caller) {
         give_back(old as usize);
     }
     tracker().on_alloc(&guard, Addr::new(new as u64), Bytes::new(size as u64), Family::Malloc, caller);
     new
+}
+
+fn after_move(guard: &Guard, addr: Addr, claimed: Option<Claimed>, caller: Caller) -> AfterFree {
+    match claimed {
+        Some(claimed) => tracker().keep_freed(guard, claimed.block(), caller, give_back),
+        None => tracker().after_free_of_none(guard, addr, caller, give_back),
+    }
 }
 
 fn move_block(guard: &Guard, old: *mut c_void, asked: usize, size: usize, caller: Caller) -> *mut c_void {

@@ -240,7 +240,7 @@ extern "C" fn before_new(number: u32) -> Start {
     let found = operator.real.get().or_else(|| find_late(operator));
     if ready && number < 4 && checked::is_on() && is_plain() && real::OTHER_ALLOCATOR.load(Relaxed) {
         // There was no memory, and what the allocator's own operator finds now has no canary.
-        tracker().checks.distrust_operators();
+        tracker().trust_operators(false);
     }
     let guard = if ready { Guard::enter(Nesting::New) } else { None };
     let holds_guard = usize::from(guard.is_some());

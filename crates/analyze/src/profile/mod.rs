@@ -23,7 +23,7 @@ pub use heaplens_format::memory::{Category, Layer, SiteKind};
 pub(crate) use choice::Choice;
 pub use choice::NoSuchProcess;
 pub use counts::Counts;
-pub use errors::{AnalysedError, Engine, ErrorSection, MemoryErrors};
+pub use errors::{AnalysedError, ChangedBetween, Engine, ErrorSection, MemoryErrors};
 pub(crate) use holders::held_through;
 pub use holders::{HeldBy, Holders, path};
 pub use iterations::{Iterations, NamedMark};

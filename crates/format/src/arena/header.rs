@@ -166,6 +166,12 @@ pub struct Header {
     pub mappings: AtomicU64,
     /// Blocks that got guard pages.
     pub guarded_blocks: AtomicU64,
+    /// Families whose blocks have a canary behind them ([`crate::canary`]), as bits by their numbers.
+    pub canary_families: AtomicU32,
+    /// Where the range of addresses begins in which blocks have guard pages, and no such canary.
+    pub guard_start: AtomicU64,
+    /// Its length.
+    pub guard_length: AtomicU64,
     /// Where the stack of the thread that ends the process began when it began to: what lies below was left by functions
     /// that have returned. 0 while it does not, or where that was not seen.
     pub leaving_stack: AtomicU64,
@@ -397,6 +403,18 @@ impl<'a> HeaderView<'a> {
     field!(
         /// See [`Header::guarded_blocks`].
         guarded_blocks: u64 = guarded_blocks
+    );
+    field!(
+        /// See [`Header::canary_families`].
+        canary_families: u32 = canary_families
+    );
+    field!(
+        /// See [`Header::guard_start`].
+        guard_start: u64 = guard_start
+    );
+    field!(
+        /// See [`Header::guard_length`].
+        guard_length: u64 = guard_length
     );
     field!(
         /// See [`Header::mappings`].

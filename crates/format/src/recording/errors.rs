@@ -1,8 +1,10 @@
 //! Memory errors of a process: what it did wrong, where, and with which block.
 
+use alloc::vec::Vec;
+
 pub use crate::arena::error::{CalledFunction, ErrorKind};
 use crate::memory::Family;
-use crate::units::{Addr, Bytes, NodeId};
+use crate::units::{Addr, Bytes, Nanos, NodeId};
 
 /// An error that was made at one stack with blocks of one site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +29,33 @@ pub struct MemoryError {
     pub count: u64,
     /// What else there is to say, by kind: of [`ErrorKind::Overlap`] the address of the source, of [`ErrorKind::FishySize`] the size.
     pub extra: u64,
+    /// When it was made, or found, the first time, since the start of the run; zero in recordings before format 2.16.
+    pub at: Nanos,
+}
+
+/// The most damaged blocks of a check that are kept: with so many, others may have been damaged, too.
+pub const MOST_DAMAGED: usize = 64;
+
+/// What the canaries behind all live blocks said at a moment of the run, in a heap snapshot.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CanaryCheck {
+    /// The moment, since the start of the run.
+    pub at: Nanos,
+    /// How many blocks had one.
+    pub blocks: u64,
+    /// The first of those whose canary was changed, [`MOST_DAMAGED`] at most.
+    pub damaged: Vec<DamagedBlock>,
+}
+
+/// A live block behind which bytes were changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DamagedBlock {
+    /// The block.
+    pub block: ErrorBlock,
+    /// The stack that allocated it, as the sites of the recording are numbered.
+    pub site: u32,
+    /// The first byte that was changed.
+    pub changed: Addr,
 }
 
 /// The block that an error is about.

@@ -28,7 +28,7 @@ pub use counters::{CountUntil, CounterRow, Counters, Note};
 pub use damage::{Damage, DecodeError, Fault, PayloadFault, Violation};
 pub use decode::{Decoded, decode};
 pub use encode::encode;
-pub use errors::{ErrorBlock, ErrorKind, MemoryError};
+pub use errors::{CanaryCheck, DamagedBlock, ErrorBlock, ErrorKind, MemoryError};
 pub use heap::{
     BaseClass, ClassRow, GrowingNode, Heap, HeapMoment, HeapView, Holder, LimitedNode, PathNode, ReusedSite,
     Step, UnreachableSite,

@@ -10,7 +10,7 @@ use crate::loss::Loss;
 use crate::memory::SiteKind;
 pub use crate::recording::amount::Amount;
 use crate::recording::counters::Counters;
-use crate::recording::errors::MemoryError;
+use crate::recording::errors::{CanaryCheck, MemoryError};
 use crate::recording::heap::Heap;
 use crate::recording::leaks::LeakCheck;
 use crate::recording::ledger::{Ledger, SpaceLedgers};
@@ -139,6 +139,8 @@ pub struct Process {
     pub errors: Vec<MemoryError>,
     /// Blocks that had guard pages. 0 before format 2.14.
     pub guarded_blocks: u64,
+    /// What the canaries behind its blocks said while it ran, in the order of time. Empty before format 2.16.
+    pub canary_checks: Vec<CanaryCheck>,
     /// Its parts whose leaks were checked. Empty before format 2.13.
     pub sections: Vec<CheckedSection>,
 }

@@ -51,8 +51,13 @@ pub(super) fn uphold(process: &mut Process, tallies: &mut Tallies) {
 
 /// An error is true whatever became of its stacks.
 fn uphold_errors(process: &mut Process, tally: &mut Tally) {
-    let nodes = process.nodes.len();
+    let (nodes, sites) = (process.nodes.len(), process.sites.len());
     let exists = |node: &NodeId| node.get() as usize <= nodes;
+    for check in &mut process.canary_checks {
+        let before = check.damaged.len();
+        check.damaged.retain(|damaged| (damaged.site as usize) < sites);
+        (check.damaged.len()..before).for_each(|_| tally.add(Violation::ErrorWithoutStack));
+    }
     for error in &mut process.errors {
         let stacks = [Some(error.stack), error.allocated, error.freed];
         if stacks.iter().flatten().all(exists) {

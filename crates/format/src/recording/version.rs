@@ -3,7 +3,7 @@
 use core::fmt;
 
 /// What this code writes, and the newest that it fully reads.
-pub(super) const VERSION: Version = Version { major: 2, minor: 15 };
+pub(super) const VERSION: Version = Version { major: 2, minor: 16 };
 /// A version of the format. Another major version cannot be read; a newer minor one only adds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version {

@@ -3,7 +3,9 @@
 
 use heaplens_format::arena::Pseudo;
 use heaplens_format::memory::{Family, Space, SpaceKind};
-use heaplens_format::recording::errors::{CalledFunction, ErrorBlock, ErrorKind, MemoryError};
+use heaplens_format::recording::errors::{
+    CalledFunction, CanaryCheck, DamagedBlock, ErrorBlock, ErrorKind, MemoryError,
+};
 use heaplens_format::recording::{
     Amount, BaseClass, Change, ClassRow, Code, CountUntil, CounterRow, Counters, Exit, Frame, FrameSymbol,
     Function, GrowingNode, HeapMoment, HeapView, History, Holder, Interpreter, LeakCheck, LeakKind, Ledger,
@@ -22,10 +24,20 @@ pub fn sample() -> Recording {
     let base = BaseClass { class: "shop.Download".into(), base: "threading.Thread".into() };
     recording.processes[0].heap.views[0].bases = vec![base];
     recording.processes[0].guarded_blocks = 1500;
+    for (at, error) in (70..).zip(&mut recording.processes[0].errors) {
+        error.at = Nanos::new(at);
+    }
+    let block = ErrorBlock { start: Addr::new(0x7000), size: Bytes::new(24), family: Family::Malloc };
+    let damaged = vec![DamagedBlock { block, site: 0, changed: Addr::new(0x7018) }];
+    recording.processes[0].canary_checks = vec![
+        CanaryCheck { at: Nanos::new(50), blocks: 4, damaged: Vec::new() },
+        CanaryCheck { at: Nanos::new(60), blocks: 5, damaged },
+    ];
     recording
 }
 
-/// What format 2.13 could say: neither how often loops were entered, nor what classes inherit from, nor how many blocks had guard pages.
+/// What format 2.13 could say: neither how often loops were entered, nor what classes inherit from, nor how many blocks had guard pages, nor
+/// when errors were made, nor what canaries said.
 pub fn sample_of_format_2_13() -> Recording {
     let mut recording = sample_of_format_2_11();
     recording.processes[0].errors = vec![
@@ -44,6 +56,7 @@ pub fn sample_of_format_2_13() -> Recording {
             }),
             count: 7,
             extra: 0,
+            at: Nanos::default(),
         },
         MemoryError {
             kind: ErrorKind::Overlap,
@@ -56,6 +69,7 @@ pub fn sample_of_format_2_13() -> Recording {
             block: None,
             count: 1,
             extra: 0x600a,
+            at: Nanos::default(),
         },
     ];
     recording

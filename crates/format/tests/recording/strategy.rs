@@ -180,19 +180,22 @@ fn error(nodes: u32) -> impl Strategy<Value = MemoryError> {
         size,
         family,
     });
-    let numbers = (any::<u64>(), bytes(), any::<u64>(), any::<u64>());
+    let numbers = (any::<u64>(), bytes(), any::<u64>(), any::<u64>(), any::<u64>());
     (what, stacks, option::of(block), numbers).prop_map(
-        |((kind, function), (stack, allocated, freed), block, (address, access, count, extra))| MemoryError {
-            kind,
-            function: CalledFunction::new(function),
-            stack: NodeId::new(stack),
-            allocated: allocated.map(NodeId::new),
-            freed: freed.map(NodeId::new),
-            address: Addr::new(address),
-            access,
-            block,
-            count,
-            extra,
+        |((kind, function), (stack, allocated, freed), block, (address, access, count, extra, at))| {
+            MemoryError {
+                kind,
+                function: CalledFunction::new(function),
+                stack: NodeId::new(stack),
+                allocated: allocated.map(NodeId::new),
+                freed: freed.map(NodeId::new),
+                address: Addr::new(address),
+                access,
+                block,
+                count,
+                extra,
+                at: Nanos::new(at),
+            }
         },
     )
 }

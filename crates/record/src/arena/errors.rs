@@ -5,14 +5,18 @@ use std::mem::offset_of;
 
 use heaplens_format::arena::error::{ERROR_SIZE, ErrorRecord, ErrorWhat, MOST_ERRORS};
 use heaplens_format::recording::errors::{ErrorBlock, MemoryError};
-use heaplens_format::{Addr, Bytes, NodeId};
+use heaplens_format::{Addr, Bytes, Nanos, NodeId};
 
 use super::records::word;
 use super::stacks::{Order, Trie};
 
 /// The errors in the order in which they were first seen. Their nodes are those of the arena.
-pub(crate) fn read(records: &[u8]) -> Vec<MemoryError> {
-    records.chunks_exact(ERROR_SIZE).take(MOST_ERRORS).filter_map(one).collect()
+pub(crate) fn read(records: &[u8], since_start: impl Fn(u64) -> Nanos) -> Vec<MemoryError> {
+    records
+        .chunks_exact(ERROR_SIZE)
+        .take(MOST_ERRORS)
+        .filter_map(|record| one(record, &since_start))
+        .collect()
 }
 
 /// Marks their stacks.
@@ -34,7 +38,7 @@ pub(crate) fn number(errors: &mut [MemoryError], order: &Order) {
     }
 }
 
-fn one(record: &[u8]) -> Option<MemoryError> {
+fn one(record: &[u8], since_start: &impl Fn(u64) -> Nanos) -> Option<MemoryError> {
     let count = word(record, offset_of!(ErrorRecord, count));
     let what = ErrorWhat::from_word(word(record, offset_of!(ErrorRecord, what)))?;
     let node = |at: usize| NodeId::new(word(record, at) as u32);
@@ -56,6 +60,7 @@ fn one(record: &[u8]) -> Option<MemoryError> {
         block,
         count,
         extra: word(record, offset_of!(ErrorRecord, extra)),
+        at: since_start(word(record, offset_of!(ErrorRecord, at_ns))),
     })
 }
 
@@ -93,8 +98,9 @@ mod tests {
             block: Some(block),
             count: 3,
             extra: 9,
+            at: Nanos::new(1),
         };
-        assert_eq!(read(&records), [expected]);
+        assert_eq!(read(&records, Nanos::new), [expected]);
     }
 
     #[test]
@@ -104,7 +110,7 @@ mod tests {
             family: Family::Malloc,
             function: CalledFunction::FREE,
         };
-        let mut errors = read(&record(1, what.word(), [77, 78, 79, 0], 0));
+        let mut errors = read(&record(1, what.word(), [77, 78, 79, 0], 0), Nanos::new);
         let mut trie = Trie::new(&[], &[]);
         enter(&mut errors, &mut trie);
         assert_eq!((errors[0].stack, errors[0].allocated, errors[0].freed), (NodeId::default(), None, None));

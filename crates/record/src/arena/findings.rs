@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use heaplens_format::recording::errors::CanaryCheck;
 use heaplens_format::recording::{Heap, HeapView, LeakCheck, Ledger, LostSite, SectionCheck};
 
 use super::marks::Records;
@@ -18,12 +19,14 @@ pub(crate) struct Findings {
     pub(crate) heap: Heap,
     /// The last leak check of each section, by its number.
     pub(crate) sections: BTreeMap<u32, SectionCheck>,
+    /// What the canaries behind blocks said while it ran.
+    pub(crate) canary_checks: Vec<CanaryCheck>,
 }
 
 impl Findings {
     /// Converts numbers of sites from those of the arena to those of the recording.
     pub(super) fn number_sites(&mut self, records: &[Records]) {
-        let Self { ledgers, leaks, heap, sections } = self;
+        let Self { ledgers, leaks, heap, sections, canary_checks } = self;
         let index_of = |number: u32| {
             let index = records.binary_search_by_key(&number, |record| record.numbers[0]).ok()?;
             u32::try_from(index).ok()
@@ -39,6 +42,11 @@ impl Findings {
                 number_lost(lost, index_of);
             }
             check.view.iter_mut().for_each(|view| number_view(view, index_of));
+        }
+        for check in canary_checks {
+            check
+                .damaged
+                .retain_mut(|damaged| index_of(damaged.site).map(|site| damaged.site = site).is_some());
         }
         for view in &mut heap.views {
             number_view(view, index_of);

@@ -55,6 +55,8 @@ pub struct HeaderReading {
     pub snapshot_of_loop: u32,
     /// The number of the leak check that it waits for.
     pub leak_check_wanted: Option<u32>,
+    /// Whether there are canaries behind its blocks.
+    pub has_canaries: bool,
 }
 
 /// Reads the counters alone: one `pread` of the header.
@@ -83,6 +85,7 @@ pub fn read_header(file: &File) -> Result<HeaderReading, ArenaError> {
             .filter(|&wanted| wanted > header.leak_checks_made()),
         snapshots_wanted: header.snapshots_wanted(),
         snapshot_of_loop: header.snapshot_of_loop(),
+        has_canaries: header.canary_families() != 0,
     })
 }
 

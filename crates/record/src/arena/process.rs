@@ -49,7 +49,8 @@ pub(crate) fn read_with_findings(
     let [changes, loops] = [Region::Changes, Region::Loops].map(|region| reader.region(region));
     let marks = reader.marks();
     let notes = reader.region(Region::Notes);
-    let mut errors = errors::read(&reader.region(Region::Errors)?);
+    let since_start = |ns: u64| Nanos::new(ns.saturating_sub(start_of_run.get()));
+    let mut errors = errors::read(&reader.region(Region::Errors)?, since_start);
     let [sites, slots, nodes, codes, modules, names, strings] = [
         Region::Sites,
         Region::Threads,
@@ -63,7 +64,6 @@ pub(crate) fn read_with_findings(
     let (sites, codes, strings) = (sites?, codes?, strings?);
     let modules = reader.modules(&modules?, &strings);
     let mut codes = Codes::new(&codes, &strings);
-    let since_start = |ns: u64| Nanos::new(ns.saturating_sub(start_of_run.get()));
     let loops = marks::loops(&loops?, &mut codes, since_start);
     let (marks, kept) = marks::marks(&marks?, header.moment(), &strings, &loops, since_start);
     let Found { nodes, sites, records, counted, threads, sets, begun } =
@@ -113,6 +113,7 @@ pub(crate) fn read_with_findings(
         counters,
         threads,
         errors,
+        canary_checks: findings.canary_checks,
         sections: checked,
         losses: reader.losses(),
         ..Process::default()

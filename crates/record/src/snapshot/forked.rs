@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 use heaplens_format::{Addr, Nanos, Pid};
 use heaplens_snapshot::{Missing, Snapshot};
 
+use super::canaries;
 use super::error::SnapshotError;
 use super::feasible::{Prepared, Program, prepare};
 use super::frozen::FrozenProcess;
@@ -52,7 +53,8 @@ pub(super) fn take(program: &Program<'_>, timeout: Duration) -> Result<Snapshot,
         missing: Missing::default(),
         keeper: Box::new(tracer),
     };
-    frozen.snapshot(&mut program.subject_at(copy.process), &tables)
+    let snapshot = frozen.snapshot(&mut program.subject_at(copy.process), &tables)?;
+    Ok(Snapshot { canaries: canaries::check(&tables, &snapshot.memory), ..snapshot })
 }
 
 /// Whose child the copy becomes, since it must not be the program's.

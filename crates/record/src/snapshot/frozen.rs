@@ -47,6 +47,7 @@ impl FrozenProcess<'_> {
             python,
             pause,
             missing,
+            canaries: None,
             focus: None,
         })
     }

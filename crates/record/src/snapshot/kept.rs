@@ -2,6 +2,7 @@
 
 use std::mem::discriminant;
 
+use heaplens_format::recording::errors::CanaryCheck;
 use heaplens_format::recording::{Heap, HeapMoment, HeapView, LeakCheck};
 use heaplens_snapshot::Examined;
 
@@ -12,6 +13,9 @@ use crate::arena::Findings;
 const KEPT: usize = 2;
 /// Snapshots on request that are kept.
 const ASKED_KEPT: usize = 16;
+
+/// Checks of the canaries that are kept.
+const CHECKS_KEPT: usize = 64;
 
 /// Keeps what was found in a program while it ran or at its exit, or why there is nothing.
 pub(crate) fn keep(findings: &mut Findings, found: Result<Examined, SnapshotError>, moment: HeapMoment) {
@@ -28,6 +32,17 @@ pub(crate) fn keep(findings: &mut Findings, found: Result<Examined, SnapshotErro
                 findings.leaks = Some(LeakCheck::NotDone(reason));
             }
         }
+    }
+}
+
+/// Keeps what the canaries said: the last checks, and each that found something.
+pub(crate) fn keep_check(findings: &mut Findings, check: CanaryCheck) {
+    let checks = &mut findings.canary_checks;
+    checks.push(check);
+    if checks.len() > CHECKS_KEPT
+        && let Some(first) = checks.iter().position(|check| check.damaged.is_empty())
+    {
+        checks.remove(first);
     }
 }
 

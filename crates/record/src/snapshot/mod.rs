@@ -7,6 +7,7 @@
 //!   self_forked  nobody may stop its threads ────────┘    with the root set (ledger)
 //! ```
 
+mod canaries;
 mod cost;
 mod error;
 mod feasible;
@@ -25,9 +26,10 @@ mod worker;
 use heaplens_format::recording::HeapMoment;
 use heaplens_snapshot::{Examined, Snapshot};
 
+pub(crate) use canaries::check as check_canaries;
 pub use error::SnapshotError;
 pub(crate) use feasible::Program;
-pub(crate) use kept::keep;
+pub(crate) use kept::{keep, keep_check};
 pub(crate) use labels::Labels;
 pub(crate) use running::copy;
 pub(crate) use schedule::{ProgramState, Schedule};

@@ -32,6 +32,8 @@ const POINTS_PART: u64 = 100;
 /// The expected cost of the first snapshot: a constant, and a part of its resident memory (20 ms for each GiB).
 const FIRST_COST: u64 = 2_000_000;
 const COST_OF_BYTES: u64 = 50;
+/// When the canaries behind blocks are checked for the first time.
+const FIRST_CHECK: Nanos = Nanos::new(200_000_000);
 
 /// The longest pause that is expected of a snapshot at the end of a loop, in nanoseconds.
 const LONGEST_PAUSE: u64 = 250_000_000;
@@ -74,6 +76,8 @@ pub(crate) struct Schedule {
     imported: Option<Nanos>,
     /// After which progress the next is due; `None` until growth was seen.
     next: Option<u64>,
+    /// When the canaries behind blocks are checked next; `None`: they never were.
+    next_check: Option<Nanos>,
     spent: u64,
     last: Option<u64>,
     is_over: bool,
@@ -134,6 +138,16 @@ impl Schedule {
     /// One was begun.
     pub(crate) fn begin(&mut self, state: ProgramState) {
         self.next = Some(state.progress().saturating_mul(2).max(1));
+    }
+
+    /// Whether the canaries behind blocks are to be checked: each time that the run has become twice as long.
+    pub(crate) fn is_check_due(&self, state: ProgramState) -> bool {
+        !self.is_over && state.now >= self.next_check.unwrap_or(FIRST_CHECK) && self.is_cheap(state)
+    }
+
+    /// A check was begun.
+    pub(crate) fn begin_check(&mut self, now: Nanos) {
+        self.next_check = Some(Nanos::new(now.get().saturating_mul(2)));
     }
 
     /// It is done.
@@ -229,6 +243,25 @@ mod tests {
         assert!(all[0] <= 200, "{all:?}");
         assert!(all.windows(2).all(|pair| pair[1] >= 2 * pair[0] && pair[1] <= 2 * pair[0] + 100), "{all:?}");
         assert!(all.len() >= 4, "{all:?}");
+    }
+
+    #[test]
+    fn canaries_are_checked_each_time_the_run_has_lasted_twice_as_long_if_that_is_cheap() {
+        let moments = |cost: Cost| {
+            let (mut schedule, mut all) = (Schedule::default(), Vec::new());
+            for at_ms in (0..10_000).step_by(20) {
+                let state = state(at_ms, None, MIB, 10 * MIB);
+                if schedule.is_check_due(state) {
+                    schedule.begin_check(state.now);
+                    schedule.end(cost);
+                    all.push(at_ms);
+                }
+            }
+            all
+        };
+        assert_eq!(moments(CHEAP), [200, 400, 800, 1600, 3200, 6400]);
+        let dear = Cost { pause: Nanos::new(50_000_000), faults: 0 };
+        assert_eq!(moments(dear), [200, 5000]);
     }
 
     #[test]

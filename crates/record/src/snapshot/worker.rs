@@ -6,6 +6,7 @@ use std::thread::{Scope, ScopedJoinHandle};
 use std::time::Instant;
 
 use heaplens_format::arena::header::SNAPSHOTS_TAKEN_OFFSET;
+use heaplens_format::recording::errors::CanaryCheck;
 use heaplens_format::recording::{HeapMoment, LeakCheck, SectionCheck};
 use heaplens_format::{Nanos, Pid};
 use heaplens_snapshot::{Examined, Snapshot, Span};
@@ -39,7 +40,7 @@ pub(crate) struct Request {
     pub(crate) at: Nanos,
     /// How many snapshots that the program has asked for are answered by this one.
     pub(crate) answers: u32,
-    /// Whether the whole heap is examined.
+    /// Whether the whole heap is examined. Without this and `sections` only the canaries behind its blocks are checked.
     pub(crate) is_whole: bool,
     /// Sections whose end it is: what they left is examined.
     pub(crate) sections: Vec<SectionPass>,
@@ -63,6 +64,8 @@ pub(crate) struct SnapshotOutcome {
     pub(crate) found: Result<Examined, SnapshotError>,
     /// What sections left, by their numbers.
     pub(crate) sections: Vec<(u32, SectionCheck)>,
+    /// What the canaries behind blocks said, where they were checked.
+    pub(crate) canaries: Option<CanaryCheck>,
     /// What it cost the program.
     pub(crate) cost: Cost,
 }
@@ -140,11 +143,14 @@ fn take(request: Request, examiner: &Examine<'_>) -> SnapshotOutcome {
         Ok(snapshot) => snapshot,
         Err(error) => {
             let reason = error.to_string();
-            let sections =
+            let sections: Vec<_> =
                 sections.iter().map(|pass| (pass.section, not_checked(*pass, at, &reason))).collect();
-            return SnapshotOutcome { name, cost: Cost::of_failure(&error), found: Err(error), sections };
+            let (cost, is_asked) = (Cost::of_failure(&error), is_whole || !sections.is_empty());
+            let found = if is_asked { Err(error) } else { Ok(Examined::default()) };
+            return SnapshotOutcome { name, found, sections, canaries: None, cost };
         }
     };
+    let canaries = snapshot.canaries.take().map(|check| CanaryCheck { at, ..check });
     let faults = Faults::begin(name.pid, at);
     let found = if is_whole { examine(&snapshot, moment, at, examiner) } else { Examined::default() };
     let sections = sections.iter().map(|pass| {
@@ -154,7 +160,7 @@ fn take(request: Request, examiner: &Examine<'_>) -> SnapshotOutcome {
     let sections = sections.collect();
     let pause = snapshot.pause;
     drop(snapshot);
-    SnapshotOutcome { name, cost: Cost { pause, faults: faults.end() }, found: Ok(found), sections }
+    SnapshotOutcome { name, found: Ok(found), sections, canaries, cost: Cost { pause, faults: faults.end() } }
 }
 
 /// Has what a section left examined: of a process that exits, unless the caller says otherwise.

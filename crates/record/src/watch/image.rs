@@ -12,6 +12,7 @@ use heaplens_format::arena::header::{
 };
 use heaplens_format::arena::ledger::LARGE;
 use heaplens_format::arena::section::SectionView;
+use heaplens_format::recording::errors::CanaryCheck;
 use heaplens_format::recording::{HeapMoment, LedgerMoment, Sample};
 use heaplens_format::{Bytes, Nanos, Pid};
 use heaplens_snapshot::Snapshot;
@@ -19,7 +20,7 @@ use heaplens_snapshot::Snapshot;
 use super::intervals::Intervals;
 use super::progress;
 use super::readings::Readings;
-use crate::arena::{self, Findings};
+use crate::arena::{self, Findings, Tables};
 use crate::ledger::{Ledgers, Reading, Subject};
 use crate::os::procfs;
 use crate::os::since;
@@ -52,6 +53,8 @@ pub(crate) struct Image {
     /// The leak check that the program waits for.
     leak_check_wanted: Option<u32>,
     imports: u32,
+    /// Whether there are canaries behind blocks.
+    has_canaries: bool,
     /// Whether the ledger at the end was asked for.
     is_at_end: bool,
 }
@@ -81,6 +84,7 @@ impl Image {
             snapshot_of_loop: 0,
             leak_check_wanted: None,
             imports: 0,
+            has_canaries: false,
             is_at_end: false,
         }
     }
@@ -127,6 +131,7 @@ impl Image {
         self.snapshot_of_loop = header.snapshot_of_loop;
         self.leak_check_wanted = header.leak_check_wanted;
         self.imports = header.imports;
+        self.has_canaries = header.has_canaries;
         let peak = resident.peak.saturating_sub(header.own_bytes);
         self.readings.peak_rss = self.readings.peak_rss.max(peak);
         if header.is_forked && resident.now >= Bytes::new(LARGE) {
@@ -183,9 +188,15 @@ impl Image {
         self.leak_check_wanted.is_some() && self.file.is_some()
     }
 
-    /// Stops a process that waits for a leak check.
-    pub(crate) fn stop_for_leak_check(&mut self, pid: Pid) -> Option<Snapshot> {
-        snapshot::stop(pid, self.ledgers.subject(), self.file.as_ref()?).ok()
+    /// Stops a process that waits for a leak check, and checks its canaries.
+    pub(crate) fn stop_for_leak_check(&mut self, pid: Pid, at: Nanos) -> Option<Snapshot> {
+        let file = self.file.as_ref()?;
+        let stopped = snapshot::stop(pid, self.ledgers.subject(), file).ok()?;
+        let tables = Tables::open(file).filter(|_| self.has_canaries);
+        if let Some(check) = tables.and_then(|tables| snapshot::check_canaries(&tables, &stopped.memory)) {
+            snapshot::keep_check(&mut self.readings.findings, CanaryCheck { at, ..check });
+        }
+        Some(stopped)
     }
 
     /// So many blocks were definitely lost at the leak check that the program waits for.
@@ -213,11 +224,22 @@ impl Image {
         self.request(name, HeapMoment::Running { iterations: iterations.unwrap_or(0) }, now)
     }
 
+    /// A check of the canaries behind all blocks, where it is due: it narrows down when one was changed.
+    pub(crate) fn canary_check_when_due(&mut self, name: ArenaName, now: Nanos) -> Option<Request> {
+        let state = self.state(now, None, self.readings.timeline.last()?);
+        if !self.has_canaries || self.is_at_end || !self.schedule.is_check_due(state) {
+            return None;
+        }
+        self.schedule.begin_check(now);
+        let request = self.request(name, HeapMoment::Running { iterations: 0 }, now)?;
+        Some(Request { is_whole: false, ..request })
+    }
+
     fn state(&self, now: Nanos, iterations: Option<u64>, sample: Sample) -> ProgramState {
         ProgramState { now, iterations, live: sample.live, rss: sample.rss, imports: self.imports }
     }
 
-    /// The same at a mark, or where the program asked for it. Without `takes_whole` only the ends of sections have one.
+    /// The same at a mark, or where the program asked for it. Without `takes_whole` only the ends of sections have one, and canaries are checked.
     pub(crate) fn snapshot_when_asked(
         &mut self,
         name: ArenaName,
@@ -234,9 +256,10 @@ impl Image {
         let sections = self.sections_that_wait();
         let is_asked = self.snapshots_wanted - self.snapshots_begun > u32::from(!sections.is_empty());
         let is_whole = takes_whole && (is_marked || is_asked);
+        let is_taken = is_whole || !sections.is_empty() || self.has_canaries;
         self.snapshots_begun = self.snapshots_wanted;
         let request = self.request(name, HeapMoment::Asked, now)?;
-        (is_whole || !sections.is_empty()).then_some(Request { is_whole, sections, ..request })
+        is_taken.then_some(Request { is_whole, sections, ..request })
     }
 
     /// Sections that ended and have asked for a snapshot.
@@ -295,6 +318,11 @@ impl Image {
         }
     }
 
+    /// Whether there are canaries behind its blocks, which a snapshot checks.
+    pub(crate) fn has_canaries(&self) -> bool {
+        self.has_canaries
+    }
+
     /// Whether it is exiting, so that no snapshot is taken any more.
     pub(crate) fn is_at_end(&self) -> bool {
         self.is_at_end
@@ -323,6 +351,10 @@ impl Image {
             self.schedule.give_up();
         }
         self.readings.findings.sections.extend(outcome.sections);
+        outcome
+            .canaries
+            .into_iter()
+            .for_each(|check| snapshot::keep_check(&mut self.readings.findings, check));
         snapshot::keep(&mut self.readings.findings, outcome.found, HeapMoment::Running { iterations: 0 });
     }
 

@@ -147,6 +147,7 @@ mod tests {
             snapshots_wanted: 0,
             snapshot_of_loop: 0,
             leak_check_wanted: None,
+            has_canaries: false,
         }
     }
 

@@ -227,7 +227,7 @@ impl<'a> Watch<'a> {
     /// How many blocks of a process that waits are definitely lost.
     fn lost_now(&mut self, name: ArenaName, worker: &mut Worker<'_, '_>) -> Option<u32> {
         let (examine, at) = (worker.examine()?, self.clock.elapsed());
-        let stopped = self.images.get_mut(&name)?.stop_for_leak_check(name.pid)?;
+        let stopped = self.images.get_mut(&name)?.stop_for_leak_check(name.pid, at)?;
         self.keep(worker.wait());
         match snapshot::examine(&stopped, HeapMoment::Asked, at, examine).leaks? {
             LeakCheck::Done(sites) => {
@@ -243,7 +243,8 @@ impl<'a> Watch<'a> {
     fn answer_requests(&mut self, name: ArenaName) {
         let (takes_whole, takes_sections) = (self.snapshots_when_asked, self.checks_sections);
         let Some(image) = self.images.get_mut(&name) else { return };
-        let is_taken = takes_whole || takes_sections && !image.sections_that_wait().is_empty();
+        let is_taken =
+            takes_whole || image.has_canaries() || takes_sections && !image.sections_that_wait().is_empty();
         if image.is_at_end() || !is_taken {
             image.refuse_snapshots();
         }
@@ -277,6 +278,7 @@ impl<'a> Watch<'a> {
             .iter_mut()
             .find_map(|(name, image)| image.snapshot_when_asked(*name, now, takes_whole));
         let wanted = asked.or_else(|| if at_growth { self.snapshot_when_due(now) } else { None });
+        let wanted = wanted.or_else(|| self.canary_check_when_due(now));
         wanted.into_iter().for_each(|request| worker.begin(request));
     }
 
@@ -290,6 +292,10 @@ impl<'a> Watch<'a> {
         living.truncate(MOST_WATCHED);
         let due = |(name, sample)| self.images.get_mut(&name)?.snapshot_when_due(name, now, sample);
         living.into_iter().find_map(due)
+    }
+
+    fn canary_check_when_due(&mut self, now: Nanos) -> Option<Request> {
+        self.images.iter_mut().find_map(|(name, image)| image.canary_check_when_due(*name, now))
     }
 
     fn keep(&mut self, outcome: Option<SnapshotOutcome>) {

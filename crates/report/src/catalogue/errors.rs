@@ -3,7 +3,7 @@
 use heaplens_analyze::profile::{AnalysedError, StackFrame};
 use heaplens_analyze::suppressions::{Generated, Names};
 
-use super::number::count;
+use super::number::{count, seconds};
 use super::stack::label::NO_STACK;
 use super::stack::location::frame_text;
 use super::wording::{one_line, plural_count};
@@ -70,6 +70,16 @@ pub(crate) fn lines(error: &AnalysedError, room: usize) -> Vec<(&'static str, St
             .map(|(name, stack)| (name, line_of(stack, room))),
     );
     lines
+}
+
+/// When the bytes were changed, as far as that is known.
+pub(crate) fn changed_between(error: &AnalysedError) -> Option<String> {
+    let changed = error.changed?;
+    let until = format!("changed at {}", seconds(changed.changed));
+    Some(match changed.intact {
+        Some(intact) => format!("The bytes were intact at {} of the run, and {until}", seconds(intact)),
+        None => format!("The bytes were {until} of the run"),
+    })
 }
 
 fn line_of(stack: &[StackFrame], room: usize) -> String {

@@ -4,7 +4,7 @@ use heaplens_analyze::Profile;
 use heaplens_analyze::profile::{AnalysedError, ErrorSection};
 
 use super::markup::Markup;
-use crate::catalogue::errors::{ErrorGroup, grouped, headline};
+use crate::catalogue::errors::{ErrorGroup, changed_between, grouped, headline};
 use crate::catalogue::number::count;
 use crate::catalogue::stack::label::NO_STACK;
 use crate::catalogue::stack::location::frame_text;
@@ -38,6 +38,9 @@ fn write_group(group: &ErrorGroup<'_>, page: &mut Markup) {
     let kind = group.first.memcheck_kind.clone();
     page.inside("article", &[("class", "memory-error"), ("data-error", &kind)], |page| {
         page.inside("h3", &[], |page| page.name(&headline(group)));
+        if let Some(text) = changed_between(group.first) {
+            page.element("p", &[], &text);
+        }
         write_stacks(group.first, page);
     });
 }

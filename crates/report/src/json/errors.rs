@@ -2,6 +2,7 @@
 
 use heaplens_analyze::Profile;
 use heaplens_analyze::profile::{AnalysedError, ProcessRow, StackFrame};
+use heaplens_format::Nanos;
 use serde::ser::{Serialize, Serializer};
 
 use super::{FrameFields, frame};
@@ -27,6 +28,9 @@ pub(super) struct ErrorFields<'a> {
     allocated: ErrorStack<'a>,
     freed: ErrorStack<'a>,
     origin: ErrorStack<'a>,
+    /// Between which moments of the run the bytes were changed; `null` where that is not known.
+    intact_at_seconds: Option<f64>,
+    changed_at_seconds: Option<f64>,
     engine: &'static str,
 }
 
@@ -50,8 +54,14 @@ fn fields<'a>(row: &ProcessRow, error: &'a AnalysedError) -> ErrorFields<'a> {
         allocated: ErrorStack(&error.allocated),
         freed: ErrorStack(&error.freed),
         origin: ErrorStack(&error.origin),
+        intact_at_seconds: error.changed.and_then(|changed| changed.intact).map(seconds),
+        changed_at_seconds: error.changed.map(|changed| seconds(changed.changed)),
         engine: error.engine.name(),
     }
+}
+
+fn seconds(moment: Nanos) -> f64 {
+    moment.get() as f64 / 1e9
 }
 
 pub(super) struct ErrorStack<'a>(pub(super) &'a [StackFrame]);

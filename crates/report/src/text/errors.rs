@@ -7,7 +7,7 @@ use heaplens_analyze::profile::{AnalysedError, StackFrame};
 
 use super::leak_options::{LeakOptions, frame_line};
 use super::page::Page;
-use crate::catalogue::errors::{ErrorGroup, grouped, headline, lines, suppression};
+use crate::catalogue::errors::{ErrorGroup, changed_between, grouped, headline, lines, suppression};
 use crate::catalogue::number::count;
 use crate::catalogue::wording::{one_line, plural, plural_count};
 
@@ -68,6 +68,9 @@ pub(super) fn write_full(
                 _ => page.line(&format!("   {text}"))?,
             }
             write_stack(section.stack, options, page)?;
+        }
+        if let Some(text) = changed_between(error) {
+            page.line(&format!("   {text}"))?;
         }
         if let Some(options) = error.guard_options() {
             page.line(&format!("   To catch the access itself: {}", one_line(&options)))?;

@@ -92,20 +92,23 @@ impl Checks {
         self.has_canaries.load(Relaxed)
     }
 
-    /// Whether a block of this family has a canary, where blocks have any.
+    /// Whether a block of this family has a canary.
     pub fn has_canary(&self, family: Family) -> bool {
-        let is_trusted = || (self.families.load(Relaxed) >> (family as u32)) & 1 == 1;
-        self.has_canaries() && (family == Family::Malloc || is_trusted())
+        (self.families_with_canary() >> (family as u32)) & 1 == 1
     }
 
-    /// C++'s operators end in `malloc`, with the size that they were given. Those with an alignment round it up.
-    pub fn trust_operators(&self) {
-        self.families.fetch_or(OPERATORS, Relaxed);
+    /// Families whose blocks have a canary, as bits.
+    pub fn families_with_canary(&self) -> u32 {
+        if self.has_canaries() { self.families.load(Relaxed) | 1 << Family::Malloc as u32 } else { 0 }
     }
 
-    /// Not all that they give out came from `malloc`.
-    pub fn distrust_operators(&self) {
-        self.families.fetch_and(!OPERATORS, Relaxed);
+    /// Whether C++'s operators end in `malloc`, with the size that they were given. (Those with an alignment round it up.) It is false
+    /// where not all that they give out came from `malloc`.
+    pub(crate) fn trust_operators(&self, are_trusted: bool) {
+        match are_trusted {
+            true => self.families.fetch_or(OPERATORS, Relaxed),
+            false => self.families.fetch_and(!OPERATORS, Relaxed),
+        };
     }
 }
 

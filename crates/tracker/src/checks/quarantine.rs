@@ -9,7 +9,7 @@ use core::hint::spin_loop;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicBool, AtomicU64};
 
-use heaplens_format::{Addr, Bytes, NodeId};
+use heaplens_format::{Addr, Bytes, SiteId};
 
 use crate::sys;
 use crate::tables::blocks::Block;
@@ -28,8 +28,8 @@ pub struct Freed {
     pub addr: Addr,
     /// What it was.
     pub block: Block,
-    /// The stack that freed it.
-    pub freed: NodeId,
+    /// The site of the stack that freed it.
+    pub freed: Option<SiteId>,
 }
 
 /// In place of the address of a block that was taken out.
@@ -145,6 +145,13 @@ impl Quarantine {
         is_there
     }
 
+    /// The block that begins at an address, where it is inside.
+    pub fn find(&self, addr: Addr) -> Option<Freed> {
+        let mut found = None;
+        self.each(|freed| found = found.or((freed.addr == addr).then_some(freed)));
+        found
+    }
+
     /// What is inside, the oldest first; nothing where somebody else is at it. They stay.
     pub fn each(&self, mut action: impl FnMut(Freed)) {
         self.with_ring(|ring| {
@@ -238,14 +245,13 @@ pub unsafe fn first_change(block: usize, length: usize) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use heaplens_format::SiteId;
     use heaplens_format::arena::Family;
     use std::vec;
     use std::vec::Vec;
 
     fn freed(number: u64, size: u64) -> Freed {
         let block = Block { site: SiteId::new(7), size: Bytes::new(size), family: Family::Malloc };
-        Freed { addr: Addr::new(number * 4096 + 16), block, freed: NodeId::new(3) }
+        Freed { addr: Addr::new(number * 4096 + 16), block, freed: Some(SiteId::new(3)) }
     }
 
     #[test]
@@ -279,6 +285,7 @@ mod tests {
         quarantine.reset(Bytes::new(1000));
         quarantine.put(freed(1, 10));
         quarantine.put(freed(2, 10));
+        assert_eq!(quarantine.find(freed(2, 10).addr), Some(freed(2, 10)));
         assert!(quarantine.take_out(freed(1, 10).addr) && !quarantine.take_out(freed(1, 10).addr));
         let mut inside = Vec::new();
         quarantine.each(|freed| inside.push(freed.addr.get() / 4096));

@@ -5,9 +5,11 @@ use core::sync::atomic::Ordering::Relaxed;
 
 use heaplens_format::arena::Family;
 use heaplens_format::arena::error::{CalledFunction, ErrorKind, ErrorWhat, side_of_guard};
+use heaplens_format::canary::{MOST, damage_in, padded, words_of};
 use heaplens_format::environment::Guarding;
 use heaplens_format::{Addr, Bytes, Loss, NodeId, SiteId};
 
+use super::errors::Freeing;
 use crate::checks::quarantine::{self, Freed};
 use crate::checks::{Guarded, SlotState, canary};
 use crate::lifecycle::is_recording;
@@ -21,6 +23,7 @@ use crate::tables::sampling::mix;
 use crate::tables::sites;
 use crate::thread::guard::Guard;
 use crate::thread::thread_slot;
+use crate::thread::timer::Timer;
 use crate::thread::words::guard_countdown;
 use crate::tracker::Tracker;
 use crate::unwind::walk::{Cursor, NEXT};
@@ -45,6 +48,22 @@ pub struct Wanted {
 }
 
 impl Tracker {
+    /// Whether blocks of C++'s operators have a canary, from now on.
+    pub fn trust_operators(&self, are_trusted: bool) {
+        self.checks.trust_operators(are_trusted);
+        if is_own_arena() {
+            self.publish_checks();
+        }
+    }
+
+    /// Says in the arena which blocks have a canary.
+    pub(crate) fn publish_checks(&self) {
+        let (header, (start, length)) = (self.arena.header(), self.checks.guards.range());
+        header.canary_families.store(self.checks.families_with_canary(), Relaxed);
+        header.guard_start.store(start as u64, Relaxed);
+        header.guard_length.store(length as u64, Relaxed);
+    }
+
     /// A guarded block, where this one is to be guarded and can be.
     pub fn allocate_guarded(&self, guard: &Guard, wanted: Wanted, caller: Caller) -> Option<usize> {
         if !is_recording(guard) || !wanted.alignment.is_power_of_two() || !self.may_be_guarded() {
@@ -86,8 +105,10 @@ impl Tracker {
     #[cold]
     pub fn free_guarded_in_turn(&self, guard: &Guard, addr: usize, caller: Caller) {
         if is_recording(guard) {
-            let free = || self.free_guarded(guard, addr, self.outside(guard, caller), false);
-            timed(&self.checks.guards.spent, free);
+            timed(&self.checks.guards.spent, || {
+                let freed = self.site(guard, self.outside(guard, caller));
+                self.free_guarded(addr, freed, false);
+            });
         }
     }
 
@@ -138,12 +159,137 @@ impl Tracker {
         self.checks.has_canary(block.family).then_some(block.size.get() as usize)
     }
 
+    /// The program frees a block, or whatever it takes for one. `give_back` frees those that leave the quarantine.
+    pub fn on_checked_free(
+        &self,
+        guard: &Guard,
+        addr: Addr,
+        call: (Freeing, Caller),
+        give_back: impl Fn(usize),
+    ) -> AfterFree {
+        if !is_recording(guard) {
+            return self.after_unseen_free(addr);
+        }
+        let timer = Timer::start(guard);
+        let after = match self.remove_block(addr) {
+            Some(block) => {
+                let after = self.end_checked(guard, (addr, block), call, give_back);
+                self.count_free(guard, block);
+                after
+            }
+            None => self.end_unknown(guard, addr, call, give_back),
+        };
+        timer.stop(&self.arena);
+        after
+    }
+
+    /// The same where nothing is recorded: what has a canary is not known there, and what has a guard is not the allocator's.
+    pub fn after_unseen_free(&self, addr: Addr) -> AfterFree {
+        match self.checks.guards.contains(addr.get() as usize) {
+            true => AfterFree::Kept,
+            false => AfterFree::Free,
+        }
+    }
+
+    /// A block is out of the table, and still there.
+    fn end_checked(
+        &self,
+        guard: &Guard,
+        (addr, block): (Addr, Block),
+        call: (Freeing, Caller),
+        give_back: impl Fn(usize),
+    ) -> AfterFree {
+        if block.family != call.0.family {
+            self.on_other_family(guard, addr, block, call);
+        }
+        self.check_around(guard, addr, block, call.1);
+        self.keep_freed(guard, (addr, block), call.1, give_back)
+    }
+
+    /// What becomes of a block that is out of the table, and that the program has given up: by a free, or since `realloc` has moved it.
+    pub fn keep_freed(
+        &self,
+        guard: &Guard,
+        (addr, block): (Addr, Block),
+        caller: Caller,
+        give_back: impl Fn(usize),
+    ) -> AfterFree {
+        let is_guarded = self.checks.guards.contains(addr.get() as usize);
+        let stays = self.checks.has_canary(block.family) && self.checks.quarantine.takes(block.size);
+        if !is_guarded && !stays && !self.is_memcheck() {
+            return AfterFree::Free;
+        }
+        let freed = Freed { addr, block, freed: self.site(guard, caller) };
+        if is_guarded {
+            self.free_guarded(addr.get() as usize, freed.freed, true);
+            return AfterFree::Kept;
+        }
+        if stays {
+            return self.put_into_quarantine(freed, give_back);
+        }
+        self.note_freed(freed);
+        AfterFree::Free
+    }
+
+    /// No live block is known at the address.
+    #[cold]
+    #[inline(never)]
+    fn end_unknown(
+        &self,
+        guard: &Guard,
+        addr: Addr,
+        call: (Freeing, Caller),
+        give_back: impl Fn(usize),
+    ) -> AfterFree {
+        self.on_free_of_none(guard, addr, call);
+        self.after_free_of_none(guard, addr, call.1, give_back)
+    }
+
+    /// What becomes of what is no live block, whether that was an error or not.
+    #[cold]
+    pub fn after_free_of_none(
+        &self,
+        guard: &Guard,
+        addr: Addr,
+        caller: Caller,
+        give_back: impl Fn(usize),
+    ) -> AfterFree {
+        if self.checks.guards.contains(addr.get() as usize) {
+            self.free_guarded(addr.get() as usize, self.site(guard, caller), false);
+            return AfterFree::Kept;
+        }
+        self.leave_quarantine(addr, give_back);
+        AfterFree::Free
+    }
+
+    /// Where a block was freed first, for a second free.
+    fn note_freed(&self, freed: Freed) {
+        if self.is_memcheck()
+            && let Some(node) = self.node_of(freed.freed)
+        {
+            FREES.note(freed.addr, node);
+        }
+    }
+
+    /// Where the block that was at an address was freed.
+    pub(super) fn freed_at(&self, addr: Addr) -> Option<NodeId> {
+        match self.checks.quarantine.find(addr) {
+            Some(freed) => self.node_of(freed.freed),
+            None => FREES.at(addr),
+        }
+    }
+
+    fn node_of(&self, site: Option<SiteId>) -> Option<NodeId> {
+        sites::node(&self.arena, site?)
+    }
+
     /// A block that the program is about to give back: is it whole?
+    #[inline(always)]
     pub fn check_around(&self, guard: &Guard, addr: Addr, block: Block, caller: Caller) {
         let start = addr.get() as usize;
         let changed = match self.checks.guards.contains(start) {
             true => self.checks.guards.at(start).and_then(|found| self.checks.guards.damage(found.slot)),
-            // SAFETY: the block is in the table and its owner gives it to us now.
+            // SAFETY: the block is in the table, or was until now, and its owner gives it to us.
             false if self.checks.has_canary(block.family) => unsafe {
                 canary::damage(start, block.size.get() as usize)
             },
@@ -152,31 +298,6 @@ impl Tracker {
         if let Some(changed) = changed {
             self.report_damage(addr, block, changed, self.node(guard, caller));
         }
-    }
-
-    /// A block was freed, and is out of the table: what becomes of it? `give_back` frees those that leave the quarantine.
-    pub fn after_checked_free(
-        &self,
-        guard: &Guard,
-        addr: Addr,
-        block: Option<Block>,
-        caller: Caller,
-        give_back: impl Fn(usize),
-    ) -> AfterFree {
-        let start = addr.get() as usize;
-        if self.checks.guards.contains(start) {
-            self.free_guarded(guard, start, caller, block.is_some());
-            return AfterFree::Kept;
-        }
-        let Some(block) = block else {
-            self.leave_quarantine(addr, give_back);
-            return AfterFree::Free;
-        };
-        if !self.checks.has_canary(block.family) || !self.checks.quarantine.takes(block.size) {
-            return AfterFree::Free;
-        }
-        let freed = FREES.at(addr).or_else(|| self.node(guard, caller)).unwrap_or(NodeId::new(0));
-        self.put_into_quarantine(Freed { addr, block, freed }, give_back)
     }
 
     /// What the program frees a second time is given back first: the allocator finds it as it would alone.
@@ -190,10 +311,11 @@ impl Tracker {
     }
 
     /// `is_checked`: what lies around it was looked at.
-    fn free_guarded(&self, guard: &Guard, addr: usize, caller: Caller, is_checked: bool) {
+    fn free_guarded(&self, addr: usize, freed: Option<SiteId>, is_checked: bool) {
         let Some(found) = self.checks.guards.at(addr).filter(|found| found.state == SlotState::Live) else {
             return;
         };
+        let freed = self.node_of(freed);
         if !is_checked && let Some(changed) = self.checks.guards.damage(found.slot) {
             let allocated = found.slot.allocated.load(Relaxed);
             let at = Addr::new(addr as u64);
@@ -201,12 +323,11 @@ impl Tracker {
                 allocated: (allocated != 0).then(|| NodeId::new(allocated)),
                 start: at,
                 size: Bytes::new(found.size as u64),
-                ..self.damage_at(at, changed, Family::Malloc, self.node(guard, caller))
+                ..self.damage_at(at, changed, Family::Malloc, freed)
             };
             errors::record(&self.arena, &error);
         }
-        let freed = self.node(guard, caller).map_or(0, NodeId::get);
-        self.checks.guards.free(found.slot, freed);
+        self.checks.guards.free(found.slot, freed.map_or(0, NodeId::get));
     }
 
     fn put_into_quarantine(&self, freed: Freed, give_back: impl Fn(usize)) -> AfterFree {
@@ -216,12 +337,14 @@ impl Tracker {
             let leaving = self.checks.quarantine.put(freed);
             for old in leaving.blocks() {
                 self.check_freed(old);
+                self.note_freed(old);
                 give_back(old.addr.get() as usize);
             }
             if leaving.is_kept {
                 return AfterFree::Kept;
             }
         }
+        self.note_freed(freed);
         AfterFree::Free
     }
 
@@ -230,10 +353,9 @@ impl Tracker {
         let start = freed.addr.get() as usize;
         // SAFETY: it was filled when it came, and is not given back yet.
         let Some(changed) = (unsafe { quarantine::first_change(start, whole(&freed)) }) else { return };
-        let freed_at = (freed.freed.get() != 0).then_some(freed.freed);
         let what = what(ErrorKind::WriteAfterFree, freed.block.family);
         let error = NewError {
-            freed: freed_at,
+            freed: self.node_of(freed.freed),
             ..self.about(
                 NewError::at(what, NodeId::new(0), Addr::new(changed as u64)),
                 freed.addr,
@@ -313,7 +435,7 @@ pub const DEFAULT_ALIGNMENT: usize = 16;
 /// The bytes of a freed block that are filled: its canary as well.
 fn whole(freed: &Freed) -> usize {
     let size = freed.block.size.get() as usize;
-    canary::padded(size).unwrap_or(size)
+    padded(size).unwrap_or(size)
 }
 
 pub(super) fn what(kind: ErrorKind, family: Family) -> ErrorWhat {
@@ -322,13 +444,13 @@ pub(super) fn what(kind: ErrorKind, family: Family) -> ErrorWhat {
 
 /// The same as [`canary::damage`] for memory that may be gone.
 fn copied_damage(start: usize, size: usize) -> Option<usize> {
-    let mut copy = [0; canary::MOST];
-    let (first, length) = canary::words_of(start, size)?;
+    let mut copy = [0; MOST];
+    let (first, length) = words_of(start, size)?;
     let copy = copy.get_mut(..length)?;
     if sys::read_bytes(first as u64, copy) != length {
         return None;
     }
-    canary::damage_in(copy, start, size)
+    damage_in(copy, start, size)
 }
 
 /// Whether the turn of one of `blocks` blocks has come, on this thread.

@@ -201,7 +201,7 @@ impl Tracker {
         let error = NewError {
             site: Some(block.site),
             allocated: sites::node(&self.arena, block.site),
-            freed: if was_freed { FREES.at(start) } else { None },
+            freed: if was_freed { self.freed_at(start) } else { None },
             start,
             size: block.size,
             ..NewError::at(what, stack, address)

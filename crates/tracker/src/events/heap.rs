@@ -25,6 +25,11 @@ pub struct Claimed {
 }
 
 impl Claimed {
+    /// Where it begins, and what it is.
+    pub fn block(&self) -> (Addr, Block) {
+        (self.addr, self.block)
+    }
+
     /// Its size.
     pub fn size(&self) -> Bytes {
         self.block.size
@@ -71,15 +76,6 @@ impl Tracker {
         timer.stop(&self.arena);
     }
 
-    /// [`Self::on_free`] where blocks may have guards: an address before or in one of those may share a word of the table with it.
-    pub fn on_checked_free(&self, guard: &Guard, addr: Addr, by: Freeing, caller: Caller) {
-        if self.may_begin(addr) {
-            self.on_free(guard, addr, by, caller);
-        } else if is_recording(guard) {
-            self.on_free_of_none(guard, addr, (by, caller));
-        }
-    }
-
     /// The end of a block that is not alone in its granule, is too large for a word, or may not be a sample.
     #[inline(never)]
     fn free_slowly(&self, guard: &Guard, addr: Addr, call: (Freeing, Caller)) {
@@ -92,7 +88,8 @@ impl Tracker {
         }
     }
 
-    fn remove_block(&self, addr: Addr) -> Option<Block> {
+    /// Removes the block that begins at an address. Where blocks may have guards, an address before or in one of those may share a word of the table with it.
+    pub(super) fn remove_block(&self, addr: Addr) -> Option<Block> {
         if self.may_begin(addr) { self.blocks.remove(&self.arena, addr) } else { None }
     }
 

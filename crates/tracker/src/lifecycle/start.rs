@@ -135,6 +135,7 @@ fn make_arena(tracker: &Tracker, forked: bool) -> Result<(), Errno> {
     if length != 0 {
         mappings::on_map_by_allocator(arena, Addr::new(start as u64), Bytes::new(length as u64));
     }
+    tracker.publish_checks();
     arena.publish();
     Ok(())
 }

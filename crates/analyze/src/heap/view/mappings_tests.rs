@@ -45,6 +45,7 @@ fn snapshot(words: &[(u64, u64)]) -> Snapshot {
         python: None,
         pause: Nanos::default(),
         missing: Missing::default(),
+        canaries: None,
         focus: None,
     }
 }

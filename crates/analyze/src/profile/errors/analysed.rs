@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use heaplens_format::Nanos;
 use heaplens_format::environment::GuardSide;
 use heaplens_format::recording::ErrorKind;
 
@@ -69,10 +70,21 @@ pub struct AnalysedError {
     pub access: u64,
     /// On which side the block had a guard page, where a canary on its pages was changed.
     pub guarded: Option<GuardSide>,
+    /// Between which moments the bytes were changed, where canaries were checked while the program ran.
+    pub changed: Option<ChangedBetween>,
     /// How often it was made.
     pub count: u64,
     /// Who found it.
     pub engine: Engine,
+}
+
+/// Two moments of the run: before the first the bytes were intact, at the second they were changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChangedBetween {
+    /// The last check that found them intact, or that came before the block; `None` where there was none.
+    pub intact: Option<Nanos>,
+    /// When they were found to be changed.
+    pub changed: Nanos,
 }
 
 /// A sentence about an error, and the stack that belongs to it, which may be empty.

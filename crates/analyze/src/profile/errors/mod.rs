@@ -2,8 +2,9 @@
 //! the sentences that Memcheck has for it.
 
 mod analysed;
+mod canaries;
 mod of_process;
 mod sentences;
 
-pub use analysed::{AnalysedError, Engine, ErrorSection, MemoryErrors};
+pub use analysed::{AnalysedError, ChangedBetween, Engine, ErrorSection, MemoryErrors};
 pub(crate) use of_process::of;

@@ -6,6 +6,7 @@ use heaplens_format::recording::Process;
 use heaplens_format::recording::errors::{ErrorKind, MemoryError};
 
 use super::analysed::{AnalysedError, Engine, MemoryErrors};
+use super::canaries;
 use super::sentences;
 use crate::profile::stacks::{LineKey, StackFrame, Stacks, is_own};
 
@@ -13,13 +14,18 @@ use crate::profile::stacks::{LineKey, StackFrame, Stacks, is_own};
 pub(crate) fn of(process: &Process, stacks: &Stacks) -> MemoryErrors {
     let mut errors = MemoryErrors { guarded_blocks: process.guarded_blocks, ..MemoryErrors::default() };
     for error in &process.errors {
-        let analysed = analysed(error, stacks);
+        let analysed =
+            AnalysedError { changed: canaries::changed(process, error), ..analysed(error, stacks) };
         if error.kind != ErrorKind::MismatchedFree {
             add(&mut errors.reported, analysed);
         } else if is_proved(&analysed) {
             let is_users = is_own(&analysed.stack, &process.executable);
             add(if is_users { &mut errors.reported } else { &mut errors.of_libraries }, analysed);
         }
+    }
+    for (error, changed) in canaries::unreported(process) {
+        let what = canaries::FOUND_BY_CHECK.to_owned();
+        add(&mut errors.reported, AnalysedError { changed, what, ..analysed(&error, stacks) });
     }
     errors
 }

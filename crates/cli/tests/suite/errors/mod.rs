@@ -2,6 +2,7 @@
 
 mod allocators;
 mod arguments;
+mod between;
 mod fatal;
 mod frees;
 mod outputs;
