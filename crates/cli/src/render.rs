@@ -26,6 +26,13 @@ pub(crate) fn render(profile: &Profile, format: Format, options: text::Options) 
     bytes
 }
 
+/// What each import costs.
+pub(crate) fn import_tree(profile: &Profile, options: text::Options) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    text::import_tree::write(profile, options, &mut bytes).expect("writing to a Vec cannot fail");
+    bytes
+}
+
 /// The report as an HTML page.
 pub(crate) fn html_page(profile: &Profile) -> Vec<u8> {
     let mut bytes = Vec::new();

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use heaplens_format::environment::{Checks, Objects};
+use heaplens_format::environment::{Checks, Imports, Objects};
 use heaplens_format::recording::{HeapMoment, HeapView, Process};
 use heaplens_record::{Listeners, Recorded, RunOptions, run_with};
 use heaplens_snapshot::{Examined, Snapshot};
@@ -27,6 +27,7 @@ fn options(command: &[&Path]) -> RunOptions {
         agent: Some(AGENT),
         sample: None,
         objects: Objects::Sampled,
+        imports: Imports::Folded,
         follow: true,
         passive: true,
         frameworks: true,

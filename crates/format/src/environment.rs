@@ -40,6 +40,34 @@ impl Objects {
     }
 }
 
+/// What is kept of stacks inside imports: [`Imports::word`], or folded ones when absent.
+pub const IMPORTS: &str = "HEAPLENS_IMPORTS";
+
+/// What is kept of stacks inside imports of libraries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Imports {
+    /// The line that imports, and the modules that are being loaded.
+    #[default]
+    Folded,
+    /// Everything.
+    Full,
+}
+
+impl Imports {
+    /// As the environment says it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Folded => "folded",
+            Self::Full => "full",
+        }
+    }
+
+    /// What the environment says.
+    pub fn from_word(word: &[u8]) -> Option<Self> {
+        [Self::Folded, Self::Full].into_iter().find(|imports| imports.word().as_bytes() == word)
+    }
+}
+
 /// `1`: do not follow child programs across `exec`.
 pub const NO_FOLLOW: &str = "HEAPLENS_NO_FOLLOW";
 

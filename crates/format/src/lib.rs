@@ -18,6 +18,7 @@ pub mod loss;
 #[cfg(feature = "recording")]
 pub mod main_loop;
 pub mod memory;
+pub mod object_file;
 pub mod python_file;
 #[cfg(feature = "recording")]
 pub mod recording;

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use heaplens_format::environment::{Checks, Objects};
+use heaplens_format::environment::{Checks, Imports, Objects};
 use heaplens_format::recording::{Exit, Recording, Run};
 use heaplens_format::{Bytes, Pid};
 
@@ -28,6 +28,8 @@ pub struct RunOptions {
     pub sample: Option<Bytes>,
     /// Which small objects of Python are recorded.
     pub objects: Objects,
+    /// What is kept of stacks inside imports.
+    pub imports: Imports,
     /// Whether programs that the command starts are recorded too.
     pub follow: bool,
     /// Whether the reclaim test at exit (`gc.collect`, `malloc_trim`) is off.
@@ -165,6 +167,7 @@ fn run_recorded(options: &RunOptions, program: &Path, listeners: Listeners<'_>) 
         directory: session.path().to_owned(),
         sample: options.sample,
         objects: options.objects,
+        imports: options.imports,
         follow: options.follow,
         passive: options.passive,
         frameworks: options.frameworks,

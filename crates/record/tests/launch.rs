@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use heaplens_format::environment::{Checks, Objects};
+use heaplens_format::environment::{Checks, Imports, Objects};
 use heaplens_format::recording::Exit;
 use heaplens_record::{BareReason, LookupError, Outcome, Recorded, RunError, RunOptions, run};
 
@@ -19,6 +19,7 @@ fn options(command: &[&str], agent: Option<&'static [u8]>) -> RunOptions {
         agent,
         sample: None,
         objects: Objects::Sampled,
+        imports: Imports::Folded,
         follow: true,
         passive: false,
         frameworks: true,

@@ -9,7 +9,7 @@ use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 use heaplens_format::arena::MAGIC;
 use heaplens_format::arena::header::Header;
-use heaplens_format::environment::{Checks, Objects};
+use heaplens_format::environment::{Checks, Imports, Objects};
 use heaplens_format::recording::{Exit, Process, ProcessEnd, Recording};
 use heaplens_format::{Bytes, Nanos};
 use heaplens_record::{Outcome, Recorded, RunOptions, collect, run};
@@ -49,6 +49,7 @@ fn run_with_stand_in(command: &[&str]) -> Outcome {
         agent: Some(*AGENT),
         sample: None,
         objects: Objects::Sampled,
+        imports: Imports::Folded,
         follow: true,
         passive: false,
         frameworks: true,

@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use heaplens_format::environment::{Checks, Objects};
+use heaplens_format::environment::{Checks, Imports, Objects};
 use heaplens_format::recording::Exit;
 use heaplens_record::{RunOptions, run};
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -50,6 +50,7 @@ fn expect(script: &str, exit: Exit) -> Result<(), Failed> {
         agent: None,
         sample: None,
         objects: Objects::Sampled,
+        imports: Imports::Folded,
         follow: true,
         passive: false,
         frameworks: true,

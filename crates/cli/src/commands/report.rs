@@ -14,7 +14,7 @@ use crate::destination;
 use crate::failure::{Failure, eprint};
 use crate::limits::{LimitArguments, Limits};
 use crate::recording::{no_such_process, profile_of, read, seal};
-use crate::render::{html_page, plain, print, render, text_options};
+use crate::render::{html_page, import_tree, plain, print, render, text_options};
 use crate::values::{Color, Format};
 
 /// `heaplens report`. The report goes to stdout.
@@ -35,6 +35,9 @@ pub(crate) struct ReportArguments {
     /// Write the report to FILE as an HTML page, and nothing to stdout
     #[arg(long, value_name = "FILE", conflicts_with_all = ["format", "output"])]
     html: Option<PathBuf>,
+    /// Print what each import of a library costs, as a tree
+    #[arg(long, conflicts_with_all = ["format", "output", "html"])]
+    imports: bool,
     #[command(flatten)]
     limits: LimitArguments,
     /// When to color the report
@@ -49,6 +52,7 @@ Examples:
   heaplens report run.hlr --format json -o run.json
   heaplens report run.hlr --html run.html
   heaplens report run.hlr --pid 4713
+  heaplens report run.hlr --imports
   heaplens report run.hlr --baseline known.json --error-exitcode 3";
 
 /// Reads the recording, analyzes it, prints the report.
@@ -62,6 +66,10 @@ pub(crate) fn report(arguments: &ReportArguments) -> Result<ExitCode, Failure> {
         .map_err(|error| no_such_process(&error))?;
     // The recording of a large program takes hundreds of megabytes, and the profile has all that is reported.
     drop(decoded);
+    if arguments.imports {
+        print(&import_tree(&profile, text_options(arguments.color, &stdout())))?;
+        return Ok(limits.status(&profile)?.map_or(ExitCode::SUCCESS, ExitCode::from));
+    }
     match (&arguments.html, &arguments.output) {
         (Some(path), _) => write(path, &html_page(&profile))?,
         (None, Some(path)) => write(path, &render(&profile, arguments.format, plain()))?,

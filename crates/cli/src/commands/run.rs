@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use heaplens_analyze::Profile;
 use heaplens_analyze::heap::Analysis;
-use heaplens_format::environment::Objects;
+use heaplens_format::environment::{Imports, Objects};
 use heaplens_format::recording::Recording;
 use heaplens_format::{Bytes, Pid};
 use heaplens_record::{Listeners, Outcome, Progress, Recorded, RunError, RunOptions, Session, run_with};
@@ -45,6 +45,9 @@ pub(crate) struct RunArguments {
     /// Which small Python objects (up to 512 bytes, allocated by pymalloc) to record
     #[arg(long, value_name = "WHICH", default_value = "sampled")]
     pub(crate) python_allocations: PythonAllocations,
+    /// Whether what libraries do while they are imported is recorded as the import of each module, or with whole stacks
+    #[arg(long, value_name = "WHICH", default_value = "folded")]
+    pub(crate) imports: ImportStacks,
     /// Also record programs that the program starts (follow exec)
     #[arg(long, value_name = "yes|no", default_value = "yes", hide_possible_values = true)]
     pub(crate) trace_children: YesNo,
@@ -116,6 +119,24 @@ impl From<PythonAllocations> for Objects {
     }
 }
 
+/// What is kept of stacks inside imports of libraries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ImportStacks {
+    /// The line that imports, and the modules that are being loaded
+    Folded,
+    /// Whole stacks
+    Full,
+}
+
+impl From<ImportStacks> for Imports {
+    fn from(which: ImportStacks) -> Self {
+        match which {
+            ImportStacks::Folded => Self::Folded,
+            ImportStacks::Full => Self::Full,
+        }
+    }
+}
+
 /// Printed at the end of `heaplens run --help`.
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -135,6 +156,7 @@ pub(crate) fn run(arguments: RunArguments, agent: &'static [u8]) -> Result<ExitC
         agent: Some(agent),
         sample: arguments.sample,
         objects: arguments.python_allocations.into(),
+        imports: arguments.imports.into(),
         follow: arguments.trace_children == YesNo::Yes,
         passive: arguments.passive,
         frameworks: arguments.frameworks == YesNo::Yes,

@@ -7,8 +7,8 @@ use std::process::Command;
 
 use heaplens_format::Bytes;
 use heaplens_format::environment::{
-    AGENT, CHECKS, Checks, DIRECTORY, FINALIZE, GUARDED_CODE, LEAK_CHECK, LEAK_CHECK_FROM, LEAK_CHECK_TO,
-    MEMCHECK, NO_FOLLOW, NO_FRAMEWORKS, OBJECTS, Objects, PASSIVE, PRELOAD, SAMPLE,
+    AGENT, CHECKS, Checks, DIRECTORY, FINALIZE, GUARDED_CODE, IMPORTS, Imports, LEAK_CHECK, LEAK_CHECK_FROM,
+    LEAK_CHECK_TO, MEMCHECK, NO_FOLLOW, NO_FRAMEWORKS, OBJECTS, Objects, PASSIVE, PRELOAD, SAMPLE,
 };
 
 /// The options of the agent, which go through the environment.
@@ -22,6 +22,8 @@ pub(crate) struct Preload {
     pub(crate) sample: Option<Bytes>,
     /// Which small objects of Python are recorded.
     pub(crate) objects: Objects,
+    /// What is kept of stacks inside imports.
+    pub(crate) imports: Imports,
     /// Whether programs that the command starts are recorded too.
     pub(crate) follow: bool,
     /// Whether the reclaim test is off.
@@ -59,6 +61,10 @@ pub(super) fn set_environment(command: &mut Command, preload: &Preload, before: 
     match preload.objects {
         Objects::Sampled => command.env_remove(OBJECTS),
         objects => command.env(OBJECTS, objects.word()),
+    };
+    match preload.imports {
+        Imports::Folded => command.env_remove(IMPORTS),
+        imports => command.env(IMPORTS, imports.word()),
     };
     match preload.follow {
         true => command.env_remove(NO_FOLLOW),
@@ -151,6 +157,7 @@ mod tests {
             directory: "/d".into(),
             sample: None,
             objects: Objects::Sampled,
+            imports: Imports::Folded,
             follow: true,
             passive: false,
             frameworks: true,

@@ -87,7 +87,7 @@ impl<'a> FrameEntry<'a> {
         let kind = match &frame.origin {
             Origin::Native => 0,
             Origin::User | Origin::Generated => 1,
-            Origin::Library(_) | Origin::Import => 2,
+            Origin::Library(_) | Origin::Import | Origin::Imported(_) => 2,
         };
         let line = if kind == 0 { 0 } else { frame.line.unwrap_or(0) };
         Self { name, file, line, kind, offset: if name.is_empty() { frame.offset } else { 0 } }

@@ -7,6 +7,7 @@ pub mod diff;
 mod engine;
 mod errors;
 mod findings;
+mod imports;
 mod iterations;
 mod ledger;
 mod lost;
@@ -106,6 +107,7 @@ impl Serialize for Report<'_> {
             &profile.object_interval.map(|_| totals(&profile.total(Category::Objects))),
         )?;
         map.serialize_entry("mapped", &Mapped::of(profile))?;
+        map.serialize_entry("imports", &imports::all(profile))?;
         let (sites, omitted) = choose_sites(profile);
         map.serialize_entry("sites", &Sites(profile, sites))?;
         map.serialize_entry("sites_omitted", &omitted)?;

@@ -9,6 +9,7 @@ mod findings;
 mod footer;
 mod header;
 pub mod heap;
+pub mod import_tree;
 mod imports;
 mod leak_options;
 pub mod leaks;

@@ -227,10 +227,16 @@ impl Tracker {
         errors::record(&self.arena, &NewError { access, extra, ..NewError::at(what, stack, address) });
     }
 
-    /// The node of the caller's stack.
+    /// The node of the caller's stack, whatever is being imported.
     pub(super) fn node(&self, guard: &Guard, caller: Caller) -> Option<NodeId> {
-        let site = self.site(guard, caller)?;
-        sites::node(&self.arena, site)
+        if let Some(slot) = guard.slot() {
+            slot.keeps_imports = true;
+        }
+        let site = self.site(guard, caller);
+        if let Some(slot) = guard.slot() {
+            slot.keeps_imports = false;
+        }
+        sites::node(&self.arena, site?)
     }
 
     /// Whether any of these was counted.

@@ -4,9 +4,12 @@ use core::sync::atomic::Ordering::Relaxed;
 
 use heaplens_format::arena::Pseudo;
 use heaplens_format::arena::frame::sections_frame;
+use heaplens_format::environment::Imports;
 use heaplens_format::{Addr, NodeId, SiteId};
 
-use crate::python::{Event, Hashed, NativeStack, PythonCaller, Tables};
+use crate::modules::interpreter::Thread;
+use crate::process::settings;
+use crate::python::{Event, Hashed, Import, NativeStack, PythonCaller, Tables};
 use crate::tables::sites;
 use crate::tables::trie::{ROOT_HASH, extend_hash};
 use crate::thread::guard::Guard;
@@ -92,6 +95,13 @@ impl Tracker {
     #[inline(always)]
     fn site_of_thread(&self, slot: &mut ThreadSlot, end: Addr) -> Option<SiteId> {
         let thread = self.python().thread();
+        // Whoever is in an import is there for long, and no two of its stacks are the same.
+        if let Some(thread) = thread
+            && slot.python.is_importing
+            && let Some(site) = self.site_of_import(slot, thread, end)
+        {
+            return Some(site);
+        }
         let mut seen = thread.map_or(Hashed::default(), |thread| slot.python.hash(thread, &self.samples));
         let python = seen.hash;
         let operation = if python == 0 { self.work.running() } else { 0 };
@@ -104,6 +114,12 @@ impl Tracker {
         let site = match self.cached_site(slot, key) {
             Some((site, _)) => site,
             None => {
+                if let Some(thread) = thread
+                    && !slot.python.is_importing
+                    && let Some(site) = self.site_of_import(slot, thread, end)
+                {
+                    return Some(site);
+                }
                 let caller = match thread {
                     Some(thread) if python != 0 => PythonCaller::Thread(thread, python),
                     _ if operation != 0 => self.maker(),
@@ -122,6 +138,53 @@ impl Tracker {
             let event = Event { thread, slot: slot.id(), loop_frame: seen.loop_frame, key };
             slot.python.note_loops(event, self.tables());
         }
+        Some(site)
+    }
+
+    /// The site of the import of a library that a thread is in: one for the stack outside it and the modules that are being loaded.
+    /// `None`: it is in none, or its stacks are kept.
+    #[inline(never)]
+    fn site_of_import(&self, slot: &mut ThreadSlot, thread: Thread<'_>, end: Addr) -> Option<SiteId> {
+        slot.python.is_importing = false;
+        if settings().imports == Imports::Full || slot.keeps_imports || !is_memory(slot.kind) {
+            return None;
+        }
+        let import = slot.python.import(thread, &self.samples)?;
+        let at = import.native_frame(thread, slot.memo.frames())?;
+        let modules = &self.unwinder.modules;
+        if modules.has_users() && slot.memo.frames()[at..].iter().any(|frame| modules.is_users(frame.word)) {
+            slot.python.is_importing = false;
+            return None;
+        }
+        let native = at.checked_sub(1).map_or(ROOT_HASH, |outside| slot.memo.frames()[outside].hash);
+        let kind = slot.kind.map_or(0, |kind| u64::from(kind.number()));
+        let key = extend_hash(native, import.hash ^ kind << 56);
+        let site = match self.cached_site(slot, key) {
+            Some((site, _)) => site,
+            None => self.new_site_of_import(slot, (thread, import), key, end)?,
+        };
+        // That one site of an import comes again says nothing: most of what is allocated there has the same.
+        let event = Event { thread, slot: slot.id(), loop_frame: import.loop_frame, key: 0 };
+        slot.python.note_loops(event, self.tables());
+        Some(site)
+    }
+
+    #[cold]
+    fn new_site_of_import(
+        &self,
+        slot: &mut ThreadSlot,
+        import: (Thread<'_>, Import),
+        key: u64,
+        end: Addr,
+    ) -> Option<SiteId> {
+        let (id, bottom, kind) = (slot.id(), slot.memo.bottom(), slot.kind);
+        let native =
+            NativeStack { frames: slot.memo.frames(), end, bottom, own_module: self.unwinder.modules.own() };
+        slot.python.merge_import(&self.arena, &self.trie, import, kind, native);
+        self.count_resident(slot);
+        let node = slot.python.path.node(&self.arena, &self.trie);
+        let site = self.trie.site(&self.arena, node, id)?;
+        self.cache_site(slot, key, site);
         Some(site)
     }
 
@@ -161,9 +224,7 @@ impl Tracker {
         let native =
             NativeStack { frames: slot.memo.frames(), end, bottom, own_module: self.unwinder.modules.own() };
         slot.python.merge(&self.arena, &self.trie, caller, kind, native);
-        for grown in [slot.memo.newly_resident(), slot.python.newly_resident()].into_iter().flatten() {
-            self.arena.header().private_bytes.fetch_add(grown, Relaxed);
-        }
+        self.count_resident(slot);
         let node = slot.python.path.node(&self.arena, &self.trie);
         match self.trie.known_site(&self.arena, node) {
             // Seen before: it may come again and again. Most stacks of an import come once.
@@ -172,6 +233,12 @@ impl Tracker {
                 Some(site)
             }
             None => self.trie.site(&self.arena, node, id),
+        }
+    }
+
+    fn count_resident(&self, slot: &mut ThreadSlot) {
+        for grown in [slot.memo.newly_resident(), slot.python.newly_resident()].into_iter().flatten() {
+            self.arena.header().private_bytes.fetch_add(grown, Relaxed);
         }
     }
 
@@ -292,4 +359,18 @@ impl Tracker {
         }
         node
     }
+}
+
+/// Whether blocks of this kind are memory. Of events and errors the stack itself is asked for.
+const fn is_memory(kind: Option<Pseudo>) -> bool {
+    matches!(
+        kind,
+        None | Some(
+            Pseudo::PythonObject
+                | Pseudo::PythonBlock
+                | Pseudo::AnonymousMapping
+                | Pseudo::FileMapping
+                | Pseudo::Break
+        )
+    )
 }

@@ -11,6 +11,7 @@ use heaplens_format::arena::frame::split_frame;
 use heaplens_format::arena::table::ModuleRecord;
 use heaplens_format::arena::{MODULE_SIZE, Region};
 use heaplens_format::atomic::{AtomicBool, AtomicU32, AtomicU64};
+use heaplens_format::object_file::is_users;
 
 use super::image::{Image, Segment};
 use super::interpreter::Python;
@@ -89,6 +90,9 @@ pub struct Modules {
     private: [Private; CAPACITY],
     /// The one that we are in ourselves: Python's allocator calls `malloc` through us. 0 while it was on no stack.
     own: AtomicU16,
+    /// One bit for each that is the user's own, and whether there is any.
+    users: [AtomicU64; CAPACITY / 64],
+    has_users: AtomicBool,
     /// The interpreter among them, where there is one.
     pub interpreter: Python,
     /// Libraries that are watched for.
@@ -103,6 +107,8 @@ impl Modules {
             generation: AtomicU32::new(0),
             private: [const { Private::new() }; CAPACITY],
             own: AtomicU16::new(0),
+            users: [const { AtomicU64::new(0) }; CAPACITY / 64],
+            has_users: AtomicBool::new(false),
             interpreter: Python::new(),
             watch: LibraryWatch::new(),
         }
@@ -111,6 +117,19 @@ impl Modules {
     /// The number of our own module, where it was on a stack.
     pub fn own(&self) -> u16 {
         self.own.load(Relaxed)
+    }
+
+    /// Whether any is the user's own.
+    #[inline(always)]
+    pub fn has_users(&self) -> bool {
+        self.has_users.load(Relaxed)
+    }
+
+    /// Whether a frame is in code of the user's own.
+    #[inline(always)]
+    pub fn is_users(&self, frame: u64) -> bool {
+        let number = usize::from(split_frame(frame).0);
+        self.users.get(number / 64).is_some_and(|bits| bits.load(Relaxed) >> (number % 64) & 1 != 0)
     }
 
     /// The object file that a frame's code is in, and the address there as the file has it.
@@ -129,6 +148,8 @@ impl Modules {
     /// Forgets everything: the arena was replaced.
     pub fn reset(&self) {
         // What stands there of the old arena may not be taken for an entry that a thread of the new one is writing.
+        self.has_users.store(false, Relaxed);
+        self.users.iter().for_each(|bits| bits.store(0, Relaxed));
         let count = (self.count.swap(0, Relaxed) as usize).min(CAPACITY);
         for private in &self.private[..count] {
             private.link_map.store(0, Relaxed);
@@ -207,6 +228,12 @@ impl Modules {
     fn announce(&self, arena: &Arena, number: u16, object: &FoundObject) {
         if (object.map_start..object.map_end).contains(&(exports as *const () as u64)) {
             self.own.store(number, Relaxed);
+        } else if core::str::from_utf8(full_path(object).bytes()).is_ok_and(is_users) {
+            let bits = self.users.get(usize::from(number) / 64);
+            bits.into_iter().for_each(|bits| {
+                bits.fetch_or(1 << (number % 64), Relaxed);
+            });
+            self.has_users.store(true, Relaxed);
         }
         if settings().profile.is_wanted() {
             return; // whose reader knows addresses alone

@@ -4,7 +4,7 @@
 
 use core::ffi::{CStr, c_char};
 
-use heaplens_format::environment::{self, Objects};
+use heaplens_format::environment::{self, Imports, Objects};
 
 use super::exec_memory;
 use super::inspect::{self, FileParts};
@@ -205,6 +205,9 @@ impl List {
         if settings.objects != Objects::Sampled {
             self.push_text(environment::OBJECTS, &[settings.objects.word().as_bytes()])?;
         }
+        if settings.imports != Imports::Folded {
+            self.push_text(environment::IMPORTS, &[settings.imports.word().as_bytes()])?;
+        }
         if settings.passive {
             self.push_text(environment::PASSIVE, &[b"1"])?;
         }
@@ -249,11 +252,12 @@ impl List {
 }
 
 fn is_ours(text: &[u8]) -> bool {
-    const OURS: [&str; 10] = [
+    const OURS: [&str; 11] = [
         environment::DIRECTORY,
         environment::AGENT,
         environment::SAMPLE,
         environment::OBJECTS,
+        environment::IMPORTS,
         environment::PASSIVE,
         environment::NO_FRAMEWORKS,
         environment::CHECKS,

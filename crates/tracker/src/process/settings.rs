@@ -4,7 +4,7 @@
 
 use core::cell::UnsafeCell;
 
-use heaplens_format::environment::{self, Checks, Objects};
+use heaplens_format::environment::{self, Checks, Imports, Objects};
 
 use super::path::PathBuffer;
 use crate::sys::{self, Descriptor};
@@ -100,6 +100,8 @@ pub struct Settings {
     pub follow: bool,
     /// Which small objects of Python are recorded.
     pub objects: Objects,
+    /// What is kept of stacks inside imports.
+    pub imports: Imports,
     /// Whether nothing is tried in the program.
     pub passive: bool,
     /// Whether anything is known of frameworks.
@@ -134,6 +136,7 @@ impl Settings {
         sample_interval: 0,
         follow: true,
         objects: Objects::Sampled,
+        imports: Imports::Folded,
         passive: false,
         frameworks: true,
         checks: Checks::NONE,
@@ -187,6 +190,8 @@ impl Settings {
                 self.follow = value != b"1";
             } else if name == environment::OBJECTS.as_bytes() {
                 self.objects = Objects::from_word(value).unwrap_or_default();
+            } else if name == environment::IMPORTS.as_bytes() {
+                self.imports = Imports::from_word(value).unwrap_or_default();
             } else if name == environment::PASSIVE.as_bytes() {
                 self.passive = value == b"1";
             } else if name == environment::NO_FRAMEWORKS.as_bytes() {
@@ -211,8 +216,12 @@ impl Settings {
         self.settle();
     }
 
-    /// Whoever writes profiles has no reader for samples, Python, frameworks and reclaim tests.
+    /// Whoever writes profiles has no reader for samples, Python, frameworks and reclaim tests. Memory errors and lost blocks are
+    /// found by what native code does, also where a module is loaded.
     fn settle(&mut self) {
+        if self.memcheck || self.leak_check || self.checks.are_on() || self.directory.is_empty() {
+            self.imports = Imports::Full;
+        }
         if self.checks_section() {
             self.leak_check_name = self.leak_check_from;
             self.leak_check_name.push(b" to ");
@@ -253,11 +262,11 @@ mod tests {
     fn an_environment_is_read_by_name() {
         let mut settings = Settings::NONE;
         settings.read(
-            b"HOME=/root\0HEAPLENS_DIR=/dev/shm/x\0HEAPLENS_SAMPLE=4096\0NOVALUE\0HEAPLENS_NO_FOLLOW=1\0HEAPLENS_OBJECTS=all\0HEAPLENS_PASSIVE=1\0HEAPLENS_NO_FRAMEWORKS=1\0HEAPLENS_MEMCHECK=1\0HEAPLENS_LEAK_CHECK=1",
+            b"HOME=/root\0HEAPLENS_DIR=/dev/shm/x\0HEAPLENS_SAMPLE=4096\0NOVALUE\0HEAPLENS_NO_FOLLOW=1\0HEAPLENS_OBJECTS=all\0HEAPLENS_IMPORTS=full\0HEAPLENS_PASSIVE=1\0HEAPLENS_NO_FRAMEWORKS=1\0HEAPLENS_MEMCHECK=1\0HEAPLENS_LEAK_CHECK=1",
         );
         assert!(settings.leak_check);
         assert_eq!(settings.wake_up.bytes(), b"/dev/shm/x/wake-up");
-        assert_eq!(settings.objects, Objects::All);
+        assert_eq!((settings.objects, settings.imports), (Objects::All, Imports::Full));
         assert_eq!(settings.directory.bytes(), b"/dev/shm/x");
         assert_eq!(settings.sample_interval, 4096);
         assert!(!settings.follow && settings.passive && !settings.frameworks);
@@ -299,5 +308,17 @@ mod tests {
         let mut settings = Settings::NONE;
         settings.read(b"HEAPPROFILE=");
         assert!(settings.is_dormant());
+    }
+    #[test]
+    fn imports_are_folded_where_nothing_else_is_asked_for_and_no_memory_errors_are() {
+        let imports = |text: &[u8]| {
+            let mut settings = Settings::NONE;
+            settings.read(text);
+            settings.imports
+        };
+        assert_eq!(imports(b"HEAPLENS_DIR=/dev/shm/x"), Imports::Folded);
+        assert_eq!(imports(b"HEAPLENS_DIR=/dev/shm/x\0HEAPLENS_IMPORTS=full"), Imports::Full);
+        assert_eq!(imports(b"HEAPLENS_DIR=/dev/shm/x\0HEAPLENS_MEMCHECK=1"), Imports::Full);
+        assert_eq!(imports(b"HEAPPROFILE=/tmp/p"), Imports::Full);
     }
 }

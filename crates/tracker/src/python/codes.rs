@@ -4,13 +4,14 @@ use core::sync::atomic::Ordering::{Relaxed, Release};
 
 use heaplens_cpython::bytecode::{CodeLoop, Loops};
 use heaplens_cpython::code::Bytes;
+use heaplens_cpython::fixed;
 use heaplens_cpython::lines::LineTable;
 use heaplens_cpython::unicode::Text;
 use heaplens_format::arena::Region;
 use heaplens_format::arena::frame::{frame_word, split_frame};
 use heaplens_format::arena::python::{CODE_SIZE, CodeRecord, FRAME_INTERN_MODULE, MAX_CODE};
 use heaplens_format::library_loops::LibraryLoop;
-use heaplens_format::python_file::{Owner, WITHOUT_FILE, is_rewritten};
+use heaplens_format::python_file::{IMPORT_FILE, Owner, WITHOUT_FILE, is_rewritten, module_of};
 
 use crate::modules::interpreter::Known;
 use crate::modules::memory::{Live, half, word};
@@ -21,10 +22,13 @@ use crate::tables::trie::{Trie, extend_hash};
 const CODES: u64 = 0x7c0d_e000_0000_0001;
 const TEXTS: u64 = 0x7e87_0000_0000_0001;
 const LINES: u64 = 0x714e_0000_0000_0001;
+const IMPORTS: u64 = 0x1a90_0000_0000_0001;
 
 /// Longer names and tables are cut: a table of this length describes thousands of lines.
 const LONGEST_TEXT: u64 = 4096;
 const LONGEST_TABLE: u64 = 1 << 16;
+/// Of a name that is not ASCII so many bytes are copied to the stack.
+const LONGEST_COPY: usize = 1024;
 /// Of a longer code only the beginning is searched for loops.
 const LONGEST_CODE: u64 = 1 << 18;
 
@@ -146,6 +150,84 @@ pub fn line_of_file(arena: &Arena, trie: &Trie, line: Line<'_>) -> Option<u32> {
     record.published.store(1, Release);
     trie.intern(arena, frame_word(FRAME_INTERN_MODULE, u64::from(number)), hash)?;
     Some(number)
+}
+
+/// The number of the code object that stands for the import of a module, by the `str` that is its name.
+pub fn import_of_name(known: &Known, arena: &Arena, trie: &Trie, name: u64) -> Option<u32> {
+    import_of(arena, trie, characters(known, name)?)
+}
+
+/// The same by a frame of the module's own code.
+pub fn import_of_file(known: &Known, arena: &Arena, trie: &Trie, frame: u64) -> Option<u32> {
+    let file = word(known.code(frame)?, known.layout.code.filename);
+    with_text(known, file, |file| {
+        let dotted = module_of(file).chars().map(|character| if character == '/' { '.' } else { character });
+        import_of(arena, trie, dotted)
+    })
+}
+
+/// Its file is `<import NAME>`, and its name is what stands in between.
+fn import_of(arena: &Arena, trie: &Trie, module: impl Iterator<Item = char> + Clone) -> Option<u32> {
+    let hash =
+        module.clone().fold(IMPORTS, |hash, character| extend_hash(hash, u64::from(u32::from(character))));
+    if let Some(node) = trie.find(arena, hash) {
+        return Some(split_frame(trie.frame(arena, node)).1 as u32);
+    }
+    let text = || IMPORT_FILE.chars().chain(module.clone()).chain(['>']);
+    let length = text().map(char::len_utf8).sum();
+    let file = put(arena, length, |target| encode(text(), target));
+    let number = take_record(arena)?;
+    let record = record(arena, number);
+    record.file.store(file, Relaxed);
+    if file != 0 {
+        record.name.store(file.wrapping_add(1 << 32) - 2, Relaxed); // without its first and its last byte
+    }
+    record.table.store(LineTable::Deltas as u32, Relaxed); // an empty one
+    // Release: a reader that sees 1 sees a whole record.
+    record.published.store(1, Release);
+    arena.header().imports.fetch_add(1, Relaxed);
+    trie.intern(arena, frame_word(FRAME_INTERN_MODULE, u64::from(number)), hash)?;
+    Some(number)
+}
+
+fn encode(characters: impl Iterator<Item = char>, target: &mut [u8]) {
+    let mut at = 0;
+    for character in characters {
+        at += character.encode_utf8(&mut target[at..]).len();
+    }
+}
+
+/// A number for a `str`; `None` where an object is none, which the type of a name of the code shows.
+pub fn name_hash(known: &Known, code: u64, object: u64) -> Option<u64> {
+    let of_name = word(word(code, known.layout.code.name), fixed::object::TYPE);
+    if object == 0 || object & 7 != 0 || word(object, fixed::object::TYPE) != of_name {
+        return None;
+    }
+    match word(object, fixed::unicode::HASH) {
+        // Nobody has asked for it yet.
+        u64::MAX => Some(
+            characters(known, object)?.fold(IMPORTS, |hash, at| extend_hash(hash, u64::from(u32::from(at)))),
+        ),
+        hash => Some(hash),
+    }
+}
+
+/// Hands a `str` as UTF-8 to a function; an empty one where it is no compact string. One that is not ASCII is copied, and cut where it is long.
+pub fn with_text<R>(known: &Known, object: u64, then: impl FnOnce(&str) -> R) -> R {
+    let Some(characters) = characters(known, object) else { return then("") };
+    let text = Text::of(&Live, &known.layout.unicode, object)
+        .filter(|text| text.start == object + known.layout.unicode.ascii);
+    if let Some(Text { start, length, .. }) = text {
+        // SAFETY: the code object keeps its names alive, and these are as long as they say.
+        let bytes = unsafe { bytes_at(Bytes { start, length }, LONGEST_TEXT) };
+        return then(core::str::from_utf8(bytes).unwrap_or_default());
+    }
+    let (mut copy, mut length) = ([0; LONGEST_COPY], 0);
+    for character in characters {
+        let Some(room) = copy.get_mut(length..length + character.len_utf8()) else { break };
+        length += character.encode_utf8(room).len();
+    }
+    then(core::str::from_utf8(&copy[..length]).unwrap_or_default())
 }
 
 fn copy(known: &Known, arena: &Arena, trie: &Trie, code: u64) -> Option<u32> {
@@ -288,12 +370,7 @@ fn text(known: &Known, arena: &Arena, trie: &Trie, object: u64) -> u64 {
         return word >> 16 << 32 | word & 0xffff;
     }
     let length = characters.clone().map(char::len_utf8).sum();
-    let location = put(arena, length, |target| {
-        let mut at = 0;
-        for character in characters {
-            at += character.encode_utf8(&mut target[at..]).len();
-        }
-    });
+    let location = put(arena, length, |target| encode(characters, target));
     // 32 bits of location and 16 of length fit the 48 of a frame; what does not is copied again next time.
     if location != 0 && location as u32 >> 16 == 0 {
         let word = location >> 32 << 16 | location & 0xffff;

@@ -25,7 +25,7 @@ impl PythonScratch {
     /// Whoever is making something now.
     pub fn maker(&mut self, thread: Thread<'_>, arena: &Arena, trie: &Trie) -> Maker {
         self.forget_checkpoint();
-        self.walk.read(thread);
+        self.walk.read(thread, 0);
         let Self { walk, path, codes, .. } = self;
         let mut numbered = |code: u64| codes.number(thread.known, arena, trie, code);
         let writer = |code: Option<u32>| code.map_or(Writer::Library, |code| codes::writer(arena, code));

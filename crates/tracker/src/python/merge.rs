@@ -16,6 +16,7 @@ use heaplens_format::arena::python::python_frame;
 use heaplens_format::{Addr, NodeId};
 
 use super::checkpoint::Checkpoint;
+use super::imports::Import;
 use super::path::StackPath;
 use super::scratch::PythonScratch;
 use super::walk::{PythonFrame, Walk};
@@ -71,10 +72,57 @@ impl PythonScratch {
         }
         self.path.begin();
         self.path.push_all(kind);
-        self.walk.read(thread);
+        self.walk.read(thread, 0);
         self.path.push_all(native.bottom.or(self.walk.is_cut().then_some(Pseudo::TooDeep)));
         self.place_runs(arena, trie, thread, kind, native);
         self.checkpoint.python = hash;
+    }
+
+    /// Puts the stack outside an import and the modules that it loads into the path. `kind` is what stands below everything.
+    pub fn merge_import(
+        &mut self,
+        arena: &Arena,
+        trie: &Trie,
+        (thread, import): (Thread<'_>, Import),
+        kind: Option<Pseudo>,
+        native: NativeStack<'_>,
+    ) {
+        self.forget_checkpoint();
+        self.path.begin();
+        self.path.push_all(kind);
+        self.walk.read(thread, import.frame);
+        self.path.push_all(native.bottom.or(self.walk.is_cut().then_some(Pseudo::TooDeep)));
+        self.place_outside(arena, trie, thread, native);
+        self.imports.push_modules(thread.known, arena, trie, &mut self.path);
+    }
+
+    /// As `place_runs`, up to the run that the import began in.
+    fn place_outside(&mut self, arena: &Arena, trie: &Trie, thread: Thread<'_>, native: NativeStack<'_>) {
+        let Self { walk, path, codes, .. } = self;
+        let inside = walk.inside_import();
+        // The frames of a run that lie outside: those that are left once it is taken lie further in.
+        let mut emit = |path: &mut StackPath, run: &[PythonFrame], left: usize| {
+            for frame in run[inside.saturating_sub(left).min(run.len())..].iter().rev() {
+                if let Some(code) = codes.number(thread.known, arena, trie, frame.code) {
+                    path.push(python_frame(code, frame.instruction));
+                }
+            }
+        };
+        let mut runs = Runs { left: walk.frames(), outer: native.end.get() };
+        for frame in native.frames {
+            while let Some(run) = runs.beyond() {
+                emit(path, run, runs.left.len());
+            }
+            if runs.left.len() < inside.max(1) {
+                return;
+            }
+            match runs.executed_by(thread, frame) {
+                Some(run) => emit(path, run, runs.left.len()),
+                None if thread.is_interpreter(frame) || native.is_own(frame) => {}
+                None => path.push(frame.word),
+            }
+        }
+        emit(path, runs.left, 0);
     }
 
     /// Visits the native frames from the outside in, each run instead of the frame that executes it.
@@ -165,7 +213,7 @@ impl Thread<'_> {
     }
 
     /// Whether a frame is in the code of the evaluation loop.
-    fn evaluates(&self, frame: &NativeFrame) -> bool {
+    pub(super) fn evaluates(&self, frame: &NativeFrame) -> bool {
         let (start, end) = self.known.evaluate;
         let address = split_frame(frame.word).1;
         address > start && address <= end

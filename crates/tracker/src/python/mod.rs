@@ -11,9 +11,11 @@
 //! ```
 
 mod checkpoint;
+mod code_kinds;
 mod codes;
 mod frames;
 mod identities;
+mod imports;
 mod loops;
 mod makers;
 mod merge;
@@ -23,6 +25,7 @@ mod stack;
 mod walk;
 
 pub use codes::Line;
+pub use imports::Import;
 pub use loops::{Event, LoopEnd, Tables};
 pub use makers::Maker;
 pub use merge::{NativeStack, PythonCaller};

@@ -5,6 +5,7 @@ use heaplens_format::Addr;
 use super::checkpoint::Checkpoint;
 use super::codes::Codes;
 use super::identities::Identities;
+use super::imports::{Import, Imports};
 use super::loops::{Event, LoopEnd, Loops, Tables};
 use super::path::StackPath;
 use super::walk::{Hashed, Walk};
@@ -21,6 +22,9 @@ pub struct PythonScratch {
     pub(super) codes: Codes,
     pub(super) checkpoint: Checkpoint,
     loops: Loops,
+    pub(super) imports: Imports,
+    /// Whether the last event of the thread was in an import.
+    pub is_importing: bool,
     /// The most frames that it ever held: how much of it is resident.
     deepest: usize,
 }
@@ -43,6 +47,14 @@ impl PythonScratch {
     #[inline]
     pub fn hash(&mut self, thread: Thread<'_>, samples: &Samples) -> Hashed {
         thread.hash(&self.codes.looping, &mut self.identities, samples)
+    }
+
+    /// The import of a library that a thread is in, where it is in one.
+    #[inline]
+    pub fn import(&mut self, thread: Thread<'_>, samples: &Samples) -> Option<Import> {
+        let import = self.imports.find(thread, &self.codes.looping, &mut self.identities, samples);
+        self.is_importing = import.is_some();
+        import
     }
 
     /// The same once more, where code with loops was met for the first time since.
@@ -78,7 +90,8 @@ impl PythonScratch {
             return 0;
         }
         let cache = if self.deepest == 0 {
-            let tables = [size_of::<Codes>(), Loops::ALWAYS_RESIDENT, size_of::<Identities>()];
+            let tables =
+                [size_of::<Codes>(), Loops::ALWAYS_RESIDENT, size_of::<Identities>(), size_of::<Imports>()];
             tables.iter().sum::<usize>() as u64 + 8192
         } else {
             0

@@ -30,6 +30,8 @@ pub struct PythonFrame {
 #[repr(C)]
 pub struct Walk {
     count: usize,
+    /// How many of them, the innermost, lie inside an import.
+    inside_import: usize,
     is_cut: bool,
     frames: [PythonFrame; MOST_FRAMES],
 }
@@ -43,7 +45,7 @@ fn mix(word: u64) -> u64 {
 
 /// Takes a frame into the number of a stack; `depth` is [`STRIDE`] times its depth.
 #[inline(always)]
-fn take_in(hash: u64, frame: u64, depth: u64) -> u64 {
+pub(super) fn take_in(hash: u64, frame: u64, depth: u64) -> u64 {
     hash.rotate_left(7).wrapping_add(mix(frame ^ depth))
 }
 
@@ -87,11 +89,11 @@ pub struct Hashed {
 }
 
 impl Walk {
-    /// Reads the stack of a thread.
-    pub fn read(&mut self, thread: Thread<'_>) {
+    /// Reads the stack of a thread; `import` is the outermost frame of the import that it is in, 0 where that does not matter.
+    pub fn read(&mut self, thread: Thread<'_>, import: u64) {
         let known = thread.known;
         let layout = &known.layout;
-        (self.count, self.is_cut) = (0, false);
+        (self.count, self.inside_import, self.is_cut) = (0, 0, false);
         let record = layout.thread.record;
         let mut record = record.and_then(|record| record.innermost_of(&Live, thread.state)).unwrap_or(0);
         let mut frame = thread.innermost();
@@ -114,8 +116,16 @@ impl Walk {
                 }
                 None => {}
             }
+            if frame == import {
+                self.inside_import = self.count;
+            }
             frame = word(frame, layout.frame.previous);
         }
+    }
+
+    /// How many frames, the innermost, lie inside the import.
+    pub fn inside_import(&self) -> usize {
+        self.inside_import
     }
 
     /// A frame that lies in the C frame of the run inside it.

@@ -40,6 +40,8 @@ pub struct ThreadSlot {
     pub object_interval: u64,
     /// What the blocks are that come now, where they are not ordinary ones.
     pub kind: Option<Pseudo>,
+    /// Whether the stacks that are asked for now are kept as they are, also inside imports.
+    pub keeps_imports: bool,
     /// How often the program has said that what this thread allocates is kept on purpose, without taking it back.
     pub ignoring: u32,
     /// The previous stack.
@@ -74,6 +76,7 @@ impl ThreadSlot {
         self.memo.forget_stack();
         self.too_deep_below = 0;
         self.kind = None;
+        self.keeps_imports = false;
         self.ignoring = 0;
         self.object_interval = 0;
         let thread = u64::from(sys::thread_id()) << 32 ^ sys::monotonic_ns();

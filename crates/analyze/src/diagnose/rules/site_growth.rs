@@ -28,7 +28,7 @@ pub(crate) fn by_owner(_: &Finding, line: Option<&StackFrame>) -> &'static str {
     let is_own = line.is_some_and(|frame| match frame.origin {
         Origin::User | Origin::Generated => true,
         Origin::Native => frame.file.is_some(),
-        Origin::Library(_) | Origin::Import => false,
+        Origin::Library(_) | Origin::Import | Origin::Imported(_) => false,
     });
     if is_own { "leak (your code)" } else { "leak (library)" }
 }

@@ -1,7 +1,8 @@
 //! Whose code allocated a block: a library's or the user's own, by the innermost frame that does not allocate for others.
 
+use heaplens_format::object_file::{OWN_MODULES, file_name, is_installed, is_runtime_file};
+
 use super::frame::StackFrame;
-use super::installed::{OWN_MODULES, file_name, is_installed, is_runtime_file};
 use super::naming::{is_interpreter, is_library};
 use super::origin::Origin;
 
@@ -15,7 +16,7 @@ pub(crate) fn allocated_by_library<'a>(mut stack: impl Iterator<Item = &'a Stack
     let allocating = stack.find(|frame| !is_library(frame) && !is_runtime(frame) && !is_interpreter(frame));
     allocating.is_none_or(|frame| match frame.origin {
         Origin::User | Origin::Generated => false,
-        Origin::Library(_) | Origin::Import => true,
+        Origin::Library(_) | Origin::Import | Origin::Imported(_) => true,
         // Code of no object file was made by a compiler at run time.
         Origin::Native => frame.module.as_deref().is_none_or(is_installed),
     })

@@ -3,7 +3,6 @@
 
 mod allocating;
 mod frame;
-mod installed;
 mod naming;
 mod origin;
 mod table;
@@ -11,7 +10,7 @@ mod table;
 pub(crate) use allocating::{allocated_by_library, extension_module, is_callback_of_ctypes};
 pub(crate) use frame::LineKey;
 pub use frame::StackFrame;
-pub(crate) use installed::{is_installed, is_interpreter_file, is_runtime_file};
+pub(crate) use heaplens_format::object_file::{is_installed, is_interpreter_file, is_runtime_file};
 pub(crate) use naming::{error_line, is_own, own_line, thread_start};
 pub use naming::{headline, is_interpreter, is_library};
 pub use origin::Origin;

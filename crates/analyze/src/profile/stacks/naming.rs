@@ -1,8 +1,8 @@
 //! Which frame of a native stack a site is named by: not the allocator, nor the standard library that calls it.
 
 use super::frame::StackFrame;
-use super::installed::is_interpreter_file;
 use super::origin::Origin;
+use heaplens_format::object_file::is_interpreter_file;
 
 /// Functions that allocate for others.
 const ALLOCATORS: &[&str] = &[
@@ -75,7 +75,7 @@ pub(crate) fn error_line(stack: &[StackFrame]) -> Option<&StackFrame> {
     let is_users = |frame: &&StackFrame| match frame.origin {
         Origin::User => true,
         Origin::Native => frame.file.is_some() && !is_library(frame) && !is_c_library(frame),
-        Origin::Generated | Origin::Library(_) | Origin::Import => false,
+        Origin::Generated | Origin::Library(_) | Origin::Import | Origin::Imported(_) => false,
     };
     stack.iter().find(is_users).or_else(|| headline(stack.iter()))
 }

@@ -18,6 +18,8 @@ pub enum Origin {
     Library(Arc<str>),
     /// The import system.
     Import,
+    /// Stands for the import of a module of this package, and for all that happened in it.
+    Imported(Arc<str>),
 }
 
 impl Origin {
@@ -28,6 +30,7 @@ impl Origin {
             Owner::Generated => Self::Generated,
             Owner::Package("importlib") => Self::Import,
             Owner::Package(package) => Self::Library(package.into()),
+            Owner::Import(package) => Self::Imported(package.into()),
             Owner::Probe => Self::Native,
         }
     }
@@ -70,6 +73,10 @@ impl Trail {
             }
             Origin::Import => {
                 self.import.get_or_insert_default();
+            }
+            Origin::Imported(_) => {
+                self.library = Some(frame);
+                self.import.get_or_insert_default().package.get_or_insert(frame);
             }
         }
         self

@@ -133,7 +133,7 @@ impl Stacks {
     pub(crate) fn import(&self, stack: StackId) -> Option<Import<'_>> {
         let trail = self.node(stack)?.trail;
         let package = self.frame(trail.import?.package).and_then(|frame| match &frame.origin {
-            Origin::Library(package) => Some(&**package),
+            Origin::Library(package) | Origin::Imported(package) => Some(&**package),
             _ => None,
         });
         Some(Import { package, by: self.frame(trail.user_line()) })

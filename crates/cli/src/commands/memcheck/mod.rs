@@ -17,7 +17,7 @@ use heaplens_analyze::profile::{LeakRecord, Leaks, StackFrame};
 use heaplens_analyze::suppressions::{self, Names, Suppression};
 use heaplens_analyze::{NoSuchProcess, Profile, main_process, process_profile};
 use heaplens_format::Pid;
-use heaplens_format::environment::Objects;
+use heaplens_format::environment::{Imports, Objects};
 use heaplens_format::recording::{Decoded, Exit, HeapMoment, LeakKind};
 use heaplens_record::{
     EngineRun, LeakCheckMarks, Listeners, Outcome, Recorded, RunError, RunOptions, run_with,
@@ -173,6 +173,7 @@ impl MemcheckArguments {
             agent: Some(agent),
             sample: None,
             objects: Objects::None,
+            imports: Imports::Full,
             follow: self.trace_children == YesNo::Yes,
             passive: true,
             frameworks: true,

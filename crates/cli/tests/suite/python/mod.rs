@@ -2,6 +2,7 @@
 
 mod behaviour;
 mod free_lists;
+mod imports;
 pub mod interpreters;
 mod library_loops;
 mod loops;

@@ -102,7 +102,7 @@ impl<'a> Run<'a> {
 fn package(frame: &StackFrame) -> Option<&str> {
     match &frame.origin {
         Origin::User | Origin::Generated => None,
-        Origin::Library(package) => Some(package),
+        Origin::Library(package) | Origin::Imported(package) => Some(package),
         Origin::Import => Some("importlib"),
         Origin::Native if frame.file.is_some() => None,
         Origin::Native => Some(frame.module.as_deref().map_or("unknown code", library_name)),
