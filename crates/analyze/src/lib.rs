@@ -25,8 +25,8 @@ mod symbols;
 mod trend;
 
 pub use analysis::{
-    HolderOf, Member, ProcessGroup, Profile, TreeLoss, main_process, process_profile, profile, profile_by,
-    remarks,
+    HolderOf, ImportCost, ImportedModule, Member, ProcessGroup, Profile, TreeLoss, imports, main_process,
+    process_profile, profile, profile_by, remarks,
 };
 pub use diagnose::Remark;
 pub use profile::NoSuchProcess;

@@ -1,7 +1,6 @@
 //! What each import costs.
 
-use heaplens_analyze::Profile;
-use heaplens_analyze::profile::imports;
+use heaplens_analyze::{Profile, imports};
 
 #[derive(serde::Serialize)]
 pub(super) struct ImportFields<'a> {

@@ -2,8 +2,7 @@
 
 use std::io::{self, Write};
 
-use heaplens_analyze::Profile;
-use heaplens_analyze::profile::{ImportedModule, imports};
+use heaplens_analyze::{ImportedModule, Profile, imports};
 
 use super::header;
 use super::page::{Options, Page};

@@ -136,6 +136,12 @@ mod tests {
     }
 
     #[test]
+    fn a_folded_import_is_of_its_outermost_module_at_the_users_line() {
+        let trail = trail(&["train.py", "<import keras>", "<import numpy>"]);
+        assert_eq!((trail.user_line(), trail.import.map(|import| import.package)), (Some(0), Some(Some(1))));
+    }
+
+    #[test]
     fn the_body_of_a_module_of_the_user_is_no_import() {
         assert_eq!(trail(&["train.py", IMPORT, "model.py", NUMPY]).import, None);
     }

@@ -6,8 +6,8 @@ use heaplens_format::Bytes;
 use heaplens_format::memory::Category;
 use heaplens_format::python_file::imported_module;
 
-use super::{Measure, Origin, SiteProfile, StackFrame};
-use crate::Profile;
+use super::profile::Profile;
+use crate::profile::{Measure, Origin, SiteProfile, StackFrame};
 
 /// The import of a module, from one line or by one other module.
 #[derive(Clone, Debug, PartialEq, Eq)]
