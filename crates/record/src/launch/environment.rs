@@ -176,6 +176,7 @@ mod tests {
             CHECKS,
             FINALIZE,
             GUARDED_CODE,
+            IMPORTS,
             LEAK_CHECK,
             LEAK_CHECK_FROM,
             LEAK_CHECK_TO,
