@@ -9,6 +9,8 @@
 #include <pthread.h>
 #include <sys/wait.h>
 
+#include <new>
+
 #include "truth.h"
 
 static bool is_guarded;
@@ -68,6 +70,27 @@ FRAME static void overrun_of_new() {
     say_overrun(16, __LINE__ + 1, allocated, __LINE__ + 2);
     block[4] = 7;
     DO(delete[] kept(block));
+}
+
+struct alignas(64) Tile {
+    char bytes[64];
+};
+
+// Such blocks have no guard page; in bytes that the operator rounds up they have a canary.
+FRAME static void overrun_of_aligned_new() {
+    char *block = kept((char *)::operator new(100, std::align_val_t(64)));
+    int allocated = __LINE__ - 1;
+    say(WRITE, 100, __LINE__ + 2, allocated, 0, PAST);
+    block[100] = 7;
+    DO(::operator delete(kept(block), std::align_val_t(64)));
+}
+
+FRAME static void overrun_of_aligned_array() {
+    Tile *tiles = kept(new Tile[2]);
+    int allocated = __LINE__ - 1;
+    say(WRITE, 128, __LINE__ + 2, allocated, 0, PAST);
+    tiles[2].bytes[1] = 7;
+    DO(delete[] kept(tiles));
 }
 
 FRAME static void overrun_of_memalign() {
@@ -181,6 +204,10 @@ FRAME static void healthy() {
         memset(block, 4, 300000 + size);
         block = kept((char *)realloc(block, 1 + size / 2));
         if (block[size / 2] != 4) abort();
+        char *rounded = kept((char *)::operator new(size, std::align_val_t(128)));
+        if ((size_t)rounded % 128) abort();
+        memset(rounded, 6, size);
+        ::operator delete(rounded, std::align_val_t(128));
         char *zeros = kept((char *)calloc(size + 1, 3));
         for (size_t at = 0; at < 3 * (size + 1); at++) if (zeros[at]) abort();
         void *aligned = nullptr;
@@ -215,6 +242,8 @@ static const test_case CASES[] = {
     {"overrun", overrun},
     {"overrun_of_calloc", overrun_of_calloc},
     {"overrun_of_new", overrun_of_new},
+    {"overrun_of_aligned_new", overrun_of_aligned_new},
+    {"overrun_of_aligned_array", overrun_of_aligned_array},
     {"overrun_of_memalign", overrun_of_memalign},
     {"overrun_by_one", overrun_by_one},
     {"overrun_found_by_realloc", overrun_found_by_realloc},

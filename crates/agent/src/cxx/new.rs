@@ -240,7 +240,7 @@ extern "C" fn before_new(number: u32) -> Start {
     let found = operator.real.get().or_else(|| find_late(operator));
     if ready && number < 4 && checked::is_on() && is_plain() && real::OTHER_ALLOCATOR.load(Relaxed) {
         // There was no memory, and what the allocator's own operator finds now has no canary.
-        tracker().trust_operators(false);
+        tracker().trust(&plain::FAMILIES, false);
     }
     let guard = if ready { Guard::enter(Nesting::New) } else { None };
     let holds_guard = usize::from(guard.is_some());
@@ -273,6 +273,9 @@ extern "C" fn after_new(block: *mut c_void, size: usize, number: u32, rsp: u64, 
     });
     if let Some(guard) = &guard {
         let family = OPERATORS[number as usize & 7].family;
+        if number >= 4 && checked::is_on() {
+            tracker().place_canary(addr, Bytes::new(size as u64), family);
+        }
         tracker().on_alloc(guard, addr, Bytes::new(size as u64), family, Caller { rsp, rbp });
     }
     block

@@ -8,6 +8,7 @@ use core::ffi::{CStr, c_void};
 use core::sync::atomic::AtomicBool;
 use core::sync::atomic::Ordering::Relaxed;
 
+use heaplens_format::arena::Family;
 use heaplens_tracker::tracker;
 
 use crate::c::checked;
@@ -32,6 +33,16 @@ const OPERATORS: [&CStr; 12] = [
     c"_ZdaPvSt11align_val_t",
 ];
 
+/// Those with an alignment: libstdc++'s round the size up and end in `aligned_alloc`.
+const ALIGNED: [&CStr; 4] = [
+    c"_ZnwmSt11align_val_t",
+    c"_ZnamSt11align_val_t",
+    c"_ZnwmSt11align_val_tRKSt9nothrow_t",
+    c"_ZnamSt11align_val_tRKSt9nothrow_t",
+];
+/// The families of blocks that plain operators give out.
+pub const FAMILIES: [Family; 2] = [Family::New, Family::NewArray];
+
 /// Whether the operators take the fast path.
 #[inline(always)]
 pub fn is_plain() -> bool {
@@ -55,7 +66,12 @@ pub fn check(libraries: &[&CStr]) {
     let is_malloc = |address| real::is_of_allocator(address) || is_of_library(address, &LIBRARIES);
     let ends_in_malloc = checked::is_on() && are_all(&is_malloc);
     if ends_in_malloc {
-        tracker().trust_operators(true);
+        tracker().trust(&FAMILIES, true);
+    }
+    let is_libstdcxx =
+        |name: &CStr| is_ours(name) && is_of_library(real_address(name, handle), &[b"libstdc++.so"]);
+    if plain && checked::is_on() && ALIGNED.into_iter().all(is_libstdcxx) {
+        tracker().trust(&[Family::AlignedNew, Family::AlignedNewArray], true);
     }
     PLAIN.store(plain || ends_in_malloc, Relaxed);
 }

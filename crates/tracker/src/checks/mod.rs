@@ -34,6 +34,8 @@ pub struct Checks {
     has_canaries: AtomicBool,
     /// Families whose blocks have a canary besides `malloc`'s own, as bits. Zero at first, as all that is here: it takes no room in the file.
     families: AtomicU32,
+    /// Families whose blocks never have one, as bits.
+    refused: AtomicU32,
     /// Freed blocks.
     pub quarantine: Quarantine,
     /// Guarded blocks.
@@ -55,6 +57,7 @@ impl Checks {
             is_on: AtomicBool::new(false),
             has_canaries: AtomicBool::new(false),
             families: AtomicU32::new(0),
+            refused: AtomicU32::new(0),
             quarantine: Quarantine::new(),
             guards: GuardPages::new(),
             code: GuardedCode::new(),
@@ -102,15 +105,20 @@ impl Checks {
         if self.has_canaries() { self.families.load(Relaxed) | 1 << Family::Malloc as u32 } else { 0 }
     }
 
-    /// Whether C++'s operators end in `malloc`, with the size that they were given. (Those with an alignment round it up.) It is false
-    /// where not all that they give out came from `malloc`.
-    pub(crate) fn trust_operators(&self, are_trusted: bool) {
+    /// Whether blocks of these families come from our `malloc` and its kin, so that there is room for a canary. It is false where not all
+    /// of them do.
+    pub(crate) fn trust(&self, families: &[Family], are_trusted: bool) {
+        let bits = families.iter().fold(0, |bits, &family| bits | 1 << family as u32);
         match are_trusted {
-            true => self.families.fetch_or(OPERATORS, Relaxed),
-            false => self.families.fetch_and(!OPERATORS, Relaxed),
+            true => self.families.fetch_or(bits & !self.refused.load(Relaxed), Relaxed),
+            false => self.families.fetch_and(!bits, Relaxed),
         };
     }
-}
 
-/// The families of plain operators.
-const OPERATORS: u32 = 1 << Family::New as u32 | 1 << Family::NewArray as u32;
+    /// A block of this family was given out without a canary: none of them can be checked, now or later.
+    #[cold]
+    pub(crate) fn refuse(&self, family: Family) {
+        self.refused.fetch_or(1 << family as u32, Relaxed);
+        self.trust(&[family], false);
+    }
+}

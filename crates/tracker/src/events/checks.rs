@@ -48,11 +48,22 @@ pub struct Wanted {
 }
 
 impl Tracker {
-    /// Whether blocks of C++'s operators have a canary, from now on.
-    pub fn trust_operators(&self, are_trusted: bool) {
-        self.checks.trust_operators(are_trusted);
+    /// Whether blocks of these families have a canary, from now on.
+    pub fn trust(&self, families: &[Family], are_trusted: bool) {
+        self.checks.trust(families, are_trusted);
         if is_own_arena() {
             self.publish_checks();
+        }
+    }
+
+    /// Puts the canary behind a block of an operator that has asked our `aligned_alloc` for more than the program wanted: it begins where the
+    /// program's bytes end.
+    pub fn place_canary(&self, addr: Addr, size: Bytes, family: Family) {
+        if self.checks.has_canary(family) {
+            // SAFETY: a fresh block, padded for at least this size.
+            unsafe { canary::place(addr.get() as usize, size.get() as usize) };
+        } else {
+            self.checks.refuse(family);
         }
     }
 

@@ -24,6 +24,11 @@ fn cases(program: &Path) -> Vec<String> {
     cases
 }
 
+/// Under other allocators their own operators make blocks with an alignment, without room for a canary.
+fn has_canary_with_glibc_alone(case: &str) -> bool {
+    case.contains("aligned")
+}
+
 /// Some cases say what guard pages alone can see, or would destroy the allocator's own words.
 fn is_for_guards_alone(case: &str) -> bool {
     case == "underrun"
@@ -74,7 +79,7 @@ fn both_work_under_other_allocators() {
             );
             continue;
         };
-        for case in cases(&program) {
+        for case in cases(&program).into_iter().filter(|case| !has_canary_with_glibc_alone(case)) {
             for (options, mode) in [(&["-q"][..], "canary"), (ALL, "guard")] {
                 if mode == "canary" && is_for_guards_alone(&case) {
                     continue;
