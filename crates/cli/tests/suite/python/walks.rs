@@ -66,7 +66,10 @@ fn location(path: &Path) -> String {
 /// Runs the program, without the code of other people that `site` may start, and with all frames of its imports; how many walks found a stack that it
 /// printed.
 fn assert_true_frames(python: &Interpreter, walks: u64) -> u64 {
-    let run = Heaplens::on(&python.path, &["-q", "--imports=full"]).arg("-S").arg(script(PROGRAM)).arg(walks.to_string());
+    let run = Heaplens::on(&python.path, &["-q", "--imports=full"])
+        .arg("-S")
+        .arg(script(PROGRAM))
+        .arg(walks.to_string());
     let run = run.finish().expect_status(0);
     let truth = Truth::parse(&run.stdout());
     let made: u64 = truth.stacks.values().sum();
