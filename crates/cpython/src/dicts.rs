@@ -78,8 +78,11 @@ impl Keys {
         // A dict without entries has a table of one.
         let is_sound =
             length.is_power_of_two() && length <= MOST_ENTRIES && index_bytes >= length && count <= length;
+        if !is_sound {
+            return None;
+        }
         let (start, capacity) = (keys + indices + index_bytes, 2 * length / 3);
-        is_sound.then_some(Entries { start, count, capacity, has_hashes })
+        Some(Entries { start, count, capacity, has_hashes })
     }
 }
 
