@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use crate::Profile;
-use crate::profile::{Category, Layer, LineKey, Measure, StackFrame};
+use crate::profile::{Category, Layer, LineKey, Measure, Origin, SiteProfile, StackFrame};
 
 /// How a caller finds the text of a line, where its file still says what it said when the program ran.
 pub type Sources<'a> = &'a mut dyn FnMut(&Profile, &StackFrame) -> Option<String>;
@@ -58,6 +58,19 @@ fn shown(frame: &StackFrame, knows_addresses: bool) -> StackFrame {
     StackFrame { offset, ..frame.clone() }
 }
 
+/// What stands for all imports: which of them needs the memory that Python maps for its small objects is a matter of chance, and
+/// differs from run to run.
+fn all_imports() -> StackFrame {
+    StackFrame {
+        origin: Origin::Import,
+        function: Some("imports".into()),
+        file: None,
+        line: None,
+        module: None,
+        offset: 0,
+    }
+}
+
 /// The lines of a profile that held something, in the order of their heaviest sites.
 pub(super) fn of(
     profile: &Profile,
@@ -66,9 +79,16 @@ pub(super) fn of(
 ) -> Vec<HeldLine> {
     let mut lines: Vec<HeldLine> = Vec::new();
     let mut known = HashMap::new();
+    let imports = all_imports();
+    let line = |site: &SiteProfile| {
+        let frame = profile.line(site)?;
+        let is_of_any_import =
+            matches!(frame.origin, Origin::Imported(_)) && site.layer == Layer::MappedAnonymous;
+        Some(if is_of_any_import { &imports } else { frame })
+    };
     let held = profile.sites.iter().filter(|site| site.held.bytes.get() > 0 || site.held.blocks > 0);
     for site in held.filter(|site| counts(site.category()) && !profile.is_pool(site)) {
-        let frame = profile.line(site);
+        let frame = line(site);
         let at = *known.entry(frame.map(|frame| key(frame, knows_addresses))).or_insert_with(|| {
             let frame = frame.map(|frame| shown(frame, knows_addresses));
             lines.push(HeldLine { frame, ..HeldLine::default() });
