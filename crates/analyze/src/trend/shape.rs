@@ -38,6 +38,9 @@ const SURELY: f64 = 0.25;
 /// What is left of the pace of a rise that falls off, from one half of it to the other, at most.
 const MOST_LEFT: f64 = 0.95;
 
+/// Falls after which the next one is to be expected.
+const SEVERAL: usize = 4;
+
 /// What chance does with samples is less than so many standard deviations, in 95 of 100 runs.
 const DEVIATIONS: f64 = 2.0;
 
@@ -90,6 +93,8 @@ pub struct Trend {
     pub first: f64,
     /// Bytes at its end.
     pub level: f64,
+    /// Bytes by which it falls again and again, as what a collector comes back to does; 0 where it does not.
+    pub shed: f64,
 }
 
 impl Trend {
@@ -100,6 +105,7 @@ impl Trend {
         rise: 0.0,
         first: 0.0,
         level: 0.0,
+        shed: 0.0,
     };
 
     /// Bytes per iteration that it goes on by: none where it does not grow, `None` where that is not known.
@@ -120,6 +126,7 @@ impl Trend {
             rise: factor * self.rise,
             first: factor * self.first,
             level: factor * self.level,
+            shed: factor * self.shed,
         }
     }
 
@@ -136,6 +143,7 @@ impl Trend {
             rise: self.rise + other.rise,
             first: self.first + other.first,
             level: self.level + other.level,
+            shed: self.shed.max(other.shed),
         }
     }
 }
@@ -143,7 +151,14 @@ impl Trend {
 /// Judges a series.
 pub fn trend(series: &Series, thresholds: Thresholds) -> Trend {
     let rise = rise(series);
-    let of = |shape, slope| Trend { shape, slope, rise, first: series.first(), level: series.last() };
+    let of = |shape, slope| Trend {
+        shape,
+        slope,
+        rise,
+        first: series.first(),
+        level: series.last(),
+        shed: shed(series),
+    };
     if series.points().len() < thresholds.least_points {
         return of(Shape::TooShort, slope(series.points()));
     }
@@ -194,7 +209,7 @@ fn is_growth(series: &Series, window: PointRange, spread: Spread, thresholds: Th
         if thresholds.grain > 0.0 { spread.rises.min(spread.rise / thresholds.grain) } else { spread.rises };
     let fall = series.fall();
     // After several falls the next one would have come, too; after one or two nothing is known but how deep they were.
-    let outgrown = if series.falls(window.from, fall / 2.0) >= 4 { 0.5 * fall } else { 1.5 * fall };
+    let outgrown = if series.falls(window.from, fall / 2.0) >= SEVERAL { 0.5 * fall } else { 1.5 * fall };
     let uneven = (1.0 / rises.max(1.0).sqrt()).clamp(thresholds.most_uneven, 1.75 * thresholds.most_uneven);
     spread.rise >= thresholds.least_rise
         && spread.rise >= LEAST_SAMPLES * thresholds.grain
@@ -327,6 +342,12 @@ fn within(slope: Slope, thresholds: Thresholds, window: PointRange, series: &Ser
     let length = points[points.len() - 1].x - points[0].x;
     let half = 1.96 * (thresholds.grain * slope.value.max(0.0) / length).sqrt();
     Slope { low: slope.low.min(slope.value - half), high: slope.high.max(slope.value + half), ..slope }
+}
+
+/// The depth of falls that come again and again.
+fn shed(series: &Series) -> f64 {
+    let fall = series.fall();
+    if fall > 0.0 && series.falls(0, fall / 2.0) >= SEVERAL { fall } else { 0.0 }
 }
 
 /// What a series does that does not grow.

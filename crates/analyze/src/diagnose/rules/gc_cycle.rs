@@ -41,7 +41,9 @@ fn review(evidence: &Evidence<'_>, findings: &mut Vec<Finding>) {
 
 /// Whether it is the garbage of a run that was shorter than the interval between two full collections: a small amount, freed
 /// but for an insignificant rest, with the collector enabled, and held by nobody as far as that was seen. What grows in an object that
-/// became garbage only because the loop ended looks the same where no snapshot was taken, hence the limit.
+/// became garbage only because the loop ended looks the same where no snapshot was taken, hence the limit. A snapshot sees only a part of the
+/// garbage that native memory takes part in: where collections come again and again, and free more each time than is left, the rest
+/// is what was in use at one of them and waits for a full one.
 fn will_be_collected(evidence: &Evidence<'_>, finding: &Finding) -> bool {
     let (reclaimed, resident) = (evidence.reclaimed, evidence.resident);
     let (freed, rise) = (reclaimed.freed(&finding.sites), finding.trend.rise);
@@ -49,7 +51,8 @@ fn will_be_collected(evidence: &Evidence<'_>, finding: &Finding) -> bool {
     let surely = grew(reclaimed, finding, finding.trend.slope.low);
     let is_garbage = freed >= MOST * surely || surely - freed < LEAST_OF_LINE.max(resident / 2000.0);
     let is_little = rise < LEAST_TO_STOP.max(resident / 100.0);
-    let was_held = garbage(evidence, finding).is_some_and(|part| part <= HALF);
+    let comes_again = finding.trend.shed > surely;
+    let was_held = !comes_again && garbage(evidence, finding).is_some_and(|part| part <= HALF);
     let is_collected = is_plain(finding) && !reclaimed.is_held_off && freed > HALF * surely;
     is_collected && is_garbage && is_little && !was_held
 }
@@ -163,6 +166,14 @@ mod tests {
             reviewed_with(&RULE, (&collected(1.0), seen), vec![growth(0, MIB)], rss).len()
         };
         assert_eq!(left(&UnreachableParts::of_garbage(&[])), 1, "it was held");
+        let sheds = |shed: f64| {
+            let finding = growth(0, MIB);
+            let finding = Finding { trend: Trend { shed, ..finding.trend }, ..finding };
+            let seen = UnreachableParts::of_garbage(&[]);
+            reviewed_with(&RULE, (&collected(1.0), &seen), vec![finding], rss).len()
+        };
+        assert_eq!(sheds(2.0 * MIB), 0, "more than is left is collected again and again");
+        assert_eq!(sheds(0.1 * MIB), 1, "a little is");
         assert_eq!(left(&UnreachableParts::of_garbage(&[(0, 1.0)])), 0);
         assert_eq!(left(&UnreachableParts::default()), 0, "nobody looked");
     }

@@ -11,41 +11,12 @@
 //!                      points to it
 //! ```
 //!
-//! Native memory may point to an object that it does not hold: extension modules have tables of the objects that they have made, such as
-//! protobuf's of its messages. All references of such an object come from garbage, and then it is garbage whatever else points to it.
+//! Native memory may point to objects that it does not hold: see [`super::native_tables`].
 
-use std::collections::{BTreeSet, HashMap};
-
+use super::block_state::{BlockState, IMMORTAL, ReferenceCounts};
+use super::native_tables::NativeTables;
 use crate::heap::memory::BlockId;
 use crate::heap::scan::{Edge, Graph};
-
-/// More references than any object has that can be freed: such objects live for ever.
-const IMMORTAL: u64 = 1 << 30;
-
-/// What a block is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum BlockState {
-    /// No root leads to it, and neither does an object that is one of the following.
-    Unknown,
-    /// A root leads to it.
-    Reached,
-    /// An object out of reach leads to it, or it is one.
-    OfObjects,
-    /// Nobody holds it, and its count keeps it.
-    Overcounted,
-    /// The collector would free it.
-    Garbage,
-    /// For as long as roots are followed: an object that only garbage holds, though other memory points to it.
-    PointedTo,
-}
-
-/// What is known of Python objects that the graph does not know.
-pub(crate) trait ReferenceCounts {
-    /// Whether a block is an object.
-    fn is_object(&self, block: BlockId) -> bool;
-    /// The references that an object counts; `None` where they cannot be read.
-    fn references(&self, block: BlockId) -> Option<u64>;
-}
 
 /// Blocks of Python that no root leads to.
 #[derive(Debug)]
@@ -57,11 +28,12 @@ impl Unreachable {
     /// Follows every pointer a few times at most.
     pub(crate) fn of(graph: &Graph, objects: &impl ReferenceCounts) -> Self {
         let found = Self::besides(graph, objects, &[]);
-        let pointed_to = found.held_by_garbage(graph, objects);
+        let pointed_to = NativeTables { graph, objects, states: &found.states }.objects_not_held();
         if pointed_to.is_empty() { found } else { Self::besides(graph, objects, &pointed_to) }
     }
 
-    /// The same where nothing but garbage holds these, in order.
+    /// The same where nothing but garbage holds these, in order: all of their references are known, though not all in memory that is
+    /// out of reach.
     fn besides(graph: &Graph, objects: &impl ReferenceCounts, pointed_to: &[BlockId]) -> Self {
         let mut search = UnreachableSearch {
             graph,
@@ -79,8 +51,8 @@ impl Unreachable {
         search.reach_immortals(objects);
         pointed_to.iter().for_each(|block| search.states[block.index()] = BlockState::Unknown);
         search.take_objects(objects);
-        let overcounted = search.overcounted(objects);
-        for block in overcounted {
+        let is_known = |block: &BlockId| pointed_to.binary_search(block).is_ok();
+        for block in search.overcounted(objects).into_iter().filter(|block| !is_known(block)) {
             search.take(block, BlockState::OfObjects, BlockState::Overcounted);
         }
         search.follow(BlockState::OfObjects, BlockState::Overcounted);
@@ -89,31 +61,6 @@ impl Unreachable {
         }
         search.follow(BlockState::OfObjects, BlockState::Garbage);
         Self { states: search.states }
-    }
-
-    /// Objects that a root leads to, and all of whose references come from garbage; in order.
-    fn held_by_garbage(&self, graph: &Graph, objects: &impl ReferenceCounts) -> Vec<BlockId> {
-        // References that are not known yet, of each object that garbage points to.
-        let mut unknown: HashMap<BlockId, u64> = HashMap::new();
-        let mut open: Vec<BlockId> = graph.blocks().ids().filter(|&block| self.is_garbage(block)).collect();
-        let mut found = BTreeSet::new();
-        while let Some(block) = open.pop() {
-            for edge in graph.edges(block).iter().filter(|edge| graph.is_reference(**edge)) {
-                let target = edge.block();
-                if self.states[target.index()] != BlockState::Reached || !objects.is_object(target) {
-                    continue;
-                }
-                let left = unknown.entry(target).or_insert_with(|| {
-                    let counted = objects.references(target).unwrap_or(u64::MAX);
-                    counted.saturating_sub(graph.own_references(target).into())
-                });
-                *left = left.saturating_sub(1);
-                if *left == 0 && found.insert(target) {
-                    open.push(target);
-                }
-            }
-        }
-        found.into_iter().collect()
     }
 
     /// Whether Python's collector would free a block.
@@ -221,6 +168,10 @@ mod tests {
             self.references(block).is_some()
         }
 
+        fn is_plain(&self, block: BlockId) -> bool {
+            self.is_object(block)
+        }
+
         fn references(&self, block: BlockId) -> Option<u64> {
             self.counts.get(&self.graph.blocks().get(block).address.get()).copied()
         }
@@ -307,6 +258,30 @@ mod tests {
         let [reached, garbage] = [BlockState::Reached, BlockState::Garbage];
         assert_eq!(ring_beside_a_table(1), [reached, garbage, garbage, garbage]);
         assert_eq!(ring_beside_a_table(2), [reached, garbage, reached, reached], "the table counts one, too");
+    }
+
+    /// A ring that a table of native code leads to, as pybind11 has one of its instances.
+    fn ring_in_a_table(counts: [u64; 2], leads_there: Option<u64>) -> Vec<BlockState> {
+        let mut heap = Heap::default();
+        let [table, node, kept, one, other, data] =
+            [0x1000, 0x1100, 0x1200, 0x1300, 0x1400, 0x1500].map(|at| heap.block(at, 64, 1));
+        heap.name(0, 1, table);
+        heap.name(1, 1, kept);
+        let pointers = [(table, node), (node, one), (one, other), (other, one), (other, data)];
+        pointers.into_iter().for_each(|(from, to)| heap.point(from, to));
+        leads_there.into_iter().for_each(|from| heap.point(from, other));
+        states(&mut heap, &[(kept, 1), (one, counts[0]), (other, counts[1])], &[table, one, other, data])
+    }
+
+    #[test]
+    fn a_ring_that_only_a_table_of_native_code_leads_to_is_garbage() {
+        let [reached, garbage] = [BlockState::Reached, BlockState::Garbage];
+        assert_eq!(ring_in_a_table([1, 1], None), [reached, garbage, garbage, garbage]);
+        assert_eq!(ring_in_a_table([2, 1], None), [reached; 4], "the table counts a reference");
+        assert_eq!(ring_in_a_table([1, 2], None), [reached; 4], "somebody that is not seen does");
+        assert_eq!(ring_in_a_table([1, 2], Some(0x1200)), [reached; 4], "a variable leads to it");
+        assert_eq!(ring_in_a_table([1, 1], Some(0x1200)), [reached; 4], "though it counts no reference");
+        assert_eq!(ring_in_a_table([1, 2], Some(0x1000)), [reached; 4], "native memory counts one");
     }
 
     #[test]

@@ -229,6 +229,10 @@ impl<F: Fn(BlockId) -> Content> ReferenceCounts for PythonObjects<'_, '_, F> {
         (self.content)(block) != Content::Unknown
     }
 
+    fn is_plain(&self, block: BlockId) -> bool {
+        matches!((self.content)(block), Content::Object | Content::Class)
+    }
+
     fn references(&self, block: BlockId) -> Option<u64> {
         self.python.references(self.heap.graph.object_address(block))
     }
