@@ -10,7 +10,7 @@ use heaplens_format::arena::CounterId;
 use heaplens_format::arena::counter::{LONGEST_NAME, LONGEST_NOTE, NOTE_SIZE, NoteRecord};
 use heaplens_format::recording::{CountUntil, CounterRow, Note};
 
-use super::marks;
+use super::marks::Changes;
 use super::records::{string, word};
 use super::site_counters::Sum;
 
@@ -34,16 +34,9 @@ impl Names {
 
     /// How often each was counted, up to the end and up to marks. A stack may have several rows, which the reader of the recording
     /// adds up.
-    pub(crate) fn rows(&self, counters: &[CounterRecords], changes: &[u8], marks: u32) -> Vec<CounterRow> {
-        if counters.is_empty() {
-            return Vec::new();
-        }
-        let by_record = marks::by_record(changes, marks);
-        let of = |record: u32| by_record.get(&record).map_or(&[][..], Vec::as_slice);
+    pub(crate) fn rows(&self, counters: &[CounterRecords], changes: &Changes) -> Vec<CounterRow> {
         let row = |one: &CounterRecords| {
-            let [own, second] = one.numbers;
-            let parts = [of(own), if second == 0 { &[] } else { of(second) }];
-            let changes = marks::sums(parts, one.live);
+            let changes = changes.sums(one.numbers, one.live);
             let [first, second] = one.live;
             Some(CounterRow {
                 counter: self.0.get(&one.counter)?.clone(),
@@ -100,7 +93,7 @@ mod tests {
             CounterRecords { counter, node: NodeId::new(1), numbers: [4, 0], live }
         };
         let names = Names::new(&records(&[5 << 32 | 5, 1]), b"wordypages");
-        let rows = names.rows(&[of(1), of(2)], &changes, 3);
+        let rows = names.rows(&[of(1), of(2)], &Changes::read(&changes, 3, 5));
         let expected = [(1, 3), (3, 9)].map(|(until, count)| CountUntil { until, count });
         assert_eq!(rows.len(), 1, "the other has no name");
         assert_eq!((&*rows[0].counter, rows[0].count, &rows[0].changes[..]), ("pages", 12, &expected[..]));

@@ -1,6 +1,5 @@
 //! Loops and marks of an arena, and what sites had at the marks. As with everything in an arena no number is trusted.
 
-use std::collections::HashMap;
 use std::mem::offset_of;
 
 use heaplens_format::arena::marks::{
@@ -138,50 +137,76 @@ fn mark(record: &[u8], strings: &[u8], loops: usize, since_start: impl Fn(u64) -
 }
 
 /// What a record had until a mark.
-pub(crate) type Until = (u32, Sum);
+type Until = (u32, Sum);
 
 /// What sites had at marks: the sum of what their records had. `amount` converts a sum as the reader of sites does.
 pub(crate) fn histories(
-    changes: &[u8],
+    changes: &Changes,
     sites: &[Records],
-    marks: u32,
     amount: impl Fn(Sum, SiteKind) -> Amount,
 ) -> Vec<History> {
-    let by_record = by_record(changes, marks);
-    let of = |record: u32| by_record.get(&record).map_or(&[][..], Vec::as_slice);
     let history = |(site, records): (u32, &Records)| {
-        let [own, second] = records.numbers;
-        let parts = [of(own), if second == 0 { &[] } else { of(second) }];
-        let changes = sums(parts, records.live);
+        let changes = changes.sums(records.numbers, records.live);
         let changes = changes.map(|(until, sum)| Change { until, live: amount(sum, records.kind) }).collect();
         History { site, changes }
     };
     (0..).zip(sites).map(history).filter(|history| !history.changes.is_empty()).collect()
 }
 
-pub(crate) fn by_record(changes: &[u8], marks: u32) -> HashMap<u32, Vec<Until>> {
-    let mut by_record = HashMap::<u32, Vec<Until>>::new();
-    for change in changes.chunks_exact(CHANGE_SIZE) {
-        let field = |at: usize| word(change, at);
-        let bytes = field(offset_of!(ChangeRecord, live_bytes)) as i64;
-        let blocks = field(offset_of!(ChangeRecord, live_blocks)) as i64;
-        let numbers = field(offset_of!(ChangeRecord, record));
-        let (record, mark) = (numbers as u32, (numbers >> 32) as u32);
-        // Another is that of a mark that was made while this was being read, or an entry that was torn.
-        if (1..=marks).contains(&mark) {
-            by_record.entry(record).or_default().push((mark, Sum { bytes, blocks }));
+/// What records had at marks, in the order of the records and of the marks. There may be millions of both.
+#[derive(Debug)]
+pub(crate) struct Changes {
+    /// Where the entries of each record begin, and where the last ones end.
+    first: Vec<usize>,
+    entries: Vec<Until>,
+}
+
+impl Changes {
+    /// The entries of records up to `last`: others are those of a mark that was made while this was being read, or were torn.
+    pub(crate) fn read(changes: &[u8], marks: u32, last: u32) -> Self {
+        let entries = || {
+            changes.chunks_exact(CHANGE_SIZE).filter_map(|change| {
+                let numbers = word(change, offset_of!(ChangeRecord, record));
+                let (record, mark) = (numbers as u32, (numbers >> 32) as u32);
+                ((1..=marks).contains(&mark) && record <= last).then_some((record as usize, mark, change))
+            })
+        };
+        let mut first = vec![0; last as usize + 2];
+        entries().for_each(|(record, ..)| first[record + 1] += 1);
+        for record in 1..first.len() {
+            first[record] += first[record - 1];
+        }
+        let mut sorted = vec![(0, Sum::default()); first.last().copied().unwrap_or(0)];
+        let mut next = first.clone();
+        for (record, mark, change) in entries() {
+            let field = |at: usize| word(change, at) as i64;
+            let [bytes, blocks] =
+                [offset_of!(ChangeRecord, live_bytes), offset_of!(ChangeRecord, live_blocks)].map(field);
+            sorted[next[record]] = (mark, Sum { bytes, blocks });
+            next[record] += 1;
+        }
+        // A thread that was preempted writes its entry after that of a later mark.
+        for record in first.windows(2) {
+            sorted[record[0]..record[1]].sort_by_key(|&(mark, _)| mark);
+        }
+        Self { first, entries: sorted }
+    }
+
+    fn of(&self, record: u32) -> &[Until] {
+        match self.first.get(record as usize..record as usize + 2) {
+            Some(&[first, end]) => &self.entries[first..end],
+            _ => &[],
         }
     }
-    // A thread that was preempted writes its entry after that of a later mark.
-    for known in by_record.values_mut() {
-        known.sort_by_key(|&(mark, _)| mark);
-        known.dedup_by_key(|&mut (mark, _)| mark);
+
+    /// What a site had whose records these are; the second record is 0 where there is none.
+    pub(crate) fn sums(&self, [own, second]: [u32; 2], now: [Sum; 2]) -> impl Iterator<Item = Until> {
+        sums([self.of(own), if second == 0 { &[] } else { self.of(second) }], now)
     }
-    by_record
 }
 
 /// The sum of two time series: it changes wherever one of them does.
-pub(crate) fn sums(parts: [&[Until]; 2], now: [Sum; 2]) -> impl Iterator<Item = Until> {
+fn sums(parts: [&[Until]; 2], now: [Sum; 2]) -> impl Iterator<Item = Until> {
     let mut ends: Vec<u32> = parts.iter().flat_map(|part| part.iter().map(|&(until, _)| until)).collect();
     ends.sort_unstable();
     ends.dedup();
@@ -214,7 +239,8 @@ mod tests {
     /// Until which mark so many bytes.
     fn found(changes: &[u8], site: Records) -> Vec<(u32, u64)> {
         let amount = |sum: Sum, _| Amount { bytes: Bytes::new(sum.bytes as u64), blocks: sum.blocks as u64 };
-        let histories = histories(changes, &[site], 3, amount);
+        let last = site.numbers.into_iter().max().unwrap_or(0);
+        let histories = histories(&Changes::read(changes, 3, last), &[site], amount);
         let changes = histories.iter().flat_map(|history| &history.changes);
         assert!(changes.clone().all(|change| change.live.blocks == change.live.bytes.get() / 4));
         changes.map(|change| (change.until, change.live.bytes.get())).collect()

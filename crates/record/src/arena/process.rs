@@ -23,7 +23,7 @@ use super::error::ArenaError;
 use super::errors;
 use super::findings::Findings;
 use super::header::header_bytes;
-use super::marks;
+use super::marks::{self, Changes};
 use super::records::{string, word};
 use super::sections::section;
 use super::site_counters::{SiteCounters, Sum};
@@ -75,11 +75,11 @@ pub(crate) fn read_with_findings(
         CheckedSection { begun, ..section(one, &strings, &sets, check) }
     });
     let checked = checked.collect();
-    let changes = changes?;
-    let histories = marks::histories(&changes, &records, kept, amount);
+    let numbers = records.iter().map(|one| one.numbers).chain(counted.iter().map(|one| one.numbers));
+    let changes = Changes::read(&changes?, kept, numbers.flatten().max().unwrap_or(0));
+    let histories = marks::histories(&changes, &records, amount);
     let names = Names::new(&names?, &strings);
-    let counters =
-        Counters { rows: names.rows(&counted, &changes, kept), notes: names.notes(&notes?, &strings) };
+    let counters = Counters { rows: names.rows(&counted, &changes), notes: names.notes(&notes?, &strings) };
     let (codes, torn) = codes.finish();
     reader.torn += torn;
     Ok(Process {

@@ -11,7 +11,7 @@ use heaplens_format::arena::table::SiteRecord;
 use super::records::word;
 
 /// Signed sums: one side of a site frees what the other allocated.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sum {
     pub(crate) bytes: i64,
     pub(crate) blocks: i64,
