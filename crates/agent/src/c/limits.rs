@@ -33,7 +33,8 @@ fn confine() {
 }
 
 // `syscall` takes up to seven arguments, one on the stack: it is jumped to with all of them in place. Only `seccomp` (317),
-// which has no function of its own in libc, and `exit_group` (231), after which nothing comes, are checked before.
+// which has no function of its own in libc, `exit_group` (231), after which nothing comes, `mlockall` (151) and the two that set limits (160, 302) are
+// checked before.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 unsafe extern "C" fn syscall() {
@@ -42,6 +43,12 @@ unsafe extern "C" fn syscall() {
         "cmp rdi, 317",
         "je 2f",
         "cmp rdi, 231",
+        "je 2f",
+        "cmp rdi, 151",
+        "je 2f",
+        "cmp rdi, 160",
+        "je 2f",
+        "cmp rdi, 302",
         "je 2f",
         "3:",
         "mov rax, [rip + {real}]",
@@ -74,10 +81,16 @@ unsafe extern "C" fn syscall() {
     )
 }
 
-extern "C" fn before_call(number: libc::c_long, code: c_int) {
+/// Before `syscall(number, …)`, with its first arguments.
+extern "C" fn before_call(number: libc::c_long, first: c_int, second: usize, third: usize) {
+    let limits_address_space = |resource: c_int, limits: usize| resource == ADDRESS_SPACE && limits != 0;
     match number {
         libc::SYS_seccomp => confine(),
-        _ if is_ready() => lifecycle::on_exit(code),
+        _ if !is_ready() => {}
+        libc::SYS_exit_group => lifecycle::on_exit(first),
+        libc::SYS_mlockall => tracker().on_lock_all(),
+        libc::SYS_setrlimit if limits_address_space(first, second) => tracker().on_limit(),
+        libc::SYS_prlimit64 if limits_address_space(second as c_int, third) => tracker().on_limit(),
         _ => {}
     }
 }

@@ -30,7 +30,7 @@ pub(crate) use judge::diagnose;
 pub(crate) use known::Known;
 pub use plateau::Plateau;
 pub use remark::Remark;
-pub use rule::{CollectedAtExit, Ending, Fill, Finding, MeasuredBy, Outcome, Rule};
+pub use rule::{CollectedAtExit, Ending, Fill, Finding, GarbagePart, MeasuredBy, Outcome, Rule};
 pub use verdict::Verdict;
 
 pub use crate::trend::{How, Shape, Slope, Slowing, Trend};

@@ -275,7 +275,7 @@ pub struct Finding {
     /// Bytes that the reclaim test gave back: the proof of a rule that has one.
     pub reclaimed: Option<Bytes>,
     /// The part of it that a heap snapshot saw as garbage while it grew, 0 to 1: the proof of a rule on garbage.
-    pub garbage: Option<f64>,
+    pub garbage: Option<GarbagePart>,
     /// The part of it that a heap snapshot saw nobody hold while it grew, though it was no garbage, 0 to 1.
     pub overcounted: Option<f64>,
     /// Who kept a reference too many, where that is what the finding is about and it is known.
@@ -312,6 +312,15 @@ pub struct Fill {
     pub elements: u64,
     /// Elements that it has at most.
     pub limit: u64,
+}
+
+/// What a heap snapshot saw as garbage.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GarbagePart {
+    /// The part, 0 to 1.
+    pub part: f64,
+    /// Whether it is the part of objects of Python's alone, which stand for the native memory that goes with them.
+    pub of_objects: bool,
 }
 
 /// What a collection freed when the script was through. Functions had returned by then: it may have been held before.

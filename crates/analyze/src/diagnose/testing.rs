@@ -1,7 +1,7 @@
 //! Findings made by hand, for tests of rules that review findings.
 
-use heaplens_format::memory::Tables;
-use heaplens_format::recording::Process;
+use heaplens_format::memory::{SiteKind, Tables};
+use heaplens_format::recording::{Process, ThreadOf};
 
 use super::evidence::Evidence;
 use super::known::Known;
@@ -9,7 +9,7 @@ use super::reclaim_test::Reclaimed;
 use super::rule::{Finding, Rule};
 use super::rules::{growth_unexplained, site_growth};
 use super::unreachable::UnreachableParts;
-use crate::profile::Stacks;
+use crate::profile::{Layer, Measure, SiteProfile, StackId, Stacks};
 use crate::trend::{Shape, Slope, Trend};
 
 pub(crate) const MIB: f64 = (1 << 20) as f64;
@@ -47,12 +47,23 @@ pub(crate) fn reviewed(
 /// The same with what a heap snapshot saw, and the findings themselves.
 pub(crate) fn reviewed_with(
     rule: &Rule,
+    seen: (&Reclaimed, &UnreachableParts),
+    findings: Vec<Finding>,
+    rss: Trend,
+) -> Vec<Finding> {
+    reviewed_of(rule, &[], seen, findings, rss)
+}
+
+/// The same with the sites, by the numbers that findings have.
+pub(crate) fn reviewed_of(
+    rule: &Rule,
+    sites: &[SiteProfile],
     (reclaimed, unreachable): (&Reclaimed, &UnreachableParts),
     mut findings: Vec<Finding>,
     rss: Trend,
 ) -> Vec<Finding> {
     let (process, stacks) = (Process::default(), Stacks::default());
-    let known = known_of(&process, &stacks);
+    let known = Known { sites, ..known_of(&process, &stacks) };
     let evidence = Evidence { known, reclaimed, unreachable, rss: Some(&rss), resident: 500.0 * MIB };
     rule.review.expect("it reviews findings")(&evidence, &mut findings);
     findings
@@ -71,5 +82,20 @@ pub(crate) fn known_of<'a>(process: &'a Process, stacks: &'a Stacks) -> Known<'a
         object_interval: None,
         trimmed: None,
         tables: Tables::default(),
+    }
+}
+
+/// A site of which only its kind matters.
+pub(crate) fn site_of(kind: SiteKind) -> SiteProfile {
+    let none = Measure::default();
+    SiteProfile {
+        kind,
+        layer: Layer::Native,
+        live: none,
+        held: none,
+        peak: none,
+        allocated: none,
+        stack: StackId::default(),
+        thread: ThreadOf::default(),
     }
 }

@@ -2,7 +2,9 @@
 //! holds. Only a snapshot that was taken while the program ran proves what held memory while it grew: at its end functions have
 //! returned and exit handlers were called, and what they held is garbage only then.
 
-use heaplens_format::recording::{Amount, HeapMoment, HeapView, UnreachableSite};
+use heaplens_format::Nanos;
+use heaplens_format::arena::marks::ENOUGH_ITERATIONS;
+use heaplens_format::recording::{Amount, HeapMoment, HeapView, Loop, UnreachableSite};
 use rustc_hash::FxHashMap;
 
 use super::known::Known;
@@ -22,9 +24,17 @@ struct SiteParts {
 }
 
 impl UnreachableParts {
-    /// By the last snapshot while the program ran.
+    /// By the last snapshot while the program ran; where it has a main loop, while that ran. On a busy machine a snapshot may be taken
+    /// when the function that held everything has just returned.
     pub(crate) fn while_running(known: Known<'_>) -> Self {
-        Self::by_last(known, |view| view.moment != HeapMoment::Exit)
+        let end = end_of_loop(known);
+        let is_in_loop = |view: &HeapView| match (end, view.moment) {
+            (_, HeapMoment::Exit) => false,
+            (Some((count, _)), HeapMoment::Running { iterations }) if iterations < count => true,
+            (Some((_, until)), _) => view.at <= until,
+            (None, _) => true,
+        };
+        Self::by_last(known, is_in_loop)
     }
 
     /// By the snapshot at exit, where it missed no pointers in registers. It does not prove that something was garbage before.
@@ -32,7 +42,7 @@ impl UnreachableParts {
         Self::by_last(known, |view| view.moment == HeapMoment::Exit && !view.others_ran)
     }
 
-    fn by_last(known: Known<'_>, is_meant: fn(&HeapView) -> bool) -> Self {
+    fn by_last(known: Known<'_>, is_meant: impl Fn(&HeapView) -> bool) -> Self {
         let mut views = known.process.heap.views.iter();
         let is_meant = |view: &&HeapView| is_meant(view) && view.unreachable.is_some();
         let sites = views.rfind(is_meant).and_then(|view| view.unreachable.as_deref());
@@ -58,6 +68,21 @@ impl UnreachableParts {
         }
         Some(if all > 0.0 { own / all } else { 0.0 })
     }
+}
+
+/// How many iterations the main loop made, and when it was over, and one iteration more: when a loop ended is known to that. `None`: growth
+/// is not judged by one, or its end is not known.
+fn end_of_loop(known: Known<'_>) -> Option<(u64, Nanos)> {
+    let found = known.iterations.filter(|found| found.count >= ENOUGH_ITERATIONS)?;
+    let numbers = found.of_loops.iter().filter_map(|own| (own.get() as usize).checked_sub(1));
+    let end = |one: &Loop| {
+        let took = one.last.get().saturating_sub(one.first.get()) / one.iterations.max(1);
+        one.last.get().saturating_add(took)
+    };
+    let loops: Vec<&Loop> = numbers.filter_map(|number| known.process.loops.get(number)).collect();
+    let is_known = !loops.is_empty() && loops.iter().all(|one| one.is_exact);
+    let until = loops.iter().map(|one| end(one)).max().filter(|_| is_known)?;
+    Some((found.count, Nanos::new(until)))
 }
 
 /// Several sites of a recording may be one of the profile.
@@ -87,7 +112,56 @@ impl UnreachableParts {
 
 #[cfg(test)]
 mod tests {
+    use heaplens_format::recording::Process;
+    use heaplens_format::{Bytes, LoopId};
+
     use super::*;
+    use crate::diagnose::testing::known_of;
+    use crate::profile::{Iterations, Stacks};
+
+    #[test]
+    fn a_snapshot_after_the_main_loop_says_nothing_of_what_was_held_while_it_ran() {
+        let at_iteration = |at: u64, iterations: u64, garbage: u64| HeapView {
+            at: Nanos::new(at),
+            moment: HeapMoment::Running { iterations },
+            unreachable: Some(vec![UnreachableSite {
+                site: 0,
+                live: Amount { bytes: Bytes::new(100), blocks: 1 },
+                garbage: Amount { bytes: Bytes::new(garbage), blocks: 1 },
+                overcounted: Amount::default(),
+            }]),
+            ..HeapView::default()
+        };
+        let at = |at: u64, garbage: u64| at_iteration(at, 100, garbage);
+        let [first, last] = [1000, 2000].map(Nanos::new);
+        let main_loop = Loop { iterations: 100, is_exact: true, first, last, ..Loop::default() };
+        let seen = |views: Vec<HeapView>, count: u64| {
+            let mut process = Process { loops: vec![main_loop.clone()], ..Process::default() };
+            process.heap.views = views;
+            let found = Iterations {
+                of_loops: vec![LoopId::new(1)],
+                count,
+                of_loop: count,
+                is_exact: true,
+                file: "a".into(),
+                line: 1,
+                function: "f".into(),
+                steps: None,
+            };
+            let stacks = Stacks::default();
+            let known = Known { iterations: Some(&found), site_numbers: &[0], ..known_of(&process, &stacks) };
+            UnreachableParts::while_running(known).garbage([(0, 1.0)].into_iter())
+        };
+        assert_eq!(
+            seen(vec![at(1500, 10), at(2010, 20)], 100),
+            Some(0.2),
+            "the last iteration may not be over"
+        );
+        assert_eq!(seen(vec![at(1500, 10), at(2011, 90)], 100), Some(0.1), "functions may have returned");
+        assert_eq!(seen(vec![at(2011, 90)], 100), None);
+        assert_eq!(seen(vec![at_iteration(2011, 99, 90)], 100), Some(0.9), "its last mark may be long ago");
+        assert_eq!(seen(vec![at(1500, 10), at(2011, 90)], 3), Some(0.9), "growth is judged by seconds");
+    }
 
     #[test]
     fn what_nobody_holds_is_no_garbage() {

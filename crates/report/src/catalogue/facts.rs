@@ -85,8 +85,12 @@ fn proof(finding: &Finding) -> String {
         Some(returned) => format!("gc.collect() at exit freed {returned}"),
         None => "it was freed before exit".to_owned(),
     };
-    match (finding.garbage.map(percent), finding.reclaimed.map(size)) {
-        (Some(part), _) => format!("a heap snapshot while it grew found {part} of it unreachable; {freed}"),
+    match (finding.garbage, finding.reclaimed.map(size)) {
+        (Some(garbage), _) => {
+            let (part, of) =
+                (percent(garbage.part), if garbage.of_objects { "its Python objects" } else { "it" });
+            format!("a heap snapshot while it grew found {part} of {of} unreachable; {freed}")
+        }
         (None, Some(returned)) => format!("the reclaim test recovered {returned}"),
         (None, None) => String::new(),
     }

@@ -255,7 +255,15 @@ fn evidence(profile: &Profile, finding: &Finding) -> Vec<EvidenceFields> {
         known("threads per iteration", finding.threads.map(|threads| threads.per_iteration)),
         known("threads whose stacks are left", finding.threads.map(|threads| threads.count as f64)),
         known("bytes that came back when asked for", finding.reclaimed.map(|bytes| bytes.get() as f64)),
-        known("part that was garbage while it grew", finding.garbage),
+        known(
+            match finding.garbage {
+                Some(garbage) if garbage.of_objects => {
+                    "part of its Python objects that was garbage while it grew"
+                }
+                _ => "part that was garbage while it grew",
+            },
+            finding.garbage.map(|garbage| garbage.part),
+        ),
         known("part that nobody held while it grew", finding.overcounted),
         known(
             "bytes that a collection freed at exit",

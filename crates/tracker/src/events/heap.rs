@@ -15,7 +15,7 @@ use crate::tables::weight::Weight;
 use crate::thread::guard::{Guard, Nesting};
 use crate::thread::timer::Timer;
 use crate::tracker::Tracker;
-use crate::unwind::Caller;
+use crate::unwind::{Caller, stacks};
 
 /// A block that `realloc` is about to move: out of the table, not yet counted as freed.
 #[derive(Clone, Copy, Debug)]
@@ -235,9 +235,15 @@ impl Tracker {
 
     #[inline(always)]
     pub(super) fn count_free(&self, guard: &Guard, block: Block) {
+        if block.size >= MAPPED_BY_LIBC {
+            stacks::forget();
+        }
         sites::on_free(&self.arena, block.site, guard.slot_id(), self.weight(block.size), Tally::Heap);
     }
 }
+
+/// From this size on the C library may have mapped a block for itself, and unmaps it without a call that we see.
+const MAPPED_BY_LIBC: Bytes = Bytes::new(128 << 10);
 
 /// Whether the table has a word for an address that is not that of another one: words begin at multiples of eight.
 fn is_word(addr: Addr) -> bool {

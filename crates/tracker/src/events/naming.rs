@@ -13,6 +13,7 @@ use crate::python::{Event, Hashed, Import, NativeStack, PythonCaller, Tables};
 use crate::tables::sites;
 use crate::tables::trie::{ROOT_HASH, extend_hash};
 use crate::thread::guard::Guard;
+use crate::thread::spare_stack;
 use crate::thread::thread_slot::ThreadSlot;
 use crate::tracker::Tracker;
 use crate::unwind::memo::TooDeep;
@@ -336,11 +337,25 @@ impl Tracker {
         self.trie.extend(&self.arena, node, hash, frame)
     }
 
-    /// Walks a stack without a memo. `kind` is what stands below everything: mappings have theirs.
+    /// Walks a stack without a memo, where the thread has a slot on a stack of ours. `kind` is what stands below everything: mappings have theirs.
     #[cold]
     #[inline(never)]
     fn plain_stack(&self, guard: &Guard, caller: Caller, kind: Option<Pseudo>) -> NodeId {
+        let Some(top) = guard.slot().map(|slot| slot.spare_stack.top()) else {
+            return self.walk_plainly(guard, caller, kind);
+        };
+        let mut node = NodeId::new(0);
+        // SAFETY: the stack is the slot's, which is this thread's, and the guard is here once.
+        unsafe { spare_stack::run(top, || node = self.walk_plainly(guard, caller, kind)) };
+        node
+    }
+
+    #[inline(never)]
+    fn walk_plainly(&self, guard: &Guard, caller: Caller, kind: Option<Pseudo>) -> NodeId {
         let own = guard.slot().and_then(|slot| slot.own_stack_end(caller.rsp));
+        if settings().sample_interval != 0 {
+            stacks::forget(); // few blocks are seen to end, by which a mapping below a stack may have gone
+        }
         let end = own.unwrap_or_else(|| stacks::end_of(Addr::new(caller.rsp)));
         let (mut node, mut hash) = (NodeId::new(0), ROOT_HASH);
         if let Some(kind) = kind {

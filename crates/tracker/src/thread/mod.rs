@@ -6,6 +6,7 @@ pub mod guard;
 #[cfg(feature = "interleave")]
 pub mod interleave;
 pub(crate) mod names;
+pub(crate) mod spare_stack;
 pub mod thread_slot;
 pub(crate) mod timer;
 pub mod words;

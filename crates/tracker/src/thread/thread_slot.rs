@@ -9,6 +9,7 @@ use heaplens_format::arena::Pseudo;
 use heaplens_format::arena::table::SiteIdentity;
 use heaplens_format::atomic::{AtomicPtr, AtomicU32};
 
+use super::spare_stack::SpareStack;
 use super::words::thread_distance;
 use crate::python::PythonScratch;
 use crate::sys;
@@ -48,6 +49,8 @@ pub struct ThreadSlot {
     pub memo: Memo,
     /// Scratch buffers to name a stack with Python in it.
     pub python: PythonScratch,
+    /// Where stacks are walked that are not the thread's own: a coroutine's may be of 4 KiB.
+    pub(crate) spare_stack: SpareStack,
 }
 
 impl ThreadSlot {

@@ -1,8 +1,8 @@
 //! Where stacks end. A thread knows its own; coroutines, alternate signal stacks and threads that `clone` made run on
 //! others, which are looked up in `/proc/self/maps` once and remembered.
 //!
-//! What is remembered may go stale when such a stack is unmapped. Every `munmap` that we see and every end of a thread
-//! therefore forgets all of it. A mapping may also grow, by calls inside libc that we do not see: the heap does, under
+//! What is remembered may go stale when such a stack is unmapped, or what follows it in the same mapping. Every `munmap` that we see, every end
+//! of a thread, every end of a large block and every change of the program break therefore forgets all of it. A mapping may also grow, by calls inside libc that we do not see: the heap does, under
 //! blocks that serve as stacks. So an end that is in the way is looked up again.
 
 use core::sync::atomic::Ordering::Relaxed;
@@ -25,6 +25,18 @@ static MEMORY: [Bounds; REMEMBERED] =
     [const { Bounds { low: AtomicU64::new(0), high: AtomicU64::new(0), check: AtomicU64::new(0) } };
         REMEMBERED];
 static EPOCH: AtomicU64 = AtomicU64::new(1);
+
+unsafe extern "C" {
+    /// The program break as the C library knows it, which moves it in `malloc` and `free`.
+    static __curbrk: *const core::ffi::c_void;
+}
+
+/// Differs from what it was when something may have gone.
+fn epoch() -> u64 {
+    // SAFETY: a word that the C library writes whole; an old value of it is as good.
+    let program_break = unsafe { (&raw const __curbrk).read_volatile() } as u64;
+    EPOCH.load(Relaxed).rotate_left(32) ^ program_break
+}
 
 /// Forgets all stacks that are not a thread's own.
 pub fn forget() {
@@ -64,12 +76,12 @@ fn entry(rsp: Addr) -> &'static Bounds {
 fn remembered(rsp: Addr) -> Option<Addr> {
     let entry = entry(rsp);
     let (low, high) = (entry.low.load(Relaxed), entry.high.load(Relaxed));
-    let is_whole = entry.check.load(Relaxed) == seal(low, high, EPOCH.load(Relaxed));
+    let is_whole = entry.check.load(Relaxed) == seal(low, high, epoch());
     (is_whole && (low..high).contains(&rsp.get())).then_some(Addr::new(high))
 }
 
 fn look_up(rsp: Addr) -> Option<Addr> {
-    let epoch = EPOCH.load(Relaxed);
+    let epoch = epoch();
     let (low, high) = mapping_of(rsp)?;
     let entry = entry(rsp);
     entry.low.store(low.get(), Relaxed);

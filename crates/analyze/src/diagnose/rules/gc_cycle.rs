@@ -8,7 +8,8 @@ use heaplens_format::arena::counter::COLLECTOR_HELD;
 use super::{cache_filling, site_growth, slowing_growth};
 use crate::diagnose::evidence::Evidence;
 use crate::diagnose::reclaim_test::Reclaimed;
-use crate::diagnose::rule::{CollectedAtExit, Ending, Finding, Outcome, Reads, Rule, Text};
+use crate::diagnose::rule::{CollectedAtExit, Ending, Finding, GarbagePart, Outcome, Reads, Rule, Text};
+use crate::profile::Category;
 use crate::trend::{LEAST_OF_LINE, LEAST_TO_STOP};
 
 pub(crate) static RULE: Rule = Rule {
@@ -29,6 +30,9 @@ pub(crate) const UNTIL_COLLECTED: Ending = Ending::After(" until the next garbag
 /// Garbage has no other holder.
 pub(crate) const HELD_BY_ITSELF: [&str; 1] = ["no one: only references among themselves"];
 
+/// The fraction of what was freed that must be objects of Python's for them to stand for all, and how many samples.
+const LEAST_OBJECTS: f64 = 0.1;
+const LEAST_SAMPLES: f64 = 16.0;
 /// The fraction of the growth that a collection must free for this to be the cause.
 const MOST: f64 = 0.8;
 /// The fraction of the whole rise, one-time allocations included, that a collection must free, and that a snapshot must see as garbage.
@@ -52,7 +56,7 @@ fn will_be_collected(evidence: &Evidence<'_>, finding: &Finding) -> bool {
     let is_garbage = freed >= MOST * surely || surely - freed < LEAST_OF_LINE.max(resident / 2000.0);
     let is_little = rise < LEAST_TO_STOP.max(resident / 100.0);
     let comes_again = finding.trend.shed > surely;
-    let was_held = !comes_again && garbage(evidence, finding).is_some_and(|part| part <= HALF);
+    let was_held = !comes_again && garbage(evidence, finding).is_some_and(|seen| seen.part <= HALF);
     let is_collected = is_plain(finding) && !reclaimed.is_held_off && freed > HALF * surely;
     is_collected && is_garbage && is_little && !was_held
 }
@@ -68,9 +72,9 @@ fn explain(evidence: &Evidence<'_>, finding: &mut Finding) {
     }
     let freed = Some(Bytes::new(by_collection as u64)).filter(|_| is_most(by_collection));
     match (garbage(evidence, finding), freed) {
-        (Some(part), freed) if part > HALF => {
+        (Some(seen), freed) if seen.part > HALF => {
             finding.rule = &RULE;
-            (finding.reclaimed, finding.garbage) = (freed, Some(part));
+            (finding.reclaimed, finding.garbage) = (freed, Some(seen));
         }
         (seen, Some(freed)) => {
             finding.collected_at_exit = Some(CollectedAtExit { freed, was_held: seen.is_some() });
@@ -80,10 +84,20 @@ fn explain(evidence: &Evidence<'_>, finding: &mut Finding) {
 }
 
 /// The part of what was freed at the end, by the collection or by the program before it, that was garbage while it became more; `None` where no
-/// snapshot was taken then.
-fn garbage(evidence: &Evidence<'_>, finding: &Finding) -> Option<f64> {
+/// snapshot was taken then. Where enough of it were objects of Python's, it is their part: which of them are garbage their counts
+/// say, and native memory goes with them when they are collected, whatever stale word seems to lead to it.
+fn garbage(evidence: &Evidence<'_>, finding: &Finding) -> Option<GarbagePart> {
     let freed = finding.sites.iter().map(|&site| (site, evidence.reclaimed.freed_since(site)));
-    evidence.unreachable.garbage(freed.filter(|(_, bytes)| *bytes > 0.0))
+    let freed: Vec<(usize, f64)> = freed.filter(|(_, bytes)| *bytes > 0.0).collect();
+    let is_object = |site: usize| {
+        evidence.known.sites.get(site).is_some_and(|site| site.category() == Category::Objects)
+    };
+    let objects: Vec<(usize, f64)> = freed.iter().copied().filter(|&(site, _)| is_object(site)).collect();
+    let [all, of_objects] = [&freed, &objects].map(|part| part.iter().map(|(_, bytes)| bytes).sum::<f64>());
+    let sample = evidence.known.object_interval.map_or(0.0, |interval| interval.get() as f64);
+    let of_objects = of_objects > 0.0 && of_objects >= (LEAST_OBJECTS * all).max(LEAST_SAMPLES * sample);
+    let part = evidence.unreachable.garbage(if of_objects { objects } else { freed }.into_iter())?;
+    Some(GarbagePart { part, of_objects })
 }
 
 /// Growth at this rate over the run. The rise includes one-time allocations at its beginning; the rate does not.
@@ -102,7 +116,9 @@ mod tests {
     use rustc_hash::FxHashMap;
 
     use super::*;
-    use crate::diagnose::testing::{LENGTH, MIB, growth, reviewed_with, rising};
+    use heaplens_format::memory::SiteKind;
+
+    use crate::diagnose::testing::{LENGTH, MIB, growth, reviewed_of, reviewed_with, rising, site_of};
     use crate::diagnose::unreachable::UnreachableParts;
     use crate::trend::{Shape, Slope, Trend};
 
@@ -143,6 +159,25 @@ mod tests {
         assert_eq!(found(&of(0.4)), ("G1", Some(CollectedAtExit { freed, was_held: true })));
         let unseen = Some(CollectedAtExit { freed, was_held: false });
         assert_eq!(found(&UnreachableParts::default()), ("G1", unseen), "no snapshot was taken");
+    }
+
+    /// Site 0 is native memory of the objects of site 1.
+    #[test]
+    fn what_counts_say_of_objects_holds_for_the_native_memory_that_is_freed_with_them() {
+        let rss = rising(Shape::Linear, 100.0 * MIB);
+        let sites = [SiteKind::Heap, SiteKind::PythonObject].map(|kind| site_of(kind));
+        let found = |objects: f64, part: f64| {
+            let by_collection = FxHashMap::from_iter([(0, (6.0 - objects) * MIB), (1, objects * MIB)]);
+            let collected = Reclaimed { by_collection, length: LENGTH, ..Reclaimed::default() };
+            let seen = UnreachableParts::of_garbage(&[(0, 0.05), (1, part)]);
+            let finding = Finding { sites: vec![0, 1], ..growth(0, 6.0 * MIB) };
+            let found = reviewed_of(&RULE, &sites, (&collected, &seen), vec![finding], rss);
+            (found[0].rule.id, found[0].garbage)
+        };
+        let of_objects = |part: f64| Some(GarbagePart { part, of_objects: true });
+        assert_eq!(found(2.0, 0.9), ("C36", of_objects(0.9)));
+        assert_eq!(found(2.0, 0.3), ("G1", None), "they are held");
+        assert_eq!(found(0.3, 0.9), ("G1", None), "too few of them to stand for it");
     }
 
     #[test]

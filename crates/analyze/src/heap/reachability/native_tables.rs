@@ -21,9 +21,18 @@ pub(super) struct NativeTables<'a, O> {
     pub(super) states: &'a [BlockState],
 }
 
+/// What tables of native code lead to, in order.
+#[derive(Debug, Default)]
+pub(super) struct Listed {
+    /// Objects that nobody holds.
+    pub(super) not_held: Vec<BlockId>,
+    /// Objects that native code holds: they count more references than other objects have to them.
+    pub(super) held: Vec<BlockId>,
+}
+
 impl<O: ReferenceCounts> NativeTables<'_, O> {
-    /// Objects that a root leads to, though nobody holds them; in order.
-    pub(super) fn objects_not_held(&self) -> Vec<BlockId> {
+    /// The objects that roots lead to through native memory alone, and what becomes of them.
+    pub(super) fn objects(&self) -> Listed {
         let (graph, objects) = (self.graph, self.objects);
         let roots = graph.roots().all().iter().map(|root| root.edge.block());
         let held = self.held_by(roots.filter(|&block| objects.is_object(block)), BlockSet::default());
@@ -32,15 +41,21 @@ impl<O: ReferenceCounts> NativeTables<'_, O> {
         };
         let open: Vec<BlockId> = graph.blocks().ids().filter(is_open).collect();
         if open.is_empty() {
-            return open;
+            return Listed::default();
         }
         let known = self.known_references(&open);
-        let by_native_code = open.iter().copied().filter(|&block| {
+        let is_counted_elsewhere = |block: &BlockId| {
+            let block = *block;
             let known = u64::from(known[block.index()]) + u64::from(graph.own_references(block));
             objects.references(block).is_none_or(|count| count > known || count >= IMMORTAL)
-        });
-        let held = self.held_by(by_native_code, held);
-        open.into_iter().filter(|&block| !held.contains(block)).collect()
+        };
+        let by_native_code: Vec<BlockId> = open.iter().copied().filter(is_counted_elsewhere).collect();
+        let held = self.held_by(by_native_code.iter().copied(), held);
+        let not_held: Vec<BlockId> = open.into_iter().filter(|&block| !held.contains(block)).collect();
+        // What the collector does not know is garbage only where other garbage leads to it.
+        let has_garbage = || graph.blocks().ids().any(|block| self.is(block, BlockState::Garbage));
+        let matters = not_held.iter().any(|&block| graph.is_tracked(block)) || has_garbage();
+        if matters { Listed { not_held, held: by_native_code } } else { Listed::default() }
     }
 
     fn is(&self, block: BlockId, state: BlockState) -> bool {

@@ -14,7 +14,7 @@
 //! Native memory may point to objects that it does not hold: see [`super::native_tables`].
 
 use super::block_state::{BlockState, IMMORTAL, ReferenceCounts};
-use super::native_tables::NativeTables;
+use super::native_tables::{Listed, NativeTables};
 use crate::heap::memory::BlockId;
 use crate::heap::scan::{Edge, Graph};
 
@@ -27,31 +27,31 @@ pub(crate) struct Unreachable {
 impl Unreachable {
     /// Follows every pointer a few times at most.
     pub(crate) fn of(graph: &Graph, objects: &impl ReferenceCounts) -> Self {
-        let found = Self::besides(graph, objects, &[]);
-        let pointed_to = NativeTables { graph, objects, states: &found.states }.objects_not_held();
-        if pointed_to.is_empty() { found } else { Self::besides(graph, objects, &pointed_to) }
+        let found = Self::besides(graph, objects, &Listed::default());
+        let listed = NativeTables { graph, objects, states: &found.states }.objects();
+        if listed.not_held.is_empty() { found } else { Self::besides(graph, objects, &listed) }
     }
 
-    /// The same where nothing but garbage holds these, in order: all of their references are known, though not all in memory that is
+    /// The same where tables list these: of objects that nobody holds all references are known, though not all in memory that is
     /// out of reach.
-    fn besides(graph: &Graph, objects: &impl ReferenceCounts, pointed_to: &[BlockId]) -> Self {
+    fn besides(graph: &Graph, objects: &impl ReferenceCounts, listed: &Listed) -> Self {
+        let not_held = &listed.not_held;
         let mut search = UnreachableSearch {
             graph,
             states: vec![BlockState::Unknown; graph.blocks().len()],
             open: Vec::new(),
         };
         // What leads to them is no reference.
-        pointed_to.iter().for_each(|block| search.states[block.index()] = BlockState::PointedTo);
-        graph
-            .roots()
-            .all()
-            .iter()
-            .for_each(|root| search.take(root.edge.block(), BlockState::Unknown, BlockState::Reached));
+        not_held.iter().for_each(|block| search.states[block.index()] = BlockState::PointedTo);
+        let roots = graph.roots().all().iter().map(|root| root.edge.block());
+        for block in roots.chain(listed.held.iter().copied()) {
+            search.take(block, BlockState::Unknown, BlockState::Reached);
+        }
         search.follow(BlockState::Unknown, BlockState::Reached);
         search.reach_immortals(objects);
-        pointed_to.iter().for_each(|block| search.states[block.index()] = BlockState::Unknown);
+        not_held.iter().for_each(|block| search.states[block.index()] = BlockState::Unknown);
         search.take_objects(objects);
-        let is_known = |block: &BlockId| pointed_to.binary_search(block).is_ok();
+        let is_known = |block: &BlockId| not_held.binary_search(block).is_ok();
         for block in search.overcounted(objects).into_iter().filter(|block| !is_known(block)) {
             search.take(block, BlockState::OfObjects, BlockState::Overcounted);
         }

@@ -223,3 +223,22 @@ fn without_a_snapshot_the_cause_of_growth_is_not_stated() {
         assert!(page.contains("no heap snapshot was taken then"), "{page}");
     }
 }
+
+/// What a function held is garbage once it has returned, and a snapshot of then says nothing of what held it.
+#[test]
+fn a_snapshot_after_the_function_has_returned_makes_no_garbage_of_what_it_held() {
+    let test = "growth::garbage::a_snapshot_after_the_function_has_returned_makes_no_garbage_of_what_it_held";
+    let python = &interpreters::all(test)[0];
+    let folder = Folder::new();
+    let path = folder.file("script.py");
+    for script in &HELD {
+        let (text, line) = script.text(true);
+        write(&path, &format!("{text}heaplens.snapshot()\n"));
+        let run = Heaplens::on(&python.path, &[]).arg(&path).finish().expect_status(0);
+        let (report, page) = (run.report().0, words(&run.stderr()));
+        let found = &report["findings"][0];
+        assert_eq!((&report["verdict"], &found["rule"]), (&"leak".into(), &"G1".into()), "{page}");
+        assert_eq!(found["location"]["line"], line, "{page}");
+        assert!(page.contains("a heap snapshot found it reachable while it grew"), "{page}");
+    }
+}

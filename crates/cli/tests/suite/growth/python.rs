@@ -71,12 +71,16 @@ const BOUNDED: [(&str, &str, &str); 12] = [
     ("window", "kept = []", "kept.append({new})\n        if len(kept) > {k}: del kept[: {k} // 2]"),
 ];
 
+/// Less than a hundredth of what is resident is not reported.
+const LEAST_GROWTH: u64 = 256 << 10;
+
 /// A program that grows.
 pub fn growing(dice: &mut Dice, folder: &Path, python: &Path, number: usize) -> Program {
     let (holder, before, keep, step) = *dice.pick(&HOLDERS);
     let thing = dice.pick(&THINGS);
     let (iterations, size) = (dice.between(200, 600), dice.between(2_000, 60_000));
     let period = if dice.between(0, 2) == 0 { dice.between(2, iterations / 20) } else { 1 };
+    let period = if (thing.bytes)(size) * iterations / period < LEAST_GROWTH { 1 } else { period };
     let condition = if period == 1 { String::new() } else { format!("if step % {period} == 0: ") };
     let keep = keep.replace("NEW", &(thing.make)(size));
     let script = Script { before: before.to_owned(), statement: format!("{condition}{keep}"), iterations };

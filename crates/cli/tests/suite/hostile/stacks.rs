@@ -56,17 +56,44 @@ fn stack_needs(output: &str) -> Vec<(&str, u64)> {
     lines.map(|(name, bytes)| (name, bytes.parse().expect("a number"))).collect()
 }
 
-#[test]
-fn starting_a_program_takes_a_kibibyte_of_stack_at_most() {
-    let program =
-        program_with("starts_programs.c", "starts_programs", &["-Wl,-z,now"]).expect("an ordinary program");
+/// What each call of a program needs beyond what it needs alone is at most so much, under each of these.
+fn needs_at_most(source: &str, calls: usize, modes: &[(&[&str], u64)]) {
+    let name = source.strip_suffix(".c").expect("a C program");
+    let program = program_with(source, name, &["-Wl,-z,now"]).expect("an ordinary program");
     let alone = Command::new(&program).output().expect("it starts");
     let alone = String::from_utf8(alone.stdout).expect("a text");
-    let run = Heaplens::on(&program, &["-q"]).finish().expect_status(0);
-    let (alone, said) = (stack_needs(&alone), run.stdout());
-    let with = stack_needs(&said);
-    assert_eq!((alone.len(), with.len()), (8, 8), "{said}");
-    for ((name, alone), (also, with)) in alone.into_iter().zip(with) {
-        assert!(name == also && with <= alone + 1024, "{name}: {alone} B alone, {with} B");
+    let alone = stack_needs(&alone);
+    for (options, most) in modes {
+        let run = Heaplens::on(&program, &[&["-q"], *options].concat()).finish().expect_status(0);
+        let said = run.stdout();
+        let with = stack_needs(&said);
+        assert_eq!((alone.len(), with.len()), (calls, calls), "{options:?}: {said}");
+        for ((name, alone), (also, with)) in alone.iter().zip(with) {
+            assert!(*name == also && with <= alone + most, "{options:?} {name}: {alone} B alone, {with} B");
+        }
+    }
+}
+
+#[test]
+fn starting_a_program_takes_a_kibibyte_of_stack_at_most() {
+    needs_at_most("starts_programs.c", 8, &[(&[], 1024)]);
+}
+
+/// Memory checks keep the stack of each free, too.
+#[test]
+fn allocating_on_a_coroutines_stack_takes_a_kibibyte_of_it_at_most() {
+    let modes: [(&[&str], u64); 3] = [(&[], 1024), (&["--sample", "64"], 1024), (&["--guard=all"], 1536)];
+    needs_at_most("allocates_on_stacks.c", 11, &modes);
+}
+
+/// The C library unmaps a large block by itself; what is above the coroutine's stack is gone then.
+#[test]
+fn a_coroutine_goes_on_when_the_block_above_its_stack_was_freed() {
+    let flags = ["-O1", "-falign-functions=1", "-fno-toplevel-reorder"];
+    let program = program_with("coroutine_below_a_block.c", "coroutine_below_a_block", &flags);
+    let program = program.expect("an ordinary program");
+    for options in [&[][..], &["--sample", "64"]] {
+        let run = Heaplens::on(&program, options).finish().expect_status(0);
+        assert_eq!(run.stdout(), "adjacent\nalive\n", "{options:?}");
     }
 }

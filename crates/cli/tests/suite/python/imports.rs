@@ -118,7 +118,10 @@ fn assert_seed(python: &Interpreter, seed: &str) {
     let claimed = |which| difference(&claims(&runs[0], which), &claims(&runs[1], which));
     let found = reports.each_ref().map(|report| modules(report, OF_C.0, OF_C.1));
     let truth = claimed("modules");
-    assert_eq!(without_nodes(difference(&found[0], &found[1]), &truth), truth, "{case}");
+    let mut found = difference(&found[0], &found[1]);
+    // A table of the interpreter that grows while a module of its own is loaded is not the program's.
+    found.retain(|name, _| name.starts_with("pack"));
+    assert_eq!(without_nodes(found, &truth), truth, "{case}");
     assert_eq!(difference(&users(&reports[0]), &users(&reports[1])), claimed("users"), "{case}");
     assert_eq!(reports[0]["sites_omitted"], Value::Null, "{case}");
     let mut held = modules(&reports[0], OF_LIST.0, OF_LIST.1);
