@@ -54,6 +54,8 @@ unsafe extern "C" fn switch(data: *mut c_void, call: extern "C" fn(*mut c_void),
 
 #[cfg(test)]
 mod tests {
+    use std::boxed::Box;
+
     use super::*;
 
     #[test]
