@@ -136,7 +136,7 @@ mod tests {
         let [first, last] = [1000, 2000].map(Nanos::new);
         let main_loop = Loop { iterations: 100, is_exact: true, first, last, ..Loop::default() };
         let seen = |views: Vec<HeapView>, count: u64| {
-            let mut process = Process { loops: vec![main_loop.clone()], ..Process::default() };
+            let mut process = Process { loops: vec![main_loop], ..Process::default() };
             process.heap.views = views;
             let found = Iterations {
                 of_loops: vec![LoopId::new(1)],

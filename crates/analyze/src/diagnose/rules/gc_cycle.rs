@@ -89,9 +89,8 @@ fn explain(evidence: &Evidence<'_>, finding: &mut Finding) {
 fn garbage(evidence: &Evidence<'_>, finding: &Finding) -> Option<GarbagePart> {
     let freed = finding.sites.iter().map(|&site| (site, evidence.reclaimed.freed_since(site)));
     let freed: Vec<(usize, f64)> = freed.filter(|(_, bytes)| *bytes > 0.0).collect();
-    let is_object = |site: usize| {
-        evidence.known.sites.get(site).is_some_and(|site| site.category() == Category::Objects)
-    };
+    let is_object =
+        |site: usize| evidence.known.sites.get(site).is_some_and(|site| site.category() == Category::Objects);
     let objects: Vec<(usize, f64)> = freed.iter().copied().filter(|&(site, _)| is_object(site)).collect();
     let [all, of_objects] = [&freed, &objects].map(|part| part.iter().map(|(_, bytes)| bytes).sum::<f64>());
     let sample = evidence.known.object_interval.map_or(0.0, |interval| interval.get() as f64);
@@ -165,7 +164,7 @@ mod tests {
     #[test]
     fn what_counts_say_of_objects_holds_for_the_native_memory_that_is_freed_with_them() {
         let rss = rising(Shape::Linear, 100.0 * MIB);
-        let sites = [SiteKind::Heap, SiteKind::PythonObject].map(|kind| site_of(kind));
+        let sites = [SiteKind::Heap, SiteKind::PythonObject].map(site_of);
         let found = |objects: f64, part: f64| {
             let by_collection = FxHashMap::from_iter([(0, (6.0 - objects) * MIB), (1, objects * MIB)]);
             let collected = Reclaimed { by_collection, length: LENGTH, ..Reclaimed::default() };
