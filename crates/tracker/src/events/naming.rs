@@ -337,7 +337,7 @@ impl Tracker {
         self.trie.extend(&self.arena, node, hash, frame)
     }
 
-    /// Walks a stack without a memo, where the thread has a slot on a stack of ours. `kind` is what stands below everything: mappings have theirs.
+    /// Walks a stack without a memo; where the thread has a slot, on a stack of ours. `kind` is what stands below everything: mappings have theirs.
     #[cold]
     #[inline(never)]
     fn plain_stack(&self, guard: &Guard, caller: Caller, kind: Option<Pseudo>) -> NodeId {
@@ -353,10 +353,12 @@ impl Tracker {
     #[inline(never)]
     fn walk_plainly(&self, guard: &Guard, caller: Caller, kind: Option<Pseudo>) -> NodeId {
         let own = guard.slot().and_then(|slot| slot.own_stack_end(caller.rsp));
-        if settings().sample_interval != 0 {
-            stacks::forget(); // few blocks are seen to end, by which a mapping below a stack may have gone
-        }
-        let end = own.unwrap_or_else(|| stacks::end_of(Addr::new(caller.rsp)));
+        let end = own.unwrap_or_else(|| {
+            if settings().sample_interval != 0 {
+                stacks::forget(); // few blocks are seen to end, with which what follows a stack may have gone
+            }
+            stacks::end_of(Addr::new(caller.rsp))
+        });
         let (mut node, mut hash) = (NodeId::new(0), ROOT_HASH);
         if let Some(kind) = kind {
             (node, hash) = self.extend(node, hash, kind.frame());

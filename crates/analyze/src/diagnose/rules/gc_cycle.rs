@@ -112,11 +112,10 @@ fn is_plain(finding: &Finding) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use heaplens_format::memory::SiteKind;
     use rustc_hash::FxHashMap;
 
     use super::*;
-    use heaplens_format::memory::SiteKind;
-
     use crate::diagnose::testing::{LENGTH, MIB, growth, reviewed_of, reviewed_with, rising, site_of};
     use crate::diagnose::unreachable::UnreachableParts;
     use crate::trend::{Shape, Slope, Trend};
